@@ -1,0 +1,44 @@
+# Each target sets itself up: python3, pip and make are all a machine needs.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
+SHELL := /bin/bash
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check format bench soak docs clean
+
+help: ## this list
+	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "make %-8s %s\n", $$1, $$2}' Makefile
+
+$(VENV)/ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv --clear $(VENV)
+	$(PIP) install --constraint constraints.txt --editable '.[dev]'
+	@touch $@
+
+demo: $(VENV)/ready ## do the product's main job and show each document
+	@PATH="$(CURDIR)/$(BIN):$$PATH" bash demo.sh
+
+test: $(VENV)/ready ## run the tests, on both cores
+	$(BIN)/pytest --numprocesses 2
+
+check: $(VENV)/ready ## lint, formatting and types
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+format: $(VENV)/ready ## put the formatting right
+	$(BIN)/ruff check --fix --exit-zero
+	$(BIN)/ruff format
+
+bench: $(VENV)/ready ## measure the speed bars; fails when one is missed
+	$(BIN)/python bench/run.py
+
+soak: $(VENV)/ready ## the long campaigns: many more random examples
+	HYPOTHESIS_PROFILE=soak $(BIN)/pytest --numprocesses 2 -k random
+
+docs: $(VENV)/ready ## rewrite the generated parts of docs/
+	$(BIN)/python docs/generate.py
+
+clean: ## remove what make made
+	rm -rf $(VENV) demo

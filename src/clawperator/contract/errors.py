@@ -1,0 +1,191 @@
+"""One exception, and the table of every code it may carry.
+
+    ClawError
+      usage       USAGE  UNKNOWN_COMMAND  MISSING_ARGUMENT  MISSING_SELECTOR  NOT_IMPLEMENTED
+      validation  EXECUTION_VALIDATION_FAILED  EXECUTION_ACTION_UNSUPPORTED  PAYLOAD_TOO_LARGE  SCHEMA_NOT_FOUND
+      host        HOST_DEPENDENCY_MISSING  ADB_*  LOGCAT_UNAVAILABLE  CLI_VERSION_INVALID  DOCTOR_FAILED
+      device      NO_DEVICES  MULTIPLE_DEVICES_DEVICE_ID_REQUIRED  DEVICE_*
+      operator    OPERATOR_*  APK_VERSION_*  VERSION_INCOMPATIBLE  SERVICE_UNAVAILABLE
+      execution   EXECUTION_CONFLICT_IN_FLIGHT  BROADCAST_FAILED  RESULT_ENVELOPE_*  SNAPSHOT_EXTRACTION_FAILED
+      step        NODE_*  CONTAINER_*  TARGET_NOT_FOUND  NAVIGATION_TIMEOUT  GESTURE_FAILED  ...
+      emulator    EMULATOR_*  ANDROID_*
+      recording   RECORDING_*
+      skill       SKILL_RESULT_PARSE_FAILED
+      unknown     INTERRUPTED  UNKNOWN
+
+An error is raised once, where it is known, and rendered by a door. A code's row says which class of
+trouble it is (``kind``), whether repeating the same call unattended can help (``retryable``), and, where
+the same advice is always true, the hint.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+
+class Code(NamedTuple):
+    """What is true of every error with this code."""
+
+    kind: str
+    retryable: bool
+    meaning: str
+    hint: str | None = None
+
+
+_USAGE, _PARSE, _RUNTIME, _FILES = "usage", "parse", "runtime", "filesystem"
+_DELIVERY, _POLICY, _UNKNOWN = "delivery", "policy", "unknown"
+
+CODES: Mapping[str, Code] = {
+    # usage
+    "USAGE": Code(_USAGE, False, "the command line does not fit the command"),
+    "UNKNOWN_COMMAND": Code(_USAGE, False, "no command has this name", "Run 'clawperator help'."),
+    "MISSING_ARGUMENT": Code(_USAGE, False, "a required argument or flag is missing"),
+    "MISSING_SELECTOR": Code(_USAGE, False, "the command needs a selector and got none"),
+    "NOT_IMPLEMENTED": Code(_USAGE, False, "the contract names this, and nobody has built it"),
+    # validation
+    "EXECUTION_VALIDATION_FAILED": Code(_PARSE, False, "an execution payload or a flag value is invalid"),
+    "EXECUTION_ACTION_UNSUPPORTED": Code(_PARSE, False, "the backend cannot run this action type"),
+    "PAYLOAD_TOO_LARGE": Code(
+        _PARSE,
+        False,
+        "an execution payload is larger than 64000 bytes",
+        "Split the actions over several executions.",
+    ),
+    "SCHEMA_NOT_FOUND": Code(
+        _USAGE, False, "no schema has this name", "Run 'clawperator schema' for the list of names."
+    ),
+    # host
+    "HOST_DEPENDENCY_MISSING": Code(_RUNTIME, False, "a tool this command needs is not installed"),
+    "ADB_NOT_FOUND": Code(_RUNTIME, False, "no adb binary was found"),
+    "ADB_SERVER_FAILED": Code(_RUNTIME, True, "the adb server did not start or answer"),
+    "ADB_NO_USB_PERMISSIONS": Code(_RUNTIME, False, "adb may not open the USB device"),
+    "LOGCAT_UNAVAILABLE": Code(_RUNTIME, True, "the device log could not be read"),
+    "SCRCPY_NOT_FOUND": Code(_RUNTIME, False, "no scrcpy binary was found"),
+    "CLI_VERSION_INVALID": Code(_RUNTIME, False, "this program's own version cannot be read"),
+    "DOCTOR_FAILED": Code(_RUNTIME, True, "a doctor check could not be made"),
+    # device
+    "NO_DEVICES": Code(_RUNTIME, True, "no phone is connected"),
+    "MULTIPLE_DEVICES_DEVICE_ID_REQUIRED": Code(_USAGE, False, "several phones are connected, none was chosen"),
+    "DEVICE_NOT_FOUND": Code(_RUNTIME, True, "the chosen phone is not connected"),
+    "DEVICE_UNAUTHORIZED": Code(_RUNTIME, True, "the phone has not allowed this computer"),
+    "DEVICE_OFFLINE": Code(_RUNTIME, True, "the phone is connected but does not answer"),
+    "DEVICE_SHELL_UNAVAILABLE": Code(_RUNTIME, True, "the phone's shell did not run a command"),
+    "DEVICE_DEV_OPTIONS_DISABLED": Code(_RUNTIME, False, "developer options are off"),
+    "DEVICE_USB_DEBUGGING_DISABLED": Code(_RUNTIME, False, "USB debugging is off"),
+    "DEVICE_ACCESSIBILITY_NOT_RUNNING": Code(_RUNTIME, True, "the Operator's accessibility service is not running"),
+    "GRANT_DEVICE_PERMISSIONS_FAILED": Code(_RUNTIME, True, "a permission could not be granted"),
+    # operator
+    "OPERATOR_NOT_INSTALLED": Code(_RUNTIME, False, "the Operator app is not on the phone"),
+    "OPERATOR_VARIANT_MISMATCH": Code(_RUNTIME, False, "only the other variant of the Operator is installed"),
+    "OPERATOR_APK_NOT_FOUND": Code(_FILES, False, "the given APK file does not exist"),
+    "OPERATOR_INSTALL_FAILED": Code(_RUNTIME, True, "the APK could not be installed"),
+    "OPERATOR_GRANT_FAILED": Code(_RUNTIME, True, "the Operator's permissions could not be granted"),
+    "OPERATOR_VERIFY_FAILED": Code(_RUNTIME, True, "the Operator was not there after its installation"),
+    "APK_VERSION_UNREADABLE": Code(_RUNTIME, True, "the Operator's version cannot be read"),
+    "APK_VERSION_INVALID": Code(_RUNTIME, False, "the Operator's version makes no sense"),
+    "VERSION_INCOMPATIBLE": Code(_RUNTIME, False, "program and Operator have different versions"),
+    "SERVICE_UNAVAILABLE": Code(_RUNTIME, True, "the Operator runs without its accessibility service"),
+    # execution
+    "EXECUTION_CONFLICT_IN_FLIGHT": Code(_RUNTIME, True, "another execution holds the phone"),
+    "BROADCAST_FAILED": Code(_DELIVERY, True, "the command did not reach the Operator"),
+    "RESULT_ENVELOPE_TIMEOUT": Code(_DELIVERY, False, "no result came back in time"),
+    "RESULT_ENVELOPE_MALFORMED": Code(_DELIVERY, False, "the result could not be read"),
+    "SNAPSHOT_EXTRACTION_FAILED": Code(_DELIVERY, True, "a snapshot step came back without its hierarchy"),
+    # step (in stepResults[].data.error)
+    "NODE_NOT_FOUND": Code(_RUNTIME, True, "no node on the screen matches the selector"),
+    "NODE_NOT_CLICKABLE": Code(_RUNTIME, True, "the matched node took no click"),
+    "CONTAINER_NOT_FOUND": Code(_RUNTIME, True, "no node matches the container selector"),
+    "CONTAINER_NOT_SCROLLABLE": Code(_RUNTIME, False, "the container does not scroll"),
+    "CONTAINER_LOST": Code(_RUNTIME, True, "the container vanished while scrolling"),
+    "TARGET_NOT_FOUND": Code(_RUNTIME, True, "scrolling ended without the target"),
+    "VALUE_NODE_NOT_FOUND": Code(_RUNTIME, True, "the label has no value beside it"),
+    "VALIDATOR_MISMATCH": Code(_RUNTIME, True, "the text read does not satisfy the validator"),
+    "INVALID_REGEX_PATTERN": Code(_PARSE, False, "the validator's pattern does not compile"),
+    "NAVIGATION_TIMEOUT": Code(_RUNTIME, True, "the expected screen did not come in time"),
+    "GESTURE_FAILED": Code(_RUNTIME, True, "the phone refused the gesture"),
+    "GLOBAL_ACTION_FAILED": Code(_RUNTIME, True, "the phone refused the key"),
+    "SECURITY_BLOCK_DETECTED": Code(_POLICY, False, "the phone blocks automation of this screen"),
+    "UNSUPPORTED_RUNTIME_CLOSE": Code(_RUNTIME, False, "the Operator cannot close apps; the host does"),
+    "UNSUPPORTED_RUNTIME_SCREENSHOT": Code(_RUNTIME, False, "the Operator takes no screenshots; the host does"),
+    # emulator
+    "ANDROID_SDK_TOOL_MISSING": Code(_RUNTIME, False, "an Android SDK tool is missing"),
+    "ANDROID_SYSTEM_IMAGE_INSTALL_FAILED": Code(_RUNTIME, True, "the system image could not be installed"),
+    "ANDROID_AVD_CREATE_FAILED": Code(_RUNTIME, True, "the virtual device could not be made"),
+    "ANDROID_BUILD_FAILED": Code(_RUNTIME, True, "the Android build failed"),
+    "ANDROID_INSTALL_FAILED": Code(_RUNTIME, True, "the built app could not be installed"),
+    "ANDROID_APP_LAUNCH_FAILED": Code(_RUNTIME, True, "the built app did not start"),
+    "SMOKE_OPEN_SETTINGS_FAILED": Code(_RUNTIME, True, "the smoke test could not open Settings"),
+    "EMULATOR_NOT_FOUND": Code(_RUNTIME, False, "no emulator has this name"),
+    "EMULATOR_ALREADY_RUNNING": Code(_RUNTIME, False, "the emulator runs already"),
+    "EMULATOR_NOT_RUNNING": Code(_RUNTIME, False, "the emulator does not run"),
+    "EMULATOR_UNSUPPORTED": Code(_RUNTIME, False, "the emulator's configuration is not supported"),
+    "EMULATOR_CREATE_FAILED": Code(_RUNTIME, True, "the emulator could not be made"),
+    "EMULATOR_START_FAILED": Code(_RUNTIME, True, "the emulator did not start"),
+    "EMULATOR_STOP_FAILED": Code(_RUNTIME, True, "the emulator did not stop"),
+    "EMULATOR_DELETE_FAILED": Code(_RUNTIME, True, "the emulator could not be deleted"),
+    "EMULATOR_BOOT_TIMEOUT": Code(_RUNTIME, True, "the emulator did not boot in time"),
+    # recording
+    "RECORDING_ALREADY_IN_PROGRESS": Code(_RUNTIME, False, "a recording is already running"),
+    "RECORDING_NOT_IN_PROGRESS": Code(_RUNTIME, False, "no recording is running"),
+    "RECORDING_SESSION_NOT_FOUND": Code(_RUNTIME, False, "no recording session could be resolved"),
+    "RECORDING_PULL_FAILED": Code(_DELIVERY, True, "the recording could not be fetched from the phone"),
+    "RECORDING_PARSE_FAILED": Code(_PARSE, False, "the recording file cannot be read, or breaks the format"),
+    "RECORDING_EXPORT_FAILED": Code(_FILES, False, "an input cannot be read, or an output cannot be written"),
+    "RECORDING_COMPARE_FAILED": Code(_PARSE, False, "the baseline or the result cannot be read"),
+    "RECORDING_SCHEMA_VERSION_UNSUPPORTED": Code(
+        _PARSE,
+        False,
+        "the recording's schema version is not 1",
+        "Stop here: read this recording with the version of the product that wrote it.",
+    ),
+    "RECORDING_STORAGE_UNAVAILABLE": Code(_FILES, True, "the phone's recording folder is not available"),
+    "RECORDING_START_FAILED": Code(_RUNTIME, True, "the phone could not start the recording"),
+    "RECORDING_STOP_FAILED": Code(_RUNTIME, True, "the phone could not finish the recording"),
+    "RECORDING_UNAVAILABLE": Code(_RUNTIME, False, "the phone has no recorder"),
+    # skill
+    "SKILL_RESULT_PARSE_FAILED": Code(_PARSE, False, "a skill's result frame breaks its contract"),
+    # unknown
+    "INTERRUPTED": Code(_RUNTIME, True, "the command was stopped from outside"),
+    "UNKNOWN": Code(_UNKNOWN, False, "something happened that nobody foresaw"),
+}
+
+
+class ClawError(Exception):
+    """A failure with a code from ``CODES``.
+
+    ``message`` says what is wrong in one sentence, ``hint`` names something the caller can do that works.
+    ``operation`` and ``target`` say what was being done to what. ``extra`` holds further members of the
+    rendered object, for the codes whose contract has them.
+    """
+
+    def __init__(  # noqa: PLR0913 - the fields of one error object
+        self,
+        code: str,
+        message: str,
+        *,
+        hint: str | None = None,
+        details: Mapping[str, Any] | None = None,
+        operation: str = "",
+        target: str = "",
+        extra: Mapping[str, Any] | None = None,
+    ) -> None:
+        row = CODES[code]
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.hint = row.hint if hint is None else hint
+        self.details = details
+        self.kind = row.kind
+        self.retryable = row.retryable
+        self.operation = operation
+        self.target = target
+        self.extra = extra or {}
+
+    def document(self) -> dict[str, Any]:
+        """The object a door prints."""
+        out: dict[str, Any] = {"code": self.code, "message": self.message}
+        if self.hint is not None:
+            out["hint"] = self.hint
+        if self.details is not None:
+            out["details"] = self.details
+        out.update(self.extra)
+        return out

@@ -1,0 +1,110 @@
+"""Telling what is wrong with a document: every issue, with its path, and the one error that carries them.
+
+The decoder stops at the first thing it cannot take. When it did, the same Structs are walked once more,
+field by field, so that the caller hears of all issues at once and each has an exact path.
+"""
+
+import types
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, NamedTuple, NoReturn, Union, get_args, get_origin
+
+import msgspec
+from msgspec import NODEFAULT, Struct
+
+from clawperator.contract.errors import ClawError
+
+
+class Issue(NamedTuple):
+    path: str
+    message: str
+    keys: tuple[str, ...] = ()
+    hint: str | None = None
+    within: int | None = None  # the action it lies in, when the path does not say
+
+
+def struct_issues(shape: type[Struct], value: Mapping[str, Any], path: str) -> list[Issue]:
+    """What keeps ``value`` from being a ``shape``: fields in order, unknown keys last."""
+    issues: list[Issue] = []
+    fields = msgspec.structs.fields(shape)
+    for field in fields:
+        below = f"{path}.{field.encode_name}".lstrip(".")
+        if field.encode_name not in value:
+            if field.default is NODEFAULT and field.default_factory is NODEFAULT:
+                issues.append(Issue(below, "is missing"))
+            continue
+        issues += _value_issues(field.type, value[field.encode_name], below)
+    names = {field.encode_name for field in fields}
+    if unknown := tuple(key for key in value if key not in names):
+        issues.append(Issue(path, "unknown key: " + ", ".join(unknown), keys=unknown))
+    return issues
+
+
+def _value_issues(type_: Any, value: Any, path: str) -> list[Issue]:
+    kinds = list(_flat(type_))
+    for kind in kinds:
+        if isinstance(kind, type) and issubclass(kind, Struct) and isinstance(value, dict):
+            return struct_issues(kind, value, path)
+        if get_origin(kind) is list and isinstance(value, list):
+            (item,) = get_args(kind)
+            found = [issue for i, v in enumerate(value) for issue in _value_issues(item, v, f"{path}.{i}")]
+            if found:
+                return found
+    try:
+        msgspec.convert(value, type_)
+    except (msgspec.ValidationError, RecursionError) as e:
+        words = [str(arg) for kind in kinds if get_origin(kind) is Literal for arg in get_args(kind)]
+        return [Issue(path, f"expected one of {', '.join(words)}" if words else _plain(e))]
+    return []
+
+
+def _flat(type_: Any) -> Any:
+    """The types of a union, without annotations."""
+    if get_origin(type_) is Annotated:
+        yield from _flat(get_args(type_)[0])
+    elif get_origin(type_) in {Union, types.UnionType}:
+        for arg in get_args(type_):
+            yield from _flat(arg)
+    else:
+        yield type_
+
+
+def _plain(error: Exception) -> str:
+    """The decoder's words, for people: JSON has no floats, only numbers."""
+    text = str(error).split(" - at `", maxsplit=1)[0].replace("`", "").replace("float", "number")
+    return text[:1].lower() + text[1:].removesuffix(".0")
+
+
+def refuse(issues: list[Issue], document: Any) -> NoReturn:
+    """Raise the first issue, with all of them in ``details.reason``."""
+    first = issues[0]
+    reason = [{"path": i.path, "message": i.message} for i in issues]
+    details: dict[str, Any] = {"path": first.path, "reason": msgspec.json.encode(reason).decode()}
+    action = _raw_action(document, first)
+    for name, key in (("actionId", "id"), ("actionType", "type")):
+        if isinstance(action.get(key), str):
+            details[name] = action[key]
+    if first.keys:
+        details["invalidKeys"] = list(first.keys)
+    if first.hint:
+        details["hint"] = first.hint
+    raise ClawError(
+        "EXECUTION_VALIDATION_FAILED",
+        f"{first.path}: {first.message}" if first.path else first.message,
+        hint=first.hint,
+        details=details,
+        operation="validate",
+        target=first.path,
+    )
+
+
+def _raw_action(document: Any, issue: Issue) -> Mapping[str, Any]:
+    """The action an issue lies in, as the caller wrote it."""
+    parts = issue.path.split(".")
+    index = issue.within
+    if index is None and parts[0] == "actions" and len(parts) > 1:
+        index = int(parts[1])
+    if index is None or not isinstance(document, dict):
+        return {}
+    actions = document.get("actions")
+    action = actions[index] if isinstance(actions, list) and index < len(actions) else None
+    return action if isinstance(action, dict) else {}

@@ -1,0 +1,37 @@
+"""What comes back from a phone: one envelope per execution, one step per action, all values strings."""
+
+from typing import Literal
+
+from msgspec import UNSET, Struct, UnsetType
+
+TERMINAL_SOURCE = "clawperator_result"
+
+
+class StepResult(Struct, frozen=True):
+    """The outcome of one action. ``data.error`` holds the code of a failed step."""
+
+    id: str
+    actionType: str
+    success: bool
+    data: dict[str, str]
+
+
+class ResultEnvelope(Struct, frozen=True):
+    """The outcome of one execution."""
+
+    commandId: str
+    taskId: str
+    status: Literal["success", "failed"]
+    stepResults: list[StepResult]
+    error: str | None
+    errorCode: str | None | UnsetType = UNSET
+    hint: str | UnsetType = UNSET
+
+
+class ExecutionResult(Struct, frozen=True):
+    """What a command that ran on a phone prints."""
+
+    envelope: ResultEnvelope
+    deviceId: str
+    terminalSource: Literal["clawperator_result"] = TERMINAL_SOURCE
+    isCanonicalTerminal: bool = True

@@ -1,0 +1,94 @@
+"""SkillResult 1.x: what a skill says it did, checkpoint by checkpoint, and whether the end state is proved."""
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from clawperator.contract.errors import ClawError
+from clawperator.contract.results import ResultEnvelope
+
+SUPPORTED_MAJOR = "1"
+
+
+class TextEvidence(Struct, frozen=True, tag_field="kind", tag="text"):
+    text: str
+
+
+class JsonEvidence(Struct, frozen=True, tag_field="kind", tag="json"):
+    value: Any
+
+
+class EnvelopeEvidence(Struct, frozen=True, tag_field="kind", tag="result_envelope_ref"):
+    """Points to a step of one of ``execEnvelopes``."""
+
+    execEnvelopeIndex: Annotated[int, Meta(ge=0)]
+    stepResultId: str | UnsetType = UNSET
+
+
+Evidence = TextEvidence | JsonEvidence | EnvelopeEvidence
+
+
+class ScriptSource(Struct, frozen=True, tag_field="kind", tag="script"):
+    pass
+
+
+class AgentSource(Struct, frozen=True, tag_field="kind", tag="agent"):
+    agentCli: str
+
+
+class Checkpoint(Struct, frozen=True):
+    id: Annotated[str, Meta(min_length=1)]
+    status: Literal["ok", "failed", "skipped"]
+    observedAt: str | UnsetType = UNSET
+    evidence: Evidence | None | UnsetType = UNSET
+    note: str | None | UnsetType = UNSET
+
+
+class TerminalVerification(Struct, frozen=True):
+    status: Literal["verified", "failed", "not_run"]
+    expected: Evidence | None | UnsetType = UNSET
+    observed: Evidence | None | UnsetType = UNSET
+    note: str | None | UnsetType = UNSET
+
+
+class Diagnostics(Struct, frozen=True):
+    """Further members are allowed and kept by whoever keeps the document."""
+
+    runtimeState: Literal["healthy", "poisoned", "unavailable", "unknown"] | UnsetType = UNSET
+    warnings: list[str] | UnsetType = UNSET
+    hints: list[str] | UnsetType = UNSET
+
+
+class SkillResult(Struct, frozen=True):
+    contractVersion: Annotated[str, Meta(pattern=r"^\d+\.\d+\.\d+$")]
+    skillId: str
+    status: Literal["success", "failed", "indeterminate"]
+    checkpoints: list[Checkpoint]
+    source: ScriptSource | AgentSource
+    goal: dict[str, Any] | None | UnsetType = UNSET
+    inputs: dict[str, Any] | None | UnsetType = UNSET
+    result: Evidence | None | UnsetType = UNSET
+    terminalVerification: TerminalVerification | None | UnsetType = UNSET
+    execEnvelopes: list[ResultEnvelope] | UnsetType = UNSET
+    diagnostics: Diagnostics | None | UnsetType = UNSET
+
+
+def check_version(result: SkillResult) -> None:
+    """Refuse a document of another major version; a newer minor one only adds."""
+    major = result.contractVersion.partition(".")[0]
+    if major != SUPPORTED_MAJOR:
+        raise ClawError(
+            "SKILL_RESULT_PARSE_FAILED",
+            f"unsupported skill result contract version: {result.contractVersion}",
+            hint=f"Only versions {SUPPORTED_MAJOR}.x are understood.",
+        )
+
+
+class SkillsRun(Struct, frozen=True):
+    """The part of a saved ``skills run --json`` document that is evidence."""
+
+    skillResult: SkillResult | None
+
+
+SKILLS_RUN = msgspec.json.Decoder(SkillsRun)

@@ -1,0 +1,69 @@
+"""Text as the contract sees it: trimming, lengths, numbers and likeness of names.
+
+The contract was written down from a JavaScript host and a Kotlin phone. Where their rules differ from
+Python's, theirs are here, once.
+"""
+
+from collections.abc import Iterable
+
+# What String.prototype.trim removes: white space, line ends and the byte order mark.
+_JS_SPACE = (
+    "\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\u2028\u2029\u202f\u205f\u3000\ufeff"
+)
+# From here on the reference prints a number with an exponent.
+_JS_EXPONENT_FROM = 1e21
+
+
+def trim(text: str) -> str:
+    return text.strip(_JS_SPACE)
+
+
+def is_blank(text: str) -> bool:
+    return not trim(text)
+
+
+def utf16_length(text: str) -> int:
+    """The length the phone would count."""
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def whole(number: int | float) -> int | float:
+    """The number as the reference prints it: 1.0 is 1."""
+    if type(number) is float and number.is_integer() and abs(number) < _JS_EXPONENT_FROM:
+        return int(number)
+    return number
+
+
+def read_number(text: str) -> int | float | None:
+    """A number from a command line: decimal, exponent, 0x, 0o and 0b forms. None when it is none."""
+    text = trim(text)
+    try:
+        if text[:2].lower() in {"0x", "0o", "0b"}:
+            return int(text, 0)
+        number = float(text)
+    except (ValueError, OverflowError):
+        return None
+    if "_" in text or number != number or abs(number) == float("inf"):  # noqa: PLR0124 - a NaN test
+        return None
+    return whole(number)
+
+
+def distance(a: str, b: str) -> int:
+    """The Levenshtein distance."""
+    row = list(range(len(b) + 1))
+    for i, x in enumerate(a, 1):
+        previous, row[0] = row[0], i
+        for j, y in enumerate(b, 1):
+            previous, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, previous + (x != y))
+    return row[-1]
+
+
+def nearest(word: str, names: Iterable[str], at_most: int) -> str | None:
+    """The name closest to ``word`` within ``at_most`` edits; the earlier of equals."""
+    best: tuple[int, str] | None = None
+    for name in names:
+        edits = distance(word, name)
+        if edits <= at_most and (best is None or edits < best[0]):
+            best = (edits, name)
+    return best[1] if best else None

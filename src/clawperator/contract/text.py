@@ -28,6 +28,13 @@ def utf16_length(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
+def printable(text: str) -> str:
+    """Text from an app, made safe to show: what moves a cursor or turns a line round is escaped."""
+    if text.isprintable() and text.isascii():
+        return text
+    return "".join(c if c.isprintable() or c == " " else ascii(c)[1:-1] for c in text)
+
+
 def whole(number: int | float) -> int | float:
     """The number as the reference prints it: 1.0 is 1."""
     if type(number) is float and number.is_integer() and abs(number) < _JS_EXPONENT_FROM:

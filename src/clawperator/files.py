@@ -1,0 +1,124 @@
+"""Files written whole or not at all, and lists that outgrow memory.
+
+The lowest room of the house: it knows nothing of recordings or phones, and everything that writes uses it.
+"""
+
+import os
+import stat
+from types import TracebackType
+from typing import IO, Self
+
+_BUFFER = 256 * 1024
+_SPILL_BYTES = 1024 * 1024
+
+
+class AtomicFile:
+    """A file that appears under its name only when the ``with`` block ends well.
+
+    Until then, and after a failure or a crash, whatever had that name before is untouched. A link is
+    followed, the mode of a file that is replaced is kept. A device or pipe cannot be replaced and is written
+    to as it is. What we write this way can be made again from its source, so the disk is not made to sync.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._target = os.path.realpath(path)
+        self._mode: int | None = None
+        self._part: str | None = None
+        try:
+            there = os.stat(self._target)
+        except FileNotFoundError:
+            pass
+        else:
+            self._mode = stat.S_IMODE(there.st_mode)
+        if self._mode is not None and not stat.S_ISREG(there.st_mode):
+            self._file = open(self._target, "wb", buffering=_BUFFER)
+            return
+        folder = os.path.dirname(self._target)
+        self._part = os.path.join(folder, f".clawperator-{os.getpid()}-{os.urandom(6).hex()}.part")
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+        self._file = os.fdopen(os.open(self._part, flags, 0o666), "wb", buffering=_BUFFER)
+
+    @property
+    def file(self) -> IO[bytes]:
+        return self._file
+
+    def restart(self) -> None:
+        """Forget what was written so far."""
+        self._file.flush()
+        if self._part:
+            self._file.seek(0)
+            self._file.truncate()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if kind is None:
+                self._file.flush()
+                if self._part and self._mode is not None:
+                    os.fchmod(self._file.fileno(), self._mode)
+        except BaseException:
+            self._discard()
+            raise
+        if kind is not None:
+            self._discard()
+            return
+        self._file.close()
+        if self._part:
+            os.replace(self._part, self._target)
+
+    def _discard(self) -> None:
+        try:
+            self._file.close()
+        except OSError:  # the disk may be full: what is buffered is lost, as it should be
+            pass
+        if self._part:
+            os.unlink(self._part)
+
+
+class Spill:
+    """A list of byte strings that moves to a temporary file when it grows past a megabyte."""
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+        self._size = 0
+        self._file: IO[bytes] | None = None
+        self.count = 0
+
+    def append(self, piece: bytes) -> None:
+        self._parts.append(piece)
+        self._size += len(piece)
+        self.count += 1
+        if self._size > _SPILL_BYTES:
+            if self._file is None:
+                import tempfile  # noqa: PLC0415 - slow to import and rarely needed
+
+                self._file = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the list
+            self._file.write(b"".join(self._parts))
+            self._parts.clear()
+            self._size = 0
+
+    def copy_to(self, out: IO[bytes], skip: int = 0) -> None:
+        """Write every piece, in order, without the first ``skip`` bytes. The list can still grow afterwards."""
+        if self._file is not None:
+            self._file.seek(skip)
+            skip = 0
+            while block := self._file.read(_BUFFER):
+                out.write(block)
+            self._file.seek(0, os.SEEK_END)
+        out.write(b"".join(self._parts)[skip:])
+
+
+def why(error: OSError) -> str:
+    """What the system said, without numbers and paths."""
+    return error.strerror or str(error) or type(error).__name__
+
+
+def is_same_file(a: str, b: str) -> bool:
+    try:
+        return os.path.samefile(a, b)
+    except OSError:
+        return False

@@ -1,0 +1,247 @@
+"""export: every event of a recording as one JSON document, the evidence for authoring and comparing.
+
+The writer streams; ``read_export`` takes a whole document back, checked field by field.
+"""
+
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Raw, Struct
+
+from clawperator.contract.errors import ClawError
+from clawperator.contract.limits import RECORDING_EXPORT_VERSION
+from clawperator.contract.text import whole
+from clawperator.files import Spill, why
+from clawperator.recording.events import FIELDS, VALUES, Bounds, Event, EventFields, Header, Number, missing
+from clawperator.recording.reader import Progress, Recording, unreadable
+from clawperator.recording.writing import ListWriter, derived_path, output, pretty
+
+SnapshotMode = Literal["omit", "include"]
+
+
+class Session(Struct, frozen=True):
+    sessionId: str
+    schemaVersion: Number
+    startedAt: Number
+    operatorPackage: str
+
+
+class Snapshot(Struct, frozen=True):
+    present: bool
+    xml: str | None
+
+
+class ExportedEvent(EventFields, kw_only=True):
+    """An event of an export. Which fields it has depends on its type, as in a recording."""
+
+    deltaMsSincePrevious: Number | None
+    snapshot: Snapshot
+
+
+class Counts(Struct, frozen=True):
+    totalEvents: int
+    byType: dict[str, int]
+
+
+class PackageTransition(Struct, frozen=True):
+    seq: Number
+    ts: Number
+    fromPackageName: str
+    toPackageName: str
+
+
+class Timeline(Struct, frozen=True):
+    firstEventTs: Number | None
+    lastEventTs: Number | None
+    durationMs: Number | None
+
+
+class Export(Struct, frozen=True):
+    """The document ``export`` writes."""
+
+    exportVersion: Literal[1]
+    session: Session
+    snapshotMode: SnapshotMode
+    events: list[ExportedEvent]
+    counts: Counts
+    packageTransitions: list[PackageTransition]
+    timeline: Timeline
+
+
+class ExportResult(Struct, frozen=True, kw_only=True):
+    """What ``export`` answers."""
+
+    ok: bool = True
+    outputFile: str
+    sessionId: str
+    eventCount: int
+    packageTransitionCount: int
+    byType: dict[str, int]
+
+
+def _row(kind: str) -> Any:
+    """A Struct whose members stand in the order of the document: what all events share, then the kind's own."""
+    names = ("seq", "ts", "deltaMsSincePrevious", "type", *FIELDS[kind], "snapshot")
+    return msgspec.defstruct(f"_{kind}_row", [(name, Any) for name in names], gc=False)
+
+
+_ROWS: Mapping[str, Any] = {kind: _row(kind) for kind in FIELDS}
+_ABSENT = Snapshot(False, None)
+_PRESENT = Snapshot(True, None)
+_QUOTE = ord('"')
+
+
+class _Tally:
+    """What the end of the document says about the events."""
+
+    def __init__(self) -> None:
+        self.by_type: dict[str, int] = {}
+        self.transitions = Spill()
+        self.first: int | float | None = None
+        self.last: int | float | None = None
+        self._package: object = None
+
+    def add(self, event: Event) -> int | float | None:
+        """Count the event; returns the time since the one before."""
+        kind = event.type
+        self.by_type[kind] = self.by_type.get(kind, 0) + 1
+        package = event.packageName
+        if kind != "press_key" and package != self._package:
+            if self._package is not None:
+                change = PackageTransition(event.seq, event.ts, str(self._package), str(package))
+                self.transitions.append(b",\n    " + pretty(change, 2))
+            self._package = package
+        previous, self.last = self.last, event.ts
+        if previous is None:
+            self.first = event.ts
+            return None
+        return whole(event.ts - previous)
+
+    def timeline(self) -> Timeline:
+        if self.first is None or self.last is None:
+            return Timeline(None, None, None)
+        return Timeline(self.first, self.last, whole(self.last - self.first))
+
+
+def export_recording(
+    source: str, out: str | None = None, *, snapshots: SnapshotMode = "omit", progress: Progress | None = None
+) -> ExportResult:
+    """Write the export of a recording, or of the newest one in a folder."""
+    source = newest_recording(source)
+    target = out or derived_path(source, ".export.json")
+    include = snapshots == "include"
+    with (
+        Recording(source, code="RECORDING_EXPORT_FAILED", progress=progress) as recording,
+        output(target, source, "RECORDING_EXPORT_FAILED", make_folders=True) as result,
+    ):
+        write = result.file.write
+
+        def build(events: Iterator[Event]) -> _Tally:
+            result.restart()
+            write(_head(recording.header, snapshots))
+            tally = _Tally()
+            listed = ListWriter(result.file)
+            for event in events:
+                since = tally.add(event)
+                snapshot = _PRESENT if _is_present(event) else _ABSENT
+                row = _ROWS[event.type](event.seq, event.ts, since, event.type, *_values(event), snapshot)
+                text = pretty(row, 2)
+                if include and snapshot is _PRESENT:
+                    before, _, after = text.rpartition(b"null")
+                    listed.add(before)
+                    write(_respelled(event.snapshot))
+                    write(after)
+                else:
+                    listed.add(text)
+            listed.end()
+            return tally
+
+        tally = recording.in_order(build)
+        total = sum(tally.by_type.values())
+        write(b',\n  "counts": ' + pretty(Counts(total, tally.by_type), 1))
+        write(b',\n  "packageTransitions": [')
+        tally.transitions.copy_to(result.file, skip=1)
+        write(b"\n  ]" if tally.transitions.count else b"]")
+        write(b',\n  "timeline": ' + pretty(tally.timeline(), 1) + b"\n}")
+    return ExportResult(
+        outputFile=target,
+        sessionId=recording.header.sessionId,
+        eventCount=total,
+        packageTransitionCount=tally.transitions.count,
+        byType=tally.by_type,
+    )
+
+
+def _head(header: Header, snapshots: SnapshotMode) -> bytes:
+    session = Session(header.sessionId, header.schemaVersion, header.startedAt, header.operatorPackage)
+    head = {"exportVersion": RECORDING_EXPORT_VERSION, "session": session, "snapshotMode": snapshots}
+    return pretty(head)[: -len(b"\n}")] + b',\n  "events": '
+
+
+def _values(event: Event) -> tuple[Any, ...]:
+    values: tuple[Any, ...] = VALUES[event.type](event)[:-1]
+    if event.type == "click":
+        bounds = values[-1]
+        if any(type(side) is float for side in msgspec.structs.astuple(bounds)):
+            values = (*values[:-1], Bounds(*map(whole, msgspec.structs.astuple(bounds))))
+    elif event.type == "scroll":
+        values = (*values[:2], *map(whole, values[2:]))
+    return values
+
+
+def _is_present(event: Event) -> bool:
+    view = memoryview(event.snapshot)
+    return view[0] == _QUOTE and len(view) > len('""')
+
+
+def _respelled(snapshot: Raw) -> Raw:
+    """The JSON string spelled as the reference would: only what must be escaped is."""
+    text = bytes(snapshot)
+    if b"\\/" in text or b"\\u" in text:
+        return Raw(msgspec.json.encode(msgspec.json.decode(text)))
+    return snapshot
+
+
+def newest_recording(path: str) -> str:
+    """``path`` itself, or the newest ``*.ndjson`` of the folder it names; of equals the first by name."""
+    try:
+        if not stat.S_ISDIR(os.stat(path).st_mode):
+            return path
+        found = [
+            (-entry.stat().st_mtime_ns, entry.name)
+            for entry in os.scandir(path)
+            if entry.name.endswith(".ndjson") and entry.is_file()
+        ]
+    except (OSError, ValueError) as e:
+        raise unreadable(path, why(e) if isinstance(e, OSError) else str(e), "RECORDING_EXPORT_FAILED") from e
+    if not found:
+        raise ClawError(
+            "RECORDING_EXPORT_FAILED",
+            f"There is no .ndjson file in {path}",
+            hint="Pull a recording into this folder first, or name the file itself.",
+            operation="read",
+            target=path,
+        )
+    return os.path.join(path, min(found)[1])
+
+
+_EXPORT = msgspec.json.Decoder(Export)
+
+
+def read_export(data: bytes) -> Export:
+    """The export in ``data``; ``ValueError`` says what keeps it from being one."""
+    try:
+        export = _EXPORT.decode(data)
+    except UnicodeDecodeError:
+        raise ValueError("not valid UTF-8") from None
+    except msgspec.DecodeError as e:
+        raise ValueError(str(e).replace("`", "")) from None
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    for i, event in enumerate(export.events):
+        if problem := missing(event):
+            raise ValueError(f"{problem} - at $.events[{i}]")
+    return export

@@ -1,0 +1,53 @@
+"""Sorting a file of any size by ``seq``: an index of places, in runs that fit memory, merged.
+
+Kept apart from the reader because almost no recording needs it.
+"""
+
+import heapq
+import marshal
+from collections.abc import Iterator
+from typing import IO
+
+_RUN = 50_000  # entries sorted in memory, about 8 MB
+_BLOCK = 500  # entries of a run read back at a time
+
+Entry = tuple[int | float, int]
+
+
+class SeqIndex:
+    """Places in a file, by ``seq`` and then by place."""
+
+    def __init__(self) -> None:
+        self._run: list[Entry] = []
+        self._spilled: IO[bytes] | None = None
+        self._blocks: list[list[int]] = []  # where each block of each run lies
+
+    def add(self, seq: int | float, offset: int) -> None:
+        self._run.append((seq, offset))
+        if len(self._run) >= _RUN:
+            self._spill()
+
+    def offsets(self) -> Iterator[int]:
+        """Every place, in order."""
+        self._run.sort()
+        runs = [self._read(blocks) for blocks in self._blocks]
+        return (offset for _, offset in heapq.merge(*runs, self._run))
+
+    def _spill(self) -> None:
+        if self._spilled is None:
+            import tempfile  # noqa: PLC0415 - slow to import and rarely needed
+
+            self._spilled = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the index
+        self._run.sort()
+        blocks: list[int] = []
+        for i in range(0, len(self._run), _BLOCK):
+            blocks.append(self._spilled.tell())
+            marshal.dump(self._run[i : i + _BLOCK], self._spilled)
+        self._blocks.append(blocks)
+        self._run = []
+
+    def _read(self, blocks: list[int]) -> Iterator[Entry]:
+        assert self._spilled is not None
+        for place in blocks:
+            self._spilled.seek(place)
+            yield from marshal.load(self._spilled)  # noqa: S302 - our own temporary file

@@ -1,0 +1,226 @@
+"""A recording on disk, read line by line in bounded memory.
+
+``seq`` is the order of a recording, and a phone nearly always writes it in order. So a file is read
+straight through, and only when a step back is met is the work begun again on a sorted index of it.
+"""
+
+import os
+import shlex
+import stat
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import IO, NoReturn, Self, TypeVar
+
+from clawperator.contract.errors import ClawError
+from clawperator.contract.limits import MAX_RECORDING_LINE_BYTES, RECORDING_SCHEMA_VERSION
+from clawperator.files import why
+from clawperator.recording.events import BadLine, Event, Header, decode_event, decode_header, trim_line
+from clawperator.recording.order import SeqIndex
+
+T = TypeVar("T")
+# Called now and then with the bytes read so far and the bytes there are.
+Progress = Callable[[int, int], None]
+
+_BUFFER = 1024 * 1024
+_PROGRESS_EVERY = 4 * 1024 * 1024
+
+
+class _OutOfOrder(Exception):  # noqa: N818 - a signal, not an error
+    pass
+
+
+class Recording:
+    """A recording file. Opening it reads and checks the header.
+
+    ``code`` is the error code of a file that cannot be read at all; the commands differ in it.
+    """
+
+    def __init__(
+        self, path: str, *, code: str = "RECORDING_PARSE_FAILED", progress: Progress | None = None
+    ) -> None:
+        self.path = path
+        self.out_of_order = False
+        self._code = code
+        self._progress = progress
+        self._file = open_recording(path, code)
+        self._size = os.fstat(self._file.fileno()).st_size
+        self._file_line = 0
+        try:
+            self.header = self._read_header()
+        except BaseException:
+            self._file.close()
+            raise
+        self._start = (self._file.tell(), self._file_line)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def in_order(self, build: Callable[[Iterator[Event]], T]) -> T:
+        """``build`` of the events in ``seq`` order, those of equal ``seq`` as they stand in the file.
+
+        It may be called a second time, and must then begin afresh.
+        """
+        try:
+            return build(self._straight())
+        except _OutOfOrder:
+            self.out_of_order = True
+        index = SeqIndex()
+        for offset, event in self._checked():
+            index.add(event.seq, offset)
+        return build(self._at(index.offsets()))
+
+    def in_file_order(self) -> Iterator[Event]:
+        return (event for _, event in self._checked())
+
+    def _straight(self) -> Iterator[Event]:
+        last = float("-inf")
+        for _, event in self._checked():
+            if event.seq < last:
+                raise _OutOfOrder
+            last = event.seq
+            yield event
+
+    def _checked(self) -> Iterator[tuple[int, Event]]:
+        """Every event with its place in the file, checked, in the order of the file."""
+        offset, self._file_line = self._start
+        number = 1  # of the line, blank ones not counted; the header was the first
+        report_at = offset + _PROGRESS_EVERY
+        with self._reading():
+            self._file.seek(offset)
+            for line in raw_lines(self._file):
+                self._file_line += 1
+                try:
+                    event = decode_event(line)
+                except BadLine as bad:
+                    looked = self._look_again(line, number + 1, bad)
+                    if looked is None:
+                        offset += len(line)
+                        continue
+                    event = looked
+                number += 1
+                yield offset, event
+                offset += len(line)
+                if offset >= report_at and self._progress:
+                    report_at = offset + _PROGRESS_EVERY
+                    self._progress(offset, self._size)
+
+    def _look_again(self, line: bytes, number: int, bad: BadLine) -> Event | None:
+        """A line the decoder refused may be blank, or have odd white space around its event."""
+        trimmed = trim_line(line)
+        if not trimmed:
+            return None
+        try:
+            if bad.malformed and len(trimmed) < len(line):
+                return decode_event(trimmed)
+        except BadLine as e:
+            bad = e
+        self._refuse(line, number, bad)
+
+    def _at(self, offsets: Iterator[int]) -> Iterator[Event]:
+        with self._reading():
+            for offset in offsets:
+                self._file.seek(offset)
+                line = self._file.readline(MAX_RECORDING_LINE_BYTES + 1)
+                try:
+                    yield decode_event(trim_line(line))
+                except BadLine:
+                    raise ClawError(
+                        "RECORDING_PARSE_FAILED",
+                        "The recording changed while it was read",
+                        hint="Wait until the file is complete, then try again.",
+                        operation="read",
+                        target=self.path,
+                    ) from None
+
+    def _read_header(self) -> Header:
+        with self._reading():
+            for line in raw_lines(self._file):
+                self._file_line += 1
+                if not trim_line(line):
+                    continue
+                try:
+                    header = decode_header(line)
+                except BadLine as bad:
+                    self._refuse(line, 1, bad, what="header")
+                check_version(header, self.path)
+                return header
+        raise ClawError(
+            "RECORDING_PARSE_FAILED",
+            "The recording is empty",
+            hint="A recording begins with a line of type recording_header.",
+            operation="parse",
+            target=self.path,
+        )
+
+    def _refuse(self, line: bytes, number: int, bad: BadLine, what: str = "event") -> NoReturn:
+        cut = bad.malformed and not line.endswith(b"\n") and len(line) <= MAX_RECORDING_LINE_BYTES
+        raise ClawError(
+            "RECORDING_PARSE_FAILED",
+            f"Malformed NDJSON at line {number}"
+            if bad.malformed
+            else f"Invalid {what} at line {number}: {bad.reason}",
+            hint=f"To keep every whole event: clawperator recording repair --input {shlex.quote(self.path)}",
+            details={
+                "line": number,
+                "fileLine": self._file_line,
+                "reason": "the file ends in the middle of this line" if cut else bad.reason,
+            },
+            operation="parse",
+            target=self.path,
+        )
+
+    def _reading(self) -> "_Reading":
+        return _Reading(self.path, self._code)
+
+
+class _Reading:
+    """Turns a failing disk into the typed error, without touching what the caller raises."""
+
+    def __init__(self, path: str, code: str) -> None:
+        self._path, self._code = path, code
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, OSError):
+            raise unreadable(self._path, why(error), self._code) from error
+
+
+def raw_lines(file: IO[bytes]) -> Iterator[bytes]:
+    """The lines with their ends. One that is too long comes in pieces, each longer than allowed but the last."""
+    return iter(partial(file.readline, MAX_RECORDING_LINE_BYTES + 1), b"")
+
+
+def open_recording(path: str, code: str) -> IO[bytes]:
+    """A regular file, opened for reading; anything else could block or cannot be read twice."""
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise unreadable(path, "it is not a regular file", code)
+        return open(path, "rb", buffering=_BUFFER)
+    except (OSError, ValueError) as e:
+        raise unreadable(path, why(e) if isinstance(e, OSError) else str(e), code) from e
+
+
+def unreadable(path: str, reason: str, code: str) -> ClawError:
+    return ClawError(
+        code,
+        f"Cannot read {path}: {reason}",
+        hint="Check that --input names a recording file that exists and may be read.",
+        details={"path": path, "reason": reason},
+        operation="read",
+        target=path,
+    )
+
+
+def check_version(header: Header, path: str) -> None:
+    if header.schemaVersion != RECORDING_SCHEMA_VERSION:
+        raise ClawError(
+            "RECORDING_SCHEMA_VERSION_UNSUPPORTED",
+            f"Unsupported recording schema version: {header.schemaVersion}",
+            operation="parse",
+            target=path,
+        )

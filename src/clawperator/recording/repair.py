@@ -1,0 +1,85 @@
+"""repair: what can be saved of a recording that a crash or a bad disk damaged.
+
+Every whole event is kept, byte for byte, in the order of the file; what is dropped is named. The damaged
+file is never touched.
+"""
+
+from msgspec import Struct
+
+from clawperator.contract.errors import ClawError
+from clawperator.contract.limits import MAX_RECORDING_LINE_BYTES
+from clawperator.recording.events import BadLine, Header, decode_event, decode_header, trim_line
+from clawperator.recording.reader import check_version, open_recording, raw_lines
+from clawperator.recording.writing import derived_path, output
+
+_CODE = "RECORDING_PARSE_FAILED"
+MAX_REPORTED = 100
+
+
+class Dropped(Struct, frozen=True):
+    """A line that is not in the repaired file."""
+
+    fileLine: int
+    bytes: int
+    reason: str
+
+
+class RepairResult(Struct, frozen=True, kw_only=True):
+    """What ``repair`` answers. ``dropped`` lists the first hundred."""
+
+    ok: bool = True
+    outputFile: str
+    sessionId: str
+    eventCount: int
+    droppedCount: int
+    dropped: list[Dropped]
+
+
+def repair_recording(source: str, out: str | None = None) -> RepairResult:
+    """Write every whole event of ``source`` into a new recording."""
+    target = out or derived_path(source, ".repaired.ndjson")
+    header: Header | None = None
+    kept = dropped_count = 0
+    dropped: list[Dropped] = []
+    with open_recording(source, _CODE) as file, output(target, source, _CODE) as result:
+        number, long = 0, 0
+        for line in raw_lines(file):
+            if long or len(line) > MAX_RECORDING_LINE_BYTES:  # a piece of an endless line
+                long += len(line)
+                if not line.endswith(b"\n"):
+                    continue
+                line = b""  # noqa: PLW2901 - what was too long is dropped as one
+            number += 1
+            trimmed = trim_line(line)
+            if not trimmed and not long:
+                continue
+            try:
+                if long:
+                    raise BadLine(f"longer than {MAX_RECORDING_LINE_BYTES} bytes")
+                if header is None:
+                    header = decode_header(trimmed)
+                    check_version(header, source)
+                else:
+                    decode_event(trimmed)
+                    kept += 1
+                result.file.write(trimmed + b"\n")
+            except BadLine as bad:
+                dropped_count += 1
+                if len(dropped) < MAX_REPORTED:
+                    dropped.append(Dropped(number, long or len(line), bad.reason))
+                long = 0
+        if header is None:
+            raise ClawError(
+                _CODE,
+                "There is no recording header in the file, so nothing can be kept",
+                hint="Without its header nobody can tell which session the events belong to.",
+                operation="repair",
+                target=source,
+            )
+    return RepairResult(
+        outputFile=target,
+        sessionId=header.sessionId,
+        eventCount=kept,
+        droppedCount=dropped_count,
+        dropped=dropped,
+    )

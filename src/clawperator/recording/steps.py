@@ -1,0 +1,179 @@
+"""parse: a recording as a short log of steps, for people. It drops what it cannot show; export does not."""
+
+from collections.abc import Iterator
+from typing import IO, Any
+
+import msgspec
+from msgspec import UNSET, Struct, UnsetType
+
+from clawperator.contract.text import printable, whole
+from clawperator.files import Spill
+from clawperator.recording.events import Bounds, Event, Number, has_snapshot
+from clawperator.recording.reader import Progress, Recording
+from clawperator.recording.writing import ListWriter, derived_path, output, pretty
+
+# A wrapper is read by agents: past this many, the warnings are in the file and only counted in it.
+MAX_REPORTED = 1_000
+MAX_SUMMARY_LINES = 200
+
+
+class OpenAppStep(Struct, frozen=True, tag_field="type", tag="open_app"):
+    seq: Number
+    packageName: str
+    uiStateBefore: str | None
+
+
+class ClickStep(Struct, frozen=True, tag_field="type", tag="click"):
+    seq: Number
+    packageName: str
+    resourceId: str | None
+    text: str | None
+    contentDesc: str | None
+    bounds: Bounds
+    uiStateBefore: str | None
+
+
+class StepLog(Struct, frozen=True):
+    """The document ``parse`` writes."""
+
+    sessionId: str
+    schemaVersion: int
+    steps: list[OpenAppStep | ClickStep]
+    warnings: list[str] | UnsetType = msgspec.field(default=UNSET, name="_warnings")
+
+
+class ParseResult(Struct, frozen=True, kw_only=True):
+    """What ``parse`` answers. ``warningCount`` is there when not all warnings are."""
+
+    ok: bool = True
+    outputFile: str
+    stepCount: int
+    warnings: list[str] | UnsetType = UNSET
+    warningCount: int | UnsetType = UNSET
+
+
+class _Log:
+    """One pass over the events."""
+
+    def __init__(self) -> None:
+        self.missing = _Warnings()
+        self.dropped = _Warnings()
+        self.summary: list[str] = []
+        self.count = 0
+
+    def write(self, events: Iterator[Event], out: IO[bytes]) -> None:
+        steps = ListWriter(out)
+        opened = False
+        for event in events:
+            if event.type == "scroll":
+                self.dropped.add(f"seq {event.seq}: scroll event dropped (not extracted in v1)")
+            elif event.type == "click" or event.type == "window_change":
+                if not has_snapshot(event):
+                    self.missing.add(_missing_snapshot(event))
+                if event.type == "click":
+                    head = _click_head(event)
+                elif not opened:
+                    opened = True
+                    head = {"seq": event.seq, "type": "open_app", "packageName": event.packageName}
+                else:
+                    continue
+                self._summarise(event)
+                steps.begin()
+                out.write(pretty(head, 2)[: -len(b"\n    }")])
+                out.write(b',\n      "uiStateBefore": ')
+                out.write(event.snapshot)
+                out.write(b"\n    }")
+        steps.end()
+        self.count = steps.count
+
+    def _summarise(self, event: Event) -> None:
+        if len(self.summary) < MAX_SUMMARY_LINES:
+            self.summary.append(_summary_line(event))
+
+
+class _Warnings:
+    """Warnings in order: all of them for the file, the first ones for the answer."""
+
+    def __init__(self) -> None:
+        self.all = Spill()
+        self.first: list[str] = []
+
+    def add(self, text: str) -> None:
+        self.all.append(b",\n    " + msgspec.json.encode(text))
+        if len(self.first) < MAX_REPORTED:
+            self.first.append(text)
+
+
+def parse_recording(
+    source: str, out: str | None = None, *, progress: Progress | None = None
+) -> tuple[ParseResult, list[str]]:
+    """Write the step log of ``source``. Returns the answer, and a line for people per step."""
+    target = out or derived_path(source, ".steps.json")
+    with (
+        Recording(source, progress=progress) as recording,
+        output(target, source, "RECORDING_PARSE_FAILED") as result,
+    ):
+        head = {"sessionId": recording.header.sessionId, "schemaVersion": recording.header.schemaVersion}
+
+        def build(events: Iterator[Event]) -> _Log:
+            result.restart()
+            result.file.write(pretty(head)[: -len(b"\n}")] + b',\n  "steps": ')
+            log = _Log()
+            log.write(events, result.file)
+            return log
+
+        log = recording.in_order(build)
+        if recording.out_of_order:  # these warnings stand in the order of the file
+            log.missing = _Warnings()
+            for event in recording.in_file_order():
+                if event.type in ("click", "window_change") and not has_snapshot(event):
+                    log.missing.add(_missing_snapshot(event))
+        count = log.missing.all.count + log.dropped.all.count
+        if count:
+            result.file.write(b',\n  "_warnings": [')
+            log.missing.all.copy_to(result.file, skip=1)
+            log.dropped.all.copy_to(result.file, skip=0 if log.missing.all.count else 1)
+            result.file.write(b"\n  ]")
+        result.file.write(b"\n}")
+    reported = (log.missing.first + log.dropped.first)[:MAX_REPORTED]
+    if log.count > len(log.summary):
+        log.summary.append(f"... and {log.count - len(log.summary)} more steps in {target}")
+    answer = ParseResult(
+        outputFile=target,
+        stepCount=log.count,
+        warnings=reported or UNSET,
+        warningCount=count if count > len(reported) else UNSET,
+    )
+    return answer, log.summary
+
+
+def _missing_snapshot(event: Event) -> str:
+    return f"seq {event.seq}: {event.type} event has no snapshot"
+
+
+def _click_head(event: Event) -> dict[str, Any]:
+    assert isinstance(event.bounds, Bounds)
+    b = event.bounds
+    return {
+        "seq": event.seq,
+        "type": "click",
+        "packageName": event.packageName,
+        "resourceId": event.resourceId,
+        "text": event.text,
+        "contentDesc": event.contentDesc,
+        "bounds": {"left": whole(b.left), "top": whole(b.top), "right": whole(b.right), "bottom": whole(b.bottom)},
+    }
+
+
+def _summary_line(event: Event) -> str:
+    kind = "click" if event.type == "click" else "open_app"
+    if kind == "open_app":
+        what = printable(str(event.packageName))
+    else:
+        shown = [
+            f'text="{printable(event.text)}"' if event.text else "",
+            f"resourceId={printable(event.resourceId)}" if event.resourceId else "",
+            f'contentDesc="{printable(event.contentDesc)}"' if event.contentDesc else "",
+        ]
+        what = " ".join(filter(None, shown)) or "(no selector)"
+    return f"[{event.seq}] {kind:<10} {what}"

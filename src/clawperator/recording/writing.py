@@ -1,0 +1,70 @@
+"""Writing a JSON document piece by piece, as the reference writes it: two spaces, no newline at the end."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO, Any
+
+import msgspec
+
+from clawperator.contract.errors import ClawError
+from clawperator.files import AtomicFile, is_same_file, why
+
+
+def pretty(value: Any, depth: int = 0) -> bytes:
+    """``value`` as it stands ``depth`` levels deep in an indented document, without its first indent."""
+    text = msgspec.json.format(msgspec.json.encode(value), indent=2)
+    return text.replace(b"\n", b"\n" + b"  " * depth) if depth else text
+
+
+class ListWriter:
+    """The elements of a list that is a member of the top-level object."""
+
+    def __init__(self, out: IO[bytes]) -> None:
+        self._out = out
+        self.count = 0
+
+    def begin(self) -> None:
+        """Separate the next element; then write it."""
+        self._out.write(b",\n    " if self.count else b"[\n    ")
+        self.count += 1
+
+    def add(self, element: bytes) -> None:
+        self.begin()
+        self._out.write(element)
+
+    def end(self) -> None:
+        self._out.write(b"\n  ]" if self.count else b"[]")
+
+
+@contextmanager
+def output(path: str, source: str, code: str, *, make_folders: bool = False) -> Iterator[AtomicFile]:
+    """An output file that appears whole or not at all; what goes wrong with it carries ``code``."""
+    if is_same_file(path, source):
+        raise ClawError(
+            code,
+            f"The output {path} is the input itself",
+            hint="Choose another --out: the recording must not be overwritten.",
+            operation="write",
+            target=path,
+        )
+    try:
+        if make_folders and (folder := os.path.dirname(path)):
+            os.makedirs(folder, exist_ok=True)
+        with AtomicFile(path) as file:
+            yield file
+    except (OSError, ValueError) as e:
+        reason = why(e) if isinstance(e, OSError) else str(e)
+        raise ClawError(
+            code,
+            f"Cannot write {path}: {reason}",
+            hint="Check that the folder of --out exists, may be written and has room.",
+            details={"path": path, "reason": reason},
+            operation="write",
+            target=path,
+        ) from e
+
+
+def derived_path(source: str, ending: str) -> str:
+    """Where a document made from ``source`` goes when nobody says."""
+    return source.removesuffix(".ndjson") + ending

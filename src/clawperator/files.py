@@ -5,6 +5,7 @@ The lowest room of the house: it knows nothing of recordings or phones, and ever
 
 import os
 import stat
+from contextlib import suppress
 from types import TracebackType
 from typing import IO, Self
 
@@ -22,21 +23,15 @@ class AtomicFile:
 
     def __init__(self, path: str) -> None:
         self._target = os.path.realpath(path)
-        self._mode: int | None = None
         self._part: str | None = None
-        try:
-            there = os.stat(self._target)
-        except FileNotFoundError:
-            pass
-        else:
-            self._mode = stat.S_IMODE(there.st_mode)
-        if self._mode is not None and not stat.S_ISREG(there.st_mode):
-            self._file = open(self._target, "wb", buffering=_BUFFER)
+        self._mode = _mode(self._target)
+        if self._mode is not None and not stat.S_ISREG(self._mode):
+            self._file = open(self._target, "wb", buffering=_BUFFER)  # noqa: SIM115 - __exit__ closes it
             return
         folder = os.path.dirname(self._target)
         self._part = os.path.join(folder, f".clawperator-{os.getpid()}-{os.urandom(6).hex()}.part")
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-        self._file = os.fdopen(os.open(self._part, flags, 0o666), "wb", buffering=_BUFFER)
+        made = os.open(self._part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        self._file = os.fdopen(made, "wb", buffering=_BUFFER)
 
     @property
     def file(self) -> IO[bytes]:
@@ -59,7 +54,7 @@ class AtomicFile:
             if kind is None:
                 self._file.flush()
                 if self._part and self._mode is not None:
-                    os.fchmod(self._file.fileno(), self._mode)
+                    os.fchmod(self._file.fileno(), stat.S_IMODE(self._mode))
         except BaseException:
             self._discard()
             raise
@@ -71,12 +66,17 @@ class AtomicFile:
             os.replace(self._part, self._target)
 
     def _discard(self) -> None:
-        try:
+        with suppress(OSError):  # the disk may be full: what is buffered is lost, as it should be
             self._file.close()
-        except OSError:  # the disk may be full: what is buffered is lost, as it should be
-            pass
         if self._part:
             os.unlink(self._part)
+
+
+def _mode(path: str) -> int | None:
+    try:
+        return os.stat(path).st_mode
+    except FileNotFoundError:
+        return None
 
 
 class Spill:
@@ -94,7 +94,7 @@ class Spill:
         self.count += 1
         if self._size > _SPILL_BYTES:
             if self._file is None:
-                import tempfile  # noqa: PLC0415 - slow to import and rarely needed
+                import tempfile
 
                 self._file = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the list
             self._file.write(b"".join(self._parts))

@@ -78,7 +78,7 @@ def _text_rules(name: str, value: str | UnsetType, most: int) -> Iterator[Proble
         yield name, f"is longer than {most} characters"
 
 
-class AppParams(Params):
+class AppParams(Params, frozen=True):
     applicationId: Annotated[str, Meta(max_length=512, description="package name of the app")]
 
     def rules(self) -> Iterator[Problem]:
@@ -87,15 +87,15 @@ class AppParams(Params):
             yield "applicationId", "is not a package name such as com.android.settings"
 
 
-class OpenAppParams(AppParams):
+class OpenAppParams(AppParams, frozen=True):
     retry: Retry = APP_LAUNCH
 
 
-class CloseAppParams(AppParams):
+class CloseAppParams(AppParams, frozen=True):
     retry: Retry = APP_CLOSE
 
 
-class OpenUriParams(Params):
+class OpenUriParams(Params, frozen=True):
     uri: Annotated[str, Meta(max_length=limits.MAX_URI_LENGTH, description="what to view")]
     retry: Retry = APP_LAUNCH
 
@@ -103,7 +103,7 @@ class OpenUriParams(Params):
         return _text_rules("uri", self.uri, limits.MAX_URI_LENGTH)
 
 
-class RecordingParams(Params):
+class RecordingParams(Params, frozen=True):
     sessionId: (
         Annotated[str, Meta(max_length=limits.MAX_ID_LENGTH, description="letters, digits, _ and -")] | UnsetType
     ) = UNSET
@@ -114,13 +114,13 @@ class RecordingParams(Params):
             yield "sessionId", "may hold only letters, digits, _ and -"
 
 
-class WaitForNodeParams(Params):
+class WaitForNodeParams(Params, frozen=True):
     matcher: NodeMatcher
     timeoutMs: WaitMs | UnsetType = UNSET
     retry: Retry = UI_READINESS
 
 
-class ClickParams(Params):
+class ClickParams(Params, frozen=True):
     matcher: NodeMatcher | UnsetType = UNSET
     coordinate: Coordinate | UnsetType = UNSET
     clickType: ClickType = "default"
@@ -133,7 +133,7 @@ class ClickParams(Params):
             yield "clickType", "a coordinate cannot be focused; use a matcher"
 
 
-class _SwipeParams(Params):
+class _SwipeParams(Params, frozen=True):
     container: NodeMatcher | UnsetType = UNSET
     direction: Direction = "down"
     distanceRatio: Ratio = 0.7
@@ -141,11 +141,11 @@ class _SwipeParams(Params):
     findFirstScrollableChild: bool = True
 
 
-class ScrollParams(_SwipeParams):
+class ScrollParams(_SwipeParams, frozen=True):
     retry: Retry = ONCE
 
 
-class ScrollUntilParams(_SwipeParams):
+class ScrollUntilParams(_SwipeParams, frozen=True):
     matcher: NodeMatcher | UnsetType = UNSET
     maxScrolls: Annotated[int, Meta(ge=1, le=limits.MAX_SCROLLS, description="give up after so many")] = 20
     maxDurationMs: DurationMs = 10_000
@@ -158,7 +158,7 @@ class ScrollUntilParams(_SwipeParams):
             yield "matcher", "clickAfter needs a matcher"
 
 
-class ScrollAndClickParams(_SwipeParams, kw_only=True):
+class ScrollAndClickParams(_SwipeParams, frozen=True, kw_only=True):
     matcher: NodeMatcher
     maxSwipes: Annotated[int, Meta(ge=1, le=limits.MAX_SWIPES, description="give up after so many")] = 10
     clickAfter: bool = True
@@ -167,7 +167,7 @@ class ScrollAndClickParams(_SwipeParams, kw_only=True):
     clickRetry: Retry = UI_READINESS
 
 
-class ReadTextParams(Params):
+class ReadTextParams(Params, frozen=True):
     matcher: NodeMatcher
     all: bool = False
     container: NodeMatcher | UnsetType = UNSET
@@ -187,7 +187,7 @@ class ReadTextParams(Params):
             yield "validatorPattern", f"is not a regular expression: {e}"
 
 
-class EnterTextParams(Params):
+class EnterTextParams(Params, frozen=True):
     matcher: NodeMatcher
     text: Text
     submit: bool = False
@@ -198,11 +198,11 @@ class EnterTextParams(Params):
         return _text_rules("text", self.text, limits.MAX_MATCHER_VALUE_LENGTH)
 
 
-class SnapshotUiParams(Params):
+class SnapshotUiParams(Params, frozen=True):
     retry: Retry = UI_READINESS
 
 
-class TakeScreenshotParams(Params):
+class TakeScreenshotParams(Params, frozen=True):
     path: Annotated[str, Meta(description="where the host writes the PNG")] | UnsetType = UNSET
     retry: Retry = ONCE
 
@@ -210,15 +210,15 @@ class TakeScreenshotParams(Params):
         return _text_rules("path", self.path, 4_096)
 
 
-class SleepParams(Params):
+class SleepParams(Params, frozen=True):
     durationMs: DurationMs
 
 
-class PressKeyParams(Params):
+class PressKeyParams(Params, frozen=True):
     key: Literal["back", "home", "recents"]
 
 
-class WaitForNavigationParams(Params, kw_only=True):
+class WaitForNavigationParams(Params, frozen=True, kw_only=True):
     expectedPackage: Annotated[str, Meta(max_length=limits.MAX_MATCHER_VALUE_LENGTH)] | UnsetType = UNSET
     expectedNode: NodeMatcher | UnsetType = UNSET
     timeoutMs: NavigationMs
@@ -229,7 +229,7 @@ class WaitForNavigationParams(Params, kw_only=True):
             yield "", "wait_for_navigation needs expectedPackage or expectedNode"
 
 
-class ReadKeyValuePairParams(Params):
+class ReadKeyValuePairParams(Params, frozen=True):
     labelMatcher: NodeMatcher
     all: bool = False
     retry: Retry = UI_READINESS

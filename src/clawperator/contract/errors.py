@@ -71,7 +71,9 @@ CODES: Mapping[str, Code] = {
     "DEVICE_SHELL_UNAVAILABLE": Code(_RUNTIME, True, "the phone's shell did not run a command"),
     "DEVICE_DEV_OPTIONS_DISABLED": Code(_RUNTIME, False, "developer options are off"),
     "DEVICE_USB_DEBUGGING_DISABLED": Code(_RUNTIME, False, "USB debugging is off"),
-    "DEVICE_ACCESSIBILITY_NOT_RUNNING": Code(_RUNTIME, True, "the Operator's accessibility service is not running"),
+    "DEVICE_ACCESSIBILITY_NOT_RUNNING": Code(
+        _RUNTIME, True, "the Operator's accessibility service is not running"
+    ),
     "GRANT_DEVICE_PERMISSIONS_FAILED": Code(_RUNTIME, True, "a permission could not be granted"),
     # operator
     "OPERATOR_NOT_INSTALLED": Code(_RUNTIME, False, "the Operator app is not on the phone"),

@@ -27,9 +27,7 @@ from clawperator.contract.text import is_blank, nearest, trim, utf16_length, who
 
 Id = Annotated[str, Meta(min_length=1, max_length=limits.MAX_ID_LENGTH)]
 Source = Annotated[str, Meta(min_length=1, max_length=limits.MAX_SOURCE_LENGTH)]
-TimeoutMs = Annotated[
-    float, Meta(ge=limits.MIN_EXECUTION_TIMEOUT_MS, le=limits.MAX_EXECUTION_TIMEOUT_MS)
-]
+TimeoutMs = Annotated[float, Meta(ge=limits.MIN_EXECUTION_TIMEOUT_MS, le=limits.MAX_EXECUTION_TIMEOUT_MS)]
 Mode = Literal["direct", "artifact_compiled"]
 
 TOP_ALIASES: Mapping[str, str] = {
@@ -74,9 +72,7 @@ class ExecutionShape(Struct, frozen=True, forbid_unknown_fields=True):
     source: Source
     expectedFormat: Literal["android-ui-automator"]
     timeoutMs: TimeoutMs
-    actions: Annotated[
-        list[ActionShape], Meta(min_length=1, max_length=limits.MAX_EXECUTION_ACTIONS)
-    ]
+    actions: Annotated[list[ActionShape], Meta(min_length=1, max_length=limits.MAX_EXECUTION_ACTIONS)]
     mode: Mode | UnsetType = UNSET
 
 
@@ -189,7 +185,9 @@ def _broken_rules(execution: Execution) -> list[Issue]:
         path = f"actions.{i}"
         _check_id(action.id, f"{path}.id", issues)
         if action.id in seen:
-            issues.append(Issue(f"{path}.id", f'the action id "{action.id}" is used twice; results are told by it'))
+            issues.append(
+                Issue(f"{path}.id", f'the action id "{action.id}" is used twice; results are told by it')
+            )
         seen.add(action.id)
         issues += (
             Issue(f"{path}.params.{below}".rstrip("."), message) for below, message in action.params.problems()

@@ -4,8 +4,6 @@ from typing import Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
-TERMINAL_SOURCE = "clawperator_result"
-
 
 class StepResult(Struct, frozen=True):
     """The outcome of one action. ``data.error`` holds the code of a failed step."""
@@ -24,7 +22,7 @@ class ResultEnvelope(Struct, frozen=True):
     status: Literal["success", "failed"]
     stepResults: list[StepResult]
     error: str | None
-    errorCode: str | None | UnsetType = UNSET
+    errorCode: str | UnsetType | None = UNSET
     hint: str | UnsetType = UNSET
 
 
@@ -33,5 +31,5 @@ class ExecutionResult(Struct, frozen=True):
 
     envelope: ResultEnvelope
     deviceId: str
-    terminalSource: Literal["clawperator_result"] = TERMINAL_SOURCE
+    terminalSource: Literal["clawperator_result"] = "clawperator_result"
     isCanonicalTerminal: bool = True

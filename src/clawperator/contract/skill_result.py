@@ -2,7 +2,6 @@
 
 from typing import Annotated, Any, Literal
 
-import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from clawperator.contract.errors import ClawError
@@ -41,15 +40,15 @@ class Checkpoint(Struct, frozen=True):
     id: Annotated[str, Meta(min_length=1)]
     status: Literal["ok", "failed", "skipped"]
     observedAt: str | UnsetType = UNSET
-    evidence: Evidence | None | UnsetType = UNSET
-    note: str | None | UnsetType = UNSET
+    evidence: Evidence | UnsetType | None = UNSET
+    note: str | UnsetType | None = UNSET
 
 
 class TerminalVerification(Struct, frozen=True):
     status: Literal["verified", "failed", "not_run"]
-    expected: Evidence | None | UnsetType = UNSET
-    observed: Evidence | None | UnsetType = UNSET
-    note: str | None | UnsetType = UNSET
+    expected: Evidence | UnsetType | None = UNSET
+    observed: Evidence | UnsetType | None = UNSET
+    note: str | UnsetType | None = UNSET
 
 
 class Diagnostics(Struct, frozen=True):
@@ -66,12 +65,12 @@ class SkillResult(Struct, frozen=True):
     status: Literal["success", "failed", "indeterminate"]
     checkpoints: list[Checkpoint]
     source: ScriptSource | AgentSource
-    goal: dict[str, Any] | None | UnsetType = UNSET
-    inputs: dict[str, Any] | None | UnsetType = UNSET
-    result: Evidence | None | UnsetType = UNSET
-    terminalVerification: TerminalVerification | None | UnsetType = UNSET
+    goal: dict[str, Any] | UnsetType | None = UNSET
+    inputs: dict[str, Any] | UnsetType | None = UNSET
+    result: Evidence | UnsetType | None = UNSET
+    terminalVerification: TerminalVerification | UnsetType | None = UNSET
     execEnvelopes: list[ResultEnvelope] | UnsetType = UNSET
-    diagnostics: Diagnostics | None | UnsetType = UNSET
+    diagnostics: Diagnostics | UnsetType | None = UNSET
 
 
 def check_version(result: SkillResult) -> None:
@@ -89,6 +88,3 @@ class SkillsRun(Struct, frozen=True):
     """The part of a saved ``skills run --json`` document that is evidence."""
 
     skillResult: SkillResult | None
-
-
-SKILLS_RUN = msgspec.json.Decoder(SkillsRun)

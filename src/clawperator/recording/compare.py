@@ -4,7 +4,7 @@ The demonstration is a recording export, the run a saved ``skills run --json`` d
 one of twelve outcomes; a run that cannot be proved is never a match.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -23,6 +23,7 @@ from clawperator.recording.checkpoints import (
 from clawperator.recording.export import Export, read_export
 
 Mode = Literal["auto", "literal", "semantic"]
+MODES: Mapping[str, Mode] = {"auto": "auto", "literal": "literal", "semantic": "semantic"}
 VERIFIED_ELSEWHERE = "terminal_state_verified"
 
 SUMMARIES = {
@@ -56,12 +57,12 @@ class BaselineFacts(Struct, frozen=True):
     checkpointIds: list[str]
 
 
-class RunFacts(Struct, frozen=True):
+class RunFacts(Struct, frozen=True, kw_only=True):
     skillId: str
     sourceKind: Literal["script", "agent"]
     status: Literal["success", "failed", "indeterminate"]
-    checkpointIds: list[str]
     runtimeState: str | UnsetType = UNSET
+    checkpointIds: list[str]
 
 
 class Coverage(Struct, frozen=True):
@@ -130,7 +131,6 @@ def compare(export: Export, run: SkillResult, mode: Mode = "auto") -> CompareRep
         if sufficient
         else "normalization_insufficient"
     )
-    state = run.diagnostics.runtimeState if run.diagnostics else UNSET
     return CompareReport(
         compareMode=chosen,
         outcome=outcome,
@@ -138,7 +138,13 @@ def compare(export: Export, run: SkillResult, mode: Mode = "auto") -> CompareRep
         pathMatches=path_matches,
         terminalVerificationStatus=verification,
         baseline=BaselineFacts(baseline.package, ids),
-        actual=RunFacts(run.skillId, kind, run.status, [c.id for c in passed], state),
+        actual=RunFacts(
+            skillId=run.skillId,
+            sourceKind=kind,
+            status=run.status,
+            runtimeState=_runtime_state(run),
+            checkpointIds=[c.id for c in passed],
+        ),
         baselineCoverage=Coverage(len(ids), covered),
         normalizationStrategy=STRATEGY,
         minimumSemanticCoverage=MINIMUM_SEMANTIC_COVERAGE,
@@ -148,10 +154,8 @@ def compare(export: Export, run: SkillResult, mode: Mode = "auto") -> CompareRep
 
 def _outcome(run: SkillResult, mode: str, verification: str, covered: int, *, path_matches: bool) -> str:
     if run.status == "failed":
-        state = run.diagnostics.runtimeState if run.diagnostics else UNSET
-        return {"poisoned": "runtime_poisoned", "unavailable": "runtime_unavailable"}.get(
-            str(state), "upstream_failure"
-        )
+        poisoned_or_gone = {"poisoned": "runtime_poisoned", "unavailable": "runtime_unavailable"}
+        return poisoned_or_gone.get(str(_runtime_state(run)), "upstream_failure")
     if verification == "verified":
         if mode == "literal":
             return "literal_match" if path_matches else "baseline_drift"
@@ -163,6 +167,10 @@ def _outcome(run: SkillResult, mode: str, verification: str, covered: int, *, pa
     if not path_matches:
         return "baseline_drift"
     return "verification_failed" if verification == "failed" else "verification_indeterminate"
+
+
+def _runtime_state(run: SkillResult) -> str | UnsetType:
+    return run.diagnostics.runtimeState if run.diagnostics else UNSET
 
 
 def _first_divergence(baseline: Baseline, passed: Sequence[Checkpoint], run: SkillResult) -> Divergence | None:

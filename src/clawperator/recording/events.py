@@ -52,9 +52,9 @@ class EventFields(Struct):
     packageName: str | UnsetType = UNSET
     className: str | None = None
     title: str | None = None
-    resourceId: str | None | UnsetType = UNSET
-    text: str | None | UnsetType = UNSET
-    contentDesc: str | None | UnsetType = UNSET
+    resourceId: str | UnsetType | None = UNSET
+    text: str | UnsetType | None = UNSET
+    contentDesc: str | UnsetType | None = UNSET
     bounds: Bounds | UnsetType = UNSET
     scrollX: Number | UnsetType = UNSET
     scrollY: Number | UnsetType = UNSET

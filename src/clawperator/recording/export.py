@@ -20,6 +20,7 @@ from clawperator.recording.reader import Progress, Recording, unreadable
 from clawperator.recording.writing import ListWriter, derived_path, output, pretty
 
 SnapshotMode = Literal["omit", "include"]
+SNAPSHOT_MODES: Mapping[str, SnapshotMode] = {"omit": "omit", "include": "include"}
 
 
 class Session(Struct, frozen=True):

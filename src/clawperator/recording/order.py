@@ -35,7 +35,7 @@ class SeqIndex:
 
     def _spill(self) -> None:
         if self._spilled is None:
-            import tempfile  # noqa: PLC0415 - slow to import and rarely needed
+            import tempfile
 
             self._spilled = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the index
         self._run.sort()

@@ -8,6 +8,7 @@ import os
 import shlex
 import stat
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import IO, NoReturn, Self, TypeVar
 
@@ -88,7 +89,7 @@ class Recording:
         offset, self._file_line = self._start
         number = 1  # of the line, blank ones not counted; the header was the first
         report_at = offset + _PROGRESS_EVERY
-        with self._reading():
+        with reading(self.path, self._code):
             self._file.seek(offset)
             for line in raw_lines(self._file):
                 self._file_line += 1
@@ -117,10 +118,10 @@ class Recording:
                 return decode_event(trimmed)
         except BadLine as e:
             bad = e
-        self._refuse(line, number, bad)
+        return self._refuse(line, number, bad)
 
     def _at(self, offsets: Iterator[int]) -> Iterator[Event]:
-        with self._reading():
+        with reading(self.path, self._code):
             for offset in offsets:
                 self._file.seek(offset)
                 line = self._file.readline(MAX_RECORDING_LINE_BYTES + 1)
@@ -136,7 +137,7 @@ class Recording:
                     ) from None
 
     def _read_header(self) -> Header:
-        with self._reading():
+        with reading(self.path, self._code):
             for line in raw_lines(self._file):
                 self._file_line += 1
                 if not trim_line(line):
@@ -172,22 +173,14 @@ class Recording:
             target=self.path,
         )
 
-    def _reading(self) -> "_Reading":
-        return _Reading(self.path, self._code)
 
-
-class _Reading:
-    """Turns a failing disk into the typed error, without touching what the caller raises."""
-
-    def __init__(self, path: str, code: str) -> None:
-        self._path, self._code = path, code
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, OSError):
-            raise unreadable(self._path, why(error), self._code) from error
+@contextmanager
+def reading(path: str, code: str) -> Iterator[None]:
+    """Turns a failing disk into the typed error."""
+    try:
+        yield
+    except OSError as e:
+        raise unreadable(path, why(e), code) from e
 
 
 def raw_lines(file: IO[bytes]) -> Iterator[bytes]:

@@ -4,12 +4,15 @@ Every whole event is kept, byte for byte, in the order of the file; what is drop
 file is never touched.
 """
 
+from collections.abc import Iterator
+from typing import IO
+
 from msgspec import Struct
 
 from clawperator.contract.errors import ClawError
 from clawperator.contract.limits import MAX_RECORDING_LINE_BYTES
 from clawperator.recording.events import BadLine, Header, decode_event, decode_header, trim_line
-from clawperator.recording.reader import check_version, open_recording, raw_lines
+from clawperator.recording.reader import check_version, open_recording, raw_lines, reading
 from clawperator.recording.writing import derived_path, output
 
 _CODE = "RECORDING_PARSE_FAILED"
@@ -42,32 +45,25 @@ def repair_recording(source: str, out: str | None = None) -> RepairResult:
     kept = dropped_count = 0
     dropped: list[Dropped] = []
     with open_recording(source, _CODE) as file, output(target, source, _CODE) as result:
-        number, long = 0, 0
-        for line in raw_lines(file):
-            if long or len(line) > MAX_RECORDING_LINE_BYTES:  # a piece of an endless line
-                long += len(line)
-                if not line.endswith(b"\n"):
-                    continue
-                line = b""  # noqa: PLW2901 - what was too long is dropped as one
-            number += 1
+        for number, (line, size) in enumerate(_whole_lines(file, source), 1):
             trimmed = trim_line(line)
-            if not trimmed and not long:
+            if not trimmed and size <= MAX_RECORDING_LINE_BYTES:
                 continue
             try:
-                if long:
-                    raise BadLine(f"longer than {MAX_RECORDING_LINE_BYTES} bytes")
+                if size > MAX_RECORDING_LINE_BYTES:
+                    raise BadLine(f"longer than {MAX_RECORDING_LINE_BYTES} bytes")  # noqa: TRY301 - one way to drop
                 if header is None:
                     header = decode_header(trimmed)
                     check_version(header, source)
                 else:
                     decode_event(trimmed)
                     kept += 1
-                result.file.write(trimmed + b"\n")
             except BadLine as bad:
                 dropped_count += 1
                 if len(dropped) < MAX_REPORTED:
-                    dropped.append(Dropped(number, long or len(line), bad.reason))
-                long = 0
+                    dropped.append(Dropped(number, size, bad.reason))
+            else:
+                result.file.write(trimmed + b"\n")
         if header is None:
             raise ClawError(
                 _CODE,
@@ -83,3 +79,16 @@ def repair_recording(source: str, out: str | None = None) -> RepairResult:
         droppedCount=dropped_count,
         dropped=dropped,
     )
+
+
+def _whole_lines(file: IO[bytes], path: str) -> Iterator[tuple[bytes, int]]:
+    """Each line with its size; of a line that is too long only the size."""
+    size = 0
+    with reading(path, _CODE):
+        for piece in raw_lines(file):
+            size += len(piece)
+            if piece.endswith(b"\n") or len(piece) <= MAX_RECORDING_LINE_BYTES:
+                yield (piece if size == len(piece) else b""), size
+                size = 0
+    if size:
+        yield b"", size

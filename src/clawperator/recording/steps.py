@@ -15,6 +15,7 @@ from clawperator.recording.writing import ListWriter, derived_path, output, pret
 # A wrapper is read by agents: past this many, the warnings are in the file and only counted in it.
 MAX_REPORTED = 1_000
 MAX_SUMMARY_LINES = 200
+_STEP_CANDIDATES = ("click", "window_change")
 
 
 class OpenAppStep(Struct, frozen=True, tag_field="type", tag="open_app"):
@@ -67,7 +68,7 @@ class _Log:
         for event in events:
             if event.type == "scroll":
                 self.dropped.add(f"seq {event.seq}: scroll event dropped (not extracted in v1)")
-            elif event.type == "click" or event.type == "window_change":
+            elif event.type in _STEP_CANDIDATES:
                 if not has_snapshot(event):
                     self.missing.add(_missing_snapshot(event))
                 if event.type == "click":
@@ -126,7 +127,7 @@ def parse_recording(
         if recording.out_of_order:  # these warnings stand in the order of the file
             log.missing = _Warnings()
             for event in recording.in_file_order():
-                if event.type in ("click", "window_change") and not has_snapshot(event):
+                if event.type in _STEP_CANDIDATES and not has_snapshot(event):
                     log.missing.add(_missing_snapshot(event))
         count = log.missing.all.count + log.dropped.all.count
         if count:
@@ -161,7 +162,12 @@ def _click_head(event: Event) -> dict[str, Any]:
         "resourceId": event.resourceId,
         "text": event.text,
         "contentDesc": event.contentDesc,
-        "bounds": {"left": whole(b.left), "top": whole(b.top), "right": whole(b.right), "bottom": whole(b.bottom)},
+        "bounds": {
+            "left": whole(b.left),
+            "top": whole(b.top),
+            "right": whole(b.right),
+            "bottom": whole(b.bottom),
+        },
     }
 
 

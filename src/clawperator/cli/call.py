@@ -1,0 +1,33 @@
+"""What a handler gets and gives."""
+
+from typing import Any, NamedTuple
+
+from clawperator.cli.arguments import Arguments, Options
+from clawperator.cli.console import Console
+
+
+class Call(NamedTuple):
+    """One command, read from the command line."""
+
+    name: str  # the canonical one, "recording parse"
+    arguments: Arguments
+    options: Options
+    console: Console
+
+
+class Text(NamedTuple):
+    """An answer for people, printed as it is."""
+
+    text: str
+
+
+class Verdict(NamedTuple):
+    """A document whose exit code the rules of the frame cannot tell."""
+
+    document: Any
+    exit_code: int
+
+
+def soft_usage(message: str, **more: Any) -> dict[str, Any]:
+    """The USAGE object of an incomplete command: it is an answer, not a failure, and exits 0."""
+    return {"code": "USAGE", "message": message, **more}

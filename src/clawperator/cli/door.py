@@ -1,0 +1,178 @@
+"""The frame of ``clawperator``: find the command, call its handler, print one document, tell the exit code."""
+
+import importlib
+import os
+import sys
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+
+from clawperator.cli.arguments import Options, read_arguments, split_globals, usage
+from clawperator.cli.call import Call, Text, Verdict, soft_usage
+from clawperator.cli.console import Console
+from clawperator.contract.commands import COMMANDS, REMOVED, find
+from clawperator.contract.errors import ClawError
+from clawperator.contract.text import distance
+
+# Where each command lives. Nothing is imported before it is wanted.
+_MODULES = {
+    "recording parse": "recordings",
+    "recording export": "recordings",
+    "recording compare": "recordings",
+    "recording repair": "recordings",
+    "recording pull": "recordings",
+    "exec": "executions",
+    "schema": "reference",
+    "version": "reference",
+    "devices": "phones",
+    "packages list": "phones",
+    "operator setup": "phones",
+    "grant-device-permissions": "phones",
+    "doctor": "phones",
+}
+_FLAT = "flat"
+# These are told by the frame itself and stay on one line whatever was asked.
+_COMPACT = ("USAGE", "MISSING_ARGUMENT")
+
+
+def run(argv: list[str]) -> int:
+    """Carry out a command line. Always prints one document or text, and returns the exit code."""
+    options = Options()
+    try:
+        options, rest = split_globals(argv)
+        answer = _dispatch(options, rest, argv)
+    except ClawError as e:
+        answer = Verdict(e.document(), 1)
+    except KeyboardInterrupt:
+        answer = Verdict(ClawError("INTERRUPTED", "stopped by the keyboard").document(), 130)
+    except MemoryError:
+        answer = Verdict(ClawError("UNKNOWN", "out of memory").document(), 1)
+    except Exception as e:  # noqa: BLE001 - the door is where the unforeseen ends
+        Console(options.log_level).lines("debug", [_trace()])
+        document = ClawError(
+            "UNKNOWN",
+            f"{type(e).__name__}: {e}",
+            hint="Run again with --verbose for the trace, and report it.",
+        ).document()
+        answer = Verdict(document, 1)
+    if isinstance(answer, Text):
+        return _print(answer.text.encode("utf-8", "replace"), 0)
+    verdict = answer if isinstance(answer, Verdict) else Verdict(answer, exit_code(answer))
+    return _print(_render(verdict.document, options), verdict.exit_code)
+
+
+def _dispatch(options: Options, rest: list[str], argv: list[str]) -> Any:
+    if not argv or rest[:1] == ["help"] or options.help:
+        from clawperator.cli.help import help_text
+
+        return Text(help_text(rest[1:] if rest[:1] == ["help"] else rest))
+    if not rest:
+        return soft_usage("no command was given", hint="Run 'clawperator help' for the commands.")
+    if rest[0].startswith("-"):
+        raise usage(f"unknown option {rest[0]} before the command", "Run 'clawperator help'.")
+    command = find(rest[0])
+    if command is None:
+        raise unknown_command(rest)
+    console = Console(options.log_level)
+    tokens, family = rest[1:], ""
+    if command.subcommands:
+        verb = find(tokens[0], command.subcommands) if tokens else None
+        if verb is None:
+            verbs = ", ".join(c.name for c in command.subcommands)
+            what = f"unknown subcommand {tokens[0]!r} of" if tokens else "a subcommand is needed for"
+            return soft_usage(
+                f"{what} {command.name}: {verbs}", hint=f"Run 'clawperator {command.name} --help' for more."
+            )
+        family, command, tokens = command.name + " ", verb, tokens[1:]
+    arguments = read_arguments(command, tokens, prefix=family)
+    name = family + command.name
+    for flag in arguments.ignored:
+        console.warn(f"{flag} means nothing to {name} and is passed over")
+    module = importlib.import_module(f"clawperator.cli.{_MODULES.get(name, _FLAT)}")
+    return module.answer(Call(name, arguments, options, console))
+
+
+def exit_code(document: Any) -> int:
+    """The exit code a printed document stands for."""
+    if not isinstance(document, dict):
+        return 0
+    envelope = document.get("envelope")
+    if isinstance(envelope, dict):
+        steps = envelope.get("stepResults", ())
+        return int(envelope.get("status") == "failed" or any(s.get("success") is False for s in steps))
+    code = document.get("code")
+    return int(isinstance(code, str) and code not in ("", "USAGE", "NOT_IMPLEMENTED"))
+
+
+def unknown_command(rest: list[str]) -> ClawError:
+    name = rest[0]
+    if name in REMOVED:
+        replaced = REMOVED[name].get(rest[1]) if len(rest) > 1 else None
+        said = " ".join(rest[: 2 if replaced else 1])
+        return ClawError(
+            "UNKNOWN_COMMAND",
+            f"'{said}' was removed" + (f"; use '{replaced}'" if replaced else ""),
+            extra={"suggestion": replaced} if replaced else None,
+            operation="argparse",
+        )
+    suggestion = _suggest(name)
+    return ClawError(
+        "UNKNOWN_COMMAND",
+        f"unknown command {name!r}" + (f"; did you mean '{suggestion}'?" if suggestion else ""),
+        extra={"suggestion": suggestion} if suggestion else None,
+        operation="argparse",
+        target=name,
+    )
+
+
+def _suggest(word: str) -> str | None:
+    """The closest name: fewest edits, then names before synonyms, then the alphabet."""
+    most = max(2, len(word) // 2)
+    names = [(distance(word, c.name), 0, c.name) for c in COMMANDS]
+    names += [(distance(word, s), 1, s) for c in COMMANDS for s in c.synonyms]
+    best = min(names)
+    return best[2] if best[0] <= most else None
+
+
+def _render(document: Any, options: Options) -> bytes:
+    try:
+        text = msgspec.json.encode(document)
+    except UnicodeEncodeError:  # a file name or argument that is not text
+        text = msgspec.json.encode(_as_text(msgspec.to_builtins(document)))
+    if options.pretty and not (isinstance(document, dict) and document.get("code") in _COMPACT):
+        return msgspec.json.format(text, indent=2)
+    return text
+
+
+def _as_text(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    if isinstance(value, dict):
+        return {_as_text(k): _as_text(v) for k, v in value.items()}
+    return [_as_text(v) for v in value] if isinstance(value, list) else value
+
+
+def _print(text: bytes, code: int) -> int:
+    """Print, and fail when nobody got it all."""
+    if sys.stdout is None:
+        return code or 1
+    try:
+        sys.stdout.buffer.write(text + b"\n")
+        sys.stdout.buffer.flush()
+    except (OSError, ValueError):
+        _forget_stdout()
+        return code or 1
+    return code
+
+
+def _forget_stdout() -> None:
+    """Nobody reads any more: the interpreter must not try to flush once again."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _trace() -> str:
+    import traceback
+
+    return traceback.format_exc()

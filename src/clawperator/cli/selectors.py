@@ -1,0 +1,69 @@
+"""Selector flags to a NodeMatcher document."""
+
+from typing import Any
+
+import msgspec
+
+from clawperator.cli.arguments import Arguments, invalid
+from clawperator.contract.errors import ClawError
+from clawperator.contract.text import is_blank
+
+_FIELDS = {
+    "text": "textEquals",
+    "text-contains": "textContains",
+    "id": "resourceId",
+    "desc": "contentDescEquals",
+    "desc-contains": "contentDescContains",
+    "role": "role",
+}
+
+
+def element(arguments: Arguments, *, without: tuple[str, ...] = ()) -> dict[str, Any] | None:
+    """The element the flags describe; None when they describe none. ``without`` names flags of another meaning."""
+    return _matcher(arguments, "--", without)
+
+
+def container(arguments: Arguments) -> dict[str, Any] | None:
+    return _matcher(arguments, "--container-", ())
+
+
+def required(matcher: dict[str, Any] | None, command: str) -> dict[str, Any]:
+    if matcher is None:
+        raise ClawError(
+            "MISSING_SELECTOR",
+            f"{command} needs a selector",
+            hint="Add one of --text, --text-contains, --id, --desc, --desc-contains, --role or --selector.",
+            operation="argparse",
+        )
+    return matcher
+
+
+def _matcher(arguments: Arguments, prefix: str, without: tuple[str, ...]) -> dict[str, Any] | None:
+    simple = {
+        field: value
+        for name, field in _FIELDS.items()
+        if f"--{name}" not in without and (value := arguments.get(prefix + name)) is not None
+    }
+    whole = arguments.get(prefix + "selector")
+    if whole is not None:
+        if simple:
+            raise invalid(f"{prefix}selector excludes the other selector flags")
+        return _from_json(whole, prefix + "selector")
+    for field, value in simple.items():
+        if is_blank(value):
+            flag = next(name for name, other in _FIELDS.items() if other == field)
+            raise invalid(f"{prefix}{flag} must not be blank")
+    return simple or None
+
+
+def _from_json(text: str, flag: str) -> dict[str, Any]:
+    hint = f'Write {flag} \'{{"textEquals":"Wi-Fi"}}\'.'
+    if is_blank(text):
+        raise invalid(f"{flag} must not be blank", hint)
+    try:
+        value = msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError, UnicodeError) as e:
+        raise invalid(f"{flag} is not valid JSON: {e}", hint) from None
+    if not isinstance(value, dict):
+        raise invalid(f"{flag} must be a JSON object", hint)
+    return value

@@ -1,0 +1,184 @@
+"""JSON Schema of every document, derived from the types that read and write them."""
+
+import types
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+from msgspec import UnsetType
+
+from clawperator.contract.actions import ACTIONS
+from clawperator.contract.errors import CODES, ClawError
+from clawperator.contract.execution import ActionShape, ExecutionShape
+from clawperator.contract.matcher import NodeMatcher
+from clawperator.contract.results import ExecutionResult, ResultEnvelope
+from clawperator.contract.skill_result import SkillResult, SkillsRun
+from clawperator.contract.text import nearest
+from clawperator.recording.compare import CompareReport
+from clawperator.recording.events import FIELDS, Event, Header
+from clawperator.recording.export import Export, ExportedEvent, ExportResult
+from clawperator.recording.repair import RepairResult
+from clawperator.recording.steps import ParseResult, StepLog
+
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_REF = "#/$defs/{name}"
+
+Schema = dict[str, Any]
+
+
+class Entry(NamedTuple):
+    description: str
+    make: Callable[[], Schema]
+
+
+def list_schemas() -> list[dict[str, str]]:
+    return [{"name": name, "description": entry.description} for name, entry in SCHEMAS.items()]
+
+
+def schema(name: str) -> Schema:
+    """The schema of that name, or ``SCHEMA_NOT_FOUND``."""
+    entry = SCHEMAS.get(name)
+    if entry is None:
+        near = nearest(name, SCHEMAS, max(2, len(name) // 2))
+        raise ClawError(
+            "SCHEMA_NOT_FOUND",
+            f"there is no schema {name!r}" + (f"; did you mean {near!r}?" if near else ""),
+            operation="schema",
+            target=name,
+        )
+    return {"$schema": _DIALECT, "title": name, "description": entry.description, **entry.make()}
+
+
+def _of(type_: Any) -> Callable[[], Schema]:
+    return lambda: msgspec.json.schema(type_, ref_template=_REF)
+
+
+def _error() -> Schema:
+    return {
+        "type": "object",
+        "properties": {
+            "code": {"enum": sorted(CODES)},
+            "message": {"type": "string"},
+            "hint": {"type": "string"},
+            "details": {"type": "object"},
+        },
+        "required": ["code", "message"],
+    }
+
+
+def _execution() -> Schema:
+    """The execution with each action type's own params."""
+    rows = list(ACTIONS.values())
+    shapes, defs = msgspec.json.schema_components([row.params for row in rows], ref_template=_REF)
+    (top, action), more = msgspec.json.schema_components([ExecutionShape, ActionShape], ref_template=_REF)
+    defs |= more
+    base = defs.pop("ActionShape")
+    variants = []
+    for row, params in zip(rows, shapes, strict=True):
+        properties = {**base["properties"], "type": {"const": row.name}, "params": params}
+        required = ["id", "type"]
+        if any(f.required for f in msgspec.structs.fields(row.params)):
+            required.append("params")
+        variants.append({**base, "title": row.name, "description": row.summary, "properties": properties})
+        variants[-1]["required"] = required
+    defs["ActionShape"] = {"anyOf": variants}
+    _ = action
+    return {**top, "$defs": defs}
+
+
+def _validated() -> Schema:
+    return _wrapping({"ok": {"const": True}, "validated": {"const": True}}, "execution")
+
+
+def _dry_run() -> Schema:
+    execution = _execution()
+    top = execution["$defs"]["ExecutionShape"]["properties"]
+    plan = {
+        "type": "object",
+        "properties": {
+            "commandId": top["commandId"],
+            "timeoutMs": top["timeoutMs"],
+            "actionCount": {"type": "integer", "minimum": 1},
+            "actions": top["actions"],
+        },
+        "required": ["commandId", "timeoutMs", "actionCount", "actions"],
+    }
+    properties = {"ok": {"const": True}, "dryRun": {"const": True}, "plan": plan}
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "$defs": execution["$defs"],
+    }
+
+
+def _wrapping(properties: Schema, member: str) -> Schema:
+    execution = _execution()
+    properties = {**properties, member: {"$ref": execution["$ref"]}}
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "$defs": execution["$defs"],
+    }
+
+
+def _events(flat: type, shared: Mapping[str, Any]) -> Any:
+    """The union of an event type's kinds: what all share, then the fields of each."""
+    hints = get_type_hints(flat, include_extras=True)
+    kinds = []
+    for kind, names in FIELDS.items():
+        own: dict[str, Any] = {name: _without_unset(hints[name]) for name in names}
+        if kind == "text_change":
+            own["text"] = str
+        if kind == "press_key":
+            own["key"] = Literal["back"]
+        optional = [(n, own.pop(n), None) for n in ("className", "title") if n in own]
+        fields: list[Any] = [("ts", hints["ts"]), ("seq", hints["seq"]), *own.items()]
+        fields += [(n, t) for n, t in shared.items() if not isinstance(t, tuple)]
+        fields += optional + [(n, *t) for n, t in shared.items() if isinstance(t, tuple)]
+        name = "".join(part.title() for part in kind.split("_"))
+        kinds.append(msgspec.defstruct(name, fields, tag_field="type", tag=kind))
+    return Union[tuple(kinds)]  # noqa: UP007 - the types are only known now
+
+
+def _without_unset(type_: Any) -> Any:
+    if get_origin(type_) in (Union, types.UnionType):
+        return Union[tuple(arg for arg in get_args(type_) if arg is not UnsetType)]  # noqa: UP007 - as above
+    return type_
+
+
+def _recording_event() -> Schema:
+    return _of(_events(Event, {"snapshot": (str | None, None)}))()
+
+
+def _export() -> Schema:
+    hints = get_type_hints(ExportedEvent, include_extras=True)
+    shared = {name: hints[name] for name in ("deltaMsSincePrevious", "snapshot")}
+    (top, events), defs = msgspec.json.schema_components(
+        [Export, _events(ExportedEvent, shared)], ref_template=_REF
+    )
+    defs["ExportedEvent"] = events
+    return {**top, "$defs": defs}
+
+
+SCHEMAS: Mapping[str, Entry] = {
+    "execution": Entry("what exec takes: 1 to 50 actions with their params, in canonical names", _execution),
+    "node-matcher": Entry("which node of the screen is meant", _of(NodeMatcher)),
+    **{f"action.{n}": Entry(f"params of {n}: {row.summary}", _of(row.params)) for n, row in ACTIONS.items()},
+    "validated-execution": Entry("what --validate-only prints", _validated),
+    "dry-run": Entry("what --dry-run prints", _dry_run),
+    "execution-result": Entry("what a command that ran on a phone prints", _of(ExecutionResult)),
+    "result-envelope": Entry("the outcome of one execution, step by step", _of(ResultEnvelope)),
+    "error": Entry("what a failed command prints", _error),
+    "skill-result": Entry("what a skill says it did", _of(SkillResult)),
+    "skills-run": Entry("the part of a saved skills run that compare reads", _of(SkillsRun)),
+    "recording-header": Entry("the first line of a recording", _of(Header)),
+    "recording-event": Entry("any other line of a recording", _recording_event),
+    "recording-steps": Entry("the file that recording parse writes", _of(StepLog)),
+    "recording-export": Entry("the file that recording export writes", _export),
+    "parse-result": Entry("what recording parse prints", _of(ParseResult)),
+    "export-result": Entry("what recording export prints", _of(ExportResult)),
+    "repair-result": Entry("what recording repair prints", _of(RepairResult)),
+    "compare-report": Entry("what recording compare prints", _of(CompareReport)),
+}

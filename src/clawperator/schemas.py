@@ -2,10 +2,10 @@
 
 import types
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import msgspec
-from msgspec import UnsetType
+from msgspec import Struct, UnsetType
 
 from clawperator.contract.actions import ACTIONS
 from clawperator.contract.errors import CODES, ClawError
@@ -26,7 +26,7 @@ _REF = "#/$defs/{name}"
 Schema = dict[str, Any]
 
 
-class Entry(NamedTuple):
+class Entry(Struct, frozen=True):
     description: str
     make: Callable[[], Schema]
 

@@ -1,7 +1,9 @@
 """From argv to options: global options anywhere, then the command's own flags and arguments."""
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
+
+from msgspec import Struct
 
 from clawperator.contract.commands import GLOBALS, Command, Flag, value_flags
 from clawperator.contract.errors import ClawError
@@ -11,7 +13,7 @@ LEVELS = ("debug", "info", "warn", "error")
 _SIMILAR = 0.75
 
 
-class Options(NamedTuple):
+class Options(Struct, frozen=True):
     """The global options."""
 
     device: str | None = None
@@ -33,7 +35,7 @@ class Options(NamedTuple):
         return number
 
 
-class Arguments(NamedTuple):
+class Arguments(Struct, frozen=True):
     """What a command was given: values by the flag's own name, arguments, and flags it does not know."""
 
     values: dict[str, tuple[str, ...]]

@@ -1,12 +1,14 @@
 """What a handler gets and gives."""
 
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec import Struct
 
 from clawperator.cli.arguments import Arguments, Options
 from clawperator.cli.console import Console
 
 
-class Call(NamedTuple):
+class Call(Struct, frozen=True):
     """One command, read from the command line."""
 
     name: str  # the canonical one, "recording parse"
@@ -15,13 +17,13 @@ class Call(NamedTuple):
     console: Console
 
 
-class Text(NamedTuple):
+class Text(Struct, frozen=True):
     """An answer for people, printed as it is."""
 
     text: str
 
 
-class Verdict(NamedTuple):
+class Verdict(Struct, frozen=True):
     """A document whose exit code the rules of the frame cannot tell."""
 
     document: Any

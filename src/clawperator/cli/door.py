@@ -1,8 +1,8 @@
 """The frame of ``clawperator``: find the command, call its handler, print one document, tell the exit code."""
 
-import importlib
 import os
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -15,23 +15,25 @@ from clawperator.contract.commands import COMMANDS, REMOVED, find
 from clawperator.contract.errors import ClawError
 from clawperator.contract.text import distance
 
-# Where each command lives. Nothing is imported before it is wanted.
-_MODULES = {
-    "recording parse": "recordings",
-    "recording export": "recordings",
-    "recording compare": "recordings",
-    "recording repair": "recordings",
-    "recording pull": "recordings",
-    "exec": "executions",
-    "schema": "reference",
-    "version": "reference",
-    "devices": "phones",
-    "packages list": "phones",
-    "operator setup": "phones",
-    "grant-device-permissions": "phones",
-    "doctor": "phones",
-}
-_FLAT = "flat"
+
+def _handler(name: str) -> Callable[[Call], Any]:
+    """The function that answers a command. Nothing is imported before it is wanted."""
+    match name:
+        case "exec":
+            from clawperator.cli.executions import answer
+        case "schema" | "version":
+            from clawperator.cli.reference import answer
+        case "devices" | "packages list" | "operator setup" | "grant-device-permissions" | "doctor":
+            from clawperator.cli.phones import answer
+        case "recording start" | "recording stop":
+            from clawperator.cli.flat import answer
+        case _ if name.startswith("recording "):
+            from clawperator.cli.recordings import answer
+        case _:
+            from clawperator.cli.flat import answer
+    return answer
+
+
 # These are told by the frame itself and stay on one line whatever was asked.
 _COMPACT = ("USAGE", "MISSING_ARGUMENT")
 
@@ -89,8 +91,7 @@ def _dispatch(options: Options, rest: list[str], argv: list[str]) -> Any:
     name = family + command.name
     for flag in arguments.ignored:
         console.warn(f"{flag} means nothing to {name} and is passed over")
-    module = importlib.import_module(f"clawperator.cli.{_MODULES.get(name, _FLAT)}")
-    return module.answer(Call(name, arguments, options, console))
+    return _handler(name)(Call(name, arguments, options, console))
 
 
 def exit_code(document: Any) -> int:

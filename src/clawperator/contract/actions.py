@@ -6,7 +6,7 @@ Validation, commands, schemas, tools and reference docs are derived from here.
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
@@ -235,7 +235,7 @@ class ReadKeyValuePairParams(Params, frozen=True):
     retry: Retry = UI_READINESS
 
 
-class ActionType(NamedTuple):
+class ActionType(Struct, frozen=True):
     """One row of the registry."""
 
     name: str

@@ -3,14 +3,16 @@
 import os
 import time
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec import Struct
 
 from clawperator.contract.limits import EXPECTED_FORMAT
 
 _BASE36 = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
-class Literals(NamedTuple):
+class Literals(Struct, frozen=True):
     """The words a builder always uses. An empty ``task`` means: the same as the command id."""
 
     action: str

@@ -5,10 +5,11 @@ command does lives in ``cli``; what its action means lives in ``actions``.
 """
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+
+from msgspec import Struct
 
 
-class Flag(NamedTuple):
+class Flag(Struct, frozen=True):
     """A flag with ``values`` values. A ``literal`` one takes no value that begins with a dash, unless by ``=``."""
 
     name: str
@@ -19,7 +20,7 @@ class Flag(NamedTuple):
     literal: bool = False
 
 
-class Command(NamedTuple):
+class Command(Struct, frozen=True):
     name: str
     summary: str
     usage: str = ""
@@ -63,6 +64,7 @@ PLAN = (
 )
 _APP_ALIASES = ("--package", "--package-id", "--application-id", "--app-id")
 _APP = Flag("--app", "package name of the app", "<package>", _APP_ALIASES, literal=True)
+_TARGET = Flag("--app", "what to open", "<package|uri>", (*_APP_ALIASES, "--uri", "--url"), literal=True)
 _DIRECTION = Flag("--direction", "down, up, left or right: where the content goes", "<direction>", literal=True)
 _SESSION = Flag("--session-id", "the session: letters, digits, _ and -", "<id>")
 _OUT = Flag("--out", "where to write", "<file>")
@@ -172,10 +174,7 @@ COMMANDS: tuple[Command, ...] = (
         "Open an app by its package name, or a URI.",
         "<package|uri>",
         ("open-uri", "open-url", "open-app", "open_app", "open_uri", "open_url"),
-        (
-            _APP._replace(help="what to open", metavar="<package|uri>", aliases=(*_APP_ALIASES, "--uri", "--url")),
-            *PLAN,
-        ),
+        (_TARGET, *PLAN),
         (
             "clawperator open com.android.settings --dry-run",
             "clawperator open https://clawperator.com --dry-run",

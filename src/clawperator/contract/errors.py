@@ -19,10 +19,12 @@ the same advice is always true, the hint.
 """
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec import Struct
 
 
-class Code(NamedTuple):
+class Code(Struct, frozen=True):
     """What is true of every error with this code."""
 
     kind: str

@@ -6,15 +6,18 @@ field by field, so that the caller hears of all issues at once and each has an e
 
 import types
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, NamedTuple, NoReturn, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, NoReturn, Union, get_args, get_origin
 
 import msgspec
 from msgspec import NODEFAULT, Struct
 
+from clawperator.contract.actions import ACTION_ALIASES, ACTIONS
 from clawperator.contract.errors import ClawError
+from clawperator.contract.execution import ExecutionShape
+from clawperator.contract.text import nearest
 
 
-class Issue(NamedTuple):
+class Issue(Struct, frozen=True):
     path: str
     message: str
     keys: tuple[str, ...] = ()
@@ -108,3 +111,52 @@ def _raw_action(document: Any, issue: Issue) -> Mapping[str, Any]:
     actions = document.get("actions")
     action = actions[index] if isinstance(actions, list) and index < len(actions) else None
     return action if isinstance(action, dict) else {}
+
+
+def explain(wire: Any, document: Any, cause: Exception) -> NoReturn:
+    """Find every issue of a document that did not convert, structure before parameters."""
+    if not isinstance(wire, dict):
+        refuse([Issue("", "an execution must be a JSON object")], document)
+    structural = struct_issues(ExecutionShape, wire, "")
+    params: list[Issue] = []
+    for i, action in enumerate(wire["actions"] if isinstance(wire.get("actions"), list) else ()):
+        if not isinstance(action, dict) or not isinstance(action.get("type"), str):
+            continue
+        row = ACTIONS.get(action["type"])
+        if row is None:
+            structural.append(_unsupported(i, action["type"]))
+        elif isinstance(given := action.get("params", {}), dict):
+            found = struct_issues(row.params, given, f"actions.{i}.params")
+            params += (_place(issue, row.name) for issue in found)
+    refuse(structural or params or [Issue("", f"the execution cannot be read: {cause}")], document)
+
+
+def _unsupported(index: int, name: str) -> Issue:
+    near = nearest(name, [*ACTIONS, *ACTION_ALIASES], max(2, len(name) // 3))
+    hint = f'Did you mean "{ACTION_ALIASES.get(near, near)}"?' if near else "Types: " + ", ".join(ACTIONS)
+    return Issue("actions", f'action {index} has the unsupported type "{name}"', hint=hint, within=index)
+
+
+def _place(issue: Issue, action: str) -> Issue:
+    """Say of a parameter that is not this action's where it belongs."""
+    if not issue.keys or not issue.path.endswith(".params"):
+        return issue
+    key = issue.keys[0]
+    if key == "format" and action == "snapshot_ui":
+        return msgspec.structs.replace(
+            issue, hint="The parameter format was removed: a snapshot is always hierarchy XML."
+        )
+    if key == "target":
+        return _with_hint(issue, "The parameter target was removed: use matcher.")
+    takers = [name for name, row in ACTIONS.items() if key in row.params.__struct_fields__]
+    if takers:
+        return _with_hint(issue, f"{key} is a parameter of {', '.join(takers)}.")
+    known = ACTIONS[action].params.__struct_fields__
+    near = nearest(key, known, max(2, len(key) // 3))
+    return msgspec.structs.replace(
+        issue, hint=f'Did you mean "{near}"?' if near else f"{action} takes: {', '.join(known)}."
+    )
+
+
+def _with_hint(issue: Issue, hint: str) -> Issue:
+    return msgspec.structs.replace(issue, hint=hint)

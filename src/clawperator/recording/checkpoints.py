@@ -6,7 +6,8 @@ of itself, never into snapshots, so an export with and one without them have the
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from clawperator.contract.text import is_blank, trim
 from clawperator.recording.export import Export, ExportedEvent
@@ -17,14 +18,14 @@ REQUIRED = ("app_opened", "discharge_to_row_focused", "target_text_entered", "sa
 MINIMUM_SEMANTIC_COVERAGE = 2
 
 
-class BaselineCheckpoint(NamedTuple):
+class BaselineCheckpoint(Struct, frozen=True):
     id: str
     seq: int | float
     event_type: str
     summary: str
 
 
-class Baseline(NamedTuple):
+class Baseline(Struct, frozen=True):
     package: str | None
     checkpoints: tuple[BaselineCheckpoint, ...]
 

@@ -88,6 +88,10 @@ class Spill:
         self._file: IO[bytes] | None = None
         self.count = 0
 
+    def __del__(self) -> None:
+        if self._file is not None:
+            self._file.close()
+
     def append(self, piece: bytes) -> None:
         self._parts.append(piece)
         self._size += len(piece)

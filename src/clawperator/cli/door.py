@@ -43,25 +43,27 @@ def run(argv: list[str]) -> int:
     options = Options()
     try:
         options, rest = split_globals(argv)
-        answer = _dispatch(options, rest, argv)
+        text, code = _told(_dispatch(options, rest, argv), options)
     except ClawError as e:
-        answer = Verdict(e.document(), 1)
+        text, code = _told(Verdict(e.document(), 1), options)
     except KeyboardInterrupt:
-        answer = Verdict(ClawError("INTERRUPTED", "stopped by the keyboard").document(), 130)
-    except MemoryError:
-        answer = Verdict(ClawError("UNKNOWN", "out of memory").document(), 1)
+        text, code = _told(Verdict(ClawError("INTERRUPTED", "stopped by the keyboard").document(), 130), options)
     except Exception as e:  # noqa: BLE001 - the door is where the unforeseen ends
         Console(options.log_level).lines("debug", [_trace()])
-        document = ClawError(
-            "UNKNOWN",
-            f"{type(e).__name__}: {e}",
-            hint="Run again with --verbose for the trace, and report it.",
-        ).document()
-        answer = Verdict(document, 1)
+        error = ClawError(
+            "UNKNOWN", f"{type(e).__name__}: {e}", hint="Run again with --verbose for the trace, and report it."
+        )
+        text, code = _told(Verdict(error.document(), 1), options)
+    return _print(text, code)
+
+
+def _told(answer: Any, options: Options) -> tuple[bytes, int]:
+    """What to print, and the exit code."""
     if isinstance(answer, Text):
-        return _print(answer.text.encode("utf-8", "replace"), 0)
-    verdict = answer if isinstance(answer, Verdict) else Verdict(answer, exit_code(answer))
-    return _print(_render(verdict.document, options), verdict.exit_code)
+        return answer.text.encode("utf-8", "replace"), 0
+    if isinstance(answer, Verdict):
+        return _render(answer.document, options), answer.exit_code
+    return _render(answer, options), exit_code(answer)
 
 
 def _dispatch(options: Options, rest: list[str], argv: list[str]) -> Any:

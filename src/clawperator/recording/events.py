@@ -147,6 +147,7 @@ def decode_event(line: bytes) -> Event:
 def _decode_leniently(line: bytes) -> Event:
     """Decode again without the members that this type of event does not have, whatever they hold."""
     try:
+        msgspec.json.decode(line, type=Raw)  # is it JSON at all, to its end?
         members = msgspec.json.decode(line, type=dict[str, Raw])
         kind = msgspec.json.decode(members.get("type", NULL), type=str)
         wanted = ("ts", "seq", "type", "snapshot", *FIELDS.get(kind, ()))
@@ -175,6 +176,7 @@ def decode_header(line: bytes) -> Header:
     """The header on a line, or ``BadLine``. The version is left for the caller to judge."""
     try:
         text = trim(line.decode())
+        msgspec.json.decode(text, type=Raw)
         members = msgspec.json.decode(text, type=dict[str, Raw])
         kind = msgspec.json.decode(members.get("type", NULL))
         if kind != "recording_header":

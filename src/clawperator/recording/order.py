@@ -22,6 +22,10 @@ class SeqIndex:
         self._spilled: IO[bytes] | None = None
         self._blocks: list[list[int]] = []  # where each block of each run lies
 
+    def __del__(self) -> None:
+        if self._spilled is not None:
+            self._spilled.close()
+
     def add(self, seq: int | float, offset: int) -> None:
         self._run.append((seq, offset))
         if len(self._run) >= _RUN:
@@ -31,7 +35,8 @@ class SeqIndex:
         """Every place, in order."""
         self._run.sort()
         runs = [self._read(blocks) for blocks in self._blocks]
-        return (offset for _, offset in heapq.merge(*runs, self._run))
+        for _, offset in heapq.merge(*runs, self._run):
+            yield offset
 
     def _spill(self) -> None:
         if self._spilled is None:

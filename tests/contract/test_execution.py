@@ -1,0 +1,350 @@
+"""Executions: what is taken, how it is spelled, what is refused and how that is told."""
+
+import json
+from typing import Any
+
+import jsonschema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clawperator.contract.actions import (
+    ACTION_ALIASES,
+    ACTIONS,
+    PARAM_ALIASES,
+    UI_READINESS,
+    ClickParams,
+    ReadTextParams,
+    Retry,
+    ScrollParams,
+)
+from clawperator.contract.errors import CODES, ClawError
+from clawperator.contract.execution import Plan, validate
+from clawperator.contract.matcher import MATCHER_ALIASES, NodeMatcher
+from clawperator.schemas import SCHEMAS, schema
+
+M = {"textEquals": "Wi-Fi"}
+# One good set of params for each action type.
+GOOD: dict[str, dict[str, Any] | None] = {
+    "open_app": {"applicationId": "com.android.settings"},
+    "open_uri": {"uri": "https://clawperator.com"},
+    "close_app": {"applicationId": "com.android.settings"},
+    "start_recording": {"sessionId": "demo-1"},
+    "stop_recording": {},
+    "wait_for_node": {"matcher": M, "timeoutMs": 5000},
+    "click": {"matcher": M},
+    "scroll_and_click": {"matcher": M, "direction": "up", "maxSwipes": 3},
+    "scroll": {"direction": "down", "container": {"role": "list"}},
+    "scroll_until": {"matcher": M, "clickAfter": True, "maxScrolls": 200},
+    "read_text": {"matcher": M, "validator": "regex", "validatorPattern": r"\d+"},
+    "enter_text": {"matcher": M, "text": "hello", "submit": False, "clear": True},
+    "snapshot_ui": None,
+    "take_screenshot": {"path": "a.png"},
+    "sleep": {"durationMs": 0},
+    "press_key": {"key": "back"},
+    "wait_for_navigation": {"expectedPackage": "com.android.settings", "timeoutMs": 5000},
+    "read_key_value_pair": {"labelMatcher": M},
+}
+
+
+def document(*actions: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {
+        "commandId": "c",
+        "taskId": "t",
+        "source": "test",
+        "expectedFormat": "android-ui-automator",
+        "timeoutMs": 30000,
+        "actions": list(actions),
+        **more,
+    }
+
+
+def action(kind: str, params: Any = None, name: str = "a") -> dict[str, Any]:
+    return {"id": name, "type": kind} if params is None else {"id": name, "type": kind, "params": params}
+
+
+def plan(kind: str, params: Any = None) -> Plan:
+    return validate(document(action(kind, params)))
+
+
+def refusal(value: Any) -> ClawError:
+    with pytest.raises(ClawError) as caught:
+        validate(value)
+    return caught.value
+
+
+def details(value: Any) -> Any:
+    error = refusal(value)
+    assert error.code == "EXECUTION_VALIDATION_FAILED"
+    return error.details
+
+
+def test_there_are_eighteen_action_types_and_each_has_a_good_example() -> None:
+    assert list(ACTIONS) == list(GOOD)
+    assert len(ACTIONS) == 18
+    for kind, params in GOOD.items():
+        made = plan(kind, params)
+        assert made.document == document(action(kind, params))
+        assert type(made.execution.actions[0].params) is ACTIONS[kind].params
+
+
+def test_the_schema_takes_what_validation_takes() -> None:
+    for kind, params in GOOD.items():
+        jsonschema.validate(document(action(kind, params)), schema("execution"))
+        if params is not None:
+            jsonschema.validate(params, schema(f"action.{kind}"))
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(document(action("click", {"bogus": 1})), schema("execution"))
+
+
+def test_every_schema_is_a_schema() -> None:
+    for name in SCHEMAS:
+        made = schema(name)
+        jsonschema.Draft202012Validator.check_schema(made)
+        json.dumps(made)
+
+
+def test_defaults_are_filled_in_beside_the_document_not_in_it() -> None:
+    made = plan("scroll", {"direction": "up"})
+    params = made.execution.actions[0].params
+    assert isinstance(params, ScrollParams)
+    assert (params.distanceRatio, params.settleDelayMs, params.findFirstScrollableChild) == (0.7, 250, True)
+    assert made.document["actions"][0]["params"] == {"direction": "up"}
+    read = plan("read_text", {"matcher": M, "retry": {"maxAttempts": 3}}).execution.actions[0].params
+    assert isinstance(read, ReadTextParams)
+    assert read.retry == Retry(3)
+    waiting = plan("read_text", {"matcher": M}).execution.actions[0].params
+    assert isinstance(waiting, ReadTextParams)
+    assert waiting.retry is UI_READINESS
+
+
+@pytest.mark.parametrize(("alias", "name"), sorted(ACTION_ALIASES.items()))
+def test_action_aliases_become_canonical_in_any_case(alias: str, name: str) -> None:
+    made = plan(f" {alias.upper()} ", GOOD[name])
+    assert made.document["actions"][0]["type"] == name
+
+
+def test_param_aliases_become_canonical() -> None:
+    samples = {name: value for params in GOOD.values() for name, value in (params or {}).items()}
+    samples |= {"distanceRatio": 0.5, "settleDelayMs": 1, "maxDurationMs": 1, "noPositionChangeThreshold": 1}
+    samples |= {"findFirstScrollableChild": True, "expectedNode": M, "coordinate": {"x": 1, "y": 1}}
+    samples |= {"clickType": "focus"}
+    for alias, name in PARAM_ALIASES.items():
+        kind = next(k for k in ACTIONS if name in ACTIONS[k].params.__struct_fields__)
+        rest = {k: v for k, v in (GOOD[kind] or {}).items() if k != name}
+        if kind == "wait_for_navigation":
+            rest.setdefault("timeoutMs", 1000)
+        value = True if alias == "longPress" else samples[name]
+        expected = "long_click" if alias == "longPress" else value
+        assert plan(kind, {**rest, alias: value}).document["actions"][0]["params"][name] == expected, alias
+
+
+@pytest.mark.parametrize(("alias", "name"), sorted(MATCHER_ALIASES.items()))
+def test_matcher_aliases_become_canonical(alias: str, name: str) -> None:
+    made = plan("click", {"matcher": {alias: "x"}})
+    assert made.document["actions"][0]["params"]["matcher"] == {name: "x"}
+
+
+def test_top_level_aliases_become_canonical() -> None:
+    said = document(action("sleep", {"durationMs": 1}))
+    for alias, name in (("command_id", "commandId"), ("task_id", "taskId"), ("timeout_ms", "timeoutMs")):
+        said[alias] = said.pop(name)
+    made = validate(said)
+    assert list(made.document) == ["commandId", "taskId", "source", "expectedFormat", "timeoutMs", "actions"]
+
+
+def test_a_canonical_name_wins_over_its_alias() -> None:
+    made = plan("open_app", {"app": "a.b", "applicationId": "c.d", "package": "e.f"})
+    assert made.document["actions"][0]["params"] == {"applicationId": "c.d"}
+    assert plan("click", {"matcher": M, "longPress": False}).document["actions"][0]["params"] == {"matcher": M}
+
+
+def test_numbers_lose_an_empty_fraction_and_words_their_spaces() -> None:
+    made = validate(document(action("sleep", {"durationMs": 5.0}), timeoutMs=30000.0))
+    assert json.dumps(made.document["actions"]) == '[{"id": "a", "type": "sleep", "params": {"durationMs": 5}}]'
+    assert json.dumps(made.document["timeoutMs"]) == "30000"
+    assert plan("press_key", {"key": " BACK "}).document["actions"][0]["params"] == {"key": "back"}
+    assert plan("scroll", {"direction": "Up"}).document["actions"][0]["params"] == {"direction": "up"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "params", "path"),
+    [
+        # what the phone could not parse
+        ("click", {"matcher": M, "clickType": "double"}, "params.clickType"),
+        ("read_text", {"matcher": M, "validator": "email"}, "params.validator"),
+        ("enter_text", {"matcher": M, "text": "  "}, "params.text"),
+        ("enter_text", {"matcher": M, "text": ""}, "params.text"),
+        ("scroll_and_click", {"matcher": M, "direction": "sideways"}, "params.direction"),
+        # presence and blanks
+        ("open_app", {}, "params.applicationId"),
+        ("open_app", None, "params.applicationId"),
+        ("open_app", {"applicationId": " "}, "params.applicationId"),
+        ("open_app", {"applicationId": "com.a; rm -rf /"}, "params.applicationId"),
+        ("open_uri", {"uri": ""}, "params.uri"),
+        ("open_uri", {"uri": "a" * 2049}, "params.uri"),
+        ("start_recording", {"sessionId": " "}, "params.sessionId"),
+        ("start_recording", {"sessionId": "../x"}, "params.sessionId"),
+        ("take_screenshot", {"path": ""}, "params.path"),
+        ("wait_for_node", {}, "params.matcher"),
+        ("read_key_value_pair", {}, "params.labelMatcher"),
+        # rules over several fields
+        ("click", {}, "params"),
+        ("click", {"matcher": M, "coordinate": {"x": 1, "y": 1}}, "params"),
+        ("click", {"coordinate": {"x": 1, "y": 1}, "clickType": "focus"}, "params.clickType"),
+        ("scroll_until", {"clickAfter": True}, "params.matcher"),
+        ("wait_for_navigation", {"timeoutMs": 5}, "params"),
+        ("read_text", {"matcher": M, "validator": "regex"}, "params.validatorPattern"),
+        ("read_text", {"matcher": M, "validator": "regex", "validatorPattern": "("}, "params.validatorPattern"),
+        # ranges and types
+        ("sleep", {"durationMs": -1}, "params.durationMs"),
+        ("sleep", {"durationMs": 120_001}, "params.durationMs"),
+        ("sleep", {"durationMs": True}, "params.durationMs"),
+        ("sleep", {"durationMs": "5"}, "params.durationMs"),
+        ("wait_for_navigation", {"expectedPackage": "a", "timeoutMs": 30_001}, "params.timeoutMs"),
+        ("wait_for_navigation", {"expectedPackage": "a", "timeoutMs": 0}, "params.timeoutMs"),
+        ("wait_for_navigation", {"expectedPackage": "a"}, "params.timeoutMs"),
+        ("scroll", {"distanceRatio": 1.1}, "params.distanceRatio"),
+        ("scroll", {"settleDelayMs": 10_001}, "params.settleDelayMs"),
+        ("scroll_until", {"maxScrolls": 201}, "params.maxScrolls"),
+        ("scroll_until", {"maxScrolls": 1.5}, "params.maxScrolls"),
+        ("scroll_until", {"noPositionChangeThreshold": 0}, "params.noPositionChangeThreshold"),
+        ("click", {"coordinate": {"x": -1, "y": 1}}, "params.coordinate.x"),
+        ("click", {"coordinate": {"x": 1}}, "params.coordinate.y"),
+        ("click", {"coordinate": {"x": 1, "y": 1, "z": 1}}, "params.coordinate"),
+        ("click", {"matcher": M, "retry": {"maxAttempts": 11}}, "params.retry.maxAttempts"),
+        ("press_key", {"key": "power"}, "params.key"),
+        # matchers
+        ("click", {"matcher": {}}, "params.matcher"),
+        ("click", {"matcher": {"textEquals": ""}}, "params.matcher"),
+        ("click", {"matcher": {"xpath": "//x"}}, "params.matcher"),
+        ("click", {"matcher": {"role": 5}}, "params.matcher.role"),
+        ("click", {"matcher": {"role": None}}, "params.matcher.role"),
+        ("click", {"matcher": "Wi-Fi"}, "params.matcher"),
+        ("click", {"matcher": {"textEquals": "a" * 513}}, "params.matcher.textEquals"),
+        ("click", {"matcher": {"textEquals": "😀" * 257}}, "params.matcher.textEquals"),
+        # unknown and removed names
+        ("scroll", {"target": M}, "params"),
+        ("snapshot_ui", {"format": "json"}, "params"),
+        ("click", {"matcher": M, "timeoutMs": 5}, "params"),
+    ],
+)
+def test_what_breaks_a_rule_is_refused_with_its_path(kind: str, params: Any, path: str) -> None:
+    found = details(document(action("sleep", {"durationMs": 1}, "first"), action(kind, params, "second")))
+    assert found["path"] == f"actions.1.{path}"
+    assert (found["actionId"], found["actionType"]) == ("second", kind)
+    assert json.loads(found["reason"])[0]["path"] == found["path"]
+
+
+@pytest.mark.parametrize(
+    ("change", "path"),
+    [
+        ({"commandId": ""}, "commandId"),
+        ({"commandId": " "}, "commandId"),
+        ({"commandId": "a" * 129}, "commandId"),
+        ({"taskId": 5}, "taskId"),
+        ({"source": "a" * 65}, "source"),
+        ({"expectedFormat": "ios"}, "expectedFormat"),
+        ({"timeoutMs": 999}, "timeoutMs"),
+        ({"timeoutMs": 120_001}, "timeoutMs"),
+        ({"timeoutMs": "30000"}, "timeoutMs"),
+        ({"timeoutMs": True}, "timeoutMs"),
+        ({"actions": []}, "actions"),
+        ({"actions": {}}, "actions"),
+        ({"actions": [5]}, "actions.0"),
+        ({"actions": [{"id": "a"}]}, "actions.0.type"),
+        ({"actions": [action("sleep", {"durationMs": 1}), action("sleep", {"durationMs": 1})]}, "actions.1.id"),
+        ({"actions": [{**action("sleep", {"durationMs": 1}), "note": "x"}]}, "actions.0"),
+        ({"actions": [{"id": "a", "type": "snapshot_ui", "params": None}]}, "actions.0.params"),
+        ({"actions": [action("snapshot_ui", name=f"a{i}") for i in range(51)]}, "actions"),
+        ({"mode": "turbo"}, "mode"),
+        ({"extra": 1}, ""),
+    ],
+)
+def test_what_breaks_the_frame_is_refused_with_its_path(change: dict[str, Any], path: str) -> None:
+    assert details({**document(action("snapshot_ui")), **change})["path"] == path
+
+
+def test_every_issue_is_told_at_once_structure_first() -> None:
+    bad = document(action("open_uri", {"uri": 5}), action("click", {"bogus": 1, "matcher": {"role": 1}}))
+    bad |= {"timeoutMs": 1, "extra": 2}
+    found = details(bad)
+    assert [issue["path"] for issue in json.loads(found["reason"])] == ["timeoutMs", ""]
+    del bad["extra"]
+    bad["timeoutMs"] = 1000
+    assert [i["path"] for i in json.loads(details(bad)["reason"])] == [
+        "actions.0.params.uri",
+        "actions.1.params.matcher.role",
+        "actions.1.params",
+    ]
+
+
+def test_unknown_keys_are_listed_and_placed() -> None:
+    found = details(document(action("click", {"matcher": M, "timeoutMs": 5, "bogus": 1})))
+    assert found["invalidKeys"] == ["timeoutMs", "bogus"]
+    assert found["hint"] == "timeoutMs is a parameter of wait_for_node, wait_for_navigation."
+    assert "matcher" in details(document(action("scroll", {"target": M})))["hint"]
+    assert "removed" in details(document(action("snapshot", {"format": "x"})))["hint"]
+    assert details(document(action("click", {"matchr": M})))["hint"] == 'Did you mean "matcher"?'
+
+
+def test_an_unsupported_type_is_told_as_it_was_written() -> None:
+    found = details(document(action("Clik", {"matcher": M})))
+    assert (found["path"], found["actionType"], found["hint"]) == ("actions", "Clik", 'Did you mean "click"?')
+    assert details(document(action("doctor_ping")))["actionType"] == "doctor_ping"
+
+
+def test_what_is_no_object_is_refused() -> None:
+    for value in (None, 5, "x", [], [document()]):
+        assert details(value)["path"] == ""
+
+
+def test_a_payload_over_64000_bytes_is_too_large() -> None:
+    many = [action("enter_text", {"matcher": M, "text": "é" * 500}, f"a{i}") for i in range(50)]
+    assert validate(document(*many))
+    wide = [action("open_uri", {"uri": "é" * 1000}, f"a{i}") for i in range(40)]
+    assert refusal(document(*wide)).code == "PAYLOAD_TOO_LARGE"
+
+
+def test_an_empty_field_is_allowed_beside_another() -> None:
+    params = plan("click", {"matcher": {"textEquals": "x", "role": ""}}).execution.actions[0].params
+    assert isinstance(params, ClickParams)
+    assert isinstance(params.matcher, NodeMatcher)
+    assert params.matcher.role == ""
+
+
+json_values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@pytest.mark.random
+@given(value=json_values)
+def test_any_json_value_is_a_plan_or_a_typed_error(value: Any) -> None:
+    assert refusal(value).code == "EXECUTION_VALIDATION_FAILED"
+
+
+@pytest.mark.random
+@given(data=st.data())
+def test_any_change_to_a_good_plan_is_a_plan_or_a_typed_error(data: st.DataObject) -> None:
+    kind = data.draw(st.sampled_from(list(GOOD)))
+    params = dict(GOOD[kind] or {})
+    names = st.sampled_from([*ACTIONS[kind].params.__struct_fields__, *PARAM_ALIASES]) | st.text(max_size=5)
+    params[data.draw(names)] = data.draw(json_values)
+    said = document(action(kind, params))
+    said[data.draw(st.sampled_from([*said, "mode", "x"]))] = data.draw(json_values | st.just("direct"))
+    try:
+        made = validate(said)
+    except ClawError as e:
+        assert e.code in CODES  # noqa: PT017 - either end is right
+        assert e.message
+    else:
+        # What was accepted is canonical: it is accepted again, unchanged, and the schema agrees.
+        assert validate(made.document).document == made.document
+        jsonschema.validate(made.document, schema("execution"))

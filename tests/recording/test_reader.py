@@ -1,0 +1,231 @@
+"""The streaming reader: what it takes, what it refuses and in which words, at any size."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clawperator.contract.errors import ClawError
+from clawperator.contract.limits import MAX_RECORDING_LINE_BYTES
+from clawperator.recording import order
+from clawperator.recording.events import Event
+from clawperator.recording.reader import Recording
+from recording.samples import HEADER, click, event_lists, events, window, write
+
+
+def read(path: Path) -> list[Event]:
+    with Recording(str(path)) as recording:
+        return recording.in_order(list)
+
+
+def refusal(path: Path) -> ClawError:
+    with pytest.raises(ClawError) as caught:
+        read(path)
+    return caught.value
+
+
+def raw(tmp_path: Path, data: bytes) -> Path:
+    path = tmp_path / "raw.ndjson"
+    path.write_bytes(data)
+    return path
+
+
+HEAD = json.dumps(HEADER).encode() + b"\n"
+GOOD = json.dumps(click(1)).encode()
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\xef\xbb\xbf" + HEAD + GOOD,
+        HEAD.replace(b"\n", b"\r\n") + GOOD + b"\r\n",
+        b"\n \n\t\r\n" + HEAD + b"\n\n" + GOOD + b"\n\n  \n",
+        HEAD + "\u00a0\u2003".encode() + GOOD + "\ufeff\u2028".encode() + b"\n",
+        HEAD + b" \t" + GOOD,
+        HEAD + GOOD.replace(b'"seq": 1', b'"seq": 9, "seq": 1'),
+        HEAD + GOOD.replace(b'"seq": 1', b'"seq": 1.0'),
+        HEAD + GOOD[:-1] + b', "key": 5, "scrollX": {"a": [1]}}',
+    ],
+    ids=["BOM", "CRLF", "blank lines", "odd spaces", "indent", "duplicate key", "1.0", "members of other types"],
+)
+def test_what_is_odd_but_clear_is_taken(tmp_path: Path, data: bytes) -> None:
+    (event,) = read(raw(tmp_path, data))
+    assert (event.seq, event.type, event.text) == (1, "click", "Connected devices")
+    assert type(event.seq) is int
+
+
+@pytest.mark.parametrize(
+    ("line", "message", "reason"),
+    [
+        (b"{", "Malformed NDJSON at line 3", "not valid JSON"),
+        (b"\0\0\0\0", "Malformed NDJSON at line 3", "not valid JSON"),
+        (b"not json", "Malformed NDJSON at line 3", "not valid JSON"),
+        (GOOD.replace(b"Connected", b"Conn\xffected"), "Malformed NDJSON at line 3", "not valid UTF-8"),
+        (GOOD.replace(b"<hier", b"<\xc3\x28"), "Malformed NDJSON at line 3", "not valid UTF-8"),
+        (GOOD.replace(b"Connected", b"\\ud800x"), "Malformed NDJSON at line 3", "not valid JSON"),
+        (GOOD.replace(b"<hier", b"\\ud800x"), "Malformed NDJSON at line 3", "not valid JSON"),
+        (GOOD.replace(b"Connected", b"Conn\0ected"), "Malformed NDJSON at line 3", "not valid JSON"),
+        (GOOD + GOOD, "Malformed NDJSON at line 3", "trailing characters"),
+        (b"[" * 100_000, "Malformed NDJSON at line 3", "nested too deeply"),
+        (b'{"a":' * 50_000 + b"1" + b"}" * 50_000, "Malformed NDJSON at line 3", "nested too deeply"),
+        (b"null", "Invalid event at line 3", "got null"),
+        (b"[]", "Invalid event at line 3", "got array"),
+        (b'"text"', "Invalid event at line 3", "got str"),
+        (b"{}", "Invalid event at line 3", ""),
+        (GOOD.replace(b'"seq": 1', b'"seq": true'), "Invalid event at line 3", "got bool"),
+        (GOOD.replace(b'"seq": 1', b'"seq": "1"'), "Invalid event at line 3", "got str"),
+        (GOOD.replace(b'"seq": 1', b'"seq": 1e400'), "Invalid event at line 3", "out of range"),
+        (GOOD.replace(b'"seq": 1', b'"seq": 99999999999999999999'), "Invalid event at line 3", ""),
+        (GOOD.replace(b'"left": 216', b'"left": false'), "Invalid event at line 3", "got bool"),
+        (
+            GOOD.replace(b'"text": "Connected devices", ', b""),
+            "Invalid event at line 3",
+            "click event without text",
+        ),
+        (GOOD.replace(b'"click"', b'"swipe"'), "Invalid event at line 3", 'unknown event type "swipe"'),
+        (GOOD.replace(b'"<hierarchy .../>"', b"7"), "Invalid event at line 3", "snapshot is not a string"),
+        (b'{"ts":1,"seq":2,"type":"press_key","key":"home"}', "Invalid event at line 3", '"home"'),
+        (
+            b'{"ts":1,"seq":2,"type":"text_change","packageName":"a","resourceId":null,"text":null}',
+            "Invalid event at line 3",
+            "text is not a string",
+        ),
+        (
+            b'{"ts":1,"seq":2,"type":"window_change","packageName":"a","className":5}',
+            "Invalid event at line 3",
+            "got int",
+        ),
+    ],
+)
+def test_a_bad_line_is_named_with_its_number_and_reason(
+    tmp_path: Path, line: bytes, message: str, reason: str
+) -> None:
+    path = raw(tmp_path, HEAD + b"\n\n" + GOOD + b"\n\n" + line + b"\n" + GOOD + b"\n")
+    error = refusal(path)
+    assert error.code == "RECORDING_PARSE_FAILED"
+    assert error.message.startswith(message)
+    details = error.details or {}
+    assert (details["line"], details["fileLine"]) == (3, 6)
+    assert reason in details["reason"]
+    assert error.hint == f"To keep every whole event: clawperator recording repair --input {path}"
+
+
+def test_a_file_cut_off_in_an_event_says_so(tmp_path: Path) -> None:
+    error = refusal(raw(tmp_path, HEAD + GOOD + b"\n" + GOOD[:40]))
+    assert error.message == "Malformed NDJSON at line 3"
+    assert (error.details or {})["reason"] == "the file ends in the middle of this line"
+
+
+def test_a_line_of_50_mb_is_refused_without_being_read_whole(tmp_path: Path) -> None:
+    long = GOOD.replace(b"<hierarchy", b"x" * 50_000_000)
+    error = refusal(raw(tmp_path, HEAD + GOOD + b"\n" + long + b"\n"))
+    assert error.message == "Malformed NDJSON at line 3"
+    assert (error.details or {})["reason"] == f"longer than {MAX_RECORDING_LINE_BYTES} bytes"
+
+
+def test_a_line_as_long_as_allowed_is_taken(tmp_path: Path) -> None:
+    room = MAX_RECORDING_LINE_BYTES - len(GOOD)
+    (event,) = read(raw(tmp_path, HEAD + GOOD.replace(b"<hierarchy .../>", b"x" * (room + 16))))
+    assert len(memoryview(event.snapshot)) == room + 18
+
+
+@pytest.mark.parametrize(
+    ("data", "code", "message"),
+    [
+        (b"", "RECORDING_PARSE_FAILED", "The recording is empty"),
+        (b"\n \n\xef\xbb\xbf\n", "RECORDING_PARSE_FAILED", "The recording is empty"),
+        (GOOD, "RECORDING_PARSE_FAILED", "Invalid header at line 1: not a recording header"),
+        (b"{", "RECORDING_PARSE_FAILED", "Malformed NDJSON at line 1"),
+        (b"\xff\xfe{\0}\0", "RECORDING_PARSE_FAILED", "Malformed NDJSON at line 1"),
+        (b"[" * 99_999, "RECORDING_PARSE_FAILED", "Malformed NDJSON at line 1"),
+        (b"{}", "RECORDING_PARSE_FAILED", "Invalid header at line 1: not a recording header"),
+        (
+            HEAD.replace(b'"demo-session"', b"5"),
+            "RECORDING_PARSE_FAILED",
+            "Invalid header at line 1: Expected str",
+        ),
+        (HEAD.replace(b'Version": 1', b'Version": true'), "RECORDING_PARSE_FAILED", "Invalid header at line 1"),
+        (
+            HEAD.replace(b'Version": 1', b'Version": 2'),
+            "RECORDING_SCHEMA_VERSION_UNSUPPORTED",
+            "Unsupported recording schema version: 2",
+        ),
+        (
+            b'{"type":"recording_header","schemaVersion":7}',
+            "RECORDING_SCHEMA_VERSION_UNSUPPORTED",
+            "Unsupported recording schema version: 7",
+        ),
+    ],
+)
+def test_a_bad_header_is_refused_first(tmp_path: Path, data: bytes, code: str, message: str) -> None:
+    error = refusal(raw(tmp_path, data))
+    assert error.code == code
+    assert error.message.startswith(message)
+
+
+@pytest.mark.random
+@given(items=event_lists, seed=st.randoms(use_true_random=False), run=st.integers(1, 5), block=st.integers(1, 3))
+def test_seq_is_the_order_whatever_the_file_says(
+    tmp_path_factory: pytest.TempPathFactory, items: list[dict[str, Any]], seed: Any, run: int, block: int
+) -> None:
+    shuffled = seed.sample(items, len(items))
+    path = write(tmp_path_factory.mktemp("r") / "a.ndjson", shuffled)
+    with pytest.MonkeyPatch.context() as patch:  # small runs, so that a few events are many
+        patch.setattr(order, "_RUN", run)
+        patch.setattr(order, "_BLOCK", block)
+        got = read(path)
+    assert [e.seq for e in got] == sorted(e["seq"] for e in items)
+    expected = sorted(shuffled, key=lambda e: e["seq"])
+    assert [(e.seq, e.ts, e.type) for e in got] == [(e["seq"], e["ts"], e["type"]) for e in expected]
+
+
+@pytest.mark.random
+@given(event=events)
+def test_an_event_is_read_as_it_was_written(
+    tmp_path_factory: pytest.TempPathFactory, event: dict[str, Any]
+) -> None:
+    (got,) = read(write(tmp_path_factory.mktemp("r") / "a.ndjson", [event]))
+    for name, value in event.items():
+        if name not in ("extra", "snapshot", "bounds"):
+            assert getattr(got, name) == value
+    assert json.loads(bytes(got.snapshot)) == event.get("snapshot")
+
+
+def test_a_file_that_shrinks_between_two_passes_is_a_typed_error(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.ndjson", [window(5), window(1), window(2)])
+    with Recording(str(path)) as recording:
+
+        def build(items: Any) -> int:
+            for event in items:
+                if recording.out_of_order:
+                    with path.open("r+b") as file:
+                        file.truncate(len(HEAD) + 10)
+                assert event
+            return 0
+
+        with pytest.raises(ClawError) as caught:
+            recording.in_order(build)
+    assert caught.value.code == "RECORDING_PARSE_FAILED"
+    assert "changed while it was read" in caught.value.message
+
+
+def test_progress_is_told_in_bytes(tmp_path: Path) -> None:
+    big = [window(i, snapshot="x" * 100_000) for i in range(120)]
+    path = write(tmp_path / "a.ndjson", big)
+    told: list[tuple[int, int]] = []
+    with Recording(str(path), progress=lambda done, total: told.append((done, total))) as recording:
+        assert recording.in_order(lambda items: sum(1 for _ in items)) == 120
+    size = path.stat().st_size
+    assert len(told) == 2
+    assert all(0 < done <= total == size for done, total in told)
+
+
+def test_a_pipe_is_refused_rather_than_waited_for(tmp_path: Path) -> None:
+    import os
+
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    assert "not a regular file" in refusal(pipe).message

@@ -1,0 +1,72 @@
+"""Imports point down: a room knows only the rooms below it. And nothing below the doors prints or exits."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import clawperator
+
+ROOT = Path(clawperator.__file__).parent
+# From the top. A room may import from those after it, and from itself.
+LAYERS = (
+    "__main__",
+    "cli",
+    "schemas",
+    "recording",
+    "contract",
+    "files",
+    "__init__",
+)
+DOORS = ("__main__", "cli")
+
+
+def modules() -> Iterator[tuple[str, Path]]:
+    for path in sorted(ROOT.rglob("*.py")):
+        yield path.relative_to(ROOT).parts[0].removesuffix(".py"), path
+
+
+def imported_rooms(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        names = []
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative imports hide the layer"
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        for name in names:
+            if name.split(".")[0] == "clawperator":
+                room = name.split(".")[1]
+                yield room if room in LAYERS else "__init__"
+
+
+def test_every_room_has_a_layer() -> None:
+    assert {room for room, _ in modules()} == set(LAYERS)
+
+
+def test_imports_point_downwards() -> None:
+    for room, path in modules():
+        for other in imported_rooms(path):
+            assert LAYERS.index(other) >= LAYERS.index(room), f"{path} looks up at {other}"
+
+
+def test_nothing_below_the_doors_prints_reads_argv_or_exits() -> None:
+    for room, path in modules():
+        if room in DOORS:
+            continue
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                assert node.func.id not in ("print", "input", "exit", "quit"), f"{path}:{node.lineno}"
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "sys":
+                assert node.attr not in ("argv", "exit", "stdout", "stderr", "stdin"), f"{path}:{node.lineno}"
+
+
+def test_only_msgspec_is_required() -> None:
+    import sys
+
+    allowed = {*sys.stdlib_module_names, "clawperator", "msgspec"}
+    for _, path in modules():
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom):
+                names = [node.module or ""]
+            assert {name.split(".")[0] for name in names} <= allowed, path

@@ -1,15 +1,9 @@
 """What all tests share: how to run the command, and how many random examples to draw."""
 
-import io
 import os
-import sys
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
-
-sys.path.insert(0, str(Path(__file__).parent))
 
 settings.register_profile(
     "default", max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
@@ -19,8 +13,6 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
 @pytest.fixture(autouse=True)
-def _empty_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _empty_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """No test reads or writes the home folder of the person who runs it."""
     monkeypatch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
-    yield
-    assert isinstance(sys.stdout, io.TextIOBase)

@@ -24,9 +24,14 @@ def test_nothing_is_there_before_the_end(tmp_path: Path) -> None:
 def test_a_failure_leaves_the_old_file_and_no_litter(tmp_path: Path) -> None:
     target = tmp_path / "a"
     target.write_bytes(b"old")
-    with pytest.raises(RuntimeError), AtomicFile(str(target)) as out:
-        out.file.write(b"new" * 500_000)
-        raise RuntimeError
+
+    def fail() -> None:
+        with AtomicFile(str(target)) as out:
+            out.file.write(b"new" * 500_000)
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail()
     assert target.read_bytes() == b"old"
     assert [p.name for p in tmp_path.iterdir()] == ["a"]
 

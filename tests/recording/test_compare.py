@@ -65,7 +65,7 @@ def compare(folder: Path, run: Any, *more: str, flow: list[Any] = FLOW) -> Ran:
     return clawperator("recording", "compare", *argv)
 
 
-STATE = {"diagnostics": {"runtimeState": "healthy", "anything": [1]}}
+STATE: dict[str, Any] = {"diagnostics": {"runtimeState": "healthy", "anything": [1]}}
 
 
 @pytest.mark.parametrize(

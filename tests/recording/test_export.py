@@ -2,6 +2,7 @@
 
 import json
 import os
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -105,7 +106,7 @@ def test_delta_transitions_and_timeline_follow_seq(tmp_path: Path) -> None:
     document = json.loads((tmp_path / "a.export.json").read_text())
     times = [e["ts"] for e in document["events"]]
     deltas = [e["deltaMsSincePrevious"] for e in document["events"]]
-    assert deltas == [None, *(b - a for a, b in zip(times, times[1:], strict=False))]
+    assert deltas == [None, *(b - a for a, b in pairwise(times))]
     assert document["packageTransitions"] == [
         {"seq": 1, "ts": 100, "fromPackageName": "", "toPackageName": "a"},
         {"seq": 3, "ts": 50, "fromPackageName": "a", "toPackageName": "b"},

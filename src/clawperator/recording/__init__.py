@@ -1,1 +1,50 @@
-"""Evidence: what a person did on a phone, read from disk, exported, summarised, compared and repaired."""
+"""Evidence: what a person did on a phone, read from disk, exported, summarised, compared and repaired.
+
+These names are the room's public face. Each is imported when it is first asked for, because a command
+needs one of them and start-up counts.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from clawperator.recording.compare import CompareReport, compare_recording
+    from clawperator.recording.export import Export, ExportResult, export_recording, read_export
+    from clawperator.recording.reader import Recording
+    from clawperator.recording.repair import RepairResult, repair_recording
+    from clawperator.recording.steps import ParseResult, parse_recording
+
+_HOMES = {
+    "CompareReport": "compare",
+    "Export": "export",
+    "ExportResult": "export",
+    "ParseResult": "steps",
+    "Recording": "reader",
+    "RepairResult": "repair",
+    "compare_recording": "compare",
+    "export_recording": "export",
+    "parse_recording": "steps",
+    "read_export": "export",
+    "repair_recording": "repair",
+}
+
+__all__ = [
+    "CompareReport",
+    "Export",
+    "ExportResult",
+    "ParseResult",
+    "Recording",
+    "RepairResult",
+    "compare_recording",
+    "export_recording",
+    "parse_recording",
+    "read_export",
+    "repair_recording",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib
+
+    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -116,13 +116,13 @@ class Spill:
         out.write(b"".join(self._parts)[skip:])
 
 
-def why(error: OSError) -> str:
-    """What the system said, without numbers and paths."""
-    return error.strerror or str(error) or type(error).__name__
+def why(error: OSError | ValueError) -> str:
+    """What the system said, without numbers and paths. A path with a NUL in it is a ValueError."""
+    return (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
 
 
 def is_same_file(a: str, b: str) -> bool:
     try:
         return os.path.samefile(a, b)
-    except OSError:
+    except (OSError, ValueError):
         return False

@@ -9,7 +9,7 @@ from msgspec import Struct, UnsetType
 
 from clawperator.contract.actions import ACTIONS
 from clawperator.contract.errors import CODES, ClawError
-from clawperator.contract.execution import ActionShape, ExecutionShape
+from clawperator.contract.execution import ExecutionShape
 from clawperator.contract.matcher import NodeMatcher
 from clawperator.contract.results import ExecutionResult, ResultEnvelope
 from clawperator.contract.skill_result import SkillResult, SkillsRun
@@ -70,7 +70,7 @@ def _execution() -> Schema:
     """The execution with each action type's own params."""
     rows = list(ACTIONS.values())
     shapes, defs = msgspec.json.schema_components([row.params for row in rows], ref_template=_REF)
-    (top, action), more = msgspec.json.schema_components([ExecutionShape, ActionShape], ref_template=_REF)
+    (top,), more = msgspec.json.schema_components([ExecutionShape], ref_template=_REF)
     defs |= more
     base = defs.pop("ActionShape")
     variants = []
@@ -82,7 +82,6 @@ def _execution() -> Schema:
         variants.append({**base, "title": row.name, "description": row.summary, "properties": properties})
         variants[-1]["required"] = required
     defs["ActionShape"] = {"anyOf": variants}
-    _ = action
     return {**top, "$defs": defs}
 
 

@@ -80,7 +80,7 @@ def _document(text: str) -> Any:
         with open(text, "rb") as file:
             data = file.read(_MAX_DOCUMENT_BYTES + 1)
     except (OSError, ValueError) as e:
-        reason = why(e) if isinstance(e, OSError) else str(e)
+        reason = why(e)
         raise invalid(
             f"cannot read {text}: {reason}",
             "Pass a file that exists, JSON that begins with {, or - for stdin.",

@@ -217,7 +217,7 @@ def _read(path: str, role: str) -> bytes:
         with open(path, "rb") as file:
             return file.read()
     except (OSError, ValueError) as e:
-        reason = why(e) if isinstance(e, OSError) else str(e)
+        reason = why(e)
         raise _unusable(path, role, reason) from e
 
 

@@ -6,7 +6,8 @@ has; ``missing`` checks them. The snapshot stays undecoded JSON: it is most of t
 only ask whether it is there.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from operator import attrgetter
 from typing import Annotated, Any
 
@@ -127,14 +128,8 @@ def decode_event(line: bytes) -> Event:
         if not line.isascii():
             line.decode()
         event = _LINE.decode(line)
-    except UnicodeDecodeError:
-        raise BadLine("not valid UTF-8", malformed=True) from None
-    except msgspec.ValidationError:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         event = _decode_leniently(line)
-    except msgspec.DecodeError as e:
-        raise BadLine(f"not valid JSON: {e}", malformed=True) from None
-    except RecursionError:
-        raise BadLine("nested too deeply", malformed=True) from None
     if problem := missing(event):
         raise BadLine(problem)
     if memoryview(event.snapshot)[0] not in (_QUOTE, _NULL):
@@ -146,13 +141,40 @@ def decode_event(line: bytes) -> Event:
 
 def _decode_leniently(line: bytes) -> Event:
     """Decode again without the members that this type of event does not have, whatever they hold."""
-    try:
+    with _telling_why():
+        line.decode()
         msgspec.json.decode(line, type=Raw)  # is it JSON at all, to its end?
         members = msgspec.json.decode(line, type=dict[str, Raw])
         kind = msgspec.json.decode(members.get("type", NULL), type=str)
         wanted = ("ts", "seq", "type", "snapshot", *FIELDS.get(kind, ()))
         kept = b",".join(b'"%b":%b' % (k.encode(), bytes(members[k])) for k in wanted if k in members)
         return _LINE.decode(b"{%b}" % kept)
+
+
+def decode_header(line: bytes) -> Header:
+    """The header on a line, or ``BadLine``. The version is left for the caller to judge."""
+    with _telling_why():
+        text = trim(line.decode())
+        msgspec.json.decode(text, type=Raw)
+        members = msgspec.json.decode(text, type=dict[str, Raw])
+        kind = msgspec.json.decode(members.get("type", NULL))
+        if kind != "recording_header":
+            raise BadLine("not a recording header")
+        version = whole(msgspec.json.decode(members.get("schemaVersion", NULL), type=Number))
+        if version != RECORDING_SCHEMA_VERSION:
+            # A newer header may have other fields; its version is all that matters.
+            return Header(kind, version, "", 0, "")
+        header = msgspec.json.decode(text, type=Header)
+        return msgspec.structs.replace(header, schemaVersion=version, startedAt=whole(header.startedAt))
+
+
+@contextmanager
+def _telling_why() -> Iterator[None]:
+    """Whatever the decoder says of a line, as ``BadLine``."""
+    try:
+        yield
+    except UnicodeDecodeError:
+        raise BadLine("not valid UTF-8", malformed=True) from None
     except msgspec.ValidationError as e:
         raise BadLine(str(e).replace("`", "")) from None
     except msgspec.DecodeError as e:
@@ -172,26 +194,6 @@ def trim_line(line: bytes) -> bytes:
         return line
 
 
-def decode_header(line: bytes) -> Header:
-    """The header on a line, or ``BadLine``. The version is left for the caller to judge."""
-    try:
-        text = trim(line.decode())
-        msgspec.json.decode(text, type=Raw)
-        members = msgspec.json.decode(text, type=dict[str, Raw])
-        kind = msgspec.json.decode(members.get("type", NULL))
-        if kind != "recording_header":
-            raise BadLine("not a recording header")
-        version = msgspec.json.decode(members.get("schemaVersion", NULL), type=Number)
-        if version != RECORDING_SCHEMA_VERSION:
-            # A newer header may have other fields; its version is all that matters.
-            return Header(kind, version, "", 0, "")
-        header = msgspec.json.decode(text, type=Header)
-    except UnicodeDecodeError:
-        raise BadLine("not valid UTF-8", malformed=True) from None
-    except msgspec.ValidationError as e:
-        raise BadLine(str(e).replace("`", "")) from None
-    except msgspec.DecodeError as e:
-        raise BadLine(f"not valid JSON: {e}", malformed=True) from None
-    except RecursionError:
-        raise BadLine("nested too deeply", malformed=True) from None
-    return msgspec.structs.replace(header, schemaVersion=whole(version), startedAt=whole(header.startedAt))
+def whole_bounds(bounds: Bounds) -> Bounds:
+    """The bounds as the reference prints them."""
+    return Bounds(whole(bounds.left), whole(bounds.top), whole(bounds.right), whole(bounds.bottom))

@@ -15,7 +15,7 @@ from clawperator.contract.errors import ClawError
 from clawperator.contract.limits import RECORDING_EXPORT_VERSION
 from clawperator.contract.text import whole
 from clawperator.files import Spill, why
-from clawperator.recording.events import FIELDS, VALUES, Bounds, Event, EventFields, Header, Number, missing
+from clawperator.recording.events import FIELDS, VALUES, Event, EventFields, Header, Number, missing, whole_bounds
 from clawperator.recording.reader import Progress, Recording, unreadable
 from clawperator.recording.writing import ListWriter, derived_path, output, pretty
 
@@ -185,9 +185,7 @@ def _head(header: Header, snapshots: SnapshotMode) -> bytes:
 def _values(event: Event) -> tuple[Any, ...]:
     values: tuple[Any, ...] = VALUES[event.type](event)[:-1]
     if event.type == "click":
-        bounds = values[-1]
-        if any(type(side) is float for side in msgspec.structs.astuple(bounds)):
-            values = (*values[:-1], Bounds(*map(whole, msgspec.structs.astuple(bounds))))
+        values = (*values[:-1], whole_bounds(values[-1]))
     elif event.type == "scroll":
         values = (*values[:2], *map(whole, values[2:]))
     return values
@@ -217,7 +215,7 @@ def newest_recording(path: str) -> str:
             if entry.name.endswith(".ndjson") and entry.is_file()
         ]
     except (OSError, ValueError) as e:
-        raise unreadable(path, why(e) if isinstance(e, OSError) else str(e), "RECORDING_EXPORT_FAILED") from e
+        raise unreadable(path, why(e), "RECORDING_EXPORT_FAILED") from e
     if not found:
         raise ClawError(
             "RECORDING_EXPORT_FAILED",

@@ -195,7 +195,7 @@ def open_recording(path: str, code: str) -> IO[bytes]:
             raise unreadable(path, "it is not a regular file", code)
         return open(path, "rb", buffering=_BUFFER)
     except (OSError, ValueError) as e:
-        raise unreadable(path, why(e) if isinstance(e, OSError) else str(e), code) from e
+        raise unreadable(path, why(e), code) from e
 
 
 def unreadable(path: str, reason: str, code: str) -> ClawError:

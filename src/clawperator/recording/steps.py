@@ -6,9 +6,9 @@ from typing import IO, Any
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
-from clawperator.contract.text import printable, whole
+from clawperator.contract.text import printable
 from clawperator.files import Spill
-from clawperator.recording.events import Bounds, Event, Number, has_snapshot
+from clawperator.recording.events import Bounds, Event, Number, has_snapshot, whole_bounds
 from clawperator.recording.reader import Progress, Recording
 from clawperator.recording.writing import ListWriter, derived_path, output, pretty
 
@@ -154,7 +154,6 @@ def _missing_snapshot(event: Event) -> str:
 
 def _click_head(event: Event) -> dict[str, Any]:
     assert isinstance(event.bounds, Bounds)
-    b = event.bounds
     return {
         "seq": event.seq,
         "type": "click",
@@ -162,12 +161,7 @@ def _click_head(event: Event) -> dict[str, Any]:
         "resourceId": event.resourceId,
         "text": event.text,
         "contentDesc": event.contentDesc,
-        "bounds": {
-            "left": whole(b.left),
-            "top": whole(b.top),
-            "right": whole(b.right),
-            "bottom": whole(b.bottom),
-        },
+        "bounds": whole_bounds(event.bounds),
     }
 
 

@@ -51,18 +51,25 @@ def output(path: str, source: str, code: str, *, make_folders: bool = False) -> 
     try:
         if make_folders and (folder := os.path.dirname(path)):
             os.makedirs(folder, exist_ok=True)
-        with AtomicFile(path) as file:
-            yield file
+        file = AtomicFile(path)
     except (OSError, ValueError) as e:
-        reason = why(e) if isinstance(e, OSError) else str(e)
-        raise ClawError(
-            code,
-            f"Cannot write {path}: {reason}",
-            hint="Check that the folder of --out exists, may be written and has room.",
-            details={"path": path, "reason": reason},
-            operation="write",
-            target=path,
-        ) from e
+        raise _unwritable(path, why(e), code) from e
+    try:
+        with file:
+            yield file
+    except OSError as e:
+        raise _unwritable(path, why(e), code) from e
+
+
+def _unwritable(path: str, reason: str, code: str) -> ClawError:
+    return ClawError(
+        code,
+        f"Cannot write {path}: {reason}",
+        hint="Check that the folder of --out exists, may be written and has room.",
+        details={"path": path, "reason": reason},
+        operation="write",
+        target=path,
+    )
 
 
 def derived_path(source: str, ending: str) -> str:

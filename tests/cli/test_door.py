@@ -39,7 +39,7 @@ PLAN = {
 
 
 def test_no_words_or_help_print_the_overview() -> None:
-    for argv in ([], ["help"], ["--help"], ["help", "nonsense"], ["nonsense", "--help"]):
+    for argv in ([], ["help"], ["--help"], ["-h"], ["help", "nonsense"], ["nonsense", "--help"]):
         ran = clawperator(*argv)
         assert ran.code == 0
         text = ran.out.decode()
@@ -73,6 +73,9 @@ def test_options_are_taken_anywhere_before_two_dashes() -> None:
         assert clawperator(*argv).json == {"cliVersion": package.__version__}
     kept = clawperator("type", "--id", "y", "--dry-run", "--", "--device").json
     assert kept["plan"]["actions"][0]["params"]["text"] == "--device"
+    literal = clawperator("click", "--text", "--", "--device", "--dry-run", "--output", "pretty")
+    assert literal.out.startswith(b'{\n  "ok": true')
+    assert b'"textEquals": "--device"' in literal.out
 
 
 def test_pretty_is_the_same_document_indented() -> None:
@@ -99,6 +102,12 @@ def test_pretty_is_the_same_document_indented() -> None:
         ["record", "parse", "--input", "--out", "x"],
         ["record", "parse", "--input", "a", "--input", "b"],
         ["snapshot", "--dry-run=yes"],
+        ["snapshot", "--dry-run", "extra"],
+        ["snapshot", "-v"],
+        ["click", "--text", "a", "extra"],
+        ["schema", "a", "b"],
+        ["exec", "a.json", "b.json"],
+        ["open", "a.b", "c.d"],
         ["exec", "--goal", "x"],
     ],
 )
@@ -144,9 +153,15 @@ def test_an_unknown_command_is_told_with_the_closest_one(argv: list[str], sugges
 
 
 def test_a_family_without_its_verb_is_usage_and_exit_0() -> None:
-    for argv in (["record"], ["recording", "dance"], ["packages"], ["operator"], ["operator", "setup"]):
+    for argv in (["record"], ["packages"], ["operator"], ["operator", "setup"]):
         ran = clawperator(*argv)
         assert (ran.code, ran.json["code"]) == (0, "USAGE")
+
+
+def test_a_misspelt_verb_is_usage_and_exit_1_so_that_no_script_believes_it() -> None:
+    ran = clawperator("recording", "exprot", "--input", "x")
+    assert (ran.code, ran.json["code"]) == (1, "USAGE")
+    assert "did you mean 'export'?" in ran.json["message"]
 
 
 def test_exec_takes_inline_json_files_and_stdin(tmp_path: Path) -> None:

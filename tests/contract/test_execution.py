@@ -213,6 +213,8 @@ def test_numbers_lose_an_empty_fraction_and_words_their_spaces() -> None:
         ("click", {"coordinate": {"x": 1}}, "params.coordinate.y"),
         ("click", {"coordinate": {"x": 1, "y": 1, "z": 1}}, "params.coordinate"),
         ("click", {"matcher": M, "retry": {"maxAttempts": 11}}, "params.retry.maxAttempts"),
+        ("click", {"matcher": M, "retry": {"initialDelayMs": 9, "maxDelayMs": 5}}, "params.retry.maxDelayMs"),
+        ("wait_for_navigation", {"expectedPackage": "a b", "timeoutMs": 5}, "params.expectedPackage"),
         ("press_key", {"key": "power"}, "params.key"),
         # matchers
         ("click", {"matcher": {}}, "params.matcher"),
@@ -283,7 +285,10 @@ def test_unknown_keys_are_listed_and_placed() -> None:
     found = details(document(action("click", {"matcher": M, "timeoutMs": 5, "bogus": 1})))
     assert found["invalidKeys"] == ["timeoutMs", "bogus"]
     assert found["hint"] == "timeoutMs is a parameter of wait_for_node, wait_for_navigation."
-    assert "matcher" in details(document(action("scroll", {"target": M})))["hint"]
+    assert "use container" in details(document(action("scroll", {"target": M})))["hint"]
+    assert "use matcher" in details(document(action("scroll_until", {"target": M})))["hint"]
+    said = details(document(action("click", {"matcher": M, "package": "a.b"})))
+    assert (said["invalidKeys"], said["hint"]) == (["package"], "package is a parameter of open_app, close_app.")
     assert "removed" in details(document(action("snapshot", {"format": "x"})))["hint"]
     assert details(document(action("click", {"matchr": M})))["hint"] == 'Did you mean "matcher"?'
 
@@ -292,6 +297,11 @@ def test_an_unsupported_type_is_told_as_it_was_written() -> None:
     found = details(document(action("Clik", {"matcher": M})))
     assert (found["path"], found["actionType"], found["hint"]) == ("actions", "Clik", 'Did you mean "click"?')
     assert details(document(action("doctor_ping")))["actionType"] == "doctor_ping"
+
+
+def test_one_cause_is_one_issue() -> None:
+    for kind, name in (("start_recording", "sessionId"), ("open_app", "applicationId")):
+        assert len(json.loads(details(document(action(kind, {name: " "})))["reason"])) == 1
 
 
 def test_what_is_no_object_is_refused() -> None:

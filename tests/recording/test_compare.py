@@ -7,7 +7,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from clawperator.recording.compare import MATCHES, SUMMARIES
+from clawperator.recording.compare import MATCHES, SUMMARIES, Outcome
 from clawperator.recording.export import export_recording
 from clawperator.schemas import schema
 from recording.samples import HEADER, SOLAR, back, click, scroll, typed, window, write
@@ -94,7 +94,9 @@ STATE: dict[str, Any] = {"diagnostics": {"runtimeState": "healthy", "anything": 
         ("baseline_weakly_covered", run_of(["save_completed"]), "auto"),
     ],
 )
-def test_each_outcome_is_reached_and_has_its_exit_code(tmp_path: Path, outcome: str, run: Any, mode: str) -> None:
+def test_each_outcome_is_reached_and_has_its_exit_code(
+    tmp_path: Path, outcome: Outcome, run: Any, mode: str
+) -> None:
     ran = compare(tmp_path, run, "--mode", mode)
     report = ran.json
     assert report["outcome"] == outcome

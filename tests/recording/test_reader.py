@@ -65,8 +65,8 @@ def test_what_is_odd_but_clear_is_taken(tmp_path: Path, data: bytes) -> None:
         (b"not json", "Malformed NDJSON at line 3", "not valid JSON"),
         (GOOD.replace(b"Connected", b"Conn\xffected"), "Malformed NDJSON at line 3", "not valid UTF-8"),
         (GOOD.replace(b"<hier", b"<\xc3\x28"), "Malformed NDJSON at line 3", "not valid UTF-8"),
-        (GOOD.replace(b"Connected", b"\\ud800x"), "Malformed NDJSON at line 3", "not valid JSON"),
-        (GOOD.replace(b"<hier", b"\\ud800x"), "Malformed NDJSON at line 3", "not valid JSON"),
+        (GOOD.replace(b"Connected", b"\\ud800x"), "Malformed NDJSON at line 3", "half of a surrogate pair"),
+        (GOOD.replace(b"<hier", b"\\ud800x"), "Malformed NDJSON at line 3", "half of a surrogate pair"),
         (GOOD.replace(b"Connected", b"Conn\0ected"), "Malformed NDJSON at line 3", "not valid JSON"),
         (GOOD + GOOD, "Malformed NDJSON at line 3", "trailing characters"),
         (b"[" * 100_000, "Malformed NDJSON at line 3", "nested too deeply"),
@@ -154,6 +154,11 @@ def test_a_line_as_long_as_allowed_is_taken(tmp_path: Path) -> None:
             "Unsupported recording schema version: 2",
         ),
         (
+            b'{"type":"recording_header","schemaVersion":1}',
+            "RECORDING_PARSE_FAILED",
+            "Invalid header at line 1: Object missing required field",
+        ),
+        (
             b'{"type":"recording_header","schemaVersion":7}',
             "RECORDING_SCHEMA_VERSION_UNSUPPORTED",
             "Unsupported recording schema version: 7",
@@ -164,6 +169,7 @@ def test_a_bad_header_is_refused_first(tmp_path: Path, data: bytes, code: str, m
     error = refusal(raw(tmp_path, data))
     assert error.code == code
     assert error.message.startswith(message)
+    assert "recording repair --input" not in (error.hint or "")
 
 
 @pytest.mark.random

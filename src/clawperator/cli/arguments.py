@@ -68,9 +68,13 @@ def split_globals(argv: list[str]) -> tuple[Options, list[str]]:
         token = argv[i]
         i += 1
         if token == "--":
+            if rest[-1:] and rest[-1] in value_flags() and i < len(argv):  # --flag -- --any-text
+                rest += (token, argv[i])
+                i += 1
+                continue
             return _options(given), [*rest, token, *argv[i:]]
         name, equals, inline = token.partition("=")
-        flag = names.get(name) if name.startswith("--") else None
+        flag = names.get(name)
         if flag is None:
             rest.append(token)
         elif flag.values == 0:
@@ -127,6 +131,10 @@ def read_arguments(command: Command, tokens: list[str], *, prefix: str = "") -> 
             raise _refused(flag, f"{flag.name} is given more than once")
         else:
             out.values[flag.name], i = _take(flag, tokens, i)
+    surplus = out.words[len(command.usage.split()) :]
+    if surplus and out.words[0] != "best-effort":
+        title = prefix + command.name
+        raise usage(f"unexpected argument {surplus[0]!r} for {title}", f"Run 'clawperator {title} --help'.")
     return out
 
 

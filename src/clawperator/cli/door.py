@@ -13,7 +13,7 @@ from clawperator.cli.call import Call, Text, Verdict, soft_usage
 from clawperator.cli.console import Console
 from clawperator.contract.commands import COMMANDS, REMOVED, find
 from clawperator.contract.errors import ClawError
-from clawperator.contract.text import distance
+from clawperator.contract.text import distance, nearest
 
 
 def _handler(name: str) -> Callable[[Call], Any]:
@@ -81,13 +81,15 @@ def _dispatch(options: Options, rest: list[str], argv: list[str]) -> Any:
     console = Console(options.log_level)
     tokens, family = rest[1:], ""
     if command.subcommands:
-        verb = find(tokens[0], command.subcommands) if tokens else None
+        verbs = [verb.name for verb in command.subcommands]
+        hint = f"Run 'clawperator {command.name} --help' for more."
+        if not tokens:
+            return soft_usage(f"{command.name} needs a subcommand: {', '.join(verbs)}", hint=hint)
+        verb = find(tokens[0], command.subcommands)
         if verb is None:
-            verbs = ", ".join(c.name for c in command.subcommands)
-            what = f"unknown subcommand {tokens[0]!r} of" if tokens else "a subcommand is needed for"
-            return soft_usage(
-                f"{what} {command.name}: {verbs}", hint=f"Run 'clawperator {command.name} --help' for more."
-            )
+            near = nearest(tokens[0], verbs, max(2, len(tokens[0]) // 2))
+            offer = f"did you mean {near!r}?" if near else f"there are {', '.join(verbs)}"
+            raise usage(f"unknown subcommand {tokens[0]!r} of {command.name}; {offer}", hint)
         family, command, tokens = command.name + " ", verb, tokens[1:]
     arguments = read_arguments(command, tokens, prefix=family)
     name = family + command.name

@@ -13,6 +13,8 @@ from clawperator.contract.execution import with_timeout
 from clawperator.contract.limits import MAX_EXECUTION_TIMEOUT_MS, MAX_NAVIGATION_TIMEOUT_MS
 from clawperator.contract.text import is_blank, read_number
 
+# An execution gets 5 seconds more than what it waits for, and may take no longer than its limit.
+_LONGEST_WAIT_MS = MAX_EXECUTION_TIMEOUT_MS - 5_000
 _DIRECTIONS = ("down", "up", "left", "right")
 _SCHEME_MARK = "://"
 _SCHEME_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789+-.")
@@ -109,8 +111,8 @@ def _wait(call: Call) -> Document:
     timeout = call.options.timeout_ms
     if timeout is None:
         return build("wait", params)
-    if timeout <= 0:
-        raise invalid("--timeout must be more than 0")
+    if not 0 < timeout <= _LONGEST_WAIT_MS:
+        raise invalid(f"--timeout must be more than 0 and at most {_LONGEST_WAIT_MS}, not {timeout}")
     return build("wait", {**params, "timeoutMs": timeout}, timeout_ms=waiting_timeout(timeout))
 
 
@@ -150,8 +152,8 @@ def _sleep(call: Call) -> Document:
     if not words:
         raise missing("sleep needs a duration in ms", "Try 'clawperator sleep 500'.")
     duration = read_number(words[0])
-    if duration is None or not 0 <= duration <= MAX_EXECUTION_TIMEOUT_MS:
-        raise invalid(f"the duration must be from 0 to {MAX_EXECUTION_TIMEOUT_MS} ms, not {words[0]!r}")
+    if duration is None or not 0 <= duration <= _LONGEST_WAIT_MS:
+        raise invalid(f"the duration must be from 0 to {_LONGEST_WAIT_MS} ms, not {words[0]!r}")
     timeout = max(waiting_timeout(duration), call.options.timeout_ms or 0)
     return build("sleep", {"durationMs": duration}, timeout_ms=timeout)
 
@@ -213,8 +215,6 @@ def _one_of(arguments: Arguments, flag: str, command: str, what: str) -> str:
     flagged = arguments.get(flag)
     if flagged is not None and arguments.words:
         raise invalid(f"{command} takes {what} once: as an argument or by {flag}")
-    if len(arguments.words) > 1:
-        raise invalid(f"{command} takes one argument; quote it if it has spaces")
     value = flagged if flagged is not None else (arguments.words or [""])[0]
     if not value or (is_blank(value) and command != "type"):
         raise missing(f"{command} needs {what}", f"Run 'clawperator {command} --help' for an example.")

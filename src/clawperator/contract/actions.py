@@ -23,10 +23,18 @@ WaitMs = Annotated[float, Meta(gt=0, le=limits.MAX_EXECUTION_TIMEOUT_MS, descrip
 NavigationMs = Annotated[
     float, Meta(gt=0, le=limits.MAX_NAVIGATION_TIMEOUT_MS, description="how long to wait, in ms")
 ]
-DurationMs = Annotated[float, Meta(ge=0, le=limits.MAX_EXECUTION_TIMEOUT_MS, description="in ms")]
-Text = Annotated[str, Meta(min_length=1, max_length=limits.MAX_MATCHER_VALUE_LENGTH)]
-Direction = Literal["down", "up", "left", "right"]
-ClickType = Literal["default", "click", "long_click", "longclick", "focus"]
+Text = Annotated[
+    str, Meta(min_length=1, max_length=limits.MAX_MATCHER_VALUE_LENGTH, description="the text, not blank")
+]
+Direction = Annotated[Literal["down", "up", "left", "right"], Meta(description="where the content goes")]
+ClickType = Annotated[
+    Literal["default", "click", "long_click", "longclick", "focus"],
+    Meta(description="what to do with the node; default is click"),
+]
+Container = Annotated[NodeMatcher, Meta(description="look or scroll inside this node only")]
+Target = Annotated[NodeMatcher, Meta(description="the node that is meant")]
+ClickAfter = Annotated[bool, Meta(description="click the node once it is there")]
+All = Annotated[bool, Meta(description="every match, not the first")]
 
 
 class Coordinate(Struct, frozen=True, forbid_unknown_fields=True):
@@ -37,19 +45,27 @@ class Coordinate(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Retry(Struct, frozen=True, forbid_unknown_fields=True):
-    """How often to look again. ``maxAttempts`` counts the first try; what is absent takes the default here."""
+    """How often to look again. What is absent takes the default here, not that of the action."""
 
-    maxAttempts: Annotated[int, Meta(ge=1, le=10)] = 1
-    initialDelayMs: Annotated[float, Meta(ge=0, le=30_000)] = 0
-    maxDelayMs: Annotated[float, Meta(ge=0, le=60_000)] | UnsetType = UNSET
-    backoffMultiplier: Annotated[float, Meta(ge=1, le=5)] = 1
-    jitterRatio: Annotated[float, Meta(ge=0, le=1)] = 0
+    maxAttempts: Annotated[int, Meta(ge=1, le=10, description="tries, the first one counted")] = 1
+    initialDelayMs: Annotated[float, Meta(ge=0, le=30_000, description="pause before the second try")] = 0
+    maxDelayMs: (
+        Annotated[float, Meta(ge=0, le=60_000, description="longest pause; initialDelayMs if absent")] | UnsetType
+    ) = UNSET
+    backoffMultiplier: Annotated[float, Meta(ge=1, le=5, description="what each pause grows by")] = 1
+    jitterRatio: Annotated[float, Meta(ge=0, le=1, description="part of a pause left to chance")] = 0
+
+    def problems(self) -> Iterator[Problem]:
+        if isinstance(self.maxDelayMs, float | int) and self.maxDelayMs < self.initialDelayMs:
+            yield "maxDelayMs", "must not be less than initialDelayMs"
 
 
 UI_READINESS = Retry(5, 500, 3_000, 2, 0.15)
 APP_LAUNCH = Retry(4, 750, 4_000, 2, 0.15)
 APP_CLOSE = UI_SCROLL = Retry(4, 400, 2_000, 2, 0.15)
 ONCE = Retry()
+
+Again = Annotated[Retry, Meta(description="how often to look again")]
 
 
 class Params(Struct, frozen=True, forbid_unknown_fields=True):
@@ -59,7 +75,7 @@ class Params(Struct, frozen=True, forbid_unknown_fields=True):
         """What a type cannot say: rules over several fields, blanks, grammars. First one wins."""
         for name in self.__struct_fields__:
             value = getattr(self, name)
-            if isinstance(value, NodeMatcher):
+            if isinstance(value, NodeMatcher | Retry):
                 for below, message in value.problems():
                     yield f"{name}.{below}".rstrip("."), message
         yield from self.rules()
@@ -68,36 +84,43 @@ class Params(Struct, frozen=True, forbid_unknown_fields=True):
         return iter(())
 
 
-def _text_rules(name: str, value: str | UnsetType, most: int) -> Iterator[Problem]:
-    if value is UNSET:
+def _text_rules(
+    name: str, value: str | UnsetType, most: int, grammar: re.Pattern[str] | None = None, told: str = ""
+) -> Iterator[Problem]:
+    """The rules of a text, if it is given: not blank, not too long, and of its grammar."""
+    if not isinstance(value, str):
         return
-    assert isinstance(value, str)
     if is_blank(value):
         yield name, "must not be blank"
     elif utf16_length(value) > most:
         yield name, f"is longer than {most} characters"
+    elif grammar and not grammar.fullmatch(value):
+        yield name, told
+
+
+def _package_rules(name: str, value: str | UnsetType) -> Iterator[Problem]:
+    told = "is not a package name such as com.android.settings"
+    return _text_rules(name, value, limits.MAX_MATCHER_VALUE_LENGTH, PACKAGE_NAME, told)
 
 
 class AppParams(Params, frozen=True):
     applicationId: Annotated[str, Meta(max_length=512, description="package name of the app")]
 
     def rules(self) -> Iterator[Problem]:
-        yield from _text_rules("applicationId", self.applicationId, limits.MAX_MATCHER_VALUE_LENGTH)
-        if not PACKAGE_NAME.fullmatch(self.applicationId):
-            yield "applicationId", "is not a package name such as com.android.settings"
+        return _package_rules("applicationId", self.applicationId)
 
 
 class OpenAppParams(AppParams, frozen=True):
-    retry: Retry = APP_LAUNCH
+    retry: Again = APP_LAUNCH
 
 
 class CloseAppParams(AppParams, frozen=True):
-    retry: Retry = APP_CLOSE
+    retry: Again = APP_CLOSE
 
 
 class OpenUriParams(Params, frozen=True):
     uri: Annotated[str, Meta(max_length=limits.MAX_URI_LENGTH, description="what to view")]
-    retry: Retry = APP_LAUNCH
+    retry: Again = APP_LAUNCH
 
     def rules(self) -> Iterator[Problem]:
         return _text_rules("uri", self.uri, limits.MAX_URI_LENGTH)
@@ -109,22 +132,21 @@ class RecordingParams(Params, frozen=True):
     ) = UNSET
 
     def rules(self) -> Iterator[Problem]:
-        yield from _text_rules("sessionId", self.sessionId, limits.MAX_ID_LENGTH)
-        if isinstance(self.sessionId, str) and not SESSION_ID.fullmatch(self.sessionId):
-            yield "sessionId", "may hold only letters, digits, _ and -"
+        told = "may hold only letters, digits, _ and -"
+        return _text_rules("sessionId", self.sessionId, limits.MAX_ID_LENGTH, SESSION_ID, told)
 
 
 class WaitForNodeParams(Params, frozen=True):
-    matcher: NodeMatcher
+    matcher: Target
     timeoutMs: WaitMs | UnsetType = UNSET
-    retry: Retry = UI_READINESS
+    retry: Again = UI_READINESS
 
 
 class ClickParams(Params, frozen=True):
-    matcher: NodeMatcher | UnsetType = UNSET
-    coordinate: Coordinate | UnsetType = UNSET
+    matcher: Target | UnsetType = UNSET
+    coordinate: Annotated[Coordinate, Meta(description="a point instead of a node")] | UnsetType = UNSET
     clickType: ClickType = "default"
-    retry: Retry = UI_READINESS
+    retry: Again = UI_READINESS
 
     def rules(self) -> Iterator[Problem]:
         if (self.matcher is UNSET) == (self.coordinate is UNSET):
@@ -134,23 +156,30 @@ class ClickParams(Params, frozen=True):
 
 
 class _SwipeParams(Params, frozen=True):
-    container: NodeMatcher | UnsetType = UNSET
+    container: Container | UnsetType = UNSET
     direction: Direction = "down"
     distanceRatio: Ratio = 0.7
     settleDelayMs: SettleMs = 250
-    findFirstScrollableChild: bool = True
+    findFirstScrollableChild: Annotated[
+        bool, Meta(description="when the container itself does not scroll, its first part that does")
+    ] = True
 
 
 class ScrollParams(_SwipeParams, frozen=True):
-    retry: Retry = ONCE
+    retry: Again = ONCE
 
 
 class ScrollUntilParams(_SwipeParams, frozen=True):
-    matcher: NodeMatcher | UnsetType = UNSET
+    matcher: Target | UnsetType = UNSET
     maxScrolls: Annotated[int, Meta(ge=1, le=limits.MAX_SCROLLS, description="give up after so many")] = 20
-    maxDurationMs: DurationMs = 10_000
-    noPositionChangeThreshold: Annotated[int, Meta(ge=1, le=limits.MAX_NO_POSITION_CHANGE_THRESHOLD)] = 3
-    clickAfter: bool = False
+    maxDurationMs: Annotated[
+        float, Meta(ge=0, le=limits.MAX_EXECUTION_TIMEOUT_MS, description="give up after so long, in ms")
+    ] = 10_000
+    noPositionChangeThreshold: Annotated[
+        int,
+        Meta(ge=1, le=limits.MAX_NO_POSITION_CHANGE_THRESHOLD, description="give up when so many moved nothing"),
+    ] = 3
+    clickAfter: ClickAfter = False
     clickType: ClickType = "default"
 
     def rules(self) -> Iterator[Problem]:
@@ -159,21 +188,26 @@ class ScrollUntilParams(_SwipeParams, frozen=True):
 
 
 class ScrollAndClickParams(_SwipeParams, frozen=True, kw_only=True):
-    matcher: NodeMatcher
+    matcher: Target
     maxSwipes: Annotated[int, Meta(ge=1, le=limits.MAX_SWIPES, description="give up after so many")] = 10
-    clickAfter: bool = True
+    clickAfter: ClickAfter = True
     clickType: ClickType = "default"
-    scrollRetry: Retry = UI_SCROLL
-    clickRetry: Retry = UI_READINESS
+    scrollRetry: Annotated[Retry, Meta(description="how often to look while scrolling")] = UI_SCROLL
+    clickRetry: Annotated[Retry, Meta(description="how often to try the click")] = UI_READINESS
 
 
 class ReadTextParams(Params, frozen=True):
-    matcher: NodeMatcher
-    all: bool = False
-    container: NodeMatcher | UnsetType = UNSET
-    validator: Literal["temperature", "version", "regex"] | UnsetType = UNSET
-    validatorPattern: str | UnsetType = UNSET
-    retry: Retry = UI_READINESS
+    matcher: Target
+    all: All = False
+    container: Container | UnsetType = UNSET
+    validator: (
+        Annotated[Literal["temperature", "version", "regex"], Meta(description="what the text must be")]
+        | UnsetType
+    ) = UNSET
+    validatorPattern: Annotated[str, Meta(description="the expression the whole text must match")] | UnsetType = (
+        UNSET
+    )
+    retry: Again = UI_READINESS
 
     def rules(self) -> Iterator[Problem]:
         if self.validator != "regex":
@@ -188,51 +222,53 @@ class ReadTextParams(Params, frozen=True):
 
 
 class EnterTextParams(Params, frozen=True):
-    matcher: NodeMatcher
+    matcher: Target
     text: Text
-    submit: bool = False
-    clear: bool = False
-    retry: Retry = UI_READINESS
+    submit: Annotated[bool, Meta(description="submit afterwards")] = False
+    clear: Annotated[bool, Meta(description="empty the field first")] = False
+    retry: Again = UI_READINESS
 
     def rules(self) -> Iterator[Problem]:
         return _text_rules("text", self.text, limits.MAX_MATCHER_VALUE_LENGTH)
 
 
 class SnapshotUiParams(Params, frozen=True):
-    retry: Retry = UI_READINESS
+    retry: Again = UI_READINESS
 
 
 class TakeScreenshotParams(Params, frozen=True):
     path: Annotated[str, Meta(description="where the host writes the PNG")] | UnsetType = UNSET
-    retry: Retry = ONCE
+    retry: Again = ONCE
 
     def rules(self) -> Iterator[Problem]:
         return _text_rules("path", self.path, 4_096)
 
 
 class SleepParams(Params, frozen=True):
-    durationMs: DurationMs
+    durationMs: Annotated[float, Meta(ge=0, le=limits.MAX_EXECUTION_TIMEOUT_MS, description="how long, in ms")]
 
 
 class PressKeyParams(Params, frozen=True):
-    key: Literal["back", "home", "recents"]
+    key: Annotated[Literal["back", "home", "recents"], Meta(description="the key")]
 
 
 class WaitForNavigationParams(Params, frozen=True, kw_only=True):
-    expectedPackage: Annotated[str, Meta(max_length=limits.MAX_MATCHER_VALUE_LENGTH)] | UnsetType = UNSET
-    expectedNode: NodeMatcher | UnsetType = UNSET
+    expectedPackage: (
+        Annotated[str, Meta(max_length=512, description="the app that must be in front")] | UnsetType
+    ) = UNSET
+    expectedNode: Annotated[NodeMatcher, Meta(description="the node that must be there")] | UnsetType = UNSET
     timeoutMs: NavigationMs
 
     def rules(self) -> Iterator[Problem]:
-        yield from _text_rules("expectedPackage", self.expectedPackage, limits.MAX_MATCHER_VALUE_LENGTH)
+        yield from _package_rules("expectedPackage", self.expectedPackage)
         if self.expectedPackage is UNSET and self.expectedNode is UNSET:
             yield "", "wait_for_navigation needs expectedPackage or expectedNode"
 
 
 class ReadKeyValuePairParams(Params, frozen=True):
-    labelMatcher: NodeMatcher
-    all: bool = False
-    retry: Retry = UI_READINESS
+    labelMatcher: Annotated[NodeMatcher, Meta(description="the node with the label")]
+    all: All = False
+    retry: Again = UI_READINESS
 
 
 class ActionType(Struct, frozen=True):

@@ -23,7 +23,7 @@ class Flag(Struct, frozen=True):
 class Command(Struct, frozen=True):
     name: str
     summary: str
-    usage: str = ""
+    usage: str = ""  # its arguments; as many as there are words here
     synonyms: tuple[str, ...] = ()
     flags: tuple[Flag, ...] = ()
     examples: tuple[str, ...] = ()
@@ -77,7 +77,7 @@ GLOBALS = (
     Flag("--timeout", "how long it may take, in ms", "<ms>", ("--timeout-ms",)),
     Flag("--log-level", "what to tell on stderr: debug, info, warn or error", "<level>"),
     _switch("--verbose", "the same as --log-level debug"),
-    _switch("--help", "this text"),
+    _switch("--help", "this text", "-h"),
     _switch("--version", "the version"),
 )
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, NoReturn, Union, get_args, get_origi
 import msgspec
 from msgspec import NODEFAULT, Struct
 
-from clawperator.contract.actions import ACTION_ALIASES, ACTIONS
+from clawperator.contract.actions import ACTION_ALIASES, ACTIONS, PARAM_ALIASES
 from clawperator.contract.errors import ClawError
 from clawperator.contract.execution import ExecutionShape
 from clawperator.contract.text import nearest
@@ -127,8 +127,25 @@ def explain(wire: Any, document: Any, cause: Exception) -> NoReturn:
             structural.append(_unsupported(i, action["type"]))
         elif isinstance(given := action.get("params", {}), dict):
             found = struct_issues(row.params, given, f"actions.{i}.params")
-            params += (_place(issue, row.name) for issue in found)
+            written = _params_as_written(document, i)
+            params += (_place(_as_written(issue, written), row.name) for issue in found)
     refuse(structural or params or [Issue("", f"the execution cannot be read: {cause}")], document)
+
+
+def _params_as_written(document: Any, index: int) -> Mapping[str, Any]:
+    """The params of an action under the names the caller gave them."""
+    action = _raw_action(document, Issue("", "", within=index))
+    params = action.get("params")
+    return params if isinstance(params, dict) else {}
+
+
+def _as_written(issue: Issue, params: Mapping[str, Any]) -> Issue:
+    """Name unknown keys by the word the caller used, not by what it stands for."""
+    if not issue.keys or not issue.path.endswith(".params"):
+        return issue
+    said = {PARAM_ALIASES.get(key, key): key for key in params}
+    keys = tuple(said.get(key, key) for key in issue.keys)
+    return msgspec.structs.replace(issue, keys=keys, message="unknown key: " + ", ".join(keys))
 
 
 def _unsupported(index: int, name: str) -> Issue:
@@ -142,16 +159,18 @@ def _place(issue: Issue, action: str) -> Issue:
     if not issue.keys or not issue.path.endswith(".params"):
         return issue
     key = issue.keys[0]
+    known = ACTIONS[action].params.__struct_fields__
     if key == "format" and action == "snapshot_ui":
         return msgspec.structs.replace(
             issue, hint="The parameter format was removed: a snapshot is always hierarchy XML."
         )
     if key == "target":
-        return _with_hint(issue, "The parameter target was removed: use matcher.")
-    takers = [name for name, row in ACTIONS.items() if key in row.params.__struct_fields__]
+        instead = "matcher" if "matcher" in known else "container"
+        return _with_hint(issue, f"The parameter target was removed: use {instead}.")
+    meant = PARAM_ALIASES.get(key, key)
+    takers = [name for name, row in ACTIONS.items() if meant in row.params.__struct_fields__]
     if takers:
         return _with_hint(issue, f"{key} is a parameter of {', '.join(takers)}.")
-    known = ACTIONS[action].params.__struct_fields__
     near = nearest(key, known, max(2, len(key) // 3))
     return msgspec.structs.replace(
         issue, hint=f'Did you mean "{near}"?' if near else f"{action} takes: {', '.join(known)}."

@@ -26,7 +26,21 @@ Mode = Literal["auto", "literal", "semantic"]
 MODES: Mapping[str, Mode] = {"auto": "auto", "literal": "literal", "semantic": "semantic"}
 VERIFIED_ELSEWHERE = "terminal_state_verified"
 
-SUMMARIES = {
+Outcome = Literal[
+    "literal_match",
+    "semantic_match",
+    "outcome_matches_path_differs",
+    "baseline_drift",
+    "verification_failed",
+    "verification_indeterminate",
+    "upstream_failure",
+    "runtime_poisoned",
+    "runtime_unavailable",
+    "normalization_insufficient",
+    "baseline_uncovered",
+    "baseline_weakly_covered",
+]
+SUMMARIES: Mapping[Outcome, str] = {
     "literal_match": "checkpoint sequence and terminal verification matched the recording baseline",
     "semantic_match": "checkpoint sequence and terminal verification matched the recording baseline",
     "outcome_matches_path_differs": (
@@ -44,9 +58,9 @@ SUMMARIES = {
     "runtime_poisoned": "the skill failed on a runtime it reported as poisoned",
     "runtime_unavailable": "the skill failed because its runtime was unavailable",
     "normalization_insufficient": "the baseline export does not hold the checkpoints a comparison needs",
-    "baseline_uncovered": "terminal verification matched but the run passed none of the baseline's checkpoints",
+    "baseline_uncovered": "terminal verification matched but the run names none of the baseline's checkpoints",
     "baseline_weakly_covered": (
-        "terminal verification matched but the run passed too few of the baseline's checkpoints"
+        "terminal verification matched but the run names too few of the baseline's checkpoints"
     ),
 }
 MATCHES = ("literal_match", "semantic_match", "outcome_matches_path_differs")
@@ -88,7 +102,7 @@ class CompareReport(Struct, frozen=True):
     """The document ``compare`` prints."""
 
     compareMode: Literal["literal", "semantic"]
-    outcome: str
+    outcome: Outcome
     summary: str
     pathMatches: bool
     terminalVerificationStatus: Literal["verified", "failed", "not_run", "missing"]
@@ -126,7 +140,7 @@ def compare(export: Export, run: SkillResult, mode: Mode = "auto") -> CompareRep
     covered = len(set(ids) & {c.id for c in passed})
     verification = run.terminalVerification.status if run.terminalVerification else "missing"
     path_matches = sufficient and divergence is None
-    outcome = (
+    outcome: Outcome = (
         _outcome(run, chosen, verification, covered, path_matches=path_matches)
         if sufficient
         else "normalization_insufficient"
@@ -152,10 +166,12 @@ def compare(export: Export, run: SkillResult, mode: Mode = "auto") -> CompareRep
     )
 
 
-def _outcome(run: SkillResult, mode: str, verification: str, covered: int, *, path_matches: bool) -> str:
+def _outcome(run: SkillResult, mode: str, verification: str, covered: int, *, path_matches: bool) -> Outcome:
     if run.status == "failed":
-        poisoned_or_gone = {"poisoned": "runtime_poisoned", "unavailable": "runtime_unavailable"}
-        return poisoned_or_gone.get(str(_runtime_state(run)), "upstream_failure")
+        state = _runtime_state(run)
+        if state == "poisoned":
+            return "runtime_poisoned"
+        return "runtime_unavailable" if state == "unavailable" else "upstream_failure"
     if verification == "verified":
         if mode == "literal":
             return "literal_match" if path_matches else "baseline_drift"

@@ -9,11 +9,12 @@ only ask whether it is there.
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from operator import attrgetter
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
+from clawperator.contract.errors import ClawError
 from clawperator.contract.limits import MAX_RECORDING_LINE_BYTES, RECORDING_SCHEMA_VERSION
 from clawperator.contract.text import trim, whole
 
@@ -27,11 +28,17 @@ _QUOTE = ord('"')
 _NULL = ord("n")
 
 
+class _Session(Struct, frozen=True):
+    sessionId: str
+    startedAt: Number
+    operatorPackage: str
+
+
 class Header(Struct, frozen=True):
     """The first line."""
 
-    type: str
-    schemaVersion: Number
+    type: Literal["recording_header"]
+    schemaVersion: Literal[1]
     sessionId: str
     startedAt: Number
     operatorPackage: str
@@ -141,7 +148,7 @@ def decode_event(line: bytes) -> Event:
 
 def _decode_leniently(line: bytes) -> Event:
     """Decode again without the members that this type of event does not have, whatever they hold."""
-    with _telling_why():
+    with _telling_why(line):
         line.decode()
         msgspec.json.decode(line, type=Raw)  # is it JSON at all, to its end?
         members = msgspec.json.decode(line, type=dict[str, Raw])
@@ -151,9 +158,9 @@ def _decode_leniently(line: bytes) -> Event:
         return _LINE.decode(b"{%b}" % kept)
 
 
-def decode_header(line: bytes) -> Header:
-    """The header on a line, or ``BadLine``. The version is left for the caller to judge."""
-    with _telling_why():
+def decode_header(line: bytes, source: str) -> Header:
+    """The header on a line, or ``BadLine``; of another version, ``RECORDING_SCHEMA_VERSION_UNSUPPORTED``."""
+    with _telling_why(line):
         text = trim(line.decode())
         msgspec.json.decode(text, type=Raw)
         members = msgspec.json.decode(text, type=dict[str, Raw])
@@ -161,15 +168,19 @@ def decode_header(line: bytes) -> Header:
         if kind != "recording_header":
             raise BadLine("not a recording header")
         version = whole(msgspec.json.decode(members.get("schemaVersion", NULL), type=Number))
-        if version != RECORDING_SCHEMA_VERSION:
-            # A newer header may have other fields; its version is all that matters.
-            return Header(kind, version, "", 0, "")
-        header = msgspec.json.decode(text, type=Header)
-        return msgspec.structs.replace(header, schemaVersion=version, startedAt=whole(header.startedAt))
+        if version != RECORDING_SCHEMA_VERSION:  # asked first: a newer header may have other fields
+            raise ClawError(
+                "RECORDING_SCHEMA_VERSION_UNSUPPORTED",
+                f"Unsupported recording schema version: {version}",
+                operation="parse",
+                target=source,
+            )
+        of = msgspec.json.decode(text, type=_Session)
+        return Header("recording_header", 1, of.sessionId, whole(of.startedAt), of.operatorPackage)
 
 
 @contextmanager
-def _telling_why() -> Iterator[None]:
+def _telling_why(line: bytes) -> Iterator[None]:
     """Whatever the decoder says of a line, as ``BadLine``."""
     try:
         yield
@@ -178,9 +189,21 @@ def _telling_why() -> Iterator[None]:
     except msgspec.ValidationError as e:
         raise BadLine(str(e).replace("`", "")) from None
     except msgspec.DecodeError as e:
-        raise BadLine(f"not valid JSON: {e}", malformed=True) from None
+        reason = "half of a surrogate pair" if _holds_half_a_pair(line) else f"not valid JSON: {e}"
+        raise BadLine(reason, malformed=True) from None
     except RecursionError:
         raise BadLine("nested too deeply", malformed=True) from None
+
+
+def _holds_half_a_pair(line: bytes) -> bool:
+    """Whether an escaped half of a surrogate pair is all that is wrong; other decoders let it pass."""
+    import json
+
+    try:
+        json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def trim_line(line: bytes) -> bytes:

@@ -13,7 +13,7 @@ from functools import partial
 from typing import IO, NoReturn, Self, TypeVar
 
 from clawperator.contract.errors import ClawError
-from clawperator.contract.limits import MAX_RECORDING_LINE_BYTES, RECORDING_SCHEMA_VERSION
+from clawperator.contract.limits import MAX_RECORDING_LINE_BYTES
 from clawperator.files import why
 from clawperator.recording.events import BadLine, Event, Header, decode_event, decode_header, trim_line
 from clawperator.recording.order import SeqIndex
@@ -22,6 +22,10 @@ T = TypeVar("T")
 # Called now and then with the bytes read so far and the bytes there are.
 Progress = Callable[[int, int], None]
 
+_HEADER_HINT = (
+    "A recording begins with a line of type recording_header. If one stands further down, "
+    "'clawperator recording repair' keeps what follows it."
+)
 _BUFFER = 1024 * 1024
 _PROGRESS_EVERY = 4 * 1024 * 1024
 
@@ -143,27 +147,31 @@ class Recording:
                 if not trim_line(line):
                     continue
                 try:
-                    header = decode_header(line)
+                    return decode_header(line, self.path)
                 except BadLine as bad:
-                    self._refuse(line, 1, bad, what="header")
-                check_version(header, self.path)
-                return header
+                    self._refuse(line, 1, bad)
         raise ClawError(
             "RECORDING_PARSE_FAILED",
             "The recording is empty",
-            hint="A recording begins with a line of type recording_header.",
+            hint=_HEADER_HINT,
             operation="parse",
             target=self.path,
         )
 
-    def _refuse(self, line: bytes, number: int, bad: BadLine, what: str = "event") -> NoReturn:
-        cut = bad.malformed and not line.endswith(b"\n") and len(line) <= MAX_RECORDING_LINE_BYTES
-        raise ClawError(
-            "RECORDING_PARSE_FAILED",
+    def _refuse(self, line: bytes, number: int, bad: BadLine) -> NoReturn:
+        is_header = number == 1
+        message = (
             f"Malformed NDJSON at line {number}"
             if bad.malformed
-            else f"Invalid {what} at line {number}: {bad.reason}",
-            hint=f"To keep every whole event: clawperator recording repair --input {shlex.quote(self.path)}",
+            else f"Invalid {'header' if is_header else 'event'} at line {number}: {bad.reason}"
+        )
+        ended = not line.endswith(b"\n") and len(line) <= MAX_RECORDING_LINE_BYTES
+        cut = bad.malformed and ended and line.startswith(b"{")
+        mend = f"To keep every whole event: clawperator recording repair --input {shlex.quote(self.path)}"
+        raise ClawError(
+            "RECORDING_PARSE_FAILED",
+            message,
+            hint=_HEADER_HINT if is_header else mend,
             details={
                 "line": number,
                 "fileLine": self._file_line,
@@ -191,8 +199,10 @@ def raw_lines(file: IO[bytes]) -> Iterator[bytes]:
 def open_recording(path: str, code: str) -> IO[bytes]:
     """A regular file, opened for reading; anything else could block or cannot be read twice."""
     try:
-        if not stat.S_ISREG(os.stat(path).st_mode):
-            raise unreadable(path, "it is not a regular file", code)
+        mode = os.stat(path).st_mode
+        if not stat.S_ISREG(mode):
+            folder = "it is a folder; only export takes one"
+            raise unreadable(path, folder if stat.S_ISDIR(mode) else "it is not a regular file", code)
         return open(path, "rb", buffering=_BUFFER)
     except (OSError, ValueError) as e:
         raise unreadable(path, why(e), code) from e
@@ -207,13 +217,3 @@ def unreadable(path: str, reason: str, code: str) -> ClawError:
         operation="read",
         target=path,
     )
-
-
-def check_version(header: Header, path: str) -> None:
-    if header.schemaVersion != RECORDING_SCHEMA_VERSION:
-        raise ClawError(
-            "RECORDING_SCHEMA_VERSION_UNSUPPORTED",
-            f"Unsupported recording schema version: {header.schemaVersion}",
-            operation="parse",
-            target=path,
-        )

@@ -12,7 +12,7 @@ from msgspec import Struct
 from clawperator.contract.errors import ClawError
 from clawperator.contract.limits import MAX_RECORDING_LINE_BYTES
 from clawperator.recording.events import BadLine, Header, decode_event, decode_header, trim_line
-from clawperator.recording.reader import check_version, open_recording, raw_lines, reading
+from clawperator.recording.reader import open_recording, raw_lines, reading
 from clawperator.recording.writing import derived_path, output
 
 _CODE = "RECORDING_PARSE_FAILED"
@@ -53,8 +53,7 @@ def repair_recording(source: str, out: str | None = None) -> RepairResult:
                 if size > MAX_RECORDING_LINE_BYTES:
                     raise BadLine(f"longer than {MAX_RECORDING_LINE_BYTES} bytes")  # noqa: TRY301 - one way to drop
                 if header is None:
-                    header = decode_header(trimmed)
-                    check_version(header, source)
+                    header = decode_header(trimmed, source)
                 else:
                     decode_event(trimmed)
                     kept += 1

@@ -1,0 +1,258 @@
+"""Write the generated parts of README.md and docs/ from the registries they describe.
+
+A page holds ``<!-- begin: NAME -->`` and ``<!-- end: NAME -->``; what stands between is rewritten, the rest is
+written by hand. ``make docs`` runs this; a test fails when a page is not up to date.
+"""  # noqa: INP001 - a script, not a package
+
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from clawperator.cli.help import help_text
+from clawperator.contract.actions import ACTION_ALIASES, ACTIONS, PARAM_ALIASES, Retry
+from clawperator.contract.builders import LITERALS
+from clawperator.contract.commands import COMMANDS, Command
+from clawperator.contract.errors import CODES
+from clawperator.contract.execution import ExecutionShape
+from clawperator.contract.matcher import MATCHER_ALIASES, NodeMatcher
+from clawperator.contract.spelling import TOP_ALIASES
+from clawperator.recording.checkpoints import REQUIRED
+from clawperator.recording.compare import MATCHES, SUMMARIES
+from clawperator.recording.events import FIELDS
+from clawperator.schemas import list_schemas
+
+ROOT = Path(__file__).resolve().parent.parent
+# Commands with nothing to show before a phone is connected; a test asks each of them.
+NEED_PHONE = frozenset(
+    {"recording pull", "devices", "packages list", "operator setup", "grant-device-permissions", "doctor"}
+)
+
+_PART = re.compile(r"(<!-- begin: ([a-z-]+) -->\n).*?(<!-- end: \2 -->)", re.DOTALL)
+_REF = "#/$defs/{name}"
+
+Schema = Mapping[str, Any]
+
+
+def pages() -> list[Path]:
+    """Every page of the documentation."""
+    return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def rewrite(text: str) -> str:
+    """The page with its generated parts made anew."""
+    return _PART.sub(lambda part: f"{part[1]}{PARTS[part[2]]().strip()}\n{part[3]}", text)
+
+
+def main() -> int:
+    for page in pages():
+        old = page.read_text(encoding="utf-8")
+        new = rewrite(old)
+        if new != old:
+            page.write_text(new, encoding="utf-8")
+            sys.stdout.write(f"rewrote {page.relative_to(ROOT)}\n")
+    return 0
+
+
+def leaves(commands: Iterable[Command] = COMMANDS, family: str = "") -> Iterator[tuple[str, Command]]:
+    """Every command that does something, by its full name."""
+    for command in commands:
+        if command.subcommands:
+            yield from leaves(command.subcommands, f"{family}{command.name} ")
+        else:
+            yield family + command.name, command
+
+
+def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    lines = [list(head)]
+    lines.append(["---"] * len(lines[0]))
+    lines += [[cell.replace("|", "\\|") for cell in row] for row in rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _code(text: object) -> str:
+    return f"`{text}`"
+
+
+def _codes(texts: Iterable[object]) -> str:
+    return ", ".join(map(_code, texts))
+
+
+# Commands.
+
+
+def _commands() -> str:
+    return _table(
+        ("Command", "What it does", "Without a phone"),
+        ((_code(name), command.summary, _without_phone(name, command)) for name, command in leaves()),
+    )
+
+
+def _without_phone(name: str, command: Command) -> str:
+    if name in NEED_PHONE:
+        return _code("NO_DEVICES")
+    return "shows its plan" if any(flag.name == "--dry-run" for flag in command.flags) else "works"
+
+
+def _help() -> str:
+    parts = [f"### clawperator\n\n```text\n{help_text([])}\n```"]
+    for command in COMMANDS:
+        parts += [f"### {' '.join(words)}\n\n```text\n{help_text(words)}\n```" for words in _names(command)]
+    return "\n\n".join(parts)
+
+
+def _names(command: Command) -> Iterator[list[str]]:
+    yield [command.name]
+    for below in command.subcommands:
+        yield [command.name, below.name]
+
+
+def _builders() -> str:
+    return _table(
+        ("Command", "`commandId`", "`taskId`", "`source`", "`timeoutMs`", "action", "`mode`"),
+        (
+            (
+                _code(name),
+                _code(f"{words.prefix}<ms>-<random>" if words.prefix.endswith("-") else f"{words.prefix}_<ms>"),
+                _code(words.task) if words.task else "the `commandId`",
+                _code(words.source),
+                str(words.timeout_ms),
+                f"`{words.action_id}`: `{words.action}`",
+                _code(words.mode) if words.mode else "",
+            )
+            for name, words in LITERALS.items()
+        ),
+    )
+
+
+# Executions.
+
+
+def _struct_table(shape: type[msgspec.Struct]) -> str:
+    """One row per field: type, limits, default, and what its description says."""
+    _, defs = msgspec.json.schema_components([shape], ref_template=_REF)
+    schema = defs[shape.__name__]
+    required = schema.get("required", ())
+    rows = []
+    for name, field in schema["properties"].items():
+        default = "required" if name in required else _default(field)
+        rows.append((_code(name), _type(field), default, field.get("description", "")))
+    shown = 4 if any(row[3] for row in rows) else 3
+    return _table(("Name", "Type and limits", "Default", "Meaning")[:shown], (row[:shown] for row in rows))
+
+
+def _type(field: Schema) -> str:
+    if "$ref" in field:
+        return str(field["$ref"]).rpartition("/")[2].removesuffix("Shape")
+    if "enum" in field:
+        return _codes(field["enum"])
+    name = str(field["type"])
+    if name == "array":
+        name = f"array of {_type(field['items'])}"
+    return name + _limits(field)
+
+
+def _limits(field: Schema) -> str:
+    low = field.get("minimum", field.get("minLength", field.get("minItems")))
+    high = field.get("maximum", field.get("maxLength", field.get("maxItems")))
+    unit = " characters" if "maxLength" in field or "minLength" in field else ""
+    if "exclusiveMinimum" in field:
+        return f", above {field['exclusiveMinimum']}, at most {high}"
+    if low is not None and high is not None:
+        return f", {low} to {high}{unit}"
+    if high is not None:
+        return f", at most {high}{unit}"
+    return "" if low is None else f", at least {low}{unit}"
+
+
+def _default(field: Schema) -> str:
+    if "default" not in field:
+        return ""
+    default = field["default"]
+    if isinstance(default, dict):
+        return _retry_in_words(default)
+    return _code(msgspec.json.encode(default).decode())
+
+
+def _retry_in_words(retry: Schema) -> str:
+    tries = retry["maxAttempts"]
+    if tries == 1:
+        return "1 try"
+    return f"{tries} tries, {retry['initialDelayMs']} to {retry['maxDelayMs']} ms apart"
+
+
+def _actions() -> str:
+    parts = []
+    for name, row in ACTIONS.items():
+        also = f" Also written {_codes(row.aliases)}." if row.aliases else ""
+        parts.append(f"### {name}\n\n{row.summary}{also}\n\n{_struct_table(row.params)}")
+    return "\n\n".join(parts)
+
+
+def _aliases() -> str:
+    tables: tuple[tuple[str, Mapping[str, str]], ...] = (
+        ("top level", TOP_ALIASES),
+        ("action `type`", ACTION_ALIASES),
+        ("`params`", PARAM_ALIASES),
+        ("a selector", MATCHER_ALIASES),
+    )
+    rows = []
+    for where, aliases in tables:
+        for canonical in dict.fromkeys(aliases.values()):
+            also = [alias for alias, name in aliases.items() if name == canonical]
+            rows.append((where, _code(canonical), _codes(also)))
+    return _table(("Where", "Canonical", "Also understood"), rows)
+
+
+# Recordings.
+
+
+def _events() -> str:
+    return _table(
+        ("Type", "Its own fields"),
+        ((_code(kind), _codes(names)) for kind, names in FIELDS.items()),
+    )
+
+
+def _outcomes() -> str:
+    return _table(
+        ("Outcome", "Exit code", "Meaning"),
+        ((_code(name), "0" if name in MATCHES else "1", text) for name, text in SUMMARIES.items()),
+    )
+
+
+# Errors and schemas.
+
+
+def _errors() -> str:
+    return _table(
+        ("Code", "Kind", "Retryable", "Meaning"),
+        ((_code(n), code.kind, "yes" if code.retryable else "no", code.meaning) for n, code in CODES.items()),
+    )
+
+
+def _schemas() -> str:
+    return _table(("Name", "Of what"), ((_code(s["name"]), s["description"]) for s in list_schemas()))
+
+
+PARTS: Mapping[str, Callable[[], str]] = {
+    "commands": _commands,
+    "help": _help,
+    "builders": _builders,
+    "execution": lambda: _struct_table(ExecutionShape),
+    "matcher": lambda: _struct_table(NodeMatcher),
+    "retry": lambda: _struct_table(Retry),
+    "actions": _actions,
+    "aliases": _aliases,
+    "events": _events,
+    "checkpoints": lambda: "\n".join(f"{i}. `{name}`" for i, name in enumerate(REQUIRED, 1)),
+    "outcomes": _outcomes,
+    "errors": _errors,
+    "schemas": _schemas,
+}
+
+if __name__ == "__main__":
+    sys.exit(main())

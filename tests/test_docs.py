@@ -1,0 +1,371 @@
+"""The documentation is true: generated parts are fresh, nothing is left out, every example does what it shows.
+
+How a page is read. A ``console`` block holds commands, each after ``$ ``, followed by what it prints, stdout and
+stderr as a terminal shows them. A command goes on over lines that end in a backslash and over here-documents. In
+the expected text a line ``...`` stands for any lines, and ``…`` within a line for anything. A command may fail
+only when it says so itself, with ``; echo "exit $?"``. The blocks of a page share one fresh folder, in order.
+
+``python`` blocks are run in that folder too; each ``# -> text`` names a line they print. ``json`` blocks are
+parsed, and validated when they are executions. ``text`` blocks are only looked at.
+"""
+
+import importlib.util
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import NamedTuple
+
+import pytest
+
+from clawperator.contract.actions import ACTION_ALIASES, ACTIONS
+from clawperator.contract.commands import COMMANDS, GLOBALS, all_flags, find
+from clawperator.contract.errors import CODES
+from clawperator.contract.execution import validate
+from clawperator.recording.compare import SUMMARIES
+from clawperator.schemas import SCHEMAS
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCS = ROOT / "docs"
+
+
+def _load_generator() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("docs_generate", DOCS / "generate.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+generate = _load_generator()
+PAGES: list[Path] = [*generate.pages(), ROOT / "CHANGELOG.md"]
+every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+
+
+# Reading a page.
+
+
+class Block(NamedTuple):
+    language: str
+    line: int
+    text: str
+
+
+class Example(NamedTuple):
+    line: int
+    command: str
+    expected: str
+
+
+def blocks(text: str) -> Iterator[Block]:
+    """The fenced blocks of a page."""
+    language: str | None = None
+    start = 0
+    body: list[str] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if language is None and line.startswith("```"):
+            language, start, body = line[3:].strip(), number, []
+        elif language is not None and line == "```":
+            yield Block(language, start, "\n".join(body) + "\n")
+            language = None
+        else:
+            body.append(line)
+    assert language is None, f"the block that begins at line {start} has no end"
+
+
+def examples(block: Block) -> Iterator[Example]:
+    """The commands of a console block, each with the text that follows it."""
+    lines = block.text.splitlines()
+    i = 0
+    while i < len(lines):
+        assert lines[i].startswith("$ "), f"line {block.line + 1 + i}: a console block begins with '$ '"
+        start = i
+        command = [lines[i][2:]]
+        i += 1
+        while command[-1].endswith("\\"):
+            command.append(lines[i])
+            i += 1
+        if here := re.search(r"<<'?(\w+)'?", command[-1]):
+            while command[-1] != here[1]:
+                command.append(lines[i])
+                i += 1
+        expected = []
+        while i < len(lines) and not lines[i].startswith("$ "):
+            expected.append(lines[i])
+            i += 1
+        yield Example(block.line + 1 + start, "\n".join(command), "\n".join(expected))
+
+
+def matches(expected: str, printed: str) -> bool:
+    """Whether a command printed what the page shows."""
+    pattern = ""
+    for line in expected.splitlines():
+        if line.strip() == "...":
+            pattern += r"(?:.*\n)*?"
+        else:
+            pattern += ".*?".join(re.escape(piece) for piece in line.split("…")) + "\n"
+    return re.fullmatch(pattern, printed if not printed or printed.endswith("\n") else printed + "\n") is not None
+
+
+def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    home = folder / ".home"
+    home.mkdir(exist_ok=True)
+    env = {
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "HOME": str(home),
+        "LC_ALL": "C.UTF-8",
+    }
+    return subprocess.run(
+        ["bash", "-c", command],
+        cwd=folder,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def run_example(example: Example, folder: Path) -> None:
+    command = example.command
+    if command.startswith("make "):
+        assert re.search(rf"^{command.removeprefix('make ')}:", _read(ROOT / "Makefile"), re.MULTILINE)
+        if command != "make demo":
+            return  # it would run these tests, or take minutes
+        shutil.copy(ROOT / "demo.sh", folder)
+        command = "bash demo.sh"
+    ran = shell(command, folder)
+    shown = f"line {example.line}: $ {example.command}"
+    assert ran.returncode == 0, f"{shown}\nexit code {ran.returncode}\n{ran.stdout}"
+    assert matches(example.expected, ran.stdout), (
+        f"{shown}\n--- the page\n{example.expected}\n--- it\n{ran.stdout}"
+    )
+
+
+def run_python(block: Block, folder: Path) -> None:
+    expected = re.findall(r"# -> (.*)", block.text)
+    ran = subprocess.run(
+        [sys.executable, "-"],
+        cwd=folder,
+        input=block.text,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert ran.returncode == 0, f"line {block.line}: {ran.stderr}"
+    assert ran.stdout.splitlines() == expected, f"line {block.line}"
+
+
+def _read(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+# The pages.
+
+
+@every_page
+def test_examples_do_what_the_page_shows(page: Path, tmp_path: Path) -> None:
+    for block in blocks(_read(page)):
+        if block.language == "console":
+            for example in examples(block):
+                run_example(example, tmp_path)
+        elif block.language == "python":
+            run_python(block, tmp_path)
+
+
+@every_page
+def test_json_blocks_are_valid(page: Path) -> None:
+    for block in blocks(_read(page)):
+        if block.language == "json":
+            document = json.loads(block.text)
+            if "actions" in document:
+                validate(document)
+
+
+@every_page
+def test_every_block_says_what_it_is(page: Path) -> None:
+    for block in blocks(_read(page)):
+        assert block.language in {"console", "json", "python", "text"}, f"line {block.line}"
+
+
+@every_page
+def test_generated_parts_are_up_to_date(page: Path) -> None:
+    text = _read(page)
+    assert generate.rewrite(text) == text, "run 'make docs'"
+
+
+@every_page
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)\s]+)\)", _without_blocks(_read(page))):
+        if "://" in target:
+            continue
+        path, _, anchor = target.partition("#")
+        file = page.parent / path if path else page
+        assert file.exists(), target
+        if anchor:
+            assert anchor in _anchors(_read(file)), target
+
+
+@every_page
+def test_no_error_code_is_misspelt(page: Path) -> None:
+    variables = {"HYPOTHESIS_PROFILE", "NO_COLOR"}
+    words = set(re.findall(r"`([A-Z]+(?:_[A-Z]+)+)`", _read(page)))
+    assert words <= set(CODES) | variables
+
+
+@every_page
+def test_commands_named_in_the_text_exist(page: Path) -> None:
+    for words in re.findall(r"`clawperator ([a-z][a-z-]*(?: [a-z][a-z-]*)?)", _without_blocks(_read(page))):
+        name, _, verb = words.partition(" ")
+        command = find(name)
+        assert command is not None, words
+        if command.subcommands and verb:
+            assert find(verb, command.subcommands) is not None, words
+
+
+def _without_blocks(text: str) -> str:
+    return re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def _anchors(text: str) -> set[str]:
+    """The anchors of a page's headings, made as GitHub makes them."""
+    headings = re.findall(r"^#+ (.*)$", _without_blocks(text), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+# Nothing is left out.
+
+
+def test_every_generated_part_has_its_place() -> None:
+    placed = [name for page in PAGES for name in re.findall(r"<!-- begin: ([a-z-]+) -->", _read(page))]
+    assert sorted(placed) == sorted(generate.PARTS)
+
+
+def test_every_command_and_flag_is_documented() -> None:
+    text = _read(DOCS / "commands.md")
+    headings = re.findall(r"^### (.*)$", text, re.MULTILINE)
+    for command in COMMANDS:
+        assert command.name in headings
+        assert all(f"{command.name} {below.name}" in headings for below in command.subcommands)
+        assert all(synonym in text for synonym in command.synonyms)
+    for flag in (*GLOBALS, *all_flags()):
+        assert all(name in text for name in (flag.name, *flag.aliases))
+
+
+@pytest.mark.parametrize(
+    ("page", "names"),
+    [
+        ("errors.md", CODES),
+        ("schemas.md", SCHEMAS),
+        ("executions.md", ACTIONS),
+        ("executions.md", ACTION_ALIASES),
+        ("recordings.md", SUMMARIES),
+    ],
+    ids=["errors", "schemas", "actions", "action aliases", "outcomes"],
+)
+def test_every_name_is_documented(page: str, names: dict[str, object]) -> None:
+    text = _read(DOCS / page)
+    absent = [name for name in names if f"`{name}`" not in text and f"\n### {name}\n" not in text]
+    assert absent == []
+
+
+def test_every_page_is_reached_from_the_index() -> None:
+    index = _read(DOCS / "index.md")
+    for page in DOCS.rglob("*.md"):
+        if page.name != "index.md":
+            assert f"({page.relative_to(DOCS).as_posix()})" in index
+
+
+def test_the_readme_names_the_first_two_things_to_type() -> None:
+    text = _read(ROOT / "README.md")
+    assert "$ make demo\n" in text
+    assert "$ make test\n" in text
+
+
+# The examples in the help of each command.
+
+
+@pytest.fixture(scope="module")
+def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the files the help's examples name."""
+    folder = tmp_path_factory.mktemp("examples")
+    shutil.copy(ROOT / "demo.sh", folder)
+    made = shell(
+        "bash demo.sh && mkdir recordings && cp demo/solar.ndjson recordings/demo.ndjson && cp demo/plan.json . "
+        "&& cp demo/faithful.skills-run.json demo.skills-run.json && cp demo/solar.export.json demo.export.json",
+        folder,
+    )
+    assert made.returncode == 0, made.stdout
+    return folder
+
+
+@pytest.mark.parametrize("command", [example for _, leaf in generate.leaves() for example in leaf.examples])
+def test_examples_in_the_help_work(command: str, workplace: Path) -> None:
+    ran = shell(command, workplace)
+    if "recording pull" in command:
+        assert ran.returncode == 1
+        assert json.loads(ran.stdout)["code"] == "NO_DEVICES"
+    else:
+        assert ran.returncode == 0, ran.stdout
+
+
+def test_commands_with_nothing_to_show_without_a_phone_say_so(tmp_path: Path) -> None:
+    for name in sorted(generate.NEED_PHONE):
+        ran = shell(f"clawperator {name}" + " --apk operator.apk" * (name == "operator setup"), tmp_path)
+        assert ran.returncode == 1, name
+        assert json.loads(ran.stdout)["code"] == "NO_DEVICES", name
+
+
+# The reader of pages itself: a page that lies is noticed.
+
+
+@pytest.mark.parametrize(
+    ("expected", "printed"),
+    [
+        ("", "more\n"),
+        ("one\n", ""),
+        ("one\ntwo\n", "one\n2\n"),
+        ("one\n...\n", "two\n"),
+        ("one\n...\nthree\n", "one\ntwo\n"),
+        ('{"id":"a-…","ok":true}\n', '{"id":"a-1","ok":false}\n'),
+        ("a.c\n", "abc\n"),
+    ],
+)
+def test_output_that_differs_is_noticed(expected: str, printed: str) -> None:
+    assert not matches(expected, printed)
+
+
+@pytest.mark.parametrize(
+    ("expected", "printed"),
+    [
+        ("", ""),
+        ("one", "one\n"),
+        ("one\n...\nthree", "one\nthree\n"),
+        ("...\nthree", "one\ntwo\nthree\n"),
+        ('{"id":"a-…","ok":true}', '{"id":"a-17-x","ok":true}\n'),
+    ],
+)
+def test_output_that_agrees_is_accepted(expected: str, printed: str) -> None:
+    assert matches(expected, printed)
+
+
+def test_a_failing_command_must_be_shown_as_failing(tmp_path: Path) -> None:
+    run_example(Example(1, 'clawperator clik >/dev/null; echo "exit $?"', "exit 1"), tmp_path)
+    with pytest.raises(AssertionError, match="exit code 1"):
+        run_example(Example(1, "clawperator clik", "..."), tmp_path)
+
+
+def test_commands_go_on_over_lines_and_here_documents() -> None:
+    block = Block("console", 1, "$ cat \\\n  - <<'EOF'\n$ not a command\nEOF\n$ not a command\n")
+    first, second = examples(block)
+    assert first.command == "cat \\\n  - <<'EOF'\n$ not a command\nEOF"
+    assert (second.line, second.command, second.expected) == (6, "not a command", "")

@@ -23,53 +23,59 @@ class AtomicFile:
 
     def __init__(self, path: str) -> None:
         self._target = os.path.realpath(path)
-        self._part: str | None = None
         self._mode = _mode(self._target)
-        if self._mode is not None and not stat.S_ISREG(self._mode):
-            self._file = open(self._target, "wb", buffering=_BUFFER)  # noqa: SIM115 - __exit__ closes it
-            return
-        folder = os.path.dirname(self._target)
-        self._part = os.path.join(folder, f".clawperator-{os.getpid()}-{os.urandom(6).hex()}.part")
-        made = os.open(self._part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-        self._file = os.fdopen(made, "wb", buffering=_BUFFER)
+        self._part: str | None = None
+        if self._mode is None or stat.S_ISREG(self._mode):
+            name = f".clawperator-{os.getpid()}-{os.urandom(6).hex()}.part"
+            self._part = os.path.join(os.path.dirname(self._target), name)
+        self._file: IO[bytes] | None = None
 
     @property
     def file(self) -> IO[bytes]:
+        """The file to write to, inside the ``with`` block."""
+        assert self._file is not None
         return self._file
 
     def restart(self) -> None:
         """Forget what was written so far."""
-        self._file.flush()
+        self.file.flush()
         if self._part:
-            self._file.seek(0)
-            self._file.truncate()
+            self.file.seek(0)
+            self.file.truncate()
 
     def __enter__(self) -> Self:
+        try:
+            # A new file that nobody else has, with the mode any new file would get.
+            self._file = open(self._part, "xb", buffering=_BUFFER) if self._part else open(self._target, "wb")
+        except BaseException:  # an interrupt may come when the file is there and not yet ours
+            self._discard()
+            raise
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        try:
-            if kind is None:
-                self._file.flush()
-                if self._part and self._mode is not None:
-                    os.fchmod(self._file.fileno(), stat.S_IMODE(self._mode))
-        except BaseException:
-            self._discard()
-            raise
         if kind is not None:
             self._discard()
             return
-        self._file.close()
-        if self._part:
-            os.replace(self._part, self._target)
+        try:
+            self.file.flush()
+            if self._part and self._mode is not None:
+                os.fchmod(self.file.fileno(), stat.S_IMODE(self._mode))
+            self.file.close()
+            if self._part:
+                os.replace(self._part, self._target)
+        except BaseException:
+            self._discard()
+            raise
 
     def _discard(self) -> None:
         with suppress(OSError):  # the disk may be full: what is buffered is lost, as it should be
-            self._file.close()
+            if self._file:
+                self._file.close()
         if self._part:
-            os.unlink(self._part)
+            with suppress(FileNotFoundError):
+                os.unlink(self._part)
 
 
 def _mode(path: str) -> int | None:

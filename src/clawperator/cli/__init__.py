@@ -13,6 +13,18 @@ def main() -> int:
 
             sys.stdout.write(__version__ + "\n")
             return 0
+    import signal
+
+    # While modules load there is nothing to clean up, and some of them do not survive an interrupt: Ctrl-C
+    # simply ends the process then. It becomes an answer when there is a door to give one.
+    interruptible = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if interruptible:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
     from clawperator.cli.door import run
 
-    return run(sys.argv[1:])
+    try:
+        if interruptible:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        return run(sys.argv[1:])
+    except KeyboardInterrupt:  # after the answer was given
+        return 130

@@ -51,12 +51,12 @@ def output(path: str, source: str, code: str, *, make_folders: bool = False) -> 
     try:
         if make_folders and (folder := os.path.dirname(path)):
             os.makedirs(folder, exist_ok=True)
-        file = AtomicFile(path)
+        target = AtomicFile(path)
     except (OSError, ValueError) as e:
         raise _unwritable(path, why(e), code) from e
     try:
-        with file:
-            yield file
+        with target:
+            yield target
     except OSError as e:
         raise _unwritable(path, why(e), code) from e
 

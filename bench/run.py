@@ -1,0 +1,238 @@
+"""The speed bars: one table of what was measured, what was promised, and whether the promise was kept."""
+
+import argparse
+import json
+import os
+import shutil
+import signal
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import partial
+from importlib.util import find_spec
+from typing import NamedTuple
+
+import msgspec
+
+import data
+from clawperator.recording.checkpoints import REQUIRED
+from clawperator.recording.compare import compare_recording
+from clawperator.recording.export import export_recording
+from clawperator.recording.steps import parse_recording
+from measure import CommandFailedError, Work, fastest, peak_memory, run_command
+
+_MB = 1_000_000
+_START_ROUNDS = 100
+_RECORDING_ROUNDS = 20
+_INFORMING_ROUNDS = 5
+_COMPARE_ROUNDS = 60
+_COMPARED_EVENTS = 10_000
+_MEMORY_BAR = 64 * _MB
+
+_PLAN = {
+    "commandId": "settings-nav-1",
+    "taskId": "settings-nav-1",
+    "source": "bench",
+    "expectedFormat": "android-ui-automator",
+    "timeoutMs": 30_000,
+    "actions": [
+        {"id": "open", "type": "open_app", "params": {"applicationId": "com.android.settings"}},
+        {
+            "id": "wait",
+            "type": "wait_for_navigation",
+            "params": {"expectedPackage": "com.android.settings", "timeoutMs": 5_000},
+        },
+        {"id": "snap", "type": "snapshot_ui"},
+    ],
+}
+
+
+class Sizes(NamedTuple):
+    """How large the recordings are, in MB: the timed one, the one for memory, the one of small events."""
+
+    timed: int
+    large: int
+    small: int
+
+    @property
+    def needed_bytes(self) -> int:
+        # The large recording and an export of it that includes the snapshots, and room for all else.
+        return 3 * self.large * _MB
+
+
+_FULL = Sizes(timed=100, large=1_000, small=20)
+_QUICK = Sizes(timed=20, large=100, small=5)
+
+
+class Row(NamedTuple):
+    """One line of the table. A row without a bar is there to inform."""
+
+    what: str
+    measured: str
+    bar: str = ""
+    kept: bool | None = None
+
+    @property
+    def verdict(self) -> str:
+        return "" if self.kept is None else "ok" if self.kept else "MISSED"
+
+
+def main() -> int:
+    options = _options()
+    sizes = _QUICK if options.quick else _FULL
+    free = shutil.disk_usage(tempfile.gettempdir()).free
+    if free < sizes.needed_bytes:
+        _say(
+            f"too little room in {tempfile.gettempdir()}: {sizes.needed_bytes / 1e9:.1f} GB are needed, "
+            f"{free / 1e9:.1f} GB are free. Set TMPDIR to a folder with more."
+        )
+        return 2
+    if find_spec("typing_extensions"):
+        _say("typing_extensions is installed here and makes every start slower; 'make bench' measures without it")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # an exit, so that the folder below is removed
+    try:
+        with tempfile.TemporaryDirectory(prefix="clawperator-bench-") as folder:
+            rows = [*_start(), *_compare(folder), *_recordings(folder, sizes), *_memory(folder, sizes)]
+    except KeyboardInterrupt:
+        _say("stopped; everything it made is removed")
+        return 130
+    except CommandFailedError as e:
+        _say(str(e))
+        return 2
+    _print(rows, quick=options.quick)
+    return 1 if any(row.kept is False for row in rows) else 0
+
+
+def _start() -> Iterator[Row]:
+    _say("starting commands")
+    clawperator = _command()
+    plan = json.dumps(_PLAN, separators=(",", ":"))
+    commands = {
+        "bare": [sys.executable, "-I", "-c", "pass"],
+        "version": [*clawperator, "--version"],
+        "validate": [*clawperator, "exec", "--validate-only", "--execution", plan],
+    }
+    contenders = {name: partial(run_command, command) for name, command in commands.items()}
+    best = fastest(contenders, _START_ROUNDS)
+    bars = {"version": ("clawperator --version", 2.2), "validate": ("clawperator exec --validate-only", 4.5)}
+    for name, (what, bar) in bars.items():
+        ratio = best[name] / best["bare"]
+        measured = f"{ratio:.2f} x bare python ({best[name] * 1e3:.1f} ms, bare {best['bare'] * 1e3:.1f} ms)"
+        yield Row(what, measured, f"<= {bar} x", ratio <= bar)
+
+
+def _recordings(folder: str, sizes: Sizes) -> Iterator[Row]:
+    for size, kind, bar in ((sizes.timed, "", 1.6), (sizes.small, " of small events", None)):
+        path = os.path.join(folder, "timed.ndjson")
+        _say(f"making a recording of {size} MB{kind}")
+        data.write_recording(path, size * _MB, data.NO_SNAPSHOTS if kind else data.snapshot_pool())
+        _say(f"parsing and exporting {size} MB{kind}")
+        yield from _against_json(path, f"{size} MB{kind}", bar)
+        os.remove(path)
+
+
+def _against_json(path: str, name: str, bar: float | None) -> Iterator[Row]:
+    """The commands over a recording, measured by how fast json.loads reads the same lines and does no more."""
+    out = path + ".out"
+
+    def json_loop() -> None:
+        with open(path, "rb") as file:
+            for line in file:
+                json.loads(line)
+
+    def tidy() -> None:
+        with suppress(FileNotFoundError):  # json.loads writes nothing
+            os.remove(out)
+
+    include = f"export {name}, snapshots included"
+    commands: dict[str, Work] = {
+        f"parse {name}": lambda: parse_recording(path, out),
+        f"export {name}": lambda: export_recording(path, out),
+    }
+    if bar is not None:
+        commands[include] = lambda: export_recording(path, out, snapshots="include")
+    rounds = _INFORMING_ROUNDS if bar is None else _RECORDING_ROUNDS
+    best = fastest({"json": json_loop, **commands}, rounds, tidy)
+    megabytes = os.path.getsize(path) / _MB
+    for what in commands:
+        ratio = best["json"] / best[what]
+        speeds = f"{megabytes / best[what]:.0f} MB/s, json {megabytes / best['json']:.0f} MB/s"
+        measured = f"{ratio:.2f} x json.loads ({speeds})"
+        if bar is None or what == include:
+            yield Row(what, measured)
+        else:
+            yield Row(what, measured, f">= {bar} x", ratio >= bar)
+
+
+def _memory(folder: str, sizes: Sizes) -> Iterator[Row]:
+    large, small, shuffled, out = (
+        os.path.join(folder, name) for name in ("large.ndjson", "small.ndjson", "shuffled.ndjson", "out.json")
+    )
+    _say(f"making a recording of {sizes.large} MB")
+    data.write_recording(large, sizes.large * _MB, data.snapshot_pool())
+    data.write_recording(small, sizes.small * _MB)
+    data.write_shuffled(shuffled, small)
+    included = ["export", "--snapshots", "include"]
+    for what, verb, path in (
+        (f"parse {sizes.large} MB", ["parse"], large),
+        (f"export {sizes.large} MB", ["export"], large),
+        (f"export {sizes.large} MB, snapshots included", included, large),
+        (f"export {sizes.small} MB of small events out of order", ["export"], shuffled),
+    ):
+        _say(f"watching the memory of {what}")
+        peak = peak_memory([*_command(), "recording", *verb, "--input", path, "--out", out])
+        yield Row(f"memory: {what}", f"{peak / _MB:.1f} MB", f"<= {_MEMORY_BAR // _MB} MB", peak <= _MEMORY_BAR)
+        os.remove(out)
+
+
+def _compare(folder: str) -> Iterator[Row]:
+    _say("comparing a run with a demonstration")
+    baseline, result = data.write_compare_documents(folder, _COMPARED_EVENTS)
+    report = compare_recording(baseline, result)
+    assert report.baselineCoverage.covered == len(REQUIRED)
+
+    def decode() -> None:
+        for path in (baseline, result):
+            with open(path, "rb") as file:
+                msgspec.json.decode(file.read())
+
+    best = fastest({"decode": decode, "compare": lambda: compare_recording(baseline, result)}, _COMPARE_ROUNDS)
+    ratio = best["compare"] / best["decode"]
+    measured = f"{ratio:.2f} x decoding ({best['compare'] * 1e3:.1f} ms, decoding {best['decode'] * 1e3:.1f} ms)"
+    yield Row(f"compare {_COMPARED_EVENTS:,} events with as many checkpoints", measured, "<= 3 x", ratio <= 3)
+
+
+def _command() -> list[str]:
+    """The installed command that stands beside the interpreter."""
+    return [os.path.join(os.path.dirname(sys.executable), "clawperator")]
+
+
+def _print(rows: list[Row], *, quick: bool) -> None:
+    if quick:
+        print("QUICK RUN on small files: good for development, not for a verdict.")
+    print("Ratios compare the fastest rounds of contenders that took turns: noise disturbs the minimum least.")
+    passes = f"{_RECORDING_ROUNDS} passes over a recording, {_INFORMING_ROUNDS} over small events"
+    print(f"Rounds: {_START_ROUNDS} starts, {_COMPARE_ROUNDS} compares, {passes}.\n")
+    table = [("what", "measured", "bar", "verdict"), *((r.what, r.measured, r.bar, r.verdict) for r in rows)]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    for line in table:
+        print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+
+
+def _say(text: str) -> None:
+    print(f"bench: {text}", file=sys.stderr, flush=True)
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="bench",
+        description="Measure the speed bars. Exits 1 when one is missed, 2 when it could not measure.",
+        epilog="example: make bench, or .venv/plain/bin/python bench/run.py --quick",
+    )
+    parser.add_argument("--quick", action="store_true", help="use small files; for development only")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

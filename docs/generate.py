@@ -22,7 +22,7 @@ from clawperator.contract.matcher import MATCHER_ALIASES, NodeMatcher
 from clawperator.contract.spelling import TOP_ALIASES
 from clawperator.recording.checkpoints import REQUIRED
 from clawperator.recording.compare import MATCHES, SUMMARIES
-from clawperator.recording.events import FIELDS
+from clawperator.recording.events import FACTS, own_fields
 from clawperator.schemas import list_schemas
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -213,7 +213,7 @@ def _aliases() -> str:
 def _events() -> str:
     return _table(
         ("Type", "Its own fields"),
-        ((_code(kind), _codes(names)) for kind, names in FIELDS.items()),
+        ((_code(facts.kind), _codes(own_fields(facts))) for facts in FACTS),
     )
 
 

@@ -1,11 +1,10 @@
 """JSON Schema of every document, derived from the types that read and write them."""
 
-import types
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, Union
 
 import msgspec
-from msgspec import Struct, UnsetType
+from msgspec import Struct
 
 from clawperator.contract.actions import ACTIONS
 from clawperator.contract.errors import CODES, ClawError
@@ -15,8 +14,8 @@ from clawperator.contract.results import ExecutionResult, ResultEnvelope
 from clawperator.contract.skill_result import SkillResult, SkillsRun
 from clawperator.contract.text import nearest
 from clawperator.recording.compare import CompareReport
-from clawperator.recording.events import FIELDS, Event, Header
-from clawperator.recording.export import Export, ExportedEvent, ExportResult
+from clawperator.recording.events import FACTS, Header
+from clawperator.recording.export import Export, ExportResult
 from clawperator.recording.repair import RepairResult
 from clawperator.recording.steps import ParseResult, StepLog
 
@@ -122,43 +121,20 @@ def _wrapping(properties: Schema, member: str) -> Schema:
     }
 
 
-def _events(flat: type, shared: Mapping[str, Any]) -> Any:
-    """The union of an event type's kinds: what all share, then the fields of each."""
-    hints = get_type_hints(flat, include_extras=True)
-    kinds = []
-    for kind, names in FIELDS.items():
-        own: dict[str, Any] = {name: _without_unset(hints[name]) for name in names}
-        if kind == "text_change":
-            own["text"] = str
-        if kind == "press_key":
-            own["key"] = Literal["back"]
-        optional = [(n, own.pop(n), None) for n in ("className", "title") if n in own]
-        fields: list[Any] = [("ts", hints["ts"]), ("seq", hints["seq"]), *own.items()]
-        fields += [(n, t) for n, t in shared.items() if not isinstance(t, tuple)]
-        fields += optional + [(n, *t) for n, t in shared.items() if isinstance(t, tuple)]
-        name = "".join(part.title() for part in kind.split("_"))
-        kinds.append(msgspec.defstruct(name, fields, tag_field="type", tag=kind))
-    return Union[tuple(kinds)]  # noqa: UP007 - the types are only known now
-
-
-def _without_unset(type_: Any) -> Any:
-    if get_origin(type_) in (Union, types.UnionType):
-        return Union[tuple(arg for arg in get_args(type_) if arg is not UnsetType)]  # noqa: UP007 - as above
-    return type_
-
-
 def _recording_event() -> Schema:
-    return _of(_events(Event, {"snapshot": (str | None, None)}))()
-
-
-def _export() -> Schema:
-    hints = get_type_hints(ExportedEvent, include_extras=True)
-    shared = {name: hints[name] for name in ("deltaMsSincePrevious", "snapshot")}
-    (top, events), defs = msgspec.json.schema_components(
-        [Export, _events(ExportedEvent, shared)], ref_template=_REF
-    )
-    defs["ExportedEvent"] = events
-    return {**top, "$defs": defs}
+    """The kinds of event, with their snapshot as what it is once decoded."""
+    kinds = [
+        msgspec.defstruct(
+            facts.__name__.removesuffix("Facts"),
+            [("snapshot", str | None, None)],
+            bases=(facts,),
+            tag_field="type",
+            tag=facts.kind,
+            kw_only=True,
+        )
+        for facts in FACTS
+    ]
+    return _of(Union[tuple(kinds)])()  # noqa: UP007 - the types are only known now
 
 
 SCHEMAS: Mapping[str, Entry] = {
@@ -175,7 +151,7 @@ SCHEMAS: Mapping[str, Entry] = {
     "recording-header": Entry("the first line of a recording", _of(Header)),
     "recording-event": Entry("any other line of a recording", _recording_event),
     "recording-steps": Entry("the file that recording parse writes", _of(StepLog)),
-    "recording-export": Entry("the file that recording export writes", _export),
+    "recording-export": Entry("the file that recording export writes", _of(Export)),
     "parse-result": Entry("what recording parse prints", _of(ParseResult)),
     "export-result": Entry("what recording export prints", _of(ExportResult)),
     "repair-result": Entry("what recording repair prints", _of(RepairResult)),

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from hypothesis import strategies as st
 
@@ -62,10 +62,22 @@ def back(seq: int) -> dict[str, Any]:
     return {"ts": 1710000000000 + seq, "seq": seq, "type": "press_key", "key": "back", "snapshot": "<hierarchy/>"}
 
 
-def write(path: Path, events: Iterable[Any], header: Any = HEADER) -> Path:
-    lines = (json.dumps(item, ensure_ascii=False) + "\n" for item in (header, *events))
-    path.write_bytes("".join(lines).encode())
+Spelling = Literal["type last", "text last", "spaced", "ascii"]
+SPELLINGS: tuple[Spelling, ...] = ("type last", "text last", "spaced", "ascii")
+
+
+def write(path: Path, events: Iterable[Any], header: Any = HEADER, spelling: Spelling = "type last") -> Path:
+    """Write a recording: as a phone does, compact and with the type last, or in another right way."""
+    path.write_bytes(b"".join(_line(item, spelling) for item in (header, *events)))
     return path
+
+
+def _line(item: dict[str, Any], spelling: Spelling) -> bytes:
+    if spelling in ("type last", "text last"):
+        last = spelling.split()[0]
+        item = {k: v for k, v in item.items() if k != last} | {k: v for k, v in item.items() if k == last}
+    separators = (", ", ": ") if spelling == "spaced" else (",", ":")
+    return json.dumps(item, ensure_ascii=spelling == "ascii", separators=separators).encode() + b"\n"
 
 
 # Random recordings -------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,9 +12,10 @@ from hypothesis import strategies as st
 from clawperator.contract.errors import ClawError
 from clawperator.contract.limits import MAX_RECORDING_LINE_BYTES
 from clawperator.recording import order
-from clawperator.recording.events import Event
+from clawperator.recording.events import Click, Event
 from clawperator.recording.reader import Recording
-from recording.samples import HEADER, click, event_lists, events, window, write
+from clawperator.schemas import schema
+from recording.samples import HEADER, SPELLINGS, Spelling, click, event_lists, events, window, write
 
 
 def read(path: Path) -> list[Event]:
@@ -53,7 +55,8 @@ GOOD = json.dumps(click(1)).encode()
 )
 def test_what_is_odd_but_clear_is_taken(tmp_path: Path, data: bytes) -> None:
     (event,) = read(raw(tmp_path, data))
-    assert (event.seq, event.type, event.text) == (1, "click", "Connected devices")
+    assert isinstance(event, Click)
+    assert (event.seq, event.text) == (1, "Connected devices")
     assert type(event.seq) is int
 
 
@@ -83,15 +86,15 @@ def test_what_is_odd_but_clear_is_taken(tmp_path: Path, data: bytes) -> None:
         (
             GOOD.replace(b'"text": "Connected devices", ', b""),
             "Invalid event at line 3",
-            "click event without text",
+            "missing required field text",
         ),
-        (GOOD.replace(b'"click"', b'"swipe"'), "Invalid event at line 3", 'unknown event type "swipe"'),
+        (GOOD.replace(b'"click"', b'"swipe"'), "Invalid event at line 3", "unknown event type 'swipe'"),
         (GOOD.replace(b'"<hierarchy .../>"', b"7"), "Invalid event at line 3", "snapshot is not a string"),
-        (b'{"ts":1,"seq":2,"type":"press_key","key":"home"}', "Invalid event at line 3", '"home"'),
+        (b'{"ts":1,"seq":2,"type":"press_key","key":"home"}', "Invalid event at line 3", "'home'"),
         (
             b'{"ts":1,"seq":2,"type":"text_change","packageName":"a","resourceId":null,"text":null}',
             "Invalid event at line 3",
-            "text is not a string",
+            "got null",
         ),
         (
             b'{"ts":1,"seq":2,"type":"window_change","packageName":"a","className":5}',
@@ -185,19 +188,31 @@ def test_seq_is_the_order_whatever_the_file_says(
         got = read(path)
     assert [e.seq for e in got] == sorted(e["seq"] for e in items)
     expected = sorted(shuffled, key=lambda e: e["seq"])
-    assert [(e.seq, e.ts, e.type) for e in got] == [(e["seq"], e["ts"], e["type"]) for e in expected]
+    assert [(e.seq, e.ts, e.kind) for e in got] == [(e["seq"], e["ts"], e["type"]) for e in expected]
 
 
 @pytest.mark.random
-@given(event=events)
+@given(event=events, spelling=st.sampled_from(SPELLINGS))
 def test_an_event_is_read_as_it_was_written(
-    tmp_path_factory: pytest.TempPathFactory, event: dict[str, Any]
+    tmp_path_factory: pytest.TempPathFactory, event: dict[str, Any], spelling: Spelling
 ) -> None:
-    (got,) = read(write(tmp_path_factory.mktemp("r") / "a.ndjson", [event]))
+    (got,) = read(write(tmp_path_factory.mktemp("r") / "a.ndjson", [event], spelling=spelling))
+    assert got.kind == event["type"]
     for name, value in event.items():
-        if name not in ("extra", "snapshot", "bounds"):
+        if name not in ("type", "extra", "snapshot", "bounds"):
             assert getattr(got, name) == value
     assert json.loads(bytes(got.snapshot)) == event.get("snapshot")
+    jsonschema.validate(event, schema("recording-event"))
+
+
+def test_a_type_that_stands_in_a_text_or_deeper_is_not_taken_for_the_type(tmp_path: Path) -> None:
+    texts = ['"type":"click"}', 'x"type":"scroll"}\n', '\\"type":"click']
+    path = write(tmp_path / "a.ndjson", [click(i, text) for i, text in enumerate(texts)], spelling="text last")
+    assert [e.text for e in read(path) if isinstance(e, Click)] == texts
+    deeper = GOOD.replace(b'"type": "click", ', b"")[:-1] + b',"more":{"type":"click"}}\n'
+    assert "missing required field type" in refusal(raw(tmp_path, HEAD + deeper)).message
+    twice = GOOD[:-1] + b',"type":"scroll"}\n'
+    assert "type stands twice" in refusal(raw(tmp_path, HEAD + twice)).message
 
 
 def test_a_file_that_shrinks_between_two_passes_is_a_typed_error(tmp_path: Path) -> None:

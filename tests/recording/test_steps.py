@@ -152,7 +152,7 @@ def test_the_recording_itself_is_never_overwritten(tmp_path: Path) -> None:
     for out in (source, link, tmp_path / "." / "a.ndjson"):
         ran = clawperator("record", "parse", "--input", str(source), "--out", str(out))
         assert (ran.code, ran.json["code"]) == (1, "RECORDING_PARSE_FAILED")
-    assert source.read_bytes().startswith(b'{"type": "recording_header"')
+    assert b"recording_header" in source.read_bytes()
 
 
 def test_without_input_the_answer_is_usage_and_exit_0() -> None:

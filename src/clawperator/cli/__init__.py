@@ -1,10 +1,14 @@
 """The commands: read argv, call one function, print one document, exit."""
 
+import os
 import sys
 
 
 def main() -> int:
-    """The ``clawperator`` command. ``--version`` is answered before anything else is imported."""
+    """The ``clawperator`` command. It ends the process; a program calls ``clawperator.cli.door.run``.
+
+    ``--version`` is answered before anything else is imported.
+    """
     for token in sys.argv[1:]:
         if token == "--":
             break
@@ -25,6 +29,8 @@ def main() -> int:
     try:
         if interruptible:
             signal.signal(signal.SIGINT, signal.default_int_handler)
-        return run(sys.argv[1:])
+        code = run(sys.argv[1:])
     except KeyboardInterrupt:  # after the answer was given
-        return 130
+        code = 130
+    # Everything is written, flushed and closed. Taking the interpreter apart would only add a sixth to the time.
+    os._exit(code)

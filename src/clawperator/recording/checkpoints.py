@@ -6,11 +6,21 @@ of itself, never into snapshots, so an export with and one without them have the
 
 from collections import Counter
 from collections.abc import Iterable
+from typing import TypeVar
 
 from msgspec import Struct
 
 from clawperator.contract.text import is_blank, trim
-from clawperator.recording.export import Export, ExportedEvent
+from clawperator.recording.export import (
+    Export,
+    ExportedClick,
+    ExportedEvent,
+    ExportedPressKey,
+    ExportedTextChange,
+    ExportedWindowChange,
+)
+
+T = TypeVar("T")
 
 STRATEGY = "solax_heuristic"
 SOLAR_PACKAGE = "com.solaxcloud.starter"
@@ -35,19 +45,20 @@ def baseline_of(export: Export) -> Baseline:
     package = main_package(export.events)
     if package != SOLAR_PACKAGE:
         return Baseline(package, ())
-    own = [e for e in export.events if e.packageName == package]
-    clicks = [e for e in own if e.type == "click"]
-    found = (
-        _first(e for e in own if e.type == "window_change"),
+    events = [e for e in export.events if not isinstance(e, ExportedPressKey) and e.packageName == package]
+    clicks = [e for e in events if isinstance(e, ExportedClick)]
+    typed = [e for e in events if isinstance(e, ExportedTextChange) and not is_blank(e.text)]
+    found: tuple[ExportedEvent | None, ...] = (
+        _first(e for e in events if isinstance(e, ExportedWindowChange)),
         _first(e for e in clicks if _mentions(e, "discharge")),
-        _first(e for e in reversed(own) if e.type == "text_change" and not is_blank(str(e.text))),
+        _first(reversed(typed)),
         _first(e for e in reversed(clicks) if _mentions(e, "save"))
         or _first(e for e in reversed(clicks) if _mentions(e, "confirm")),
     )
     return Baseline(
         package,
         tuple(
-            BaselineCheckpoint(name, event.seq, event.type, summarise(event))
+            BaselineCheckpoint(name, event.seq, event.kind, summarise(event))
             for name, event in zip(REQUIRED, found, strict=True)
             if event is not None
         ),
@@ -56,25 +67,25 @@ def baseline_of(export: Export) -> Baseline:
 
 def main_package(events: Iterable[ExportedEvent]) -> str | None:
     """The package most events belong to; of equals the one seen first."""
-    counts = Counter(e.packageName for e in events if isinstance(e.packageName, str) and e.packageName)
+    counts = Counter(e.packageName for e in events if not isinstance(e, ExportedPressKey) and e.packageName)
     return max(counts, key=counts.__getitem__) if counts else None
 
 
 def summarise(event: ExportedEvent) -> str:
     """One line that tells a person which event a checkpoint is."""
-    if event.type == "press_key":
+    if isinstance(event, ExportedPressKey):
         return f"press_key:{event.key}"
-    if event.type == "window_change":
+    if isinstance(event, ExportedWindowChange):
         return f"window_change:{event.packageName}"
-    named = (event.text, event.contentDesc, event.resourceId) if event.type == "click" else (event.resourceId,)
-    labels = (trim(name).lower() for name in named if isinstance(name, str))
-    return f"{event.type}:{event.packageName}:{next(filter(None, labels), f'seq-{event.seq}')}"
+    named = [event.text, event.contentDesc] if isinstance(event, ExportedClick) else []
+    labels = (trim(name).lower() for name in (*named, event.resourceId) if name)
+    return f"{event.kind}:{event.packageName}:{next(filter(None, labels), f'seq-{event.seq}')}"
 
 
-def _mentions(event: ExportedEvent, word: str) -> bool:
-    said = (event.packageName, event.resourceId, event.text, event.contentDesc)
-    return any(word in part.lower() for part in said if isinstance(part, str))
+def _mentions(click: ExportedClick, word: str) -> bool:
+    said = (click.packageName, click.resourceId, click.text, click.contentDesc)
+    return any(word in part.lower() for part in said if part)
 
 
-def _first(events: Iterable[ExportedEvent]) -> ExportedEvent | None:
+def _first(events: Iterable[T]) -> T | None:
     return next(iter(events), None)

@@ -1,18 +1,16 @@
 """One line of a recording: the header, and the five kinds of event.
 
-A line is decoded in one pass into a flat ``Event`` whose optional fields are unset, because a phone writes
-``type`` last and a tagged union would read every snapshot twice. ``FIELDS`` says which fields each kind
-has; ``missing`` checks them. The snapshot stays undecoded JSON: it is most of the file, and most uses
-only ask whether it is there.
+What a kind of event says is a ``...Facts`` Struct; a recording adds the raw snapshot, an export adds what it
+derives. The snapshot stays undecoded JSON here: it is most of the file, and most uses only ask whether it is
+there.
 """
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from operator import attrgetter
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import msgspec
-from msgspec import UNSET, Meta, Raw, Struct, UnsetType
+from msgspec import Meta, Raw, Struct
 
 from clawperator.contract.errors import ClawError
 from clawperator.contract.limits import MAX_RECORDING_LINE_BYTES, RECORDING_SCHEMA_VERSION
@@ -25,7 +23,6 @@ Number = Annotated[int, _RANGE] | Annotated[float, _FLOAT_RANGE]
 
 NULL = Raw(b"null")
 _QUOTE = ord('"')
-_NULL = ord("n")
 
 
 class _Session(Struct, frozen=True):
@@ -51,68 +48,104 @@ class Bounds(Struct, frozen=True):
     bottom: Number
 
 
-class EventFields(Struct):
-    """The fields an event may have. Which ones it must have depends on its type."""
+class Facts(Struct, kw_only=True, gc=False):
+    """What every event says."""
+
+    kind: ClassVar[str]
 
     ts: Number
     seq: Number
-    type: str
-    packageName: str | UnsetType = UNSET
+
+
+class WindowChangeFacts(Facts, kw_only=True, gc=False):
+    kind = "window_change"
+
+    packageName: str
     className: str | None = None
     title: str | None = None
-    resourceId: str | UnsetType | None = UNSET
-    text: str | UnsetType | None = UNSET
-    contentDesc: str | UnsetType | None = UNSET
-    bounds: Bounds | UnsetType = UNSET
-    scrollX: Number | UnsetType = UNSET
-    scrollY: Number | UnsetType = UNSET
-    maxScrollX: Number | UnsetType = UNSET
-    maxScrollY: Number | UnsetType = UNSET
-    key: str | UnsetType = UNSET
 
 
-class Event(EventFields):
-    """An event as it stands in the file."""
+class ClickFacts(Facts, kw_only=True, gc=False):
+    kind = "click"
 
+    packageName: str
+    resourceId: str | None
+    text: str | None
+    contentDesc: str | None
+    bounds: Bounds
+
+
+class ScrollFacts(Facts, kw_only=True, gc=False):
+    kind = "scroll"
+
+    packageName: str
+    resourceId: str | None
+    scrollX: Number
+    scrollY: Number
+    maxScrollX: Number
+    maxScrollY: Number
+
+
+class PressKeyFacts(Facts, kw_only=True, gc=False):
+    kind = "press_key"
+
+    key: Literal["back"]
+
+
+class TextChangeFacts(Facts, kw_only=True, gc=False):
+    kind = "text_change"
+
+    packageName: str
+    resourceId: str | None
+    text: str
+
+
+class WindowChange(WindowChangeFacts, tag_field="type", tag="window_change", kw_only=True, gc=False):
     snapshot: Raw = NULL
 
 
-FIELDS: Mapping[str, tuple[str, ...]] = {
-    "window_change": ("packageName", "className", "title"),
-    "click": ("packageName", "resourceId", "text", "contentDesc", "bounds"),
-    "scroll": ("packageName", "resourceId", "scrollX", "scrollY", "maxScrollX", "maxScrollY"),
-    "press_key": ("key",),
-    "text_change": ("packageName", "resourceId", "text"),
-}
+class Click(ClickFacts, tag_field="type", tag="click", kw_only=True, gc=False):
+    snapshot: Raw = NULL
 
 
-def _getter(names: tuple[str, ...]) -> Callable[[EventFields], Any]:
-    # Two names at least, so that the answer is always a tuple.
-    return attrgetter(*names, "seq")
+class Scroll(ScrollFacts, tag_field="type", tag="scroll", kw_only=True, gc=False):
+    snapshot: Raw = NULL
 
 
-VALUES: Mapping[str, Callable[[EventFields], Any]] = {kind: _getter(names) for kind, names in FIELDS.items()}
-_LINE = msgspec.json.Decoder(Event)
+class PressKey(PressKeyFacts, tag_field="type", tag="press_key", kw_only=True, gc=False):
+    snapshot: Raw = NULL
 
 
-def missing(event: EventFields) -> str | None:
-    """What is wrong with the event for its type, or None."""
-    values = VALUES.get(event.type)
-    if values is None:
-        return f'unknown event type "{event.type}"'
-    if UNSET in values(event):
-        absent = [name for name in FIELDS[event.type] if getattr(event, name) is UNSET]
-        return f"{event.type} event without {', '.join(absent)}"
-    if event.type == "text_change" and event.text is None:
-        return "text_change event whose text is not a string"
-    if event.type == "press_key" and event.key != "back":
-        return f'press_key event with the unsupported key "{event.key}"'
-    return None
+class TextChange(TextChangeFacts, tag_field="type", tag="text_change", kw_only=True, gc=False):
+    snapshot: Raw = NULL
+
+
+Event = WindowChange | Click | Scroll | PressKey | TextChange
+
+FACTS: tuple[type[Facts], ...] = (
+    WindowChangeFacts,
+    ClickFacts,
+    ScrollFacts,
+    PressKeyFacts,
+    TextChangeFacts,
+)
+
+
+_KINDS = frozenset(facts.kind for facts in FACTS)
+
+
+def own_fields(facts: type[Facts]) -> tuple[str, ...]:
+    """The fields a kind of event has beyond those of every event, in the order of the documents."""
+    return tuple(f.name for f in msgspec.structs.fields(facts) if f.name not in ("ts", "seq"))
 
 
 def has_snapshot(event: Event) -> bool:
     """Whether a snapshot was taken; an empty one counts, as it is no reason for a warning."""
-    return memoryview(event.snapshot)[0] == _QUOTE
+    return not _is_null(event.snapshot)
+
+
+def _is_null(snapshot: Raw) -> bool:
+    return len(snapshot) == len(b"null") and bytes(snapshot) == b"null"
 
 
 class BadLine(ValueError):  # noqa: N818 - it names the line, and becomes an error with a code further up
@@ -124,38 +157,81 @@ class BadLine(ValueError):  # noqa: N818 - it names the line, and becomes an err
         self.malformed = malformed
 
 
-def decode_event(line: bytes) -> Event:
-    """The event on a line, or ``BadLine``.
+_decode_any: Callable[[bytes], Event] = msgspec.json.Decoder(Event).decode
+_TYPE_KEY = b'"type":"'
 
-    Of a key that stands twice the last one counts. Members nobody asks for may be anything.
+
+def _by_tail() -> Mapping[bytes, Callable[[bytes], Event]]:
+    """The decoder for each way a line can end that tells its type.
+
+    A phone writes ``type`` last, behind the snapshot. Without this the decoder would read every line twice,
+    once to find its type.
     """
+    tails: dict[bytes, Callable[[bytes], Any]] = {}
+    for event in (WindowChange, Click, Scroll, PressKey, TextChange):
+        decode = msgspec.json.Decoder(event).decode
+        for end in (b"\n", b"\r\n", b""):
+            tails[_TYPE_KEY + event.kind.encode() + b'"}' + end] = decode
+    return tails
+
+
+_DECODERS = _by_tail()
+_LONGEST_TAIL = max(map(len, _DECODERS))
+_WORTH_A_LOOK = 2_000  # a shorter line is read twice in less time than its end is looked at
+
+
+def decode_event(line: bytes) -> Event:
+    """The event on a line, or ``BadLine``. Of a key that stands twice the last one counts."""
     if len(line) > MAX_RECORDING_LINE_BYTES:
         raise BadLine(f"longer than {MAX_RECORDING_LINE_BYTES} bytes", malformed=True)
     try:
         if not line.isascii():
             line.decode()
-        event = _LINE.decode(line)
+        decode = _decode_any
+        if len(line) > _WORTH_A_LOOK:
+            decode = _DECODERS.get(line[line.rfind(_TYPE_KEY, -_LONGEST_TAIL) :], _decode_any)
+        event = decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        event = _decode_leniently(line)
-    if problem := missing(event):
-        raise BadLine(problem)
-    if memoryview(event.snapshot)[0] not in (_QUOTE, _NULL):
+        with _telling_why(line):
+            line.decode()
+            msgspec.json.decode(line, type=Raw)  # is it JSON at all, to its end?
+            event = _decode_any(line)
+    if not _is_null(event.snapshot) and memoryview(event.snapshot)[0] != _QUOTE:
         raise BadLine("snapshot is not a string")
     if type(event.ts) is float or type(event.seq) is float:
         event.ts, event.seq = whole(event.ts), whole(event.seq)
     return event
 
 
-def _decode_leniently(line: bytes) -> Event:
-    """Decode again without the members that this type of event does not have, whatever they hold."""
-    with _telling_why(line):
-        line.decode()
-        msgspec.json.decode(line, type=Raw)  # is it JSON at all, to its end?
-        members = msgspec.json.decode(line, type=dict[str, Raw])
-        kind = msgspec.json.decode(members.get("type", NULL), type=str)
-        wanted = ("ts", "seq", "type", "snapshot", *FIELDS.get(kind, ()))
-        kept = b",".join(b'"%b":%b' % (k.encode(), bytes(members[k])) for k in wanted if k in members)
-        return _LINE.decode(b"{%b}" % kept)
+@contextmanager
+def _telling_why(line: bytes) -> Iterator[None]:
+    """Whatever the decoder says of a line, as ``BadLine``."""
+    try:
+        yield
+    except UnicodeDecodeError:
+        raise BadLine("not valid UTF-8", malformed=True) from None
+    except msgspec.ValidationError as e:
+        text = str(e).replace("`", "")
+        if text.startswith("Invalid value '") and text.endswith("$.type"):
+            kind = text.split("'")[1]
+            text = f"unknown event type '{kind}'" if kind not in _KINDS else "type stands twice, and differs"
+        raise BadLine(text) from None
+    except msgspec.DecodeError as e:
+        reason = "half of a surrogate pair" if _holds_half_a_pair(line) else f"not valid JSON: {e}"
+        raise BadLine(reason, malformed=True) from None
+    except RecursionError:
+        raise BadLine("nested too deeply", malformed=True) from None
+
+
+def _holds_half_a_pair(line: bytes) -> bool:
+    """Whether an escaped half of a surrogate pair is all that is wrong; other decoders let it pass."""
+    import json
+
+    try:
+        json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def decode_header(line: bytes, source: str) -> Header:
@@ -179,33 +255,6 @@ def decode_header(line: bytes, source: str) -> Header:
         return Header("recording_header", 1, of.sessionId, whole(of.startedAt), of.operatorPackage)
 
 
-@contextmanager
-def _telling_why(line: bytes) -> Iterator[None]:
-    """Whatever the decoder says of a line, as ``BadLine``."""
-    try:
-        yield
-    except UnicodeDecodeError:
-        raise BadLine("not valid UTF-8", malformed=True) from None
-    except msgspec.ValidationError as e:
-        raise BadLine(str(e).replace("`", "")) from None
-    except msgspec.DecodeError as e:
-        reason = "half of a surrogate pair" if _holds_half_a_pair(line) else f"not valid JSON: {e}"
-        raise BadLine(reason, malformed=True) from None
-    except RecursionError:
-        raise BadLine("nested too deeply", malformed=True) from None
-
-
-def _holds_half_a_pair(line: bytes) -> bool:
-    """Whether an escaped half of a surrogate pair is all that is wrong; other decoders let it pass."""
-    import json
-
-    try:
-        json.loads(line)
-    except (ValueError, RecursionError):
-        return False
-    return True
-
-
 def trim_line(line: bytes) -> bytes:
     """The line without white space around it, as the contract understands white space."""
     line = line.strip()
@@ -219,4 +268,6 @@ def trim_line(line: bytes) -> bytes:
 
 def whole_bounds(bounds: Bounds) -> Bounds:
     """The bounds as the reference prints them."""
+    if float not in (type(bounds.left), type(bounds.top), type(bounds.right), type(bounds.bottom)):
+        return bounds
     return Bounds(whole(bounds.left), whole(bounds.top), whole(bounds.right), whole(bounds.bottom))

@@ -4,8 +4,10 @@ The writer streams; ``read_export`` takes a whole document back, checked field b
 """
 
 import os
+import re
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from operator import attrgetter
 from typing import Any, Literal
 
 import msgspec
@@ -15,7 +17,24 @@ from clawperator.contract.errors import ClawError
 from clawperator.contract.limits import RECORDING_EXPORT_VERSION
 from clawperator.contract.text import whole
 from clawperator.files import Spill, why
-from clawperator.recording.events import FIELDS, VALUES, Event, EventFields, Header, Number, missing, whole_bounds
+from clawperator.recording.events import (
+    FACTS,
+    Click,
+    ClickFacts,
+    Event,
+    Facts,
+    Header,
+    Number,
+    PressKey,
+    PressKeyFacts,
+    Scroll,
+    ScrollFacts,
+    TextChangeFacts,
+    WindowChangeFacts,
+    has_snapshot,
+    own_fields,
+    whole_bounds,
+)
 from clawperator.recording.reader import Progress, Recording, unreadable
 from clawperator.recording.writing import ListWriter, derived_path, output, pretty
 
@@ -35,11 +54,32 @@ class Snapshot(Struct, frozen=True):
     xml: str | None
 
 
-class ExportedEvent(EventFields, kw_only=True):
-    """An event of an export. Which fields it has depends on its type, as in a recording."""
-
+class ExportedWindowChange(WindowChangeFacts, tag_field="type", tag="window_change", kw_only=True, gc=False):
     deltaMsSincePrevious: Number | None
     snapshot: Snapshot
+
+
+class ExportedClick(ClickFacts, tag_field="type", tag="click", kw_only=True, gc=False):
+    deltaMsSincePrevious: Number | None
+    snapshot: Snapshot
+
+
+class ExportedScroll(ScrollFacts, tag_field="type", tag="scroll", kw_only=True, gc=False):
+    deltaMsSincePrevious: Number | None
+    snapshot: Snapshot
+
+
+class ExportedPressKey(PressKeyFacts, tag_field="type", tag="press_key", kw_only=True, gc=False):
+    deltaMsSincePrevious: Number | None
+    snapshot: Snapshot
+
+
+class ExportedTextChange(TextChangeFacts, tag_field="type", tag="text_change", kw_only=True, gc=False):
+    deltaMsSincePrevious: Number | None
+    snapshot: Snapshot
+
+
+ExportedEvent = ExportedWindowChange | ExportedClick | ExportedScroll | ExportedPressKey | ExportedTextChange
 
 
 class Counts(Struct, frozen=True):
@@ -83,16 +123,30 @@ class ExportResult(Struct, frozen=True, kw_only=True):
     byType: dict[str, int]
 
 
-def _row(kind: str) -> Any:
-    """A Struct whose members stand in the order of the document: what all events share, then the kind's own."""
-    names = ("seq", "ts", "deltaMsSincePrevious", "type", *FIELDS[kind], "snapshot")
-    return msgspec.defstruct(f"_{kind}_row", [(name, Any) for name in names], gc=False)
+class _Row:
+    """Makes the members of an event in the order of the document: what all share, then the kind's own."""
+
+    def __init__(self, facts: type[Facts]) -> None:
+        own = own_fields(facts)
+        names = ("seq", "ts", "deltaMsSincePrevious", "type", *own, "snapshot")
+        self._make = msgspec.defstruct(f"{facts.kind}_row", [(name, Any) for name in names], gc=False)
+        # The first name twice, so that the answer is always a tuple.
+        self._own: Callable[[Facts], tuple[Any, ...]] = attrgetter(own[0], *own)
+        self._kind = facts.kind
+
+    def __call__(self, event: Event, since: int | float | None, snapshot: Snapshot) -> Any:
+        _, *own = self._own(event)
+        if isinstance(event, Click):
+            own[-1] = whole_bounds(event.bounds)
+        elif isinstance(event, Scroll) and float in map(type, own):
+            own[2:] = map(whole, own[2:])
+        return self._make(event.seq, event.ts, since, self._kind, *own, snapshot)
 
 
-_ROWS: Mapping[str, Any] = {kind: _row(kind) for kind in FIELDS}
+_ROWS: Mapping[str, _Row] = {facts.kind: _Row(facts) for facts in FACTS}
 _ABSENT = Snapshot(False, None)
 _PRESENT = Snapshot(True, None)
-_QUOTE = ord('"')
+_ODD_ESCAPE = re.compile(rb"\\[/u]")
 
 
 class _Tally:
@@ -103,18 +157,20 @@ class _Tally:
         self.transitions = Spill()
         self.first: int | float | None = None
         self.last: int | float | None = None
-        self._package: object = None
+        self._package: str | None = None
 
     def add(self, event: Event) -> int | float | None:
         """Count the event; returns the time since the one before."""
-        kind = event.type
-        self.by_type[kind] = self.by_type.get(kind, 0) + 1
-        package = event.packageName
-        if kind != "press_key" and package != self._package:
+        kind = event.kind
+        try:
+            self.by_type[kind] += 1
+        except KeyError:
+            self.by_type[kind] = 1
+        if not isinstance(event, PressKey) and event.packageName != self._package:
             if self._package is not None:
-                change = PackageTransition(event.seq, event.ts, str(self._package), str(package))
+                change = PackageTransition(event.seq, event.ts, self._package, event.packageName)
                 self.transitions.append(b",\n    " + pretty(change, 2))
-            self._package = package
+            self._package = event.packageName
         previous, self.last = self.last, event.ts
         if previous is None:
             self.first = event.ts
@@ -147,16 +203,13 @@ def export_recording(
             listed = ListWriter(result.file)
             for event in events:
                 since = tally.add(event)
-                snapshot = _PRESENT if _is_present(event) else _ABSENT
-                row = _ROWS[event.type](event.seq, event.ts, since, event.type, *_values(event), snapshot)
-                text = pretty(row, 2)
-                if include and snapshot is _PRESENT:
-                    before, _, after = text.rpartition(b"null")
-                    listed.add(before)
-                    write(_respelled(event.snapshot))
-                    write(after)
+                present = _is_present(event)
+                row = _ROWS[event.kind](event, since, _PRESENT if present else _ABSENT)
+                if include and present:
+                    before, _, after = listed.text_of(row).rpartition(b"null")
+                    listed.add_text(before, _respelled(event.snapshot), after)
                 else:
-                    listed.add(text)
+                    listed.add(row)
             listed.end()
             return tally
 
@@ -182,25 +235,14 @@ def _head(header: Header, snapshots: SnapshotMode) -> bytes:
     return pretty(head)[: -len(b"\n}")] + b',\n  "events": '
 
 
-def _values(event: Event) -> tuple[Any, ...]:
-    values: tuple[Any, ...] = VALUES[event.type](event)[:-1]
-    if event.type == "click":
-        values = (*values[:-1], whole_bounds(values[-1]))
-    elif event.type == "scroll":
-        values = (*values[:2], *map(whole, values[2:]))
-    return values
-
-
 def _is_present(event: Event) -> bool:
-    view = memoryview(event.snapshot)
-    return view[0] == _QUOTE and len(view) > len('""')
+    return has_snapshot(event) and len(event.snapshot) > len('""')
 
 
 def _respelled(snapshot: Raw) -> Raw:
     """The JSON string spelled as the reference would: only what must be escaped is."""
-    text = bytes(snapshot)
-    if b"\\/" in text or b"\\u" in text:
-        return Raw(msgspec.json.encode(msgspec.json.decode(text)))
+    if _ODD_ESCAPE.search(snapshot):
+        return Raw(msgspec.json.encode(msgspec.json.decode(snapshot)))
     return snapshot
 
 
@@ -233,14 +275,10 @@ _EXPORT = msgspec.json.Decoder(Export)
 def read_export(data: bytes) -> Export:
     """The export in ``data``; ``ValueError`` says what keeps it from being one."""
     try:
-        export = _EXPORT.decode(data)
+        return _EXPORT.decode(data)
     except UnicodeDecodeError:
         raise ValueError("not valid UTF-8") from None
     except msgspec.DecodeError as e:
         raise ValueError(str(e).replace("`", "")) from None
     except RecursionError:
         raise ValueError("nested too deeply") from None
-    for i, event in enumerate(export.events):
-        if problem := missing(event):
-            raise ValueError(f"{problem} - at $.events[{i}]")
-    return export

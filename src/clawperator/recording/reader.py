@@ -50,6 +50,7 @@ class Recording:
         self._file = open_recording(path, code)
         self._size = os.fstat(self._file.fileno()).st_size
         self._file_line = 0
+        self._offset = 0  # of the line in hand
         try:
             self.header = self._read_header()
         except BaseException:
@@ -69,32 +70,25 @@ class Recording:
         It may be called a second time, and must then begin afresh.
         """
         try:
-            return build(self._straight())
+            return build(self._events(straight=True))
         except _OutOfOrder:
             self.out_of_order = True
         index = SeqIndex()
-        for offset, event in self._checked():
-            index.add(event.seq, offset)
+        for event in self._events():
+            index.add(event.seq, self._offset)
         return build(self._at(index.offsets()))
 
     def in_file_order(self) -> Iterator[Event]:
-        return (event for _, event in self._checked())
+        return self._events()
 
-    def _straight(self) -> Iterator[Event]:
-        last = float("-inf")
-        for _, event in self._checked():
-            if event.seq < last:
-                raise _OutOfOrder
-            last = event.seq
-            yield event
-
-    def _checked(self) -> Iterator[tuple[int, Event]]:
-        """Every event with its place in the file, checked, in the order of the file."""
-        offset, self._file_line = self._start
+    def _events(self, *, straight: bool = False) -> Iterator[Event]:
+        """Every event in the order of the file, checked. A ``straight`` pass ends at the first step back."""
+        self._offset, self._file_line = self._start
         number = 1  # of the line, blank ones not counted; the header was the first
-        report_at = offset + _PROGRESS_EVERY
+        last = float("-inf")
+        report_at = self._offset + _PROGRESS_EVERY
         with reading(self.path, self._code):
-            self._file.seek(offset)
+            self._file.seek(self._offset)
             for line in raw_lines(self._file):
                 self._file_line += 1
                 try:
@@ -102,15 +96,19 @@ class Recording:
                 except BadLine as bad:
                     looked = self._look_again(line, number + 1, bad)
                     if looked is None:
-                        offset += len(line)
+                        self._offset += len(line)
                         continue
                     event = looked
                 number += 1
-                yield offset, event
-                offset += len(line)
-                if offset >= report_at and self._progress:
-                    report_at = offset + _PROGRESS_EVERY
-                    self._progress(offset, self._size)
+                if straight:
+                    if event.seq < last:
+                        raise _OutOfOrder
+                    last = event.seq
+                yield event
+                self._offset += len(line)
+                if self._offset >= report_at and self._progress:
+                    report_at = self._offset + _PROGRESS_EVERY
+                    self._progress(self._offset, self._size)
 
     def _look_again(self, line: bytes, number: int, bad: BadLine) -> Event | None:
         """A line the decoder refused may be blank, or have odd white space around its event."""

@@ -8,14 +8,22 @@ from msgspec import UNSET, Struct, UnsetType
 
 from clawperator.contract.text import printable
 from clawperator.files import Spill
-from clawperator.recording.events import Bounds, Event, Number, has_snapshot, whole_bounds
+from clawperator.recording.events import (
+    Bounds,
+    Click,
+    Event,
+    Number,
+    Scroll,
+    WindowChange,
+    has_snapshot,
+    whole_bounds,
+)
 from clawperator.recording.reader import Progress, Recording
 from clawperator.recording.writing import ListWriter, derived_path, output, pretty
 
 # A wrapper is read by agents: past this many, the warnings are in the file and only counted in it.
 MAX_REPORTED = 1_000
 MAX_SUMMARY_LINES = 200
-_STEP_CANDIDATES = ("click", "window_change")
 
 
 class OpenAppStep(Struct, frozen=True, tag_field="type", tag="open_app"):
@@ -66,28 +74,22 @@ class _Log:
         steps = ListWriter(out)
         opened = False
         for event in events:
-            if event.type == "scroll":
+            if isinstance(event, Scroll):
                 self.dropped.add(f"seq {event.seq}: scroll event dropped (not extracted in v1)")
-            elif event.type in _STEP_CANDIDATES:
+            elif isinstance(event, Click | WindowChange):
                 if not has_snapshot(event):
                     self.missing.add(_missing_snapshot(event))
-                if event.type == "click":
-                    head = _click_head(event)
-                elif not opened:
+                if isinstance(event, WindowChange):
+                    if opened:
+                        continue
                     opened = True
-                    head = {"seq": event.seq, "type": "open_app", "packageName": event.packageName}
-                else:
-                    continue
                 self._summarise(event)
-                steps.begin()
-                out.write(pretty(head, 2)[: -len(b"\n    }")])
-                out.write(b',\n      "uiStateBefore": ')
-                out.write(event.snapshot)
-                out.write(b"\n    }")
+                head = steps.text_of(_head(event)).removesuffix(b"\n    }")
+                steps.add_text(head, b',\n      "uiStateBefore": ', event.snapshot, b"\n    }")
         steps.end()
         self.count = steps.count
 
-    def _summarise(self, event: Event) -> None:
+    def _summarise(self, event: Click | WindowChange) -> None:
         if len(self.summary) < MAX_SUMMARY_LINES:
             self.summary.append(_summary_line(event))
 
@@ -100,7 +102,7 @@ class _Warnings:
         self.first: list[str] = []
 
     def add(self, text: str) -> None:
-        self.all.append(b",\n    " + msgspec.json.encode(text))
+        self.all.append(b',\n    "%b"' % text.encode())  # our own words: nothing in them needs an escape
         if len(self.first) < MAX_REPORTED:
             self.first.append(text)
 
@@ -127,7 +129,7 @@ def parse_recording(
         if recording.out_of_order:  # these warnings stand in the order of the file
             log.missing = _Warnings()
             for event in recording.in_file_order():
-                if event.type in _STEP_CANDIDATES and not has_snapshot(event):
+                if isinstance(event, Click | WindowChange) and not has_snapshot(event):
                     log.missing.add(_missing_snapshot(event))
         count = log.missing.all.count + log.dropped.all.count
         if count:
@@ -148,12 +150,14 @@ def parse_recording(
     return answer, log.summary
 
 
-def _missing_snapshot(event: Event) -> str:
-    return f"seq {event.seq}: {event.type} event has no snapshot"
+def _missing_snapshot(event: Click | WindowChange) -> str:
+    return f"seq {event.seq}: {event.kind} event has no snapshot"
 
 
-def _click_head(event: Event) -> dict[str, Any]:
-    assert isinstance(event.bounds, Bounds)
+def _head(event: Click | WindowChange) -> dict[str, Any]:
+    """The step without its snapshot."""
+    if isinstance(event, WindowChange):
+        return {"seq": event.seq, "type": "open_app", "packageName": event.packageName}
     return {
         "seq": event.seq,
         "type": "click",
@@ -165,15 +169,12 @@ def _click_head(event: Event) -> dict[str, Any]:
     }
 
 
-def _summary_line(event: Event) -> str:
-    kind = "click" if event.type == "click" else "open_app"
-    if kind == "open_app":
-        what = printable(str(event.packageName))
-    else:
-        shown = [
-            f'text="{printable(event.text)}"' if event.text else "",
-            f"resourceId={printable(event.resourceId)}" if event.resourceId else "",
-            f'contentDesc="{printable(event.contentDesc)}"' if event.contentDesc else "",
-        ]
-        what = " ".join(filter(None, shown)) or "(no selector)"
-    return f"[{event.seq}] {kind:<10} {what}"
+def _summary_line(event: Click | WindowChange) -> str:
+    if isinstance(event, WindowChange):
+        return f"[{event.seq}] open_app   {printable(event.packageName)}"
+    shown = [
+        f'text="{printable(event.text)}"' if event.text else "",
+        f"resourceId={printable(event.resourceId)}" if event.resourceId else "",
+        f'contentDesc="{printable(event.contentDesc)}"' if event.contentDesc else "",
+    ]
+    return f"[{event.seq}] click      {' '.join(filter(None, shown)) or '(no selector)'}"

@@ -4,9 +4,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 
 from clawperator.recording import steps
+from clawperator.schemas import schema
 from recording.samples import HEADER, back, click, scroll, typed, window, write
 from running import clawperator
 
@@ -31,6 +33,7 @@ def test_the_log_is_written_as_the_reference_writes_it(tmp_path: Path) -> None:
     source = write(tmp_path / "a.ndjson", [window(0), click(1), scroll(3)])
     parse(source)
     text = (tmp_path / "a.steps.json").read_text("utf-8")
+    jsonschema.validate(json.loads(text), schema("recording-steps"))
     assert text == json.dumps(json.loads(text), indent=2, ensure_ascii=False)
     assert json.loads(text) == {
         "sessionId": "demo-session",

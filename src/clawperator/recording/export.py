@@ -124,7 +124,7 @@ class ExportResult(Struct, frozen=True, kw_only=True):
 
 
 class _Row:
-    """One kind of event on its way out. Makes the members of an event in the order of the document: what all share, then the kind's own."""
+    """One kind of event on its way out: what all events share, then the kind's own, in that order."""
 
     def __init__(self, facts: type[Facts]) -> None:
         own = own_fields(facts)

@@ -82,7 +82,7 @@ def _line(item: dict[str, Any], spelling: Spelling) -> bytes:
 
 # Random recordings -------------------------------------------------------------------------------------------------
 
-numbers = st.integers(-(2**53), 2**53) | st.floats(-1e15, 1e15, allow_nan=False)
+numbers = st.integers(-(2**63), 2**63 - 1) | st.floats(-9.2e18, 9.2e18, allow_nan=False)
 texts = st.text(max_size=30)
 maybe = st.none() | texts
 snapshots = st.none() | st.just("") | texts | st.text(alphabet='<>/"\\\n\té😀', min_size=1, max_size=40)

@@ -115,6 +115,12 @@ def test_delta_transitions_and_timeline_follow_seq(tmp_path: Path) -> None:
     assert list(document["counts"]["byType"]) == ["click", "window_change", "press_key", "scroll"]
 
 
+def test_times_may_lie_further_apart_than_64_bits(tmp_path: Path) -> None:
+    export(write(tmp_path / "a.ndjson", [window(0, ts=-(2**63)), window(1, ts=2**63 - 1)]))
+    document = read_export((tmp_path / "a.export.json").read_bytes())
+    assert document.timeline.durationMs == document.events[1].deltaMsSincePrevious == 2**64 - 1
+
+
 def test_an_empty_recording_has_an_empty_timeline(tmp_path: Path) -> None:
     export(write(tmp_path / "a.ndjson", []))
     text = (tmp_path / "a.export.json").read_text()

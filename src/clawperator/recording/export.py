@@ -38,6 +38,8 @@ from clawperator.recording.events import (
 from clawperator.recording.reader import Progress, Recording, unreadable
 from clawperator.recording.writing import ListWriter, derived_path, output, pretty
 
+# Two numbers that each fit 64 bits may lie further apart than that.
+Difference = int | float
 SnapshotMode = Literal["omit", "include"]
 SNAPSHOT_MODES: Mapping[str, SnapshotMode] = {"omit": "omit", "include": "include"}
 
@@ -55,27 +57,27 @@ class Snapshot(Struct, frozen=True):
 
 
 class ExportedWindowChange(WindowChangeFacts, tag_field="type", tag="window_change", kw_only=True, gc=False):
-    deltaMsSincePrevious: Number | None
+    deltaMsSincePrevious: Difference | None
     snapshot: Snapshot
 
 
 class ExportedClick(ClickFacts, tag_field="type", tag="click", kw_only=True, gc=False):
-    deltaMsSincePrevious: Number | None
+    deltaMsSincePrevious: Difference | None
     snapshot: Snapshot
 
 
 class ExportedScroll(ScrollFacts, tag_field="type", tag="scroll", kw_only=True, gc=False):
-    deltaMsSincePrevious: Number | None
+    deltaMsSincePrevious: Difference | None
     snapshot: Snapshot
 
 
 class ExportedPressKey(PressKeyFacts, tag_field="type", tag="press_key", kw_only=True, gc=False):
-    deltaMsSincePrevious: Number | None
+    deltaMsSincePrevious: Difference | None
     snapshot: Snapshot
 
 
 class ExportedTextChange(TextChangeFacts, tag_field="type", tag="text_change", kw_only=True, gc=False):
-    deltaMsSincePrevious: Number | None
+    deltaMsSincePrevious: Difference | None
     snapshot: Snapshot
 
 
@@ -97,7 +99,7 @@ class PackageTransition(Struct, frozen=True):
 class Timeline(Struct, frozen=True):
     firstEventTs: Number | None
     lastEventTs: Number | None
-    durationMs: Number | None
+    durationMs: Difference | None
 
 
 class Export(Struct, frozen=True):

@@ -12,7 +12,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from clawperator.contract import limits
 from clawperator.contract.matcher import NodeMatcher, Problem
-from clawperator.contract.text import is_blank, utf16_length
+from clawperator.contract.text import compile_pattern, is_blank, utf16_length
 
 PACKAGE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z][A-Za-z0-9_]*)*")
 SESSION_ID = re.compile(r"[A-Za-z0-9_-]+")
@@ -216,8 +216,8 @@ class ReadTextParams(Params, frozen=True):
             yield "validatorPattern", 'validator "regex" needs a pattern'
             return
         try:
-            re.compile(self.validatorPattern)
-        except (re.error, OverflowError, RecursionError) as e:
+            compile_pattern(self.validatorPattern)
+        except ValueError as e:
             yield "validatorPattern", f"is not a regular expression: {e}"
 
 

@@ -4,6 +4,8 @@ The contract was written down from a JavaScript host and a Kotlin phone. Where t
 Python's, theirs are here, once.
 """
 
+import re
+import warnings
 from collections.abc import Iterable
 
 # What String.prototype.trim removes: white space, line ends and the byte order mark.
@@ -54,6 +56,22 @@ def read_number(text: str) -> int | float | None:
     if "_" in text or number != number or abs(number) == float("inf"):  # noqa: PLR0124 - a NaN test
         return None
     return whole(number)
+
+
+def compile_pattern(text: str) -> re.Pattern[str]:
+    """A regular expression as a caller writes it; ``ValueError`` when it is none.
+
+    A group may be named as phones name it, ``(?<name>...)``, or as Python does.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a pattern with two readings is still a pattern
+        try:
+            return re.compile(text)
+        except (re.error, OverflowError, RecursionError) as e:
+            named = re.sub(r"\(\?<(?=[A-Za-z])", "(?P<", text)
+            if named != text:
+                return compile_pattern(named)
+            raise ValueError(str(e)) from None
 
 
 def distance(a: str, b: str) -> int:

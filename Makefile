@@ -2,8 +2,10 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
-SHELL := /bin/bash
+# An environment without a pip of its own: some systems have no venv that can make one, and it is quicker.
+MAKE_VENV := $(PYTHON) -m venv --clear --without-pip
+INSTALL = $(PYTHON) -m pip --python $(@D)/bin/python --quiet --disable-pip-version-check install \
+	--constraint constraints.txt --editable
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check format bench soak docs clean
@@ -12,8 +14,8 @@ help: ## this list
 	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "make %-8s %s\n", $$1, $$2}' Makefile
 
 $(VENV)/ready: pyproject.toml constraints.txt
-	$(PYTHON) -m venv --clear $(VENV)
-	$(PIP) install --constraint constraints.txt --editable '.[dev]'
+	$(MAKE_VENV) $(@D)
+	$(INSTALL) '.[dev]'
 	@touch $@
 
 demo: $(VENV)/ready ## do the product's main job and show each document
@@ -31,12 +33,10 @@ format: $(VENV)/ready ## put the formatting right
 	$(BIN)/ruff check --fix --exit-zero
 	$(BIN)/ruff format
 
-# What users have and no more: msgspec starts slower beside some tools for development, and setuptools, which only
-# older Pythons put into an environment, slows every start.
+# What users have and no more: msgspec starts slower beside some of the tools for development.
 $(VENV)/plain/ready: pyproject.toml constraints.txt
-	$(PYTHON) -m venv --clear $(@D)
-	$(@D)/bin/python -m pip --quiet --disable-pip-version-check install --constraint constraints.txt --editable .
-	$(@D)/bin/python -m pip -qq --disable-pip-version-check uninstall --yes setuptools
+	$(MAKE_VENV) $(@D)
+	$(INSTALL) .
 	@touch $@
 
 bench: $(VENV)/plain/ready ## measure the speed bars; fails when one is missed

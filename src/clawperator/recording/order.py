@@ -1,4 +1,4 @@
-"""Sorting a file of any size by ``seq``: an index of places, in runs that fit memory, merged.
+"""Sorting a file of any size by ``seq``: an index of its lines, in runs that fit memory, merged.
 
 Kept apart from the reader because almost no recording needs it.
 """
@@ -11,11 +11,12 @@ from typing import IO
 _RUN = 50_000  # entries sorted in memory, about 8 MB
 _BLOCK = 500  # entries of a run read back at a time
 
-Entry = tuple[int | float, int]
+# The seq of a line, where it begins, and how long it is.
+Entry = tuple[int | float, int, int]
 
 
 class SeqIndex:
-    """Places in a file, by ``seq`` and then by place."""
+    """Lines of a file, by ``seq`` and then by place."""
 
     def __init__(self) -> None:
         self._run: list[Entry] = []
@@ -26,17 +27,17 @@ class SeqIndex:
         if self._spilled is not None:
             self._spilled.close()
 
-    def add(self, seq: int | float, offset: int) -> None:
-        self._run.append((seq, offset))
+    def add(self, seq: int | float, offset: int, size: int) -> None:
+        self._run.append((seq, offset, size))
         if len(self._run) >= _RUN:
             self._spill()
 
-    def offsets(self) -> Iterator[int]:
-        """Every place, in order."""
+    def places(self) -> Iterator[tuple[int, int]]:
+        """Where every line begins and how long it is, in order."""
         self._run.sort()
         runs = [self._read(blocks) for blocks in self._blocks]
-        for _, offset in heapq.merge(*runs, self._run):
-            yield offset
+        for _, offset, size in heapq.merge(*runs, self._run):
+            yield offset, size
 
     def _spill(self) -> None:
         if self._spilled is None:

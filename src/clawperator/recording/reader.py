@@ -50,7 +50,7 @@ class Recording:
         self._file = open_recording(path, code)
         self._size = os.fstat(self._file.fileno()).st_size
         self._file_line = 0
-        self._offset = 0  # of the line in hand
+        self._offset = self._line_size = 0  # of the line in hand
         try:
             self.header = self._read_header()
         except BaseException:
@@ -75,8 +75,8 @@ class Recording:
             self.out_of_order = True
         index = SeqIndex()
         for event in self._events():
-            index.add(event.seq, self._offset)
-        return build(self._at(index.offsets()))
+            index.add(event.seq, self._offset, self._line_size)
+        return build(self._at(index.places()))
 
     def in_file_order(self) -> Iterator[Event]:
         return self._events()
@@ -104,6 +104,7 @@ class Recording:
                     if event.seq < last:
                         raise _OutOfOrder
                     last = event.seq
+                self._line_size = len(line)
                 yield event
                 self._offset += len(line)
                 if self._offset >= report_at and self._progress:
@@ -122,11 +123,11 @@ class Recording:
             bad = e
         return self._refuse(line, number, bad)
 
-    def _at(self, offsets: Iterator[int]) -> Iterator[Event]:
+    def _at(self, places: Iterator[tuple[int, int]]) -> Iterator[Event]:
         with reading(self.path, self._code):
-            for offset in offsets:
-                self._file.seek(offset)
-                line = self._file.readline(MAX_RECORDING_LINE_BYTES + 1)
+            for offset, size in places:
+                # Past the file's buffer, which would be filled anew at every jump.
+                line = os.pread(self._file.fileno(), size, offset)
                 try:
                     yield decode_event(trim_line(line))
                 except BadLine:

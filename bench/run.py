@@ -150,8 +150,12 @@ def _against_json(path: str, name: str, bar: float | None) -> Iterator[Row]:
         f"parse {name}": lambda: parse_recording(path, out),
         f"export {name}": lambda: export_recording(path, out),
     }
+    shuffled = path + ".shuffled"
     if bar is not None:
         commands[include] = lambda: export_recording(path, out, snapshots="include")
+    else:
+        data.write_shuffled(shuffled, path)
+        commands[f"export {name} out of order"] = lambda: export_recording(shuffled, out)
     rounds = _INFORMING_ROUNDS if bar is None else _RECORDING_ROUNDS
     best = fastest({"json": json_loop, **commands}, rounds, tidy)
     megabytes = os.path.getsize(path) / _MB

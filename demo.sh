@@ -35,7 +35,7 @@ run() {
     cut -c 1-220 answer
   else
     head -n "$head" answer | cut -c 1-220
-    printf '%s  ...%s\n' "$dim" "$plain"
+    printf '%s... (%d more lines)%s\n' "$dim" $((lines - head - tail)) "$plain"
     tail -n "$tail" answer | cut -c 1-220
   fi
   [ "$got" -eq 0 ] || printf '%s(exit code %d)%s\n' "$dim" "$got" "$plain"
@@ -149,7 +149,7 @@ printf '%sClawperator %s' "$bold" "$(clawperator --version)"
 printf ': explicit plans in, typed evidence out.%s\n' "$plain"
 
 heading 'A plan is checked before any phone sees it, and put into canonical words.'
-run 0 9 11 clawperator exec plan.json --validate-only --output pretty
+run 0 60 0 clawperator exec plan.json --validate-only --output pretty
 says '"validated": true' '"type": "snapshot_ui"' '"applicationId": "com.solaxcloud.starter"'
 
 heading 'A plan with a slip is refused. The error is typed and says what to do.'
@@ -157,25 +157,25 @@ run 1 20 0 clawperator exec bad-plan.json --validate-only --output pretty
 says EXECUTION_VALIDATION_FAILED 'uri is a parameter of open_uri'
 
 heading 'A person showed the job on a phone: set the discharge limit to 25 %. This is the recording.'
-run 0 3 0 cut -c 1-110 solar.ndjson
+run 0 20 0 cut -c 1-110 solar.ndjson
 says recording_header
 
 heading 'parse: a short log of the steps, for people.'
 run 0 20 0 clawperator recording parse --input solar.ndjson
 says '"stepCount":5' 'scroll event dropped'
-run 0 12 0 head -n 12 solar.steps.json
+run 0 22 6 cat solar.steps.json
 
 heading 'export: every event, as one document. It is the evidence for everything that follows.'
 run 0 20 0 clawperator recording export --input solar.ndjson
 says '"eventCount":12' '"packageTransitionCount":1'
-run 0 8 0 head -n 8 solar.export.json
+run 0 42 26 cat solar.export.json
 
 heading 'compare: an agent did the same job, step by step as it was shown.'
-run 0 6 0 clawperator recording compare --baseline solar.export.json --result faithful.skills-run.json --output pretty
+run 0 60 0 clawperator recording compare --baseline solar.export.json --result faithful.skills-run.json --output pretty
 says '"outcome": "semantic_match"'
 
 heading 'compare: another run took its own way to the same end. That is fine, and the report says where.'
-run 0 4 9 clawperator recording compare --baseline solar.export.json --result other-way.skills-run.json --output pretty
+run 0 60 0 clawperator recording compare --baseline solar.export.json --result other-way.skills-run.json --output pretty
 says '"outcome": "outcome_matches_path_differs"' '"actualCheckpoint": "battery_widget_opened"'
 
 heading 'compare: this run claims success, but the limit on the screen is wrong. Not a match.'

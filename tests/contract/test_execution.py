@@ -299,6 +299,14 @@ def test_an_unsupported_type_is_told_as_it_was_written() -> None:
     assert details(document(action("doctor_ping")))["actionType"] == "doctor_ping"
 
 
+@pytest.mark.parametrize("depth", [100, 400, 900, 5_000])
+def test_depth_is_an_issue_like_any_other(depth: int) -> None:
+    nested: Any = 1
+    for _ in range(depth):
+        nested = {"matcher": nested}
+    assert "path" in details(document(action("click", nested)))
+
+
 def test_one_cause_is_one_issue() -> None:
     for kind, name in (("start_recording", "sessionId"), ("open_app", "applicationId")):
         assert len(json.loads(details(document(action(kind, {name: " "})))["reason"])) == 1

@@ -132,7 +132,7 @@ def read_arguments(command: Command, tokens: list[str], *, prefix: str = "") -> 
         else:
             out.values[flag.name], i = _take(flag, tokens, i)
     surplus = out.words[len(command.usage.split()) :]
-    if surplus and out.words[0] != "best-effort":
+    if surplus:
         title = prefix + command.name
         raise usage(f"unexpected argument {surplus[0]!r} for {title}", f"Run 'clawperator {title} --help'.")
     return out
@@ -159,7 +159,7 @@ def _pass_over(token: str, tokens: list[str], i: int, out: Arguments) -> int:
 
 
 def _unknown(token: str, command: Command, prefix: str) -> NoReturn:
-    raise unknown_flag(token.partition("=")[0], command, prefix + command.name)
+    raise _unknown_flag(token.partition("=")[0], command, prefix + command.name)
 
 
 def _take(flag: Flag, tokens: list[str], i: int) -> tuple[tuple[str, ...], int]:
@@ -189,7 +189,7 @@ def _refused(flag: Flag, message: str, hint: str | None = None) -> ClawError:
     return invalid(message, hint) if flag.literal else usage(message, hint)
 
 
-def unknown_flag(name: str, command: Command, title: str) -> ClawError:
+def _unknown_flag(name: str, command: Command, title: str) -> ClawError:
     near = _most_similar(name, [*_by_name(command.flags), *_by_name(GLOBALS)])
     return usage(
         f"unknown flag {name} for {title}" + (f"; did you mean {near}?" if near else ""),

@@ -6,10 +6,9 @@ from typing import Any
 
 import msgspec
 
-from clawperator.cli.arguments import invalid, unknown_flag
+from clawperator.cli.arguments import invalid, usage
 from clawperator.cli.call import Call
 from clawperator.cli.phones import no_devices
-from clawperator.contract.commands import find
 from clawperator.contract.errors import ClawError
 from clawperator.contract.execution import Plan, validate, with_timeout
 from clawperator.contract.limits import MAX_PAYLOAD_BYTES
@@ -29,9 +28,7 @@ def answer(call: Call) -> Any:
             "goal": call.arguments.get("--goal"),
         }
     if call.arguments.has("--goal"):
-        command = find("exec")
-        assert command is not None
-        raise unknown_flag("--goal", command, "exec")
+        raise usage("--goal goes only with 'exec best-effort'", "Run 'clawperator exec --help' for its flags.")
     given = call.arguments.get("--payload")
     if given is not None and words:
         raise invalid("exec takes its payload once: as an argument or by --payload")

@@ -117,6 +117,8 @@ def explain(wire: Any, document: Any, cause: Exception) -> NoReturn:
     """Find every issue of a document that did not convert, structure before parameters."""
     if not isinstance(wire, dict):
         refuse([Issue("", "an execution must be a JSON object")], document)
+    if isinstance(cause, RecursionError):
+        refuse([Issue("", "the execution is nested too deeply")], document)
     structural = struct_issues(ExecutionShape, wire, "")
     params: list[Issue] = []
     for i, action in enumerate(wire["actions"] if isinstance(wire.get("actions"), list) else ()):
@@ -161,9 +163,7 @@ def _place(issue: Issue, action: str) -> Issue:
     key = issue.keys[0]
     known = ACTIONS[action].params.__struct_fields__
     if key == "format" and action == "snapshot_ui":
-        return msgspec.structs.replace(
-            issue, hint="The parameter format was removed: a snapshot is always hierarchy XML."
-        )
+        return _with_hint(issue, "The parameter format was removed: a snapshot is always hierarchy XML.")
     if key == "target":
         instead = "matcher" if "matcher" in known else "container"
         return _with_hint(issue, f"The parameter target was removed: use {instead}.")
@@ -172,9 +172,7 @@ def _place(issue: Issue, action: str) -> Issue:
     if takers:
         return _with_hint(issue, f"{key} is a parameter of {', '.join(takers)}.")
     near = nearest(key, known, max(2, len(key) // 3))
-    return msgspec.structs.replace(
-        issue, hint=f'Did you mean "{near}"?' if near else f"{action} takes: {', '.join(known)}."
-    )
+    return _with_hint(issue, f'Did you mean "{near}"?' if near else f"{action} takes: {', '.join(known)}.")
 
 
 def _with_hint(issue: Issue, hint: str) -> Issue:

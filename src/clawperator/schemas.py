@@ -21,6 +21,7 @@ from clawperator.recording.steps import ParseResult, StepLog
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _REF = "#/$defs/{name}"
+_TRUE = {"const": True}
 
 Schema = dict[str, Any]
 
@@ -85,40 +86,28 @@ def _execution() -> Schema:
 
 
 def _validated() -> Schema:
-    return _wrapping({"ok": {"const": True}, "validated": {"const": True}}, "execution")
+    execution = _execution()
+    properties = {"ok": _TRUE, "validated": _TRUE, "execution": {"$ref": execution["$ref"]}}
+    return {**_object(properties), "$defs": execution["$defs"]}
 
 
 def _dry_run() -> Schema:
-    execution = _execution()
-    top = execution["$defs"]["ExecutionShape"]["properties"]
-    plan = {
-        "type": "object",
-        "properties": {
+    defs = _execution()["$defs"]
+    top = defs["ExecutionShape"]["properties"]
+    plan = _object(
+        {
             "commandId": top["commandId"],
             "timeoutMs": top["timeoutMs"],
             "actionCount": {"type": "integer", "minimum": 1},
             "actions": top["actions"],
-        },
-        "required": ["commandId", "timeoutMs", "actionCount", "actions"],
-    }
-    properties = {"ok": {"const": True}, "dryRun": {"const": True}, "plan": plan}
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "$defs": execution["$defs"],
-    }
+        }
+    )
+    return {**_object({"ok": _TRUE, "dryRun": _TRUE, "plan": plan}), "$defs": defs}
 
 
-def _wrapping(properties: Schema, member: str) -> Schema:
-    execution = _execution()
-    properties = {**properties, member: {"$ref": execution["$ref"]}}
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "$defs": execution["$defs"],
-    }
+def _object(properties: Schema) -> Schema:
+    """An object that has all of these."""
+    return {"type": "object", "properties": properties, "required": list(properties)}
 
 
 def _recording_event() -> Schema:

@@ -17,6 +17,7 @@ import clawperator as package
 from clawperator.cli.door import exit_code
 from clawperator.contract.commands import COMMANDS
 from clawperator.contract.errors import CODES
+from clawperator.contract.results import ExecutionResult, ResultEnvelope, StepResult
 from running import clawperator
 
 BINARY = str(Path(sys.executable).with_name("clawperator"))
@@ -244,6 +245,13 @@ def test_schema_lists_and_prints_and_refuses() -> None:
 )
 def test_the_exit_code_follows_the_document(document: Any, code: int) -> None:
     assert exit_code(document) == code
+
+
+def test_a_typed_result_that_failed_exits_1_like_the_document_it_becomes() -> None:
+    failed = StepResult("a1", "click", success=False, data={"error": "NODE_NOT_FOUND"})
+    for status, steps, code in (("success", [], 0), ("failed", [], 1), ("success", [failed], 1)):
+        envelope = ResultEnvelope("c", "t", status, steps, None)  # type: ignore[arg-type]
+        assert exit_code(ExecutionResult(envelope, "emulator-5554")) == code
 
 
 @pytest.mark.random

@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from clawperator.cli.arguments import Options, read_arguments, split_globals, usage
 from clawperator.cli.call import Call, Text, Verdict, soft_usage
@@ -25,9 +26,7 @@ def _handler(name: str) -> Callable[[Call], Any]:
             from clawperator.cli.reference import answer
         case "devices" | "packages list" | "operator setup" | "grant-device-permissions" | "doctor":
             from clawperator.cli.phones import answer
-        case "recording start" | "recording stop":
-            from clawperator.cli.flat import answer
-        case _ if name.startswith("recording "):
+        case "recording parse" | "recording export" | "recording compare" | "recording repair" | "recording pull":
             from clawperator.cli.recordings import answer
         case _:
             from clawperator.cli.flat import answer
@@ -100,6 +99,8 @@ def _dispatch(options: Options, rest: list[str], argv: list[str]) -> Any:
 
 def exit_code(document: Any) -> int:
     """The exit code a printed document stands for."""
+    if isinstance(document, Struct):
+        document = msgspec.to_builtins(document)
     if not isinstance(document, dict):
         return 0
     envelope = document.get("envelope")

@@ -7,14 +7,12 @@ from clawperator.cli import selectors
 from clawperator.cli.arguments import Arguments, invalid
 from clawperator.cli.call import Call
 from clawperator.cli.executions import carry_out
-from clawperator.contract.builders import build, waiting_timeout
+from clawperator.contract.builders import LONGEST_WAIT_MS, build, waiting_timeout
 from clawperator.contract.errors import ClawError
 from clawperator.contract.execution import with_timeout
-from clawperator.contract.limits import MAX_EXECUTION_TIMEOUT_MS, MAX_NAVIGATION_TIMEOUT_MS
+from clawperator.contract.limits import MAX_NAVIGATION_TIMEOUT_MS
 from clawperator.contract.text import is_blank, read_number
 
-# An execution gets 5 seconds more than what it waits for, and may take no longer than its limit.
-_LONGEST_WAIT_MS = MAX_EXECUTION_TIMEOUT_MS - 5_000
 _DIRECTIONS = ("down", "up", "left", "right")
 _SCHEME_MARK = "://"
 _SCHEME_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789+-.")
@@ -111,8 +109,8 @@ def _wait(call: Call) -> Document:
     timeout = call.options.timeout_ms
     if timeout is None:
         return build("wait", params)
-    if not 0 < timeout <= _LONGEST_WAIT_MS:
-        raise invalid(f"--timeout must be more than 0 and at most {_LONGEST_WAIT_MS}, not {timeout}")
+    if not 0 < timeout <= LONGEST_WAIT_MS:
+        raise invalid(f"--timeout must be more than 0 and at most {LONGEST_WAIT_MS}, not {timeout}")
     return build("wait", {**params, "timeoutMs": timeout}, timeout_ms=waiting_timeout(timeout))
 
 
@@ -152,8 +150,8 @@ def _sleep(call: Call) -> Document:
     if not words:
         raise missing("sleep needs a duration in ms", "Try 'clawperator sleep 500'.")
     duration = read_number(words[0])
-    if duration is None or not 0 <= duration <= _LONGEST_WAIT_MS:
-        raise invalid(f"the duration must be from 0 to {_LONGEST_WAIT_MS} ms, not {words[0]!r}")
+    if duration is None or not 0 <= duration <= LONGEST_WAIT_MS:
+        raise invalid(f"the duration must be from 0 to {LONGEST_WAIT_MS} ms, not {words[0]!r}")
     timeout = max(waiting_timeout(duration), call.options.timeout_ms or 0)
     return build("sleep", {"durationMs": duration}, timeout_ms=timeout)
 

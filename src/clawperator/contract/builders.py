@@ -7,8 +7,11 @@ from typing import Any
 
 from msgspec import Struct
 
-from clawperator.contract.limits import EXPECTED_FORMAT
+from clawperator.contract.limits import EXPECTED_FORMAT, MAX_EXECUTION_TIMEOUT_MS
 
+# An execution gets so much more than what it waits for.
+_WAIT_MARGIN_MS = 5_000
+LONGEST_WAIT_MS = MAX_EXECUTION_TIMEOUT_MS - _WAIT_MARGIN_MS
 _BASE36 = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
@@ -80,5 +83,5 @@ def build(
 
 
 def waiting_timeout(wait_ms: int | float) -> int | float:
-    """The execution's time for an action that itself may take ``wait_ms``."""
-    return max(wait_ms + 5_000, 30_000)
+    """The execution's time for an action that itself may take ``wait_ms``, at most ``LONGEST_WAIT_MS``."""
+    return max(wait_ms + _WAIT_MARGIN_MS, 30_000)

@@ -90,7 +90,7 @@ def validate(document: Any) -> Plan:
         from clawperator.contract.issues import Issue, refuse
 
         refuse([Issue(path, message) for path, message in problems], document)
-    return Plan(execution, wire)
+    return Plan(execution, {name: wire[name] for name in ExecutionShape.__struct_fields__ if name in wire})
 
 
 def _size(wire: Any) -> int:

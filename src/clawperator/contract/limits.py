@@ -19,8 +19,6 @@ MAX_SCROLLS = 200
 MAX_SWIPES = 50
 MAX_NO_POSITION_CHANGE_THRESHOLD = 20
 
-DEFAULT_OPERATOR_PACKAGE = "com.clawperator.operator"
-
 RECORDING_SCHEMA_VERSION = 1
 RECORDING_EXPORT_VERSION = 1
 # The longest line of a recording we take. A hierarchy of 10,000 nodes is about as long; anything longer

@@ -7,7 +7,6 @@ from clawperator.contract.actions import ACTION_ALIASES, MATCHER_PARAMS, PARAM_A
 from clawperator.contract.matcher import MATCHER_ALIASES
 from clawperator.contract.text import trim, whole
 
-TOP_KEYS = ("commandId", "taskId", "source", "expectedFormat", "timeoutMs", "actions", "mode")
 TOP_ALIASES: Mapping[str, str] = {
     "command_id": "commandId",
     "task_id": "taskId",
@@ -23,7 +22,7 @@ def normalise(document: Any) -> Any:
     out = _rename(_tidy(document), TOP_ALIASES)
     if isinstance(out.get("actions"), list):
         out["actions"] = [_normalise_action(a) if isinstance(a, dict) else a for a in out["actions"]]
-    return {name: out[name] for name in (*TOP_KEYS, *out) if name in out}
+    return out
 
 
 def _normalise_action(action: dict[str, Any]) -> dict[str, Any]:

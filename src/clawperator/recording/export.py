@@ -56,6 +56,7 @@ class Snapshot(Struct, frozen=True):
     xml: str | None
 
 
+# Each is its facts and the same two members: a Struct has one base, so they cannot come from a second one.
 class ExportedWindowChange(WindowChangeFacts, tag_field="type", tag="window_change", kw_only=True, gc=False):
     deltaMsSincePrevious: Difference | None
     snapshot: Snapshot

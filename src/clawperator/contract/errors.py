@@ -9,6 +9,7 @@
       execution   EXECUTION_CONFLICT_IN_FLIGHT  BROADCAST_FAILED  RESULT_ENVELOPE_*  SNAPSHOT_EXTRACTION_FAILED
       step        NODE_*  CONTAINER_*  TARGET_NOT_FOUND  NAVIGATION_TIMEOUT  GESTURE_FAILED  ...
       emulator    EMULATOR_*  ANDROID_*
+      phone       PHONE_*
       recording   RECORDING_*
       skill       SKILL_RESULT_PARSE_FAILED
       unknown     INTERRUPTED  UNKNOWN
@@ -110,6 +111,13 @@ CODES: Mapping[str, Code] = {
     "SECURITY_BLOCK_DETECTED": Code(_POLICY, False, "the phone blocks automation of this screen"),
     "UNSUPPORTED_RUNTIME_CLOSE": Code(_RUNTIME, False, "the Operator cannot close apps; the host does"),
     "UNSUPPORTED_RUNTIME_SCREENSHOT": Code(_RUNTIME, False, "the Operator takes no screenshots; the host does"),
+    "COMMAND_TIMEOUT": Code(_RUNTIME, True, "the execution's time ran out in this step"),
+    "APP_NOT_FOUND": Code(_RUNTIME, False, "no app that can be started has this package name"),
+    "URI_NOT_HANDLED": Code(_RUNTIME, False, "no app on the phone opens this URI"),
+    "URI_SCHEME_NOT_ALLOWED": Code(_POLICY, False, "the scheme of this URI is not allowed"),
+    "TEXT_NOT_ACCEPTED": Code(_RUNTIME, True, "the field did not take the text"),
+    "SNAPSHOT_HIERARCHY_UNAVAILABLE": Code(_RUNTIME, True, "the phone has no window to capture"),
+    "HIERARCHY_INVALID": Code(_PARSE, False, "a hierarchy is not a well-formed UI Automator document"),
     # emulator
     "ANDROID_SDK_TOOL_MISSING": Code(_RUNTIME, False, "an Android SDK tool is missing"),
     "ANDROID_SYSTEM_IMAGE_INSTALL_FAILED": Code(_RUNTIME, True, "the system image could not be installed"),
@@ -127,6 +135,17 @@ CODES: Mapping[str, Code] = {
     "EMULATOR_STOP_FAILED": Code(_RUNTIME, True, "the emulator did not stop"),
     "EMULATOR_DELETE_FAILED": Code(_RUNTIME, True, "the emulator could not be deleted"),
     "EMULATOR_BOOT_TIMEOUT": Code(_RUNTIME, True, "the emulator did not boot in time"),
+    # phone (the one in the box)
+    "PHONE_NOT_FOUND": Code(
+        _USAGE, False, "no phone in the box has this serial", "Run 'clawperator phone list' for those there are."
+    ),
+    "PHONE_NOT_RUNNING": Code(_RUNTIME, False, "the phone in the box is not running"),
+    "PHONE_ALREADY_RUNNING": Code(_RUNTIME, False, "a phone in the box with this serial runs already"),
+    "PHONE_START_FAILED": Code(_RUNTIME, True, "the phone in the box did not start"),
+    "PHONE_STOP_FAILED": Code(_RUNTIME, True, "the phone in the box did not stop"),
+    "PHONE_NOT_ANSWERING": Code(_RUNTIME, True, "the phone in the box runs and does not answer"),
+    "PHONE_FAULT_INVALID": Code(_USAGE, False, "no such fault, or not one of its settings"),
+    "PHONE_APP_INVALID": Code(_PARSE, False, "a file that should hold an app for the phone does not"),
     # recording
     "RECORDING_ALREADY_IN_PROGRESS": Code(_RUNTIME, False, "a recording is already running"),
     "RECORDING_NOT_IN_PROGRESS": Code(_RUNTIME, False, "no recording is running"),

@@ -24,3 +24,8 @@ RECORDING_EXPORT_VERSION = 1
 # The longest line of a recording we take. A hierarchy of 10,000 nodes is about as long; anything longer
 # is damage, and reading it whole would break the promise to stay within 64 MB.
 MAX_RECORDING_LINE_BYTES = 4 * 1024 * 1024
+
+# A hierarchy beyond these is damage or malice; the largest real ones have some thousand nodes.
+MAX_HIERARCHY_BYTES = 4 * 1024 * 1024
+MAX_HIERARCHY_NODES = 50_000
+MAX_HIERARCHY_DEPTH = 256

@@ -1,0 +1,88 @@
+"""How fast a screen is read and searched.
+
+Reading is compared with a bare pass: the same bytes through the same parser, with handlers that do nothing.
+Searching is timed on trees fresh from the parser, of which nothing has been worked out before.
+"""
+
+from pyexpat import ParserCreate
+from random import Random
+from time import perf_counter
+
+from clawperator.contract.matcher import NodeMatcher
+from clawperator.ui.match import find_all
+from clawperator.ui.node import Bounds, Hierarchy
+from clawperator.ui.parse import parse_hierarchy
+from hierarchy import FOREIGN_LABELS, LABELS, PACKAGES, hierarchy
+from measure import fastest
+
+_SEED = 20_260_101
+_PARSE_ROUNDS = 400
+_MATCH_ROUNDS = 100
+_NODES = 500
+_NODE_SIZE = 374  # the characters of a node, on average
+_SCREEN = Bounds(0, 0, 1_080, 2_400)
+
+# Each is a search with another cost: by name, by words, by role, and by a letter most labels have.
+MATCHERS = {
+    "id": NodeMatcher(resourceId=f"{PACKAGES[0]}:id/title"),
+    "label": NodeMatcher(textEquals="Battery"),
+    "words": NodeMatcher(textContains="BATTERY"),
+    "role": NodeMatcher(role="button"),
+    "rare role": NodeMatcher(role="pager"),
+    "letter": NodeMatcher(textContains="e"),
+}
+
+
+def measure_parse() -> float:
+    """The time to read a screen of 500 nodes into a tree, in bare passes over the same bytes."""
+    data = _screen()
+
+    def bare() -> None:
+        parser = ParserCreate("utf-8")
+        parser.StartElementHandler = _ignore_start
+        parser.EndElementHandler = _ignore_end
+        parser.Parse(data, True)
+
+    best = fastest({"bare": bare, "tree": lambda: parse_hierarchy(data)}, _PARSE_ROUNDS)
+    return best["tree"] / best["bare"]
+
+
+def measure_match() -> float:
+    """The seconds the slowest of ``MATCHERS`` needs to find all its nodes in a fresh tree of 500."""
+    return max(measure_matchers().values())
+
+
+def measure_matchers() -> dict[str, float]:
+    """The seconds each of ``MATCHERS`` needs to find all its nodes in a fresh tree of 500.
+
+    A tree is searched right after it was read, as everyone does who waits for something to appear.
+    """
+    data = _screen()
+    best = dict.fromkeys(MATCHERS, float("inf"))
+    for _ in range(_MATCH_ROUNDS):
+        for name, matcher in MATCHERS.items():
+            tree = _fresh(data)
+            start = perf_counter()
+            find_all(tree, matcher, _SCREEN)
+            best[name] = min(best[name], perf_counter() - start)
+    return best
+
+
+def _screen() -> bytes:
+    return hierarchy(Random(_SEED), PACKAGES[0], _NODES * _NODE_SIZE, LABELS + FOREIGN_LABELS).encode()
+
+
+def _fresh(data: bytes) -> Hierarchy:
+    """The screen as a tree, all of it within the display and no two nodes in the same place."""
+    tree = parse_hierarchy(data)
+    for i, node in enumerate(tree.nodes):
+        node.attributes["bounds"] = f"[{i},{i}][{1_080 - i},{2_400 - i}]"
+    return tree
+
+
+def _ignore_start(_name: str, _attributes: dict[str, str]) -> None:
+    pass
+
+
+def _ignore_end(_name: str) -> None:
+    pass

@@ -1,0 +1,120 @@
+"""Which nodes a selector means."""
+
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+
+from msgspec import UNSET
+
+from clawperator.contract.matcher import NodeMatcher
+from clawperator.contract.text import is_blank
+from clawperator.ui.node import Bounds, Hierarchy, Node
+from clawperator.ui.roles import role_test
+from clawperator.ui.visible import keep_visible
+
+Test = Callable[[Node], bool]
+
+
+def matches(node: Node, matcher: NodeMatcher) -> bool:
+    """Whether every field that the matcher gives holds for the node. Whether it can be seen is not asked."""
+    return compile_matcher(matcher)(node)
+
+
+def find(where: Hierarchy | Node, matcher: NodeMatcher, frame: Bounds) -> Node | None:
+    """The first node, depth first, that matches and can be seen within ``frame``."""
+    return next(_found(where, matcher, frame), None)
+
+
+def find_all(where: Hierarchy | Node, matcher: NodeMatcher, frame: Bounds) -> list[Node]:
+    """All nodes that match and can be seen within ``frame``, depth first."""
+    return list(_found(where, matcher, frame))
+
+
+@lru_cache(maxsize=64)
+def compile_matcher(matcher: NodeMatcher) -> Test:
+    """The matcher as one test, for those who ask it of many nodes. What costs least is asked first.
+
+    An empty field is a demand too: an empty ``textEquals`` wants a node without a label, an empty
+    ``textContains`` or ``contentDescContains`` is content with any label or any description, and nothing has
+    an empty ``resourceId``, ``contentDescEquals`` or ``role``: a node without one has none.
+    """
+    makers: tuple[tuple[str, Callable[[str], Test]], ...] = (
+        ("resourceId", _has_id),
+        ("contentDescEquals", _is_described_as),
+        ("textEquals", _is_labelled),
+        ("contentDescContains", _description_holds),
+        ("textContains", _label_holds),
+        ("role", _has_role),
+    )
+    tests = [make(value) for name, make in makers if (value := getattr(matcher, name)) is not UNSET]
+    if len(tests) == 1:
+        return tests[0]
+    return lambda node: all(test(node) for test in tests)
+
+
+def _found(where: Hierarchy | Node, matcher: NodeMatcher, frame: Bounds) -> Iterator[Node]:
+    nodes = where.walk() if isinstance(where, Node) else where.nodes
+    return keep_visible(filter(compile_matcher(matcher), nodes), where, frame)
+
+
+def _has_id(wanted: str) -> Test:
+    return _is_attribute("resource-id", wanted)
+
+
+def _is_described_as(wanted: str) -> Test:
+    return _is_attribute("content-desc", wanted)
+
+
+def _is_attribute(name: str, wanted: str) -> Test:
+    if not wanted:
+        return _never
+    return lambda node: node.attributes.get(name) == wanted
+
+
+def _is_labelled(wanted: str) -> Test:
+    if not wanted:
+        return lambda node: not node.label
+    if is_blank(wanted):
+        return _never
+
+    def is_labelled(node: Node) -> bool:
+        attributes = node.attributes
+        if attributes.get("text") == wanted:
+            return True
+        return attributes.get("content-desc") == wanted and is_blank(attributes.get("text", ""))
+
+    return is_labelled
+
+
+def _description_holds(wanted: str) -> Test:
+    folded = wanted.casefold()
+
+    def description_holds(node: Node) -> bool:
+        described = node.attributes.get("content-desc", "")
+        return described != "" and folded in described.casefold()
+
+    return description_holds
+
+
+def _label_holds(wanted: str) -> Test:
+    folded = wanted.casefold()
+    if is_blank(folded):
+        return lambda node: folded in node.label.casefold()
+
+    # A text that holds the words is not blank, so only a match in the description needs a second look.
+    def label_holds(node: Node) -> bool:
+        attributes = node.attributes
+        text = attributes.get("text", "")
+        if text and folded in text.casefold():
+            return True
+        described = attributes.get("content-desc", "")
+        return described != "" and folded in described.casefold() and is_blank(text)
+
+    return label_holds
+
+
+def _has_role(wanted: str) -> Test:
+    return role_test(wanted.casefold())
+
+
+def _never(_node: Node) -> bool:
+    return False

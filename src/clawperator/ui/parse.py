@@ -1,0 +1,186 @@
+"""Reading a hierarchy: from the XML of a dump to a tree.
+
+The XML comes from apps by way of a phone, so nothing in it is trusted: no document type, no entities of its
+own, and a limit on bytes, nodes and depth.
+"""
+
+import re
+import sys
+from pyexpat import ErrorString, ExpatError, ParserCreate, errors
+
+from clawperator.contract.errors import ClawError
+from clawperator.contract.limits import MAX_HIERARCHY_BYTES, MAX_HIERARCHY_DEPTH, MAX_HIERARCHY_NODES
+from clawperator.contract.text import printable
+from clawperator.ui.node import Hierarchy, Node
+
+_SHORTEST_NODE = len("<node/>")
+_CUT_OFF = frozenset(
+    errors.codes[message]
+    for message in (
+        errors.XML_ERROR_NO_ELEMENTS,
+        errors.XML_ERROR_UNCLOSED_TOKEN,
+        errors.XML_ERROR_PARTIAL_CHAR,
+        errors.XML_ERROR_UNCLOSED_CDATA_SECTION,
+    )
+)
+_AFTER_THE_END = errors.codes[errors.XML_ERROR_JUNK_AFTER_DOC_ELEMENT]
+# A line break that may stand in a value: where an element follows it does not, for no value holds a "<".
+_BREAK = re.compile(rb"\n(?! *<)")
+# A return that is not part of a line break; an old adb shell writes two before the line feed.
+_RETURN = re.compile(rb"\r(?!\r*\n)")
+_VALUE = re.compile(rb"""(=\s*)("[^"]*"|'[^']*')""")
+_REFERENCE = re.compile(r"&#(?:([0-9]{1,7})|x([0-9A-Fa-f]{1,6}));")
+NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters no XML document can hold, not even as a reference."""
+
+_AGAIN = "Capture the screen again; keep the whole answer, from '<hierarchy' to '</hierarchy>'."
+
+
+def parse_hierarchy(data: bytes | str) -> Hierarchy:
+    """The tree of a UI Automator dump, as ``uiautomator dump`` or the Operator writes it.
+
+    ``HIERARCHY_INVALID`` when it is anything but one whole ``<hierarchy>`` of ``<node>`` elements;
+    ``details.reason`` is one of ``size``, ``nodes``, ``depth``, ``encoding``, ``dtd``, ``root``, ``element``,
+    ``truncated``, ``trailing`` and ``syntax``.
+
+    Real dumps are not always XML, so some faults are forgiven. Line breaks and tabs that stand unescaped in a
+    value are kept, though XML would make them spaces. A character that XML cannot hold becomes U+FFFD, and two
+    halves of a character, written one after the other, become the whole. Text between nodes is passed over,
+    and so is text after the end, as the ``UI hierchary dumped to: /dev/tty`` that a dump to a terminal adds.
+    """
+    if len(data) > MAX_HIERARCHY_BYTES:
+        raise _too_large()
+    raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
+    if len(raw) > MAX_HIERARCHY_BYTES:
+        raise _too_large()
+    raw = raw.lstrip()
+    # What is not UTF-8 would slip past the count of nodes below.
+    if b"\0" in raw[:4]:
+        raise _invalid("encoding", "the hierarchy is not UTF-8 text")
+    if len(raw) > MAX_HIERARCHY_NODES * _SHORTEST_NODE and raw.count(b"<node") > MAX_HIERARCHY_NODES:
+        raise _invalid("nodes", f"the hierarchy has more than {MAX_HIERARCHY_NODES} nodes")
+    end = raw.rfind(b"</hierarchy>") + 1
+    if b"\t" in raw or _BREAK.search(raw, 0, end) or _RETURN.search(raw, 0, end):
+        raw = _keep_breaks(raw)
+    try:
+        return _read(raw)
+    except ExpatError as e:
+        mended = _mend(raw)
+        if mended == raw:
+            raise _explain(e) from None
+    try:
+        return _read(mended)
+    except ExpatError as e:
+        raise _explain(e) from None
+
+
+def _read(raw: bytes) -> Hierarchy:
+    """The tree, or an ``ExpatError``. These handlers run for every node: they are written for speed."""
+    top = Node({})
+    nodes: list[Node] = []
+    path: list[Node] = []
+    push, pop, add = path.append, path.pop, nodes.append
+    deepest = MAX_HIERARCHY_DEPTH + 1
+
+    def start(name: str, attributes: dict[str, str]) -> None:
+        if name != "node" or not path:
+            _check_root(name, path)
+            top.attributes = attributes
+            push(top)
+            return
+        parent = path[-1]
+        node = Node(attributes, parent)
+        parent.children.append(node)
+        add(node)
+        push(node)
+        if len(path) > deepest:
+            raise _invalid("depth", f"the hierarchy is deeper than {MAX_HIERARCHY_DEPTH} nodes")
+
+    def end(_name: str) -> None:
+        pop()
+
+    parser = ParserCreate("utf-8")
+    parser.StartElementHandler = start
+    parser.EndElementHandler = end
+    parser.StartDoctypeDeclHandler = _refuse_doctype
+    try:
+        parser.Parse(raw, True)
+    except ExpatError as e:
+        if e.code != _AFTER_THE_END or b"<" in raw[parser.ErrorByteIndex :]:
+            raise
+    roots = top.children
+    for root in roots:
+        root.parent = None
+    return Hierarchy(top.attributes, roots, nodes)
+
+
+def _check_root(name: str, path: list[Node]) -> None:
+    if path:
+        raise _invalid("element", f"the hierarchy holds a <{printable(name[:40])}>, not only nodes")
+    if name != "hierarchy":
+        raise _invalid("root", f"the document is a <{printable(name[:40])}>, not a <hierarchy>")
+
+
+def _refuse_doctype(*_told: object) -> None:
+    raise _invalid("dtd", "the hierarchy declares a document type")
+
+
+def _keep_breaks(raw: bytes) -> bytes:
+    """The document with references for the line breaks and tabs in its values: XML leaves those as they are."""
+    elements = raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"<")
+    for i, element in enumerate(elements):
+        inside = element.rstrip()
+        if b"\n" in inside or b"\t" in inside:
+            elements[i] = _VALUE.sub(_refer, element)
+    return b"<".join(elements)
+
+
+def _refer(value: re.Match[bytes]) -> bytes:
+    return value[1] + value[2].replace(b"\n", b"&#10;").replace(b"\t", b"&#9;")
+
+
+def _mend(raw: bytes) -> bytes:
+    """The document without the characters that XML cannot hold; the same one when there are none."""
+    try:
+        text = raw.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError as e:
+        if e.end == len(raw):
+            raise _truncated() from None
+        raise _invalid("encoding", "the hierarchy is not UTF-8 text") from None
+    text = _REFERENCE.sub(_resolve, text)
+    # Passing through UTF-16 joins the halves of a character; those that are alone are replaced.
+    text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return NOT_XML.sub("\ufffd", text).encode()
+
+
+def _resolve(reference: re.Match[str]) -> str:
+    """A reference to a character that XML cannot hold, as that character; any other as it is written."""
+    decimal, hexadecimal = reference.groups()
+    number = int(decimal) if decimal else int(hexadecimal, 16)
+    if number > sys.maxunicode:
+        return "\ufffd"
+    character = chr(number)
+    return character if NOT_XML.match(character) else reference[0]
+
+
+def _explain(error: ExpatError) -> ClawError:
+    if error.code in _CUT_OFF:
+        return _truncated()
+    if error.code == _AFTER_THE_END:
+        return _invalid("trailing", "more XML follows the hierarchy", error)
+    return _invalid("syntax", f"the hierarchy is not XML: {ErrorString(error.code)}", error)
+
+
+def _too_large() -> ClawError:
+    return _invalid("size", f"the hierarchy is larger than {MAX_HIERARCHY_BYTES} bytes")
+
+
+def _truncated() -> ClawError:
+    return _invalid("truncated", "the hierarchy ends before its closing </hierarchy>")
+
+
+def _invalid(reason: str, message: str, at: ExpatError | None = None) -> ClawError:
+    details: dict[str, str | int] = {"reason": reason}
+    if at is not None:
+        details |= {"line": at.lineno, "column": at.offset}
+    return ClawError("HIERARCHY_INVALID", message, hint=_AGAIN, details=details)

@@ -1,0 +1,113 @@
+"""Apps, URIs and keys."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clawperator.engine.clock import VirtualClock
+from engine.scripted import ScriptedPhone, node, run, step
+
+AFTER = ("sleep", {"durationMs": 0})
+
+
+def phone(**answers: Any) -> ScriptedPhone:
+    return ScriptedPhone(VirtualClock(), node("home"), **answers)
+
+
+def test_open_app_tells_what_came_of_it() -> None:
+    a = phone()
+    a.answers["launch"] = lambda _: a.show(node("app"))
+    data = step(a, "open_app", applicationId="com.app").data
+    assert data["application_id"] == "com.app"
+    assert json.loads(data["matched_target"]) == {"package": "com.app"}
+    assert (data["dispatch_method"], data["effect"], data["candidate_count"]) == ("launch_intent", "changed", "1")
+
+
+def test_an_unknown_app_ends_the_execution() -> None:
+    result = run(phone(launch=False), ("open_app", {"applicationId": "com.app"}), AFTER)
+    assert result.errorCode == "APP_NOT_FOUND"
+    assert len(result.stepResults) == 1
+    assert result.stepResults[0].data["application_id"] == "com.app"
+
+
+@pytest.mark.parametrize("uri", ["https://a.b/c", "http://a.b", "HTTPS://A.B"])
+def test_web_addresses_are_opened(uri: str) -> None:
+    a = phone()
+    data = step(a, "open_uri", uri=uri).data
+    assert (data["uri"], data["dispatch_method"]) == (uri, "view_intent")
+    assert a.named("view") == [(uri,)]
+
+
+@pytest.mark.parametrize(
+    "uri",
+    ["intent://x#Intent;end", "javascript:alert(1)", "file:///etc/passwd", "a.b/c", " https://a.b", "://x", ":"],
+)
+def test_other_schemes_never_reach_the_phone(uri: str) -> None:
+    a = phone()
+    data = step(a, "open_uri", uri=uri).data
+    assert data["error"] == "URI_SCHEME_NOT_ALLOWED"
+    assert "http, https" in data["hint"]
+    assert a.named("view") == []
+
+
+def test_a_scheme_can_be_allowed() -> None:
+    a = phone()
+    result = run(a, ("open_uri", {"uri": "geo:0,0"}), schemes=("GEO",))
+    assert result.status == "success"
+
+
+def test_a_uri_nobody_opens_ends_the_execution() -> None:
+    result = run(phone(view=False), ("open_uri", {"uri": "https://a.b"}), AFTER)
+    assert result.errorCode == "URI_NOT_HANDLED"
+    assert len(result.stepResults) == 1
+
+
+@pytest.mark.random
+@given(st.text(min_size=1, max_size=30).filter(lambda s: s.strip("\ufeff \t\r\n\v\f\xa0") != ""))
+def test_whatever_is_opened_begins_with_an_allowed_scheme(uri: str) -> None:
+    from clawperator.contract.errors import ClawError
+
+    a = phone()
+    try:
+        step(a, "open_uri", uri=uri)
+    except ClawError:
+        return
+    assert all(opened.lower().startswith(("http:", "https:")) for (opened,) in a.named("view"))
+
+
+def test_close_app_runs_in_its_place() -> None:
+    a = phone()
+    result = run(
+        a,
+        ("open_app", {"applicationId": "com.app"}),
+        ("close_app", {"applicationId": "com.app"}),
+    )
+    assert [c[0] for c in a.calls if c[0] != "dump"] == ["launch", "force_stop"]
+    data = result.stepResults[1].data
+    assert (data["application_id"], data["dispatch_method"]) == ("com.app", "force_stop")
+
+
+def test_a_phone_that_cannot_close_apps_says_so_and_goes_on() -> None:
+    result = run(phone(force_stop=False), ("close_app", {"applicationId": "com.app"}), AFTER)
+    data = result.stepResults[0].data
+    assert (data["error"], data["application_id"]) == ("UNSUPPORTED_RUNTIME_CLOSE", "com.app")
+    assert data["message"]
+    assert len(result.stepResults) == 2
+
+
+@pytest.mark.parametrize("key", ["back", "home", "recents"])
+def test_keys_are_pressed(key: str) -> None:
+    a = phone()
+    data = step(a, "press_key", key=key).data
+    assert (data["key"], data["dispatch_method"], data["effect"]) == (key, "global_action", "unchanged")
+    assert a.named("key") == [(key,)]
+
+
+def test_a_refused_key_is_told_and_the_next_action_runs() -> None:
+    result = run(phone(key=False), ("press_key", {"key": "back"}), AFTER)
+    assert result.stepResults[0].data["error"] == "GLOBAL_ACTION_FAILED"
+    assert result.stepResults[0].data["key"] == "back"
+    assert len(result.stepResults) == 2

@@ -1,0 +1,143 @@
+"""How fast the phone in the box is, what it weighs, and what a command costs through each of its doors."""
+
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from struct import Struct
+from typing import Self
+
+from clawperator.testing import BoxedPhone, start_phone
+from measure import fastest
+
+_ROUNDS = 15
+_CYCLES = 50
+_SHELL_ROUNDS = 30
+_SHELL_CALLS = 20
+_PHONES = 100
+_HEADER = Struct("<6I")
+_SETTINGS = "com.android.settings"
+
+_WEIGH = """
+import resource, sys
+from clawperator.testing import start_phone
+def rss():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * resource.getpagesize()
+with start_phone() as first:
+    first.launch("com.android.settings"); first.xml(); first.shell("ls /sdcard")
+before = rss()
+phones = [start_phone() for _ in range(int(sys.argv[1]))]
+for made in phones:
+    phone = made.__enter__()
+    phone.launch("com.android.settings")
+    phone.xml()
+print((rss() - before) // len(phones))
+for made in phones:
+    made.__exit__(None, None, None)
+"""
+
+
+def measure_cycles() -> float:
+    """Snapshots and clicks a second, each pair an execution of its own, on a page of Settings."""
+    with start_phone() as phone:
+        phone.launch(_SETTINGS)
+
+        def cycles() -> None:
+            for label in ("Display", "Navigate up") * (_CYCLES // 2):
+                _cycle(phone, label)
+
+        return _CYCLES / fastest({"cycles": cycles}, _ROUNDS)["cycles"]
+
+
+def _cycle(phone: BoxedPhone, label: str) -> None:
+    done = phone.run({"type": "snapshot_ui"}, {"type": "click", "params": {"matcher": {"textEquals": label}}})
+    if done.status != "success":
+        raise RuntimeError(done.error)
+
+
+def measure_weight() -> int:
+    """Bytes a phone adds to a process that has a hundred, each with an app open."""
+    done = subprocess.run(
+        [sys.executable, "-c", _WEIGH, str(_PHONES)], capture_output=True, check=True, env=dict(os.environ)
+    )
+    return int(done.stdout)
+
+
+def measure_doors() -> dict[str, float]:
+    """Seconds for ``shell:true`` through the adbd door, the server door, and with nothing in between."""
+    from clawperator.engine.clock import SystemClock
+
+    with (
+        start_phone(clock=SystemClock()) as phone,
+        phone.serve() as doors,
+        _Transport(doors.adbd_port) as transport,
+    ):
+        contenders: dict[str, Callable[[], object]] = {
+            "direct": lambda: phone.shell("true"),
+            "adbd": lambda: transport.shell("true"),
+            "server": lambda: _server_shell(doors.server_port, "true"),
+        }
+        calls = {name: _repeated(call) for name, call in contenders.items()}
+        best = fastest(calls, _SHELL_ROUNDS)
+    return {name: seconds / _SHELL_CALLS for name, seconds in best.items()}
+
+
+def _repeated(call: Callable[[], object]) -> Callable[[], None]:
+    def run() -> None:
+        for _ in range(_SHELL_CALLS):
+            call()
+
+    return run
+
+
+class _Transport:
+    """The least that an adb server says to a phone."""
+
+    def __init__(self, port: int) -> None:
+        self._socket = socket.create_connection(("127.0.0.1", port), 10)
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._stream = self._socket.makefile("rb")
+        self._number = 0
+        self._send(b"CNXN", 0x01000001, 1 << 20, b"host::features=shell_v2,cmd")
+        assert self._receive()[0] == b"CNXN"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._stream.close()
+        self._socket.close()
+
+    def shell(self, command: str) -> bytes:
+        self._number += 1
+        self._send(b"OPEN", self._number, 0, f"shell,v2,raw:{command}\0".encode())
+        said = b""
+        while True:
+            kind, remote, local, data = self._receive()
+            assert local == self._number
+            if kind == b"WRTE":
+                said += data
+                self._send(b"OKAY", self._number, remote)
+            elif kind == b"CLSE":
+                self._send(b"CLSE", self._number, remote)
+                return said
+
+    def _send(self, kind: bytes, first: int, second: int, data: bytes = b"") -> None:
+        command = int.from_bytes(kind, "little")
+        header = _HEADER.pack(command, first, second, len(data), sum(data) & 0xFFFFFFFF, command ^ 0xFFFFFFFF)
+        self._socket.sendall(header + data)
+
+    def _receive(self) -> tuple[bytes, int, int, bytes]:
+        command, first, second, size, _, _ = _HEADER.unpack(self._stream.read(_HEADER.size))
+        return command.to_bytes(4, "little"), first, second, self._stream.read(size) if size else b""
+
+
+def _server_shell(port: int, command: str) -> bytes:
+    with socket.create_connection(("127.0.0.1", port), 10) as connection, connection.makefile("rb") as stream:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for request in ("host:transport-any", f"shell,v2,raw:{command}"):
+            connection.sendall(f"{len(request):04x}{request}".encode())
+            assert stream.read(4) == b"OKAY"
+        return stream.read()

@@ -1,0 +1,1 @@
+"""The two doors of the phone: the transport protocol of adbd, and the protocol of the adb server."""

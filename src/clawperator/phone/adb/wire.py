@@ -1,0 +1,201 @@
+"""Packets of the adbd transport, as they stand on the wire between an adb server and a phone."""
+
+import select
+import socket
+import threading
+import time
+from contextlib import suppress
+from struct import Struct
+
+import msgspec
+
+CNXN = int.from_bytes(b"CNXN", "little")
+AUTH = int.from_bytes(b"AUTH", "little")
+OPEN = int.from_bytes(b"OPEN", "little")
+OKAY = int.from_bytes(b"OKAY", "little")
+WRTE = int.from_bytes(b"WRTE", "little")
+CLSE = int.from_bytes(b"CLSE", "little")
+
+VERSION = 0x01000001  # from here on nobody looks at checksums
+MAX_PAYLOAD = 1024 * 1024
+MAX_PAYLOAD_OLD = 256 * 1024  # what a peer with checksums is offered
+MIN_PAYLOAD = 4096  # no adb ever took less
+
+STALL_SECONDS = 30.0  # a peer that takes no byte for so long is gone
+PACKET_SECONDS = 60.0  # a packet that has begun must be whole by then
+
+_HEADER = Struct("<6I")
+_BUFFER = 64 * 1024
+_JOIN_BELOW = 16 * 1024  # a payload this small is cheaper to copy than to hand over separately
+_ALL = 0xFFFFFFFF
+
+Payload = bytes | bytearray
+
+
+class WireError(Exception):
+    """The peer does not speak the protocol: nothing it says from here on can be understood."""
+
+
+class Packet(msgspec.Struct, frozen=True):
+    command: int
+    arg0: int
+    arg1: int
+    payload: Payload
+
+
+def checksum(payload: Payload | memoryview) -> int:
+    return sum(payload) & _ALL
+
+
+class PacketReader:
+    """The packets a peer sends. ``limit`` and ``checks`` are set once the peer has said what it is."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._sock = sock
+        self._buffer = bytearray(_BUFFER)
+        self._view = memoryview(self._buffer)
+        self._start = self._end = 0
+        self._deadline = 0.0  # when the packet that has begun must be whole; zero between packets
+        self.limit = MAX_PAYLOAD_OLD
+        self.checks = False
+
+    def read(self) -> Packet | None:
+        """The next packet; None when the peer has closed the connection.
+
+        ``TimeoutError`` when the peer has been silent for the timeout of the socket; it may go on afterwards.
+        ``WireError`` when what comes is no packet, or only the beginning of one.
+        """
+        if not self._fill():
+            return None
+        command, arg0, arg1, size, check, magic = _HEADER.unpack_from(self._buffer, self._start)
+        if command ^ magic != _ALL:
+            raise WireError("not a packet")
+        if size > self.limit:
+            raise WireError("a packet larger than agreed")
+        self._start += _HEADER.size
+        payload = self._payload(size) if size else b""
+        if self.checks and check != checksum(payload):
+            raise WireError("a packet with a wrong checksum")
+        return Packet(command, arg0, arg1, payload)
+
+    def has_more(self, seconds: float) -> bool:
+        """Whether something has come, or comes soon."""
+        if self._end > self._start:
+            return True
+        poll = select.poll()
+        poll.register(self._sock, select.POLLIN)
+        return bool(poll.poll(seconds * 1000))
+
+    def _fill(self) -> bool:
+        """Have a whole header in the buffer; False when the peer closes before its first byte."""
+        held = self._end - self._start
+        if held >= _HEADER.size:
+            self._deadline = 0.0
+            return True
+        self._view[:held] = self._view[self._start : self._end]
+        self._start, self._end = 0, held
+        self._deadline = time.monotonic() + PACKET_SECONDS if held else 0.0
+        while self._end < _HEADER.size:
+            got = self._receive(self._view[self._end :])
+            if not got and not self._end:
+                return False
+            self._end += self._must(got)
+        return True
+
+    def _payload(self, size: int) -> Payload:
+        held = min(size, self._end - self._start)
+        begun = self._buffer[self._start : self._start + held]
+        self._start += held
+        if held == size:
+            return begun
+        self._deadline = self._deadline or time.monotonic() + PACKET_SECONDS
+        whole = bytearray(size)
+        whole[:held] = begun
+        with memoryview(whole) as view:
+            while held < size:
+                held += self._must(self._receive(view[held:]))
+        return whole
+
+    def _receive(self, into: memoryview) -> int:
+        if self._deadline and time.monotonic() > self._deadline:
+            raise WireError("half a packet")
+        try:
+            got = self._sock.recv_into(into)
+        except TimeoutError:
+            if self._deadline:
+                raise WireError("half a packet") from None
+            raise
+        if not self._deadline:
+            self._deadline = time.monotonic() + PACKET_SECONDS
+        return got
+
+    @staticmethod
+    def _must(got: int) -> int:
+        if not got:
+            raise WireError("half a packet")
+        return got
+
+
+class PacketWriter:
+    """Packets to a peer, each sent whole, from any thread. A peer that takes nothing for long is cut off."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._sock = sock
+        self._lock = threading.Lock()
+        self.closed = False
+        self.checks = True  # until the peer says that it needs none
+
+    def send(self, command: int, arg0: int, arg1: int, payload: Payload | memoryview = b"") -> None:
+        """Raises ``BrokenPipeError`` when the connection is over."""
+        header = self.head(command, arg0, arg1, payload)
+        if len(payload) < _JOIN_BELOW:
+            self.send_packed(header + payload)
+        else:
+            self.send_packed(header, payload)
+
+    def head(self, command: int, arg0: int, arg1: int, payload: Payload | memoryview = b"") -> bytes:
+        """What goes before a payload."""
+        check = checksum(payload) if self.checks and payload else 0
+        return _HEADER.pack(command, arg0, arg1, len(payload), check, command ^ _ALL)
+
+    def send_packed(self, packets: bytes, payload: Payload | memoryview = b"") -> None:
+        """Send whole packets; the payload of the last one may be given by itself."""
+        with self._lock:
+            if self.closed:
+                raise BrokenPipeError
+            try:
+                sent = self._sock.sendmsg((packets, payload)) if payload else 0
+                send_all(self._sock, packets[sent:])
+                send_all(self._sock, memoryview(payload)[max(sent - len(packets), 0) :])
+            except OSError:
+                self._hang_up()
+                raise BrokenPipeError from None
+
+    def close(self) -> None:
+        """Nothing is sent after this. A send that waits is ended."""
+        with suppress(OSError):
+            self._sock.shutdown(socket.SHUT_RDWR)
+        with self._lock:
+            self.closed = True
+
+    def _hang_up(self) -> None:
+        self.closed = True
+        with suppress(OSError):
+            self._sock.shutdown(socket.SHUT_RDWR)
+
+
+def send_all(sock: socket.socket, data: bytes | bytearray | memoryview, patience: float = 0.0) -> None:
+    """Like ``sendall``, but waiting begins anew with each piece the peer takes.
+
+    A wait lasts as long as the timeout of the socket, and up to ``patience`` where that is longer.
+    """
+    view = memoryview(data)
+    while view:
+        began = time.monotonic()
+        while True:
+            try:
+                view = view[sock.send(view) :]
+                break
+            except TimeoutError:
+                if time.monotonic() - began >= patience:
+                    raise

@@ -1,0 +1,14 @@
+"""The apps every phone has. Each is written with nothing a user's own app could not use."""
+
+from clawperator.phone.app import App
+
+LAUNCHER = "com.android.launcher3"
+CHOOSER = "com.android.intentresolver"
+
+
+def built_in_apps() -> list[App]:
+    """New ones at each call: no phone shares an app with another."""
+    from clawperator.phone.apps import browser, hard, launcher, notes, settings, solar, video
+
+    modules = (launcher, settings, solar, video, browser, notes, hard)
+    return [app for module in modules for app in module.apps()]

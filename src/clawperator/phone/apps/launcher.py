@@ -1,0 +1,56 @@
+"""The launcher: a screen of icons, and the apps used last."""
+
+from clawperator.phone.app import App, Here, start
+from clawperator.phone.apps import LAUNCHER
+from clawperator.phone.views import Rows, View, column, item, listing, row, text, title
+
+_COLUMNS = 4
+_ROW_DP = 104
+
+
+def apps() -> list[App]:
+    app = App(LAUNCHER, "Launcher", system=True, launchable=False)
+    app.screen("home", title="Home screen", activity=f"{LAUNCHER}.uioverrides.QuickstepLauncher")(_home)
+    app.screen("recents", title="Recent apps", activity=f"{LAUNCHER}.uioverrides.QuickstepLauncher")(_recents)
+    return [app]
+
+
+def _home(here: Here) -> View:
+    found = sorted(
+        (p.app for p in here.system.packages.all() if p.app.launchable), key=lambda app: app.label.lower()
+    )
+
+    def icons(line: int) -> View:
+        shown = [_icon(app) for app in found[line * _COLUMNS : (line + 1) * _COLUMNS]]
+        return row(*shown, *(View(weight=1) for _ in range(_COLUMNS - len(shown))))
+
+    lines = Rows(-(-len(found) // _COLUMNS), _ROW_DP, icons)
+    return column(
+        text("Clawperator", size=14, id="clock", tone="muted", padding=16),
+        listing(rows=lines, id="apps_list_view", columns=_COLUMNS),
+        id="workspace",
+        weight=1,
+    )
+
+
+def _icon(app: App) -> View:
+    return View(
+        class_name="android.widget.TextView",
+        text=app.label,
+        desc=app.label,
+        id="icon",
+        on_click=start(app.package),
+        picture=app.label[:1],
+        size=12,
+        weight=1,
+        height=96,
+        padding=8,
+    )
+
+
+def _recents(here: Here) -> View:
+    cards = [
+        item(task.process.app.label, task.process.app.package, start(task.process.app.package), id="task")
+        for task in here.system.tasks.recent()
+    ]
+    return column(title("Recent apps"), listing(*(cards or [text("No recent items")]), id="overview_panel"))

@@ -1,0 +1,129 @@
+"""Pages of what is installed: apps, what they may do, and the Operator's service."""
+
+from clawperator.phone.app import App, Here, go
+from clawperator.phone.apps.settings.pages import Stored, write
+from clawperator.phone.apps.settings.parts import PACKAGE, SUB, ask, bar, stored_switch, sub, switch
+from clawperator.phone.views import Rows, View, button, column, item, listing, row, text, title
+
+_ROW_DP = 76
+
+
+def add_screens(app: App) -> None:
+    app.screen("operator", title="Clawperator Operator", activity=SUB)(_operator)
+    app.screen("all_apps", title="All apps", activity=SUB)(_all_apps)
+    app.screen("app_notifications", title="App notifications", activity=SUB)(_app_notifications)
+    app.screen("app_info", title="App info", activity=f"{PACKAGE}.applications.InstalledAppDetails")(_app_info)
+    app.screen("app_storage", title="Storage & cache", activity=SUB)(_app_storage)
+    app.screen("permissions", title="App permissions", activity=SUB)(_permissions)
+
+
+def _operator(here: Here) -> View:
+    """The switch of the Operator's accessibility service, among whatever other services are enabled."""
+    phone, table, component = here.system, here.system.settings, here.system.operator.component
+    if phone.operator.package not in phone.packages:
+        return _gone("Clawperator Operator")
+    enabled = [name for name in (table.get("secure", "enabled_accessibility_services") or "").split(":") if name]
+    others = [name for name in enabled if name != component]
+    on = component in enabled
+
+    def turn(there: Here) -> None:
+        names = others if on else [*others, component]
+        write(there, Stored("secure", "enabled_accessibility_services"), ":".join(names))
+        write(there, Stored("secure", "accessibility_enabled"), "1" if names else "0")
+        if not on:  # the system starts what it binds
+            phone.tasks.ensure_process(phone.packages.app(phone.operator.package))
+
+    question = "Stop" if on else "Allow"
+    detail = "It can see what is on the screen and tap for you."
+    asked = ask(f"{question} Clawperator Operator?", detail, question, turn)
+    return sub("Clawperator Operator", switch("Use Clawperator Operator", "", on, asked))
+
+
+def _all_apps(here: Here) -> View:
+    found = sorted(
+        (p.app for p in here.system.packages.all()), key=lambda app: (app.label.casefold(), app.package)
+    )
+
+    def build(i: int) -> View:
+        return item(found[i].label, found[i].package, go("app_info", package=found[i].package), id="app_row")
+
+    return column(bar("All apps"), listing(rows=Rows(len(found), _ROW_DP, build), id="apps_list"), weight=1)
+
+
+def _app_notifications(here: Here) -> View:
+    shown = (p.app for p in here.system.packages.all() if p.app.launchable)
+    return sub("App notifications", *(stored_switch(here, app.label, _notifies(app.package)) for app in shown))
+
+
+def _notifies(package: str) -> Stored:
+    return Stored("app", f"notifications {package}", "1")
+
+
+def _app_info(here: Here) -> View:
+    name, phone = here.args.get("package", ""), here.system
+    if name not in phone.packages:
+        return _gone("App info")
+    package = phone.packages[name]
+    app = package.app
+    # What the phone itself is made of cannot be stopped.
+    stops = phone.process_of(name) is not None and (app.launchable or not app.system)
+
+    def uninstall(_: Here) -> None:
+        phone.packages.remove(name)
+        here.back()
+
+    def stop(_: Here) -> None:
+        phone.stop_app(name)
+
+    ask_stop = ask("Force stop?", "If you force stop an app, it may misbehave.", "Force stop", stop)
+    ask_remove = ask(app.label, "Do you want to uninstall this app?", "Uninstall", uninstall)
+    return sub(
+        "App info",
+        stored_switch(here, "Notifications", _notifies(name)),
+        item("Permissions", f"{len(phone.packages.granted(name))} allowed", go("permissions", package=name)),
+        item("Storage & cache", "Internal storage", go("app_storage", package=name)),
+        item("Version", app.version),
+        above=(
+            title(app.label, id="entity_header_title"),
+            text(name, id="entity_header_summary", padding=12, tone="muted"),
+            row(
+                button("Open", lambda there: _open(there, name), id="button1", weight=1, enabled=app.launchable),
+                button("Uninstall", ask_remove, id="button2", weight=1, enabled=package.third_party),
+                button("Force stop", ask_stop, id="button3", weight=1, enabled=stops),
+                gap=4,
+            ),
+        ),
+    )
+
+
+def _open(here: Here, package: str) -> None:
+    if not here.start(package):
+        here.toast("App isn't installed")
+
+
+def _app_storage(here: Here) -> View:
+    name = here.args.get("package", "")
+    if name not in here.system.packages:
+        return _gone("Storage & cache")
+    app = here.system.packages.app(name)
+    detail = "This app's data, including files and settings, will be permanently deleted from this device."
+    clear = ask("Delete app data?", detail, "Delete", lambda there: there.system.clear_app(name))
+    keeps = app.launchable or not app.system
+    return sub(
+        "Storage & cache",
+        item("Version", app.version),
+        above=(
+            title(app.label, id="entity_header_title"),
+            button("Clear storage", clear, id="button1", enabled=keeps),
+        ),
+    )
+
+
+def _permissions(here: Here) -> View:
+    granted = here.system.packages.granted(here.args.get("package", ""))
+    rows = [item(name.rpartition(".")[2].replace("_", " ").capitalize(), name) for name in granted]
+    return sub("App permissions", *(rows or [text("No permissions granted", padding=12)]))
+
+
+def _gone(label: str) -> View:
+    return sub(label, text("App isn't installed", id="gone", padding=12))

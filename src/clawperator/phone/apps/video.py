@@ -1,0 +1,328 @@
+"""A video app: a feed, a search that suggests while one types, and a page to watch."""
+
+from msgspec import Struct
+
+from clawperator.phone.app import App, Here, back, go
+from clawperator.phone.keys import CODES
+from clawperator.phone.views import (
+    Effect,
+    Rows,
+    View,
+    button,
+    column,
+    field,
+    icon,
+    image,
+    item,
+    listing,
+    row,
+    text,
+    title,
+    toolbar,
+)
+
+PACKAGE = "com.google.android.youtube"
+
+_LABEL = "YouTube"
+_ACTIVITY = "com.google.android.apps.youtube.app.watchwhile.WatchWhileActivity"
+_SUGGEST_MS = 150
+_MOST_SUGGESTIONS = 8
+_LONGEST_QUERY = 200  # what lies beyond is not looked at
+_SLIP_LENGTH = 4  # a word this long may have one letter wrong
+_CARD_DP, _COMMENT_DP = 132, 76
+
+_SUGGESTIONS = (
+    "linkin park waiting for the end",
+    "linkin park numb",
+    "linkin park in the end",
+    "linkin park live",
+    "link trainer simulator",
+    "lofi music to work to",
+    "lighthouse keeper documentary",
+    "how to tie a tie",
+    "how to bake sourdough bread",
+    "how to fix a flat bicycle tyre",
+    "bread without kneading",
+    "bicycle tour across norway",
+    "battery storage at home explained",
+    "solar panels after ten years",
+    "android accessibility tutorial",
+    "adb commands for beginners",
+    "piano for beginners",
+    "waiting for the end piano cover",
+    "weather tomorrow",
+    "cats and cardboard boxes",
+)
+_CHANNELS = ("Open Workshop", "Slow Evenings", "The Curious Kettle", "North Road", "Small Machines")
+_SUBJECTS = (
+    "Sourdough bread",
+    "A bicycle wheel",
+    "The lighthouse",
+    "Solar panels",
+    "A piano waltz",
+    "Cats in boxes",
+    "The night train",
+    "A paper crane",
+    "Home batteries",
+    "Wild mushrooms",
+)
+_FORMS = ("from start to finish", "what nobody tells you", "one hour, no talking", "ten years later")
+_SONGS = (
+    ("wfte0000001", "Linkin Park - Waiting For The End", "Linkin Park"),
+    ("wfte0000002", "Waiting For The End, piano cover by Emily", "Emily at the Keys"),
+    ("numb0000001", "Linkin Park - Numb", "Linkin Park"),
+)
+_COMMENTS = (
+    "I come back to this every winter.",
+    "The part in the middle is the best.",
+    "Who else is here from the other video?",
+    "Thank you for taking the time to make this.",
+    "Could you link the tools you used?",
+)
+_COMMENT_COUNT = 60
+
+
+class Video(Struct, frozen=True):
+    id: str
+    title: str
+    channel: str
+
+    @property
+    def facts(self) -> str:
+        """A line of numbers that is the same each time."""
+        seed = sum(map(ord, self.id + self.title))
+        return f"{self.channel}, {seed % 900 + 7}K views, {seed % 11 + 1} months ago"
+
+
+def _catalogue() -> dict[str, Video]:
+    made = [
+        Video(f"feed{i:07}", f"{subject}: {form}", _CHANNELS[i % len(_CHANNELS)])
+        for i, (form, subject) in enumerate((form, subject) for form in _FORMS for subject in _SUBJECTS)
+    ]
+    known = [*made[:6], *(Video(*song) for song in _SONGS), *made[6:]]
+    return {video.id: video for video in known}
+
+
+VIDEOS = _catalogue()
+
+
+def apps() -> list[App]:
+    app = App(
+        PACKAGE,
+        _LABEL,
+        state={"query": "", "asked": 0, "suggestions": [], "playing": True},
+        data={"liked": []},
+        version="20.12.41",
+        links=("https://www.youtube.com/", "https://youtu.be/", "vnd.youtube:"),
+        link_screen="watch",
+    )
+    app.screen("home", activity=_ACTIVITY)(_home)
+    app.screen("search", activity=_ACTIVITY, on_show=_suggest)(_search)
+    app.screen("results", activity=_ACTIVITY)(_results)
+    app.screen("watch", activity=_ACTIVITY, on_show=_play)(_watch)
+    return [app]
+
+
+def _home(_: Here) -> View:
+    bar = toolbar(_LABEL, icon("Search", _begin_search, id="menu_item_1"), id="toolbar")
+    return column(bar, _cards(list(VIDEOS.values())), weight=1)
+
+
+def _cards(videos: list[Video]) -> View:
+    def card(i: int) -> View:
+        video = videos[i]
+        words = column(
+            text(video.title, id="title", size=16),
+            text(video.facts, id="details", size=12, tone="muted"),
+            weight=1,
+        )
+        return row(
+            image(width=144, height=96, id="thumbnail", tone="muted"),
+            words,
+            id="video_card",
+            on_click=go("watch", video=video.id),
+            padding=8,
+            gap=8,
+            collection_item=True,
+        )
+
+    return listing(rows=Rows(len(videos), _CARD_DP, card), id="results")
+
+
+# Searching
+
+
+def _begin_search(here: Here) -> None:
+    here.state["query"] = ""
+    here.go("search")
+
+
+def _search(here: Here) -> View:
+    box = field(
+        "query",
+        hint="Search YouTube",
+        id="search_edit_text",
+        weight=1,
+        on_change=lambda there, _: _suggest(there),
+        on_submit=lambda there: _find(there, there.state["query"]),
+    )
+    bar = row(icon("Back", back), box, icon("Clear", _clear, id="search_clear"), height=64, id="search_box")
+    return column(bar, listing(*map(_suggestion, here.state["suggestions"]), id="results"), weight=1)
+
+
+def _suggestion(words: str) -> View:
+    described = f"Edit suggestion {words}"
+    return row(
+        image(id="search_type_icon"),
+        text(words, id="text", weight=1, height=48, padding=12, on_click=lambda here: _find(here, words)),
+        View(
+            class_name="android.widget.ImageView",
+            text=described,
+            desc=described,
+            id="edit_suggestion",
+            on_click=lambda here: _take_over(here, words),
+            width=48,
+            height=48,
+            size=1,  # its words are for readers, not for the eye
+        ),
+        collection_item=True,
+        padding=4,
+    )
+
+
+def _clear(here: Here) -> None:
+    here.state["query"] = ""
+    _suggest(here)
+
+
+def _take_over(here: Here, words: str) -> None:
+    """Put a suggestion into the field, ready for more to be typed behind it."""
+    _fill(here, f"{words} ")
+    _suggest(here)
+
+
+def _fill(here: Here, query: str) -> None:
+    here.state["query"] = query
+    here.system.key(CODES["MOVE_END"])
+
+
+def _suggest(here: Here) -> None:
+    """Ask for suggestions. An answer that comes after the text has changed again is dropped."""
+    here.state["asked"] += 1
+    number, query = here.state["asked"], here.state["query"]
+
+    def answer(there: Here) -> None:
+        if there.state["asked"] == number:
+            there.state["suggestions"] = suggestions_for(query)
+
+    here.after(_SUGGEST_MS, answer)
+
+
+def suggestions_for(query: str) -> list[str]:
+    """What a person may mean: first what goes on just as typed, then what is a letter away."""
+    typed = " ".join(query[:_LONGEST_QUERY].lower().split())
+    if not typed:
+        return []
+    straight = [line for line in _SUGGESTIONS if line.startswith(typed)]
+    words = typed.split()
+    near = [line for line in _SUGGESTIONS if line not in straight and _resembles(words, line.split())]
+    return (straight + near)[:_MOST_SUGGESTIONS]
+
+
+def _resembles(typed: list[str], words: list[str]) -> bool:
+    """Whether each typed word begins a word of the line, or is one but for a slip."""
+    return all(any(word.startswith(part) or _is_slip(part, word) for word in words) for part in typed)
+
+
+def _is_slip(typed: str, word: str) -> bool:
+    """Whether one letter was added, left out or mistaken."""
+    if min(len(typed), len(word)) < _SLIP_LENGTH or abs(len(typed) - len(word)) > 1:
+        return False
+    same = next(
+        (i for i, (a, b) in enumerate(zip(typed, word, strict=False)) if a != b), min(len(typed), len(word))
+    )
+    rest, other = typed[same:], word[same:]
+    return rest[1:] == other or rest == other[1:] or rest[1:] == other[1:]
+
+
+def _find(here: Here, query: str) -> None:
+    if query.strip():
+        _fill(here, query)
+        here.go("results", query=query)
+
+
+def _results(here: Here) -> View:
+    query = here.args["query"][:_LONGEST_QUERY]
+    found = found_videos(query)
+    shown = text(query, id="search_query", weight=1, height=48, padding=12, on_click=back)
+    bar = row(icon("Back", back), shown, height=64, id="search_box")
+    return column(bar, _cards(found) if found else title("No results found"), weight=1)
+
+
+def found_videos(query: str) -> list[Video]:
+    """Videos that share a word with the query, those that share the most first."""
+    asked = set(query.lower().split())
+
+    def shared(video: Video) -> int:
+        return len(asked & set(video.title.lower().replace(",", " ").replace(":", " ").split()))
+
+    return sorted((video for video in VIDEOS.values() if shared(video)), key=shared, reverse=True)
+
+
+# Watching
+
+
+def _play(here: Here) -> None:
+    here.state["playing"] = True
+
+
+def _watch(here: Here) -> View:
+    name = here.args.get("video") or video_in(here.args.get("uri", ""))
+    video = VIDEOS.get(name)
+    if video is None:
+        return column(title("This video isn't available"), button("Go to the feed", go("home")), weight=1)
+    playing, liked = here.state["playing"], video.id in here.data["liked"]
+    control = icon(
+        "Pause video" if playing else "Play video", _turn_playing, id="player_control_play_pause_replay_button"
+    )
+    player = row(control, height=210, padding=8, tone="dark", id="watch_player", desc="Video player")
+    like = icon("Unlike" if liked else "Like", _turn_like(video.id), id="like_button", selected=liked)
+    about = column(
+        text(video.title, id="title", size=18, heading=True), text(video.facts, id="details", size=12), weight=1
+    )
+    comments = listing(rows=Rows(_COMMENT_COUNT, _COMMENT_DP, _comment), id="comments_list")
+    heading = text(f"Comments {_COMMENT_COUNT}", id="comments_header", padding=8)
+    return column(player, row(about, like, padding=8), heading, comments, weight=1)
+
+
+def _comment(i: int) -> View:
+    return item(f"@viewer{i + 1}", _COMMENTS[i % len(_COMMENTS)], id="comment")
+
+
+def _turn_playing(here: Here) -> None:
+    here.state["playing"] = not here.state["playing"]
+
+
+def _turn_like(name: str) -> Effect:
+    def turn(here: Here) -> None:
+        liked = here.data["liked"]
+        if name in liked:
+            liked.remove(name)
+        else:
+            liked.append(name)
+
+    return turn
+
+
+def video_in(uri: str) -> str:
+    """The id of the video a link names, or nothing. Anybody may have written the link."""
+    from urllib.parse import parse_qs, urlsplit
+
+    if uri.lower().startswith("vnd.youtube:"):
+        return uri.partition(":")[2].strip("/").partition("?")[0]
+    try:
+        parts = urlsplit(uri)
+        asked = parse_qs(parts.query, max_num_fields=32).get("v", [])
+    except ValueError:
+        return ""
+    return asked[0] if asked else parts.path.rstrip("/").rpartition("/")[2]

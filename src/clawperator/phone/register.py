@@ -1,0 +1,140 @@
+"""Where phones are kept: one folder each under the product's home, with a lock that only a living phone holds.
+
+~/.clawperator/phones/<serial>/
+    lock         held while the phone runs; a crash lets go of it
+    phone.json   how to reach it; removed by a clean stop
+    files/       the phone's own file system
+    phone.log    what its process had to say
+"""
+
+import fcntl
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+
+from clawperator.contract.errors import ClawError
+from clawperator.files import AtomicFile
+
+SERIAL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+PhoneState = Literal["running", "crashed", "stopped"]
+
+
+class PhoneRecord(Struct, frozen=True):
+    """What ``phone.json`` holds: the address of a running phone, and the word that opens its control door."""
+
+    serial: str
+    pid: int
+    seed: int
+    host: str
+    adbd_port: int
+    server_port: int
+    control_port: int
+    token: str
+    started_at: int
+    operator_package: str
+    apps: list[str]
+
+
+def product_home() -> str:
+    """The folder everything of ours lies in: ``CLAWPERATOR_HOME``, or ``~/.clawperator``."""
+    return os.environ.get("CLAWPERATOR_HOME") or os.path.join(os.path.expanduser("~"), ".clawperator")
+
+
+def check_serial(serial: str) -> str:
+    if not SERIAL.fullmatch(serial):
+        raise ClawError(
+            "USAGE",
+            f"{serial!r} is no name for a phone",
+            hint="Use letters, digits, '.', '_' and '-', at most 64, beginning with a letter or digit.",
+        )
+    return serial
+
+
+class PhoneFolder:
+    """The folder of one phone."""
+
+    def __init__(self, serial: str) -> None:
+        self.serial = check_serial(serial)
+        self.path = os.path.join(product_home(), "phones", serial)
+
+    @property
+    def files(self) -> str:
+        return os.path.join(self.path, "files")
+
+    @property
+    def log(self) -> str:
+        return os.path.join(self.path, "phone.log")
+
+    @property
+    def _record(self) -> str:
+        return os.path.join(self.path, "phone.json")
+
+    def exists(self) -> bool:
+        return os.path.isdir(self.path)
+
+    def make(self) -> None:
+        os.makedirs(self.files, mode=0o700, exist_ok=True)
+
+    @contextmanager
+    def lock(self) -> Iterator[bool]:
+        """Hold the lock while the ``with`` block runs. False when another process holds it."""
+        descriptor = os.open(os.path.join(self.path, "lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                yield False
+            else:
+                yield True
+        finally:
+            os.close(descriptor)
+
+    def read(self) -> PhoneRecord | None:
+        try:
+            with open(self._record, "rb") as file:
+                return msgspec.json.decode(file.read(), type=PhoneRecord)
+        except (OSError, msgspec.DecodeError):
+            return None
+
+    def write(self, record: PhoneRecord) -> None:
+        """Only its owner may read it: it holds the word that opens the control door."""
+        before = os.umask(0o077)
+        try:
+            with AtomicFile(self._record) as out:
+                out.file.write(msgspec.json.encode(record))
+        finally:
+            os.umask(before)
+
+    def forget(self) -> None:
+        """The phone stopped cleanly: nobody needs its address any more."""
+        with suppress(FileNotFoundError):
+            os.remove(self._record)
+
+    def wipe(self) -> None:
+        """Remove the files of the phone, not the phone."""
+        shutil.rmtree(self.files, ignore_errors=True)
+        os.makedirs(self.files, mode=0o700, exist_ok=True)
+
+    def state(self) -> PhoneState:
+        """Whether the phone runs, ended without a word, or was stopped."""
+        if not self.exists():
+            return "stopped"
+        with self.lock() as free:
+            if not free:
+                return "running"
+        return "crashed" if self.read() is not None else "stopped"
+
+
+def phone_folders() -> list[PhoneFolder]:
+    """The folders of all phones there ever were here, by name."""
+    try:
+        names = sorted(os.listdir(os.path.join(product_home(), "phones")))
+    except OSError:
+        return []
+    return [PhoneFolder(name) for name in names if SERIAL.fullmatch(name)]

@@ -1,0 +1,112 @@
+"""Reading the arguments and the input of a command, as the phone's tools do."""
+
+from collections.abc import Iterator, Sequence
+from typing import BinaryIO
+
+from clawperator.phone.shell.process import Process, Source
+
+BLOCK = 64 * 1024
+# A line longer than this is read as several.
+MAX_LINE = 1024 * 1024
+
+
+class UsageError(Exception):
+    """What a command says of arguments it does not know."""
+
+
+class Options:
+    """The flags and operands of a command line."""
+
+    def __init__(self, process: Process, flags: str, valued: str = "", long: Sequence[str] = ()) -> None:
+        self._flags: dict[str, str] = {}
+        self.operands: list[str] = []
+        name, words = process.name, process.argv[1:]
+        while words:
+            word = words.pop(0)
+            if word == "--":
+                self.operands += words
+                break
+            if word.startswith("--") and (key := word[2:].partition("=")[0]) in long:
+                self._flags[key] = word.partition("=")[2]
+            elif len(word) < 2 or word[0] != "-":
+                self.operands.append(word)
+            else:
+                self._read(name, word[1:], words, flags, valued)
+
+    def _read(self, name: str, letters: str, words: list[str], flags: str, valued: str) -> None:
+        for at, letter in enumerate(letters):
+            if letter in valued:
+                rest = letters[at + 1 :]
+                if not rest and not words:
+                    raise UsageError(f'Missing argument to -{letter} (see "{name} --help")')
+                value = rest or words.pop(0)
+                # A flag given twice adds up, as several patterns do.
+                self._flags[letter] = f"{self._flags[letter]}\n{value}" if letter in self._flags else value
+                return
+            if letter not in flags:
+                raise UsageError(f"Unknown option '{letters}' (see \"{name} --help\")")
+            self._flags[letter] = ""
+
+    def __contains__(self, flag: str) -> bool:
+        return flag in self._flags
+
+    def value(self, flag: str) -> str | None:
+        return self._flags.get(flag)
+
+    def number(self, flag: str, default: int) -> int:
+        """The number a flag carries; with a k, m or g it is so much larger."""
+        text = self._flags.get(flag)
+        if text is None:
+            return default
+        factor = {"k": 1024, "m": 1024**2, "g": 1024**3}.get(text[-1:].lower(), 1)
+        try:
+            return int(text[:-1] if factor > 1 else text) * factor
+        except ValueError:
+            raise UsageError(f"not integer: {text}") from None
+
+
+class Inputs:
+    """The files a command reads, one after another; its stdin when it names none."""
+
+    def __init__(self, process: Process, names: Sequence[str], *, quiet: bool = False) -> None:
+        self._process = process
+        self._quiet = quiet
+        self._names = list(names) or ["-"]
+        self.failed = False
+
+    def __iter__(self) -> Iterator[tuple[str, BinaryIO]]:
+        for name in self._names:
+            try:
+                with self._process.open(name) as file:
+                    yield name, file
+            except BrokenPipeError:
+                raise
+            except OSError as e:
+                self.failed = True
+                if not self._quiet:
+                    self._process.failed(name, e)
+
+    @property
+    def status(self) -> int:
+        return int(self.failed)
+
+
+def blocks(process: Process, source: Source) -> Iterator[bytes]:
+    """All of a source, as it comes, until the command is to stop."""
+    while not process.cancelled.is_set() and (block := source.read(BLOCK)):
+        yield block
+
+
+def lines(process: Process, source: Source) -> Iterator[bytes]:
+    """The lines of a source as they come, each with its newline if it has one."""
+    rest = b""
+    for block in blocks(process, source):
+        pieces = (rest + block).split(b"\n")
+        rest = pieces.pop()
+        for piece in pieces:
+            yield piece + b"\n"
+        if len(rest) > MAX_LINE:
+            yield rest
+            rest = b""
+    if rest:
+        yield rest

@@ -1,0 +1,218 @@
+"""A running command, as the command sees it, and the table of all commands.
+
+A command is a function from a ``Process`` to an exit code. It reads and writes bytes; text in arguments
+that is not UTF-8 survives as surrogates. ``BrokenPipeError`` from a stream means nobody listens any more: a
+command lets it pass.
+"""
+
+import errno
+import os
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import BinaryIO, Protocol, Self, cast
+
+from clawperator.engine.ports import Clock
+from clawperator.phone.storage import Storage, resolve
+
+NOT_FOUND = 127
+NOT_EXECUTABLE = 126
+INTERRUPTED = 130
+BROKEN_PIPE = 141
+SH = "/system/bin/sh"
+# How deep scripts and commands may start one another.
+MAX_DEPTH = 30
+_STEP_SECONDS = 0.05
+
+
+class Source(Protocol):
+    """Bytes to read: at most ``n`` at a time, ``b""`` at the end."""
+
+    def read(self, n: int, /) -> bytes: ...
+
+
+class Sink(Protocol):
+    """Where bytes go, all of them. ``BrokenPipeError`` when the peer is gone."""
+
+    def write(self, data: bytes, /) -> object: ...
+
+
+class World(Protocol):
+    """What every command may use of the phone. Those that need more name it in a protocol of their own."""
+
+    @property
+    def storage(self) -> Storage: ...
+    @property
+    def clock(self) -> Clock: ...
+    @property
+    def stopping(self) -> threading.Event:
+        """Set when the phone is switched off; it ends what still runs in the background."""
+        ...
+
+
+class Process:
+    """One command while it runs. ``argv[0]`` is its name."""
+
+    def __init__(  # noqa: PLR0913 - what a process is made of
+        self,
+        argv: Sequence[str],
+        *,
+        world: World,
+        stdin: Source,
+        stdout: Sink,
+        stderr: Sink,
+        cancelled: threading.Event,
+        env: Mapping[str, str] | None = None,
+        cwd: str = "/",
+        depth: int = 0,
+    ) -> None:
+        self.argv = list(argv)
+        self.world = world
+        self.stdin = stdin
+        self.stdout = stdout
+        self.stderr = stderr
+        self.cancelled = cancelled
+        self.env = dict(env or {})
+        self.cwd = cwd
+        self.depth = depth
+
+    @property
+    def name(self) -> str:
+        return self.argv[0].rpartition("/")[2]
+
+    def wait(self, seconds: float) -> bool:
+        """Let time pass on the phone's clock. True, at once, when the command is to stop."""
+        clock = self.world.clock
+        end = clock.monotonic() + seconds
+        while not self.cancelled.is_set():
+            left = end - clock.monotonic()
+            if left <= 0:
+                return False
+            clock.sleep(min(left, _STEP_SECONDS))
+        return True
+
+    def write(self, text: str) -> None:
+        """Text to stdout, as it is."""
+        self.stdout.write(encode(text))
+
+    def error(self, text: str, code: int = 1) -> int:
+        """``name: text`` as a line on stderr. Gives back the exit code, to be returned."""
+        self.stderr.write(encode(f"{self.name}: {text}\n"))
+        return code
+
+    def failed(self, path: str, error: OSError) -> int:
+        """Say which file, and what the system said of it."""
+        return self.error(f"{path}: {reason(error)}")
+
+    def path(self, argument: str) -> str:
+        """The absolute device path an argument means here."""
+        return resolve(argument, self.cwd)
+
+    def open(self, argument: str, mode: str = "rb") -> BinaryIO:
+        """A device file, or one of the process's own streams where the name says so. Close it."""
+        stream = {"/dev/stdin": self.stdin, "/dev/stdout": self.stdout, "/dev/stderr": self.stderr}.get(argument)
+        if argument in {"-", "/dev/tty"}:
+            stream = self.stdin if mode == "rb" else self.stdout
+        if stream is None:
+            return self.world.storage.open(self.path(argument), mode)
+        if not hasattr(stream, "read" if mode == "rb" else "write"):
+            raise OSError(errno.EACCES, os.strerror(errno.EACCES), argument)
+        return cast("BinaryIO", _Borrowed(stream))
+
+    def run(self, argv: Sequence[str], *, stdin: Source | None = None, stdout: Sink | None = None) -> int:
+        """Run another command in this one's place, with its streams unless others are given."""
+        return self.child(argv, stdin=stdin, stdout=stdout).start()
+
+    def child(self, argv: Sequence[str], *, stdin: Source | None = None, stdout: Sink | None = None) -> "Process":
+        return Process(
+            argv,
+            world=self.world,
+            stdin=stdin or self.stdin,
+            stdout=stdout or self.stdout,
+            stderr=self.stderr,
+            cancelled=self.cancelled,
+            env=self.env,
+            cwd=self.cwd,
+            depth=self.depth + 1,
+        )
+
+    def start(self) -> int:
+        """Find the command and run it to its end."""
+        found = find_command(self.argv[0])
+        if found is None:
+            self.stderr.write(encode(f"{SH}: {self.argv[0]}: inaccessible or not found\n"))
+            return NOT_FOUND
+        if self.depth > MAX_DEPTH:
+            return self.error("nested too deeply")
+        try:
+            return found(self) & 0xFF
+        except (BrokenPipeError, RecursionError):
+            raise
+        except OSError as e:
+            return self.error(reason(e))
+        except Exception as e:  # noqa: BLE001 - whatever is wrong with one command, the phone stays up
+            return self.error(str(e) or type(e).__name__)
+
+
+class _Borrowed:
+    """A stream of the process under a file's name: closing the file leaves the stream open."""
+
+    def __init__(self, stream: object) -> None:
+        self._stream = stream
+
+    def read(self, n: int = -1) -> bytes:
+        source = cast("Source", self._stream)
+        if n >= 0:
+            return source.read(n)
+        blocks = []
+        while block := source.read(1 << 16):
+            blocks.append(block)
+        return b"".join(blocks)
+
+    def write(self, data: bytes) -> int:
+        cast("Sink", self._stream).write(data)
+        return len(data)
+
+    def close(self) -> None:
+        pass
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+
+Command = Callable[[Process], int]
+COMMANDS: dict[str, Command] = {}
+
+
+def command(*names: str) -> Callable[[Command], Command]:
+    """Make a function the command of these names."""
+
+    def register(function: Command) -> Command:
+        for name in names:
+            COMMANDS[name] = function
+        return function
+
+    return register
+
+
+def find_command(name: str) -> Command | None:
+    """The command a name, or its path in ``/system/bin``, stands for."""
+    for folder in ("/system/bin/", "/bin/", "/system/xbin/"):
+        name = name.removeprefix(folder)
+    return COMMANDS.get(name)
+
+
+def encode(text: str) -> bytes:
+    """Text as bytes; what was not UTF-8 when it came in is the same bytes again."""
+    return text.encode("utf-8", "surrogateescape")
+
+
+def decode(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")
+
+
+def reason(error: OSError) -> str:
+    """What Android's tools say of an error: the system's own words."""
+    return os.strerror(error.errno) if error.errno else str(error)

@@ -1,0 +1,60 @@
+"""Things that happen later, by the phone's clock."""
+
+import heapq
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+
+from clawperator.engine.clock import VirtualClock
+from clawperator.engine.ports import Clock
+
+Job = Callable[[], None]
+
+
+class Timers:
+    """Runs jobs at their time: inside ``VirtualClock.sleep``, or in a thread of its own by a real clock.
+
+    ``close`` forgets the jobs that wait.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._jobs: list[tuple[float, int, Job]] = []
+        self._numbers = 0
+        self._wake = threading.Condition()
+        self._thread: threading.Thread | None = None
+        self._closed = False
+
+    def later(self, seconds: float, job: Job) -> None:
+        at = self._clock.monotonic() + seconds
+        if isinstance(self._clock, VirtualClock):
+            self._clock.call_at(at, lambda: None if self._closed else job())
+            return
+        with self._wake:
+            self._numbers += 1
+            heapq.heappush(self._jobs, (at, self._numbers, job))
+            if self._thread is None and not self._closed:
+                self._thread = threading.Thread(target=self._run, name="timers", daemon=True)
+                self._thread.start()
+            self._wake.notify()
+
+    def close(self) -> None:
+        with self._wake:
+            self._closed = True
+            self._jobs.clear()
+            self._wake.notify()
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join(5)
+
+    def _run(self) -> None:
+        while True:
+            with self._wake:
+                if self._closed:
+                    return
+                wait = self._jobs[0][0] - self._clock.monotonic() if self._jobs else 3_600
+                if wait > 0:
+                    self._wake.wait(min(wait, 3_600))
+                    continue
+                job = heapq.heappop(self._jobs)[2]
+            with suppress(Exception):  # an app's handler that fails must not stop the clock of all others
+                job()

@@ -1,0 +1,299 @@
+"""The phone in the box for your own tests: in this process, by a clock that jumps, in milliseconds.
+
+With pytest, ask for the fixture ``phone``:
+
+    def test_the_row_opens_its_page(phone):
+        phone.launch("com.android.settings")
+        phone.person.tap("Display")
+        assert phone.shows("Dark theme")
+
+Without it, ``with start_phone() as phone: ...``. Nothing listens on a port until ``serve`` is called.
+"""
+
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from clawperator.contract.errors import ClawError
+from clawperator.contract.execution import validate
+from clawperator.contract.matcher import NodeMatcher
+from clawperator.contract.results import ResultEnvelope
+from clawperator.engine.clock import VirtualClock
+from clawperator.engine.ports import Clock
+from clawperator.engine.run import Engine
+from clawperator.phone import keyboard
+from clawperator.phone.app import App
+from clawperator.phone.driver import PhoneDriver
+from clawperator.phone.phone import Phone
+from clawperator.phone.scene import Window
+from clawperator.ui.match import find, find_all
+from clawperator.ui.node import Hierarchy, Node
+
+if TYPE_CHECKING:
+    from clawperator.phone.events import AccessibilityEvent
+
+__all__ = ["BoxedPhone", "Person", "ShellResult", "start_phone"]
+
+_EXECUTION_MS = 120_000
+
+
+class ShellResult(Struct, frozen=True):
+    """What a shell command left: its exit code and what it wrote."""
+
+    code: int
+    stdout: str
+    stderr: str
+
+
+class BoxedPhone:
+    """A phone in this process, and the ways a test may use it."""
+
+    def __init__(self, phone: Phone) -> None:
+        self.phone = phone
+        self.person = Person(phone)
+        self.screenshots: dict[str, bytes] = {}
+        self.events: list[AccessibilityEvent] = []
+        phone.listeners.append(self.events.append)
+        driver = PhoneDriver(phone, privileged=True)
+        self._engine = Engine(driver, phone.clock, random=phone.random, save_screenshot=self._keep)
+
+    # What is shown
+
+    def hierarchy(self) -> Hierarchy:
+        """The tree of the active window."""
+        with self.phone.lock:
+            return self.phone.glass.hierarchy()
+
+    def xml(self) -> str:
+        """The same as XML, as ``uiautomator dump`` has it."""
+        with self.phone.lock:
+            return self.phone.glass.xml()
+
+    def screenshot(self) -> bytes:
+        """The screen as PNG."""
+        return self.phone.screenshot()
+
+    def find(self, text: str | None = None, **matcher: str) -> Node | None:
+        """The first visible node with this label, or with every field of a ``NodeMatcher`` given."""
+        return find(self.hierarchy(), _matcher(text, matcher), self.phone.glass.display.bounds)
+
+    def find_all(self, text: str | None = None, **matcher: str) -> list[Node]:
+        return find_all(self.hierarchy(), _matcher(text, matcher), self.phone.glass.display.bounds)
+
+    def shows(self, text: str | None = None, **matcher: str) -> bool:
+        return self.find(text, **matcher) is not None
+
+    def labels(self) -> list[str]:
+        """Every label on the screen, from top to bottom."""
+        return [node.label for node in self.hierarchy().nodes if node.label and "invisible" not in node.extras]
+
+    def foreground(self) -> str:
+        """The package in front."""
+        return self.phone.foreground()
+
+    # What is done
+
+    def launch(self, package: str) -> None:
+        """Bring an app to the front; ``APP_NOT_FOUND`` when it is not there."""
+        if not self.phone.launch(package):
+            raise ClawError("APP_NOT_FOUND", f"no app {package} can be started", target=package)
+
+    def run(self, *actions: Mapping[str, Any], timeout_ms: int = _EXECUTION_MS) -> ResultEnvelope:
+        """Carry out actions as an execution would: ``{"type": "click", "params": {...}}``, ids if you like."""
+        steps = [{"id": f"a{i}", **action} for i, action in enumerate(actions, 1)]
+        return self.execute(
+            {
+                "commandId": "test",
+                "taskId": "test",
+                "source": "testing",
+                "expectedFormat": "android-ui-automator",
+                "timeoutMs": timeout_ms,
+                "actions": steps,
+            }
+        )
+
+    def execute(self, document: Mapping[str, Any]) -> ResultEnvelope:
+        """Validate a whole execution and carry it out. Screenshots it takes are kept in ``screenshots``."""
+        return self._engine.run(validate(dict(document)).execution)
+
+    def shell(self, script: str | bytes, stdin: bytes = b"") -> ShellResult:
+        """Run a shell script on the phone, as ``adb shell`` would."""
+        import io
+
+        from clawperator.phone.shell.run import run_script
+
+        out, err = io.BytesIO(), io.BytesIO()
+        code = run_script(
+            script,
+            world=self.phone,
+            stdin=io.BytesIO(stdin),
+            stdout=out,
+            stderr=err,
+            cancelled=threading.Event(),
+        )
+        return ShellResult(code, out.getvalue().decode(errors="replace"), err.getvalue().decode(errors="replace"))
+
+    def wait(self, seconds: float) -> None:
+        """Let the phone's time pass. By the virtual clock that takes no time."""
+        self.phone.clock.sleep(seconds)
+
+    def fault(self, name: str, setting: str | float | bool = "on") -> None:  # noqa: FBT001 - a switch is on or off
+        """Turn a fault on or off."""
+        self.phone.set_fault(name, setting)
+
+    def start_recording(self, session_id: str | None = None) -> str:
+        """Let the Operator record. Gives the session's id."""
+        with self.phone.lock:
+            return self.phone.operator.recorder.start(session_id).session_id
+
+    def stop_recording(self) -> bytes:
+        """Finish the recording. Gives its NDJSON."""
+        with self.phone.lock:
+            recorded = self.phone.operator.recorder.stop(None)
+        return self.phone.storage.system.read(recorded.file_path)
+
+    @contextmanager
+    def serve(self) -> Iterator["Doors"]:
+        """Open adb's doors to this phone on loopback while the ``with`` block runs."""
+        from clawperator.phone.adb.adbd import AdbDoor
+        from clawperator.phone.adb.server import AdbServer
+        from clawperator.phone.attached import AttachedPhone
+
+        device = AttachedPhone(self.phone)
+        adbd, server = AdbDoor(device), AdbServer(lambda: [device])
+        try:
+            yield Doors(adbd.start(), server.start())
+        finally:
+            server.stop()
+            adbd.stop()
+
+    def _keep(self, path: str | None, png: bytes) -> str:
+        name = path or f"screenshot-{len(self.screenshots) + 1}.png"
+        self.screenshots[name] = png
+        return name
+
+
+class Doors(Struct, frozen=True):
+    """The ports of a phone that is served: for ``adb connect``, and for clients of an adb server."""
+
+    adbd_port: int
+    server_port: int
+
+
+class Person:
+    """Somebody with the phone in their hand: fingers on the glass, and nothing else."""
+
+    def __init__(self, phone: Phone, *, pace_ms: int = 250) -> None:
+        self._phone = phone
+        self._pace = pace_ms / 1000
+
+    def tap(self, text: str | None = None, **matcher: str) -> None:
+        """Touch what has this label. ``NODE_NOT_FOUND`` when it cannot be seen."""
+        self._phone.tap(*self._seen(text, matcher).bounds.centre)
+        self._rest()
+
+    def press_long(self, text: str | None = None, **matcher: str) -> None:
+        self._phone.tap(*self._seen(text, matcher).bounds.centre, hold_ms=700)
+        self._rest()
+
+    def type(self, text: str) -> None:
+        """Type on the keyboard that is shown, key by key."""
+        for character in text:
+            self._type_one(character)
+            self._rest(0.3)
+
+    def delete(self, times: int = 1) -> None:
+        for _ in range(times):
+            self._tap_key(keyboard.DELETE)
+
+    def enter(self) -> None:
+        self._tap_key(keyboard.ENTER)
+        self._rest()
+
+    def scroll_down(self) -> None:
+        """Drag the page up by half a screen."""
+        self._drag(0.7, 0.3)
+
+    def scroll_up(self) -> None:
+        self._drag(0.3, 0.7)
+
+    def back(self) -> None:
+        """Touch Back in the bar at the bottom."""
+        self._tap_bar("Back")
+
+    def home(self) -> None:
+        self._tap_bar("Home")
+
+    def recents(self) -> None:
+        self._tap_bar("Overview")
+
+    def _seen(self, text: str | None, matcher: Mapping[str, str]) -> Node:
+        with self._phone.lock:
+            glass = self._phone.glass
+            node = find(glass.hierarchy(), _matcher(text, matcher), glass.display.bounds)
+        if node is None:
+            raise ClawError("NODE_NOT_FOUND", f"nobody could see {text or dict(matcher)} on the screen")
+        return node
+
+    def _type_one(self, character: str) -> None:
+        with self._phone.lock:
+            shown = self._phone.glass.keyboard()
+        if shown is None:
+            raise ClawError("NODE_NOT_FOUND", "no keyboard is shown to type on")
+        if _key(shown, character) is None and keyboard.needs_turn(character) is not None:
+            if keyboard.needs_turn(character) != bool(_key(shown, "1")):
+                self._tap_key(keyboard.TURN)
+            if character.isupper():
+                self._tap_key(keyboard.SHIFT)
+        self._tap_key(character)
+
+    def _tap_key(self, label: str) -> None:
+        with self._phone.lock:
+            shown = self._phone.glass.keyboard()
+        node = _key(shown, label) if shown else None
+        if node is None:
+            raise ClawError("NODE_NOT_FOUND", f"the keyboard has no key {label!r}")
+        self._phone.tap(*node.bounds.centre)
+
+    def _tap_bar(self, label: str) -> None:
+        with self._phone.lock:
+            bar = self._phone.glass.navigation()
+        node = next(node for node in bar.nodes if node.content_desc == label)
+        self._phone.tap(*node.bounds.centre)
+        self._rest()
+
+    def _drag(self, start: float, end: float) -> None:
+        area = self._phone.glass.display.content
+        x = area.centre[0]
+        heights = [area.top + round(area.height * part) for part in (start, end)]
+        self._phone.swipe((x, heights[0]), (x, heights[1]))
+        self._rest()
+
+    def _rest(self, paces: float = 1) -> None:
+        self._phone.clock.sleep(self._pace * paces)
+
+
+def _key(window: Window, label: str) -> Node | None:
+    return next((node for node in window.nodes if node.text == label), None)
+
+
+def _matcher(text: str | None, fields: Mapping[str, str]) -> NodeMatcher:
+    given = dict(fields)
+    if text is not None:
+        given["textEquals"] = text
+    return NodeMatcher(**given)
+
+
+@contextmanager
+def start_phone(
+    *, seed: int = 0, serial: str = "claw-1", apps: Iterable[App] = (), clock: Clock | None = None
+) -> Iterator[BoxedPhone]:
+    """A phone in this process, gone when the ``with`` block ends. Its clock is virtual unless one is given."""
+    phone = Phone(seed=seed, serial=serial, apps=apps, clock=VirtualClock() if clock is None else clock)
+    try:
+        yield BoxedPhone(phone)
+    finally:
+        phone.close()

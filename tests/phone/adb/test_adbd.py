@@ -1,0 +1,319 @@
+"""The transport protocol, spoken by hand."""
+
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from clawperator.phone.adb import adbd, streams
+from clawperator.phone.adb.adbd import AdbDoor
+from phone.adb.peer import NEW, OLD, SECONDS, FakeDevice, Peer, open_door, shell_packets
+
+
+@pytest.fixture
+def device(tmp_path: Path) -> FakeDevice:
+    return FakeDevice(str(tmp_path / "phone"))
+
+
+@pytest.fixture
+def port(device: FakeDevice) -> Iterator[int]:
+    with open_door(device) as (_, port):
+        yield port
+
+
+@pytest.fixture
+def peer(port: int) -> Iterator[Peer]:
+    with Peer(port) as peer:
+        yield peer
+
+
+def test_the_banner_tells_the_phone_and_only_features_that_are_served(peer: Peer) -> None:
+    assert peer.banner.startswith(b"device::ro.product.name=box;")
+    features = peer.banner.partition(b"features=")[2].split(b",")
+    assert set(features) == {
+        b"shell_v2",
+        b"cmd",
+        b"stat_v2",
+        b"ls_v2",
+        b"fixed_push_mkdir",
+        b"abb_exec",
+        b"sendrecv_v2",
+    }
+    assert (peer.their_version, peer.their_maxdata) == (NEW, 1 << 20)
+
+
+def test_a_shell_without_packets_merges_its_output(peer: Peer) -> None:
+    assert peer.run(b"shell:warn") == b"out\nerr\n"
+
+
+@pytest.mark.parametrize(
+    "name", [b"shell,v2,raw:warn", b"shell,v2,TERM=xterm-256color,raw:warn", b"shell,v2:warn"]
+)
+def test_a_shell_with_packets_keeps_output_apart_and_tells_the_exit_code(peer: Peer, name: bytes) -> None:
+    assert shell_packets(peer.run(name)) == [(1, b"out\n"), (2, b"err\n"), (3, b"\x03")]
+
+
+def test_a_shell_with_a_terminal_has_one_screen(peer: Peer) -> None:
+    said = shell_packets(peer.run(b"shell,v2,TERM=xterm-256color,pty:warn"))
+    assert said == [(1, b"out\r\n"), (1, b"err\r\n"), (3, b"\x03")]
+
+
+def test_what_is_typed_at_a_terminal_is_echoed_and_run_by_the_line(peer: Peer) -> None:
+    stream = peer.open(b"shell,v2,TERM=xterm,pty:")
+    peer.send(b"WRTE", *stream, b"\0\x05\0\0\0lx\x7fs\r" + b"\0\x01\0\0\0\x04")
+    said = shell_packets(peer.read_all(stream))
+    assert b"".join(text for kind, text in said if kind == 1) == b"lx\b \bs\r\nran ls\r\n"
+    assert said[-1] == (3, b"\0")
+
+
+def test_an_exit_code_is_one_byte(peer: Peer) -> None:
+    assert shell_packets(peer.run(b"shell,v2,raw:exit 258")) == [(3, b"\x02")]
+
+
+def test_input_arrives_until_it_is_closed(peer: Peer) -> None:
+    stream = peer.open(b"shell,v2,raw:cat")
+    # A window size is nothing to a command; a packet may be torn anywhere.
+    peer.write(stream, b"\x05\x04\0\0\0abcd\0\x05\0\0")
+    peer.write(stream, b"\0hel")
+    peer.send(b"WRTE", *stream, b"lo\x04\0\0\0\0")
+    assert shell_packets(peer.read_all(stream))[-1] == (3, b"\0")
+
+
+def test_what_cat_reads_it_says(peer: Peer) -> None:
+    stream = peer.open(b"exec:cat")
+    peer.send(b"WRTE", *stream, b"a" * 900)
+    assert {peer.read()[0], peer.read()[0]} == {b"OKAY", b"WRTE"}
+
+
+def test_an_empty_command_is_a_shell_that_reads_lines(peer: Peer) -> None:
+    stream = peer.open(b"shell:")
+    peer.send(b"WRTE", *stream, b"ls\n")
+    said = [peer.read(), peer.read()]
+    assert {packet[0] for packet in said} == {b"OKAY", b"WRTE"}
+    assert b"ran ls\n" in {packet[3] for packet in said}
+
+
+def test_a_command_that_says_something_and_goes_on_is_heard_at_once(peer: Peer) -> None:
+    stream = peer.open(b"shell:greet")
+    began = time.monotonic()
+    assert peer.read() == (b"WRTE", stream[1], stream[0], b"hello\n")
+    assert time.monotonic() - began < 1
+
+
+def test_a_silent_command_is_accepted_at_once(peer: Peer) -> None:
+    began = time.monotonic()
+    peer.open(b"shell:sleep 5")
+    assert time.monotonic() - began < 1
+
+
+def test_closing_a_shell_ends_its_command_and_is_answered(peer: Peer, device: FakeDevice) -> None:
+    stream = peer.open(b"shell:sleep 5")
+    peer.send(b"CLSE", *stream)
+    assert peer.read() == (b"CLSE", stream[1], stream[0], b"")
+    assert device.ended.get(timeout=1) == "sleep"
+
+
+def test_closing_exec_ends_the_input_but_not_the_command(peer: Peer, device: FakeDevice) -> None:
+    stream = peer.open(b"exec:keep /sdcard/kept")
+    peer.send(b"WRTE", *stream, b"x" * 100_000)
+    peer.send(b"CLSE", *stream)
+    assert device.ended.get(timeout=SECONDS) == "keep"
+    assert device.storage.read("/sdcard/kept") == b"x" * 100_000
+
+
+def test_what_a_host_sends_in_haste_before_it_closes_still_arrives(peer: Peer, device: FakeDevice) -> None:
+    """As adb does when its client hangs up: the rest goes out with no regard for acknowledgements."""
+    stream = peer.open(b"exec:keep /sdcard/kept")
+    for letter in b"abcd":
+        peer.send(b"WRTE", *stream, bytes([letter]) * 1000)
+    peer.send(b"CLSE", *stream)
+    assert device.ended.get(timeout=SECONDS) == "keep"
+    assert device.storage.read("/sdcard/kept") == b"".join(bytes([letter]) * 1000 for letter in b"abcd")
+
+
+def test_exec_without_a_peer_is_given_up_after_a_while(
+    port: int, device: FakeDevice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(adbd, "GRACE_SECONDS", 0.1)
+    with Peer(port) as peer:
+        peer.open(b"exec:sleep 5")
+    assert device.ended.get(timeout=1) == "sleep"
+
+
+def test_a_lost_connection_ends_its_commands(port: int, device: FakeDevice) -> None:
+    with Peer(port) as peer:
+        peer.open(b"shell:sleep 5")
+    assert device.ended.get(timeout=1) == "sleep"
+
+
+def test_a_streamed_install_reads_exactly_its_size(peer: Peer) -> None:
+    stream = peer.open(b"exec:take 300000")
+    peer.write(stream, bytes(100_000))
+    peer.write(stream, bytes(100_000))
+    peer.send(b"WRTE", *stream, bytes(100_000))
+    assert peer.read_all(stream) == b"Success\n"
+
+
+def test_arguments_of_abb_arrive_quoted(peer: Peer) -> None:
+    assert peer.run(b"abb_exec:package\0install\0a b\0it's") == b"package install 'a b' 'it'\"'\"'s'\n"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        b"", b":", b"nonsense", b"jdwp:1", b"track-jdwp", b"framebuffer:", b"reboot:", b"reboot:bootloader",
+        b"tcp:8", b"tcp:9", b"tcp:", b"tcp:0", b"tcp:99999", b"tcp:7:example.com", b"localabstract:nobody", b"localfilesystem:",
+        b"dev:/dev/null", b"\xff\xfe\0\0", b"x" * 100_000,
+    ],
+)  # fmt: skip
+def test_what_is_not_served_is_refused(peer: Peer, name: bytes) -> None:
+    with pytest.raises(ConnectionRefusedError):
+        peer.open(name)
+    assert peer.run(b"shell:echo still here") == b"still here\n"
+
+
+@pytest.mark.parametrize("name", [b"root:", b"unroot:", b"remount:"])
+def test_a_production_phone_says_that_it_has_no_root(peer: Peer, name: bytes) -> None:
+    assert b"root" in peer.run(name)
+
+
+def test_reverse_connections_are_refused_with_a_reason(peer: Peer) -> None:
+    said = peer.run(b"reverse:forward:tcp:1;tcp:2")
+    assert said[:4] == b"FAIL"
+    assert int(said[4:8], 16) == len(said[8:])
+    assert peer.run(b"reverse:list-forward") == b"OKAY0000"
+    assert peer.run(b"reverse:killforward-all") == b"OKAY"
+
+
+@pytest.mark.parametrize("name", [b"tcp:7", b"localabstract:echo", b"localfilesystem:/data/local/tmp/echo"])
+def test_a_socket_on_the_phone_carries_bytes_both_ways(peer: Peer, name: bytes) -> None:
+    stream = peer.open(name)
+    peer.send(b"WRTE", *stream, b"ping")
+    said = [peer.read(), peer.read()]
+    assert sorted(packet[0] for packet in said) == [b"OKAY", b"WRTE"]
+    assert b"ping" in {packet[3] for packet in said}
+    peer.send(b"OKAY", *stream)
+    peer.send(b"CLSE", *stream)
+    assert peer.read()[0] == b"CLSE"
+
+
+def test_only_one_packet_waits_for_its_acknowledgement(peer: Peer) -> None:
+    stream = peer.open(b"shell:flood")
+    assert peer.read()[0] == b"WRTE"
+    peer.sock.settimeout(0.1)
+    with pytest.raises(TimeoutError):
+        peer.read()
+    peer.sock.settimeout(SECONDS)
+    peer.send(b"OKAY", *stream)
+    assert peer.read()[0] == b"WRTE"
+
+
+def test_large_output_arrives_whole(peer: Peer) -> None:
+    assert len(peer.run(b"exec:big 3000000")) == 3_000_000
+
+
+def test_an_old_peer_gets_and_gives_checksums_and_small_packets(port: int) -> None:
+    with Peer(port, version=OLD, maxdata=4096) as peer:
+        assert peer.their_maxdata == 256 * 1024
+        assert len(peer.run(b"exec:big 20000")) == 20_000
+        stream = peer.open(b"exec:cat")
+        peer.send(b"WRTE", *stream, b"damaged", check=1)
+        assert peer.is_closed()
+
+
+def test_streams_do_not_mix(peer: Peer) -> None:
+    first, second = peer.open(b"exec:cat"), peer.open(b"exec:cat")
+    peer.send(b"WRTE", *first, b"one")
+    peer.send(b"WRTE", *second, b"two")
+    heard = {}
+    for kind, theirs, ours, payload in (peer.read() for _ in range(4)):
+        if kind == b"WRTE":
+            heard[ours, theirs] = payload
+    assert heard == {first: b"one", second: b"two"}
+
+
+def test_a_fault_in_a_command_ends_its_stream_only(peer: Peer, caplog: pytest.LogCaptureFixture) -> None:
+    assert peer.run(b"shell,v2,raw:boom") == b""  # no exit packet: the peer must report a failure
+    assert peer.run(b"shell:echo next") == b"next\n"
+    assert "A service failed" in caplog.text
+
+
+def test_a_slow_phone_is_slow_and_answers_others_meanwhile(peer: Peer, device: FakeDevice) -> None:
+    device.slow = 0.3
+    peer.send(b"OPEN", 1, 0, b"shell:echo slow")
+    time.sleep(0.05)
+    device.slow = 0
+    assert peer.run(b"shell:echo quick") == b"quick\n"
+    assert peer.read()[:3:2] == (b"OKAY", 1)
+
+
+def test_a_phone_that_trusts_nobody_asks_for_keys_for_ever(port: int, device: FakeDevice) -> None:
+    device.now = "unauthorized"
+    with Peer(port, greet=False) as peer:
+        peer.send(b"CNXN", NEW, 1 << 20, b"host::")
+        for _ in range(3):
+            kind, what, _, token = peer.read()
+            assert (kind, what, len(token)) == (b"AUTH", 1, 20)
+            peer.send(b"AUTH", 2, 0, bytes(256))
+        peer.read()
+        device.now = "device"
+        peer.send(b"AUTH", 3, 0, b"key")
+        assert peer.read()[0] == b"CNXN"
+
+
+def test_an_offline_phone_does_not_answer(port: int, device: FakeDevice) -> None:
+    with Peer(port) as peer:
+        device.now = "offline"
+        peer.send(b"OPEN", 1, 0, b"shell:echo")
+        assert peer.is_closed()
+    with Peer(port, greet=False) as peer:
+        peer.send(b"CNXN", NEW, 1 << 20, b"host::")
+        assert peer.is_closed()
+
+
+def test_disconnecting_is_not_stopping(device: FakeDevice) -> None:
+    with open_door(device) as (door, port), Peer(port) as peer:
+        door.disconnect()
+        assert peer.is_closed()
+        with Peer(port) as other:
+            assert other.run(b"shell:echo back") == b"back\n"
+
+
+def test_stopping_ends_everything_that_runs_and_leaves_no_thread(device: FakeDevice) -> None:
+    before = set(threading.enumerate())
+    with open_door(device) as (_, port):
+        peers = [Peer(port) for _ in range(5)]
+        for peer in peers:
+            peer.open(b"shell:sleep 5")
+            peer.open(b"exec:sleep 5")
+            peer.open(b"sync:")
+            peer.open(b"tcp:7")
+            peer.open(b"shell:flood")
+        began = time.monotonic()
+    assert time.monotonic() - began < 2
+    assert set(threading.enumerate()) == before
+    for peer in peers:
+        peer.sock.close()
+
+
+def test_a_port_that_is_taken_is_an_error(device: FakeDevice) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(OSError):
+        AdbDoor(device).start(port=taken.getsockname()[1])
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "192.168.1.1", "127.example.com", "::"])
+def test_only_this_machine_may_come_in(device: FakeDevice, host: str) -> None:
+    with pytest.raises(OSError, match="loopback"):
+        AdbDoor(device).start(host)
+
+
+def test_a_reader_that_never_comes_back_is_given_up(
+    peer: Peer, device: FakeDevice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("clawperator.phone.adb.adbd_stream.PATIENCE_SECONDS", 0.1)
+    assert streams.PATIENCE_SECONDS > 60
+    peer.open(b"exec:flood")
+    assert device.ended.get(timeout=2) == "flood"

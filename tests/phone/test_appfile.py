@@ -1,0 +1,182 @@
+"""Apps that users write: in Python, or in TOML."""
+
+from pathlib import Path
+
+import pytest
+
+from clawperator.contract.errors import ClawError
+from clawperator.phone.appfile import load_apps
+from clawperator.testing import start_phone
+
+DOOR = """
+package = "com.example.door"
+label = "Door"
+links = ["door:"]
+
+[state]
+code = ""
+tries = 0
+
+[[screen]]
+name = "home"
+title = "Front door"
+
+  [[screen.view]]
+  kind = "toolbar"
+  text = "Front door"
+
+  [[screen.view]]
+  kind = "field"
+  bind = "code"
+  hint = "Code"
+  edits = "password"
+  do = { go = "open" }
+
+  [[screen.view]]
+  kind = "button"
+  text = "Open"
+  id = "open"
+  do = [{ put = { who = "You typed {code}" } }, { go = "open" }]
+
+  [[screen.view]]
+  kind = "text"
+  text = "Nobody was here"
+  unless = "who"
+
+  [[screen.view]]
+  kind = "listing"
+    [[screen.view.view]]
+    kind = "item"
+    text = "Later"
+    summary = "In a second"
+    do = { after = 1000, do = { put = { late = true } } }
+    [[screen.view.view]]
+    kind = "text"
+    text = "It came"
+    when = "late"
+
+[[screen]]
+name = "open"
+kind = "dialog"
+title = "Open"
+
+  [[screen.view]]
+  kind = "text"
+  text = "{who}"
+
+  [[screen.view]]
+  kind = "button"
+  text = "Close"
+  do = { back = true }
+"""
+
+
+def write(folder: Path, name: str, text: str) -> str:
+    path = folder / name
+    path.write_text(text, "utf-8")
+    return str(path)
+
+
+def test_an_app_in_toml_shows_its_screens_and_does_what_it_says(tmp_path: Path) -> None:
+    with start_phone(apps=load_apps(write(tmp_path, "door.toml", DOOR))) as phone:
+        phone.person.tap("Door")
+        assert phone.events[-1].title == "Front door"
+        assert phone.shows("Nobody was here")
+        phone.person.tap("Code")
+        phone.person.type("42")
+        phone.person.back()
+        phone.person.tap("Open")
+        assert phone.shows("You typed 42")
+        phone.person.tap("Close")
+        assert not phone.shows("Nobody was here")
+        phone.person.tap("Later")
+        assert not phone.shows("It came")
+        phone.wait(1)
+        assert phone.shows("It came")
+
+
+def test_a_link_opens_the_app_that_takes_it(tmp_path: Path) -> None:
+    with start_phone(apps=load_apps(write(tmp_path, "door.toml", DOOR))) as phone:
+        assert phone.phone.view("door:front")
+        assert phone.foreground() == "com.example.door"
+
+
+def test_a_python_file_gives_every_app_it_defines(tmp_path: Path) -> None:
+    source = """
+from clawperator.phone.app import App
+from clawperator.phone.views import column, text
+one, two = App("com.example.one", "One"), App("com.example.two", "Two")
+for app in (one, two):
+    app.screen("home")(lambda here: column(text("hello")))
+"""
+    assert [app.label for app in load_apps(write(tmp_path, "apps.py", source))] == ["One", "Two"]
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (("[state]", "[state"), "door.toml"),
+        (('label = "Door"', ""), "label"),
+        (('"com.example.door"', '"com example"'), "package name"),
+        (('kind = "toolbar"', 'kind = "tool"'), "kind is one of"),
+        (('bind = "code"', ""), "needs bind"),
+        (('go = "open" }]', 'go = "nowhere" }]'), "'nowhere'"),
+        (('hint = "Code"', "hint = 5"), "hint"),
+        (('text = "Front door"', 'txet = "Front door"'), "'txet'"),
+        (("{ back = true }", "{ fly = true }"), "is no step"),
+        (('kind = "dialog"', 'kind = "balloon"'), "activity, dialog or sheet"),
+        (('label = "Door"', 'label = "Door"\nhome = "cellar"'), "'cellar'"),
+    ],
+)
+def test_a_mistake_is_told_with_its_place(tmp_path: Path, change: tuple[str, str], told: str) -> None:
+    assert change[0] in DOOR
+    with pytest.raises(ClawError) as caught:
+        load_apps(write(tmp_path, "door.toml", DOOR.replace(*change, 1)))
+    assert caught.value.code == "PHONE_APP_INVALID"
+    assert told in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("app.py", "1/0"),
+        ("app.py", "x = 1"),
+        ("app.py", "def"),
+        ("app.txt", ""),
+        ("app.toml", ""),
+        ("app.py", "raise SystemExit(1)"),
+    ],
+)
+def test_a_file_without_an_app_is_refused(tmp_path: Path, name: str, text: str) -> None:
+    with pytest.raises(ClawError) as caught:
+        load_apps(write(tmp_path, name, text))
+    assert caught.value.code == "PHONE_APP_INVALID"
+
+
+def test_a_file_that_is_not_there_is_refused() -> None:
+    for name in ("/nonexistent/app.py", "/nonexistent/app.toml"):
+        with pytest.raises(ClawError) as caught:
+            load_apps(name)
+        assert caught.value.code == "PHONE_APP_INVALID"
+
+
+def test_an_app_whose_code_fails_has_crashed_and_the_phone_goes_on(tmp_path: Path) -> None:
+    source = """
+from clawperator.phone.app import App
+from clawperator.phone.views import button, column
+app = App("com.example.crash", "Crash")
+@app.screen("home")
+def home(here):
+    return column(button("Handler", lambda here: 1 / 0), button("Screen", lambda here: here.go("bad")),
+                  button("Nowhere", lambda here: here.go("nowhere")))
+@app.screen("bad")
+def bad(here):
+    raise ValueError("cannot be shown")
+"""
+    with start_phone(apps=load_apps(write(tmp_path, "crash.py", source))) as phone:
+        for label in ("Handler", "Screen", "Nowhere"):
+            phone.launch("com.example.crash")
+            phone.person.tap(label)
+            assert phone.shows("Crash"), "the launcher is back"
+            assert phone.phone.process_of("com.example.crash") is None
+        assert phone.shell("logcat -d -s AndroidRuntime:E").stdout.count("FATAL EXCEPTION: main") == 3

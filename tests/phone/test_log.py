@@ -1,0 +1,185 @@
+"""The log: bounded, in order, cut where the logger cuts, and quick to tell those who wait."""
+
+import threading
+import time
+from collections.abc import Iterable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from clawperator.phone.log import MAX_BYTES, MAX_PAYLOAD, Entry, LogBuffer, timber
+
+
+def a_log(capacity: int = 20_000, capacity_bytes: int = 1 << 20) -> LogBuffer:
+    return LogBuffer(lambda: 1_700_000_000_000, capacity, capacity_bytes)
+
+
+def messages(log: LogBuffer) -> list[str]:
+    return [entry.message for entry in log.read()]
+
+
+def test_a_record_keeps_what_was_said() -> None:
+    log = a_log()
+    log.write("I", "Tag", "hello", 42)
+    log.write("E", "Tag", "again", 42, 43, uid=10_001, buffer="crash")
+    assert log.read() == [
+        Entry(1, 1_700_000_000_000, "I", "Tag", "hello", 42, 42, 1000, "main"),
+        Entry(2, 1_700_000_000_000, "E", "Tag", "again", 42, 43, 10_001, "crash"),
+    ]
+
+
+def test_reading_after_a_number_gives_only_what_is_newer() -> None:
+    log = a_log()
+    for text in "abc":
+        log.write("I", "t", text, 1)
+    assert [e.message for e in log.read(1)] == ["b", "c"]
+    assert log.read(3) == []
+
+
+def test_the_oldest_records_make_room() -> None:
+    log = a_log(capacity=3)
+    for text in "abcde":
+        log.write("I", "t", text, 1)
+    assert messages(log) == ["c", "d", "e"]
+    assert log.last == 5
+
+
+def test_the_log_stays_within_its_bytes() -> None:
+    log = a_log(capacity_bytes=64 * 1024)
+    for i in range(200):
+        log.write("I", "t", f"{i}" + "x" * 1_000, 1)
+    assert log.used_bytes("main") <= 64 * 1024
+    assert messages(log)[-1].startswith("199")
+
+
+def test_a_smaller_size_drops_at_once_and_a_senseless_one_is_refused() -> None:
+    log = a_log()
+    for _ in range(200):
+        log.write("I", "t", "x" * 1_000, 1)
+    log.resize(64 * 1024)
+    assert 0 < len(log.read()) < 60
+    for size in (0, MAX_BYTES + 1):
+        with pytest.raises(ValueError):
+            log.resize(size)
+
+
+def test_clearing_forgets_records_but_not_numbers() -> None:
+    log = a_log()
+    log.write("I", "t", "main", 1)
+    log.write("I", "t", "crash", 1, buffer="crash")
+    log.clear(["main"])
+    assert messages(log) == ["crash"]
+    log.clear()
+    log.write("I", "t", "new", 1)
+    assert [e.number for e in log.read()] == [3]
+
+
+@pytest.mark.random
+@given(st.text(max_size=40), st.integers(3_900, 4_200), st.text(max_size=20))
+def test_a_long_record_is_cut_and_never_inside_a_character(tag: str, filler: int, end: str) -> None:
+    log = a_log()
+    message = "x" * filler + "é日😀" + end
+    log.write("I", tag, message, 1)
+    (entry,) = log.read()
+    size = len(entry.tag.encode()) + len(entry.message.encode()) + 3
+    assert size <= MAX_PAYLOAD
+    assert message.startswith(entry.message)
+    assert entry.message == message or size > MAX_PAYLOAD - 4
+
+
+def test_half_a_surrogate_pair_does_not_harm_the_log() -> None:
+    log = a_log()
+    log.write("I", "t\udc80", "a\ud83dz", 1)
+    (entry,) = log.read()
+    assert (entry.tag, entry.message) == ("t?", "a?z")
+
+
+def test_a_reader_that_waits_hears_a_record_at_once() -> None:
+    log = a_log()
+    heard: list[Entry] = []
+    reader = threading.Thread(target=lambda: heard.extend(log.wait(0, 5)))
+    reader.start()
+    log.write("I", "t", "x", 1)
+    reader.join(2)
+    assert [e.message for e in heard] == ["x"]
+
+
+def test_waiting_ends_when_its_time_is_over_or_it_is_cancelled() -> None:
+    log = a_log()
+    assert log.wait(0, 0.01) == []
+    cancelled = threading.Event()
+    begun = time.monotonic()
+    reader = threading.Thread(target=lambda: log.wait(0, 5, cancelled.is_set))
+    reader.start()
+    cancelled.set()
+    log.wake()
+    reader.join(2)
+    assert not reader.is_alive()
+    assert time.monotonic() - begun < 2
+
+
+def test_many_writers_lose_nothing() -> None:
+    log = a_log()
+
+    def write(pid: int) -> None:
+        for i in range(200):
+            log.write("I", "t", str(i), pid)
+
+    writers = [threading.Thread(target=write, args=(pid,)) for pid in range(4)]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join(5)
+    entries = log.read()
+    assert [e.number for e in entries] == list(range(1, 801))
+    for pid in range(4):
+        assert [e.message for e in entries if e.pid == pid] == [str(i) for i in range(200)]
+
+
+def test_a_fault_may_lose_split_or_interleave_records() -> None:
+    log = a_log()
+
+    def disturb(entry: Entry) -> Iterable[Entry]:
+        if entry.message == "lost":
+            return []
+        if entry.message == "split":
+            return [replace(entry, message="sp"), replace(entry, message="lit")]
+        return [replace(entry, tag="noise", pid=9, message="!"), entry]
+
+    log.filter = disturb
+    for text in ("lost", "split", "kept"):
+        log.write("I", "t", text, 1)
+    assert messages(log) == ["sp", "lit", "!", "kept"]
+    assert [e.number for e in log.read()] == [1, 2, 3, 4]
+
+
+def test_timber_keeps_a_short_message_whole_whatever_lines_it_has() -> None:
+    log = a_log()
+    timber(log, "D", "t", "a\nb", 1)
+    assert messages(log) == ["a\nb"]
+
+
+def test_timber_writes_a_long_message_line_by_line() -> None:
+    log = a_log()
+    timber(log, "D", "t", "first\n\n" + "x" * 9_000 + "\nlast\n", 1)
+    assert messages(log) == ["first", "", "x" * 4_000, "x" * 4_000, "x" * 1_000, "last"]
+
+
+def test_a_long_line_is_split_by_bytes_so_that_nothing_is_cut_off_and_no_character_is_split() -> None:
+    log = a_log()
+    timber(log, "D", "t", "x" + "😀" * 2_500, 1)
+    assert "".join(messages(log)) == "x" + "😀" * 2_500
+    assert [len(m) for m in messages(log)] == [1_000, 1_000, 501]
+    assert set("".join(messages(log))) == {"x", "😀"}
+
+
+@pytest.mark.random
+@given(st.lists(st.text(st.sampled_from("ab<> ="), max_size=300), min_size=20, max_size=60))
+def test_a_hierarchy_written_through_timber_can_be_put_together_again(lines: list[str]) -> None:
+    text = "\n".join([*lines, "y" * 5_000, "</hierarchy>"])
+    log = a_log()
+    timber(log, "D", "t", text, 1)
+    rebuilt = [line for m in messages(log) for line in m.split("\n")]
+    assert "".join(rebuilt) == text.replace("\n", "")

@@ -1,0 +1,333 @@
+"""logcat: prints as Android's does, finds where to start, and streams until it is told to stop."""
+
+import threading
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec import Struct
+
+from clawperator.engine.clock import VirtualClock
+from clawperator.phone.log import LogBuffer
+from clawperator.phone.logcat import logcat
+from clawperator.phone.logquery import Refusal, read_options, read_time
+from clawperator.phone.shell.process import COMMANDS, INTERRUPTED, Process
+from clawperator.phone.storage import Storage
+
+# 2023-11-14 22:13:20 UTC
+NOW = 1_700_000_000_000
+
+
+class World:
+    """A phone that has nothing but a log."""
+
+    def __init__(self) -> None:
+        self.clock = VirtualClock(NOW)
+        self.storage = Storage(None)
+        self.log = LogBuffer(self.clock.now_ms)
+        self.stopping = threading.Event()
+
+
+class Pipe:
+    """Collects what is written, and tells those who wait for it."""
+
+    def __init__(self) -> None:
+        self.data = b""
+        self._changed = threading.Condition()
+
+    def read(self, _n: int) -> bytes:
+        return b""
+
+    def write(self, data: bytes) -> None:
+        with self._changed:
+            self.data += data
+            self._changed.notify_all()
+
+    def wait_for(self, text: bytes) -> bool:
+        with self._changed:
+            return self._changed.wait_for(lambda: text in self.data, 5)
+
+
+class Ran(Struct):
+    code: int
+    out: str
+    err: str
+
+
+def start(world: World, *arguments: str, out: Pipe, err: Pipe, cancelled: threading.Event, tags: str = "") -> int:
+    env = {"ANDROID_LOG_TAGS": tags}
+    argv = ["logcat", *arguments]
+    return logcat(Process(argv, world=world, stdin=Pipe(), stdout=out, stderr=err, cancelled=cancelled, env=env))
+
+
+def run(world: World, *arguments: str, tags: str = "") -> Ran:
+    out, err = Pipe(), Pipe()
+    code = start(world, *arguments, out=out, err=err, cancelled=threading.Event(), tags=tags)
+    return Ran(code, out.data.decode(), err.data.decode())
+
+
+@pytest.fixture
+def world() -> World:
+    """A log of five records, each a second after the one before."""
+    world = World()
+    for priority, tag, message, pid in (
+        ("I", "ActivityManager", "Start proc", 600),
+        ("D", "a", "first\nsecond", 4242),
+        ("W", "Wifi", "weak", 700),
+        ("E", "a", "broken", 4242),
+        ("V", "Chatty", "", 12345),
+    ):
+        world.log.write(priority, tag, message, pid, pid + 1, uid=10_123)  # type: ignore[arg-type] # a literal above
+        world.clock.sleep(1)
+    return world
+
+
+def test_the_command_is_registered() -> None:
+    assert COMMANDS["logcat"] is logcat
+
+
+def test_threadtime_is_the_default(world: World) -> None:
+    assert run(world, "-d").out == (
+        "--------- beginning of main\n"
+        "11-14 22:13:20.000   600   601 I ActivityManager: Start proc\n"
+        "11-14 22:13:21.000  4242  4243 D a       : first\n"
+        "11-14 22:13:21.000  4242  4243 D a       : second\n"
+        "11-14 22:13:22.000   700   701 W Wifi    : weak\n"
+        "11-14 22:13:23.000  4242  4243 E a       : broken\n"
+        "11-14 22:13:24.000 12345 12346 V Chatty  : \n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        ("brief", "E/a       ( 4242): broken"),
+        ("process", "E( 4242) broken  (a)"),
+        ("tag", "E/a       : broken"),
+        ("thread", "E( 4242: 4243) broken"),
+        ("raw", "broken"),
+        ("time", "11-14 22:13:23.000 E/a       ( 4242): broken"),
+        ("long", "[ 11-14 22:13:23.000  4242: 4243 E/a        ]\nbroken\n"),
+        ("time,epoch", "         1700000003.000 E/a       ( 4242): broken"),
+        ("time,monotonic", "     3.000 E/a       ( 4242): broken"),
+        ("time,year,usec,zone", "2023-11-14 22:13:23.000000 +0000 E/a       ( 4242): broken"),
+        ("nsec,UTC", "11-14 22:13:23.000000000 +0000  4242  4243 E a       : broken"),
+        ("uid", "11-14 22:13:23.000 10123  4242  4243 E a       : broken"),
+        ("time,uid", "11-14 22:13:23.000 E/a       (10123: 4242): broken"),
+        ("color,tag", "\x1b[38;5;196mE/a       : broken\x1b[0m"),
+        ("descriptive,tag", "E/a       : broken"),
+    ],
+)
+def test_a_format_prints_as_on_android(world: World, words: str, line: str) -> None:
+    assert run(world, "-d", "-v", words, "-s", "a:E").out == f"--------- beginning of main\n{line}\n"
+
+
+def test_formats_may_be_given_one_by_one(world: World) -> None:
+    assert run(world, "-d", "-v", "epoch", "-vtime", "a:E", "*:S").out.endswith(
+        "         1700000003.000 E/a       ( 4242): broken\n"
+    )
+
+
+def test_printable_shows_what_would_move_the_cursor() -> None:
+    world = World()
+    world.log.write("I", "t", "a\tb\x1b[2J\\\nnext é", 1)
+    assert run(world, "-d", "-v", "raw,printable").out.splitlines()[1:] == ["a\\tb\\033[2J\\\\", "next é"]
+
+
+@pytest.mark.parametrize(
+    ("message", "lines"), [("", 1), ("a", 1), ("a\n", 1), ("\n", 1), ("a\n\nb", 3), ("\n\n", 2)]
+)
+def test_a_record_has_a_head_for_each_line(message: str, lines: int) -> None:
+    world = World()
+    world.log.write("I", "t", message, 1)
+    assert run(world, "-d", "-v", "tag").out.count("I/t       : ") == lines
+
+
+def test_an_empty_log_prints_nothing() -> None:
+    assert run(World(), "-d") == Ran(0, "", "")
+
+
+def test_each_buffer_begins_once_and_dividers_tell_each_change() -> None:
+    world = World()
+    for text, buffer in (("a", "main"), ("b", "system"), ("c", "main"), ("d", "events")):
+        world.log.write("I", "t", text, 1, buffer=buffer)
+    began_main, began_system = "--------- beginning of main\n", "--------- beginning of system\n"
+    assert run(world, "-d", "-v", "raw").out == f"{began_main}a\n{began_system}b\nc\n"
+    switched = "--------- switch to main\n"
+    assert run(world, "-d", "-D", "-v", "raw").out == f"{began_main}a\n{began_system}b\n{switched}c\n"
+    assert run(world, "-d", "-b", "events", "-v", "raw").out == "--------- beginning of events\nd\n"
+    assert run(world, "-d", "-b", "main,events", "-b", "crash", "-v", "raw").out.count("beginning") == 2
+    assert run(world, "-d", "--buffer=all", "-v", "raw").out.endswith("d\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "tags", "printed"),
+    [
+        (["*:W"], "", ["weak", "broken"]),
+        (["*:s", "Wifi"], "", ["weak"]),
+        (["Wifi:V", "-s"], "", ["weak"]),
+        (["a:s"], "", ["Start proc", "weak", ""]),
+        (["a:e", "*:f"], "", ["broken"]),
+        (["*"], "", ["Start proc", "first", "second", "weak", "broken"]),
+        (["*:S a:E,Wifi:*"], "", ["weak", "broken"]),
+        ([], "a:E *:S", ["broken"]),
+        (["Wifi:V", "*:S"], "a:E *:S", ["weak"]),
+        (["-s"], "a:E", ["broken"]),
+        (["--pid=4242"], "", ["first", "second", "broken"]),
+        (["--pid", "4242", "*:E"], "", ["broken"]),
+        (["--uid=10123,7", "*:E"], "", ["broken"]),
+        (["--uid=7"], "", []),
+        (["-e", "^b.*n$"], "", ["broken"]),
+        (["--regex=e(a|c)"], "", ["first", "second", "weak"]),
+        (["-m", "2"], "", ["Start proc", "first", "second"]),
+        (["-e", "weak", "-m1", "--print"], "", ["Start proc", "first", "second", "weak"]),
+        (["-t", "2"], "", ["broken", ""]),
+        (["-t", "1", "--pid=4242"], "", ["broken"]),
+        (["-t", "11-14 22:13:23.000"], "", ["broken", ""]),
+        (["-t", "2023-11-14 22:13:22.001"], "", ["broken", ""]),
+        (["-T", "1700000004.0"], "", [""]),
+        (["-dT1"], "", [""]),
+        (["--", "*:E"], "", ["broken"]),
+    ],
+)
+def test_records_are_chosen_as_on_android(
+    world: World, arguments: list[str], tags: str, printed: list[str]
+) -> None:
+    ran = run(world, "-d", "-v", "raw", *arguments, tags=tags)
+    assert (ran.code, ran.err) == (0, "")
+    assert [line for line in ran.out.splitlines() if not line.startswith("-")] == printed
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["-z"], "Unknown option '-z'."),
+        (["--nonsense=1"], "Unknown option '--nonsense=1'."),
+        (["--clear=1"], "Unknown option '--clear=1'."),
+        (["-v"], "Option '-v' needs an argument."),
+        (["--pid"], "Option '--pid' needs an argument."),
+        (["-v", "fancy"], "Invalid -v 'fancy'."),
+        (["-b", "main,attic"], "Unknown -b buffer 'attic'."),
+        (["-t", "yesterday"], "-t 'yesterday' not in time format."),
+        (["-T", "13-40 00:00:00.000"], "-T '13-40 00:00:00.000' not in time format."),
+        (["-m", "0"], "-m '0' isn't an integer greater than zero."),
+        (["-m", "1", "-t", "1"], "Cannot use -m (--max-count) and -t together."),
+        (["--pid=-1"], "pid '-1' out of range."),
+        (["a:Q"], "Invalid filter expression 'a:Q'."),
+        ([":V"], "Invalid filter expression ':V'."),
+        (["-e", "("], "-e '(': missing ), unterminated subpattern at position 0"),
+        (["-G", "lots"], "-G must be specified as <num><multiplier>."),
+        (["-G", "4G"], "failed to set the 'main,system,crash,kernel' log size"),
+        (["-f", "/sdcard/log.txt"], "-f is not available on this phone."),
+        (["--wrap"], "--wrap is not available on this phone."),
+    ],
+)
+def test_a_command_line_without_sense_is_refused(world: World, arguments: list[str], told: str) -> None:
+    assert run(world, *arguments) == Ran(1, "", f"logcat: {told}\n")
+
+
+def test_clearing_prints_nothing_and_leaves_other_buffers(world: World) -> None:
+    world.log.write("F", "t", "crash", 1, buffer="crash")
+    assert run(world, "-c", "-b", "main") == Ran(0, "", "")
+    assert run(world, "-d", "-v", "raw").out == "--------- beginning of crash\ncrash\n"
+    assert run(world, "--clear").code == 0
+    assert run(world, "-d").out == ""
+
+
+def test_sizes_are_shown_and_set(world: World) -> None:
+    shown = run(world, "-g").out.splitlines()
+    assert shown[0] == (
+        "main: ring buffer is 1 MiB (1 KiB consumed, 1 KiB readable), max entry is 5120 B, max payload is 4068 B"
+    )
+    assert [line.split(":")[0] for line in shown] == ["main", "system", "crash", "kernel"]
+    assert run(world, "-G", "256K").code == 0
+    assert "ring buffer is 256 KiB" in run(world, "--buffer-size", "-b", "crash").out
+    assert run(world, "--buffer-size=2M").code == 0
+    assert world.log.capacity_bytes == 2 * 1024 * 1024
+
+
+def test_help_names_the_options(world: World) -> None:
+    ran = run(world, "--help")
+    assert (ran.code, ran.err) == (0, "")
+    assert "-T N|TIME" in ran.out
+
+
+def test_a_count_of_nothing_and_a_tail_of_text_are_warned_of(world: World) -> None:
+    ran = run(world, "-t", "0", "-v", "tag")
+    assert (ran.code, ran.err) == (0, "WARNING: -t 0 invalid, setting to 1\n")
+    assert ran.out.endswith("V/Chatty  : \n")
+    assert "'junk' is no part of the time" in run(world, "-t", "11-14 22:13:23.000junk").err
+    assert "--print needs" in run(world, "-d", "--print").err
+
+
+def test_a_stream_replays_and_then_follows_until_it_is_cancelled(world: World) -> None:
+    out, cancelled, codes = Pipe(), threading.Event(), list[int]()
+    thread = threading.Thread(
+        target=lambda: codes.append(
+            start(world, "-v", "raw", "-T", "2", "--pid=4242", out=out, err=Pipe(), cancelled=cancelled)
+        )
+    )
+    thread.start()
+    assert out.wait_for(b"second\nbroken\n")
+    world.log.write("I", "other", "not ours", 1)
+    world.log.write("I", "a", "live", 4242)
+    assert out.wait_for(b"live\n")
+    world.log.clear()
+    world.log.write("I", "a", "after clearing", 4242)
+    assert out.wait_for(b"after clearing\n")
+    cancelled.set()
+    thread.join(5)
+    assert codes == [INTERRUPTED]
+    assert out.data == b"--------- beginning of main\nfirst\nsecond\nbroken\nlive\nafter clearing\n"
+
+
+def test_a_stream_with_a_count_ends_by_itself(world: World) -> None:
+    out, codes = Pipe(), list[int]()
+    thread = threading.Thread(
+        target=lambda: codes.append(
+            start(world, "-vraw", "-T1", "-m3", out=out, err=Pipe(), cancelled=threading.Event())
+        )
+    )
+    thread.start()
+    for text in ("x", "y", "z"):
+        world.log.write("I", "a", text, 1)
+    thread.join(5)
+    assert codes == [0]
+    assert len(out.data.splitlines()) == 4
+
+
+def test_a_peer_that_is_gone_ends_the_stream(world: World) -> None:
+    class Gone(Pipe):
+        def write(self, data: bytes) -> None:
+            raise BrokenPipeError(len(data))
+
+    with pytest.raises(BrokenPipeError):
+        start(world, out=Gone(), err=Pipe(), cancelled=threading.Event())
+
+
+def test_a_date_without_a_year_lies_in_the_past() -> None:
+    new_year = 1_704_067_200_000  # 2024-01-01 00:00:00
+    assert read_time("12-31 23:59:59.500", new_year) == (new_year - 500, "")
+    assert read_time("01-01 00:00:00.000", new_year) == (new_year, "")
+    assert read_time("02-29 00:00:00.000", new_year) is None
+    assert read_time("2024-02-29 00:00:00.0", new_year) == (1_709_164_800_000, "")
+
+
+@pytest.mark.random
+@given(st.lists(st.text(st.sampled_from("-dcgGvbtTme=:*sS019 .,pidé\n"), max_size=12), max_size=5))
+def test_any_command_line_is_understood_or_refused(arguments: list[str]) -> None:
+    with suppress(Refusal):
+        assert read_options(arguments, {}, 0, NOW).buffers
+
+
+@pytest.mark.random
+@given(st.integers(0, 4_102_444_800_000))
+def test_a_printed_time_is_read_back(time_ms: int) -> None:
+    world = World()
+    world.clock = VirtualClock(time_ms)
+    world.log = LogBuffer(world.clock.now_ms)
+    world.log.write("I", "t", "x", 1)
+    for words in ("year,time", "epoch,time"):
+        line = run(world, "-d", "-v", words).out.splitlines()[1]
+        assert read_time(line.partition(" I/")[0].strip(), time_ms) == (time_ms, "")

@@ -1,0 +1,170 @@
+"""The Operator: broadcasts in, result and hierarchy lines out, one execution at a time."""
+
+import json
+import threading
+import time
+from typing import Any
+
+import pytest
+
+from clawperator.engine.clock import SystemClock
+from clawperator.phone.log import MAX_PAYLOAD
+from clawperator.phone.operator import RESULT_PREFIX, SNAPSHOT_MARKER
+from clawperator.phone.phone import Phone
+from clawperator.testing import BoxedPhone, start_phone
+
+SNAPSHOT = {"id": "snap", "type": "snapshot_ui"}
+
+
+def payload(*actions: dict[str, Any], command: str = "c1", timeout: int = 30_000) -> str:
+    return json.dumps(
+        {
+            "commandId": command,
+            "taskId": "t1",
+            "source": "test",
+            "expectedFormat": "android-ui-automator",
+            "timeoutMs": timeout,
+            "actions": list(actions),
+        }
+    )
+
+
+def said(phone: Phone) -> list[str]:
+    process = phone.process_of(phone.operator.package)
+    assert process is not None
+    return [entry.message for entry in phone.log.read() if entry.pid == process.pid]
+
+
+def results(phone: Phone) -> list[dict[str, Any]]:
+    """The envelopes in the log. A long one comes in pieces: they are joined until they are whole."""
+    found: list[dict[str, Any]] = []
+    part: str | None = None
+    for message in said(phone):
+        if message.startswith(RESULT_PREFIX):
+            part = message.removeprefix(RESULT_PREFIX)
+        elif part is not None:
+            part += message
+        if part is not None:
+            try:
+                found.append(json.loads(part))
+            except json.JSONDecodeError:
+                continue
+            part = None
+    return found
+
+
+def test_an_execution_ends_in_one_result_line_and_its_hierarchy_stands_before_it(phone: BoxedPhone) -> None:
+    phone.phone.operator.receive(
+        payload({"id": "open", "type": "open_app", "params": {"applicationId": "com.android.settings"}}, SNAPSHOT)
+    )
+    (envelope,) = results(phone.phone)
+    assert envelope["status"] == "success"
+    assert [step["id"] for step in envelope["stepResults"]] == ["open", "snap"]
+    assert "text" not in envelope["stepResults"][1]["data"]
+    lines = "\n".join(said(phone.phone))
+    xml = lines[lines.index(SNAPSHOT_MARKER) + len(SNAPSHOT_MARKER) : lines.index("</hierarchy>")] + "</hierarchy>"
+    assert xml.strip() == phone.xml().strip()
+
+
+def test_no_record_is_longer_than_the_logger_takes_and_nothing_is_lost(phone: BoxedPhone) -> None:
+    words = "漢字とかな🙂" * 60
+    actions = [
+        {"id": f"漢{i}", "type": "click", "params": {"matcher": {"textEquals": words[:300]}, "retry": {}}}
+        for i in range(1)
+    ]
+    phone.phone.operator.receive(
+        payload(
+            *actions,
+            *({"id": f"r{i}" + words[:100], "type": "sleep", "params": {"durationMs": 1}} for i in range(30)),
+        )
+    )
+    assert all(len(message.encode()) <= MAX_PAYLOAD for message in said(phone.phone))
+    assert len(results(phone.phone)) == 1
+
+
+def test_what_cannot_be_parsed_is_logged_and_gets_no_result(phone: BoxedPhone) -> None:
+    for text in (
+        None,
+        "",
+        "   ",
+        "{",
+        "[]",
+        "{}",
+        payload({"id": "a", "type": "nonsense"}),
+        "x" * 70_000,
+        '"\\ud800"',
+    ):
+        phone.phone.operator.receive(text)
+    assert results(phone.phone) == []
+    assert sum("[Operator-Receiver]" in line for line in said(phone.phone)) == 9
+
+
+def test_without_its_accessibility_service_it_says_so(phone: BoxedPhone) -> None:
+    phone.fault("accessibility_off")
+    phone.phone.operator.receive(payload(SNAPSHOT))
+    (envelope,) = results(phone.phone)
+    assert (envelope["status"], envelope["errorCode"], envelope["stepResults"]) == (
+        "failed",
+        "SERVICE_UNAVAILABLE",
+        [],
+    )
+
+
+def test_a_dead_operator_says_nothing_until_it_is_back(phone: BoxedPhone) -> None:
+    phone.fault("operator_killed")
+    phone.phone.operator.receive(payload(SNAPSHOT))
+    assert results(phone.phone) == []
+    phone.fault("operator_killed", "off")
+    phone.phone.operator.receive(payload(SNAPSHOT))
+    assert len(results(phone.phone)) == 1
+
+
+def test_a_stopped_operator_has_lost_its_service_and_its_recording(phone: BoxedPhone) -> None:
+    phone.start_recording("demo")
+    phone.phone.stop_app(phone.phone.operator.package)
+    assert phone.phone.operator.recorder.session_id is None
+    phone.phone.operator.receive(payload(SNAPSHOT))
+    assert results(phone.phone)[0]["errorCode"] == "SERVICE_UNAVAILABLE"
+
+
+def test_executions_run_one_after_the_other_by_a_real_clock() -> None:
+    with start_phone(clock=SystemClock()) as phone:
+        for name in ("first", "second", "third"):
+            phone.phone.operator.receive(
+                payload({"id": "nap", "type": "sleep", "params": {"durationMs": 60}}, command=name)
+            )
+        deadline = time.monotonic() + 5
+        while len(results(phone.phone)) < 3 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert [envelope["commandId"] for envelope in results(phone.phone)] == ["first", "second", "third"]
+
+
+def test_a_command_whose_time_ran_out_in_the_queue_is_refused() -> None:
+    with start_phone(clock=SystemClock()) as phone:
+        phone.phone.operator.receive(
+            payload({"id": "nap", "type": "sleep", "params": {"durationMs": 1_300}}, command="long")
+        )
+        phone.phone.operator.receive(payload(SNAPSHOT, command="late", timeout=1_000))
+        deadline = time.monotonic() + 5
+        while len(results(phone.phone)) < 2 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert [envelope.get("errorCode") for envelope in results(phone.phone)] == [None, "COMMAND_TIMEOUT"]
+
+
+def test_closing_a_phone_ends_its_threads() -> None:
+    with start_phone(clock=SystemClock()) as phone:
+        phone.phone.operator.receive(payload(SNAPSHOT))
+    left = [thread.name for thread in threading.enumerate() if thread.name in ("operator", "timers")]
+    assert left == []
+
+
+@pytest.mark.parametrize("package", ["com.clawperator.operator", "com.clawperator.operator.dev"])
+def test_its_own_screens_and_clicks_are_not_recorded(package: str) -> None:
+    phone = BoxedPhone(Phone(operator_package=package))
+    phone.start_recording("demo")
+    phone.launch(package)
+    phone.launch("com.android.settings")
+    lines = phone.stop_recording().decode().splitlines()
+    assert json.loads(lines[0])["operatorPackage"] == package
+    assert [json.loads(line)["packageName"] for line in lines[1:]] == ["com.android.settings"]
+    phone.phone.close()

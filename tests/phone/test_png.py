@@ -1,0 +1,146 @@
+"""Pictures: valid PNG, the colours that were drawn, text that stays where it belongs."""
+
+import struct
+import time
+import zlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clawperator.phone import font
+from clawperator.phone.png import Canvas, raw_rgba
+from clawperator.ui.node import Bounds
+
+WHITE, BLACK, RED = 0xFFFFFF, 0x000000, 0xFF0000
+
+
+def decode(png: bytes) -> list[list[int]]:
+    """The colours of a PNG with a palette, row by row, read as its specification says."""
+    assert png.startswith(b"\x89PNG\r\n\x1a\n")
+    chunks, at = {}, 8
+    while at < len(png):
+        (size,) = struct.unpack_from(">I", png, at)
+        kind, data = png[at + 4 : at + 8], png[at + 8 : at + 8 + size]
+        assert struct.unpack_from(">I", png, at + 8 + size) == (zlib.crc32(kind + data),)
+        chunks[kind] = data
+        at += 12 + size
+    assert list(chunks) == [b"IHDR", b"PLTE", b"IDAT", b"IEND"]
+    width, height, *rest = struct.unpack(">IIBBBBB", chunks[b"IHDR"])
+    assert rest == [8, 3, 0, 0, 0]
+    palette = [int.from_bytes(chunks[b"PLTE"][i : i + 3]) for i in range(0, len(chunks[b"PLTE"]), 3)]
+    raw = zlib.decompress(chunks[b"IDAT"])
+    rows = [raw[i : i + width + 1] for i in range(0, len(raw), width + 1)]
+    assert len(rows) == height
+    assert all(row[0] == 0 for row in rows)
+    return [[palette[number] for number in row[1:]] for row in rows]
+
+
+def test_a_picture_shows_what_was_filled_and_framed() -> None:
+    canvas = Canvas(4, 3)
+    canvas.fill(Bounds(1, 1, 3, 2), RED)
+    assert decode(canvas.encode()) == [
+        [WHITE] * 4,
+        [WHITE, RED, RED, WHITE],
+        [WHITE] * 4,
+    ]
+    framed = Canvas(4, 3)
+    framed.frame(Bounds(0, 0, 4, 3), BLACK, 1)
+    assert decode(framed.encode())[1] == [BLACK, WHITE, WHITE, BLACK]
+
+
+@pytest.mark.random
+@given(st.tuples(*[st.integers(-20, 20)] * 4))
+def test_nothing_is_drawn_outside_a_rectangle(edges: tuple[int, int, int, int]) -> None:
+    rect = Bounds(*edges)
+    canvas = Canvas(9, 7)
+    canvas.fill(rect, RED)
+    canvas.frame(rect, RED)
+    for y, row in enumerate(decode(canvas.encode())):
+        assert [c == RED for c in row] == [rect.contains(x, y) for x in range(9)]
+
+
+def test_text_is_ink_on_what_is_there() -> None:
+    canvas = Canvas(7, 9)
+    canvas.fill(Bounds(0, 3, 7, 9), RED)
+    canvas.text(1, 0, "T", 10, BLACK)
+    rows = decode(canvas.encode())
+    assert rows[0] == [WHITE] + [BLACK] * 5 + [WHITE]
+    assert rows[1] == [WHITE] * 3 + [BLACK] + [WHITE] * 3
+    assert rows[5] == [RED] * 3 + [BLACK] + [RED] * 3
+
+
+@pytest.mark.random
+@given(st.text(max_size=12), st.integers(-30, 60), st.integers(-30, 60), st.integers(1, 40))
+def test_text_never_leaves_its_clip(text: str, x: int, y: int, size: int) -> None:
+    clip = Bounds(5, 4, 30, 20)
+    canvas = Canvas(40, 24)
+    canvas.text(x, y, text, size, BLACK, clip)
+    for row, colours in enumerate(decode(canvas.encode())):
+        assert all(clip.contains(column, row) for column, c in enumerate(colours) if c == BLACK)
+
+
+def test_every_printable_character_looks_different() -> None:
+    shapes = {c: tuple(font.masks(c, 1)) for c in map(chr, range(ord(" "), ord("~") + 1))}
+    assert len(set(shapes.values())) == len(shapes)
+    assert not any(any(row) for row in shapes[" "])
+
+
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [("Überprüfung", "Uberprufung"), ("a\u2013b\u2026", "a-b..."), ("e\u0301\u200b", "e"), ("x\ty", "x y")],
+)
+def test_a_character_the_font_lacks_is_drawn_as_its_likeness(text: str, same: str) -> None:
+    assert font.masks(text, 2) == font.masks(same, 2)
+
+
+def test_a_character_without_likeness_is_a_box() -> None:
+    assert font.masks("日", 1) == font.masks("😀", 1) != font.masks("?", 1)
+
+
+@pytest.mark.random
+@given(st.text(max_size=30), st.integers(1, 100))
+def test_the_width_of_a_text_is_what_it_is_drawn_with(text: str, size: int) -> None:
+    rows = font.masks(text, font.scale(size))
+    assert {len(row) for row in rows} == {font.width(text, size)}
+    assert len(rows) * font.scale(size) == font.height(size)
+
+
+def test_more_colours_than_fit_are_drawn_as_their_nearest() -> None:
+    canvas = Canvas(300, 1)
+    for x in range(300):
+        canvas.fill(Bounds(x, 0, x + 1, 1), x)
+    (row,) = decode(canvas.encode())
+    assert row[:255] == list(range(255))
+    assert set(row[255:]) <= set(range(256))
+
+
+def test_a_raw_capture_has_its_header_and_four_bytes_a_pixel() -> None:
+    canvas = Canvas(2, 1)
+    canvas.fill(Bounds(1, 0, 2, 1), 0x123456)
+    assert raw_rgba(canvas) == struct.pack("<IIII", 2, 1, 1, 1) + b"\xff\xff\xff\xff\x12\x34\x56\xff"
+
+
+@pytest.mark.parametrize(("width", "height"), [(0, 1), (1, 0), (-1, 5), (100_000, 1)])
+def test_a_senseless_size_is_refused(width: int, height: int) -> None:
+    with pytest.raises(ValueError):
+        Canvas(width, height)
+
+
+def test_a_whole_screen_is_drawn_quickly() -> None:
+    def draw() -> bytes:
+        canvas = Canvas(1080, 2400, 0xF5F5F7)
+        for i in range(100):
+            box = Bounds(20 + i, 20 * i, 1000, 20 * i + 90)
+            canvas.fill(box, WHITE)
+            canvas.frame(box, RED)
+            canvas.text(40 + i, 20 * i + 10, "Notifications and sound", 42, BLACK, box)
+        return canvas.encode()
+
+    draw()
+    times = []
+    for _ in range(3):
+        begun = time.process_time()
+        draw()
+        times.append(time.process_time() - begun)
+    assert min(times) < 0.12  # about 30 ms on one idle core

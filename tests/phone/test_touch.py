@@ -1,0 +1,202 @@
+"""Fingers, keys and text do to a screen what they do on a phone."""
+
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clawperator.phone.app import App, Here, go
+from clawperator.phone.views import Effect, View, button, column, field, item, listing, scroll, switch, text
+from clawperator.testing import BoxedPhone, start_phone
+
+
+def make_app() -> App:
+    app = App("com.example.touch", "Touch", state={"said": "", "pin": "", "secret": "", "on": False, "log": ""})
+
+    def log(word: str) -> Effect:
+        def run(here: Here) -> None:
+            here.state["log"] += word
+
+        return run
+
+    @app.screen("home")
+    def home(here: Here) -> View:
+        return column(
+            text(f"log:{here.state['log']}", id="log"),
+            field("said", hint="Say", id="said"),
+            field("pin", hint="PIN", id="pin", edits="number"),
+            field("secret", hint="Secret", id="secret", edits="password"),
+            switch("on", id="on", on_change=lambda here, value: log(f"[{value}]")(here)),
+            button("Plain", log("p")),
+            button("Off", log("x"), enabled=False),
+            button("Both", log("b"), on_long_click=log("B")),
+            button("Ask", go("ask")),
+            listing(*(item(f"Row {i}", on_click=log(str(i))) for i in range(30)), id="rows"),
+        )
+
+    @app.dialog("ask", title="Sure?")
+    def ask(_: Here) -> View:
+        return column(text("Sure?"), button("Yes", lambda here: here.back()))
+
+    @app.screen("nested")
+    def nested(_: Here) -> View:
+        inner = listing(*(text(f"inner {i}", height=60) for i in range(10)), height=200, weight=0, id="inner")
+        return scroll(inner, *(text(f"outer {i}", height=80) for i in range(40)), id="outer")
+
+    return app
+
+
+@pytest.fixture
+def touch() -> Iterator[BoxedPhone]:
+    with start_phone(apps=[make_app()]) as phone:
+        phone.launch("com.example.touch")
+        yield phone
+
+
+def log_of(phone: BoxedPhone) -> str:
+    node = phone.find(resourceId="com.example.touch:id/log")
+    assert node is not None
+    return node.text.removeprefix("log:")
+
+
+def test_a_tap_does_what_the_view_says_and_tells_of_it_first(touch: BoxedPhone) -> None:
+    touch.person.tap("Plain")
+    assert log_of(touch) == "p"
+    event = touch.events[-1]
+    assert (event.kind, event.text, event.package) == ("view_clicked", "Plain", "com.example.touch")
+
+
+def test_a_disabled_button_takes_no_tap_and_no_event_says_it_did(touch: BoxedPhone) -> None:
+    before = len(touch.events)
+    touch.person.tap("Off")
+    assert log_of(touch) == ""
+    assert len(touch.events) == before
+
+
+def test_a_long_press_goes_to_those_who_want_one_and_is_a_tap_to_others(touch: BoxedPhone) -> None:
+    touch.person.press_long("Both")
+    touch.person.press_long("Plain")
+    assert log_of(touch) == "Bp"
+
+
+def test_a_switch_turns_and_its_app_is_told(touch: BoxedPhone) -> None:
+    touch.person.tap(resourceId="com.example.touch:id/on")
+    node = touch.find(resourceId="com.example.touch:id/on")
+    assert node is not None
+    assert node.flag("checked")
+    assert log_of(touch) == "[true]"
+
+
+def test_a_tap_beside_a_dialog_takes_it_away(touch: BoxedPhone) -> None:
+    touch.person.tap("Ask")
+    assert touch.shows("Yes")
+    touch.phone.tap(540, 200)
+    assert not touch.shows("Yes")
+    assert touch.shows("Plain")
+
+
+def test_a_dialog_is_all_that_can_be_seen_and_touched(touch: BoxedPhone) -> None:
+    touch.person.tap("Ask")
+    assert not touch.shows("Plain")
+    assert touch.events[-1].title == "Sure?"
+
+
+def test_typing_needs_a_field_with_the_focus(touch: BoxedPhone) -> None:
+    touch.phone.type_text("lost")
+    assert not [e for e in touch.events if e.kind == "view_text_changed"]
+    touch.person.tap("Say")
+    touch.person.type("Hi, 5 Cats!")
+    assert [e.text for e in touch.events if e.kind == "view_text_changed"][:3] == ["H", "Hi", "Hi,"]
+    assert touch.shows("Hi, 5 Cats!")
+
+
+def test_a_field_for_numbers_brings_a_pad_of_numbers(touch: BoxedPhone) -> None:
+    touch.person.tap("PIN")
+    touch.person.type("40")
+    touch.person.delete()
+    assert touch.shows("4", resourceId="com.example.touch:id/pin")
+    keyboard = touch.phone.glass.keyboard()
+    assert keyboard is not None
+    assert "q" not in [node.text for node in keyboard.nodes]
+
+
+def test_what_is_typed_into_a_password_field_is_never_told(touch: BoxedPhone) -> None:
+    touch.person.tap("Secret")
+    touch.person.type("hunter")
+    assert "hunter" not in touch.xml()
+    told = [e.text for e in touch.events if e.kind == "view_text_changed"]
+    assert told == ["•" * n for n in range(1, 7)]
+    assert touch.phone.tasks.front.process.state["secret"] == "hunter"
+
+
+def test_back_hides_the_keyboard_before_it_leaves_the_screen(touch: BoxedPhone) -> None:
+    touch.person.tap("Say")
+    assert touch.phone.glass.keyboard() is not None
+    touch.person.back()
+    assert touch.phone.glass.keyboard() is None
+    assert touch.foreground() == "com.example.touch"
+    touch.person.back()
+    assert touch.foreground() == "com.android.launcher3"
+
+
+def test_the_keyboard_moves_the_screen_up_so_that_its_end_can_be_reached(touch: BoxedPhone) -> None:
+    touch.person.tap("Say")
+    top = touch.phone.glass.display.keyboard.top
+    assert all(node.bounds.bottom <= top for node in touch.hierarchy().nodes[1:])
+
+
+def test_a_drag_moves_the_list_by_as_much_and_says_how_far_it_can_go(touch: BoxedPhone) -> None:
+    touch.phone.swipe((540, 2000), (540, 1700))
+    event = touch.events[-1]
+    assert event.kind == "view_scrolled"
+    assert event.scroll is not None
+    assert event.scroll[1] == 300
+    assert event.scroll[3] > 300
+    before = len(touch.events)
+    touch.phone.swipe((540, 1700), (540, 2200))
+    touch.phone.swipe((540, 1700), (540, 2200))
+    assert len(touch.events) == before + 1, "a list at its top does not move, and nobody is told it did"
+
+
+def test_an_inner_list_at_its_end_hands_the_drag_to_the_outer_one(touch: BoxedPhone) -> None:
+    app = touch.phone.packages.app("com.example.touch")
+    touch.phone.tasks.open(touch.phone.tasks.ensure_process(app), "nested", {})
+    for _ in range(6):
+        touch.phone.swipe((540, 500), (540, 250))
+    moved = {tuple(e.scroll or ())[3] for e in touch.events if e.kind == "view_scrolled"}
+    assert len(moved) == 2
+
+
+def test_the_cursor_moves_and_text_goes_in_where_it_stands(touch: BoxedPhone) -> None:
+    touch.person.tap("Say")
+    touch.phone.type_text("ac")
+    for word in ("KEYCODE_DPAD_LEFT", "B", "KEYCODE_MOVE_HOME", "FORWARD_DEL", "MOVE_END", "DEL"):
+        assert touch.shell(f"input keyevent {word}").code == 0
+    assert touch.phone.tasks.front.process.state["said"] == "b"
+
+
+def test_a_sleeping_phone_takes_no_touch(touch: BoxedPhone) -> None:
+    touch.phone.key(223)
+    touch.person.tap("Plain")
+    assert log_of(touch) == ""
+    touch.phone.key(224)
+    touch.person.tap("Plain")
+    assert log_of(touch) == "p"
+
+
+@pytest.mark.random
+@given(st.text(st.characters(codec="utf-8"), min_size=1, max_size=40))
+def test_any_text_typed_arrives_unchanged(words: str) -> None:
+    with start_phone(apps=[make_app()]) as phone:
+        phone.launch("com.example.touch")
+        phone.person.tap("Say")
+        phone.phone.type_text(words)
+        assert phone.phone.tasks.front.process.state["said"] == words
+        assert [e.text for e in phone.events if e.kind == "view_text_changed"][-1] == words
+
+
+def test_touches_outside_the_display_do_nothing(touch: BoxedPhone) -> None:
+    for point in ((-1, 5), (540, -1), (1080, 500), (540, 2400), (10**9, 10**9)):
+        touch.phone.tap(*point)
+    assert log_of(touch) == ""

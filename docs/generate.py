@@ -15,11 +15,13 @@ import msgspec
 from clawperator.cli.help import help_text
 from clawperator.contract.actions import ACTION_ALIASES, ACTIONS, PARAM_ALIASES, Retry
 from clawperator.contract.builders import LITERALS
-from clawperator.contract.commands import COMMANDS, Command
+from clawperator.contract.command import Command
+from clawperator.contract.commands import COMMANDS
 from clawperator.contract.errors import CODES
 from clawperator.contract.execution import ExecutionShape
 from clawperator.contract.matcher import MATCHER_ALIASES, NodeMatcher
 from clawperator.contract.spelling import TOP_ALIASES
+from clawperator.phone.faults import FAULTS
 from clawperator.recording.checkpoints import REQUIRED
 from clawperator.recording.compare import MATCHES, SUMMARIES
 from clawperator.recording.events import FACTS, own_fields
@@ -238,6 +240,19 @@ def _schemas() -> str:
     return _table(("Name", "Of what"), ((_code(s["name"]), s["description"]) for s in list_schemas()))
 
 
+def _faults() -> str:
+    words = {
+        "flag": "on or off",
+        "chance": "a chance from 0 to 1",
+        "milliseconds": "milliseconds",
+        "quarter_turns": "quarter turns",
+    }
+    return _table(
+        ("Fault", "Setting", "`on` means", "What happens"),
+        ((_code(f.name), words[f.kind], f"{f.on:g}", f.meaning) for f in FAULTS.values()),
+    )
+
+
 PARTS: Mapping[str, Callable[[], str]] = {
     "commands": _commands,
     "help": _help,
@@ -252,6 +267,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "outcomes": _outcomes,
     "errors": _errors,
     "schemas": _schemas,
+    "faults": _faults,
 }
 
 if __name__ == "__main__":

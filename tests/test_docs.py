@@ -172,14 +172,22 @@ def _read(path: Path) -> str:
 # The pages.
 
 
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Path]:
+    """A fresh folder for examples. Phones they leave running are stopped."""
+    yield tmp_path
+    if (tmp_path / ".home" / ".clawperator").exists():
+        assert shell("clawperator phone stop --all", tmp_path).returncode == 0
+
+
 @every_page
-def test_examples_do_what_the_page_shows(page: Path, tmp_path: Path) -> None:
+def test_examples_do_what_the_page_shows(page: Path, place: Path) -> None:
     for block in blocks(_read(page)):
         if block.language == "console":
             for example in examples(block):
-                run_example(example, tmp_path)
+                run_example(example, place)
         elif block.language == "python":
-            run_python(block, tmp_path)
+            run_python(block, place)
 
 
 @every_page
@@ -217,7 +225,13 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 @every_page
 def test_no_error_code_is_misspelt(page: Path) -> None:
-    variables = {"HYPOTHESIS_PROFILE", "NO_COLOR"}
+    variables = {
+        "HYPOTHESIS_PROFILE",
+        "NO_COLOR",
+        "ANDROID_ADB_SERVER_PORT",
+        "ADB_SERVER_SOCKET",
+        "CLAWPERATOR_HOME",
+    }
     words = set(re.findall(r"`([A-Z]+(?:_[A-Z]+)+)`", _read(page)))
     assert words <= set(CODES) | variables
 
@@ -308,7 +322,18 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("command", [example for _, leaf in generate.leaves() for example in leaf.examples])
+EXAMPLES = [example for _, leaf in generate.leaves() for example in leaf.examples]
+
+
+@pytest.mark.parametrize("command", [example for example in EXAMPLES if " phone " in example])
+def test_examples_in_the_help_of_the_phone_work(command: str, place: Path) -> None:
+    if "phone start" not in command:
+        assert shell("clawperator phone start", place).returncode == 0
+    ran = shell(command, place)
+    assert ran.returncode == 0, ran.stdout
+
+
+@pytest.mark.parametrize("command", [example for example in EXAMPLES if " phone " not in example])
 def test_examples_in_the_help_work(command: str, workplace: Path) -> None:
     ran = shell(command, workplace)
     if "recording pull" in command:

@@ -5,7 +5,8 @@ from typing import Any, NoReturn
 
 from msgspec import Struct
 
-from clawperator.contract.commands import GLOBALS, Command, Flag, value_flags
+from clawperator.contract.command import Command, Flag
+from clawperator.contract.commands import GLOBALS, value_flags
 from clawperator.contract.errors import ClawError
 from clawperator.contract.text import distance, is_blank, read_number
 
@@ -48,6 +49,10 @@ class Arguments(Struct, frozen=True):
     def get(self, flag: str) -> str | None:
         given = self.values.get(flag)
         return given[0] if given else None
+
+    def all(self, flag: str) -> tuple[str, ...]:
+        """The values of a flag that may be given several times."""
+        return self.values.get(flag, ())
 
 
 def usage(message: str, hint: str | None = None) -> ClawError:
@@ -127,10 +132,11 @@ def read_arguments(command: Command, tokens: list[str], *, prefix: str = "") -> 
             out.words.append(token)
         elif flag is None:
             i = _pass_over(token, tokens, i, out) or _unknown(token, command, prefix)
-        elif flag.name in out.values:
+        elif flag.name in out.values and not flag.repeats:
             raise _refused(flag, f"{flag.name} is given more than once")
         else:
-            out.values[flag.name], i = _take(flag, tokens, i)
+            taken, i = _take(flag, tokens, i)
+            out.values[flag.name] = (*out.values.get(flag.name, ()), *taken)
     surplus = out.words[len(command.usage.split()) :]
     if surplus:
         title = prefix + command.name

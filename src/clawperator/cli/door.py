@@ -28,6 +28,8 @@ def _handler(name: str) -> Callable[[Call], Any]:
             from clawperator.cli.phones import answer
         case "recording parse" | "recording export" | "recording compare" | "recording repair" | "recording pull":
             from clawperator.cli.recordings import answer
+        case _ if name.startswith("phone "):
+            from clawperator.cli.boxes import answer
         case _:
             from clawperator.cli.flat import answer
     return answer

@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 
 from clawperator import __version__
-from clawperator.contract.commands import COMMANDS, GLOBALS, Command, Flag, find
+from clawperator.contract.command import Command, Flag
+from clawperator.contract.commands import COMMANDS, GLOBALS, find
 
 _WIDTH = 34
 

@@ -6,33 +6,8 @@ command does lives in ``cli``; what its action means lives in ``actions``.
 
 from collections.abc import Iterator, Mapping
 
-from msgspec import Struct
-
-
-class Flag(Struct, frozen=True):
-    """A flag with ``values`` values. A ``literal`` one takes no value that begins with a dash, unless by ``=``."""
-
-    name: str
-    help: str
-    metavar: str = "<value>"
-    aliases: tuple[str, ...] = ()
-    values: int = 1
-    literal: bool = False
-
-
-class Command(Struct, frozen=True):
-    name: str
-    summary: str
-    usage: str = ""  # its arguments; as many as there are words here
-    synonyms: tuple[str, ...] = ()
-    flags: tuple[Flag, ...] = ()
-    examples: tuple[str, ...] = ()
-    subcommands: tuple["Command", ...] = ()
-    notes: str = ""
-
-
-def _switch(name: str, help_: str, *aliases: str) -> Flag:
-    return Flag(name, help_, "", aliases, values=0)
+from clawperator.contract.command import Command, Flag, switch
+from clawperator.contract.phone_commands import PHONE
 
 
 def _selectors(prefix: str, whose: str) -> tuple[Flag, ...]:
@@ -59,8 +34,8 @@ def _selectors(prefix: str, whose: str) -> tuple[Flag, ...]:
 ELEMENT = _selectors("", "the element's")
 CONTAINER = _selectors("container-", "the container's")
 PLAN = (
-    _switch("--validate-only", "check and print the execution; no phone is needed"),
-    _switch("--dry-run", "check and print the plan; no phone is needed"),
+    switch("--validate-only", "check and print the execution; no phone is needed"),
+    switch("--dry-run", "check and print the plan; no phone is needed"),
 )
 _APP_ALIASES = ("--package", "--package-id", "--application-id", "--app-id")
 _APP = Flag("--app", "package name of the app", "<package>", _APP_ALIASES, literal=True)
@@ -72,13 +47,13 @@ _OUT = Flag("--out", "where to write", "<file>")
 GLOBALS = (
     Flag("--device", "serial of the phone", "<serial>", ("--device-id",)),
     Flag("--operator-package", "package of the Operator app", "<package>", ("--receiver-package",)),
-    _switch("--json", "JSON output (the default), asked for explicitly"),
+    switch("--json", "JSON output (the default), asked for explicitly"),
     Flag("--output", "json (one line) or pretty (indented)", "<json|pretty>", ("--format",)),
     Flag("--timeout", "how long it may take, in ms", "<ms>", ("--timeout-ms",)),
     Flag("--log-level", "what to tell on stderr: debug, info, warn or error", "<level>"),
-    _switch("--verbose", "the same as --log-level debug"),
-    _switch("--help", "this text", "-h"),
-    _switch("--version", "the version"),
+    switch("--verbose", "the same as --log-level debug"),
+    switch("--help", "this text", "-h"),
+    switch("--version", "the version"),
 )
 
 _RECORDING = (
@@ -160,8 +135,8 @@ COMMANDS: tuple[Command, ...] = (
         flags=(
             *ELEMENT,
             Flag("--coordinate", "a point in pixels instead of an element", "<x> <y>", values=2, literal=True),
-            _switch("--long", "press long"),
-            _switch("--focus", "focus instead of clicking"),
+            switch("--long", "press long"),
+            switch("--focus", "focus instead of clicking"),
             *PLAN,
         ),
         examples=(
@@ -189,8 +164,8 @@ COMMANDS: tuple[Command, ...] = (
         (
             Flag("--text", "the text to type, instead of the argument", "<text>", literal=True),
             *(flag for flag in ELEMENT if flag.name != "--text"),
-            _switch("--submit", "submit afterwards"),
-            _switch("--clear", "empty the field first"),
+            switch("--submit", "submit afterwards"),
+            switch("--clear", "empty the field first"),
             *PLAN,
         ),
         ('clawperator type "linkin park" --role textfield --submit --dry-run',),
@@ -200,7 +175,7 @@ COMMANDS: tuple[Command, ...] = (
         "read",
         "Read the label of an element.",
         synonyms=("read-text", "read_text"),
-        flags=(*ELEMENT, _switch("--all", "of all that match; needs --json"), *CONTAINER, *PLAN),
+        flags=(*ELEMENT, switch("--all", "of all that match; needs --json"), *CONTAINER, *PLAN),
         examples=(
             "clawperator read --id android:id/summary --dry-run",
             "clawperator read --role text --all --json --dry-run",
@@ -244,7 +219,7 @@ COMMANDS: tuple[Command, ...] = (
         "Scroll until an element is there.",
         "[<direction>]",
         ("scroll_until",),
-        (_switch("--click", "then click it"), _DIRECTION, *ELEMENT, *CONTAINER, *PLAN),
+        (switch("--click", "then click it"), _DIRECTION, *ELEMENT, *CONTAINER, *PLAN),
         ('clawperator scroll-until --text "About phone" --click --dry-run',),
     ),
     Command(
@@ -277,7 +252,7 @@ COMMANDS: tuple[Command, ...] = (
                 ("--desc", "--content-desc"),
                 literal=True,
             ),
-            _switch("--all", "of all that match; needs --json"),
+            switch("--all", "of all that match; needs --json"),
             *PLAN,
         ),
         examples=('clawperator read-value --label "Android version" --dry-run',),
@@ -300,6 +275,7 @@ COMMANDS: tuple[Command, ...] = (
         ("clawperator exec plan.json --validate-only", "clawperator exec - --dry-run < plan.json"),
     ),
     Command("recording", "Record, and work on recordings.", synonyms=("record",), subcommands=_RECORDING),
+    PHONE,
     Command("devices", "List the connected phones."),
     Command(
         "packages",
@@ -308,7 +284,7 @@ COMMANDS: tuple[Command, ...] = (
             Command(
                 "list",
                 "List the installed packages.",
-                flags=(_switch("--third-party", "only those that did not come with the phone"),),
+                flags=(switch("--third-party", "only those that did not come with the phone"),),
             ),
         ),
     ),
@@ -329,9 +305,9 @@ COMMANDS: tuple[Command, ...] = (
         "doctor",
         "Check this computer, the phone and the Operator.",
         flags=(
-            _switch("--fix", "put right what can be"),
-            _switch("--full", "make the long checks too"),
-            _switch("--check-only", "exit 0 whatever is found"),
+            switch("--fix", "put right what can be"),
+            switch("--full", "make the long checks too"),
+            switch("--check-only", "exit 0 whatever is found"),
         ),
     ),
     Command(
@@ -343,7 +319,7 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "version",
         "Print the version.",
-        flags=(_switch("--check-compat", "compare it with the Operator's on the phone"),),
+        flags=(switch("--check-compat", "compare it with the Operator's on the phone"),),
         examples=("clawperator version",),
     ),
     Command("help", "Print this text, or that of a command.", "[<command>]", examples=("clawperator help click",)),

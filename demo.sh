@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The main job of Clawperator, without a phone: check a plan, read a demonstration, judge runs against it.
+# The main job of Clawperator, on the phone in the box: start it, check a plan and carry it out, record what a person
+# does, read such a demonstration, judge runs against it.
 # It works in a fresh folder ./demo beside this file and stops at the first answer that is not as it should be.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
@@ -156,7 +157,55 @@ heading 'A plan with a slip is refused. The error is typed and says what to do.'
 run 1 20 0 clawperator exec bad-plan.json --validate-only --output pretty
 says EXECUTION_VALIDATION_FAILED 'uri is a parameter of open_uri'
 
-heading 'A person showed the job on a phone: set the discharge limit to 25 %. This is the recording.'
+heading 'A phone is in the box. It runs in the background, and any adb client can connect to it.'
+export CLAWPERATOR_HOME="$PWD/home"
+trap 'clawperator phone stop --all >/dev/null' EXIT
+run 0 40 0 clawperator phone start --output pretty
+says '"serial": "claw-1"' '"connect": "adb connect 127.0.0.1:'
+run 0 20 0 clawperator phone screenshot --path launcher.png
+run 0 20 0 clawperator phone fault dropped_tap 0.5
+run 0 20 0 clawperator phone stop
+says '"wasRunning":true'
+
+heading 'The same phone in a test of yours, by a clock that jumps: a person sets the limit, and it is recorded.'
+cat >by_hand.py <<'END'
+from clawperator.testing import start_phone
+
+with start_phone() as phone:
+    phone.start_recording("by-hand")
+    person = phone.person
+    person.tap("SolaXCloud")
+    phone.wait(3)
+    person.tap("Intelligence")
+    person.tap("ON")
+    phone.wait(1)
+    person.tap(textContains="Device Discharging")
+    person.tap(textContains="Discharge to")
+    person.tap(role="textfield")
+    person.delete(2)
+    person.type("25")
+    person.tap("Confirm")
+    person.tap("Save")
+    person.tap("Save", role="button")
+    with open("by_hand.ndjson", "wb") as file:
+        file.write(phone.stop_recording())
+
+    # What the plan would do, carried out on the phone: did each step change anything?
+    done = phone.run(
+        {"type": "open_app", "params": {"applicationId": "com.android.settings"}},
+        {"type": "scroll_and_click", "params": {"matcher": {"textEquals": "About phone"}}},
+        {"type": "read_key_value_pair", "params": {"labelMatcher": {"textEquals": "Android version"}}},
+    )
+    for step in done.stepResults:
+        told = step.data.get("effect") or step.data.get("value")
+        print(f"{step.actionType}: {told}")
+END
+run 0 20 0 python by_hand.py
+says 'scroll_and_click: changed' 'read_key_value_pair: 15'
+run 0 30 0 clawperator recording parse --input by_hand.ndjson
+says 'Discharge to 41%' '"ok":true'
+
+heading 'Another demonstration, of an older version of the app: set the discharge limit to 25 %. This is the recording.'
 run 0 20 0 cut -c 1-110 solar.ndjson
 says recording_header
 

@@ -15,7 +15,7 @@ _ROUNDS = 15
 _CYCLES = 50
 _SHELL_ROUNDS = 30
 _SHELL_CALLS = 20
-_PHONES = 100
+PHONES = 100
 _HEADER = Struct("<6I")
 _SETTINGS = "com.android.settings"
 
@@ -60,7 +60,7 @@ def _cycle(phone: BoxedPhone, label: str) -> None:
 def measure_weight() -> int:
     """Bytes a phone adds to a process that has a hundred, each with an app open."""
     done = subprocess.run(
-        [sys.executable, "-c", _WEIGH, str(_PHONES)], capture_output=True, check=True, env=dict(os.environ)
+        [sys.executable, "-c", _WEIGH, str(PHONES)], capture_output=True, check=True, env=dict(os.environ)
     )
     return int(done.stdout)
 

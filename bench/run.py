@@ -16,6 +16,8 @@ from typing import NamedTuple
 import msgspec
 
 import data
+import phone
+import tree
 from clawperator.recording.checkpoints import REQUIRED
 from clawperator.recording.compare import compare_recording
 from clawperator.recording.export import export_recording
@@ -93,7 +95,8 @@ def main() -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # an exit, so that the folder below is removed
     try:
         with tempfile.TemporaryDirectory(prefix="clawperator-bench-") as folder:
-            rows = [*_start(), *_compare(folder), *_recordings(folder, sizes), *_memory(folder, sizes)]
+            rows = [*_start(), *_screens(), *_phones(), *_compare(folder)]
+            rows += [*_recordings(folder, sizes), *_memory(folder, sizes)]
     except KeyboardInterrupt:
         _say("stopped; everything it made is removed")
         return 130
@@ -120,6 +123,31 @@ def _start() -> Iterator[Row]:
         ratio = best[name] / best["bare"]
         measured = f"{ratio:.2f} x bare python ({best[name] * 1e3:.1f} ms, bare {best['bare'] * 1e3:.1f} ms)"
         yield Row(what, measured, f"<= {bar} x", ratio <= bar)
+
+
+def _screens() -> Iterator[Row]:
+    _say("reading and searching screens")
+    ratio = tree.measure_parse()
+    yield Row("read a screen of 500 nodes", f"{ratio:.2f} x a bare expat pass", "<= 1.15 x", ratio <= 1.15)
+    matchers = tree.measure_matchers()
+    slowest = max(matchers, key=matchers.__getitem__)
+    milliseconds = matchers[slowest] * 1e3
+    measured = f"{milliseconds:.2f} ms, the slowest of {len(matchers)} selectors ({slowest})"
+    yield Row("find all nodes of a selector among 500", measured, "<= 0.5 ms", milliseconds <= 0.5)
+
+
+def _phones() -> Iterator[Row]:
+    _say("clicking on the phone in the box")
+    cycles = phone.measure_cycles()
+    what = "snapshot and click on the phone, in process"
+    yield Row(what, f"{cycles:.0f} a second", ">= 500 a second", cycles >= 500)
+    _say(f"weighing {phone.PHONES} phones")
+    yield Row(f"memory of each of {phone.PHONES} phones in one process", f"{phone.measure_weight() / 1e3:.0f} kB")
+    doors = phone.measure_doors()
+    for name, what in (("adbd", "adbd door"), ("server", "server door, connecting each time")):
+        ratio = doors[name] / doors["direct"]
+        measured = f"{doors[name] * 1e3:.2f} ms, {ratio:.1f} x the same command without a door"
+        yield Row(f"shell round trip, {what}", measured)
 
 
 def _recordings(folder: str, sizes: Sizes) -> Iterator[Row]:

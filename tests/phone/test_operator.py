@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from clawperator.contract.wire import RESULT_PREFIX, SNAPSHOT_MARKER
 from clawperator.engine.clock import SystemClock
 from clawperator.phone.log import MAX_PAYLOAD
-from clawperator.phone.operator import RESULT_PREFIX, SNAPSHOT_MARKER
 from clawperator.phone.phone import Phone
 from clawperator.testing import BoxedPhone, start_phone
 

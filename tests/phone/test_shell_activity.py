@@ -140,6 +140,14 @@ def test_a_link_for_another_package_is_not_resolved(phone: Phone) -> None:
     assert said.code == 1
 
 
+def test_a_task_is_cleared_to_its_first_screen_when_asked(phone: Phone) -> None:
+    ask(phone, "am start -a android.intent.action.VIEW -d notes:7")
+    phone.launch(NOTES)
+    phone.tasks.open(phone.tasks.front.process, "reader", {"uri": "notes:8"})
+    ask(phone, f"am start -n {NOTES}/.MainActivity --activity-clear-top")
+    assert len(phone.tasks.front.entries) == 1
+
+
 def test_a_package_alone_is_launched(phone: Phone) -> None:
     said = out(phone, f"am start {NOTES}")
     assert f"cat=[android.intent.category.LAUNCHER] pkg={NOTES} }}" in said

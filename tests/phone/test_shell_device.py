@@ -121,6 +121,12 @@ def test_a_service_that_is_not_there_is_named(phone: Phone) -> None:
     assert ask(phone, "cmd statusbar dance") == (255, "Unknown command: dance\n", "")
 
 
+def test_no_app_shares_its_tables(phone: Phone) -> None:
+    said = ask(phone, "content query --uri content://settings/system")
+    assert (said.code, "Could not find provider: settings" in said.err) == (1, True)
+    assert ask(phone, "content query").code == 1
+
+
 def test_services_are_listed_and_checked(phone: Phone) -> None:
     assert out(phone, "dumpsys -l") == out(phone, "cmd -l")
     assert out(phone, "service list").startswith(f"Found {len(SERVICES)} services:\n")

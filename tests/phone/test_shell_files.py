@@ -2,8 +2,10 @@
 
 import base64
 import hashlib
+import io
 import shutil
 import subprocess
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +14,7 @@ import pytest
 
 from clawperator.phone.shell.options import UsageError
 from clawperator.phone.shell.regexes import compile_regex
+from clawperator.phone.shell.run import run_script
 from clawperator.phone.storage import SHARED, Storage
 from phone.scripts import SmallPhone, run
 
@@ -233,3 +236,34 @@ def test_an_ordinary_regex_is_not(text: str) -> None:
     began = time.monotonic()
     compile_regex(text, extended=True).search("a" * 2000)
     assert time.monotonic() - began < 1
+
+
+def test_a_file_is_followed_as_it_grows_and_when_it_begins_anew(phone: SmallPhone) -> None:
+    cancelled = threading.Event()
+    next_scripts = iter(["echo two >> /sdcard/f", "echo 3 > /sdcard/f"])
+
+    class Reader(io.BytesIO):
+        def write(self, data: bytes) -> int:  # type: ignore[override] # only bytes come
+            script = next(next_scripts, None)
+            if script is None:
+                cancelled.set()
+            else:
+                run(phone, script)
+            return super().write(data)
+
+    run(phone, "echo zero > /sdcard/f; echo one >> /sdcard/f")
+    out = Reader()
+    status = run_script(
+        "tail -n 1 -f /sdcard/f",
+        world=phone,
+        stdin=io.BytesIO(),
+        stdout=out,
+        stderr=io.BytesIO(),
+        cancelled=cancelled,
+    )
+    assert (out.getvalue(), status) == (b"one\ntwo\n3\n", 130)
+
+
+def test_what_cannot_grow_is_not_followed(phone: SmallPhone) -> None:
+    assert run(phone, "echo piped | tail -f").out == "piped\n"
+    assert run(phone, "tail -f /nope") == (1, "", "tail: /nope: No such file or directory\n")

@@ -138,6 +138,14 @@ def test_a_session_installs_a_base_and_its_splits(phone: Phone) -> None:
     assert ask(phone, f"cmd package install-commit {number}").code == 255
 
 
+def test_a_session_with_one_bad_file_installs_nothing(phone: Phone) -> None:
+    number = out(phone, "pm install-create").split("[")[1].split("]")[0]
+    for name, data in (("base.apk", make_apk(APP)), ("bad.apk", b"bad")):
+        ask(phone, f"pm install-write {number} {name} -", data)
+    assert ask(phone, f"pm install-commit {number}").out.startswith("Failure [INSTALL_PARSE_FAILED_NOT_APK")
+    assert APP not in phone.packages
+
+
 def test_an_abandoned_session_leaves_nothing(phone: Phone) -> None:
     number = out(phone, "pm install-create").split("[")[1].split("]")[0]
     ask(phone, f"pm install-write {number} base.apk", make_apk(APP))

@@ -9,6 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from clawperator.contract.errors import ClawError
+from clawperator.contract.wire import OPERATOR_PACKAGE
 from clawperator.engine.clock import SystemClock
 from clawperator.phone import shell
 from clawperator.phone.adb.adbd import AdbDoor
@@ -17,7 +18,7 @@ from clawperator.phone.appfile import load_apps
 from clawperator.phone.attached import AttachedPhone
 from clawperator.phone.control import ControlDoor
 from clawperator.phone.faults import FAULTS
-from clawperator.phone.phone import OPERATOR_PACKAGE, Phone
+from clawperator.phone.phone import Phone
 
 HOST = "127.0.0.1"
 

@@ -3,6 +3,7 @@
 import queue
 import threading
 from contextlib import suppress
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -11,6 +12,14 @@ from clawperator.contract import limits
 from clawperator.contract.errors import ClawError
 from clawperator.contract.execution import Execution, validate
 from clawperator.contract.results import ResultEnvelope, StepResult
+from clawperator.contract.wire import (
+    RESULT_PREFIX,
+    SEAL_PREFIX,
+    SNAPSHOT_MARKER,
+    SnapshotSeal,
+    accessibility_service,
+    notification_listener,
+)
 from clawperator.engine.clock import VirtualClock
 from clawperator.engine.run import Engine
 from clawperator.phone.driver import PhoneDriver
@@ -21,11 +30,6 @@ from clawperator.phone.recorder import Recorder
 if TYPE_CHECKING:
     from clawperator.phone.phone import Phone
 
-ACTION = "app.clawperator.operator.ACTION_AGENT_COMMAND"
-RESULT_PREFIX = "[Clawperator-Result]"
-SNAPSHOT_MARKER = "[TaskScope] UI Hierarchy:"
-_SERVICE = "clawperator.operator.accessibilityservice.OperatorAccessibilityService"
-_LISTENER = "action.notification.NotificationListenerService"
 # The class names a release build logs under are single letters.
 _TAG = "a"
 _MOST_WAITING = 64
@@ -50,14 +54,14 @@ class Operator:
 
     @property
     def component(self) -> str:
-        return f"{self.package}/{_SERVICE}"
+        return accessibility_service(self.package)
 
     def grant(self) -> None:
         """The permissions a set-up phone has given it."""
         table = self._phone.settings
         table.set_quietly("secure", "enabled_accessibility_services", self.component)
         table.set_quietly("secure", "accessibility_enabled", "1")
-        table.set_quietly("secure", "enabled_notification_listeners", f"{self.package}/{_LISTENER}")
+        table.set_quietly("secure", "enabled_notification_listeners", notification_listener(self.package))
         self._phone.packages.grant(self.package, "android.permission.POST_NOTIFICATIONS")
 
     def is_alive(self) -> bool:
@@ -164,16 +168,19 @@ class Operator:
             self._tell(envelope)
 
     def _tell(self, envelope: ResultEnvelope) -> None:
-        steps = [self._without_tree(step) for step in envelope.stepResults]
+        steps = [self._without_tree(envelope.commandId, step) for step in envelope.stepResults]
         document = msgspec.json.encode(msgspec.structs.replace(envelope, stepResults=steps)).decode()
         self._say("D", f"[Clawperator-Command] {envelope.status} commandId={envelope.commandId}")
         self._say("I", f"{RESULT_PREFIX} {document}")
 
-    def _without_tree(self, step: StepResult) -> StepResult:
-        """Hierarchies travel in the log, beside the result."""
+    def _without_tree(self, command: str, step: StepResult) -> StepResult:
+        """Hierarchies travel in the log, beside the result. A line before says whose it is and proves it whole."""
         if step.actionType != "snapshot_ui" or "text" not in step.data:
             return step
-        self._say("D", f"{SNAPSHOT_MARKER}\n{step.data['text']}")
+        text = step.data["text"]
+        seal = SnapshotSeal(command, step.id, sha256(text.encode("utf-8", "replace")).hexdigest())
+        self._say("D", f"{SEAL_PREFIX} {msgspec.json.encode(seal).decode()}")
+        self._say("D", f"{SNAPSHOT_MARKER}\n{text}")
         data: dict[str, Any] = {key: value for key, value in step.data.items() if key != "text"}
         return msgspec.structs.replace(step, data=data)
 

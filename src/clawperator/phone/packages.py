@@ -75,23 +75,27 @@ class Packages:
     def add(self, app: App, *, path: str = "", version_code: int | None = None) -> None:
         """Put a package on the phone, in place of an older one of that name."""
         known = self._packages.get(app.package)
+        name = app.label.replace(" ", "")
         self._packages[app.package] = Package(
             app=app,
             uid=known.uid if known else FIRST_UID + len(self._packages),
             version_code=code_of(app.version) if version_code is None else version_code,
-            path=path or f"/system/app/{app.label.replace(' ', '')}/{app.label.replace(' ', '')}.apk",
+            path=path or (f"/system/app/{name}/{name}.apk" if app.system else f"{_FOLDER}/{app.package}/base.apk"),
             installed_ms=self._phone.clock.now_ms(),
             third_party=not app.system,
         )
 
-    def install(self, facts: ApkFacts, apk: bytes) -> None:
-        """Keep an APK and what it says of itself. ``OSError`` when the phone has no room for it."""
+    def install(self, facts: ApkFacts, apk: str) -> None:
+        """Take over an APK that lies on the phone already. ``OSError`` when there is no room for its facts.
+
+        A running app is ended, as it would be for its update; what it was allowed it still is.
+        """
         folder = f"{_FOLDER}/{facts.package}"
         files = self._phone.storage.system
         files.mkdir(folder, parents=True)
-        files.write(f"{folder}/base.apk", apk)
         files.write(f"{folder}/{_FACTS}", msgspec.json.encode(facts))
-        self._phone.stop_app(facts.package)
+        files.rename(apk, f"{folder}/base.apk")
+        self._phone.restart_for_update(facts.package)
         self._add_installed(facts)
 
     def remove(self, name: str) -> bool:
@@ -102,8 +106,9 @@ class Packages:
         self._phone.clear_app(name)
         del self._packages[name]
         self._permissions.pop(name, None)
-        if package.path.startswith(_FOLDER):
-            self._phone.storage.system.remove_tree(f"{_FOLDER}/{name}")
+        files = self._phone.storage.system
+        if files.exists(f"{_FOLDER}/{name}"):
+            files.remove_tree(f"{_FOLDER}/{name}")
         return True
 
     def load(self) -> None:

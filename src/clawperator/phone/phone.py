@@ -11,6 +11,7 @@ from random import Random
 from typing import Any
 
 from clawperator import __version__
+from clawperator.contract.wire import OPERATOR_PACKAGE
 from clawperator.engine.clock import VirtualClock
 from clawperator.engine.ports import Clock
 from clawperator.phone import editing, keys, settings, system, touch
@@ -32,7 +33,6 @@ from clawperator.phone.tasks import Entry, Process, Tasks
 from clawperator.phone.timers import Timers
 from clawperator.phone.views import Effect
 
-OPERATOR_PACKAGE = "com.clawperator.operator"
 SYSTEM_SERVER_PID = 1_201
 
 
@@ -220,6 +220,14 @@ class Phone:
         with self.lock:
             self.operator.on_stopped(package)
             return self.tasks.stop(package)
+
+    def restart_for_update(self, package: str) -> None:
+        """End an app whose package is replaced. The Operator's service comes back with the new one."""
+        with self.lock:
+            if package == self.operator.package:
+                self.operator.die()
+            if self.tasks.stop(package) and package == self.operator.package:
+                self.operator.bind()
 
     def clear_app(self, package: str) -> None:
         """Stop an app and forget what it saved."""

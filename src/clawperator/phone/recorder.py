@@ -18,14 +18,14 @@ from clawperator.contract.actions import SESSION_ID
 from clawperator.contract.errors import ClawError
 from clawperator.contract.limits import MAX_ID_LENGTH, MAX_RECORDING_LINE_BYTES, RECORDING_SCHEMA_VERSION
 from clawperator.contract.text import trim
+from clawperator.contract.wire import OPERATOR_PACKAGES, recordings_folder
 from clawperator.engine.ports import Recorded
 from clawperator.files import why
 from clawperator.phone.events import AccessibilityEvent
 from clawperator.phone.log import Priority
-from clawperator.phone.storage import SHARED, Storage
+from clawperator.phone.storage import Storage
 from clawperator.ui.node import NOWHERE
 
-OPERATOR_PACKAGES = ("com.clawperator.operator", "com.clawperator.operator.dev")
 _WITH_SNAPSHOT = ("window_state_changed", "view_clicked", "key_back")
 # A seeded phone draws the same names again after each start; so many sessions may have them already.
 _NAME_ATTEMPTS = 100
@@ -64,7 +64,7 @@ class Recorder:
         self._random = random
         self._package = operator_package
         self._say = say
-        self._folder = f"{SHARED}/Android/data/{operator_package}/files/recordings"
+        self._folder = recordings_folder(operator_package)
         self._lock = threading.Lock()
         self._session: _Session | None = None
 

@@ -10,7 +10,6 @@
 import fcntl
 import os
 import re
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Literal
@@ -118,6 +117,8 @@ class PhoneFolder:
 
     def wipe(self) -> None:
         """Remove the files of the phone, not the phone."""
+        import shutil
+
         shutil.rmtree(self.files, ignore_errors=True)
         os.makedirs(self.files, mode=0o700, exist_ok=True)
 

@@ -16,6 +16,7 @@ _FIRST = {
         "accelerometer_rotation": "0",
         "user_rotation": "0",
         "screen_brightness": "102",
+        "screen_brightness_mode": "0",
         "screen_off_timeout": "600000",
         "font_scale": "1.0",
     },

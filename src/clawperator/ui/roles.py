@@ -52,9 +52,10 @@ def role(node: Node) -> str:
 def role_test(wanted: str) -> Callable[[Node], bool]:
     """Whether a node has the wanted role. Most nodes are turned down by their class alone."""
     kinds = _KINDS.get(wanted, frozenset((wanted,)))
+    known = _KIND
 
     def has_role(node: Node) -> bool:
-        kind = _KIND[node.attributes.get("class", "")]
+        kind = known[node.attributes.get("class", "")]
         return kind in kinds and _decide(node, kind) == wanted
 
     return has_role
@@ -62,9 +63,11 @@ def role_test(wanted: str) -> Callable[[Node], bool]:
 
 def takes_click(node: Node) -> bool:
     """Whether the node or one close above it is clickable."""
-    at: Node | None = node
+    if node.attributes.get("clickable") == "true":
+        return True
+    at = node.parent
     reach = _CLICK_REACH
-    while at is not None and reach >= 0:
+    while at is not None and reach:
         if at.attributes.get("clickable") == "true":
             return True
         at = at.parent
@@ -74,12 +77,19 @@ def takes_click(node: Node) -> bool:
 
 def _decide(node: Node, kind: str) -> str:
     """The role of a node whose class is of this kind."""
+    # Searches by role ask this of every node, so what most nodes answer is asked first, and in one place.
+    text = node.attributes.get("text", "")
+    labelled = (text != "" and text[0].isalnum()) or node.label != ""
     parent = node.parent
     above = parent.attributes if parent is not None else _NOTHING
-    if (_TAB_CLASS[above.get("class", "")] or _TAB_NAME[above.get("resource-id", "")]) and node.label:
+    if labelled and (_TAB_CLASS[above.get("class", "")] or _TAB_NAME[above.get("resource-id", "")]):
         return "tab"
     if kind == "":
-        return _decide_by_label(node, above)
+        if not labelled or node.extras:
+            return _decide_by_extras(node)
+        if above.get("clickable") == "true" or takes_click(node):
+            return "text" if " " in text and _is_prose(text) else "button"
+        return "title" if "toolbar" in above.get("class", "").lower() else "text"
     if kind not in _UNSETTLED:
         return kind
     extras = node.extras
@@ -89,13 +99,13 @@ def _decide(node: Node, kind: str) -> str:
         return "icon" if takes_click(node) else "image"
     if "collection_item" in extras:
         return "listitem"
-    if "heading" in extras and node.label:
+    if "heading" in extras and labelled:
         return "title"
     return "row" if "horizontal" in extras else "column" if "vertical" in extras else "container"
 
 
-def _decide_by_label(node: Node, above: dict[str, str]) -> str:
-    """The role of a node whose class says nothing. ``above`` are its parent's attributes."""
+def _decide_by_extras(node: Node) -> str:
+    """The role of a node whose class says nothing, and of which more is known than its label, or less."""
     extras = node.extras
     if "collection_item" in extras:
         return "listitem"
@@ -103,12 +113,15 @@ def _decide_by_label(node: Node, above: dict[str, str]) -> str:
         return "unknown"
     if "heading" in extras:
         return "title"
-    if above.get("clickable") == "true" or takes_click(node):
-        text = node.attributes.get("text", "")
-        return "text" if " " in text and utf16_length(text) > _LONGEST_BUTTON else "button"
-    if "toolbar" in above.get("class", "").lower():
+    if takes_click(node):
+        return "text" if _is_prose(node.text) else "button"
+    if node.parent is not None and "toolbar" in node.parent.class_name.lower():
         return "title"
     return "label" if "screen_reader_focusable" in extras else "text"
+
+
+def _is_prose(text: str) -> bool:
+    return " " in text and utf16_length(text) > _LONGEST_BUTTON
 
 
 def _kind(class_name: str) -> str:

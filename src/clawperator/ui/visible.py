@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Iterable, Iterator
 
-from clawperator.ui.node import Bounds, Hierarchy, Node, read_edges
+from msgspec import MsgspecError
+
+from clawperator.ui.node import Bounds, Hierarchy, Node, decode_edges
 
 
 def visible(where: Hierarchy | Node, frame: Bounds) -> list[Node]:
@@ -28,22 +30,29 @@ def keep_visible(nodes: Iterable[Node], where: Hierarchy | Node, frame: Bounds) 
     It looks only at the nodes and what is above them, so a search that tests names first is done sooner.
     """
     shows = _on(frame)
-    known = dict.fromkeys(_tops(where), True)
+    known: dict[Node | None, bool] = dict.fromkeys(_tops(where), True)
+    told = known.get
     for node in nodes:
         above = node.parent
-        if above is None or node in known:
-            seen = known.get(node, True)
-        else:
-            if above not in known:
+        over = told(above)
+        if over is None or node is where:
+            if above is None or node is where:
+                yield node
+                continue
+            higher = told(above.parent)
+            if higher is None:
                 _climb(above, known, shows)
-            seen = known[above] and shows(node)
-            if node.children:
-                known[node] = seen
+                over = known[above]
+            else:  # mostly: a search goes through a tree from the top
+                over = known[above] = higher and shows(above)
+        seen = over and shows(node)
+        if node.children:
+            known[node] = seen
         if seen:
             yield node
 
 
-def _climb(node: Node, known: dict[Node, bool], shows: Callable[[Node], bool]) -> None:
+def _climb(node: Node, known: dict[Node | None, bool], shows: Callable[[Node], bool]) -> None:
     """Learn whether a node can be seen, by way of the nearest above it of which that is known."""
     climbed = [node]
     while (above := climbed[-1].parent) is not None and above not in known:
@@ -63,15 +72,21 @@ def _on(frame: Bounds) -> Callable[[Node], bool]:
 
     def shows(node: Node) -> bool:
         attributes = node.attributes
-        if attributes.get("visible-to-user") == "false" or "invisible" in node.extras:
+        try:
+            left, top, right, bottom = decode_edges(attributes["bounds"].replace("][", ","))
+        except (KeyError, MsgspecError, ValueError):
             return False
-        left, top, right, bottom = read_edges(attributes.get("bounds", ""))
-        if from_x <= left < right <= to_x and from_y <= top < bottom <= to_y:
-            return True
-        if left > right:
-            left, right = right, left
-        if top > bottom:
-            top, bottom = bottom, top
-        return left < right and top < bottom and left < to_x and from_x < right and top < to_y and from_y < bottom
+        if not (from_x <= left < right <= to_x and from_y <= top < bottom <= to_y):
+            left, right = min(left, right), max(left, right)
+            top, bottom = min(top, bottom), max(top, bottom)
+            if (
+                left == right
+                or top == bottom
+                or not (left < to_x and from_x < right and top < to_y and from_y < bottom)
+            ):
+                return False
+        if "visible-to-user" in attributes and attributes["visible-to-user"] == "false":
+            return False
+        return not (node.extras and "invisible" in node.extras)
 
     return shows

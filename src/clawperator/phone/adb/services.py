@@ -91,7 +91,7 @@ def _say(text: str) -> Service:
 def _run_reverse(request: bytes, stream: Stream, _: Device) -> None:
     """Connections from the phone to the host: there are none, and none can be made."""
     if request == b"list-forward":
-        stream.write(b"OKAY0000")
+        stream.write(b"0000")  # unlike an adb server, a phone does not say OKAY before a list
     elif request == b"killforward-all":
         stream.write(b"OKAY")
     else:

@@ -1,10 +1,10 @@
 """``am``: starting and stopping apps, and the broadcasts that reach the Operator."""
 
+from clawperator.contract.wire import ACTION
 from clawperator.phone.apps import CHOOSER
 from clawperator.phone.apps import LAUNCHER as HOME_APP
-from clawperator.phone.operator import ACTION
 from clawperator.phone.phone import SYSTEM_SERVER_PID, Phone
-from clawperator.phone.shell.intents import FROM_SHELL, NEW_TASK, Intent, read_intent
+from clawperator.phone.shell.intents import CLEARING, FROM_SHELL, NEW_TASK, Intent, read_intent
 from clawperator.phone.shell.process import INTERRUPTED, Process, command, encode
 from clawperator.phone.shell.resolution import (
     Target,
@@ -132,6 +132,8 @@ def _bring_up(device: Phone, intent: Intent, found: list[Target]) -> tuple[str, 
         device.go_home()
     else:
         device.tasks.start(target.app, target.screen, dict(target.args))
+        if intent.flags & CLEARING and target.screen is None:
+            device.tasks.unwind(device.tasks.front.top)
     log_start(device, intent, cold=not was_running)
     if not has_task:
         return ("WARM" if was_running else "COLD"), ""

@@ -1,6 +1,7 @@
 """Installing APKs: sessions that take files in, a block at a time, and put a package on the phone at the end."""
 
 import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary, ref
 
@@ -100,7 +101,7 @@ class Sessions:
             with self._phone.lock:
                 self._check_known(facts, replace=replace, downgrade=downgrade)
                 try:
-                    self._phone.packages.install(facts, self._phone.storage.system.read(place))
+                    self._phone.packages.install(facts, place)
                 except OSError as e:
                     raise _no_room() from e
                 if grant:
@@ -116,7 +117,7 @@ class Sessions:
         with self._lock:
             self._files.pop(number, None)
             self.options.pop(number, None)
-        if files.exists(f"{_FOLDER}/{number}"):
+        with suppress(OSError):  # one that has written nothing has no files
             files.remove_tree(f"{_FOLDER}/{number}")
 
     def _find(self, number: int) -> list[str]:
@@ -139,7 +140,8 @@ class Sessions:
         for place in places:
             try:
                 with self._phone.storage.system.open(place) as file:
-                    base = base or (read_apk(file), place)
+                    facts = read_apk(file)
+                base = base or (facts, place)
             except ApkError as e:
                 if e.reason != "INSTALL_FAILED_MISSING_SPLIT":
                     raise InstallError(f"{e.reason}: Failed to parse {place}: {e}") from e

@@ -15,6 +15,8 @@ HOME = "android.intent.category.HOME"
 
 NEW_TASK = 0x10000000
 FROM_SHELL = 0x00400000
+# Either of these leaves only the first screen of a task that is brought back.
+CLEARING = 0x04000000 | 0x00008000
 
 # How many words follow each option that carries an extra.
 _EXTRAS = {

@@ -134,6 +134,22 @@ _SERVED: dict[str, dict[str, Handler]] = {
 }
 
 
+@command("content")
+def content(process: Process) -> int:
+    """No app here shares its tables with other programs."""
+    words = process.argv[1:]
+    uri = words[words.index("--uri") + 1] if "--uri" in words[:-1] else ""
+    name = uri.removeprefix("content://").partition("/")[0]
+    if not words or not name:
+        say_error(process, "[ERROR] Unsupported operation, or no --uri content://PROVIDER/TABLE")
+        return 1
+    say_error(
+        process,
+        f"Error while accessing provider:{name}\njava.lang.IllegalStateException: Could not find provider: {name}",
+    )
+    return 1
+
+
 @command("service")
 def service(process: Process) -> int:
     words = process.argv[1:]

@@ -1,15 +1,17 @@
 """Commands that pass bytes on: cat, echo, printf, head, tail, wc, tee, base64 and the checksums."""
 
+import io
 import re
 from collections import deque
 from collections.abc import Iterator
 
 from clawperator.phone.shell.options import Inputs, Options, UsageError, blocks, lines
-from clawperator.phone.shell.process import Process, Source, command, decode, encode
+from clawperator.phone.shell.process import INTERRUPTED, Process, Source, command, decode, encode
 from clawperator.phone.shell.words import unescape
 
 _MAX_WIDTH = 10_000
 _MAX_KEPT = 16 * 1024 * 1024
+_LOOK_SECONDS = 0.1  # between two looks at a file that is followed
 _DIRECTIVE = re.compile(r"%(?:%|([-+ #0]*)(\*|\d+)?(?:\.(\*|\d*))?[hlLqjzt]*([diouxXeEfFgGcsb]))")
 
 
@@ -135,29 +137,54 @@ def _head_bytes(process: Process, source: Source, left: int) -> None:
 @command("tail")
 def tail(process: Process) -> int:
     _plain_count(process)
-    options = Options(process, "q", "nc")
+    options = Options(process, "qfF", "nc")
+    inputs = Inputs(process, options.operands)
+    ends: dict[str, int] = {}
+    for name, file in inputs:
+        _print_last(process, file, options)
+        if hasattr(file, "tell"):  # a stream of the process has ended, and nothing is added to it
+            ends[name] = file.tell()
+    if ends and ("f" in options or "F" in options):
+        return _follow(process, ends)
+    return inputs.status
+
+
+def _print_last(process: Process, source: Source, options: Options) -> None:
     unit = "c" if "c" in options else "n"
     from_start = (options.value(unit) or "").startswith("+")
     count = abs(options.number(unit, 10))
-    inputs = Inputs(process, options.operands)
-    for _, file in inputs:
-        pieces = blocks(process, file) if unit == "c" else lines(process, file)
-        if unit == "c":
-            data = bytearray()
-            for block in pieces:
-                data += block
-                if not from_start:
-                    del data[: -count or len(data)]
-                elif len(data) > _MAX_KEPT:
-                    raise UsageError("out of memory")
-            process.stdout.write(bytes(data[count - 1 :] if from_start else data))
-        elif from_start:
-            for number, line in enumerate(pieces, 1):
-                if number >= count:
-                    process.stdout.write(line)
-        else:
-            process.stdout.write(b"".join(_keep_last(pieces, count)))
-    return inputs.status
+    pieces = blocks(process, source) if unit == "c" else lines(process, source)
+    if unit == "c":
+        data = bytearray()
+        for block in pieces:
+            data += block
+            if not from_start:
+                del data[: -count or len(data)]
+            elif len(data) > _MAX_KEPT:
+                raise UsageError("out of memory")
+        process.stdout.write(bytes(data[count - 1 :] if from_start else data))
+    elif from_start:
+        for number, line in enumerate(pieces, 1):
+            if number >= count:
+                process.stdout.write(line)
+    else:
+        process.stdout.write(b"".join(_keep_last(pieces, count)))
+
+
+def _follow(process: Process, ends: dict[str, int]) -> int:
+    """Print what is added to files after their ends. One that became shorter is printed from its beginning."""
+    while not process.wait(_LOOK_SECONDS):
+        for name, end in ends.items():
+            try:
+                file = process.open(name)
+            except OSError:
+                continue  # it may come back
+            with file:
+                file.seek(end if end <= file.seek(0, io.SEEK_END) else 0)
+                for block in blocks(process, file):
+                    process.stdout.write(block)
+                ends[name] = file.tell()
+    return INTERRUPTED
 
 
 def _keep_last(pieces: Iterator[bytes], count: int) -> list[bytes]:

@@ -23,8 +23,6 @@ pid = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ, file_actions=answers
 _, status, usage = os.wait4(pid, 0)
 print(os.waitstatus_to_exitcode(status), usage.ru_maxrss)
 """
-# PYTHONPATH and its kin would reach some contenders and not others; one forbids keeping compiled modules.
-_ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
 _MAXRSS_UNIT = 1 if sys.platform == "darwin" else 1024
 
 
@@ -50,6 +48,11 @@ def fastest(contenders: Mapping[str, Work], rounds: int, tidy: Work = lambda: No
     return best
 
 
+def _environment() -> dict[str, str]:
+    """Ours, without PYTHONPATH and its kin: they would reach some contenders and not others."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+
+
 def run_command(command: Sequence[str]) -> None:
     """Run a command to its end as a shell would; its answer is thrown away."""
     done = subprocess.run(
@@ -57,7 +60,7 @@ def run_command(command: Sequence[str]) -> None:
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        env=_ENVIRONMENT,
+        env=_environment(),
         check=False,
     )
     if done.returncode != 0:
@@ -71,7 +74,7 @@ def peak_memory(command: Sequence[str]) -> int:
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env=_ENVIRONMENT,
+        env=_environment(),
         start_new_session=True,
     ) as launcher:
         try:

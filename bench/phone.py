@@ -57,6 +57,23 @@ def _cycle(phone: BoxedPhone, label: str) -> None:
         raise RuntimeError(done.error)
 
 
+def measure_trip() -> float:
+    """Seconds from a validated snapshot to its result, on the phone in the box that runs."""
+    from clawperator.contract.builders import build
+    from clawperator.contract.execution import validate
+    from clawperator.contract.wire import OPERATOR_PACKAGE
+    from clawperator.device.backend import run_plan
+    from clawperator.device.find import resolve
+
+    device = resolve(None)
+
+    def trip() -> None:
+        done = run_plan(validate(build("snapshot")), device, package=OPERATOR_PACKAGE)
+        assert done.envelope.status == "success"
+
+    return fastest({"trip": trip}, _SHELL_ROUNDS)["trip"]
+
+
 def measure_weight() -> int:
     """Bytes a phone adds to a process that has a hundred, each with an app open."""
     done = subprocess.run(

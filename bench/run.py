@@ -95,7 +95,7 @@ def main() -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # an exit, so that the folder below is removed
     try:
         with tempfile.TemporaryDirectory(prefix="clawperator-bench-") as folder:
-            rows = [*_start(), *_screens(), *_phones(), *_compare(folder)]
+            rows = [*_start(), *_driving(folder), *_screens(), *_phones(), *_compare(folder)]
             rows += [*_recordings(folder, sizes), *_memory(folder, sizes)]
     except KeyboardInterrupt:
         _say("stopped; everything it made is removed")
@@ -123,6 +123,37 @@ def _start() -> Iterator[Row]:
         ratio = best[name] / best["bare"]
         measured = f"{ratio:.2f} x bare python ({best[name] * 1e3:.1f} ms, bare {best['bare'] * 1e3:.1f} ms)"
         yield Row(what, measured, f"<= {bar} x", ratio <= bar)
+
+
+def _driving(folder: str) -> Iterator[Row]:
+    """A snapshot by the command, on a phone in a process of its own, and where its time goes."""
+    _say("driving a phone in the box")
+    os.environ["CLAWPERATOR_HOME"] = os.path.join(folder, "home")
+    command = _command()
+    run_command([*command, "phone", "start"])
+    try:
+        commands = {
+            "bare": [sys.executable, "-I", "-c", "pass"],
+            "validated": [*command, "snapshot", "--validate-only"],
+            "snapshot": [*command, "snapshot"],
+        }
+        best = fastest({name: partial(run_command, words) for name, words in commands.items()}, _START_ROUNDS)
+        trip = phone.measure_trip()
+    finally:
+        run_command([*command, "phone", "stop"])
+        del os.environ["CLAWPERATOR_HOME"]
+    ratio = best["snapshot"] / best["validated"]
+    measured = f"{ratio:.2f} x the validated command ({best['snapshot'] * 1e3:.1f} ms)"
+    yield Row("clawperator snapshot, whole process", measured, "<= 1.5 x", ratio <= 1.5)
+    rest = best["snapshot"] - best["validated"] - trip
+    parts = (
+        ("starting python", best["bare"]),
+        ("our start and validation", best["validated"] - best["bare"]),
+        ("to the phone and back", trip),
+        ("loading what talks to phones, and the rest", rest),
+    )
+    for what, seconds in parts:
+        yield Row(f"  of this, {what}", f"{seconds * 1e3:.1f} ms")
 
 
 def _screens() -> Iterator[Row]:

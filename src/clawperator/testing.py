@@ -33,6 +33,7 @@ from clawperator.ui.match import find, find_all
 from clawperator.ui.node import Hierarchy, Node
 
 if TYPE_CHECKING:
+    from clawperator.phone.adb.adbd import AdbDoor
     from clawperator.phone.events import AccessibilityEvent
 
 __all__ = ["BoxedPhone", "Person", "ShellResult", "start_phone"]
@@ -56,6 +57,7 @@ class BoxedPhone:
         self.person = Person(phone)
         self.screenshots: dict[str, bytes] = {}
         self.events: list[AccessibilityEvent] = []
+        self._adbd: AdbDoor | None = None
         phone.listeners.append(self.events.append)
         driver = PhoneDriver(phone, privileged=True)
         self._engine = Engine(driver, phone.clock, random=phone.random, save_screenshot=self._keep)
@@ -141,8 +143,10 @@ class BoxedPhone:
         self.phone.clock.sleep(seconds)
 
     def fault(self, name: str, setting: str | float | bool = "on") -> None:  # noqa: FBT001 - a switch is on or off
-        """Turn a fault on or off."""
+        """Turn a fault on or off. One that shuts adb's doors ends the connections through them."""
         self.phone.set_fault(name, setting)
+        if name in ("offline", "unauthorized") and self._adbd is not None:
+            self._adbd.disconnect()
 
     def start_recording(self, session_id: str | None = None) -> str:
         """Let the Operator record. Gives the session's id."""
@@ -164,9 +168,11 @@ class BoxedPhone:
 
         device = AttachedPhone(self.phone)
         adbd, server = AdbDoor(device), AdbServer(lambda: [device])
+        self._adbd = adbd
         try:
             yield Doors(adbd.start(), server.start())
         finally:
+            self._adbd = None
             server.stop()
             adbd.stop()
 

@@ -77,8 +77,9 @@ class ScriptedPhone:
         answer: Bounds = self._answer("frame", default=FRAME)
         return answer
 
-    def act(self, node: Node, action: NodeAction) -> bool:
-        return bool(self._answer("act", node, action))
+    def act(self, node: Node, action: NodeAction) -> bool | None:
+        answer = self._answer("act", node, action)
+        return None if answer is None else bool(answer)
 
     def set_text(self, node: Node, text: str) -> bool:
         return bool(self._answer("set_text", node, text))

@@ -53,8 +53,14 @@ def test_what_takes_no_action_is_tapped_in_its_middle() -> None:
 
 
 def test_a_driver_without_node_actions_taps() -> None:
-    a = phone(node("OK", clickable="true", bounds="[0,0][100,100]"), act=False)
+    a = phone(node("OK", clickable="true", bounds="[0,0][100,100]"), act=None)
     assert step(a, "click", matcher={"textEquals": "OK"}).data["dispatch_method"] == "gesture_tap"
+
+
+def test_a_node_that_is_gone_is_not_tapped_where_it_was() -> None:
+    a = phone(node("OK", clickable="true", bounds="[0,0][100,100]"), act=False)
+    assert step(a, "click", matcher={"textEquals": "OK"}).data["error"] == "NODE_NOT_CLICKABLE"
+    assert a.named("tap") == []
 
 
 def test_a_node_that_is_partly_outside_is_tapped_where_it_shows() -> None:

@@ -10,7 +10,8 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from io import BufferedReader
 from pathlib import Path
 from typing import IO
 
@@ -54,11 +55,12 @@ class Adb(Struct, frozen=True):
     def command(self, *words: str) -> list[str]:
         return [self.program, "-P", str(self.port), *words]
 
-    def run(self, *words: str, stdin: bytes = b"") -> "subprocess.CompletedProcess[bytes]":
-        """Run a command in ``folder`` to its end, whatever that is."""
+    def run(self, *words: str, stdin: bytes | BufferedReader = b"") -> "subprocess.CompletedProcess[bytes]":
+        """Run a command in ``folder`` to its end, whatever that is. It reads from a pipe, or from an open file."""
         return subprocess.run(
             self.command(*words),
-            input=stdin,
+            input=stdin if isinstance(stdin, bytes) else None,
+            stdin=None if isinstance(stdin, bytes) else stdin,
             capture_output=True,
             timeout=SECONDS,
             env=self.environment,
@@ -87,6 +89,7 @@ class Adb(Struct, frozen=True):
                 yield process
             finally:
                 process.terminate()
+                process.wait(SECONDS)
 
     def dump(self) -> Hierarchy:
         """What is on the screen."""
@@ -135,8 +138,9 @@ class Lines:
             self.last = self._lines.get(timeout=max(0.0, deadline - time.monotonic()))
 
     def _read(self, stream: IO[bytes]) -> None:
-        for line in stream:
-            self._lines.put(line.decode().strip())
+        with suppress(ValueError):  # the stream is closed when the command is ended
+            for line in stream:
+                self._lines.put(line.decode().strip())
 
 
 def find_program(name: str) -> str:

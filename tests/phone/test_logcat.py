@@ -1,5 +1,6 @@
 """logcat: prints as Android's does, finds where to start, and streams until it is told to stop."""
 
+import io
 import threading
 from contextlib import suppress
 
@@ -10,7 +11,7 @@ from msgspec import Struct
 
 from clawperator.engine.clock import VirtualClock
 from clawperator.phone.log import LogBuffer
-from clawperator.phone.logcat import logcat
+from clawperator.phone.logcat import log, logcat
 from clawperator.phone.logquery import Refusal, read_options, read_time
 from clawperator.phone.shell.process import COMMANDS, INTERRUPTED, Process
 from clawperator.phone.storage import Storage
@@ -216,7 +217,7 @@ def test_records_are_chosen_as_on_android(
         (["--pid=-1"], "pid '-1' out of range."),
         (["a:Q"], "Invalid filter expression 'a:Q'."),
         ([":V"], "Invalid filter expression ':V'."),
-        (["-e", "("], "-e '(': missing ), unterminated subpattern at position 0"),
+        (["-e", "("], "-e '(': bad regex '(': unmatched ("),
         (["-G", "lots"], "-G must be specified as <num><multiplier>."),
         (["-G", "4G"], "failed to set the 'main,system,crash,kernel' log size"),
         (["-f", "/sdcard/log.txt"], "-f is not available on this phone."),
@@ -331,3 +332,27 @@ def test_a_printed_time_is_read_back(time_ms: int) -> None:
     for words in ("year,time", "epoch,time"):
         line = run(world, "-d", "-v", words).out.splitlines()[1]
         assert read_time(line.partition(" I/")[0].strip(), time_ms) == (time_ms, "")
+
+
+def write(world: World, *arguments: str, stdin: bytes = b"") -> int:
+    out = Pipe()
+    words = ["log", *arguments]
+    given = io.BytesIO(stdin)
+    return log(Process(words, world=world, stdin=given, stdout=out, stderr=out, cancelled=threading.Event()))
+
+
+def test_the_shell_writes_to_the_log(world: World) -> None:
+    assert write(world, "plain", "words") == 0
+    assert write(world, "-p", "e", "-t", "Tag", "größer") == 0
+    assert write(world, "-t", "Piped", stdin=b"one\n\xff\n") == 0
+    assert [(e.priority, e.tag, e.message) for e in world.log.read()[5:]] == [
+        ("I", "log", "plain words"),
+        ("E", "Tag", "größer"),
+        ("I", "Piped", "one"),
+        ("I", "Piped", "\ufffd"),
+    ]
+
+
+def test_an_unknown_priority_is_not_logged(world: World) -> None:
+    assert write(world, "-p", "x", "words") == 1
+    assert len(world.log.read()) == 5

@@ -14,7 +14,7 @@ from clawperator.phone.shell.run import run_script
 from clawperator.phone.views import View, button, column, field, item, listing, row, text
 from clawperator.ui.parse import parse_hierarchy
 from phone.asking import ask, ask_bytes, out
-from phone.finding import find
+from phone.finding import find, found
 
 APP = "com.example.pad"
 
@@ -346,3 +346,10 @@ def test_sleep_and_wakeup_are_told_by_power_and_window(phone: Phone) -> None:
     assert "mWakefulness=Awake" in out(phone, "dumpsys power")
     out(phone, "cmd power sleep; wm dismiss-keyguard")
     assert "screenState=SCREEN_STATE_ON" in out(phone, "dumpsys window policy")
+
+
+def test_a_dump_leaves_out_what_is_scrolled_away(phone: Phone) -> None:
+    phone.launch("com.android.settings")
+    assert found(phone, text="About phone"), "accessibility knows it"
+    assert 'text="About phone"' not in out(phone, "uiautomator dump /dev/tty")
+    assert 'text="Display"' in out(phone, "uiautomator dump /dev/tty")

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.phone.folder import MAX_DEPTH
+from clawperator.phone.folder import MAX_DEPTH, STAGING
 from clawperator.phone.storage import SHARED, Storage, resolve
 
 
@@ -298,3 +298,12 @@ def test_many_threads_write_at_once(storage: Storage) -> None:
 def test_files_are_found_again_by_the_next_phone_on_the_same_folder(root: Path) -> None:
     Storage(str(root)).write("/sdcard/a", b"kept")
     assert Storage(str(root)).read("/sdcard/a") == b"kept"
+
+
+def test_what_a_killed_phone_had_not_finished_is_forgotten(tmp_path: Path) -> None:
+    Storage(str(tmp_path)).write("/sdcard/whole", b"x")
+    (tmp_path / STAGING / "0123456789ab").write_bytes(bytes(1000))
+    again = Storage(str(tmp_path))
+    assert again.read("/sdcard/whole") == b"x"
+    assert list((tmp_path / STAGING).iterdir()) == []
+    assert again.space().used == 1

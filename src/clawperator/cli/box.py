@@ -33,6 +33,7 @@ def _live(folder: PhoneFolder, plan: BoxPlan) -> int:
     try:
         box = Box(plan, folder.wipe)
         box.open()
+        folder.write(_record(folder, box))
     except ClawError as e:
         _say({"error": e.document()})
         return 1
@@ -40,32 +41,33 @@ def _live(folder: PhoneFolder, plan: BoxPlan) -> int:
         error = ClawError(
             "PHONE_START_FAILED",
             f"the phone did not start: {why(e)}",
-            hint="Leave --adbd-port and --server-port out to get ports that are free.",
+            hint="See that the disk has room, and leave --adbd-port and --server-port out to get free ports.",
         )
         _say({"error": error.document()})
         return 1
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda *_: box.stopped.set())
-    folder.write(
-        PhoneRecord(
-            serial=folder.serial,
-            pid=os.getpid(),
-            seed=plan.seed,
-            host=HOST,
-            adbd_port=box.adbd_port,
-            server_port=box.server_port,
-            control_port=box.control_port,
-            token=box.token,
-            started_at=int(time.time() * 1000),
-            operator_package=plan.operator_package,
-            apps=list(plan.apps),
-        )
-    )
     _say({"ready": True})
     box.stopped.wait()
     box.close()
     folder.forget()
     return 0
+
+
+def _record(folder: PhoneFolder, box: Box) -> PhoneRecord:
+    return PhoneRecord(
+        serial=folder.serial,
+        pid=os.getpid(),
+        seed=box.plan.seed,
+        host=HOST,
+        adbd_port=box.adbd_port,
+        server_port=box.server_port,
+        control_port=box.control_port,
+        token=box.token,
+        started_at=int(time.time() * 1000),
+        operator_package=box.plan.operator_package,
+        apps=list(box.plan.apps),
+    )
 
 
 def _say(message: dict[str, Any]) -> None:

@@ -62,6 +62,7 @@ CODES: Mapping[str, Code] = {
     "ADB_SERVER_FAILED": Code(_RUNTIME, True, "the adb server did not start or answer"),
     "ADB_NO_USB_PERMISSIONS": Code(_RUNTIME, False, "adb may not open the USB device"),
     "LOGCAT_UNAVAILABLE": Code(_RUNTIME, True, "the device log could not be read"),
+    "PRODUCT_HOME_UNAVAILABLE": Code(_FILES, False, "the product's own folder cannot be written to"),
     "SCRCPY_NOT_FOUND": Code(_RUNTIME, False, "no scrcpy binary was found"),
     "CLI_VERSION_INVALID": Code(_RUNTIME, False, "this program's own version cannot be read"),
     "DOCTOR_FAILED": Code(_RUNTIME, True, "a doctor check could not be made"),
@@ -80,6 +81,7 @@ CODES: Mapping[str, Code] = {
     "GRANT_DEVICE_PERMISSIONS_FAILED": Code(_RUNTIME, True, "a permission could not be granted"),
     # operator
     "OPERATOR_NOT_INSTALLED": Code(_RUNTIME, False, "the Operator app is not on the phone"),
+    "OPERATOR_NOT_RUNNING": Code(_RUNTIME, True, "the Operator is on the phone and its process does not run"),
     "OPERATOR_VARIANT_MISMATCH": Code(_RUNTIME, False, "only the other variant of the Operator is installed"),
     "OPERATOR_APK_NOT_FOUND": Code(_FILES, False, "the given APK file does not exist"),
     "OPERATOR_INSTALL_FAILED": Code(_RUNTIME, True, "the APK could not be installed"),
@@ -94,6 +96,7 @@ CODES: Mapping[str, Code] = {
     "BROADCAST_FAILED": Code(_DELIVERY, True, "the command did not reach the Operator"),
     "RESULT_ENVELOPE_TIMEOUT": Code(_DELIVERY, False, "no result came back in time"),
     "RESULT_ENVELOPE_MALFORMED": Code(_DELIVERY, False, "the result could not be read"),
+    "SCREENSHOT_NOT_SAVED": Code(_FILES, False, "the picture of the screen could not be written to its file"),
     "SNAPSHOT_EXTRACTION_FAILED": Code(_DELIVERY, True, "a snapshot step came back without its hierarchy"),
     # step (in stepResults[].data.error)
     "NODE_NOT_FOUND": Code(_RUNTIME, True, "no node on the screen matches the selector"),

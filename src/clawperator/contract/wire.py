@@ -1,7 +1,5 @@
 """The words host and Operator say to each other: a broadcast one way, lines in the phone's log the other."""
 
-from msgspec import Struct
-
 OPERATOR_PACKAGE = "com.clawperator.operator"
 OPERATOR_PACKAGES = (OPERATOR_PACKAGE, f"{OPERATOR_PACKAGE}.dev")
 ACTION = "app.clawperator.operator.ACTION_AGENT_COMMAND"
@@ -9,16 +7,17 @@ PAYLOAD = "payload"
 
 RESULT_PREFIX = "[Clawperator-Result]"
 SNAPSHOT_MARKER = "[TaskScope] UI Hierarchy:"
-# Before a hierarchy: whose it is, and the sum of its text. Whoever does not know it passes over it.
-SEAL_PREFIX = "[TaskScope] Snapshot:"
+# In the data of a snapshot's step: the length and the check sum of the hierarchy that is in the log. The host
+# takes them out again.
+TEXT_BYTES, TEXT_SUM = "text_bytes", "text_crc32"
 
 
-class SnapshotSeal(Struct, frozen=True):
-    """What proves that a hierarchy came through the log whole, and for which step of which command."""
+def sum_of(text: str) -> tuple[int, int]:
+    """How long a text is in UTF-8, and its check sum: against loss, not against malice."""
+    from zlib import crc32
 
-    commandId: str
-    actionId: str
-    sha256: str
+    data = text.encode("utf-8", "replace")
+    return len(data), crc32(data)
 
 
 def accessibility_service(package: str) -> str:

@@ -81,8 +81,11 @@ def press(scene: Scene, node: Node, kind: ClickKind) -> str | None:
     holder = nearest(node, lambda n: n.flag(gesture.attribute))
     if (holder or node).attributes.get("enabled") == "false":
         return None
-    if holder is not None and scene.hand().act(holder, gesture.action):
-        return f"accessibility_{gesture.action}"
+    if holder is not None:
+        taken = scene.hand().act(holder, gesture.action)
+        if taken is not None:
+            # A node that is gone must not be tapped where it was: something else may lie there by now.
+            return f"accessibility_{gesture.action}" if taken else None
     x, y = visible_part(scene, node)
     return gesture.name if scene.hand().tap(x, y, gesture.hold_ms) else None
 

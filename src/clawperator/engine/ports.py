@@ -57,8 +57,9 @@ class Driver(Protocol):
         """The part of the display that shows windows."""
         ...
 
-    def act(self, node: Node, action: NodeAction) -> bool:
-        """An accessibility action on the node itself; False when the driver or the node has none."""
+    def act(self, node: Node, action: NodeAction) -> bool | None:
+        """An accessibility action on the node itself. False when the node is gone or takes none; None when this
+        driver has no such actions, so that a gesture has to do."""
         ...
 
     def set_text(self, node: Node, text: str) -> bool: ...

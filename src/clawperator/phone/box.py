@@ -1,7 +1,9 @@
 """A phone with its doors open: adbd, the adb server, and control."""
 
 import base64
+import os
 import secrets
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -22,6 +24,10 @@ from clawperator.phone.phone import Phone
 
 HOST = "127.0.0.1"
 
+_LOOK_SECONDS = 1.0
+# A script that only computes lets the others wait no longer than this, each time one of them wants something.
+_TURN_SECONDS = 0.0005
+
 
 class BoxPlan(Struct, frozen=True, kw_only=True):
     """How a phone is to be. Ports of 0 mean any that is free."""
@@ -39,7 +45,8 @@ class BoxPlan(Struct, frozen=True, kw_only=True):
 class Box:
     """One phone by the machine's own clock, and the doors to it.
 
-    ``wipe`` empties the phone's folder; a reset calls it between two lives of the phone.
+    ``wipe`` empties the phone's folder; a reset calls it between two lives of the phone. ``stopped`` is set when
+    the phone is to end: by request, or because somebody has taken its folder away.
     """
 
     def __init__(self, plan: BoxPlan, wipe: Callable[[], None] = lambda: None) -> None:
@@ -65,8 +72,12 @@ class Box:
         self.adbd_port = self._adbd.start(HOST, self.plan.adbd_port)
         self.server_port = self._server.start(HOST, self.plan.server_port)
         self.control_port = self._control.start(HOST)
+        sys.setswitchinterval(_TURN_SECONDS)
+        if self.plan.folder is not None:
+            threading.Thread(target=self._watch, args=(self.plan.folder,), name="folder", daemon=True).start()
 
     def close(self) -> None:
+        self.stopped.set()
         for door in (self._control, self._server, self._adbd):
             door.stop()
         self.phone.close()
@@ -88,6 +99,16 @@ class Box:
                 return {}
             case _:
                 raise ClawError("USAGE", f"the phone knows no request {name!r}")
+
+    def _watch(self, folder: str) -> None:
+        """Nobody could find a phone without its folder, nor stop it."""
+        above = os.path.dirname(folder)
+        ours = _identity(above)
+        while not self.stopped.wait(_LOOK_SECONDS):
+            now = _identity(above)
+            ours = ours or now
+            if now != ours:
+                self.stopped.set()
 
     def _fault(self, name: str | None = None, setting: str | None = None) -> dict[str, Any]:
         if name is not None and setting is not None:
@@ -114,3 +135,12 @@ class Box:
             apps=[app for path in plan.apps for app in load_apps(path)],
             operator_package=plan.operator_package,
         )
+
+
+def _identity(folder: str) -> tuple[int, int] | None:
+    """What tells a folder from another that later has the same name; None when there is none."""
+    try:
+        found = os.stat(folder)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino

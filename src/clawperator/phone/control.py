@@ -5,6 +5,7 @@ It listens on loopback, and takes only requests with the word that is in the pho
 
 import hmac
 import socket
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -37,7 +38,7 @@ class ControlDoor:
     def __init__(self, token: str, handle: Handler) -> None:
         self._token = token
         self._handle = handle
-        self._listener = Listener(self._serve, _MOST_CONNECTIONS, "control")
+        self._listener = Listener(self._serve, _MOST_CONNECTIONS, "control", wary=True)
 
     def start(self, host: str, port: int = 0) -> int:
         return self._listener.start(host, port)
@@ -46,8 +47,9 @@ class ControlDoor:
         self._listener.stop()
 
     def _serve(self, connection: socket.socket) -> None:
+        line = _read_line(connection, _LONGEST_REQUEST, _READ_SECONDS)
         connection.settimeout(_READ_SECONDS)
-        line = _read_line(connection, _LONGEST_REQUEST)
+        self._listener.settle(connection)
         try:
             request = msgspec.json.decode(line, type=Request)
         except msgspec.DecodeError:
@@ -67,9 +69,8 @@ def ask(record: PhoneRecord, command: str, *, within: float = ANSWER_SECONDS, **
     request = Request(record.token, command, arguments)
     try:
         with socket.create_connection((record.host, record.control_port), _READ_SECONDS) as connection:
-            connection.settimeout(within)
             connection.sendall(msgspec.json.encode(request) + b"\n")
-            answer = msgspec.json.decode(_read_line(connection, _LONGEST_ANSWER))
+            answer = msgspec.json.decode(_read_line(connection, _LONGEST_ANSWER, within))
     except (OSError, msgspec.DecodeError) as e:
         raise ClawError(
             "PHONE_NOT_ANSWERING",
@@ -84,10 +85,12 @@ def ask(record: PhoneRecord, command: str, *, within: float = ANSWER_SECONDS, **
     return answer["answer"]
 
 
-def _read_line(connection: socket.socket, most: int) -> bytes:
+def _read_line(connection: socket.socket, most: int, within: float) -> bytes:
+    deadline = time.monotonic() + within
     parts: list[bytes] = []
     size = 0
     while size <= most:
+        connection.settimeout(max(deadline - time.monotonic(), 0.001))
         part = connection.recv(65_536)
         if not part:
             break

@@ -84,8 +84,19 @@ class Folder:
             os.makedirs(self._root, mode=0o700, exist_ok=True)
             for folder in (STAGING, *folders):
                 self._make_folders(folder.split("/"))
+            self._forget_unfinished()
             self._bytes, self._files = self._count()
             self._ready = True
+
+    def _forget_unfinished(self) -> None:
+        """Remove what was being written when the phone that had this folder before was killed."""
+        staging = self._enter([STAGING])
+        try:
+            for name in os.listdir(staging):
+                with suppress(OSError):
+                    os.unlink(name, dir_fd=staging)
+        finally:
+            os.close(staging)
 
     def close(self) -> None:
         """Remove the folder if it was made for this phone alone. Nothing can be opened afterwards."""

@@ -1,20 +1,24 @@
-"""``logcat``: print the phone's log, from the past, from now on, or both.
+"""``logcat``: print the phone's log, from the past, from now on, or both. ``log`` writes to it.
 
-It takes what clients send. Writing to files, binary output and the log of the time before the last boot are
-refused by name.
+``logcat`` takes what clients send. Writing to files, binary output and the log of the time before the last
+boot are refused by name.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Protocol, cast
 
-from clawperator.phone.log import MAX_PAYLOAD, Entry, LogBuffer
+from clawperator.phone.log import MAX_PAYLOAD, Entry, LogBuffer, Priority
 from clawperator.phone.logline import render
 from clawperator.phone.logquery import BUFFERS, Options, Refusal, read_options
-from clawperator.phone.shell.process import INTERRUPTED, Process, World, command, encode
+from clawperator.phone.shell.options import Options as Arguments
+from clawperator.phone.shell.options import lines
+from clawperator.phone.shell.process import INTERRUPTED, SHELL_PID, Process, World, command, encode
 
 _BLOCK = 32 * 1024
 # How long a silent log is listened to before asking whether anyone still wants to hear it.
 _LISTEN_SECONDS = 0.2
+_PRIORITIES: Mapping[str, Priority] = {"v": "V", "d": "D", "i": "I", "w": "W", "e": "E", "f": "F"}
+_SHELL_UID = 2000
 
 _HELP = """\
 Usage: logcat [OPTION]... [TAG[:PRIORITY]]...
@@ -70,6 +74,24 @@ def logcat(process: Process) -> int:
         if entries:
             after = entries[-1].number
             done = printer.print([e for e in entries if options.stored(e)])
+    return 0
+
+
+@command("log")
+def log(process: Process) -> int:
+    """``log [-p PRIORITY] [-t TAG] MESSAGE...``. Without a message every line of stdin is one."""
+    arguments = Arguments(process, "", "pt")
+    wish = arguments.value("p") or "i"
+    priority = _PRIORITIES.get(wish.lower())
+    if priority is None:
+        return process.error(f"bad -p '{wish}'")
+    messages: Iterable[bytes] = [encode(" ".join(arguments.operands))]
+    if not arguments.operands:
+        messages = (line.removesuffix(b"\n") for line in lines(process, process.stdin))
+    buffer = cast("Logging", process.world).log
+    tag = encode(arguments.value("t") or "log").decode("utf-8", "replace")
+    for message in messages:
+        buffer.write(priority, tag, message.decode("utf-8", "replace"), SHELL_PID, uid=_SHELL_UID)
     return 0
 
 

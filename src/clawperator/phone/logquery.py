@@ -6,9 +6,11 @@ from datetime import UTC, datetime
 
 from msgspec import Struct
 
-from clawperator.contract.text import compile_pattern
 from clawperator.phone.log import Entry
 from clawperator.phone.logline import Format
+from clawperator.phone.shell.matching import Regex
+from clawperator.phone.shell.options import UsageError
+from clawperator.phone.shell.regexes import compile_regex
 
 BUFFERS = ("main", "radio", "events", "system", "crash", "stats", "security", "kernel")
 _DEFAULT_BUFFERS = ("main", "system", "crash", "kernel")
@@ -74,7 +76,7 @@ class Options(Struct):
     tail: int = 0
     since_ms: int | None = None
     pid: int = 0
-    pattern: re.Pattern[str] | None = None
+    pattern: Regex | None = None
     max_count: int = 0
     print_all: bool = False
     dividers: bool = False
@@ -192,8 +194,8 @@ def _take(options: Options, letter: str, value: str, now_ms: int) -> None:  # no
             options.uids.update(_number(word) for word in _words(value))
         case "e":
             try:
-                options.pattern = compile_pattern(value)
-            except ValueError as e:
+                options.pattern = compile_regex(value, extended=True, modern=True)
+            except UsageError as e:
                 raise Refusal(f"-e '{value}': {e}") from None
 
 

@@ -3,8 +3,7 @@
 import queue
 import threading
 from contextlib import suppress
-from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -14,11 +13,12 @@ from clawperator.contract.execution import Execution, validate
 from clawperator.contract.results import ResultEnvelope, StepResult
 from clawperator.contract.wire import (
     RESULT_PREFIX,
-    SEAL_PREFIX,
     SNAPSHOT_MARKER,
-    SnapshotSeal,
+    TEXT_BYTES,
+    TEXT_SUM,
     accessibility_service,
     notification_listener,
+    sum_of,
 )
 from clawperator.engine.clock import VirtualClock
 from clawperator.engine.run import Engine
@@ -168,21 +168,20 @@ class Operator:
             self._tell(envelope)
 
     def _tell(self, envelope: ResultEnvelope) -> None:
-        steps = [self._without_tree(envelope.commandId, step) for step in envelope.stepResults]
+        steps = [self._without_tree(step) for step in envelope.stepResults]
         document = msgspec.json.encode(msgspec.structs.replace(envelope, stepResults=steps)).decode()
         self._say("D", f"[Clawperator-Command] {envelope.status} commandId={envelope.commandId}")
         self._say("I", f"{RESULT_PREFIX} {document}")
 
-    def _without_tree(self, command: str, step: StepResult) -> StepResult:
-        """Hierarchies travel in the log, beside the result. A line before says whose it is and proves it whole."""
+    def _without_tree(self, step: StepResult) -> StepResult:
+        """Hierarchies travel in the log, beside the result. The step says what proves them whole."""
         if step.actionType != "snapshot_ui" or "text" not in step.data:
             return step
         text = step.data["text"]
-        seal = SnapshotSeal(command, step.id, sha256(text.encode("utf-8", "replace")).hexdigest())
-        self._say("D", f"{SEAL_PREFIX} {msgspec.json.encode(seal).decode()}")
         self._say("D", f"{SNAPSHOT_MARKER}\n{text}")
-        data: dict[str, Any] = {key: value for key, value in step.data.items() if key != "text"}
-        return msgspec.structs.replace(step, data=data)
+        size, check = sum_of(text)
+        kept = {key: value for key, value in step.data.items() if key != "text"}
+        return msgspec.structs.replace(step, data={**kept, TEXT_BYTES: str(size), TEXT_SUM: str(check)})
 
     def _say(self, priority: Priority, message: str) -> None:
         process = self._phone.process_of(self.package)

@@ -14,7 +14,7 @@ from clawperator import __version__
 from clawperator.contract.wire import OPERATOR_PACKAGE
 from clawperator.engine.clock import VirtualClock
 from clawperator.engine.ports import Clock
-from clawperator.phone import editing, keys, settings, system, touch
+from clawperator.phone import editing, kernel, keys, settings, system, touch
 from clawperator.phone.app import App, Here
 from clawperator.phone.apps import CHOOSER, LAUNCHER, built_in_apps
 from clawperator.phone.events import AccessibilityEvent
@@ -78,6 +78,7 @@ class Phone:
         for app in (*own, system.operator_app(operator_package, __version__), *built_in_apps(), *apps):
             self.packages.add(app)
         self.glass: Glass = Glass(self, own)
+        kernel.provide(self)
         self._boot()
 
     def _boot(self) -> None:
@@ -282,8 +283,12 @@ class Phone:
                 self.storage.full = bool(value)
             elif name == "rotation":
                 self.glass.turn(int(value))
-            elif name == "operator_killed" and value:
+            elif name == "operator_killed":
                 self.operator.die()
+                if value:
+                    self.tasks.stop(self.operator.package)
+                else:
+                    self.operator.bind()
             elif name == "dialog" and value >= 1:
                 self.glass.alert()
             return value

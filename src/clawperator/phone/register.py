@@ -10,6 +10,7 @@
 import fcntl
 import os
 import re
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Literal
@@ -22,6 +23,9 @@ from clawperator.files import AtomicFile
 
 SERIAL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 PhoneState = Literal["running", "crashed", "stopped"]
+
+# Whoever looks whether a phone runs holds its lock for a moment; a phone that starts waits for that.
+_LOOKED_AT_SECONDS = 0.5
 
 
 class PhoneRecord(Struct, frozen=True):
@@ -71,6 +75,10 @@ class PhoneFolder:
         return os.path.join(self.path, "phone.log")
 
     @property
+    def _lock(self) -> str:
+        return os.path.join(self.path, "lock")
+
+    @property
     def _record(self) -> str:
         return os.path.join(self.path, "phone.json")
 
@@ -82,17 +90,29 @@ class PhoneFolder:
 
     @contextmanager
     def lock(self) -> Iterator[bool]:
-        """Hold the lock while the ``with`` block runs. False when another process holds it."""
-        descriptor = os.open(os.path.join(self.path, "lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        """Hold the lock while the ``with`` block runs. False when a phone holds it."""
+        descriptor = self._open_lock()
         try:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                yield False
-            else:
-                yield True
+            deadline = time.monotonic() + _LOOKED_AT_SECONDS
+            while not (held := _flock(descriptor, fcntl.LOCK_EX)) and time.monotonic() < deadline:
+                time.sleep(0.01)
+            if held:
+                os.ftruncate(descriptor, 0)
+                os.pwrite(descriptor, b"%d\n" % os.getpid(), 0)
+            yield held
         finally:
             os.close(descriptor)
+
+    def holder(self) -> int | None:
+        """The process that holds the lock, or held it last."""
+        try:
+            with open(self._lock, "rb") as file:
+                return int(file.read(20))
+        except (OSError, ValueError):
+            return None
+
+    def _open_lock(self) -> int:
+        return os.open(self._lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
     def read(self) -> PhoneRecord | None:
         try:
@@ -126,10 +146,22 @@ class PhoneFolder:
         """Whether the phone runs, ended without a word, or was stopped."""
         if not self.exists():
             return "stopped"
-        with self.lock() as free:
-            if not free:
+        descriptor = self._open_lock()
+        try:
+            # Those who only look do not stand in each other's way.
+            if not _flock(descriptor, fcntl.LOCK_SH):
                 return "running"
+        finally:
+            os.close(descriptor)
         return "crashed" if self.read() is not None else "stopped"
+
+
+def _flock(descriptor: int, kind: int) -> bool:
+    try:
+        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
 
 
 def phone_folders() -> list[PhoneFolder]:

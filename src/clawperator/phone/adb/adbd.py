@@ -28,6 +28,7 @@ from clawperator.phone.adb.wire import (
     Packet,
     PacketReader,
     PacketWriter,
+    Payload,
     WireError,
 )
 from clawperator.phone.adb.workers import Workers
@@ -37,7 +38,7 @@ MAX_STREAMS = 256  # in one connection
 MAX_WORKERS = 1024
 
 _GREETING_SECONDS = 10.0
-_MAX_UNREAD = 64 * 1024 * 1024  # bytes of one connection that no service has taken yet
+_MAX_UNREAD = 128 * 1024 * 1024  # bytes that no service has taken yet, of all connections together
 _TOKEN, _SIGNATURE = 1, 2
 
 
@@ -47,8 +48,9 @@ class AdbDoor:
     def __init__(self, device: Device) -> None:
         self._device = device
         self._workers = Workers(MAX_WORKERS, "adbd-service")
-        self._listener = Listener(self._serve, MAX_CONNECTIONS, "adbd")
+        self._listener = Listener(self._serve, MAX_CONNECTIONS, "adbd", wary=True)
         self._connections: set[Connection] = set()
+        self._unread = Unread()
 
     def start(self, host: str = "127.0.0.1", port: int = 0) -> int:
         """Listen, and give the port. ``OSError`` when it cannot be had."""
@@ -69,18 +71,34 @@ class AdbDoor:
         return self._workers.stop(max(deadline - time.monotonic(), 0.0)) and ended
 
     def _serve(self, sock: socket.socket) -> None:
-        connection = Connection(sock, self._device, self._workers.submit)
+        connection = Connection(sock, self._device, self._workers.submit, self._unread)
         self._connections.add(connection)
         try:
-            connection.serve()
+            connection.serve(lambda: self._listener.settle(sock))
         finally:
             self._connections.discard(connection)
+
+
+class Unread:
+    """How many bytes have come that no service has taken yet."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._bytes = 0
+
+    def count(self, size: int) -> int:
+        """Add to them, or take from them, and give their sum."""
+        with self._lock:
+            self._bytes += size
+            return self._bytes
 
 
 class Connection:
     """One peer. A single thread reads what it sends; services answer from threads of their own."""
 
-    def __init__(self, sock: socket.socket, device: Device, submit: Callable[[Callable[[], None]], bool]) -> None:
+    def __init__(
+        self, sock: socket.socket, device: Device, submit: Callable[[Callable[[], None]], bool], unread: Unread
+    ) -> None:
         self._sock = sock
         self._device = device
         self._submit = submit
@@ -91,16 +109,15 @@ class Connection:
         self._last_id = 0
         self._lingering: list[tuple[float, AdbdStream]] = []
         self._fresh: deque[tuple[float, AdbdStream]] = deque()  # may keep something back until the time is up
-        self._unread = 0
-        self._counting = threading.Lock()
+        self.count_unread = unread.count
         self._given_up = False
         self.max_payload = MAX_PAYLOAD
 
-    def serve(self) -> None:
-        """Talk with the peer until one of the two has enough."""
+    def serve(self, greeted: Callable[[], None]) -> None:
+        """Talk with the peer until one of the two has enough. ``greeted`` is called when it has greeted us."""
         with suppress(WireError, OSError):
             self._sock.settimeout(_GREETING_SECONDS)
-            if self._greet():
+            if self._greet(greeted):
                 self._sock.settimeout(STALL_SECONDS)
                 # A socket that is shut down still gives what the peer goes on sending.
                 while not self.writer.closed and (packet := self._next()) and self._handle(packet):
@@ -122,11 +139,6 @@ class Connection:
         """The service of the stream has ended."""
         self._running.discard(stream)
 
-    def count_unread(self, size: int) -> int:
-        with self._counting:
-            self._unread += size
-            return self._unread
-
     def _next(self) -> Packet | None:
         while True:
             if self._lingering:
@@ -138,7 +150,7 @@ class Connection:
             except TimeoutError:
                 continue  # an idle peer is welcome
 
-    def _greet(self) -> bool:
+    def _greet(self, greeted: Callable[[], None]) -> bool:
         """Learn what the peer is and tell what we are; False when there is nothing to talk about."""
         packet = self._reader.read()
         if packet is None or packet.command != CNXN or packet.arg1 < MIN_PAYLOAD:
@@ -150,6 +162,7 @@ class Connection:
         old = packet.arg0 < VERSION
         ours = MAX_PAYLOAD_OLD if old else MAX_PAYLOAD
         self.max_payload = min(packet.arg1, ours)
+        greeted()
         self.writer.send(CNXN, min(packet.arg0, VERSION), ours, banner(self._device).encode())
         self._reader.limit = ours
         self._reader.checks = self.writer.checks = old
@@ -185,15 +198,19 @@ class Connection:
             stream.acknowledge()
         elif packet.command == WRTE:
             if packet.payload:
-                if self.count_unread(len(packet.payload)) > _MAX_UNREAD:
-                    raise WireError("more unread data than agreed")
-                stream.deliver(packet.payload)
+                self._deliver(stream, packet.payload)
             else:
                 self.writer.send(OKAY, stream.local_id, stream.remote_id)
         else:
             stream.close()
             if not stream.finished.is_set():
                 self._lingering.append((time.monotonic() + GRACE_SECONDS, stream))
+
+    def _deliver(self, stream: AdbdStream, payload: Payload) -> None:
+        too_much = self.count_unread(len(payload)) > _MAX_UNREAD
+        if too_much or not stream.deliver(payload):
+            self.count_unread(-len(payload))
+            raise WireError("more unread data than agreed")
 
     def _open(self, packet: Packet) -> bool:
         if self._device.state() != "device":

@@ -5,7 +5,7 @@ from contextlib import suppress
 from typing import Protocol
 
 from clawperator.phone.adb.streams import CORK_BYTES, PATIENCE_SECONDS, Stream
-from clawperator.phone.adb.wire import CLSE, OKAY, WRTE, PacketWriter, Payload, WireError
+from clawperator.phone.adb.wire import CLSE, OKAY, WRTE, PacketWriter, Payload
 
 # One packet is allowed, but adb sends what it has left without waiting when its client hangs up.
 MAX_WAITING = 16
@@ -81,15 +81,17 @@ class AdbdStream(Stream):
             self._send_more()
             self._changed.notify_all()
 
-    def deliver(self, payload: Payload) -> None:
+    def deliver(self, payload: Payload) -> bool:
+        """Take what the peer has sent; False when too much of it waits already."""
         with self._changed:
             if self.finished.is_set():
                 self._taken(len(payload))
             elif len(self._inbox) >= MAX_WAITING:
-                raise WireError("too many packets before the first was acknowledged")
+                return False
             else:
                 self._inbox.append(payload)
                 self._changed.notify_all()
+            return True
 
     def close(self) -> None:
         """The peer has closed the stream, or is gone."""

@@ -20,15 +20,24 @@ _LOOK_UP_SECONDS = 2.0
 
 
 class Listener:
-    """A loopback port. ``serve`` gets each connection, owns it until it returns, and need not close it."""
+    """A loopback port. ``serve`` gets each connection, owns it until it returns, and need not close it.
 
-    def __init__(self, serve: Callable[[socket.socket], None], limit: int, name: str) -> None:
+    A peer must ``settle`` where the listener is ``wary``: while it has not said what it wants, it is sent away
+    as soon as its place is needed, those who came first before the others.
+    """
+
+    def __init__(
+        self, serve: Callable[[socket.socket], None], limit: int, name: str, *, wary: bool = False
+    ) -> None:
         self._serve = serve
         self._limit = limit
         self._name = name
-        self._workers = Workers(limit, name)
+        # One that is sent away leaves soon, but not before the next comes in.
+        self._workers = Workers(2 * limit if wary else limit, name)
         self._lock = threading.Lock()
+        self._wary = wary
         self._live: set[socket.socket] = set()
+        self._silent: dict[socket.socket, None] = {}  # the oldest first
         self._socket: socket.socket | None = None
         self._thread: threading.Thread | None = None
         self._stopped = threading.Event()
@@ -46,6 +55,11 @@ class Listener:
         self._thread.start()
         bound: int = listening.getsockname()[1]
         return bound
+
+    def settle(self, sock: socket.socket) -> None:
+        """The peer has said what it wants, and is not sent away any more."""
+        with self._lock:
+            self._silent.pop(sock, None)
 
     def disconnect(self) -> None:
         """End every connection; new ones are welcome."""
@@ -75,11 +89,22 @@ class Listener:
                     time.sleep(_FULL_SECONDS)
                 continue
             with self._lock:
+                if len(self._live) >= self._limit:
+                    self._make_room()
                 welcome = not self._stopped.is_set() and len(self._live) < self._limit
                 if welcome:
                     self._live.add(sock)
+                    if self._wary:
+                        self._silent[sock] = None
             if not welcome or not self._workers.submit(lambda sock=sock: self._run(sock)):  # type: ignore[misc]
                 self._forget(sock)
+
+    def _make_room(self) -> None:
+        """Send away who has been silent for longest."""
+        for sock in list(self._silent)[:1]:
+            _shut(sock)
+            del self._silent[sock]
+            self._live.discard(sock)
 
     def _run(self, sock: socket.socket) -> None:
         try:
@@ -94,6 +119,7 @@ class Listener:
     def _forget(self, sock: socket.socket) -> None:
         with self._lock:
             self._live.discard(sock)
+            self._silent.pop(sock, None)
             sock.close()
 
 

@@ -17,7 +17,6 @@ from clawperator.phone.adb.workers import Workers
 
 MAX_CONNECTIONS = 256
 
-_REQUEST_SECONDS = 60.0
 _LOOK_SECONDS = 0.2  # how often a client that waits for a change is looked after
 _WAIT_SECONDS = 24 * 3600.0
 _STATES = ("device", "any", "disconnect", "recovery", "rescue", "sideload", "bootloader")
@@ -32,7 +31,7 @@ class AdbServer:
         self._forwards = Forwards()
         self._host = Host(self._roster, self._forwards)
         self._workers = Workers(MAX_CONNECTIONS, "adb-server-service")
-        self._listener = Listener(self._serve, MAX_CONNECTIONS, "adb-server")
+        self._listener = Listener(self._serve, MAX_CONNECTIONS, "adb-server", wary=True)
         self._streams: set[SocketStream] = set()
 
     def start(self, host: str = "127.0.0.1", port: int = 0) -> int:
@@ -49,11 +48,12 @@ class AdbServer:
         return self._workers.stop(max(deadline - time.monotonic(), 0.0)) and ended
 
     def _serve(self, sock: socket.socket) -> None:
-        sock.settimeout(_REQUEST_SECONDS)
         device: Device | None = None
         try:
             while (request := read_request(sock)) is not None:
+                sock.settimeout(STALL_SECONDS)
                 if not request.startswith(b"host"):
+                    self._listener.settle(sock)
                     self._serve_device(sock, device, request)
                     return
                 wish, verb = self._understand(request.decode("utf-8", "surrogateescape"))
@@ -62,6 +62,7 @@ class AdbServer:
                     continue
                 if wish.kind == "any" and device is not None:
                     wish = Wish("serial", device.serial)
+                self._listener.settle(sock)
                 self._answer(sock, wish, verb)
                 return
         except Failure as e:

@@ -1,8 +1,10 @@
 """The words of the adb server protocol: four hex digits of length and a text, ``OKAY`` and ``FAIL``."""
 
 import socket
+import time
 
 MAX_REQUEST = 0xFFFF
+REQUEST_SECONDS = 60.0  # a request must be whole by then
 
 
 class Failure(Exception):  # noqa: N818 - the protocol's own word
@@ -11,7 +13,8 @@ class Failure(Exception):  # noqa: N818 - the protocol's own word
 
 def read_request(sock: socket.socket) -> bytes | None:
     """What a client asks; None when it says no more. ``Failure`` when it is no request."""
-    length = _read(sock, 4)
+    deadline = time.monotonic() + REQUEST_SECONDS
+    length = _read(sock, 4, deadline)
     if not length:
         return None
     try:
@@ -20,13 +23,14 @@ def read_request(sock: socket.socket) -> bytes | None:
         size = -1
     if size < 0 or len(length) < 4:
         raise Failure("not a request")
-    request = _read(sock, size)
+    request = _read(sock, size, deadline)
     return request if len(request) == size else None
 
 
-def _read(sock: socket.socket, size: int) -> bytes:
-    data = sock.recv(size) if size else b""
-    while data and len(data) < size:
+def _read(sock: socket.socket, size: int, deadline: float) -> bytes:
+    data = b""
+    while len(data) < size:
+        sock.settimeout(max(deadline - time.monotonic(), 0.001))
         more = sock.recv(size - len(data))
         if not more:
             break

@@ -28,6 +28,8 @@ _HEADER = Struct("<6I")
 _BUFFER = 64 * 1024
 _JOIN_BELOW = 16 * 1024  # a payload this small is cheaper to copy than to hand over separately
 _ALL = 0xFFFFFFFF
+# Some peers send half a thought, and the rest when its arrival is told; a system likes to put that off for 40 ms.
+_ACKNOWLEDGE_NOW = getattr(socket, "TCP_QUICKACK", None)
 
 Payload = bytes | bytearray
 
@@ -127,6 +129,8 @@ class PacketReader:
             raise
         if not self._deadline:
             self._deadline = time.monotonic() + PACKET_SECONDS
+        if got and _ACKNOWLEDGE_NOW is not None:
+            self._sock.setsockopt(socket.IPPROTO_TCP, _ACKNOWLEDGE_NOW, 1)
         return got
 
     @staticmethod

@@ -1,5 +1,6 @@
 """``uiautomator dump`` and ``screencap``: what is on the glass, as XML and as a picture."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import quoteattr
 
@@ -67,8 +68,8 @@ def _dump(process: Process, words: list[str]) -> int:
             if "--windows" in words:
                 xml = _every_window(device)
             else:
-                tree = device.glass.capture()
-                xml = one_line(write_hierarchy(_compressed(tree) if "--compressed" in words else tree))
+                tree = _without(device.glass.capture(), _is_hidden)
+                xml = one_line(write_hierarchy(_without(tree, _says_nothing) if "--compressed" in words else tree))
     if place in _STREAMS:
         process.write(xml)
     else:
@@ -87,14 +88,23 @@ def one_line(xml: str) -> str:
     return "".join(line.lstrip(" ") for line in xml.split("\n"))
 
 
-def _compressed(tree: Hierarchy) -> Hierarchy:
-    """The tree without the frames that say nothing and do nothing; what lay in them moves up."""
+def _is_hidden(node: Node) -> bool:
+    """The tool leaves out what is scrolled away; accessibility itself does not."""
+    return "invisible" in node.extras
+
+
+def _says_nothing(node: Node) -> bool:
+    return not node.label and not any(map(node.flag, _ACTIONS))
+
+
+def _without(tree: Hierarchy, unwanted: Callable[[Node], bool]) -> Hierarchy:
+    """The tree without some nodes, never without its roots; what lay in them moves up."""
     kept: dict[int, Node] = {}
     nodes: list[Node] = []
     roots: list[Node] = []
     for node in tree.nodes:
         parent = next((kept[id(a)] for a in node.ancestors() if id(a) in kept), None)
-        if parent is not None and not node.label and not any(map(node.flag, _ACTIONS)):
+        if parent is not None and unwanted(node):
             continue
         siblings = parent.children if parent is not None else roots
         copy = Node({**node.attributes, "index": str(len(siblings))}, parent, node.extras, node.source)

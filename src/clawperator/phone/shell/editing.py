@@ -5,19 +5,21 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from clawperator.phone.shell.matching import Found, Regex
 from clawperator.phone.shell.options import Inputs, Options, UsageError, lines
 from clawperator.phone.shell.process import Process, command, decode, encode
 from clawperator.phone.shell.regexes import compile_regex
 
 _ADDRESS = re.compile(r"\s*(?:(\d+)|(\$)|/((?:[^/\\\n]|\\.)*)/)")
 _MAX_COMMANDS = 1_000
+_MAX_LINE = 16 * 1024 * 1024
 
 
 class Address(Struct, frozen=True):
     """A line: a number, the last one (0), or each that matches."""
 
     number: int | None
-    pattern: re.Pattern[str] | None = None
+    pattern: Regex | None = None
 
     def matches(self, number: int, line: str, *, last: bool) -> bool:
         if self.pattern is not None:
@@ -32,7 +34,7 @@ class Edit(Struct):
     start: Address | None = None
     end: Address | None = None
     negated: bool = False
-    pattern: re.Pattern[str] | None = None
+    pattern: Regex | None = None
     replacement: str = ""
     flags: str = ""
     inside: bool = False
@@ -113,31 +115,35 @@ def _substitute(edit: Edit, line: str) -> tuple[str, bool]:
     assert edit.pattern is not None
     digits = re.search(r"\d+", edit.flags)
     first = int(digits[0][:6]) if digits else 1
-    seen = done = 0
+    pieces: list[str] = []
+    at = size = 0
+    done = False
+    for count, found in enumerate(edit.pattern.find_all(line), 1):
+        if count < first:
+            continue
+        done = True
+        pieces += line[at : found.start], _replaced(edit, edit.pattern, found)
+        size += len(pieces[-1])
+        if size > _MAX_LINE:
+            raise UsageError("out of memory")
+        at = found.end
+        if "g" not in edit.flags:
+            break
+    return "".join(pieces) + line[at:], done
 
-    def one(match: re.Match[str]) -> str:
-        nonlocal seen, done
-        seen += 1
-        if seen < first or ("g" not in edit.flags and seen > first):
-            return match[0]
-        done += 1
-        return re.sub(r"\\(.)|&", lambda m: _insert(m, match), edit.replacement, flags=re.DOTALL)
 
-    text = edit.pattern.sub(one, line)
-    if len(text) > 16 * 1024 * 1024:
-        raise UsageError("out of memory")
-    return text, bool(done)
+def _replaced(edit: Edit, pattern: Regex, found: Found) -> str:
+    def insert(mark: re.Match[str]) -> str:
+        c = mark[1]
+        if c is None:
+            return found[0]
+        if c.isdigit():
+            if int(c) > pattern.groups:
+                raise UsageError(f"no s//\\{c}/")
+            return found[int(c)]
+        return {"n": "\n", "t": "\t"}.get(c, c)
 
-
-def _insert(mark: re.Match[str], match: re.Match[str]) -> str:
-    c = mark[1]
-    if c is None:
-        return match[0]
-    if c.isdigit():
-        if int(c) > (match.re.groups or 0):
-            raise UsageError(f"no s//\\{c}/")
-        return match[int(c)] or ""
-    return {"n": "\n", "t": "\t"}.get(c, c)
+    return re.sub(r"\\(.)|&", insert, edit.replacement, flags=re.DOTALL)
 
 
 def _edited(edits: list[Edit], source: Iterator[str], *, quiet: bool) -> Iterator[str]:

@@ -9,6 +9,7 @@ from clawperator.phone.shell.patterns import Pattern, Segments, is_pattern
 from clawperator.phone.shell.script import Arithmetic, Lines, Literally, Substitution, Variable, Word
 from clawperator.phone.storage import Storage
 
+_MAX_LOOKED_AT = 3_000_000  # characters, for one replacement
 MAX_VALUE = 1024 * 1024
 MAX_FIELDS = 50_000
 
@@ -197,6 +198,8 @@ def _replace(value: str, pattern: Pattern, replacement: str, *, every: bool) -> 
     at = 0
     while at < len(value):
         ends = pattern.ends(value, at)
+        if pattern.looked_at > _MAX_LOOKED_AT:
+            raise ShellError("value too long")
         if ends and ends[-1] > at:
             pieces.append(replacement)
             at = ends[-1]
@@ -226,18 +229,21 @@ def _split(pieces: Iterator[Piece], separators: str) -> Iterator[Segments]:
             continue
         if kind != "split" or separator is None:
             if text or kind == "quoted":
-                current = [*(current or []), (text, kind == "quoted")]
+                current = current or []
+                current.append((text, kind == "quoted"))
             continue
         at = 0
         for match in separator.finditer(text):
             if match.start() > at or match[0].strip(" \t\n"):
-                current = [*(current or []), (text[at : match.start()], False)]
+                current = current or []
+                current.append((text[at : match.start()], False))
             if current is not None:
                 yield current
             current = None
             at = match.end()
         if at < len(text):
-            current = [*(current or []), (text[at:], False)]
+            current = current or []
+            current.append((text[at:], False))
     if current is not None:
         yield current
 

@@ -5,9 +5,10 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
+from clawperator.phone.shell.matching import Regex
 from clawperator.phone.shell.options import Inputs, Options, UsageError, blocks, lines
 from clawperator.phone.shell.process import Process, command, decode, encode
-from clawperator.phone.shell.regexes import compile_regex
+from clawperator.phone.shell.regexes import compile_literal, compile_regex
 from clawperator.phone.shell.search import walk
 from clawperator.phone.shell.words import unescape
 
@@ -37,13 +38,12 @@ class _Grep:
         self.limit = options.number("m", -1)
         self.found = False
 
-    def _compile(self, text: str) -> re.Pattern[str]:
+    def _compile(self, text: str) -> Regex:
         options = self.options
-        fold = re.IGNORECASE if "i" in options else 0
-        text = re.escape(text) if "F" in options else compile_regex(text, extended="E" in options).pattern
-        if "x" in options:
-            text = f"^(?:{text})$"
-        return re.compile(rf"(?<!\w)(?:{text})(?!\w)" if "w" in options else text, fold)
+        around = "word" if "w" in options else "line" if "x" in options else ""
+        if "F" in options:
+            return compile_literal(text, ignore_case="i" in options, around=around)
+        return compile_regex(text, extended="E" in options, ignore_case="i" in options, around=around)
 
     def run(self) -> int:
         recursive = "r" in self.options or "R" in self.options
@@ -95,9 +95,9 @@ class _Grep:
             self.process.write(self._shown(prefix, number, line, ":"))
             return
         for pattern in self.patterns:
-            for match in pattern.finditer(line):
-                if match[0]:
-                    self.process.write(self._shown(prefix, number, match[0], ":"))
+            for found in pattern.find_all(line):
+                if found[0]:
+                    self.process.write(self._shown(prefix, number, found[0], ":"))
 
     def _shown(self, prefix: str, number: int, line: str, mark: str) -> str:
         return prefix + (f"{number}{mark}" if "n" in self.options else "") + line + "\n"

@@ -104,6 +104,8 @@ def lines(process: Process, source: Source) -> Iterator[bytes]:
         pieces = (rest + block).split(b"\n")
         rest = pieces.pop()
         for piece in pieces:
+            if process.cancelled.is_set():  # what is done with a line may take long
+                return
             yield piece + b"\n"
         if len(rest) > MAX_LINE:
             yield rest

@@ -41,6 +41,7 @@ class Pattern:
             else:
                 self._tests.append("[")
         self._masks: dict[str, int] = {}
+        self.looked_at = 0  # characters, in all matches together
 
     @property
     def starts_with_dot(self) -> bool:
@@ -54,12 +55,14 @@ class Pattern:
         final = 1 << len(self._tests)
         active = 1
         found = [start] if active & final else []
+        at = start
         for at in range(start, len(text)):
             active = ((active & self._mask(text[at])) << 1) | (active & self._loops)
             if not active:
                 break
             if active & final:
                 found.append(at + 1)
+        self.looked_at += at - start
         return found
 
     def reversed(self) -> "Pattern":

@@ -19,6 +19,7 @@ NOT_EXECUTABLE = 126
 INTERRUPTED = 130
 BROKEN_PIPE = 141
 SH = "/system/bin/sh"
+SHELL_PID = 4_242
 # How deep scripts and commands may start one another.
 MAX_DEPTH = 30
 _STEP_SECONDS = 0.05

@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from clawperator.phone.phone import SYSTEM_SERVER_PID
-from clawperator.phone.shell.process import Process, command
+from clawperator.phone.shell.process import SHELL_PID, Process, command
 from clawperator.phone.shell.world import phone
 
 if TYPE_CHECKING:
     from clawperator.phone.phone import Phone
 
 _ZYGOTE = 601
-_SHELL = 4_242
 MEMORY_KB = 3_906_252
 
 
@@ -40,7 +39,7 @@ def running(device: "Phone") -> list[Running]:
         Running("root", _ZYGOTE, 1, "zygote64", 14_100_000, 142_000),
         Running("shell", 733, 1, "adbd", 10_960_000, 8_200),
         Running("system", SYSTEM_SERVER_PID, _ZYGOTE, "system_server", 15_900_000, 310_000),
-        Running("shell", _SHELL, 733, "sh", 10_700_000, 3_100),
+        Running("shell", SHELL_PID, 733, "sh", 10_700_000, 3_100),
     ]
     with device.lock:
         apps = [

@@ -22,6 +22,7 @@ from clawperator.phone.shell.process import (
     INTERRUPTED,
     MAX_DEPTH,
     SH,
+    SHELL_PID,
     Process,
     Sink,
     Source,
@@ -39,7 +40,6 @@ from clawperator.phone.storage import Storage
 
 MAX_SCRIPT = 1024 * 1024
 MAX_CAPTURED = 1024 * 1024
-_PID = 4242
 
 ENVIRONMENT = {
     "ANDROID_DATA": "/data",
@@ -161,7 +161,7 @@ class Shell:
             case "?":
                 return str(self.status)
             case "$":
-                return str(_PID)
+                return str(SHELL_PID)
             case "#":
                 return str(len(self.arguments))
             case "0":
@@ -169,7 +169,7 @@ class Shell:
             case "-":
                 return "".join(sorted(self.options))
             case "!":
-                return str(_PID + len(self.jobs)) if self.jobs else None
+                return str(SHELL_PID + len(self.jobs)) if self.jobs else None
         return None
 
     def copy(self) -> "Shell":

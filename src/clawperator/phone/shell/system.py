@@ -3,6 +3,7 @@
 import re
 import time
 
+from clawperator.phone.kernel import BUILD, RELEASE
 from clawperator.phone.shell.options import Options, UsageError
 from clawperator.phone.shell.pipes import Cancel
 from clawperator.phone.shell.process import COMMANDS, SH, Process, command, decode, find_command
@@ -17,8 +18,8 @@ _GROUPS = (
 _UNAME = {
     "s": "Linux",
     "n": "localhost",
-    "r": "5.15.104-android13",
-    "v": "#1 SMP PREEMPT Thu Jan 1 00:00:00 UTC 2024",
+    "r": RELEASE,
+    "v": BUILD,
     "m": "aarch64",
     "o": "Toybox",
 }

@@ -153,22 +153,32 @@ def _print_last(process: Process, source: Source, options: Options) -> None:
     unit = "c" if "c" in options else "n"
     from_start = (options.value(unit) or "").startswith("+")
     count = abs(options.number(unit, 10))
-    pieces = blocks(process, source) if unit == "c" else lines(process, source)
     if unit == "c":
-        data = bytearray()
-        for block in pieces:
-            data += block
-            if not from_start:
-                del data[: -count or len(data)]
-            elif len(data) > _MAX_KEPT:
-                raise UsageError("out of memory")
-        process.stdout.write(bytes(data[count - 1 :] if from_start else data))
-    elif from_start:
+        _print_last_bytes(process, source, count, from_start=from_start)
+        return
+    pieces = lines(process, source)
+    if from_start:
         for number, line in enumerate(pieces, 1):
             if number >= count:
                 process.stdout.write(line)
     else:
         process.stdout.write(b"".join(_keep_last(pieces, count)))
+
+
+def _print_last_bytes(process: Process, source: Source, count: int, *, from_start: bool) -> None:
+    """The last bytes, within a limit of memory, or all but those before the ``count``-th."""
+    if from_start:
+        before = max(count - 1, 0)
+        for block in blocks(process, source):
+            process.stdout.write(block[before:])
+            before = max(before - len(block), 0)
+        return
+    count = min(count, _MAX_KEPT)
+    data = bytearray()
+    for block in blocks(process, source):
+        data += block
+        del data[: -count or len(data)]
+    process.stdout.write(bytes(data))
 
 
 def _follow(process: Process, ends: dict[str, int]) -> int:

@@ -1,0 +1,67 @@
+"""The folder of a phone, and the lock that says whether it runs."""
+
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from clawperator.phone.register import PhoneFolder
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PhoneFolder:
+    monkeypatch.setenv("CLAWPERATOR_HOME", str(tmp_path))
+    made = PhoneFolder("t")
+    made.make()
+    return made
+
+
+def test_many_may_look_at_once_and_none_takes_another_for_the_phone(folder: PhoneFolder) -> None:
+    seen: list[str] = []
+
+    def look() -> None:
+        seen.extend(folder.state() for _ in range(300))
+
+    threads = [threading.Thread(target=look) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert set(seen) == {"stopped"}
+
+
+def test_a_phone_can_start_while_others_look(folder: PhoneFolder) -> None:
+    done = threading.Event()
+
+    def look() -> None:
+        while not done.is_set():
+            folder.state()
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    try:
+        for _ in range(20):
+            with folder.lock() as ours:
+                assert ours
+    finally:
+        done.set()
+        thread.join()
+
+
+def test_the_lock_says_who_holds_it(folder: PhoneFolder) -> None:
+    assert folder.holder() is None
+    with folder.lock() as ours:
+        assert ours
+        assert folder.state() == "running"
+        assert folder.holder() == os.getpid()
+        with folder.lock() as second:
+            assert not second
+    assert folder.state() == "stopped"
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"serial":"t"}', "\0\0"])
+def test_an_unreadable_record_is_none(folder: PhoneFolder, text: str) -> None:
+    Path(folder.path, "phone.json").write_text(text)
+    assert folder.read() is None
+    assert folder.state() == "stopped"

@@ -19,6 +19,15 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
 @pytest.fixture(autouse=True)
-def _empty_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No test reads or writes the home folder of the person who runs it."""
-    monkeypatch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
+def _nobody_here(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test touches what belongs to the person who runs it: the home folder, phones, an adb server.
+
+    Nothing listens at port 1, and there is no adb to start a server with. Tests that want one bring their own.
+    """
+    home = tmp_path_factory.mktemp("home")
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("ANDROID_ADB_SERVER_PORT", "1")
+    monkeypatch.setenv("ADB_PATH", str(home / "no-adb"))
+    ours = ("HOME", "OPERATOR_PACKAGE", "LOG_DIR", "LOG_LEVEL")
+    for name in ("ADB_SERVER_SOCKET", *(f"CLAWPERATOR_{word}" for word in ours)):
+        monkeypatch.delenv(name, raising=False)

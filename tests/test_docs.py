@@ -113,18 +113,25 @@ def matches(expected: str, printed: str) -> bool:
     return re.fullmatch(pattern, printed if not printed or printed.endswith("\n") else printed + "\n") is not None
 
 
-def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+def surroundings(folder: Path) -> dict[str, str]:
+    """The variables that all examples of a page are run with."""
     home = folder / ".home"
     home.mkdir(exist_ok=True)
-    env = {
+    return {
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
         "HOME": str(home),
         "LC_ALL": "C.UTF-8",
+        # No adb, and nothing that listens: an example must not start a server on the machine of whoever tests.
+        "ADB_PATH": str(home / "no-adb"),
+        "ANDROID_ADB_SERVER_PORT": "1",
     }
+
+
+def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         ["bash", "-c", command],
         cwd=folder,
-        env=env,
+        env=surroundings(folder),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -155,6 +162,7 @@ def run_python(block: Block, folder: Path) -> None:
     ran = subprocess.run(
         [sys.executable, "-"],
         cwd=folder,
+        env=surroundings(folder),
         input=block.text,
         capture_output=True,
         text=True,
@@ -231,6 +239,15 @@ def test_no_error_code_is_misspelt(page: Path) -> None:
         "ANDROID_ADB_SERVER_PORT",
         "ADB_SERVER_SOCKET",
         "CLAWPERATOR_HOME",
+        "CLAWPERATOR_OPERATOR_PACKAGE",
+        "CLAWPERATOR_LOG_DIR",
+        "CLAWPERATOR_LOG_LEVEL",
+        "ADB_PATH",
+        "EMULATOR_PATH",
+        "SDKMANAGER_PATH",
+        "AVDMANAGER_PATH",
+        "ANDROID_HOME",
+        "ANDROID_SDK_ROOT",
     }
     words = set(re.findall(r"`([A-Z]+(?:_[A-Z]+)+)`", _read(page)))
     assert words <= set(CODES) | variables
@@ -314,8 +331,9 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("examples")
     shutil.copy(ROOT / "demo.sh", folder)
     made = shell(
-        "bash demo.sh && mkdir recordings && cp demo/solar.ndjson recordings/demo.ndjson && cp demo/plan.json . "
-        "&& cp demo/faithful.skills-run.json demo.skills-run.json && cp demo/solar.export.json demo.export.json",
+        "bash demo.sh && mkdir recordings && cp demo/recordings/solar.ndjson recordings/demo.ndjson && "
+        "cp demo/plan.json . && cp demo/faithful.skills-run.json demo.skills-run.json && "
+        "cp demo/recordings/solar.export.json demo.export.json",
         folder,
     )
     assert made.returncode == 0, made.stdout
@@ -336,9 +354,9 @@ def test_examples_in_the_help_of_the_phone_work(command: str, place: Path) -> No
 @pytest.mark.parametrize("command", [example for example in EXAMPLES if " phone " not in example])
 def test_examples_in_the_help_work(command: str, workplace: Path) -> None:
     ran = shell(command, workplace)
-    if "recording pull" in command:
+    if any(f"clawperator {name}" in command for name in generate.NEED_PHONE):
         assert ran.returncode == 1
-        assert json.loads(ran.stdout)["code"] == "NO_DEVICES"
+        assert json.loads(ran.stdout)["code"] == "ADB_NOT_FOUND"
     else:
         assert ran.returncode == 0, ran.stdout
 
@@ -347,7 +365,7 @@ def test_commands_with_nothing_to_show_without_a_phone_say_so(tmp_path: Path) ->
     for name in sorted(generate.NEED_PHONE):
         ran = shell(f"clawperator {name}" + " --apk operator.apk" * (name == "operator setup"), tmp_path)
         assert ran.returncode == 1, name
-        assert json.loads(ran.stdout)["code"] == "NO_DEVICES", name
+        assert json.loads(ran.stdout)["code"] == "ADB_NOT_FOUND", name
 
 
 # The reader of pages itself: a page that lies is noticed.

@@ -14,6 +14,8 @@ LAYERS = (
     "schemas",
     "pytest_plugin",
     "testing",
+    "connection",
+    "device",
     "phone",
     "engine",
     "recording",
@@ -50,8 +52,24 @@ def test_every_room_has_a_layer() -> None:
 
 def test_imports_point_downwards() -> None:
     for room, path in modules():
+        if room == "__init__":
+            continue  # the face of the package: it shows names from above, and loads them when they are asked for
         for other in imported_rooms(path):
             assert LAYERS.index(other) >= LAYERS.index(room), f"{path} looks up at {other}"
+
+
+def test_the_face_of_the_package_loads_nothing_until_it_is_asked() -> None:
+    import subprocess
+    import sys
+
+    script = (
+        "import sys; before = set(sys.modules); import clawperator; print(sorted(set(sys.modules) - before));"
+        "clawperator.connect; print('clawperator.connection' in sys.modules)"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-I", "-c", script], capture_output=True, text=True, check=True, timeout=30
+    )
+    assert ran.stdout.splitlines() == ["['clawperator']", "True"]
 
 
 def test_nothing_below_the_doors_prints_reads_argv_or_exits() -> None:

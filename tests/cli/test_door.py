@@ -207,7 +207,7 @@ def test_exec_timeout_overrides_the_plan() -> None:
         (["{" * 9_000], "EXECUTION_VALIDATION_FAILED"),
         (["{}", "--payload", "{}"], "EXECUTION_VALIDATION_FAILED"),
         (["/dev/zero"], "PAYLOAD_TOO_LARGE"),
-        ([json.dumps(PLAN)], "NO_DEVICES"),
+        ([json.dumps(PLAN)], "ADB_NOT_FOUND"),
     ],
 )
 def test_exec_refuses_what_is_no_plan(argv: list[str], code: str) -> None:

@@ -133,9 +133,21 @@ def test_a_phone_that_does_not_answer_is_ended_all_the_same(monkeypatch: pytest.
     answer = start()
     os.kill(answer["pid"], signal.SIGSTOP)
     monkeypatch.setattr("clawperator.cli.boxes._STOP_SECONDS", 0.3)
-    assert clawperator("phone", "stop").json["wasRunning"] is True
+    assert clawperator("phone", "stop").json == {
+        "serial": "claw-1",
+        "state": "stopped",
+        "wasRunning": True,
+        "crashed": True,
+    }
     wait_until_gone(answer["pid"])
     assert clawperator("phone", "list").json["phones"][0]["state"] == "stopped"
+
+
+def test_a_phone_whose_address_is_lost_can_still_be_stopped() -> None:
+    answer = start()
+    (Path(PhoneFolder("claw-1").path) / "phone.json").unlink()
+    assert clawperator("phone", "stop").json["wasRunning"] is True
+    wait_until_gone(answer["pid"])
 
 
 def test_a_phone_told_to_end_by_a_signal_says_goodbye() -> None:

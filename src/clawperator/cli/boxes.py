@@ -12,6 +12,7 @@ from clawperator.cli.arguments import usage
 from clawperator.cli.call import Call
 from clawperator.contract.errors import ClawError
 from clawperator.contract.text import read_number, whole
+from clawperator.device.hostlog import note
 from clawperator.files import AtomicFile, why
 from clawperator.phone.control import ask
 from clawperator.phone.faults import FAULTS, read_setting
@@ -59,6 +60,7 @@ def _start(call: Call) -> Any:
         folder.make()
         if state != "running":
             record = _launch(folder, plan)
+            note("phone.started", deviceId=folder.serial, pid=record.pid)
             return {**_address(folder, record, "running"), "recovered": state == "crashed"}
     except OSError as e:
         raise _start_failed(folder, why(e)) from e
@@ -153,13 +155,16 @@ def _stop_one(folder: PhoneFolder) -> dict[str, Any]:
         folder.forget()
         return {"serial": folder.serial, "state": "stopped", "wasRunning": False, "crashed": crashed}
     record = folder.read()
-    if record is not None:
-        try:
+    try:
+        if record is None:  # it is only just starting, or its address is lost
+            _signal(folder, signal.SIGTERM)
+        else:
             ask(record, "stop", within=_STOP_SECONDS)
-        except ClawError:
-            _signal(record, signal.SIGTERM)
-        if not _ended(folder, _STOP_SECONDS):
-            _signal(record, signal.SIGKILL)
+    except ClawError:
+        _signal(folder, signal.SIGTERM)
+    killed = not _ended(folder, _STOP_SECONDS)
+    if killed:
+        _signal(folder, signal.SIGKILL)
     if not _ended(folder, _KILL_SECONDS):
         raise ClawError(
             "PHONE_STOP_FAILED",
@@ -169,13 +174,16 @@ def _stop_one(folder: PhoneFolder) -> dict[str, Any]:
             target=folder.serial,
         )
     folder.forget()
-    return {"serial": folder.serial, "state": "stopped", "wasRunning": True, "crashed": False}
+    note("phone.stopped", deviceId=folder.serial)
+    return {"serial": folder.serial, "state": "stopped", "wasRunning": True, "crashed": killed}
 
 
-def _signal(record: PhoneRecord, number: signal.Signals) -> None:
-    # Its lock is held, so the process with this id is still the phone.
-    with suppress(ProcessLookupError):
-        os.kill(record.pid, number)
+def _signal(folder: PhoneFolder, number: signal.Signals) -> None:
+    # Its lock is held, so the process that wrote its id there is still the phone.
+    pid = folder.holder()
+    if pid is not None:
+        with suppress(ProcessLookupError):
+            os.kill(pid, number)
 
 
 def _ended(folder: PhoneFolder, seconds: float) -> bool:
@@ -346,6 +354,7 @@ def _not_running(folder: PhoneFolder) -> ClawError:
 
 
 def _start_failed(folder: PhoneFolder, reason: str) -> ClawError:
+    note("phone.failed", level="error", deviceId=folder.serial, code="PHONE_START_FAILED")
     return ClawError(
         "PHONE_START_FAILED",
         f"the phone {folder.serial} did not start: {reason}",

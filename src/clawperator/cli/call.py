@@ -21,6 +21,11 @@ class Text(Struct, frozen=True):
     """An answer for people, printed as it is."""
 
     text: str
+    exit_code: int = 0
+
+
+class Printed(Struct, frozen=True):
+    """An answer that came bit by bit and is on stdout already."""
 
 
 class Verdict(Struct, frozen=True):

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from clawperator.cli.arguments import Options, read_arguments, split_globals, usage
-from clawperator.cli.call import Call, Text, Verdict, soft_usage
+from clawperator.cli.call import Call, Printed, Text, Verdict, soft_usage
 from clawperator.cli.console import Console
 from clawperator.contract.commands import COMMANDS, REMOVED, find
 from clawperator.contract.errors import ClawError
@@ -24,12 +24,18 @@ def _handler(name: str) -> Callable[[Call], Any]:
             from clawperator.cli.executions import answer
         case "schema" | "version":
             from clawperator.cli.reference import answer
-        case "devices" | "packages list" | "operator setup" | "grant-device-permissions" | "doctor":
+        case "devices" | "packages list" | "operator setup" | "grant-device-permissions" | "setup":
             from clawperator.cli.phones import answer
+        case "doctor":
+            from clawperator.cli.checks import answer
+        case "logs":
+            from clawperator.cli.logs import answer
         case "recording parse" | "recording export" | "recording compare" | "recording repair" | "recording pull":
             from clawperator.cli.recordings import answer
         case _ if name.startswith("phone "):
             from clawperator.cli.boxes import answer
+        case _ if name.startswith(("emulator ", "provision ")):
+            from clawperator.cli.emulators import answer
         case _:
             from clawperator.cli.flat import answer
     return answer
@@ -44,7 +50,10 @@ def run(argv: list[str]) -> int:
     options = Options()
     try:
         options, rest = split_globals(argv)
-        text, code = _told(_dispatch(options, rest, argv), options)
+        answer = _dispatch(options, rest, argv)
+        if isinstance(answer, Printed):
+            return 0
+        text, code = _told(answer, options)
     except ClawError as e:
         text, code = _told(Verdict(e.document(), 1), options)
     except KeyboardInterrupt:
@@ -61,7 +70,7 @@ def run(argv: list[str]) -> int:
 def _told(answer: Any, options: Options) -> tuple[bytes, int]:
     """What to print, and the exit code."""
     if isinstance(answer, Text):
-        return answer.text.encode("utf-8", "replace"), 0
+        return answer.text.encode("utf-8", "replace"), answer.exit_code
     if isinstance(answer, Verdict):
         return _render(answer.document, options), answer.exit_code
     return _render(answer, options), exit_code(answer)

@@ -8,7 +8,6 @@ import msgspec
 
 from clawperator.cli.arguments import invalid, usage
 from clawperator.cli.call import Call
-from clawperator.cli.phones import no_devices
 from clawperator.contract.errors import ClawError
 from clawperator.contract.execution import Plan, validate, with_timeout
 from clawperator.contract.limits import MAX_PAYLOAD_BYTES
@@ -53,7 +52,19 @@ def carry_out(document: Any, call: Call) -> Any:
         return {"ok": True, "dryRun": True, "plan": _outline(plan)}
     if call.arguments.has("--validate-only"):
         return {"ok": True, "validated": True, "execution": plan.document}
-    raise no_devices("Add --validate-only or --dry-run to check it without a phone.")
+    return _run(plan, call)
+
+
+def _run(plan: Plan, call: Call) -> Any:
+    from clawperator.device.backend import BACKENDS, operator_package, run_plan
+    from clawperator.device.find import resolve
+
+    wanted = call.arguments.get("--backend") or "auto"
+    backend = next((name for name in BACKENDS if name == wanted), None)
+    if backend is None:
+        raise usage(f"--backend is one of {', '.join(BACKENDS)}, not {wanted!r}")
+    package = operator_package(call.options.operator_package)
+    return run_plan(plan, resolve(call.options.device), package=package, backend=backend)
 
 
 def _outline(plan: Plan) -> dict[str, Any]:

@@ -3,13 +3,11 @@
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from clawperator.cli.arguments import usage
+from clawperator.cli.arguments import invalid, usage
 from clawperator.cli.call import Call, Verdict, soft_usage
 from clawperator.cli.console import Progress
-from clawperator.cli.phones import no_devices
-from clawperator.contract.actions import SESSION_ID
-from clawperator.contract.errors import ClawError
 
+_PULL_FOLDER = "./recordings/"
 T = TypeVar("T")
 
 
@@ -62,16 +60,20 @@ def _compare(call: Call) -> Any:
 
 
 def _pull(call: Call) -> Any:
+    from clawperator.device.backend import operator_package
+    from clawperator.device.find import resolve
+    from clawperator.device.recordings import PULL_SECONDS, check_session_id, pull_recording
+
     session = call.arguments.get("--session-id")
-    if session is not None and not SESSION_ID.fullmatch(session):
-        raise ClawError(
-            "RECORDING_SESSION_NOT_FOUND",
-            f"Invalid session id: {session!r}",
-            hint="A session id holds only letters, digits, _ and -.",
-            operation="pull",
-            target=session,
-        )
-    raise no_devices()
+    if session is not None:
+        check_session_id(session)
+    timeout = call.options.timeout_ms
+    if timeout is not None and timeout <= 0:
+        raise invalid("--timeout must be more than 0")
+    seconds = PULL_SECONDS if timeout is None else timeout / 1000
+    package = operator_package(call.options.operator_package)
+    folder = call.arguments.get("--out") or _PULL_FOLDER
+    return pull_recording(resolve(call.options.device), package, session, folder, seconds=seconds)
 
 
 def _watched(call: Call, work: Callable[[Progress | None], T]) -> T:

@@ -3,15 +3,22 @@
 from typing import Any
 
 from clawperator import __version__
-from clawperator.cli.call import Call
-from clawperator.cli.phones import no_devices
+from clawperator.cli.call import Call, Verdict
 
 
 def answer(call: Call) -> Any:
     if call.name == "version":
-        if call.arguments.has("--check-compat"):
-            raise no_devices()
-        return {"cliVersion": __version__}
+        return _check_compat(call) if call.arguments.has("--check-compat") else {"cliVersion": __version__}
     from clawperator.schemas import list_schemas, schema
 
     return schema(call.arguments.words[0]) if call.arguments.words else {"schemas": list_schemas()}
+
+
+def _check_compat(call: Call) -> Verdict:
+    from clawperator.device.backend import operator_package
+    from clawperator.device.compat import probe_compatibility
+    from clawperator.device.find import resolve
+
+    package = operator_package(call.options.operator_package)
+    found = probe_compatibility(resolve(call.options.device), package)
+    return Verdict(found, 0 if found.compatible else 1)

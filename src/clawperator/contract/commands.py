@@ -7,6 +7,7 @@ command does lives in ``cli``; what its action means lives in ``actions``.
 from collections.abc import Iterator, Mapping
 
 from clawperator.contract.command import Command, Flag, switch
+from clawperator.contract.device_commands import DEVICE_COMMANDS, VERSION
 from clawperator.contract.phone_commands import PHONE
 
 
@@ -34,6 +35,7 @@ def _selectors(prefix: str, whose: str) -> tuple[Flag, ...]:
 ELEMENT = _selectors("", "the element's")
 CONTAINER = _selectors("container-", "the container's")
 PLAN = (
+    Flag("--backend", "who carries it out: auto (the Operator), operator or adb", "<backend>"),
     switch("--validate-only", "check and print the execution; no phone is needed"),
     switch("--dry-run", "check and print the plan; no phone is needed"),
 )
@@ -276,52 +278,14 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command("recording", "Record, and work on recordings.", synonyms=("record",), subcommands=_RECORDING),
     PHONE,
-    Command("devices", "List the connected phones."),
-    Command(
-        "packages",
-        "Ask a phone for its apps.",
-        subcommands=(
-            Command(
-                "list",
-                "List the installed packages.",
-                flags=(switch("--third-party", "only those that did not come with the phone"),),
-            ),
-        ),
-    ),
-    Command(
-        "operator",
-        "Look after the Operator app on a phone.",
-        subcommands=(
-            Command(
-                "setup",
-                "Install the Operator and grant what it needs.",
-                synonyms=("install",),
-                flags=(Flag("--apk", "the Operator's APK", "<file>"),),
-            ),
-        ),
-    ),
-    Command("grant-device-permissions", "Grant the Operator what it needs."),
-    Command(
-        "doctor",
-        "Check this computer, the phone and the Operator.",
-        flags=(
-            switch("--fix", "put right what can be"),
-            switch("--full", "make the long checks too"),
-            switch("--check-only", "exit 0 whatever is found"),
-        ),
-    ),
+    *DEVICE_COMMANDS,
     Command(
         "schema",
         "Print the JSON Schema of a document.",
         "[<name>]",
         examples=("clawperator schema", "clawperator schema execution"),
     ),
-    Command(
-        "version",
-        "Print the version.",
-        flags=(switch("--check-compat", "compare it with the Operator's on the phone"),),
-        examples=("clawperator version",),
-    ),
+    VERSION,
     Command("help", "Print this text, or that of a command.", "[<command>]", examples=("clawperator help click",)),
 )
 

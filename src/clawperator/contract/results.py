@@ -15,7 +15,7 @@ class StepResult(Struct, frozen=True):
 
 
 class ResultEnvelope(Struct, frozen=True):
-    """The outcome of one execution."""
+    """The outcome of one execution. One that failed for the sake of a running recording says which it is."""
 
     commandId: str
     taskId: str
@@ -24,6 +24,8 @@ class ResultEnvelope(Struct, frozen=True):
     error: str | None
     errorCode: str | UnsetType | None = UNSET
     hint: str | UnsetType = UNSET
+    sessionId: str | UnsetType = UNSET
+    filePath: str | UnsetType = UNSET
 
 
 class ExecutionResult(Struct, frozen=True):

@@ -1,0 +1,36 @@
+"""``doctor``."""
+
+from typing import Any
+
+from clawperator.cli.arguments import invalid
+from clawperator.cli.call import Call, Text, Verdict
+from clawperator.contract.limits import MAX_EXECUTION_TIMEOUT_MS, MIN_EXECUTION_TIMEOUT_MS
+
+
+def answer(call: Call) -> Any:
+    from clawperator.device.backend import operator_package
+    from clawperator.device.doctor import examine, report_for_people
+
+    given = call.arguments
+    report = examine(
+        call.options.device,
+        operator_package(call.options.operator_package),
+        full=given.has("--full"),
+        fix=given.has("--fix"),
+        timeout_ms=_timeout(call),
+    )
+    code = 0 if report.criticalOk or given.has("--check-only") else 1
+    if call.options.pretty:
+        return Text(report_for_people(report), code)
+    return Verdict(report, code)
+
+
+def _timeout(call: Call) -> float:
+    """How long the Operator may take for its answer."""
+    from clawperator.device.readiness import HANDSHAKE_MS
+
+    given = call.options.timeout_ms
+    if given is not None and not MIN_EXECUTION_TIMEOUT_MS <= given <= MAX_EXECUTION_TIMEOUT_MS:
+        limits = f"from {MIN_EXECUTION_TIMEOUT_MS} to {MAX_EXECUTION_TIMEOUT_MS}"
+        raise invalid(f"--timeout must be {limits}, not {given}")
+    return HANDSHAKE_MS if given is None else given

@@ -1,0 +1,127 @@
+"""Virtual devices as their files describe them, and which of them suit us."""
+
+import os
+import re
+
+from msgspec import Struct
+
+from clawperator.contract.errors import ClawError
+
+DEFAULT_NAME = "clawperator-pixel"
+API_LEVEL = 35
+PROFILE = "pixel_7"
+_PLAY_STORE = "google_apis_playstore"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_LEVEL = re.compile(r"android-(\d{1,4})")
+_MOST_BYTES = 256 * 1024
+
+
+class Avd(Struct, frozen=True):
+    """A virtual device that exists on this computer."""
+
+    name: str
+    exists: bool
+    running: bool
+    apiLevel: int | None
+    abi: str | None
+    playStore: bool
+    deviceProfile: str | None
+    systemImage: str | None
+    supported: bool
+    unsupportedReasons: list[str]
+
+
+def host_abi() -> str:
+    """The ABI this computer runs at full speed."""
+    return "x86_64" if os.uname().machine.lower() in ("x86_64", "amd64") else "arm64-v8a"
+
+
+def system_image() -> str:
+    """The image our virtual devices are made of."""
+    return f"system-images;android-{API_LEVEL};{_PLAY_STORE};{host_abi()}"
+
+
+def check_name(name: str) -> str:
+    if not _NAME.fullmatch(name):
+        raise ClawError(
+            "USAGE",
+            f"{name!r} is no name for an emulator",
+            hint="Use letters, digits, '.', '_' and '-', at most 64, beginning with a letter or digit.",
+        )
+    return name
+
+
+def avd_folder() -> str:
+    """Where the virtual devices lie, by the variables Android's own tools go by."""
+    given = os.environ.get("ANDROID_AVD_HOME")
+    if given:
+        return given
+    user = os.environ.get("ANDROID_USER_HOME")
+    return os.path.join(user or os.path.join(os.path.expanduser("~"), ".android"), "avd")
+
+
+def avd_names() -> list[str]:
+    """The names of the virtual devices there are, sorted."""
+    try:
+        files = os.listdir(avd_folder())
+    except OSError:
+        return []
+    names = (name.removesuffix(".ini") for name in files if name.endswith(".ini"))
+    return sorted(name for name in names if _NAME.fullmatch(name))
+
+
+def read_avd(name: str, *, running: bool) -> Avd:
+    """What the files of a virtual device say. ``EMULATOR_NOT_FOUND`` when it has none."""
+    if name not in avd_names():
+        raise ClawError(
+            "EMULATOR_NOT_FOUND",
+            f"there is no emulator {name!r}",
+            hint="Run 'clawperator emulator list' for those there are, or make it with "
+            f"'clawperator emulator create --name {name}'.",
+            details={"avdName": name, "known": avd_names()},
+            operation="emulator",
+            target=name,
+        )
+    pointer = _read_ini(os.path.join(avd_folder(), f"{name}.ini"))
+    folder = pointer.get("path") or os.path.join(avd_folder(), f"{name}.avd")
+    config = _read_ini(os.path.join(folder, "config.ini"))
+    image = config.get("image.sysdir.1", "").replace("\\", "/").strip("/")
+    level = _LEVEL.search(pointer.get("target", "")) or _LEVEL.search(image)
+    api_level = int(level[1]) if level else None
+    abi = config.get("abi.type") or None
+    play_store = (
+        config.get("PlayStore.enabled", "").lower() in ("true", "yes")
+        or config.get("tag.id") == _PLAY_STORE
+        or f"/{_PLAY_STORE}/" in f"/{image}/"
+    )
+    profile = config.get("hw.device.name") or None
+    verdicts = {
+        "missing_play_store": play_store,
+        "unsupported_api_level": api_level == API_LEVEL,
+        "unsupported_abi": abi == host_abi(),
+        "unsupported_device_profile": profile == PROFILE,
+    }
+    reasons = [reason for reason, is_well in verdicts.items() if not is_well]
+    return Avd(
+        name=name,
+        exists=True,
+        running=running,
+        apiLevel=api_level,
+        abi=abi,
+        playStore=play_store,
+        deviceProfile=profile,
+        systemImage=image.replace("/", ";") or None,
+        supported=not reasons,
+        unsupportedReasons=reasons,
+    )
+
+
+def _read_ini(path: str) -> dict[str, str]:
+    """The entries of a file of ``name=value`` lines; none when it cannot be read."""
+    try:
+        with open(path, "rb") as file:
+            text = file.read(_MOST_BYTES).decode("utf-8", "replace")
+    except (OSError, ValueError):
+        return {}
+    pairs = (line.partition("=") for line in text.splitlines() if "=" in line)
+    return {name.strip(): value.strip() for name, _, value in pairs}

@@ -1,0 +1,88 @@
+"""The checks of those who build the Operator themselves: from the project in this folder to the running app."""
+
+import os
+
+from clawperator.contract.errors import ClawError
+from clawperator.device.checks import Check, passed, troubled
+from clawperator.device.client import Device, shell
+from clawperator.device.quoting import command_line
+
+_ASSEMBLE = "build.android.assemble"
+_GRADLE_SECONDS = 900.0
+_LAUNCH_SECONDS = 30.0
+_TASK = ":app:assembleDebug"
+_APK = os.path.join("app", "build", "outputs", "apk", "debug", "app-debug.apk")
+
+
+def find_project(folder: str) -> str | None:
+    """The Android project in this folder: it has a gradlew that can be run, and an app."""
+    program = os.path.join(folder, "gradlew")
+    is_one = os.access(program, os.X_OK) and os.path.isfile(program) and os.path.isdir(os.path.join(folder, "app"))
+    return folder if is_one else None
+
+
+def check_assembly(folder: str) -> Check:
+    """Whether the project in this folder can be built. Where there is none there is nothing to build."""
+    import subprocess
+
+    project = find_project(folder)
+    if project is None:
+        error = ClawError(
+            "HOST_DEPENDENCY_MISSING",
+            "there is no Android project with a gradlew in this folder, so nothing was built",
+            hint="To check the build too, run this in the Operator's source folder.",
+        )
+        return troubled(_ASSEMBLE, error, status="warn", title="Build the Operator")
+    try:
+        ran = subprocess.run(  # noqa: S603 - the user asks for the build of the project they stand in
+            [os.path.join(project, "gradlew"), _TASK],
+            cwd=project,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=_GRADLE_SECONDS,
+            check=False,
+        )
+        said, code = ran.stdout.decode("utf-8", "replace"), ran.returncode
+    except (OSError, subprocess.TimeoutExpired) as e:
+        said, code = str(e), -1
+    if code == 0:
+        return passed(_ASSEMBLE, f"gradlew {_TASK} succeeded")
+    error = ClawError(
+        "ANDROID_BUILD_FAILED",
+        f"gradlew {_TASK} failed",
+        hint=f"Run './gradlew {_TASK}' and put right what it says.",
+        details={"exitCode": code, "output": said[-1_000:]},
+    )
+    return troubled(_ASSEMBLE, error)
+
+
+def check_installation(device: Device, folder: str) -> Check:
+    """Whether what was built can be installed."""
+    from clawperator.device.transfer import install_apk
+
+    id_ = "build.android.install"
+    apk = os.path.join(folder, _APK)
+    try:
+        install_apk(device, apk)
+    except ClawError as e:
+        return troubled(id_, e)
+    return passed(id_, "the built app was installed", apk=apk)
+
+
+def check_launch(device: Device, package: str) -> Check:
+    """Whether the installed app starts."""
+    id_ = "build.android.launch"
+    launch = command_line("monkey", "-p", package, "-c", "android.intent.category.LAUNCHER", "1")
+    try:
+        answer = shell(device, launch, seconds=_LAUNCH_SECONDS)
+    except ClawError as e:
+        return troubled(id_, e)
+    if answer.code == 0 and "Events injected: 1" in answer.text:
+        return passed(id_, f"{package} was started")
+    error = ClawError(
+        "ANDROID_APP_LAUNCH_FAILED",
+        f"{package} did not start: {answer.complaint}",
+        hint="Check that the project builds this package, or name the right one with --operator-package.",
+    )
+    return troubled(id_, error)

@@ -1,0 +1,169 @@
+"""The form of a check, and the checks of this computer."""
+
+import os
+import sys
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from clawperator.contract.errors import ClawError
+from clawperator.device.client import AdbRefusedError, Connection, Deadline
+from clawperator.device.find import adb_endpoint
+
+Status = Literal["pass", "warn", "fail"]
+
+_PYTHON = (3, 11)
+_JAVAS = ("17", "21")
+_VERSION_SECONDS = 5.0
+_JAVA_SECONDS = 10.0
+
+
+class Step(Struct, frozen=True):
+    """Something to do: a command to type, or a sentence for a person."""
+
+    kind: Literal["shell", "manual"]
+    value: str
+
+
+class Fix(Struct, frozen=True):
+    title: str
+    steps: list[Step]
+    platform: str = "any"
+
+
+class Guidance(Struct, frozen=True):
+    """What to do on the phone itself."""
+
+    screen: str
+    steps: list[str]
+
+
+class Check(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One thing that was looked at."""
+
+    id: str
+    status: Status
+    code: str | None = None
+    summary: str
+    detail: str | None = None
+    fix: Fix | None = None
+    deviceGuidance: Guidance | None = None
+    evidence: dict[str, Any] | None = None
+
+
+def passed(id_: str, summary: str, **evidence: object) -> Check:
+    return Check(id=id_, status="pass", summary=summary, evidence=evidence or None)
+
+
+def troubled(id_: str, error: ClawError, *steps: Step, status: Status = "fail", title: str = "") -> Check:
+    """A check that met an error. Without steps its hint is the step."""
+    told = list(steps) or ([Step("manual", error.hint)] if error.hint else [])
+    return Check(
+        id=id_,
+        status=status,
+        code=error.code,
+        summary=error.message,
+        fix=Fix(title or f"Resolve {error.code}", told) if told else None,
+        evidence=dict(error.details) if error.details else None,
+    )
+
+
+def check_python(version: tuple[int, ...] = sys.version_info[:3]) -> Check:
+    """Whether the interpreter is new enough. Packagers may have let an old one in."""
+    said = ".".join(map(str, version))
+    if version[:2] >= _PYTHON:
+        return passed("host.python.version", f"Python {said}", version=said)
+    least = ".".join(map(str, _PYTHON))
+    error = ClawError(
+        "HOST_DEPENDENCY_MISSING",
+        f"Python {said} is too old: {least} is the least",
+        hint=f"Install Python {least} or newer.",
+        details={"version": said},
+    )
+    return troubled("host.python.version", error)
+
+
+def check_adb(boxed: str | None) -> Check:
+    """Whether there is an adb. The phone in the box, when it is the one that is meant, needs none."""
+    from clawperator.device.program import find_adb, require_adb, run_adb
+
+    id_ = "host.adb.presence"
+    if boxed is not None and find_adb() is None:
+        return passed(id_, f"there is no adb here, and {boxed} in the box needs none", needed=False)
+    try:
+        program = require_adb()
+        said = run_adb("version", seconds=_VERSION_SECONDS).stdout.decode("utf-8", "replace").splitlines()
+    except ClawError as e:
+        phone = Step("manual", "Or start the phone in the box, which needs no adb: clawperator phone start")
+        return troubled(
+            id_,
+            e,
+            Step("manual", "Install Android's platform-tools, or set ADB_PATH."),
+            phone,
+            title="Install adb",
+        )
+    version = said[0].strip() if said else "adb says no version"
+    return passed(id_, version, version=version, path=program)
+
+
+def check_server(boxed: str | None) -> Check:
+    """Whether the adb server runs; it is started when it is needed."""
+    from clawperator.device.program import start_server
+
+    id_ = "host.adb.server"
+    endpoint = adb_endpoint()
+    where = f"{endpoint.host}:{endpoint.port}"
+    if _answers():
+        return passed(id_, f"the adb server answers at {where}")
+    if boxed is not None:
+        return passed(id_, f"no adb server runs, and {boxed} in the box needs none", needed=False)
+    try:
+        start_server()
+    except ClawError as e:
+        steps = (Step("shell", "adb kill-server"), Step("shell", "adb start-server"))
+        return troubled(id_, e, *steps, title="Restart the adb server")
+    return passed(id_, f"the adb server was started at {where}")
+
+
+def _answers() -> bool:
+    try:
+        with Connection(adb_endpoint(), Deadline(_VERSION_SECONDS)) as connection:
+            connection.request("host:version")
+            connection.read_text()
+    except (OSError, AdbRefusedError):
+        return False
+    return True
+
+
+def check_java() -> Check:
+    """Whether the Java that builds the Operator is there. Whoever does not build it needs none: it only warns."""
+    import re
+    import shutil
+    import subprocess
+
+    id_ = "host.java.version"
+    home = os.environ.get("JAVA_HOME")
+    program = shutil.which("java", path=os.path.join(home, "bin")) if home else None
+    program = program or shutil.which("java")
+    hint = f"Install Java {' or '.join(_JAVAS)}; only building the Operator needs it."
+    if program is None:
+        error = ClawError("HOST_DEPENDENCY_MISSING", "there is no Java on this computer", hint=hint)
+        return troubled(id_, error, status="warn", title="Install Java")
+    try:
+        ran = subprocess.run(  # noqa: S603 - the Java the user has installed
+            [program, "-version"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=_JAVA_SECONDS,
+            check=False,
+        )
+        said = ran.stdout.decode("utf-8", "replace")
+    except (OSError, subprocess.TimeoutExpired) as e:
+        said = str(e)
+    found = re.search(r'version "(?:1\.)?(\d+)', said)
+    if found is not None and found[1] in _JAVAS:
+        return passed(id_, f"Java {found[1]}", version=found[1], path=program)
+    version = f"Java {found[1]}" if found else "a Java that does not tell its version"
+    error = ClawError("HOST_DEPENDENCY_MISSING", f"there is {version}, not {' or '.join(_JAVAS)}", hint=hint)
+    return troubled(id_, error, status="warn", title="Install Java")

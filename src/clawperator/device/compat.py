@@ -1,0 +1,146 @@
+"""Whether this program and the Operator on a phone fit together: they must have the same version."""
+
+import re
+from typing import Any
+
+from msgspec import UNSET, Struct, UnsetType
+
+from clawperator import __version__
+from clawperator.contract.errors import ClawError
+from clawperator.device.client import Device, shell
+from clawperator.device.packages import list_packages, other_variants
+from clawperator.device.quoting import command_line
+
+_SECONDS = 15.0
+_VERSION = re.compile(r"\d{1,9}\.\d{1,9}\.\d{1,9}")
+_VERSION_NAME = re.compile(r"^\s*versionName=(\S+)", re.MULTILINE)
+_VERSION_CODE = re.compile(r"^\s*versionCode=(\d{1,18})", re.MULTILINE)
+# A build for development says so at the end of its version, and is as good.
+_DEVELOPMENT = "-d"
+
+
+class Problem(Struct, frozen=True, omit_defaults=True):
+    """Why they do not fit."""
+
+    code: str
+    message: str
+    hint: str | None = None
+    details: dict[str, Any] | None = None
+
+
+class Compatibility(Struct, frozen=True, kw_only=True):
+    """The two versions, and whether they fit."""
+
+    cliVersion: str
+    apkVersion: str | UnsetType = UNSET
+    apkVersionCode: int | UnsetType = UNSET
+    operatorPackage: str
+    compatible: bool
+    error: Problem | UnsetType = UNSET
+    remediation: list[str] | UnsetType = UNSET
+
+
+def probe_compatibility(device: Device, package: str, *, version: str = __version__) -> Compatibility:
+    """Compare this program's ``version`` with that of the Operator on the phone. Troubles become its ``error``."""
+    name: str | UnsetType = UNSET
+    code: int | UnsetType = UNSET
+    problem: Problem | UnsetType = UNSET
+    steps: list[str] = []
+    try:
+        _check_own(version)
+        require_operator(device, package)
+        name, code = _read_versions(device, package)
+        _compare(version, name, package)
+    except ClawError as e:
+        problem = Problem(e.code, e.message, e.hint, dict(e.details) if e.details is not None else None)
+        steps = _remedies(e.code, version, package, device.serial)
+    return Compatibility(
+        cliVersion=version,
+        apkVersion=name,
+        apkVersionCode=code,
+        operatorPackage=package,
+        compatible=problem is UNSET,
+        error=problem,
+        remediation=steps or UNSET,
+    )
+
+
+def _check_own(version: str) -> None:
+    if not _VERSION.fullmatch(version):
+        raise ClawError(
+            "CLI_VERSION_INVALID",
+            f"{version!r}, the version of this program, makes no sense",
+            hint="Install a release of this program: only releases can be compared.",
+        )
+
+
+def require_operator(device: Device, package: str) -> None:
+    """``OPERATOR_NOT_INSTALLED``, or ``OPERATOR_VARIANT_MISMATCH`` when only another one is there."""
+    installed = list_packages(device)
+    if package in installed:
+        return
+    others = other_variants(package, installed)
+    if others:
+        raise ClawError(
+            "OPERATOR_VARIANT_MISMATCH",
+            f"{package} is not installed on the phone {device.serial}, but {others[0]} is",
+            hint=f"Use it with '--operator-package {others[0]}', or install {package}.",
+            details={"wanted": package, "installed": others},
+        )
+    raise ClawError(
+        "OPERATOR_NOT_INSTALLED",
+        f"the Operator {package} is not installed on the phone {device.serial}",
+        hint=f"Run '{install_command(device.serial)}'.",
+        details={"installCommand": install_command(device.serial)},
+    )
+
+
+def install_command(serial: str) -> str:
+    return f"clawperator operator setup --apk <operator.apk> --device {serial}"
+
+
+def _read_versions(device: Device, package: str) -> tuple[str, int | UnsetType]:
+    answer = shell(device, command_line("dumpsys", "package", package), seconds=_SECONDS)
+    name = _VERSION_NAME.search(answer.text)
+    if answer.code != 0 or name is None:
+        raise ClawError(
+            "APK_VERSION_UNREADABLE",
+            f"the phone {device.serial} does not tell the version of {package}",
+            hint="Wait until the phone has started up, then try again; or install the Operator again.",
+        )
+    code = _VERSION_CODE.search(answer.text)
+    return name[1], int(code[1]) if code is not None else UNSET
+
+
+def _compare(version: str, name: str, package: str) -> None:
+    bare = name.removesuffix(_DEVELOPMENT)
+    if not _VERSION.fullmatch(bare):
+        raise ClawError(
+            "APK_VERSION_INVALID",
+            f"{name!r}, the version of {package}, makes no sense",
+            hint=f"Install the Operator {version}.",
+        )
+    if bare != version:
+        raise ClawError(
+            "VERSION_INCOMPATIBLE",
+            f"this program is {version} and the Operator {package} is {name}",
+            hint="Make them the same version.",
+            details={"cliVersion": version, "apkVersion": name},
+        )
+
+
+def _remedies(code: str, version: str, package: str, serial: str) -> list[str]:
+    again = f"clawperator version --check-compat --device {serial} --operator-package {package}"
+    match code:
+        case "OPERATOR_NOT_INSTALLED" | "APK_VERSION_INVALID" | "APK_VERSION_UNREADABLE":
+            return [f"Get the APK of the Operator {version}.", install_command(serial), again]
+        case "OPERATOR_VARIANT_MISMATCH":
+            return ["Name the Operator that is installed with --operator-package.", install_command(serial), again]
+        case "VERSION_INCOMPATIBLE":
+            return [
+                f"Get the APK of the Operator {version}, or the version of this program that the Operator has.",
+                install_command(serial),
+                again,
+            ]
+        case _:
+            return []

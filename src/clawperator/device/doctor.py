@@ -1,0 +1,267 @@
+"""``doctor``: looks at this computer, the phone and the Operator, in this order, and can put some things right."""
+
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+
+from msgspec import UNSET, Struct, UnsetType
+
+from clawperator.contract.errors import ClawError
+from clawperator.device import checks, readiness
+from clawperator.device.checks import Check
+from clawperator.device.client import Device
+from clawperator.device.find import boxed_phones, resolve
+from clawperator.device.hostlog import Level, note
+
+# A service that was turned on needs a moment before it answers.
+_ANSWER_TRIES = 4
+_ANSWER_PAUSE = 0.4
+_ADVISORY = ("readiness.settings.",)
+# These are critical, but what comes after them is still worth knowing.
+_GO_ON = ("device.capability", "readiness.apk.presence")
+_LEVELS: Mapping[str, Level] = {"pass": "debug", "warn": "warn", "fail": "error"}
+
+
+class Repair(Struct, frozen=True, omit_defaults=True):
+    """Something ``--fix`` did."""
+
+    checkId: str
+    did: str
+    ok: bool
+    error: str | None = None
+
+
+class Report(Struct, frozen=True, kw_only=True):
+    """What was found. ``repairs`` were done before these checks were made."""
+
+    ok: bool
+    criticalOk: bool
+    deviceId: str | UnsetType = UNSET
+    operatorPackage: str
+    checks: list[Check]
+    repairs: list[Repair] | UnsetType = UNSET
+    nextActions: list[str] | UnsetType = UNSET
+
+
+def is_critical(check: Check) -> bool:
+    return not check.id.startswith(_ADVISORY)
+
+
+def examine(
+    serial: str | None,
+    package: str,
+    *,
+    full: bool = False,
+    fix: bool = False,
+    timeout_ms: float = readiness.HANDSHAKE_MS,
+) -> Report:
+    """Make every check up to the first critical failure. With ``fix``, put right what can be, and look again.
+
+    ``timeout_ms`` is how long the Operator may take for its answer.
+    """
+    examination = _Examination(serial, package, timeout_ms, full=full)
+    found = examination.run()
+    repairs: list[Repair] | UnsetType = UNSET
+    if fix:
+        repairs = list(_repair(found, examination.device, package))
+        if repairs:
+            examination = _Examination(serial, package, timeout_ms, full=full, tries=_ANSWER_TRIES)
+            found = examination.run()
+    chosen = examination.serial
+    for check in found:
+        note(
+            "doctor.check",
+            check.id,
+            level=_LEVELS[check.status],
+            status=check.status,
+            code=check.code,
+            deviceId=chosen,
+        )
+    is_well = not any(check.status == "fail" and is_critical(check) for check in found)
+    note("doctor.finished", status="ready" if is_well else "not ready", deviceId=chosen)
+    return Report(
+        ok=is_well,
+        criticalOk=is_well,
+        operatorPackage=package,
+        checks=found,
+        deviceId=chosen if chosen is not None else UNSET,
+        repairs=repairs,
+        nextActions=_next_actions(found, chosen) or UNSET,
+    )
+
+
+class _Examination:
+    """One look at everything. Remembers the phone it found."""
+
+    def __init__(self, serial: str | None, package: str, timeout_ms: float, *, full: bool, tries: int = 1) -> None:
+        self.serial = serial
+        self.device: Device | None = None
+        self._package = package
+        self._timeout_ms = timeout_ms
+        self._full = full
+        self._tries = tries
+
+    def run(self) -> list[Check]:
+        found: list[Check] = []
+        for check in self._checks():
+            found.append(check)
+            if check.status == "fail" and is_critical(check) and check.id not in _GO_ON:
+                break
+        return found
+
+    def _checks(self) -> Iterator[Check]:
+        boxed = self._boxed()
+        yield checks.check_python()
+        yield checks.check_adb(boxed)
+        yield checks.check_server(boxed)
+        built = False
+        if self._full:
+            from clawperator.device.build import check_assembly
+
+            yield checks.check_java()
+            yield (assembly := check_assembly(os.curdir))
+            built = assembly.status == "pass"
+        discovery, serial = readiness.discover(self.serial, boxed)
+        yield discovery
+        if serial is None:
+            return
+        self.serial = serial
+        try:
+            self.device = resolve(serial)
+        except ClawError as e:  # it went away just now
+            yield checks.troubled(discovery.id, e)
+            return
+        if built:
+            from clawperator.device.build import check_installation, check_launch
+
+            yield check_installation(self.device, os.curdir)
+            yield check_launch(self.device, self._package)
+        yield from self._phone_checks(self.device)
+
+    def _phone_checks(self, device: Device) -> Iterator[Check]:
+        yield readiness.check_capability(device)
+        yield (presence := readiness.check_presence(device, self._package))
+        compatible = False
+        if presence.status == "pass":
+            yield (versions := readiness.check_compatibility(device, self._package))
+            compatible = versions.status == "pass"
+        yield from readiness.check_settings(device)
+        if compatible:
+            yield (handshake := self._handshake(device))
+            if self._full and handshake.status == "pass":
+                yield readiness.check_smoke(device, self._package)
+
+    def _handshake(self, device: Device) -> Check:
+        check = readiness.check_handshake(device, self._package, self._timeout_ms)
+        for _ in range(self._tries - 1):
+            if check.status != "fail":
+                break
+            time.sleep(_ANSWER_PAUSE)
+            check = readiness.check_handshake(device, self._package, self._timeout_ms)
+        return check
+
+    def _boxed(self) -> str | None:
+        """The phone in the box that is meant, if one is."""
+        phones = boxed_phones()
+        if self.serial is not None:
+            return self.serial if self.serial in phones else None
+        return next(iter(phones), None)
+
+
+# Putting right
+
+
+def _repair(found: list[Check], device: Device | None, package: str) -> Iterator[Repair]:
+    for check in found:
+        cure = _CURES.get(check.code or "") if check.status != "pass" else None
+        if cure is None:
+            continue
+        did, apply = cure
+        try:
+            apply(check, device, package)
+        except ClawError as e:
+            yield Repair(check.id, did, False, f"{e.code}: {e.message}")
+        else:
+            yield Repair(check.id, did, True)
+        note("doctor.fix", did, deviceId=device.serial if device else None)
+
+
+def _restart_server(_: Check, __: Device | None, ___: str) -> None:
+    from clawperator.device.program import run_adb, start_server
+
+    run_adb("kill-server")
+    start_server()
+
+
+def _restart_operator(_: Check, device: Device | None, package: str) -> None:
+    from clawperator.device.setup import restart_service
+
+    if device is not None:
+        restart_service(device, package)
+
+
+def _turn_on(check: Check, device: Device | None, _: str) -> None:
+    from clawperator.device.setup import write_setting
+
+    if device is not None:
+        write_setting(device, "global", readiness.SETTINGS[check.id][0], "1")
+
+
+_CURES: Mapping[str, tuple[str, Callable[[Check, Device | None, str], None]]] = {
+    "ADB_SERVER_FAILED": ("started the adb server anew", _restart_server),
+    "DEVICE_ACCESSIBILITY_NOT_RUNNING": ("turned the accessibility service off and on", _restart_operator),
+    "RESULT_ENVELOPE_TIMEOUT": ("turned the accessibility service off and on", _restart_operator),
+    "DEVICE_DEV_OPTIONS_DISABLED": ("turned on developer options", _turn_on),
+    "DEVICE_USB_DEBUGGING_DISABLED": ("turned on USB debugging", _turn_on),
+}
+
+
+# What to do next, and the report for people
+
+
+def _next_actions(found: list[Check], serial: str | None) -> list[str]:
+    """Each step once, in the order of the checks; when all is well, what to try first."""
+    steps: list[str] = []
+    for check in found:
+        if check.status == "pass":
+            continue
+        steps += [step.value for step in check.fix.steps] if check.fix else []
+        if check.deviceGuidance:
+            steps.append(f"On the phone: {check.deviceGuidance.screen}")
+    if not steps:
+        steps = [f"clawperator snapshot --device {serial}", "clawperator help"]
+    return list(dict.fromkeys(steps))
+
+
+def report_for_people(report: Report) -> str:
+    """The report in lines: what is critical, what is advice, and what to do next."""
+    critical = [check for check in report.checks if is_critical(check)]
+    advice = [check for check in report.checks if not is_critical(check)]
+    open_ = [check for check in advice if check.status != "pass"]
+    lines = ["Clawperator doctor", "", "Critical", *_lines(critical)]
+    if open_:
+        lines += ["", "Advisory", *_lines(open_)]
+    if len(open_) < len(advice):
+        lines += ["", f"{len(advice) - len(open_)} more passed."]
+    if isinstance(report.repairs, list):
+        lines += ["", "Repairs", *(_repair_line(repair) for repair in report.repairs or ())]
+        lines += [] if report.repairs else ["  Nothing here could be put right without a person."]
+    lines += ["", f"Overall: {'ready' if report.criticalOk else 'not ready'}"]
+    if isinstance(report.nextActions, list):
+        lines += ["", "Next actions", *(f"  {i}. {step}" for i, step in enumerate(report.nextActions, 1))]
+    return "\n".join(lines)
+
+
+def _lines(found: list[Check]) -> Iterator[str]:
+    marks = {"pass": "[OK]", "warn": "[WARN]", "fail": "[FAIL]"}
+    for check in found:
+        code = f" ({check.code})" if check.code else ""
+        yield f"  {marks[check.status]:<6} {check.id}: {check.summary}{code}"
+        if check.detail:
+            yield f"         {check.detail}"
+
+
+def _repair_line(repair: Repair) -> str:
+    return f"  {'[OK]' if repair.ok else '[FAIL]':<6} {repair.checkId}: {repair.did}" + (
+        f"; {repair.error}" if repair.error else ""
+    )

@@ -1,0 +1,350 @@
+"""Android's own emulator, by the tools of its SDK: make, start, stop and delete virtual devices."""
+
+import os
+import time
+from contextlib import suppress
+from typing import Literal, NoReturn
+
+from msgspec import Struct
+
+from clawperator.contract.errors import ClawError
+from clawperator.device.avds import (
+    DEFAULT_NAME,
+    PROFILE,
+    Avd,
+    avd_names,
+    check_name,
+    read_avd,
+    system_image,
+)
+from clawperator.device.client import Device, shell
+from clawperator.device.find import list_devices, resolve
+from clawperator.device.program import start_server
+from clawperator.device.sdk import TOOLS, find_tool, require_tools, run_tool
+
+_ASK_SECONDS = 10.0
+_LICENCE_SECONDS = 120.0
+_IMAGE_SECONDS = 1_800.0
+_AVD_SECONDS = 120.0
+_STOP_SECONDS = 30.0
+_LOG_TAIL = 500
+_YES = "y\n" * 100
+
+
+class Patience(Struct, frozen=True):
+    """How long to wait for an emulator, in seconds."""
+
+    registration: float = 60.0
+    boot: float = 180.0
+    poll: float = 2.0
+
+
+class RunningEmulator(Struct, frozen=True, kw_only=True):
+    type: Literal["emulator"] = "emulator"
+    avdName: str
+    serial: str
+    booted: bool
+    supported: bool
+    unsupportedReasons: list[str]
+
+
+class StartedEmulator(Struct, frozen=True, kw_only=True):
+    type: Literal["emulator"] = "emulator"
+    avdName: str
+    serial: str
+    booted: bool
+
+
+class Provisioned(Struct, frozen=True, kw_only=True):
+    """An emulator that is ready, and what had to be done for it."""
+
+    type: Literal["emulator"] = "emulator"
+    avdName: str
+    serial: str
+    booted: bool
+    created: bool
+    started: bool
+    reused: bool
+
+
+def list_avds() -> list[Avd]:
+    """The virtual devices of this computer."""
+    names = avd_names()
+    running = _running_names() if names else {}
+    return [read_avd(name, running=name in running) for name in names]
+
+
+def inspect_avd(name: str) -> Avd:
+    avd = read_avd(check_name(name), running=False)
+    return read_avd(name, running=True) if name in _running_names() else avd
+
+
+def running_emulators() -> list[RunningEmulator]:
+    """The emulators that run, whether they have booted, and whether they suit us."""
+    _require_server()
+    return [_describe(name, serial) for name, serial in sorted(_running_names().items())]
+
+
+def create_avd(name: str = DEFAULT_NAME) -> Avd:
+    """Make a virtual device, with its system image. One that exists is not overwritten."""
+    check_name(name)
+    tools = require_tools("sdkmanager", "avdmanager")
+    if name in avd_names():
+        raise ClawError(
+            "EMULATOR_CREATE_FAILED",
+            f"there is an emulator {name} already",
+            hint=f"Use it, or delete it first: 'clawperator emulator delete {name}'.",
+            details={"avdName": name},
+            operation="emulator",
+            target=name,
+        )
+    image = system_image()
+    if image not in run_tool(tools["sdkmanager"], "--list_installed", seconds=_LICENCE_SECONDS).said:
+        run_tool(tools["sdkmanager"], "--licenses", seconds=_LICENCE_SECONDS, answer=_YES)
+        done = run_tool(tools["sdkmanager"], image, seconds=_IMAGE_SECONDS, answer=_YES)
+        if done.code != 0:
+            _fail("ANDROID_SYSTEM_IMAGE_INSTALL_FAILED", name, f"{image} was not installed: {done.complaint}")
+    arguments = ("create", "avd", "--force", "--name", name, "--package", image, "--device", PROFILE)
+    done = run_tool(tools["avdmanager"], *arguments, seconds=_AVD_SECONDS, answer="no\n")
+    if done.code != 0 or name not in avd_names():
+        _fail("ANDROID_AVD_CREATE_FAILED", name, f"the emulator {name} was not made: {done.complaint}")
+    return read_avd(name, running=False)
+
+
+def start_emulator(name: str, patience: Patience | None = None) -> StartedEmulator:
+    """Start a virtual device and wait until it has booted."""
+    wait = patience or Patience()
+    check_name(name)
+    running = _running_names()
+    if name in running:
+        raise ClawError(
+            "EMULATOR_ALREADY_RUNNING",
+            f"the emulator {name} runs already, as {running[name]}",
+            hint=f"Use it with '--device {running[name]}'.",
+            details={"avdName": name, "serial": running[name]},
+            operation="emulator",
+            target=name,
+        )
+    read_avd(name, running=False)
+    tools = require_tools("adb", "emulator")
+    _require_server()
+    serial = _launch(tools["emulator"], name, wait)
+    _wait_for_boot(name, serial, wait)
+    _allow_development(serial)
+    return StartedEmulator(avdName=name, serial=serial, booted=True)
+
+
+def stop_emulator(name: str) -> dict[str, object]:
+    """Stop a running virtual device and wait until it is gone."""
+    running = _running_names()
+    if check_name(name) not in running:
+        read_avd(name, running=False)
+        _fail("EMULATOR_NOT_RUNNING", name, f"the emulator {name} does not run")
+    done = run_tool(require_tools("adb")["adb"], "-s", running[name], "emu", "kill", seconds=_ASK_SECONDS)
+    deadline = time.monotonic() + _STOP_SECONDS
+    while done.code == 0 and name in _running_names():
+        if time.monotonic() > deadline:
+            _fail("EMULATOR_STOP_FAILED", name, f"the emulator {name} was told to stop and still runs")
+        time.sleep(0.2)
+    if done.code != 0:
+        _fail("EMULATOR_STOP_FAILED", name, f"the emulator {name} did not stop: {done.complaint}")
+    return {"ok": True, "avdName": name, "stopped": True}
+
+
+def delete_avd(name: str) -> dict[str, object]:
+    """Delete a virtual device that does not run."""
+    read_avd(check_name(name), running=False)
+    if name in _running_names():
+        raise ClawError(
+            "EMULATOR_ALREADY_RUNNING",
+            f"the emulator {name} runs and cannot be deleted",
+            hint=f"Stop it first: 'clawperator emulator stop {name}'.",
+            details={"avdName": name},
+            operation="emulator",
+            target=name,
+        )
+    tool = require_tools("avdmanager")["avdmanager"]
+    done = run_tool(tool, "delete", "avd", "--name", name, seconds=_AVD_SECONDS)
+    if done.code != 0 or name in avd_names():
+        _fail("EMULATOR_DELETE_FAILED", name, f"the emulator {name} was not deleted: {done.complaint}")
+    return {"ok": True, "avdName": name, "deleted": True}
+
+
+def provision(name: str = DEFAULT_NAME, patience: Patience | None = None) -> Provisioned:
+    """A booted emulator that suits us: one that runs, one that can be started, or a new one."""
+    require_tools(*TOOLS)
+    check_name(name)
+    running = sorted(running_emulators(), key=lambda found: (not found.booted, found.avdName != name))
+    chosen = next((found for found in running if found.supported), None)
+    if chosen is not None:
+        _wait_for_boot(chosen.avdName, chosen.serial, patience or Patience())
+        return _provisioned(chosen.avdName, chosen.serial, reused=True)
+    suited = [avd.name for avd in list_avds() if avd.supported and not avd.running]
+    if suited:
+        started = start_emulator(name if name in suited else suited[0], patience)
+        return _provisioned(started.avdName, started.serial, started=True)
+    if name in avd_names():
+        avd = inspect_avd(name)
+        raise ClawError(
+            "EMULATOR_UNSUPPORTED",
+            f"the emulator {name} does not suit: {', '.join(avd.unsupportedReasons)}",
+            hint=f"Delete it with 'clawperator emulator delete {name}', or choose another name.",
+            details={"avdName": name, "unsupportedReasons": avd.unsupportedReasons},
+            operation="emulator",
+            target=name,
+        )
+    create_avd(name)
+    started = start_emulator(name, patience)
+    return _provisioned(name, started.serial, created=True, started=True)
+
+
+def _provisioned(
+    name: str, serial: str, *, created: bool = False, started: bool = False, reused: bool = False
+) -> Provisioned:
+    return Provisioned(avdName=name, serial=serial, booted=True, created=created, started=started, reused=reused)
+
+
+# What runs
+
+
+def _require_server() -> None:
+    """An adb server that runs. A phone in the box does without one, an emulator does not."""
+    require_tools("adb")
+    start_server()
+
+
+def _running_names() -> dict[str, str]:
+    """The serials of the emulators that run, by the name of their virtual device. None where no adb can tell."""
+    try:
+        listed = list_devices()
+    except ClawError as e:
+        if e.code in ("ADB_NOT_FOUND", "ADB_SERVER_FAILED"):
+            return {}
+        raise
+    found = {}
+    for device in listed:
+        if device.serial.startswith("emulator-") and device.state == "device":
+            name = _name_of(device.serial)
+            if name:
+                found[name] = device.serial
+    return found
+
+
+def _name_of(serial: str) -> str | None:
+    adb = find_tool("adb")
+    said = run_tool(adb, "-s", serial, "emu", "avd", "name", seconds=_ASK_SECONDS) if adb else None
+    if said is not None and said.code == 0 and said.said.strip():
+        return said.said.splitlines()[0].strip()
+    with suppress(ClawError):  # the console may be closed to us; the phone knows its name too
+        return _properties(serial, "ro.boot.qemu.avd_name")[0] or None
+    return None
+
+
+def _describe(name: str, serial: str) -> RunningEmulator:
+    reasons: list[str] = []
+    with suppress(ClawError):  # one that was started from elsewhere has no files here
+        reasons = read_avd(name, running=True).unsupportedReasons
+    supported = name in avd_names() and not reasons
+    return RunningEmulator(
+        avdName=name,
+        serial=serial,
+        booted=_has_booted(serial),
+        supported=supported,
+        unsupportedReasons=reasons,
+    )
+
+
+def _has_booted(serial: str) -> bool:
+    try:
+        return _properties(serial, "sys.boot_completed", "dev.bootcomplete") == ["1", "1"]
+    except ClawError:
+        return False
+
+
+def _properties(serial: str, *names: str) -> list[str]:
+    script = "; ".join(f"getprop {name}" for name in names)
+    lines = shell(resolve(serial), script, seconds=_ASK_SECONDS).text.splitlines()
+    return [line.strip() for line in (*lines, *[""] * len(names))][: len(names)]
+
+
+# Starting
+
+
+def _launch(program: str, name: str, wait: Patience) -> str:
+    """Start the emulator's process, on its own, and wait until adb sees it. Gives its serial."""
+    log = _log_of(name)
+    pid = os.posix_spawn(
+        program,
+        [program, f"@{name}", "-no-snapshot-load", "-no-boot-anim"],
+        os.environ,
+        file_actions=[
+            (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+            (os.POSIX_SPAWN_OPEN, 1, log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600),
+            (os.POSIX_SPAWN_DUP2, 1, 2),
+        ],
+        setsid=True,
+    )
+    deadline = time.monotonic() + wait.registration
+    ended = False
+    while True:
+        serial = _running_names().get(name)
+        if serial is not None:
+            return serial
+        # The program may hand over to another and end well; one that fails will not come any more.
+        done, status = (0, 0) if ended else os.waitpid(pid, os.WNOHANG)
+        ended = ended or bool(done)
+        if done and os.waitstatus_to_exitcode(status) != 0:
+            _fail("EMULATOR_START_FAILED", name, f"the emulator {name} ended at once: {_tail(log)}")
+        if time.monotonic() > deadline:
+            _fail("EMULATOR_START_FAILED", name, f"adb did not see the emulator {name} in time: {_tail(log)}")
+        time.sleep(wait.poll)
+
+
+def _wait_for_boot(name: str, serial: str, wait: Patience) -> None:
+    deadline = time.monotonic() + wait.boot
+    while not _has_booted(serial):
+        if time.monotonic() > deadline:
+            _fail("EMULATOR_BOOT_TIMEOUT", name, f"the emulator {name} did not boot within {wait.boot:g} seconds")
+        time.sleep(wait.poll)
+
+
+def _allow_development(serial: str) -> None:
+    from clawperator.device.setup import write_setting
+
+    device: Device = resolve(serial)
+    for setting in ("development_settings_enabled", "adb_enabled"):
+        with suppress(ClawError):  # doctor tells when it is not so
+            write_setting(device, "global", setting, "1")
+
+
+def _log_of(name: str) -> str:
+    from clawperator.phone.register import product_home
+
+    folder = os.path.join(product_home(), "emulators")
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    return os.path.join(folder, f"{name}.log")
+
+
+def _tail(path: str) -> str:
+    try:
+        with open(path, "rb") as file:
+            said = file.read(1024 * 1024).decode("utf-8", "replace")
+    except OSError:
+        said = ""
+    return " ".join(said.split())[-_LOG_TAIL:] or "it said nothing"
+
+
+def _fail(code: str, name: str, message: str) -> NoReturn:
+    hints = {
+        "EMULATOR_NOT_RUNNING": f"Start it with 'clawperator emulator start {name}'.",
+        "EMULATOR_BOOT_TIMEOUT": "A slow computer takes longer: look again with 'clawperator emulator status'.",
+    }
+    other = "Read what the tool said. The phone in the box needs no SDK: 'clawperator phone start'."
+    raise ClawError(
+        code,
+        message,
+        hint=hints.get(code, other),
+        details={"avdName": name},
+        operation="emulator",
+        target=name,
+    )

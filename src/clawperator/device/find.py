@@ -1,0 +1,178 @@
+"""Which phones there are: those in the box, and those an adb server knows."""
+
+import os
+import re
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from clawperator.contract.errors import ClawError
+from clawperator.device.client import AdbRefusedError, Connection, Deadline, Device, Endpoint
+from clawperator.phone.register import SERIAL, PhoneFolder, PhoneRecord, phone_folders
+
+_LIST_SECONDS = 5.0
+_DEFAULT_PORT = 5_037
+# What adb calls phones: USB serials, emulator-5554, host:port, IPv6 in brackets.
+_SERIAL = re.compile(r"[A-Za-z0-9._:\[\]%()-]{1,128}")
+
+
+class ListedDevice(Struct, frozen=True):
+    """A phone as ``adb devices`` lists it."""
+
+    serial: str
+    state: str
+
+
+def adb_endpoint() -> Endpoint:
+    """Where the adb server is, by the variables adb itself goes by."""
+    given = os.environ.get("ADB_SERVER_SOCKET", "")
+    if given.startswith("tcp:"):
+        host, _, port = given.removeprefix("tcp:").rpartition(":")
+        if port.isdecimal():
+            return Endpoint(host or "127.0.0.1", int(port))
+    port = os.environ.get("ANDROID_ADB_SERVER_PORT", "")
+    return Endpoint("127.0.0.1", int(port) if port.isdecimal() else _DEFAULT_PORT)
+
+
+def boxed_phones() -> dict[str, PhoneRecord]:
+    """The phones in the box that run, by serial."""
+    found = {}
+    for folder in phone_folders():
+        record = folder.read()
+        if record is not None and folder.state() == "running":
+            found[record.serial] = record
+    return found
+
+
+def boxed_endpoint(record: PhoneRecord) -> Endpoint:
+    return Endpoint(record.host, record.server_port, boxed=True)
+
+
+def list_devices() -> list[ListedDevice]:
+    """Every phone that can be seen, with its state. ``ADB_NOT_FOUND`` with no adb and no phone in the box."""
+    boxed = boxed_phones()
+    found: list[ListedDevice] = []
+    for record in boxed.values():
+        found += _ask(boxed_endpoint(record)) or [ListedDevice(record.serial, "offline")]
+    known = {f"{record.host}:{record.adbd_port}" for record in boxed.values()}
+    return found + [device for device in _ask_adb(start=not boxed) if device.serial not in known]
+
+
+def resolve(serial: str | None) -> Device:
+    """The phone that is meant: the one with this serial, or the only one that is ready."""
+    if serial is not None:
+        return _named(serial)
+    boxed = boxed_phones()
+    ready = [Device(record.serial, boxed_endpoint(record)) for record in boxed.values()]
+    known = {f"{record.host}:{record.adbd_port}" for record in boxed.values()}
+    states = []
+    for listed in _ask_adb(start=not boxed):
+        if listed.serial in known:
+            continue
+        states.append(listed)
+        if listed.state == "device":
+            ready.append(Device(listed.serial, adb_endpoint()))
+    if len(ready) == 1:
+        return ready[0]
+    raise _several([device.serial for device in ready]) if ready else _none(states)
+
+
+def _named(serial: str) -> Device:
+    if not _SERIAL.fullmatch(serial):
+        raise ClawError(
+            "DEVICE_NOT_FOUND",
+            "that is no serial of a phone",
+            hint="Run 'clawperator devices' for those that are connected.",
+            target=serial,
+        )
+    if SERIAL.fullmatch(serial):
+        folder = PhoneFolder(serial)
+        record = folder.read() if folder.exists() else None
+        if record is not None and folder.state() == "running":
+            return Device(serial, boxed_endpoint(record))
+    listed = {device.serial: device.state for device in _ask_adb(start=True)}
+    state = listed.get(serial)
+    if state == "device":
+        return Device(serial, adb_endpoint())
+    if state is not None:
+        raise _not_ready(serial, state)
+    connected = [*boxed_phones(), *(name for name, how in listed.items() if how == "device")]
+    hint = f"Use one of: {', '.join(connected)}." if connected else "Start one with 'clawperator phone start'."
+    raise ClawError(
+        "DEVICE_NOT_FOUND",
+        f"the phone {serial} is not connected",
+        hint=hint,
+        details={"connected": connected},
+        operation="connect",
+        target=serial,
+    )
+
+
+def _ask(endpoint: Endpoint) -> list[ListedDevice] | None:
+    """What a server lists; None when it does not answer."""
+    try:
+        with Connection(endpoint, Deadline(_LIST_SECONDS)) as connection:
+            connection.request("host:devices")
+            return list(_read_list(connection.read_text()))
+    except (OSError, AdbRefusedError):
+        return None
+
+
+def _read_list(text: str) -> Iterator[ListedDevice]:
+    for line in text.splitlines():
+        serial, _, state = line.partition("\t")
+        if _SERIAL.fullmatch(serial):
+            yield ListedDevice(serial, state.strip() or "unknown")
+
+
+def _ask_adb(*, start: bool) -> list[ListedDevice]:
+    """What the adb server lists. It is started when it does not run, if ``start``."""
+    listed = _ask(adb_endpoint())
+    if listed is not None:
+        return listed
+    if not start:
+        return []
+    from clawperator.device.program import start_server
+
+    start_server()
+    return _ask(adb_endpoint()) or []
+
+
+def _none(states: list[ListedDevice]) -> ClawError:
+    if len(states) == 1:
+        return _not_ready(states[0].serial, states[0].state)
+    return ClawError(
+        "NO_DEVICES",
+        "no phone is connected" if not states else "no connected phone is ready",
+        hint="Start the phone in the box with 'clawperator phone start', or connect one with USB debugging on.",
+        details={"devices": [{"serial": d.serial, "state": d.state} for d in states]} if states else None,
+        operation="connect",
+    )
+
+
+def _several(serials: list[str]) -> ClawError:
+    return ClawError(
+        "MULTIPLE_DEVICES_DEVICE_ID_REQUIRED",
+        f"several phones are connected: {', '.join(serials)}",
+        hint=f"Choose one with --device, as in '--device {serials[0]}'.",
+        details={"devices": serials},
+        operation="connect",
+    )
+
+
+def _not_ready(serial: str, state: str) -> ClawError:
+    code, hint = {
+        "unauthorized": (
+            "DEVICE_UNAUTHORIZED",
+            "Unlock the phone and allow this computer in the dialog it shows.",
+        ),
+        "offline": ("DEVICE_OFFLINE", "Unplug and reconnect the phone, or run 'adb reconnect'."),
+    }.get(state, ("DEVICE_NOT_FOUND", "Run 'clawperator doctor' to see what is wrong."))
+    return ClawError(
+        code,
+        f"the phone {serial} is {state}",
+        hint=hint,
+        details={"serial": serial, "state": state, "connected": []},
+        operation="connect",
+        target=serial,
+    )

@@ -1,0 +1,146 @@
+"""This computer's own log: what was done to which phone, a line of JSON each, a file a day.
+
+A line holds ids, codes and durations. What was typed, read or seen on a screen is never in it. Writing it costs
+some tens of microseconds and never fails the command: a folder that cannot be written to has no log.
+"""
+
+import fcntl
+import os
+import time
+from contextlib import suppress
+from typing import Literal
+
+import msgspec
+
+from clawperator.phone.register import product_home
+
+KEEP_DAYS = 14
+# A file that is full becomes the older half of its day; the half before that is forgotten.
+MOST_BYTES = 8 * 1024 * 1024
+_LONGEST_TEXT = 500
+
+Level = Literal["debug", "info", "warn", "error"]
+LOG_LEVELS: tuple[Level, ...] = ("debug", "info", "warn", "error")
+Value = str | int | float | bool | None
+
+
+def log_folder() -> str:
+    """Where the log lies: ``CLAWPERATOR_LOG_DIR``, or ``logs`` in the product's home."""
+    given = os.environ.get("CLAWPERATOR_LOG_DIR")
+    return os.path.expanduser(given) if given else os.path.join(product_home(), "logs")
+
+
+def log_file(now: float | None = None) -> str:
+    """The file of the day, by this computer's own calendar."""
+    day = time.strftime("%Y-%m-%d", time.localtime(now))
+    return os.path.join(log_folder(), f"clawperator-{day}.ndjson")
+
+
+def note(event: str, message: str = "", *, level: Level = "info", **fields: Value) -> None:
+    """Write a line, unless its level is below ``CLAWPERATOR_LOG_LEVEL``. Never raises.
+
+    Fields that are None are left out. Give ids, codes and numbers: no payload, and no text of an app.
+    """
+    if LOG_LEVELS.index(level) < _threshold():
+        return
+    with suppress(OSError, ValueError, msgspec.EncodeError):
+        now = time.time()
+        head = {"ts": _timestamp(now), "level": level, "event": event, "message": message or event}
+        line = {name: _cut(value) for name, value in (*head.items(), *fields.items()) if value is not None}
+        _append(log_file(now), msgspec.json.encode(line) + b"\n", now)
+
+
+def _cut(value: Value) -> Value:
+    return value[:_LONGEST_TEXT] if isinstance(value, str) else value
+
+
+def _threshold() -> int:
+    wanted = os.environ.get("CLAWPERATOR_LOG_LEVEL", "").lower()
+    return next((place for place, level in enumerate(LOG_LEVELS) if level == wanted), 1)
+
+
+def _timestamp(now: float) -> str:
+    whole = int(now)
+    return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(whole))}.{int((now - whole) * 1000):03d}Z"
+
+
+def _append(path: str, line: bytes, now: float) -> None:
+    try:
+        descriptor = _open(path)
+    except FileNotFoundError:
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        descriptor = _open(path)
+    try:
+        size = os.fstat(descriptor).st_size
+        if size == 0:
+            _forget_old_days(os.path.dirname(path), now)
+        elif size >= MOST_BYTES:
+            _turn(path, descriptor)
+        os.write(descriptor, line)  # one write, at the end: lines of several processes do not mix
+    finally:
+        os.close(descriptor)
+
+
+def _open(path: str) -> int:
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+
+
+def _turn(path: str, descriptor: int) -> None:
+    """Put a full file aside. Only one process does; our line is the last of the old file."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return
+    if os.fstat(descriptor).st_ino == os.stat(path).st_ino:
+        os.replace(path, path.removesuffix(".ndjson") + ".1.ndjson")
+
+
+def _forget_old_days(folder: str, now: float) -> None:
+    import re
+
+    ours = re.compile(r"clawperator-(\d{4}-\d\d-\d\d)(\.1)?\.ndjson")
+    oldest = time.strftime("%Y-%m-%d", time.localtime(now - KEEP_DAYS * 86_400))
+    for name in os.listdir(folder):
+        found = ours.fullmatch(name)
+        if found is not None and found[1] < oldest:
+            with suppress(OSError):
+                os.unlink(os.path.join(folder, name))
+
+
+class LogReader:
+    """Reads the log from the beginning of the day, and goes on where it was: over a turned file and midnight."""
+
+    def __init__(self) -> None:
+        self._path = ""
+        self._descriptor: int | None = None
+
+    def close(self) -> None:
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+    def read(self, most: int = 1024 * 1024) -> bytes:
+        """What comes next; nothing when there is no more yet. ``OSError`` when the log cannot be read."""
+        if self._descriptor is not None:
+            data = os.read(self._descriptor, most)
+            if data or self._is_current():
+                return data
+            if data := os.read(self._descriptor, most):  # written just before the file was put aside
+                return data
+            self.close()
+        self._path = log_file()
+        try:
+            self._descriptor = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return b""
+        return os.read(self._descriptor, most)
+
+    def _is_current(self) -> bool:
+        """Whether lines still come into the file that is open."""
+        assert self._descriptor is not None
+        if self._path != log_file():
+            return False
+        try:
+            return os.stat(self._path).st_ino == os.fstat(self._descriptor).st_ino
+        except FileNotFoundError:
+            return True

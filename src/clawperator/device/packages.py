@@ -1,0 +1,32 @@
+"""What is installed on a phone."""
+
+import re
+
+from clawperator.contract.errors import ClawError
+from clawperator.contract.wire import OPERATOR_PACKAGES
+from clawperator.device.client import Device, shell
+from clawperator.device.quoting import command_line
+
+_SECONDS = 15.0
+_NAME = re.compile(r"[A-Za-z0-9_]+(?:\.[A-Za-z0-9_]+)*")
+
+
+def list_packages(device: Device, *, third_party: bool = False, seconds: float = _SECONDS) -> list[str]:
+    """The names of the installed packages; only those that did not come with the phone if ``third_party``."""
+    words = ["pm", "list", "packages", *(["-3"] if third_party else [])]
+    answer = shell(device, command_line(*words), seconds=seconds)
+    if answer.code != 0:
+        raise ClawError(
+            "DEVICE_SHELL_UNAVAILABLE",
+            f"the phone {device.serial} did not list its packages: {answer.complaint}",
+            hint="Wait until the phone has started up, then try again.",
+            operation="packages",
+            target=device.serial,
+        )
+    names = (line.strip().removeprefix("package:") for line in answer.text.splitlines())
+    return [name for name in names if _NAME.fullmatch(name)]
+
+
+def other_variants(package: str, installed: list[str]) -> list[str]:
+    """The Operators that are installed instead of the one that is meant."""
+    return [name for name in OPERATOR_PACKAGES if name != package and name in installed]

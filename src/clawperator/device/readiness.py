@@ -1,0 +1,276 @@
+"""The checks of a phone: whether it is there, what it can do, and whether its Operator answers."""
+
+import time
+from contextlib import suppress
+
+from msgspec.structs import replace
+
+from clawperator.contract.errors import ClawError
+from clawperator.contract.wire import OPERATOR_PACKAGE, accessibility_service
+from clawperator.device.checks import Check, Fix, Guidance, Step, passed, troubled
+from clawperator.device.client import Device, shell
+from clawperator.device.compat import install_command, probe_compatibility, require_operator
+from clawperator.device.find import ListedDevice, list_devices, resolve
+from clawperator.device.setup import read_setting
+
+HANDSHAKE_MS = 5_000
+_SHELL_SECONDS = 10.0
+_SMOKE_MS = 10_000
+_LEASE_SECONDS = 5.0
+_SETTINGS = "com.android.settings"
+
+_ALLOW = Guidance(
+    "The lock screen", ["Unlock the phone.", "Allow this computer in the dialog about USB debugging."]
+)
+_DEVELOPER = Guidance(
+    "Settings, System, Developer options",
+    ["Tap the build number in 'About phone' seven times.", "Turn on developer options and USB debugging."],
+)
+_ACCESSIBILITY = Guidance("Settings, Accessibility", ["Choose Clawperator.", "Turn its service on."])
+# Which setting says it, what it is about, and its code.
+SETTINGS = {
+    "readiness.settings.dev_options": (
+        "development_settings_enabled",
+        "developer options",
+        "DEVICE_DEV_OPTIONS_DISABLED",
+    ),
+    "readiness.settings.usb_debugging": ("adb_enabled", "USB debugging", "DEVICE_USB_DEBUGGING_DISABLED"),
+}
+
+_Action = tuple[str, str, dict[str, object]]  # its id, type and params
+
+
+def discover(serial: str | None, boxed: str | None = None) -> tuple[Check, str | None]:
+    """Whether the phone that is meant is there and ready, and its serial if it is. ``boxed`` is one in the box."""
+    id_ = "device.discovery"
+    try:
+        listed = list_devices()
+    except ClawError as e:
+        return troubled(id_, e), None
+    ready = [device.serial for device in listed if device.state == "device"]
+    if serial is None and len(ready) > 1:
+        error = ClawError(
+            "MULTIPLE_DEVICES_DEVICE_ID_REQUIRED",
+            f"several phones are ready: {', '.join(ready)}",
+            details={"devices": ready},
+        )
+        step = Step("manual", f"Choose one: clawperator doctor --device {ready[0]}")
+        return troubled(id_, error, step, status="warn", title="Choose a phone"), None
+    meant = serial if serial is not None else next(iter(ready), None) or _most_likely(listed)
+    state = next((device.state for device in listed if device.serial == meant), None)
+    if serial is not None and state is None:
+        with suppress(ClawError):  # a phone in the box is listed once, and may be named by its address too
+            resolve(serial)
+            state = "device"
+    if state == "device" and meant is not None:
+        return passed(id_, f"the phone {meant} is ready", serial=meant), meant
+    return _not_ready(id_, meant, state, ready, is_boxed=meant == boxed), None
+
+
+def _most_likely(listed: list[ListedDevice]) -> str | None:
+    """Of phones that are not ready, the one that wants only a tap."""
+    return next((d.serial for d in sorted(listed, key=lambda d: d.state != "unauthorized")), None)
+
+
+def _not_ready(id_: str, serial: str | None, state: str | None, ready: list[str], *, is_boxed: bool) -> Check:
+    if serial is None:
+        error = ClawError("NO_DEVICES", "no phone is connected")
+        steps = (
+            Step("manual", "Connect a phone with USB debugging on."),
+            Step("manual", "Or start the phone in the box: clawperator phone start"),
+        )
+        return troubled(id_, error, *steps, title="Connect a phone")
+    details = {"serial": serial, "state": state or "absent", "connected": ready}
+    if is_boxed and state in ("offline", "unauthorized"):
+        error = ClawError(f"DEVICE_{state.upper()}", f"the phone {serial} is {state} by a fault", details=details)
+        step = Step("manual", f"clawperator phone fault {state} off --device {serial}")
+        return troubled(id_, error, step, title="Turn the fault off")
+    if state == "unauthorized":
+        told = f"the phone {serial} has not allowed this computer"
+        error = ClawError("DEVICE_UNAUTHORIZED", told, details=details)
+        step = Step("manual", "Allow this computer on the phone.")
+        return replace(troubled(id_, error, step, title="Allow this computer"), deviceGuidance=_ALLOW)
+    if state is not None:
+        told = f"the phone {serial} is {state} and does not answer"
+        error = ClawError("DEVICE_OFFLINE", told, details=details)
+        step = Step("manual", "Unplug and reconnect the phone, or run 'adb reconnect'.")
+        return troubled(id_, error, step, title="Reconnect the phone")
+    error = ClawError("DEVICE_NOT_FOUND", f"the phone {serial} is not connected", details=details)
+    known = f"Use one of: {', '.join(ready)}." if ready else "Connect it, or start one: clawperator phone start"
+    return troubled(id_, error, Step("manual", known), title="Choose a phone that is there")
+
+
+def check_capability(device: Device) -> Check:
+    """What the phone is, as its shell tells."""
+    id_ = "device.capability"
+    script = "getprop ro.build.version.sdk; getprop ro.product.model; wm size; wm density"
+    try:
+        answer = shell(device, script, seconds=_SHELL_SECONDS)
+    except ClawError as e:
+        return troubled(id_, e)
+    lines = [*answer.text.splitlines(), "", ""]
+    if not lines[0].strip().isdecimal():
+        error = ClawError(
+            "DEVICE_SHELL_UNAVAILABLE",
+            f"the phone {device.serial} does not tell its Android version: {answer.complaint}",
+            hint="Wait until the phone has started up, then try again.",
+        )
+        return troubled(id_, error)
+    facts = {
+        # An override, where there is one, comes after the physical value.
+        name: next((line.partition(":")[2].strip() for line in reversed(lines) if word in line.lower()), "")
+        for name, word in (("size", " size:"), ("density", " density:"))
+    }
+    model = lines[1].strip()
+    return passed(id_, f"{model}, Android API {lines[0].strip()}", sdk=int(lines[0]), model=model, **facts)
+
+
+def check_presence(device: Device, package: str) -> Check:
+    """Whether the Operator is installed. Another variant of it is a warning: it can be named."""
+    id_ = "readiness.apk.presence"
+    try:
+        require_operator(device, package)
+    except ClawError as e:
+        if e.code == "OPERATOR_VARIANT_MISMATCH":
+            return troubled(id_, e, status="warn", title="Use the Operator that is there")
+        if e.code == "OPERATOR_NOT_INSTALLED":
+            return troubled(id_, e, Step("manual", install_command(device.serial)), title="Install the Operator")
+        return troubled(id_, e)
+    return passed(id_, f"{package} is installed", operatorPackage=package)
+
+
+def check_compatibility(device: Device, package: str) -> Check:
+    id_ = "readiness.version.compatibility"
+    found = probe_compatibility(device, package)
+    evidence: dict[str, object] = {"cliVersion": found.cliVersion}
+    if isinstance(found.apkVersion, str):
+        evidence["apkVersion"] = found.apkVersion
+    if found.compatible:
+        return passed(id_, f"program and Operator are both {found.cliVersion}", **evidence)
+    problem = found.error
+    assert problem
+    steps = found.remediation or [problem.hint or "Run 'clawperator version --check-compat'."]
+    return Check(
+        id=id_,
+        status="fail",
+        code=problem.code,
+        summary=problem.message,
+        fix=Fix("Make the versions the same", [Step("manual", step) for step in steps]),
+        evidence=evidence,
+    )
+
+
+def check_settings(device: Device) -> list[Check]:
+    """Whether the settings that let a computer in are on."""
+    return [_check_setting(device, id_) for id_ in SETTINGS]
+
+
+def _check_setting(device: Device, id_: str) -> Check:
+    name, what, code = SETTINGS[id_]
+    try:
+        value = read_setting(device, "global", name)
+    except ClawError as e:
+        return troubled(id_, e, status="warn")
+    if value == "1":
+        return passed(id_, f"{what} are on" if what.endswith("s") else f"{what} is on")
+    return Check(
+        id=id_,
+        status="warn",
+        code=code,
+        summary=f"{what} {'are' if what.endswith('s') else 'is'} off, says the phone",
+        fix=Fix(f"Turn on {what}", [Step("shell", f"clawperator doctor --fix --device {device.serial}")]),
+        deviceGuidance=_DEVELOPER,
+    )
+
+
+def check_handshake(device: Device, package: str, timeout_ms: float = HANDSHAKE_MS) -> Check:
+    """Whether the Operator carries out a command. It is asked to sleep for no time: that changes nothing."""
+    from clawperator.contract.execution import validate
+    from clawperator.device.lease import lease
+    from clawperator.device.link import deliver
+
+    id_ = "readiness.handshake"
+    document = validate(_execution("handshake", timeout_ms, [("h1", "sleep", {"durationMs": 0})])).document
+    started = time.monotonic()
+    try:
+        with lease(device.serial, document["commandId"], _LEASE_SECONDS):
+            envelope = deliver(device, package, document).envelope
+    except ClawError as e:
+        return _unanswered(id_, e, device, package)
+    elapsed = round((time.monotonic() - started) * 1000)
+    if envelope.status == "success":
+        return passed(id_, f"the Operator answered in {elapsed} ms", elapsedMs=elapsed)
+    return _not_running(id_, envelope.error or "the Operator refused the command", device, package)
+
+
+def _unanswered(id_: str, error: ClawError, device: Device, package: str) -> Check:
+    if error.code == "EXECUTION_CONFLICT_IN_FLIGHT":
+        return troubled(id_, error, status="warn", title="Wait for the other command")
+    # It is installed, that was looked at before: it does not run.
+    if error.code in ("OPERATOR_NOT_INSTALLED", "OPERATOR_NOT_RUNNING"):
+        return _not_running(id_, "the Operator's process does not run", device, package)
+    steps = _repair_steps(device, package)
+    if error.code == "RESULT_ENVELOPE_TIMEOUT":
+        steps.append(Step("manual", f"Then look: clawperator snapshot --verbose --device {device.serial}"))
+    return troubled(id_, error, *steps, title="Start the Operator anew")
+
+
+def _not_running(id_: str, reason: str, device: Device, package: str) -> Check:
+    return Check(
+        id=id_,
+        status="fail",
+        code="DEVICE_ACCESSIBILITY_NOT_RUNNING",
+        summary="the Operator's accessibility service is not running",
+        detail=reason,
+        fix=Fix("Turn the accessibility service on", _repair_steps(device, package)),
+        deviceGuidance=_ACCESSIBILITY,
+        evidence={"service": accessibility_service(package)},
+    )
+
+
+def _repair_steps(device: Device, package: str) -> list[Step]:
+    """Grant what is missing; if nothing was, only turning the service off and on helps, and doctor does that."""
+    which = f"--device {device.serial}" + f" --operator-package {package}" * (package != OPERATOR_PACKAGE)
+    return [
+        Step("shell", f"clawperator grant-device-permissions {which}"),
+        Step("shell", f"clawperator doctor --fix {which}"),
+    ]
+
+
+def check_smoke(device: Device, package: str) -> Check:
+    """Whether a small job is done: close Settings, open it, look at it."""
+    from clawperator.contract.execution import validate
+    from clawperator.device.backend import run_plan
+
+    id_ = "readiness.smoke"
+    actions: list[_Action] = [
+        ("s1", "close_app", {"applicationId": _SETTINGS}),
+        ("s2", "open_app", {"applicationId": _SETTINGS}),
+        ("s3", "wait_for_navigation", {"expectedPackage": _SETTINGS, "timeoutMs": _SMOKE_MS // 2}),
+        ("s4", "snapshot_ui", {}),
+    ]
+    try:
+        envelope = run_plan(validate(_execution("smoke", _SMOKE_MS, actions)), device, package=package).envelope
+    except ClawError as e:
+        reason = f"{e.code}: {e.message}"
+    else:
+        if envelope.status == "success":
+            return passed(id_, "Settings was closed, opened and captured")
+        reason = envelope.error or "the Operator refused the command"
+    error = ClawError(
+        "SMOKE_OPEN_SETTINGS_FAILED",
+        f"the phone did not open Settings: {reason}",
+        hint=f"Run 'clawperator open {_SETTINGS} --device {device.serial}' and look at the phone.",
+    )
+    return troubled(id_, error)
+
+
+def _execution(kind: str, timeout_ms: float, actions: list[_Action]) -> dict[str, object]:
+    return {
+        "commandId": f"{kind}-{time.time_ns() // 1_000_000}",
+        "taskId": f"doctor-{kind}",
+        "source": "clawperator-doctor",
+        "expectedFormat": "android-ui-automator",
+        "timeoutMs": timeout_ms,
+        "actions": [{"id": id_, "type": type_, "params": params} for id_, type_, params in actions],
+    }

@@ -1,0 +1,130 @@
+"""Fetching what the Operator on a phone has recorded."""
+
+import os
+
+from msgspec import Struct
+
+from clawperator.contract.actions import PACKAGE_NAME, SESSION_ID
+from clawperator.contract.errors import ClawError
+from clawperator.contract.limits import MAX_ID_LENGTH
+from clawperator.device.client import Device
+from clawperator.device.transfer import NoSuchFileError, TransferError, pull_file, read_file
+from clawperator.files import why
+
+_LONGEST_POINTER = 1024
+PULL_SECONDS = 300.0
+
+
+class PulledRecording(Struct, frozen=True):
+    """What ``recording pull`` answers."""
+
+    ok: bool
+    localPath: str
+    sessionId: str
+
+
+def pull_recording(
+    device: Device, package: str, session_id: str | None, folder: str, *, seconds: float = PULL_SECONDS
+) -> PulledRecording:
+    """Copy a recording into a folder of this computer: the one with this id, or the one finished last.
+
+    An older copy of the same session is replaced as a whole. Nothing outside the folder is touched.
+    """
+    if not PACKAGE_NAME.fullmatch(package):
+        raise ClawError(
+            "USAGE",
+            f"{package!r} is no package name of an Operator",
+            hint="Give --operator-package a name such as com.clawperator.operator.",
+        )
+    remote_folder = f"/sdcard/Android/data/{package}/files/recordings"
+    if session_id is None:
+        session_id = _latest(device, remote_folder)
+    check_session_id(session_id)
+    remote = f"{remote_folder}/{session_id}.ndjson"
+    local = _local_path(folder, session_id)
+    try:
+        pull_file(device, remote, local, seconds=seconds)
+    except NoSuchFileError as e:
+        hint = f"If it still runs, end it with 'clawperator recording stop --session-id {session_id}'. "
+        hint += "Without --session-id the recording that was finished last is pulled."
+        raise _failed(device, f"{remote}: {e}", session_id, hint) from e
+    except TransferError as e:
+        raise _failed(device, f"{remote}: {e}", session_id) from e
+    except OSError as e:
+        hint = "Choose a folder that can be written with --out."
+        raise _failed(device, f"cannot write {local}: {why(e)}", session_id, hint) from e
+    return PulledRecording(True, local, session_id)
+
+
+def check_session_id(session_id: str) -> str:
+    """The id itself. ``RECORDING_SESSION_NOT_FOUND`` for one that no recording can have, whoever gave it."""
+    if len(session_id) > MAX_ID_LENGTH or not SESSION_ID.fullmatch(session_id):
+        raise ClawError(
+            "RECORDING_SESSION_NOT_FOUND",
+            f"Invalid session id: {session_id[: MAX_ID_LENGTH + 1]!r}",
+            hint="A session id holds only letters, digits, _ and -.",
+            operation="pull",
+            target=session_id,
+        )
+    return session_id
+
+
+def _latest(device: Device, remote_folder: str) -> str:
+    """The id of the recording that was finished last."""
+    try:
+        pointer = read_file(device, f"{remote_folder}/latest", _LONGEST_POINTER)
+    except NoSuchFileError as e:
+        raise _none_found(device) from e
+    except TransferError as e:
+        raise _failed(device, f"{remote_folder}/latest: {e}", None) from e
+    session_id = pointer.decode("utf-8", "replace").strip()
+    if not session_id:
+        raise _none_found(device)
+    return session_id
+
+
+def _local_path(folder: str, session_id: str) -> str:
+    """Where the recording goes. The folder is made; a link that leads out of it is not followed."""
+    local = os.path.normpath(os.path.join(folder, f"{session_id}.ndjson"))
+    try:
+        os.makedirs(os.path.dirname(local) or ".", exist_ok=True)
+    except (OSError, ValueError) as e:
+        raise ClawError(
+            "RECORDING_PULL_FAILED",
+            f"Failed to pull recording from device: cannot make the folder {folder}: {why(e)}",
+            hint="Choose a folder that can be written with --out.",
+            operation="pull",
+            target=folder,
+        ) from e
+    if os.path.islink(local):
+        raise ClawError(
+            "RECORDING_PULL_FAILED",
+            f"Failed to pull recording from device: {local} is a link to somewhere else",
+            hint="Remove the link, or choose another folder with --out.",
+            operation="pull",
+            target=local,
+        )
+    return local
+
+
+def _none_found(device: Device) -> ClawError:
+    return ClawError(
+        "RECORDING_SESSION_NOT_FOUND",
+        "No recording session found on device. Start a recording first.",
+        hint="Run 'clawperator recording start', then 'stop', then pull; or name one with --session-id.",
+        details={"deviceId": device.serial},
+        operation="pull",
+        target=device.serial,
+    )
+
+
+def _failed(device: Device, reason: str, session_id: str | None, hint: str | None = None) -> ClawError:
+    details = {"deviceId": device.serial, **({"sessionId": session_id} if session_id else {})}
+    return ClawError(
+        "RECORDING_PULL_FAILED",
+        f"Failed to pull recording from device: {reason}",
+        hint=hint or "Run 'clawperator devices' to see whether the phone is still there, then pull again.",
+        details=details,
+        operation="pull",
+        target=device.serial,
+    )

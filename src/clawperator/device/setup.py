@@ -1,0 +1,234 @@
+"""Making a phone ready: install the Operator, and give it what it needs."""
+
+import os
+from collections.abc import Callable
+
+from msgspec import UNSET, Struct, UnsetType
+
+from clawperator.contract.errors import ClawError
+from clawperator.contract.wire import OPERATOR_PACKAGES, accessibility_service, notification_listener
+from clawperator.device.client import Device, shell
+from clawperator.device.compat import require_operator
+from clawperator.device.packages import list_packages
+from clawperator.device.quoting import command_line
+
+_SECONDS = 15.0
+_INSTALL_SECONDS = 120.0
+_NOTIFICATIONS = "android.permission.POST_NOTIFICATIONS"
+# Older phones do not know the permission, and some give it for good: nothing is left to do.
+_NOTHING_TO_GRANT = ("unknown permission", "not a changeable permission", "already granted")
+_SERVICES = "enabled_accessibility_services"
+_LISTENERS = "enabled_notification_listeners"
+
+
+class Grant(Struct, frozen=True):
+    """How one grant went. ``skipped`` means that this phone has no such thing to grant."""
+
+    ok: bool
+    alreadyEnabled: bool | UnsetType = UNSET
+    skipped: bool | UnsetType = UNSET
+    error: str | UnsetType = UNSET
+
+
+class Grants(Struct, frozen=True):
+    accessibility: Grant
+    notification: Grant
+    notificationListener: Grant
+
+    def complaints(self) -> list[str]:
+        grants = (self.accessibility, self.notification, self.notificationListener)
+        return [grant.error for grant in grants if isinstance(grant.error, str)]
+
+
+class Granted(Struct, frozen=True):
+    """What ``grant-device-permissions`` prints."""
+
+    ok: bool
+    deviceId: str
+    operatorPackage: str
+    permissions: Grants
+
+
+class Installation(Struct, frozen=True):
+    ok: bool
+
+
+class Verification(Struct, frozen=True):
+    ok: bool
+    packageInstalled: bool
+
+
+class OperatorSetup(Struct, frozen=True):
+    """What ``operator setup`` prints."""
+
+    operatorPackage: str
+    install: Installation
+    permissions: Grants
+    verification: Verification
+    message: str
+
+
+def grant_permissions(device: Device, package: str) -> Granted:
+    """Give the Operator what it needs. ``GRANT_DEVICE_PERMISSIONS_FAILED`` when something could not be given."""
+    require_operator(device, package)
+    grants = _grant_all(device, package)
+    _insist(grants, "GRANT_DEVICE_PERMISSIONS_FAILED", device, package)
+    return Granted(True, device.serial, package, grants)
+
+
+def restart_service(device: Device, package: str) -> None:
+    """Turn the accessibility service off and on: Android starts one anew that crashed and is still listed."""
+    service = accessibility_service(package)
+    listed = _read_list(device, _SERVICES)
+    if service in listed:
+        write_setting(device, "secure", _SERVICES, ":".join(name for name in listed if name != service))
+    grant_permissions(device, package)
+
+
+def set_up_operator(
+    device: Device, apk: str, package: str | None, *, seconds: float = _INSTALL_SECONDS
+) -> OperatorSetup:
+    """Install the Operator from an APK file, give it what it needs, and look whether it is there.
+
+    The installation may take ``seconds``. Without a ``package`` the one Operator on the phone is meant.
+    """
+    from clawperator.device.transfer import install_apk
+
+    if not os.path.isfile(apk):
+        raise ClawError(
+            "OPERATOR_APK_NOT_FOUND",
+            f"there is no file {apk}",
+            hint="Give --apk the path of the Operator's APK.",
+            operation="setup",
+            target=apk,
+        )
+    try:
+        install_apk(device, apk, seconds=seconds)
+    except ClawError as e:
+        if e.code != "ANDROID_INSTALL_FAILED":
+            raise
+        raise ClawError(
+            "OPERATOR_INSTALL_FAILED", e.message, hint=e.hint, details=e.details, operation="setup", target=apk
+        ) from e
+    chosen = package or _only_variant(device)
+    if chosen not in list_packages(device):
+        raise _not_there(device, chosen)
+    grants = _grant_all(device, chosen)
+    _insist(grants, "OPERATOR_GRANT_FAILED", device, chosen)
+    message = f"The Operator {chosen} is installed on {device.serial} and has what it needs."
+    return OperatorSetup(chosen, Installation(True), grants, Verification(True, True), message)
+
+
+def _only_variant(device: Device) -> str:
+    installed = list_packages(device)
+    found = [name for name in OPERATOR_PACKAGES if name in installed]
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise _not_there(device, OPERATOR_PACKAGES[0])
+    raise ClawError(
+        "OPERATOR_VERIFY_FAILED",
+        f"several Operators are on the phone: {', '.join(found)}",
+        hint=f"Name the one to set up, as in '--operator-package {found[0]}'.",
+        details={"installed": found},
+        operation="setup",
+        target=device.serial,
+    )
+
+
+def _not_there(device: Device, package: str) -> ClawError:
+    return ClawError(
+        "OPERATOR_VERIFY_FAILED",
+        f"the APK was installed, but {package} is not on the phone",
+        hint="Check that the APK is the Operator's, or name its package with --operator-package.",
+        details={"operatorPackage": package},
+        operation="setup",
+        target=device.serial,
+    )
+
+
+def _insist(grants: Grants, code: str, device: Device, package: str) -> None:
+    complaints = grants.complaints()
+    if not complaints:
+        return
+    import msgspec
+
+    raise ClawError(
+        code,
+        f"the phone did not give {package} all it needs: {complaints[0]}",
+        hint="Turn the service on by hand: Settings, Accessibility, Clawperator.",
+        details={"operatorPackage": package, "permissions": msgspec.to_builtins(grants)},
+        operation="grant",
+        target=device.serial,
+    )
+
+
+def _grant_all(device: Device, package: str) -> Grants:
+    return Grants(
+        _tried(lambda: _enable_service(device, package)),
+        _tried(lambda: _grant_notifications(device, package)),
+        _tried(lambda: _enlist(device, _LISTENERS, notification_listener(package))),
+    )
+
+
+def _tried(grant: Callable[[], Grant]) -> Grant:
+    """One grant that fails does not keep the others from being tried."""
+    try:
+        return grant()
+    except ClawError as e:
+        return Grant(False, error=e.message)
+
+
+def _enable_service(device: Device, package: str) -> Grant:
+    grant = _enlist(device, _SERVICES, accessibility_service(package))
+    if grant.ok and read_setting(device, "secure", "accessibility_enabled") != "1":
+        write_setting(device, "secure", "accessibility_enabled", "1")
+        return Grant(True, alreadyEnabled=False)
+    return grant
+
+
+def _grant_notifications(device: Device, package: str) -> Grant:
+    answer = shell(device, command_line("pm", "grant", package, _NOTIFICATIONS), seconds=_SECONDS)
+    if answer.code == 0:
+        return Grant(True, skipped=False)
+    if any(words in answer.complaint.lower() for words in _NOTHING_TO_GRANT):
+        return Grant(True, skipped=True)
+    return Grant(False, error=f"pm grant {_NOTIFICATIONS}: {answer.complaint}")
+
+
+def _enlist(device: Device, setting: str, component: str) -> Grant:
+    """Add a component to a list of them, beside those that are there."""
+    listed = _read_list(device, setting)
+    if component in listed:
+        return Grant(True, alreadyEnabled=True)
+    write_setting(device, "secure", setting, ":".join([*listed, component]))
+    if component not in _read_list(device, setting):
+        return Grant(False, alreadyEnabled=False, error=f"the phone did not keep the setting {setting}")
+    return Grant(True, alreadyEnabled=False)
+
+
+def _read_list(device: Device, setting: str) -> list[str]:
+    return [name for name in read_setting(device, "secure", setting).split(":") if name and name != "null"]
+
+
+def read_setting(device: Device, table: str, name: str) -> str:
+    """A setting of the phone; ``null`` for one it has not."""
+    return _run(device, "settings", "get", table, name).strip()
+
+
+def write_setting(device: Device, table: str, name: str, value: str) -> None:
+    """Change a setting; an empty value takes it away, which every phone understands."""
+    _run(device, "settings", *(("put", table, name, value) if value else ("delete", table, name)))
+
+
+def _run(device: Device, *words: str) -> str:
+    answer = shell(device, command_line(*words), seconds=_SECONDS)
+    if answer.code != 0:
+        raise ClawError(
+            "DEVICE_SHELL_UNAVAILABLE",
+            f"the phone {device.serial} refused '{' '.join(words[:4])}': {answer.complaint}",
+            hint="Some phones allow this only with 'USB debugging (Security settings)' on.",
+            operation="settings",
+            target=device.serial,
+        )
+    return answer.text

@@ -1,0 +1,73 @@
+"""An adb server that says what a test tells it to, right or wrong."""
+
+import socket
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+
+from clawperator.device.client import Device, Endpoint
+
+LOCALHOST = "127.0.0.1"
+SECONDS = 10.0
+OKAY = b"OKAY"
+
+
+class Pause:
+    """In place of an answer: say nothing more, and keep the connection."""
+
+
+def text(answer: str) -> bytes:
+    return b"OKAY%04x" % len(answer) + answer.encode()
+
+
+def refusal(reason: str) -> bytes:
+    return b"FAIL%04x" % len(reason) + reason.encode()
+
+
+def packet(kind: int, data: bytes) -> bytes:
+    """A piece of the shell protocol: 1 is output, 2 the output of errors, 3 the exit code."""
+    return bytes([kind]) + len(data).to_bytes(4, "little") + data
+
+
+@contextmanager
+def scripted(*answers: bytes | Pause, after: bytes = b"") -> Iterator[Device]:
+    """A phone whose server takes requests, gives each its answer, and then hangs up. Each connection is the same.
+
+    ``after`` follows the last answer at once.
+    """
+    with socket.create_server((LOCALHOST, 0)) as listener:
+        listener.settimeout(SECONDS)
+        over = threading.Event()
+        thread = threading.Thread(target=_serve, args=(listener, answers, after, over), daemon=True)
+        thread.start()
+        try:
+            yield Device("scripted", Endpoint(LOCALHOST, listener.getsockname()[1]))
+        finally:
+            over.set()
+            with suppress(OSError):
+                socket.create_connection(listener.getsockname(), 1).close()
+            thread.join(SECONDS)
+
+
+def _serve(listener: socket.socket, answers: Iterable[bytes | Pause], after: bytes, over: threading.Event) -> None:
+    while not over.is_set():
+        with suppress(OSError, ValueError), listener.accept()[0] as peer:
+            peer.settimeout(SECONDS)
+            for answer in answers:
+                if isinstance(answer, Pause):
+                    over.wait(SECONDS)
+                    break
+                _read(peer, int(_read(peer, 4), 16))
+                peer.sendall(answer)
+            else:
+                peer.sendall(after)
+
+
+def _read(peer: socket.socket, size: int) -> bytes:
+    data = b""
+    while len(data) < size:
+        block = peer.recv(size - len(data))
+        if not block:
+            raise ConnectionError
+        data += block
+    return data

@@ -1,0 +1,133 @@
+import json
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clawperator.contract.wire import sum_of
+from clawperator.device.answers import Answers, LoggedTree, Record, plausible_text, proved_text, read_record
+
+TREE = """<?xml version='1.0' encoding='UTF-8' standalone='yes' ?>
+<hierarchy rotation="0">
+  <node index="0" text="Übersicht [1]" class="a" bounds="[0,0][10,10]">
+    <node index="0" text="a  b" class="b" bounds="[0,0][5,5]" />
+  </node>
+</hierarchy>"""
+
+
+def said(message: str, tid: int = 7, tag: str = "TaskScope") -> Record:
+    return Record(5, tid, tag, message)
+
+
+def heard(*records: Record) -> tuple[Answers, list[dict[str, object]]]:
+    answers = Answers()
+    documents = [document for record in records if (document := answers.take(record)) is not None]
+    return answers, documents
+
+
+def test_a_line_of_the_log_is_read() -> None:
+    line = b"11-15 10:00:01.234  4242  4250 I Operator: [Clawperator-Result] {}"
+    assert read_record(line) == Record(4242, 4250, "Operator", "[Clawperator-Result] {}")
+
+
+@pytest.mark.parametrize(
+    ("line", "record"),
+    [
+        (b"11-15 10:00:01.234     1     2 D a:b: c: d", Record(1, 2, "a", "b: c: d")),
+        (b"11-15 10:00:01.234     1     2 D tag     : x", Record(1, 2, "tag", "x")),
+        (b"11-15 10:00:01.234     1     2 W tag: ", Record(1, 2, "tag", "")),
+        (b"11-15 10:00:01.234     1     2 I t: \xff", Record(1, 2, "t", "\ufffd")),
+    ],
+)
+def test_odd_lines_are_read_too(line: bytes, record: Record) -> None:
+    assert read_record(line) == record
+
+
+@pytest.mark.parametrize("line", [b"--------- beginning of main", b"", b"nothing", b"a b c d I t: m"])
+def test_what_is_no_record_is_passed_over(line: bytes) -> None:
+    assert read_record(line) is None
+
+
+def test_a_result_comes_as_soon_as_it_is_whole() -> None:
+    assert heard(said('[Clawperator-Result] {"commandId":"a"}'))[1] == [{"commandId": "a"}]
+
+
+def test_a_result_in_several_pieces_is_put_together() -> None:
+    text = '[Clawperator-Result] {"commandId":"a","b":{"c":"d"}}'
+    pieces = [said(text[i : i + 25]) for i in range(0, len(text), 25)]
+    assert heard(*pieces)[1] == [{"commandId": "a", "b": {"c": "d"}}]
+
+
+def test_what_others_say_between_two_pieces_is_left_out() -> None:
+    pieces = ('[Clawperator-Result] {"commandId":', '"a"}')
+    assert heard(said(pieces[0]), said("}", tid=8), said("}", tag="Other"), said(pieces[1]))[1] == [
+        {"commandId": "a"}
+    ]
+
+
+@pytest.mark.parametrize("bad", ["{nonsense}", "[1]", "{" * 3000 + "}", '"}'])
+def test_a_result_that_makes_no_sense_does_not_stop_the_next(bad: str) -> None:
+    records = (said(f"[Clawperator-Result] {bad}"), said('[Clawperator-Result] {"commandId":"a"}'))
+    assert heard(*records)[1] == [{"commandId": "a"}]
+
+
+def test_a_hierarchy_is_whole_with_its_last_line() -> None:
+    lines = TREE.split("\n")
+    answers, _ = heard(said("[TaskScope] UI Hierarchy:"), *map(said, lines), said("after"))
+    assert answers.hierarchies == [LoggedTree(tuple(lines), True)]
+
+
+@pytest.mark.parametrize("next_message", ["[TaskScope] UI Hierarchy:", "[Clawperator-Result] {}", "[Other] x"])
+def test_a_hierarchy_without_its_end_is_not_whole(next_message: str) -> None:
+    answers, _ = heard(said("[TaskScope] UI Hierarchy:"), said("<hierarchy>"), said(next_message))
+    assert answers.hierarchies == [LoggedTree(("<hierarchy>",), False)]
+
+
+def test_two_hierarchies_stay_apart() -> None:
+    one = ("[TaskScope] UI Hierarchy:", "<hierarchy>", "</hierarchy>")
+    answers, _ = heard(*map(said, one + one))
+    assert [tree.is_whole for tree in answers.hierarchies] == [True, True]
+
+
+@pytest.mark.random
+@given(st.sets(st.integers(1, len(TREE) - 1)))
+def test_a_hierarchy_is_proved_wherever_the_log_cut_its_lines(cuts: set[int]) -> None:
+    places = [0, *sorted(cuts), len(TREE)]
+    pieces = [TREE[a:b] for a, b in pairwise(places)]
+    lines = tuple(line for piece in pieces for line in piece.split("\n") if line)
+    text = proved_text(LoggedTree(lines, True), sum_of(TREE))
+    # A cut at the end of an element looks like the end of a line; then it is given up, never given out wrong.
+    assert text in (TREE, None)
+    if all(TREE[cut - 1] != ">" or TREE[cut] == "\n" for cut in cuts):
+        assert text == TREE
+
+
+@pytest.mark.random
+@given(st.integers(0, 5))
+def test_a_hierarchy_that_lost_a_line_is_never_proved(lost: int) -> None:
+    lines = TREE.split("\n")
+    del lines[lost]
+    assert proved_text(LoggedTree(tuple(lines), True), sum_of(TREE)) is None
+
+
+def test_a_hierarchy_without_proof_must_be_well_formed() -> None:
+    lines = TREE.split("\n")
+    assert plausible_text(LoggedTree(tuple(lines), True)) == TREE
+    assert plausible_text(LoggedTree(tuple(lines), False)) is None
+    assert plausible_text(LoggedTree(tuple(lines[:2] + lines[3:]), True)) is None
+
+
+@pytest.mark.random
+@given(st.lists(st.binary(max_size=60), max_size=20))
+def test_no_bytes_in_the_log_do_harm(lines: list[bytes]) -> None:
+    answers = Answers()
+    for line in lines:
+        for full in (
+            line,
+            b"11-15 10:00:01.234  1  1 I t: " + line,
+            b"x y  1  1 I t: [Clawperator-Result] " + line,
+        ):
+            record = read_record(full)
+            if record is not None:
+                json.dumps(answers.take(record))

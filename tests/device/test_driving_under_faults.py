@@ -1,0 +1,158 @@
+"""Whatever is wrong with the phone: no hang, no wrong success, a typed error that helps, and all is well afterwards."""
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from clawperator.contract.errors import CODES
+from clawperator.phone.faults import FAULTS
+from running import Ran, clawperator
+
+TIMEOUT_MS = 1_500
+# What a command may take beyond its timeout: five seconds of grace for the result, and a slow machine.
+SLACK_SECONDS = 5 + 5
+
+COMMANDS: tuple[tuple[str, ...], ...] = (
+    ("snapshot",),
+    ("open", "com.android.settings"),
+    ("click", "--text", "Display"),
+    ("read", "--text", "Dark theme"),
+    ("click", "--coordinate", "540", "1200"),
+    ("press", "home"),
+)
+# What each fault, turned on, makes of a snapshot: success, or one of these codes.
+OUTCOMES: dict[str, tuple[str, ...]] = {
+    "operator_killed": ("OPERATOR_NOT_RUNNING",),
+    "accessibility_off": ("SERVICE_UNAVAILABLE",),
+    "offline": ("DEVICE_OFFLINE",),
+    "unauthorized": ("DEVICE_UNAUTHORIZED",),
+    "lost_log": ("success", "SNAPSHOT_EXTRACTION_FAILED", "RESULT_ENVELOPE_TIMEOUT"),
+    "split_log": ("success", "SNAPSHOT_EXTRACTION_FAILED"),
+}
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The home of one phone that all tests here share."""
+    home = str(tmp_path_factory.mktemp("product"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CLAWPERATOR_HOME", home)
+        assert clawperator("phone", "start", "--seed", "11").code == 0
+    yield home
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CLAWPERATOR_HOME", home)
+        assert clawperator("phone", "stop", "--all").code == 0
+
+
+@pytest.fixture(autouse=True)
+def phone(home: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The phone, well before the test and well after it."""
+    monkeypatch.setenv("CLAWPERATOR_HOME", home)
+    yield
+    for name in FAULTS:
+        clawperator("phone", "fault", name, "off", "--device", "claw-1")
+    answer = clawperator("snapshot", "--device", "claw-1").json
+    assert answer["envelope"]["status"] == "success", "the next command works"
+
+
+def outcome(ran: Ran) -> str:
+    """``success``, or the code of what went wrong. Every failure is typed and told."""
+    document: dict[str, Any] = ran.json
+    envelope = document.get("envelope")
+    if envelope is None:
+        assert ran.code == 1
+        assert document["code"] in CODES
+        assert document["message"]
+        assert document.get("hint"), document
+        return str(document["code"])
+    if envelope["status"] == "success":
+        assert ran.code == 0
+        return "success"
+    assert ran.code == 1
+    assert envelope["errorCode"] in CODES, envelope
+    return str(envelope["errorCode"])
+
+
+def run(*words: str) -> Ran:
+    begin = time.monotonic()
+    ran = clawperator(*words, "--timeout", str(TIMEOUT_MS))
+    assert time.monotonic() - begin < TIMEOUT_MS / 1000 + SLACK_SECONDS
+    return ran
+
+
+def in_front() -> str:
+    (listed,) = clawperator("phone", "list").json["phones"]
+    return str(listed["foreground"])
+
+
+@pytest.mark.parametrize("fault", [name for name in FAULTS if name != "slow_dump"])
+def test_a_fault_gives_a_typed_answer_in_time(fault: str) -> None:
+    clawperator("phone", "fault", fault, "0.1" if fault == "lost_log" else "on")
+    first = outcome(run("snapshot"))
+    assert first in OUTCOMES.get(fault, ("success",))
+    for words in COMMANDS if first == "success" else COMMANDS[1:2]:
+        outcome(run(*words))
+
+
+@pytest.mark.parametrize("fault", ["latency", "stale_tree", "dropped_tap", "log_noise", "dialog"])
+def test_an_app_that_is_said_to_be_open_is_open(fault: str) -> None:
+    clawperator("press", "home")
+    clawperator("phone", "fault", fault, "on")
+    if outcome(run("open", "com.android.settings")) == "success":
+        assert in_front() in ("com.android.settings", "android")
+
+
+def test_a_touch_that_was_lost_is_not_said_to_have_changed_anything() -> None:
+    clawperator("open", "com.android.settings")
+    clawperator("phone", "fault", "dropped_tap", "1")
+    (step,) = run("click", "--coordinate", "540", "1200").json["envelope"]["stepResults"]
+    assert step["data"]["effect"] == "unchanged"
+
+
+def test_a_hierarchy_that_lost_a_line_is_no_hierarchy() -> None:
+    clawperator("phone", "fault", "lost_log", "0.2")
+    for _ in range(20):
+        ran = run("snapshot")
+        if outcome(ran) != "success":
+            return
+        assert ran.json["envelope"]["stepResults"][0]["data"]["text"].endswith("</hierarchy>")
+    raise AssertionError("a fifth of all lines was lost, and nobody noticed")
+
+
+def test_records_that_were_split_are_put_together_again() -> None:
+    whole = clawperator("snapshot").json["envelope"]["stepResults"][0]["data"]["text"]
+    clawperator("phone", "fault", "split_log", "0.3")
+    answers = [run("snapshot") for _ in range(5)]
+    good = [a.json["envelope"]["stepResults"][0]["data"]["text"] for a in answers if outcome(a) == "success"]
+    assert good
+    assert all(text == whole for text in good)
+
+
+def test_noise_in_the_log_never_gets_into_a_result() -> None:
+    whole = clawperator("snapshot").json["envelope"]["stepResults"][0]["data"]["text"]
+    clawperator("phone", "fault", "log_noise", "1")
+    for _ in range(3):
+        assert run("snapshot").json["envelope"]["stepResults"][0]["data"]["text"] == whole
+
+
+def test_a_full_phone_refuses_a_recording_and_says_so() -> None:
+    clawperator("phone", "fault", "storage_full", "on")
+    ran = clawperator("recording", "start", "--session-id", "full")
+    assert outcome(ran) == "RECORDING_STORAGE_UNAVAILABLE"
+
+
+def test_a_phone_that_is_stopped_in_the_middle_is_a_typed_error() -> None:
+    pid = clawperator("phone", "start", "other").json["pid"]
+    timer = threading.Timer(0.5, os.kill, (pid, signal.SIGKILL))
+    timer.start()
+    begin = time.monotonic()
+    ran = clawperator("sleep", "8000", "--device", "other")
+    timer.join()
+    assert time.monotonic() - begin < 7
+    assert outcome(ran) == "LOGCAT_UNAVAILABLE"
+    assert ran.json["broadcastDispatchStatus"] == "sent"

@@ -1,0 +1,431 @@
+"""Android's emulators through fake tools: what is asked of the tools, and what is made of their answers.
+
+The emulator itself is a phone in the box behind an adb server that lists it while a file says that it runs.
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from clawperator.contract.errors import ClawError
+from clawperator.device import avds, emulators
+from clawperator.device.avds import DEFAULT_NAME, Avd, check_name, host_abi, read_avd, system_image
+from clawperator.device.emulators import (
+    Patience,
+    create_avd,
+    delete_avd,
+    inspect_avd,
+    list_avds,
+    provision,
+    running_emulators,
+    start_emulator,
+    stop_emulator,
+)
+from clawperator.device.sdk import find_tool, require_tools, run_tool
+from clawperator.phone.adb.server import AdbServer
+from clawperator.phone.attached import AttachedPhone
+from clawperator.phone.phone import Phone
+
+SERIAL = "emulator-5554"
+SOON = Patience(registration=2.0, boot=0.3, poll=0.01)
+
+ADB = """
+case "$*" in
+  *"emu avd name"*) printf '%s\\r\\nOK\\r\\n' "$(cat "$FAKE/running")" ;;
+  *"emu kill"*) rm "$FAKE/running" ;;
+esac
+"""
+EMULATOR = 'echo "$@" >> "$FAKE/said.emulator"; echo "${1#@}" > "$FAKE/running"'
+SDKMANAGER = """
+echo "$@" >> "$FAKE/said.sdkmanager"
+case "$1" in
+  --list_installed) cat "$FAKE/installed" 2>/dev/null ;;
+  --licenses) read answer; test "$answer" = y ;;
+  *) echo "$1 | 1 | image" > "$FAKE/installed" ;;
+esac
+"""
+AVDMANAGER = """
+echo "$@" >> "$FAKE/said.avdmanager"
+if [ "$1" = create ]; then
+  mkdir -p "$ANDROID_AVD_HOME/$5.avd"
+  echo "target=android-35" > "$ANDROID_AVD_HOME/$5.ini"
+  echo "$7" | tr ';' '/' | sed 's/^/image.sysdir.1=/' > "$ANDROID_AVD_HOME/$5.avd/config.ini"
+  echo "abi.type=${7##*;}" >> "$ANDROID_AVD_HOME/$5.avd/config.ini"
+  echo "hw.device.name=$9" >> "$ANDROID_AVD_HOME/$5.avd/config.ini"
+else
+  rm -r "$ANDROID_AVD_HOME/$4.ini" "$ANDROID_AVD_HOME/$4.avd"
+fi
+"""
+
+
+class Sdk:
+    """Fake tools, each a shell script, and what they were told."""
+
+    def __init__(self, folder: Path, phone: Phone) -> None:
+        self.folder = folder
+        self.phone = phone
+        for name, script in (("adb", ADB), ("emulator", EMULATOR)):
+            self.put(name, script)
+        self.put("sdkmanager", SDKMANAGER)
+        self.put("avdmanager", AVDMANAGER)
+
+    def put(self, name: str, script: str) -> None:
+        path = self.folder / name
+        path.write_text(f"#!/bin/sh\n{script}\n")
+        path.chmod(0o755)
+
+    def said(self, name: str) -> list[str]:
+        file = self.folder / f"said.{name}"
+        return file.read_text().splitlines() if file.exists() else []
+
+    def run_avd(self, name: str) -> None:
+        (self.folder / "running").write_text(f"{name}\n")
+
+    def devices(self) -> list[AttachedPhone]:
+        return [AttachedPhone(self.phone)] if (self.folder / "running").exists() else []
+
+    def make_avd(self, name: str, **changes: str) -> None:
+        facts = {
+            "image.sysdir.1": system_image().replace(";", "/") + "/",
+            "abi.type": host_abi(),
+            "hw.device.name": "pixel_7",
+            "PlayStore.enabled": "yes",
+        } | changes
+        home = Path(os.environ["ANDROID_AVD_HOME"])
+        (home / f"{name}.avd").mkdir(parents=True)
+        (home / f"{name}.ini").write_text("avd.ini.encoding=UTF-8\ntarget=android-35\n")
+        text = "".join(f"{key} = {value}\n" for key, value in facts.items() if value)
+        (home / f"{name}.avd" / "config.ini").write_text(text)
+
+
+@pytest.fixture
+def sdk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sdk]:
+    phone = Phone(serial=SERIAL, seed=0)
+    folder = tmp_path / "tools"
+    folder.mkdir()
+    fake = Sdk(folder, phone)
+    server = AdbServer(fake.devices)
+    values = {
+        "FAKE": str(folder),
+        "ANDROID_AVD_HOME": str(tmp_path / "avd"),
+        "ANDROID_ADB_SERVER_PORT": str(server.start()),
+        "CLAWPERATOR_HOME": str(tmp_path / "home"),
+        **{f"{name.upper()}_PATH": str(folder / name) for name in ("adb", "emulator", "sdkmanager", "avdmanager")},
+    }
+    for name, value in values.items():
+        monkeypatch.setenv(name, value)
+    yield fake
+    server.stop()
+    phone.close()
+
+
+def refused(error: "pytest.ExceptionInfo[ClawError]", code: str) -> None:
+    assert error.value.code == code
+    assert error.value.hint
+
+
+def test_a_new_avd_is_made_of_the_image_for_this_computer(sdk: Sdk) -> None:
+    made = create_avd()
+    assert msgspec.to_builtins(made) == {
+        "name": DEFAULT_NAME,
+        "exists": True,
+        "running": False,
+        "apiLevel": 35,
+        "abi": host_abi(),
+        "playStore": True,
+        "deviceProfile": "pixel_7",
+        "systemImage": system_image(),
+        "supported": True,
+        "unsupportedReasons": [],
+    }
+    assert sdk.said("sdkmanager") == ["--list_installed", "--licenses", system_image()]
+    assert sdk.said("avdmanager") == [
+        f"create avd --force --name {DEFAULT_NAME} --package {system_image()} --device pixel_7"
+    ]
+
+
+def test_an_image_that_is_there_is_not_fetched_again(sdk: Sdk) -> None:
+    (sdk.folder / "installed").write_text(f"{system_image()} | 9\n")
+    create_avd("other")
+    assert sdk.said("sdkmanager") == ["--list_installed"]
+
+
+def test_an_avd_that_exists_is_not_overwritten(sdk: Sdk) -> None:
+    sdk.make_avd("mine")
+    with pytest.raises(ClawError) as caught:
+        create_avd("mine")
+    refused(caught, "EMULATOR_CREATE_FAILED")
+    assert sdk.said("avdmanager") == []
+
+
+@pytest.mark.parametrize(
+    ("tool", "script", "code"),
+    [
+        ("sdkmanager", "echo no network; exit 1", "ANDROID_SYSTEM_IMAGE_INSTALL_FAILED"),
+        ("avdmanager", "echo no space; exit 1", "ANDROID_AVD_CREATE_FAILED"),
+        ("avdmanager", "exit 0", "ANDROID_AVD_CREATE_FAILED"),
+    ],
+)
+def test_a_tool_that_fails_to_create_is_quoted(sdk: Sdk, tool: str, script: str, code: str) -> None:
+    sdk.put(tool, script)
+    with pytest.raises(ClawError) as caught:
+        create_avd()
+    refused(caught, code)
+    if "echo" in script:
+        assert script[5:].partition(";")[0] in caught.value.message
+
+
+@pytest.mark.parametrize("machine", ["x86_64", "AMD64", "arm64", "aarch64"])
+def test_the_abi_is_that_of_the_computer(machine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Uname:
+        pass
+
+    names = Uname()
+    names.__dict__["machine"] = machine
+    monkeypatch.setattr(os, "uname", lambda: names)
+    assert host_abi() == ("x86_64" if machine in ("x86_64", "AMD64") else "arm64-v8a")
+
+
+@pytest.mark.parametrize(
+    ("changes", "reasons"),
+    [
+        ({}, []),
+        ({"hw.device.name": "pixel_4"}, ["unsupported_device_profile"]),
+        ({"abi.type": "mips"}, ["unsupported_abi"]),
+        (
+            {"PlayStore.enabled": "no", "image.sysdir.1": "system-images/android-35/google_apis/x/"},
+            ["missing_play_store"],
+        ),
+        ({"PlayStore.enabled": "", "image.sysdir.1": "", "tag.id": "google_apis_playstore"}, []),
+    ],
+)
+def test_an_avd_says_why_it_does_not_suit(sdk: Sdk, changes: dict[str, str], reasons: list[str]) -> None:
+    sdk.make_avd("one", **changes)
+    avd = inspect_avd("one")
+    assert avd.unsupportedReasons == reasons
+    assert avd.supported is (not reasons)
+
+
+def test_an_avd_with_no_files_worth_reading_is_told_as_unsupported(sdk: Sdk) -> None:
+    assert sdk
+    home = Path(os.environ["ANDROID_AVD_HOME"])
+    home.mkdir()
+    (home / "broken.ini").write_bytes(b"\xff\x00path=/nowhere\n===\n")
+    avd = read_avd("broken", running=False)
+    assert (avd.apiLevel, avd.abi, avd.systemImage) == (None, None, None)
+    assert len(avd.unsupportedReasons) == 4
+
+
+def test_the_list_says_which_runs(sdk: Sdk) -> None:
+    assert list_avds() == []
+    sdk.make_avd("b")
+    sdk.make_avd("a")
+    sdk.run_avd("b")
+    assert [(avd.name, avd.running) for avd in list_avds()] == [("a", False), ("b", True)]
+
+
+def test_without_any_tool_the_list_is_read_from_the_files(sdk: Sdk, monkeypatch: pytest.MonkeyPatch) -> None:
+    sdk.make_avd("a")
+    monkeypatch.setenv("ADB_PATH", "/nowhere/adb")
+    monkeypatch.setenv("ANDROID_ADB_SERVER_PORT", "1")
+    assert [(avd.name, avd.running) for avd in list_avds()] == [("a", False)]
+    with pytest.raises(ClawError) as caught:
+        running_emulators()
+    refused(caught, "ANDROID_SDK_TOOL_MISSING")
+
+
+def test_what_runs_is_told_with_its_state(sdk: Sdk) -> None:
+    assert running_emulators() == []
+    sdk.make_avd("a")
+    sdk.run_avd("a")
+    assert msgspec.to_builtins(running_emulators()) == [
+        {
+            "type": "emulator",
+            "avdName": "a",
+            "serial": SERIAL,
+            "booted": True,
+            "supported": True,
+            "unsupportedReasons": [],
+        }
+    ]
+
+
+def test_an_emulator_whose_console_is_closed_is_known_by_its_property(sdk: Sdk) -> None:
+    sdk.put("adb", 'test "$1" = start-server')
+    sdk.phone.properties["ro.boot.qemu.avd_name"] = "a"
+    sdk.run_avd("ignored")
+    assert [found.avdName for found in running_emulators()] == ["a"]
+
+
+def test_starting_waits_until_it_has_booted_and_allows_development(sdk: Sdk) -> None:
+    sdk.make_avd("a")
+    sdk.phone.settings.put("global", "development_settings_enabled", "0")
+    started = start_emulator("a", SOON)
+    assert msgspec.to_builtins(started) == {"type": "emulator", "avdName": "a", "serial": SERIAL, "booted": True}
+    assert sdk.said("emulator") == ["@a -no-snapshot-load -no-boot-anim"]
+    assert sdk.phone.settings.get("global", "development_settings_enabled") == "1"
+    with pytest.raises(ClawError) as caught:
+        start_emulator("a", SOON)
+    refused(caught, "EMULATOR_ALREADY_RUNNING")
+
+
+@pytest.mark.parametrize(
+    ("script", "told"),
+    [("echo 'PANIC: no KVM' >&2; exit 1", "PANIC: no KVM"), ("exit 0", "adb did not see")],
+)
+def test_an_emulator_that_does_not_come_is_told_with_its_words(sdk: Sdk, script: str, told: str) -> None:
+    sdk.make_avd("a")
+    sdk.put("emulator", script)
+    with pytest.raises(ClawError) as caught:
+        start_emulator("a", Patience(registration=0.3, boot=0.3, poll=0.01))
+    refused(caught, "EMULATOR_START_FAILED")
+    assert told in caught.value.message
+
+
+def test_an_emulator_that_does_not_boot_is_given_up(sdk: Sdk) -> None:
+    sdk.make_avd("a")
+    sdk.phone.properties["sys.boot_completed"] = ""
+    with pytest.raises(ClawError) as caught:
+        start_emulator("a", SOON)
+    refused(caught, "EMULATOR_BOOT_TIMEOUT")
+
+
+def test_stopping_waits_until_it_is_gone(sdk: Sdk) -> None:
+    sdk.make_avd("a")
+    sdk.run_avd("a")
+    assert stop_emulator("a") == {"ok": True, "avdName": "a", "stopped": True}
+    with pytest.raises(ClawError) as caught:
+        stop_emulator("a")
+    refused(caught, "EMULATOR_NOT_RUNNING")
+
+
+def test_an_emulator_that_does_not_stop_is_told(sdk: Sdk, monkeypatch: pytest.MonkeyPatch) -> None:
+    sdk.make_avd("a")
+    sdk.run_avd("a")
+    sdk.put("adb", ADB.replace('rm "$FAKE/running"', "exit 3"))
+    with pytest.raises(ClawError) as caught:
+        stop_emulator("a")
+    refused(caught, "EMULATOR_STOP_FAILED")
+    sdk.put("adb", ADB.replace('rm "$FAKE/running"', "true"))
+    monkeypatch.setattr(emulators, "_STOP_SECONDS", 0.1)
+    with pytest.raises(ClawError) as caught:
+        stop_emulator("a")
+    refused(caught, "EMULATOR_STOP_FAILED")
+
+
+def test_deleting_is_refused_while_it_runs(sdk: Sdk) -> None:
+    sdk.make_avd("a")
+    sdk.run_avd("a")
+    with pytest.raises(ClawError) as caught:
+        delete_avd("a")
+    refused(caught, "EMULATOR_ALREADY_RUNNING")
+    stop_emulator("a")
+    assert delete_avd("a") == {"ok": True, "avdName": "a", "deleted": True}
+    assert list_avds() == []
+    sdk.make_avd("b")
+    sdk.put("avdmanager", "exit 1")
+    with pytest.raises(ClawError) as caught:
+        delete_avd("b")
+    refused(caught, "EMULATOR_DELETE_FAILED")
+
+
+@pytest.mark.parametrize("act", [inspect_avd, start_emulator, stop_emulator, delete_avd])
+def test_what_does_not_exist_is_not_found(sdk: Sdk, act: object) -> None:
+    assert sdk
+    assert callable(act)
+    with pytest.raises(ClawError) as caught:
+        act("nowhere")
+    refused(caught, "EMULATOR_NOT_FOUND")
+
+
+@pytest.mark.parametrize("name", ["", "-x", "../x", "a b", ".hidden", "a" * 65, "a\n"])
+def test_a_name_that_could_be_something_else_is_refused(name: str) -> None:
+    with pytest.raises(ClawError) as caught:
+        check_name(name)
+    refused(caught, "USAGE")
+
+
+def test_provisioning_reuses_then_starts_then_creates(sdk: Sdk) -> None:
+    created = provision(patience=SOON)
+    assert (created.created, created.started, created.reused) == (True, True, False)
+    reused = provision(patience=SOON)
+    assert (reused.created, reused.started, reused.reused) == (False, False, True)
+    assert reused.serial == SERIAL
+    stop_emulator(DEFAULT_NAME)
+    sdk.make_avd("a-first")
+    started = provision(patience=SOON)
+    assert (started.avdName, started.created, started.started) == (DEFAULT_NAME, False, True)
+
+
+def test_provisioning_waits_for_an_emulator_that_is_still_booting(sdk: Sdk) -> None:
+    sdk.make_avd("a")
+    sdk.run_avd("a")
+    sdk.phone.properties["dev.bootcomplete"] = ""
+    with pytest.raises(ClawError) as caught:
+        provision(patience=SOON)
+    refused(caught, "EMULATOR_BOOT_TIMEOUT")
+    sdk.phone.properties["dev.bootcomplete"] = "1"
+    assert provision(patience=SOON).reused
+
+
+def test_provisioning_refuses_an_unsuited_emulator_of_that_name(sdk: Sdk) -> None:
+    sdk.make_avd(DEFAULT_NAME, **{"hw.device.name": "tv"})
+    with pytest.raises(ClawError) as caught:
+        provision(patience=SOON)
+    refused(caught, "EMULATOR_UNSUPPORTED")
+    assert caught.value.details == {
+        "avdName": DEFAULT_NAME,
+        "unsupportedReasons": ["unsupported_device_profile"],
+    }
+
+
+def test_provisioning_names_every_tool_that_is_missing(sdk: Sdk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EMULATOR_PATH", "/nowhere")
+    (sdk.folder / "sdkmanager").unlink()
+    with pytest.raises(ClawError) as caught:
+        provision()
+    refused(caught, "ANDROID_SDK_TOOL_MISSING")
+    assert caught.value.details == {"missingTools": ["emulator", "sdkmanager"]}
+    assert "clawperator phone start" in str(caught.value.hint)
+
+
+def test_tools_are_found_in_the_sdk_and_on_the_path(
+    sdk: Sdk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("EMULATOR_PATH", "SDKMANAGER_PATH", "AVDMANAGER_PATH"):
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("PATH", str(sdk.folder))
+    assert find_tool("emulator") == str(sdk.folder / "emulator")
+    place = tmp_path / "sdk" / "cmdline-tools" / "latest" / "bin"
+    place.mkdir(parents=True)
+    (place / "avdmanager").symlink_to(sdk.folder / "avdmanager")
+    monkeypatch.setenv("ANDROID_HOME", str(tmp_path / "sdk"))
+    assert require_tools("avdmanager", "sdkmanager") == {
+        "avdmanager": str(place / "avdmanager"),
+        "sdkmanager": str(sdk.folder / "sdkmanager"),
+    }
+
+
+def test_a_tool_that_hangs_or_is_none_is_an_answer_too(sdk: Sdk) -> None:
+    sdk.put("emulator", "exec sleep 5")
+    assert run_tool(str(sdk.folder / "emulator"), seconds=0.1).code == -1
+    assert run_tool("/nowhere", seconds=1).code == -1
+
+
+def test_the_avd_folder_goes_by_androids_own_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ANDROID_AVD_HOME", raising=False)
+    monkeypatch.delenv("ANDROID_USER_HOME", raising=False)
+    assert avds.avd_folder() == os.path.expanduser("~/.android/avd")
+    monkeypatch.setenv("ANDROID_USER_HOME", "/u")
+    assert avds.avd_folder() == "/u/avd"
+    assert avds.avd_names() == []
+
+
+def test_records_have_the_documented_members() -> None:
+    assert Avd.__struct_fields__ == (
+        *("name", "exists", "running", "apiLevel", "abi", "playStore", "deviceProfile", "systemImage"),
+        *("supported", "unsupportedReasons"),
+    )

@@ -1,0 +1,122 @@
+"""Typing with ``input``: the commands, and the look afterwards."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clawperator.contract.errors import ClawError
+from clawperator.device.keystrokes import (
+    check_typable,
+    clearing_lines,
+    find_again,
+    holds,
+    is_field,
+    not_taken,
+    typing_lines,
+)
+from clawperator.ui.node import Node
+
+EDIT = "android.widget.EditText"
+
+
+def field(text: str = "", **attributes: str) -> Node:
+    return Node({"class": EDIT, "text": text, **attributes})
+
+
+def typed(argument: str) -> str:
+    """What a phone makes of an argument: each ``%`` that an ``s`` follows is gone, and the ``s`` is a space."""
+    out: list[str] = []
+    for character in argument:
+        if character == "s" and out and out[-1] == "%":
+            out[-1] = " "
+        else:
+            out.append(character)
+    return "".join(out)
+
+
+@pytest.mark.random
+@given(st.text(st.sampled_from("%s aS5-"), min_size=1, max_size=12))
+def test_what_a_phone_types_is_the_text(text: str) -> None:
+    import shlex
+
+    lines = [shlex.split(line) for line in typing_lines(text)]
+    assert all(words[:2] == ["input", "text"] and len(words) == 3 for words in lines)
+    assert not any(" " in words[2] for words in lines)
+    assert "".join(typed(words[2]) for words in lines) == text
+
+
+@pytest.mark.parametrize("text", ["a\nb", "\t", "a\0", "\x7f", "\x1b[A"])
+def test_keys_that_do_something_else_are_no_text(text: str) -> None:
+    with pytest.raises(ClawError) as e:
+        check_typable(text)
+    assert (e.value.code, e.value.hint is not None) == ("TEXT_NOT_ACCEPTED", True)
+
+
+def test_a_field_is_emptied_from_its_end() -> None:
+    assert clearing_lines(field("ab")) == ["input keyevent 123 67 67"]
+    assert clearing_lines(field("😀")) == ["input keyevent 123 67 67"]
+
+
+def test_behind_the_cursor_is_deleted_too_where_there_may_be_more_lines() -> None:
+    assert clearing_lines(field("a\nb")) == ["input keyevent 123 67 67 67 112 112 112"]
+    assert clearing_lines(field("a"), around=True) == ["input keyevent 123 67 112"]
+
+
+def test_an_empty_field_and_one_that_shows_its_hint_need_no_emptying() -> None:
+    assert clearing_lines(field()) == []
+    assert clearing_lines(field("Say it", hint="Say it")) == []
+
+
+def test_a_text_too_long_to_be_deleted_by_keys_is_refused() -> None:
+    with pytest.raises(ClawError) as e:
+        clearing_lines(field("x" * 5_001))
+    assert e.value.code == "TEXT_NOT_ACCEPTED"
+
+
+@pytest.mark.parametrize(
+    ("shown", "text"), [("abc", "abc"), ("555-1234", "5551234"), ("(555) 12", "55512"), ("1,000.00 ", "1000.00")]
+)
+def test_an_app_may_put_signs_between_what_is_typed(shown: str, text: str) -> None:
+    assert holds(field(shown), text)
+
+
+@pytest.mark.parametrize(
+    ("shown", "text"), [("", "a"), ("ab", "abc"), ("abcd", "abc"), ("helloworld", "hello world"), ("A", "a")]
+)
+def test_a_text_that_lost_or_won_something_is_not_held(shown: str, text: str) -> None:
+    assert not holds(field(shown), text)
+
+
+def test_of_a_password_only_the_length_is_seen() -> None:
+    assert holds(field("•••", password="true"), "abc")
+    assert holds(field("••c", password="true"), "abc")
+    assert holds(field("", password="true"), "abc")
+    assert not holds(field("••", password="true"), "abc")
+    assert not holds(field("Password", password="true"), "12345678")
+
+
+def screen(*bounds: str) -> list[Node]:
+    root = Node({"class": "android.widget.FrameLayout"})
+    root.children = [Node({"class": EDIT, "bounds": b}, root) for b in bounds]
+    return list(root.walk())
+
+
+def test_a_field_is_found_again_by_its_place_or_else_by_its_turn() -> None:
+    before = screen("[0,0][9,9]", "[0,10][9,19]")
+    moved = screen("[0,1][9,10]", "[0,11][9,20]")
+    assert find_again(moved, before[2]) is moved[2]
+    shifted = screen("[0,10][9,19]", "[0,20][9,29]")
+    assert find_again(shifted, before[2]) is shifted[1]
+    assert find_again(screen("[0,50][9,59]"), before[2]) is None
+    assert find_again([], before[1]) is None
+
+
+def test_fields_are_known_by_their_class_or_their_secret() -> None:
+    assert is_field(field())
+    assert is_field(Node({"class": "x", "password": "true"}))
+    assert not is_field(Node({"class": "android.widget.TextView"}))
+
+
+def test_text_beyond_ascii_is_named_as_the_likely_reason() -> None:
+    assert "ASCII" in not_taken("é").message
+    assert "ASCII" not in not_taken("e").message

@@ -1,0 +1,150 @@
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from clawperator.contract.errors import ClawError
+from clawperator.device.client import Device, Endpoint
+from clawperator.device.recordings import PulledRecording, pull_recording
+from clawperator.engine.clock import SystemClock
+from clawperator.testing import BoxedPhone, start_phone
+
+PACKAGE = "com.clawperator.operator"
+FOLDER = f"/sdcard/Android/data/{PACKAGE}/files/recordings"
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[tuple[BoxedPhone, Device]]:
+    with start_phone(clock=SystemClock()) as boxed, boxed.serve() as doors:
+        yield boxed, Device("claw-1", Endpoint("127.0.0.1", doors.server_port, boxed=True))
+
+
+@pytest.fixture
+def phone(served: tuple[BoxedPhone, Device]) -> BoxedPhone:
+    """The phone with two recordings: ``first``, and ``second``, which was finished last."""
+    boxed = served[0]
+    assert boxed.shell(f"rm -rf {FOLDER} && mkdir -p {FOLDER} && cd {FOLDER} && echo 1 > first.ndjson").code == 0
+    assert boxed.shell(f"cd {FOLDER} && echo 2 > second.ndjson && echo second > latest").code == 0
+    return boxed
+
+
+@pytest.fixture
+def device(served: tuple[BoxedPhone, Device], phone: BoxedPhone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Device:  # fmt: skip
+    assert phone
+    monkeypatch.chdir(tmp_path)
+    return served[1]
+
+
+def refused(device: Device, session: str | None, folder: str = "out", package: str = PACKAGE) -> ClawError:
+    with pytest.raises(ClawError) as error:
+        pull_recording(device, package, session, folder)
+    assert error.value.hint
+    return error.value
+
+
+def test_the_recording_with_this_id_is_pulled(device: Device) -> None:
+    assert pull_recording(device, PACKAGE, "first", "out") == PulledRecording(True, "out/first.ndjson", "first")
+    assert Path("out/first.ndjson").read_text() == "1\n"
+
+
+def test_without_an_id_the_one_finished_last_is_pulled(device: Device) -> None:
+    assert pull_recording(device, PACKAGE, None, "out").sessionId == "second"
+    assert Path("out/second.ndjson").read_text() == "2\n"
+
+
+@pytest.mark.parametrize(
+    ("folder", "local"),
+    [
+        ("./recordings/", "recordings/first.ndjson"),
+        ("a/./b//", "a/b/first.ndjson"),
+        (".", "first.ndjson"),
+        ("", "first.ndjson"),
+    ],
+)
+def test_the_path_is_told_in_its_shortest_form(folder: str, local: str, device: Device) -> None:
+    assert pull_recording(device, PACKAGE, "first", folder).localPath == local
+    assert Path(local).exists()
+
+
+def test_an_older_copy_is_replaced(device: Device) -> None:
+    Path("out").mkdir()
+    Path("out/first.ndjson").write_text("old and longer")
+    pull_recording(device, PACKAGE, "first", "out")
+    assert Path("out/first.ndjson").read_text() == "1\n"
+    assert os.listdir("out") == ["first.ndjson"]
+
+
+@pytest.mark.parametrize("session", ["../first", "a/b", "", "a b", "a.b", "ü", "x" * 129, "first\n"])
+def test_an_id_no_recording_can_have_is_not_found(session: str, device: Device) -> None:
+    error = refused(device, session)
+    assert error.code == "RECORDING_SESSION_NOT_FOUND"
+    assert os.listdir() == []
+
+
+@pytest.mark.parametrize("pointer", ["../../../../etc/passwd", "a/b", "$(reboot)", "x" * 129])
+def test_an_id_the_phone_gives_is_checked_like_any_other(pointer: str, phone: BoxedPhone, device: Device) -> None:
+    phone.shell(f"printf '%s' '{pointer}' > {FOLDER}/latest")
+    assert refused(device, None).code == "RECORDING_SESSION_NOT_FOUND"
+    assert os.listdir() == []
+
+
+def test_a_pointer_of_any_length_is_not_read_whole(phone: BoxedPhone, device: Device) -> None:
+    phone.shell(f"head -c 100000 /dev/zero > {FOLDER}/latest")
+    assert refused(device, None).code == "RECORDING_PULL_FAILED"
+
+
+@pytest.mark.parametrize("script", [f"rm {FOLDER}/latest", f"printf ' \\n' > {FOLDER}/latest", f"rm -rf {FOLDER}"])
+def test_with_nothing_recorded_there_is_nothing_to_pull(script: str, phone: BoxedPhone, device: Device) -> None:
+    phone.shell(script)
+    error = refused(device, None)
+    assert error.code == "RECORDING_SESSION_NOT_FOUND"
+    assert error.message == "No recording session found on device. Start a recording first."
+
+
+def test_a_recording_that_is_not_there_fails_and_leaves_the_old_copy(device: Device) -> None:
+    Path("out").mkdir()
+    Path("out/gone.ndjson").write_text("old")
+    error = refused(device, "gone")
+    assert error.code == "RECORDING_PULL_FAILED"
+    assert error.message.startswith("Failed to pull recording from device: ")
+    assert "No such file or directory" in error.message
+    assert Path("out/gone.ndjson").read_text() == "old"
+
+
+def test_a_link_that_leads_out_of_the_folder_is_not_followed(device: Device) -> None:
+    Path("out").mkdir()
+    Path("precious").write_text("mine")
+    Path("out/first.ndjson").symlink_to("../precious")
+    assert refused(device, "first").code == "RECORDING_PULL_FAILED"
+    assert Path("precious").read_text() == "mine"
+
+
+@pytest.mark.parametrize("folder", ["file", "file/below", "a\0b"])
+def test_a_folder_that_cannot_be_made_is_told(folder: str, device: Device) -> None:
+    Path("file").write_text("")
+    error = refused(device, "first", folder)
+    assert error.code == "RECORDING_PULL_FAILED"
+    assert "--out" in (error.hint or "")
+
+
+def test_a_folder_in_the_place_of_the_file_is_told(device: Device) -> None:
+    Path("out/first.ndjson").mkdir(parents=True)
+    assert refused(device, "first").code == "RECORDING_PULL_FAILED"
+
+
+@pytest.mark.parametrize("package", ["../../x", "a b", "com..x", ""])
+def test_what_is_no_package_is_refused(package: str, device: Device) -> None:
+    assert refused(device, "first", package=package).code == "USAGE"
+
+
+def test_another_operators_recordings_are_its_own(device: Device) -> None:
+    assert refused(device, None, package=f"{PACKAGE}.dev").code == "RECORDING_SESSION_NOT_FOUND"
+
+
+def test_a_phone_that_is_offline_says_so(phone: BoxedPhone, device: Device) -> None:
+    phone.fault("offline", 1)
+    try:
+        assert refused(device, "first").code == "DEVICE_OFFLINE"
+    finally:
+        phone.fault("offline", 0)

@@ -1,0 +1,97 @@
+"""The same questions to phones of several versions: each words its answers differently."""
+
+import pytest
+
+from clawperator.device.window_dumps import read_foreground, read_rotation, read_size, read_windows
+from clawperator.engine.ports import Windows
+
+APP = "com.example.app"
+
+
+@pytest.mark.parametrize(
+    "dump",
+    [
+        f"  mCurrentFocus=Window{{1a2b3c u0 {APP}/{APP}.Main}}\n",
+        f"  mCurrentFocus=Window{{4217a8 {APP}/{APP}.Main paused=false}}\n",
+        f"  mCurrentFocus=null\n  mFocusedApp=ActivityRecord{{9f u0 {APP}/.Main t12}}\n",
+        f"  mFocusedApp=AppWindowToken{{42 token=Token{{41 ActivityRecord{{40 u0 {APP}/.Main t3}}}}}}\n",
+        f"  mFocusedApp=AppWindowToken{{42 token=Token{{41 ActivityRecord{{40 {APP}/.Main}}}}}}\n",
+        f"    topResumedActivity=ActivityRecord{{9f u0 {APP}/.Main t12}}\n",
+        f"    mResumedActivity: ActivityRecord{{9f u10 {APP}/.Main t12}}\n",
+        f"  ResumedActivity: ActivityRecord{{9f u0 {APP}/.Main t12}}\n",
+        f"  mFocusedActivity: ActivityRecord{{9f u0 {APP}/.Main t12}}\n",
+    ],
+)
+def test_the_app_in_front_is_found_in_every_wording(dump: str) -> None:
+    assert read_foreground(dump) == APP
+
+
+def test_the_window_with_the_focus_says_more_than_the_app_with_it() -> None:
+    dump = (
+        f"mFocusedApp=ActivityRecord{{1 u0 {APP}/.Main t1}}\nmCurrentFocus=Window{{2 u0 com.ask/com.ask.Grant}}\n"
+    )
+    assert read_foreground(dump) == "com.ask"
+
+
+@pytest.mark.parametrize("focus", ["Window{2 u0 PopupWindow:5e1}", "Window{2 u0 NotificationShade}", "null"])
+def test_a_window_without_an_app_leaves_the_app_behind_it_in_front(focus: str) -> None:
+    dump = f"mCurrentFocus={focus}\nmFocusedApp=ActivityRecord{{1 u0 {APP}/.Main t1}}\n"
+    assert read_foreground(dump) == APP
+
+
+@pytest.mark.parametrize("dump", ["", "mCurrentFocus=null", "mCurrentFocus=Window{}", "mFocusedApp=null\n/"])
+def test_where_nothing_is_told_nothing_is_in_front(dump: str) -> None:
+    assert read_foreground(dump) is None
+
+
+def window(number: int, name: str, title: str, package: str, shown: str) -> str:
+    return (
+        f"  Window #{number} Window{{{name} u0 {title}}}:\n"
+        f"    mDisplayId=0 rootTaskId=5 mSession=Session{{ab 1:u0}} mClient=android.os.BinderProxy@1\n"
+        f"    mOwnerUid=10123 showForAllUsers=false package={package} appop=NONE\n    {shown}\n"
+    )
+
+
+NEW, OLD = "isOnScreen=true\n    isVisible=true", "mHasSurface=true isReadyForDisplay()=true canReceiveKeys()=true"
+NEW_HIDDEN, OLD_HIDDEN = "isOnScreen=false\n    isVisible=false", "mHasSurface=false isReadyForDisplay()=false"
+FRONT = f"  mCurrentFocus=Window{{c u0 {APP}/{APP}.Main}}\n"
+
+
+@pytest.mark.parametrize(("shown", "hidden"), [(NEW, NEW_HIDDEN), (OLD, OLD_HIDDEN)])
+def test_only_windows_that_can_be_seen_count(shown: str, hidden: str) -> None:
+    dump = (
+        window(0, "a", "StatusBar", "com.android.systemui", shown)
+        + window(1, "b", "InputMethod", "com.keys", hidden)
+        + window(2, "c", f"{APP}/{APP}.Main", APP, shown)
+        + window(3, "d", "com.home/com.home.Launcher", "com.home", shown)
+    )
+    assert read_windows(dump + FRONT) == Windows(APP, None, 3)
+
+
+def test_a_keyboard_lies_over_the_app() -> None:
+    dump = window(0, "b", "InputMethod", "com.keys", NEW) + window(1, "c", f"{APP}/{APP}.Main", APP, NEW)
+    assert read_windows(dump + FRONT) == Windows(APP, "com.keys", 2)
+
+
+def test_a_window_of_another_app_that_took_the_focus_lies_over_the_one_in_front() -> None:
+    dump = window(0, "a", "Application Not Responding: x", "android", NEW) + window(1, "c", f"{APP}/x", APP, NEW)
+    dump += f"  mCurrentFocus=Window{{a u0 Application Not Responding: x}}\n  mFocusedApp=ActivityRecord{{1 u0 {APP}/x t1}}\n"
+    assert read_windows(dump) == Windows(APP, "android", 2)
+
+
+def test_a_dump_with_nothing_in_it_has_no_windows() -> None:
+    assert read_windows("Can't find service: window") == Windows(None, None, 0)
+
+
+def test_a_size_put_in_place_counts_before_the_one_the_display_was_built_with() -> None:
+    assert read_size("Physical size: 1080x2400\n") == (1080, 2400)
+    assert read_size("Physical size: 1080x2400\nOverride size: 720x1600\n") == (720, 1600)
+    assert read_size("wm: not found") is None
+
+
+@pytest.mark.parametrize(
+    ("dump", "quarters"),
+    [("mRotation=3 x", 3), ("mCurrentRotation=ROTATION_90", 1), ("mRotation=ROTATION_270 a", 3), ("", 0)],
+)
+def test_the_rotation_is_told_in_quarters_or_degrees(dump: str, quarters: int) -> None:
+    assert read_rotation(dump) == quarters

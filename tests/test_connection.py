@@ -1,0 +1,583 @@
+"""A program drives a phone through ``clawperator.connect``: over adb's protocol, by the phone's own Operator."""
+
+import asyncio
+import inspect
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+import clawperator
+from clawperator.connection import ConnectedPhone, Done, Found, Pair, Snapshot
+from clawperator.connection.awaited import AsyncConnectedPhone
+from clawperator.connection.results import only_step
+from clawperator.contract.actions import ACTIONS
+from clawperator.contract.builders import LITERALS
+from clawperator.contract.errors import ClawError
+from clawperator.contract.results import ResultEnvelope, StepResult
+from clawperator.device.client import Device, Endpoint
+from clawperator.engine.clock import SystemClock
+from clawperator.phone.adb.server import AdbServer
+from clawperator.phone.attached import AttachedPhone
+from clawperator.testing import BoxedPhone, start_phone
+
+SETTINGS = "com.android.settings"
+NOTES = "com.clawperator.notes"
+
+
+class Door(NamedTuple):
+    device: AttachedPhone
+    port: int
+
+
+@pytest.fixture(scope="module")
+def door() -> Iterator[Door]:
+    """One adb server for all tests; closing one takes longer than most of them."""
+    with start_phone() as first:
+        device = AttachedPhone(first.phone)
+        server = AdbServer(lambda: [device])
+        yield Door(device, server.start())
+        server.stop()
+
+
+@pytest.fixture
+def box(door: Door) -> Iterator[BoxedPhone]:
+    """A fresh phone behind the door, by a clock that jumps."""
+    with start_phone() as fresh:
+        door.device.phone = fresh.phone
+        yield fresh
+
+
+@pytest.fixture
+def hand(door: Door, box: BoxedPhone) -> ConnectedPhone:
+    assert door.device.phone is box.phone
+    return ConnectedPhone(Device("claw-1", Endpoint("127.0.0.1", door.port, boxed=True)))
+
+
+@pytest.fixture
+def known(door: Door, box: BoxedPhone, monkeypatch: pytest.MonkeyPatch) -> BoxedPhone:
+    """The phone where an adb server would be."""
+    monkeypatch.setenv("ANDROID_ADB_SERVER_PORT", str(door.port))
+    return box
+
+
+@pytest.fixture
+def live_hand() -> Iterator[ConnectedPhone]:
+    """A phone by the machine's clock, for what takes time."""
+    with start_phone(clock=SystemClock()) as phone, phone.serve() as doors:
+        yield ConnectedPhone(Device("claw-1", Endpoint("127.0.0.1", doors.server_port, boxed=True)))
+
+
+def refusal(info: pytest.ExceptionInfo[ClawError]) -> tuple[str, str]:
+    return info.value.code, info.value.message
+
+
+# Connecting
+
+
+@pytest.mark.usefixtures("known")
+def test_the_only_phone_is_found() -> None:
+    assert clawperator.connect().serial == "claw-1"
+    assert repr(clawperator.connect("claw-1")) == "<ConnectedPhone claw-1>"
+    with pytest.raises(ClawError) as info:
+        clawperator.connect("another")
+    assert info.value.code == "DEVICE_NOT_FOUND"
+    assert info.value.hint == "Use one of: claw-1."
+
+
+def test_without_a_phone_the_error_says_how_to_get_one() -> None:
+    with pytest.raises(ClawError) as info:
+        clawperator.connect()
+    assert info.value.code == "ADB_NOT_FOUND"
+    assert "clawperator phone start" in str(info.value.hint)
+
+
+def test_a_strange_backend_is_refused() -> None:
+    with pytest.raises(ClawError) as info:
+        clawperator.connect("claw-1", backend="magic")  # type: ignore[arg-type]
+    assert refusal(info) == ("USAGE", "the backend is one of auto, operator, adb, not 'magic'")
+
+
+def test_the_named_operator_is_the_one_that_is_asked(hand: ConnectedPhone) -> None:
+    stranger = ConnectedPhone(hand.device, operator_package="com.example.operator")
+    with pytest.raises(ClawError) as info:
+        stranger.snapshot()
+    assert info.value.code == "OPERATOR_NOT_INSTALLED"
+    assert info.value.extra["operatorPackage"] == "com.example.operator"
+
+
+def test_the_package_has_no_other_names() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'conect'"):
+        clawperator.conect  # type: ignore[attr-defined]  # noqa: B018 - the asking is the test
+    assert clawperator.ClawError is ClawError
+
+
+# Acting
+
+
+def test_an_action_tells_what_it_was_aimed_at_and_what_came_of_it(hand: ConnectedPhone) -> None:
+    opened = hand.open_app(SETTINGS)
+    assert (opened.effect, opened.matched_target, opened.dispatch_method) == (
+        "changed",
+        {"package": SETTINGS},
+        "launch_intent",
+    )
+    clicked = hand.click("Display")
+    assert clicked.effect == "changed"
+    assert clicked.candidate_count == 1
+    assert clicked.matched_target["label"] == "Display"
+    assert clicked.data["click_types"] == "click"
+    assert hand.back().effect == "changed"
+    assert hand.home().matched_target == {"key": "home"}
+    assert hand.press("recents").data["key"] == "recents"
+    assert hand.open_uri("https://example.com").matched_target == {"uri": "https://example.com"}
+
+
+def test_every_field_of_a_selector_counts(hand: ConnectedPhone) -> None:
+    hand.open_app(SETTINGS)
+    assert hand.read(text_contains="DISP") == "Display"
+    assert hand.read(id="android:id/title") == "Network & internet"
+    assert hand.read(id="android:id/title", text_contains="disp") == "Display"
+    hand.click("Display")
+    assert hand.read(desc="Navigate up") == "Navigate up"
+    assert hand.read(desc_contains="navigate") == "Navigate up"
+    assert hand.read_all(role="title") == ["Display"]
+
+
+def test_a_point_can_be_clicked(hand: ConnectedPhone) -> None:
+    hand.open_app(SETTINGS)
+    shown = hand.snapshot().find("Display")
+    assert shown is not None
+    clicked = hand.click(coordinate=shown.bounds.centre)
+    assert (clicked.effect, clicked.dispatch_method) == ("changed", "gesture_tap")
+    assert hand.click(coordinate=(540, 60), long=True).dispatch_method == "gesture_long_press"
+
+
+def test_a_node_can_be_focused_and_pressed_long(hand: ConnectedPhone) -> None:
+    hand.open_app(NOTES)
+    hand.click("Add note")
+    assert hand.click("Write something", focus=True).dispatch_method == "accessibility_focus"
+    field = hand.snapshot().find("Write something")
+    assert field is not None
+    assert field.flag("focused")
+    assert hand.click("Work", long=True).data["click_types"] == "long_click"
+
+
+def test_text_goes_into_a_field(hand: ConnectedPhone, box: BoxedPhone) -> None:
+    hand.open_app(NOTES)
+    hand.click("Add note")
+    assert hand.enter_text("Milk & eggs", text="Title").effect == "changed"
+    assert box.shows("Milk & eggs")
+    typed = hand.type("Bread", text="Milk & eggs", clear=True)
+    assert (typed.data["text"], typed.data["submit"]) == ("Bread", "false")
+    assert not box.shows("Milk & eggs")
+
+
+def test_scrolling_tells_when_the_end_is_reached(hand: ConnectedPhone) -> None:
+    hand.open_app(SETTINGS)
+    assert hand.scroll("up").at_edge
+    swipes = 0
+    while not (last := hand.scroll("down", distance=0.5)).at_edge:
+        assert last.outcome == "moved"
+        swipes += 1
+        assert swipes < 20
+    back = hand.scroll_until("Network & internet", direction="up")
+    assert (back.outcome, back.effect) == ("TARGET_FOUND", "changed")
+    assert back.scrolls >= 1
+    whole = hand.scroll_until()
+    assert whole.at_edge
+    clicked = hand.scroll_and_click("Network & internet", direction="up", max_swipes=8)
+    assert clicked.effect == "changed"
+    assert clicked.dispatch_method.endswith("accessibility_click")
+
+
+def test_a_container_says_where_to_look(hand: ConnectedPhone) -> None:
+    hand.open_app(SETTINGS)
+    hand.click("Display")
+    rows = f"{SETTINGS}:id/recycler_view"
+    assert hand.read("Dark theme", container={"id": rows}) == "Dark theme"
+    assert hand.read_all("Display", container={"id": rows}) == []
+    assert hand.scroll(container={"id": rows}).matched_target["resourceId"] == rows
+    with pytest.raises(ClawError) as info:
+        hand.scroll(container={"text": "nowhere"})
+    assert info.value.code == "CONTAINER_NOT_FOUND"
+
+
+def test_values_beside_labels_are_read(hand: ConnectedPhone) -> None:
+    hand.open_app(SETTINGS)
+    hand.scroll_and_click("About phone")
+    assert hand.read_value("Android version") == "15"
+    assert hand.read("15", validator="version") == "15"
+    assert Pair("Model", "box") in hand.read_values(id="android:id/title")
+    with pytest.raises(ClawError) as info:
+        hand.read("Model", validator="regex", pattern="[0-9]+")
+    assert info.value.code == "VALIDATOR_MISMATCH"
+
+
+def test_waits_end_when_what_was_waited_for_is_there(hand: ConnectedPhone) -> None:
+    hand.open_app(SETTINGS)
+    assert hand.wait("Display", timeout=2) == Found("android:id/title", "Display")
+    assert hand.wait_for_nav(SETTINGS, timeout=2).package == SETTINGS
+    assert hand.wait_for_nav(text="Display").elapsed_ms >= 0
+    hand.sleep(0.5)
+    with pytest.raises(ClawError) as info:
+        hand.wait("Nothing like it", timeout=1.5)
+    assert info.value.code == "NODE_NOT_FOUND"
+    assert info.value.details is not None
+    assert info.value.details["step"]["data"]["timeout_ms"] == "1500"
+    with pytest.raises(ClawError) as info:
+        hand.wait_for_nav("com.example.never", timeout=1)
+    assert info.value.code == "NAVIGATION_TIMEOUT"
+
+
+def test_closing_an_app_promises_no_effect_it_has_not_seen(hand: ConnectedPhone, box: BoxedPhone) -> None:
+    hand.open_app(SETTINGS)
+    closed = hand.close_app(SETTINGS)
+    assert closed == Done(
+        effect="unknown",
+        matched_target={},
+        candidate_count=0,
+        dispatch_method="",
+        settled_ms=0,
+        data={"application_id": SETTINGS},
+    )
+    assert box.foreground() != SETTINGS
+
+
+# Seeing
+
+
+def test_a_snapshot_is_searched_like_the_screen(hand: ConnectedPhone, box: BoxedPhone) -> None:
+    hand.open_app(SETTINGS)
+    snapshot = hand.snapshot()
+    assert str(snapshot) == snapshot.xml
+    assert snapshot.xml.startswith("<?xml")
+    assert snapshot.package == SETTINGS
+    assert snapshot.overlay_package is None
+    assert snapshot.window_count >= 1
+    assert snapshot.hierarchy is snapshot.hierarchy
+    assert snapshot.labels() == box.labels()
+    assert snapshot.shows("Display")
+    assert not snapshot.shows("About phone")
+    titles = snapshot.find_all(id="android:id/title")
+    assert [node.label for node in titles[:2]] == ["Network & internet", "Connected devices"]
+    with pytest.raises(ClawError) as info:
+        snapshot.find()
+    assert info.value.code == "MISSING_SELECTOR"
+
+
+def test_what_lies_outside_the_window_is_not_seen() -> None:
+    xml = (
+        '<hierarchy rotation="0"><node text="" bounds="[0,100][100,200]"><node text="in" bounds="[0,110][50,120]"/>'
+        '<node text="out" bounds="[0,300][50,320]"/></node></hierarchy>'
+    )
+    assert Snapshot(xml, None, None, 1).labels() == ["in"]
+    assert Snapshot('<hierarchy rotation="0"></hierarchy>', None, None, 0).labels() == []
+
+
+def test_a_snapshot_that_is_no_tree_fails_when_the_tree_is_asked_for() -> None:
+    broken = Snapshot("<hierarchy>", None, None, 0)
+    with pytest.raises(ClawError) as info:
+        broken.labels()
+    assert info.value.code == "HIERARCHY_INVALID"
+
+
+def test_a_screenshot_is_a_file(hand: ConnectedPhone, tmp_path: Path) -> None:
+    wanted = tmp_path / "screen.png"
+    assert hand.screenshot(wanted) == str(wanted)
+    assert wanted.read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(ClawError) as info:
+        hand.screenshot(tmp_path / "no" / "folder.png")
+    assert info.value.code == "SCREENSHOT_NOT_SAVED"
+
+
+# Failing
+
+
+def test_a_failed_step_is_raised_with_all_it_told(hand: ConnectedPhone) -> None:
+    with pytest.raises(ClawError) as info:
+        hand.open_uri("intent://x")
+    error = info.value
+    assert error.code == "URI_SCHEME_NOT_ALLOWED"
+    assert error.message == 'URIs of the scheme "intent" are not allowed'
+    assert error.hint == "Use a URI of an allowed scheme: http, https."
+    assert (error.operation, error.target) == ("open_uri", "claw-1")
+    assert error.details is not None
+    assert error.details["step"]["actionType"] == "open_uri"
+    assert error.details["step"]["data"]["uri"] == "intent://x"
+
+
+def test_an_operator_without_its_service_is_told(hand: ConnectedPhone, box: BoxedPhone) -> None:
+    box.fault("accessibility_off")
+    with pytest.raises(ClawError) as info:
+        hand.click("Settings")
+    assert info.value.code == "SERVICE_UNAVAILABLE"
+    assert "doctor --fix" in str(info.value.hint)
+
+
+def test_a_code_nobody_knows_is_kept_in_the_step() -> None:
+    step = StepResult("a1", "click", False, {"error": "BRAND_NEW", "message": "well"})
+    with pytest.raises(ClawError) as info:
+        only_step(ResultEnvelope("c", "t", "failed", [step], None), "claw-1")
+    assert refusal(info) == ("UNKNOWN", "well")
+    assert info.value.details is not None
+    assert info.value.details["step"]["data"]["error"] == "BRAND_NEW"
+
+
+def test_an_envelope_that_tells_of_no_step_is_an_error() -> None:
+    with pytest.raises(ClawError) as info:
+        only_step(ResultEnvelope("c", "t", "success", [], None), "claw-1")
+    assert refusal(info) == ("UNKNOWN", "the phone told of no step")
+
+
+@pytest.mark.parametrize("data", [{}, {"text": "not json"}, {"text": '{"a":1}'}])
+def test_a_result_without_what_it_must_hold_is_malformed(
+    data: dict[str, str], hand: ConnectedPhone, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    envelope = ResultEnvelope("c", "t", "success", [StepResult("read", "read_text", True, data)], None)
+    monkeypatch.setattr(hand, "_run", lambda _: envelope)
+    with pytest.raises(ClawError) as info:
+        hand.read_all("Display")
+    assert info.value.code == "RESULT_ENVELOPE_MALFORMED"
+
+
+def test_an_operator_that_tells_little_is_believed_little(
+    hand: ConnectedPhone, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = {"effect": "wonderful", "matched_target": "[", "candidate_count": "-1", "settled_ms": "9" * 5_000}
+    envelope = ResultEnvelope("c", "t", "success", [StepResult("click", "click", True, told)], None)
+    monkeypatch.setattr(hand, "_run", lambda _: envelope)
+    clicked = hand.click("Display")
+    assert (clicked.effect, clicked.matched_target, clicked.candidate_count, clicked.settled_ms) == (
+        "unknown",
+        {},
+        0,
+        0,
+    )
+
+
+# Refusing before anything is sent
+
+
+INVALID, MISSING = "EXECUTION_VALIDATION_FAILED", "MISSING_SELECTOR"
+
+
+@pytest.mark.parametrize(
+    ("code", "call"),
+    [
+        (MISSING, lambda hand: hand.click()),
+        (MISSING, lambda hand: hand.enter_text("x")),
+        (MISSING, lambda hand: hand.scroll_and_click()),
+        (MISSING, lambda hand: hand.read("x", container={})),
+        (MISSING, lambda hand: hand.wait()),
+        (INVALID, lambda hand: hand.click("")),
+        (INVALID, lambda hand: hand.click("x", coordinate=(1, 2))),
+        (INVALID, lambda hand: hand.click("x", long=True, focus=True)),
+        (INVALID, lambda hand: hand.click(coordinate=(-1, 2))),
+        (INVALID, lambda hand: hand.click(coordinate=(1, 2), focus=True)),
+        (INVALID, lambda hand: hand.open_app("no package; rm -rf /")),
+        (INVALID, lambda hand: hand.press("power")),
+        (INVALID, lambda hand: hand.scroll("sideways")),
+        (INVALID, lambda hand: hand.scroll(distance=2)),
+        (INVALID, lambda hand: hand.wait("x", timeout=0)),
+        (INVALID, lambda hand: hand.wait("x", timeout=500)),
+        (INVALID, lambda hand: hand.wait("x", timeout=float("nan"))),
+        (INVALID, lambda hand: hand.wait_for_nav(timeout=1)),
+        (INVALID, lambda hand: hand.wait_for_nav(SETTINGS, timeout=31)),
+        (INVALID, lambda hand: hand.sleep(-1)),
+        (INVALID, lambda hand: hand.sleep(float("inf"))),
+        (INVALID, lambda hand: hand.start_recording("../up")),
+        (INVALID, lambda hand: hand.run([])),
+        (INVALID, lambda hand: hand.run([{"type": "fly"}])),
+        (INVALID, lambda hand: hand.run([{"type": "snapshot_ui"}], timeout=0.5)),
+        (INVALID, lambda hand: hand.run({"actions": []})),
+    ],
+)
+def test_bad_arguments_never_reach_the_phone(code: str, call: Callable[[ConnectedPhone], object]) -> None:
+    with pytest.raises(ClawError) as info:
+        call(ConnectedPhone(Device("claw-1", Endpoint("127.0.0.1", 1))))
+    assert info.value.code == code, info.value.message
+
+
+def test_a_misspelt_selector_is_a_type_error(hand: ConnectedPhone) -> None:
+    with pytest.raises(TypeError, match="no 'label'; it has text, text_contains, id, desc, desc_contains, role"):
+        hand.click(label="Display")  # type: ignore[call-arg]
+
+
+# Several actions, and the shell
+
+
+def test_a_list_of_actions_is_one_execution(hand: ConnectedPhone) -> None:
+    envelope = hand.run(
+        [
+            {"type": "open_app", "params": {"applicationId": SETTINGS}},
+            {"type": "read", "params": {"matcher": {"text": "Nothing"}, "retry": {"maxAttempts": 1}}},
+            {"type": "snapshot_ui"},
+        ],
+        timeout=20,
+    )
+    assert envelope.status == "failed"
+    assert [(step.id, step.success) for step in envelope.stepResults] == [("a1", True), ("a2", False)]
+    assert envelope.errorCode == "NODE_NOT_FOUND"
+
+
+def test_a_whole_execution_keeps_its_own_ids(hand: ConnectedPhone) -> None:
+    document = {
+        "commandId": "mine",
+        "taskId": "task",
+        "source": "test",
+        "expectedFormat": "android-ui-automator",
+        "timeoutMs": 5_000,
+        "actions": [{"id": "look", "type": "snapshot_ui"}],
+    }
+    envelope = hand.run(document, timeout=9)
+    assert (envelope.commandId, envelope.stepResults[0].id) == ("mine", "look")
+    assert document["timeoutMs"] == 5_000
+
+
+def test_the_shell_takes_arguments_as_they_are(hand: ConnectedPhone) -> None:
+    answer = hand.shell("echo", "a  b", "$(id)", "'; exit 3", "")
+    assert (answer.code, answer.text) == (0, "a  b $(id) '; exit 3 \n")
+    assert hand.shell("sh", "-c", "exit 7").code == 7
+    with pytest.raises(ValueError, match="NUL"):
+        hand.shell("echo", "\0")
+
+
+def test_a_shell_command_that_does_not_end_is_left(live_hand: ConnectedPhone) -> None:
+    with pytest.raises(ClawError) as info:
+        live_hand.shell("sleep", "30", timeout=0.2)
+    assert info.value.code == "DEVICE_SHELL_UNAVAILABLE"
+
+
+# Recording
+
+
+def test_a_recording_is_made_and_pulled(hand: ConnectedPhone, box: BoxedPhone, tmp_path: Path) -> None:
+    with hand.recording("demo") as recording:
+        box.person.tap("Settings")
+        box.person.tap("Display")
+    assert recording.session_id == "demo"
+    assert recording.result.events
+    path = recording.pull(tmp_path)
+    assert path == str(tmp_path / "demo.ndjson")
+    lines = Path(path).read_text().splitlines()
+    assert len(lines) == recording.result.events + 1
+    assert hand.pull_recording(folder=tmp_path / "last") == str(tmp_path / "last" / "demo.ndjson")
+
+
+def test_a_recording_ends_with_its_block_even_when_that_fails(hand: ConnectedPhone) -> None:
+    with pytest.raises(RuntimeError, match="oh"), hand.recording("one"):
+        raise RuntimeError("oh")
+    with hand.recording("two"), pytest.raises(ClawError) as info:
+        hand.start_recording("three")
+    assert info.value.code == "RECORDING_ALREADY_IN_PROGRESS"
+
+
+def test_an_error_in_the_block_is_not_hidden_by_one_of_the_end(hand: ConnectedPhone, box: BoxedPhone) -> None:
+    def fail() -> None:
+        box.fault("accessibility_off")
+        raise RuntimeError("oh")
+
+    with pytest.raises(RuntimeError, match="oh"), hand.recording("one"):
+        fail()
+
+
+def test_a_recording_that_has_not_begun_has_no_id(hand: ConnectedPhone) -> None:
+    with pytest.raises(ClawError) as info:
+        hand.recording("later").pull()
+    assert info.value.code == "RECORDING_NOT_IN_PROGRESS"
+
+
+# Awaiting
+
+
+def test_every_method_can_be_awaited() -> None:
+    for name, method in vars(ConnectedPhone).items():
+        if name.startswith("_") or not callable(method) or name == "recording":
+            continue
+        twin = vars(AsyncConnectedPhone)[name]
+        assert inspect.iscoroutinefunction(twin), name
+        assert inspect.signature(twin) == inspect.signature(method), name
+        assert twin.__doc__ == method.__doc__
+
+
+def test_every_action_has_a_method() -> None:
+    source = inspect.getsource(ConnectedPhone)
+    used = {LITERALS[builder].action for builder in LITERALS if f'"{builder}"' in source}
+    assert used == set(ACTIONS)
+
+
+@pytest.mark.usefixtures("known")
+def test_a_phone_is_driven_by_awaiting(tmp_path: Path) -> None:
+    async def drive() -> tuple[str, list[str], str]:
+        phone = await clawperator.connect_async()
+        assert repr(phone) == "<AsyncConnectedPhone claw-1>"
+        async with phone.recording("awaited") as recording:
+            await phone.open_app(SETTINGS)
+            clicked = await phone.click("Display")
+        assert recording.result.session_id == recording.session_id == "awaited"
+        return clicked.effect, (await phone.snapshot()).labels(), await recording.pull(tmp_path)
+
+    effect, labels, path = asyncio.run(drive())
+    assert effect == "changed"
+    assert "Dark theme" in labels
+    assert Path(path).name == "awaited.ndjson"
+
+
+def test_an_awaited_call_raises_what_the_phone_told(hand: ConnectedPhone) -> None:
+    with pytest.raises(ClawError) as info:
+        asyncio.run(AsyncConnectedPhone(hand).open_uri("intent://x"))
+    assert info.value.code == "URI_SCHEME_NOT_ALLOWED"
+
+
+def test_a_cancelled_call_keeps_the_phone_until_it_is_done(live_hand: ConnectedPhone) -> None:
+    async def drive() -> tuple[float, float]:
+        phone = AsyncConnectedPhone(live_hand)
+        start = time.monotonic()
+        sleeping = asyncio.create_task(phone.sleep(0.8))
+        await asyncio.sleep(0.1)
+        sleeping.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await sleeping
+        left = time.monotonic() - start
+        await phone.snapshot()
+        return left, time.monotonic() - start
+
+    left, answered = asyncio.run(drive())
+    assert left < 0.7
+    assert 0.8 <= answered < 10
+
+
+def test_a_recording_whose_start_is_cancelled_does_not_go_on(live_hand: ConnectedPhone) -> None:
+    async def drive() -> None:
+        phone = AsyncConnectedPhone(live_hand)
+
+        async def record() -> None:
+            async with phone.recording("cancelled"):
+                raise AssertionError("it must not come this far")
+
+        recording = asyncio.create_task(record())
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        recording.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await recording
+        with pytest.raises(ClawError) as info:
+            await phone.stop_recording("cancelled")
+        assert info.value.code == "RECORDING_NOT_IN_PROGRESS"
+
+    asyncio.run(drive())
+
+
+def test_threads_take_turns(live_hand: ConnectedPhone) -> None:
+    live_hand.open_app(SETTINGS)
+    read: list[str] = []
+    threads = [threading.Thread(target=lambda: read.append(live_hand.read("Display"))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+    assert read == ["Display"] * 4

@@ -30,7 +30,7 @@ from clawperator.schemas import list_schemas
 ROOT = Path(__file__).resolve().parent.parent
 # Commands with nothing to show before a phone is connected; a test asks each of them.
 NEED_PHONE = frozenset(
-    {"recording pull", "devices", "packages list", "operator setup", "grant-device-permissions", "doctor"}
+    {"recording pull", "devices", "packages list", "operator setup", "grant-device-permissions"}
 )
 
 _PART = re.compile(r"(<!-- begin: ([a-z-]+) -->\n).*?(<!-- end: \2 -->)", re.DOTALL)
@@ -95,8 +95,10 @@ def _commands() -> str:
 
 def _without_phone(name: str, command: Command) -> str:
     if name in NEED_PHONE:
-        return _code("NO_DEVICES")
-    return "shows its plan" if any(flag.name == "--dry-run" for flag in command.flags) else "works"
+        return "needs one"
+    if name.startswith(("emulator ", "provision ")) and name != "emulator list":
+        return "needs the Android SDK"
+    return "checks its plan" if any(flag.name == "--dry-run" for flag in command.flags) else "works"
 
 
 def _help() -> str:

@@ -13,6 +13,10 @@ from clawperator.contract.matcher import NodeMatcher
 from clawperator.contract.results import ExecutionResult, ResultEnvelope
 from clawperator.contract.skill_result import SkillResult, SkillsRun
 from clawperator.contract.text import nearest
+from clawperator.device.avds import Avd
+from clawperator.device.compat import Compatibility
+from clawperator.device.doctor import Report
+from clawperator.device.setup import Granted, OperatorSetup
 from clawperator.recording.compare import CompareReport
 from clawperator.recording.events import FACTS, Header
 from clawperator.recording.export import Export, ExportResult
@@ -145,4 +149,9 @@ SCHEMAS: Mapping[str, Entry] = {
     "export-result": Entry("what recording export prints", _of(ExportResult)),
     "repair-result": Entry("what recording repair prints", _of(RepairResult)),
     "compare-report": Entry("what recording compare prints", _of(CompareReport)),
+    "doctor-report": Entry("what doctor prints", _of(Report)),
+    "compatibility": Entry("what version --check-compat prints", _of(Compatibility)),
+    "operator-setup": Entry("what operator setup prints", _of(OperatorSetup)),
+    "granted-permissions": Entry("what grant-device-permissions prints", _of(Granted)),
+    "virtual-device": Entry("what emulator inspect prints", _of(Avd)),
 }

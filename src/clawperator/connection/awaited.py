@@ -1,0 +1,114 @@
+"""The same phone for programs that await: each method runs in a thread.
+
+A call that is cancelled is no longer waited for. What it sent goes on: its thread keeps the phone's lease until
+the phone has answered, so that nothing else gets in between, and then lets go of it.
+"""
+
+import asyncio
+import os
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from functools import wraps
+from types import TracebackType
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+
+from clawperator.connection.phone import ConnectedPhone
+from clawperator.connection.recording import Recording
+from clawperator.connection.results import Recorded
+from clawperator.contract.errors import ClawError
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _in_thread(
+    method: Callable[Concatenate[ConnectedPhone, P], R],
+) -> Callable[Concatenate["AsyncConnectedPhone", P], Coroutine[Any, Any, R]]:
+    """A method of a connected phone, to be awaited."""
+
+    @wraps(method)
+    async def call(self: "AsyncConnectedPhone", /, *args: P.args, **kwargs: P.kwargs) -> R:
+        return await asyncio.to_thread(method, self.phone, *args, **kwargs)
+
+    return call
+
+
+class AsyncConnectedPhone:
+    """One phone. ``phone`` is the same one for those who do not await."""
+
+    def __init__(self, phone: ConnectedPhone) -> None:
+        self.phone = phone
+
+    @property
+    def serial(self) -> str:
+        return self.phone.serial
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.serial}>"
+
+    open_app = _in_thread(ConnectedPhone.open_app)
+    open_uri = _in_thread(ConnectedPhone.open_uri)
+    close_app = _in_thread(ConnectedPhone.close_app)
+    press = _in_thread(ConnectedPhone.press)
+    back = _in_thread(ConnectedPhone.back)
+    home = _in_thread(ConnectedPhone.home)
+    click = _in_thread(ConnectedPhone.click)
+    enter_text = _in_thread(ConnectedPhone.enter_text)
+    type = _in_thread(ConnectedPhone.type)
+    scroll = _in_thread(ConnectedPhone.scroll)
+    scroll_until = _in_thread(ConnectedPhone.scroll_until)
+    scroll_and_click = _in_thread(ConnectedPhone.scroll_and_click)
+    read = _in_thread(ConnectedPhone.read)
+    read_all = _in_thread(ConnectedPhone.read_all)
+    read_value = _in_thread(ConnectedPhone.read_value)
+    read_values = _in_thread(ConnectedPhone.read_values)
+    snapshot = _in_thread(ConnectedPhone.snapshot)
+    screenshot = _in_thread(ConnectedPhone.screenshot)
+    wait = _in_thread(ConnectedPhone.wait)
+    wait_for_nav = _in_thread(ConnectedPhone.wait_for_nav)
+    sleep = _in_thread(ConnectedPhone.sleep)
+    start_recording = _in_thread(ConnectedPhone.start_recording)
+    stop_recording = _in_thread(ConnectedPhone.stop_recording)
+    pull_recording = _in_thread(ConnectedPhone.pull_recording)
+    run = _in_thread(ConnectedPhone.run)
+    shell = _in_thread(ConnectedPhone.shell)
+
+    def recording(self, session_id: str | None = None) -> "AsyncRecording":
+        """Record while an ``async with`` block runs."""
+        return AsyncRecording(self.phone.recording(session_id))
+
+
+class AsyncRecording:
+    """A recording that runs while the ``async with`` block does."""
+
+    def __init__(self, recording: Recording) -> None:
+        self._recording = recording
+
+    async def __aenter__(self) -> Self:
+        starting = asyncio.ensure_future(asyncio.to_thread(self._recording.__enter__))
+        try:
+            await asyncio.shield(starting)
+        except asyncio.CancelledError as e:
+            with suppress(ClawError):  # it starts all the same, and nobody else would stop it
+                await starting
+                await self.__aexit__(type(e), e, e.__traceback__)
+            raise
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await asyncio.to_thread(self._recording.__exit__, kind, error, trace)
+
+    @property
+    def result(self) -> Recorded:
+        """What the phone told of it. The number of events is known after the block."""
+        return self._recording.result
+
+    @property
+    def session_id(self) -> str:
+        return self._recording.session_id
+
+    async def pull(self, folder: str | os.PathLike[str] = "recordings") -> str:
+        """Fetch it from the phone, after the block. Gives the path of the file."""
+        return await asyncio.to_thread(self._recording.pull, folder)

@@ -1,0 +1,331 @@
+"""A connected phone: every action is a method, and one call is one execution.
+
+A method returns what the step told, typed, or raises the step's own error: a ``ClawError`` with the step's code,
+message and hint, and the whole step in ``details["step"]``. Times are in seconds. A selector is the label of a
+node, or keywords: ``click("Display")``, ``click(id="android:id/title", text_contains="disp")``.
+"""
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Unpack
+
+from clawperator.connection.recording import Recording
+from clawperator.connection.results import (
+    Arrived,
+    Done,
+    Found,
+    Pair,
+    Recorded,
+    Scrolled,
+    done,
+    number,
+    only_step,
+    recorded,
+    scrolled,
+    told,
+    told_json,
+)
+from clawperator.connection.selectors import Marks, Selector, find_matcher, require_matcher
+from clawperator.connection.snapshot import Snapshot, read_snapshot
+from clawperator.contract.builders import LONGEST_WAIT_MS, build, waiting_timeout
+from clawperator.contract.errors import ClawError
+from clawperator.contract.execution import validate, with_timeout
+from clawperator.contract.limits import EXPECTED_FORMAT, MAX_EXECUTION_TIMEOUT_MS, MAX_NAVIGATION_TIMEOUT_MS
+from clawperator.contract.results import ResultEnvelope, StepResult
+from clawperator.device.backend import Backend, run_plan
+from clawperator.device.backend import operator_package as chosen_operator
+from clawperator.device.client import Device, ShellAnswer
+
+Direction = Literal["down", "up", "left", "right"]
+Key = Literal["back", "home", "recents"]
+Validator = Literal["temperature", "version", "regex"]
+
+_SOURCE = "clawperator-python"
+_LONGEST_SHELL_MS = 3_600_000
+
+
+class ConnectedPhone:
+    """One phone. It keeps nothing open, so it may be used from several threads; the phone takes turns."""
+
+    def __init__(self, device: Device, *, operator_package: str | None = None, backend: Backend = "auto") -> None:
+        self.device = device
+        self._package = chosen_operator(operator_package)
+        self._backend: Backend = backend
+
+    @property
+    def serial(self) -> str:
+        return self.device.serial
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.serial}>"
+
+    # Apps and keys
+
+    def open_app(self, package: str) -> Done:
+        """Bring an app to the front."""
+        return done(self._step("open-app", {"applicationId": package}))
+
+    def open_uri(self, uri: str) -> Done:
+        """Open a link in the app that handles it."""
+        return done(self._step("open-uri", {"uri": uri}))
+
+    def close_app(self, package: str) -> Done:
+        """Force-stop an app."""
+        return done(self._step("close", {"applicationId": package}))
+
+    def press(self, key: Key) -> Done:
+        """Press Back, Home or Recents."""
+        return done(self._step("press", {"key": key}))
+
+    def back(self) -> Done:
+        return self.press("back")
+
+    def home(self) -> Done:
+        return self.press("home")
+
+    # Touching and typing
+
+    def click(
+        self,
+        text: str | None = None,
+        *,
+        coordinate: tuple[int, int] | None = None,
+        long: bool = False,
+        focus: bool = False,
+        **marks: Unpack[Marks],
+    ) -> Done:
+        """Click a node or a point, press it long, or give it the focus."""
+        if long and focus:
+            raise _invalid("click takes long or focus, not both")
+        params: dict[str, Any] = {}
+        if coordinate is None:
+            params["matcher"] = require_matcher(text, marks, "click")
+        elif find_matcher(text, marks):
+            raise _invalid("click takes a coordinate or a selector, not both")
+        else:
+            x, y = coordinate
+            params["coordinate"] = {"x": x, "y": y}
+        if long or focus:
+            params["clickType"] = "long_click" if long else "focus"
+        return done(self._step("click", params))
+
+    def enter_text(
+        self,
+        value: str,
+        *,
+        text: str | None = None,
+        submit: bool = False,
+        clear: bool = False,
+        **marks: Unpack[Marks],
+    ) -> Done:
+        """Put a text into a field, emptied first and submitted afterwards if asked for."""
+        matcher = require_matcher(text, marks, "enter_text")
+        return done(self._step("type", {"matcher": matcher, "text": value, "submit": submit, "clear": clear}))
+
+    # The command that does this is called so.
+    type = enter_text
+
+    # Scrolling
+
+    def scroll(
+        self, direction: Direction = "down", *, container: Selector | None = None, distance: float | None = None
+    ) -> Scrolled:
+        """Scroll once. ``distance`` is the part of the container that one swipe covers."""
+        params = _given(direction=direction, container=_inside(container), distanceRatio=distance)
+        return scrolled(self._step("scroll", params))
+
+    def scroll_until(
+        self,
+        text: str | None = None,
+        *,
+        direction: Direction = "down",
+        container: Selector | None = None,
+        max_scrolls: int | None = None,
+        timeout: float = 10,
+        **marks: Unpack[Marks],
+    ) -> Scrolled:
+        """Scroll until a node is there, or without a selector to the end."""
+        limit = _milliseconds(timeout, LONGEST_WAIT_MS)
+        params = _given(
+            direction=direction,
+            container=_inside(container),
+            matcher=find_matcher(text, marks),
+            maxScrolls=max_scrolls,
+            maxDurationMs=limit,
+        )
+        return scrolled(self._step("scroll-until", params, timeout_ms=waiting_timeout(limit)))
+
+    def scroll_and_click(
+        self,
+        text: str | None = None,
+        *,
+        direction: Direction = "down",
+        container: Selector | None = None,
+        max_swipes: int | None = None,
+        long: bool = False,
+        **marks: Unpack[Marks],
+    ) -> Scrolled:
+        """Scroll until a node is there, then click it. The effect is that of the click."""
+        params = _given(
+            direction=direction,
+            container=_inside(container),
+            matcher=require_matcher(text, marks, "scroll_and_click"),
+            maxSwipes=max_swipes,
+            clickAfter=True,
+            clickType="long_click" if long else None,
+        )
+        return scrolled(self._step("scroll-and-click", params))
+
+    # Reading
+
+    def read(
+        self,
+        text: str | None = None,
+        *,
+        container: Selector | None = None,
+        validator: Validator | None = None,
+        pattern: str | None = None,
+        **marks: Unpack[Marks],
+    ) -> str:
+        """The label of a node. ``pattern`` is what the validator ``regex`` wants the whole label to match."""
+        matcher = require_matcher(text, marks, "read")
+        params = _given(
+            matcher=matcher, container=_inside(container), validator=validator, validatorPattern=pattern
+        )
+        return told(self._step("read", params), "text")
+
+    def read_all(
+        self, text: str | None = None, *, container: Selector | None = None, **marks: Unpack[Marks]
+    ) -> list[str]:
+        """The labels of all nodes that match; none is no error."""
+        matcher = require_matcher(text, marks, "read_all")
+        params = _given(matcher=matcher, container=_inside(container), all=True)
+        return told_json(self._step("read", params), "text", list[str])
+
+    def read_value(self, label: str | None = None, **marks: Unpack[Marks]) -> str:
+        """The value that stands beside a label."""
+        matcher = require_matcher(label, marks, "read_value")
+        return told(self._step("read-value", {"labelMatcher": matcher}), "value")
+
+    def read_values(self, label: str | None = None, **marks: Unpack[Marks]) -> list[Pair]:
+        """Every label that matches and has a value beside it, with the value."""
+        matcher = require_matcher(label, marks, "read_values")
+        step = self._step("read-value", {"labelMatcher": matcher, "all": True})
+        return told_json(step, "pairs", list[Pair])
+
+    def snapshot(self) -> Snapshot:
+        """The screen as a tree."""
+        return read_snapshot(self._step("snapshot"))
+
+    def screenshot(self, path: str | os.PathLike[str] | None = None) -> str:
+        """Save the screen as PNG, to a new file among the temporary ones if no path is given. Gives its path."""
+        params = {} if path is None else {"path": os.fspath(path)}
+        return told(self._step("screenshot", params), "path")
+
+    # Waiting
+
+    def wait(self, text: str | None = None, *, timeout: float = 10, **marks: Unpack[Marks]) -> Found:
+        """Wait until a node is on the screen."""
+        limit = _milliseconds(timeout, LONGEST_WAIT_MS)
+        params = {"matcher": require_matcher(text, marks, "wait"), "timeoutMs": limit}
+        data = self._step("wait", params, timeout_ms=waiting_timeout(limit)).data
+        return Found(data.get("resource_id", ""), data.get("label", ""))
+
+    def wait_for_nav(
+        self, package: str | None = None, *, text: str | None = None, timeout: float = 10, **marks: Unpack[Marks]
+    ) -> Arrived:
+        """Wait until an app is in front or a node is there, whichever comes first."""
+        limit = _milliseconds(timeout, MAX_NAVIGATION_TIMEOUT_MS)
+        params = _given(expectedPackage=package, expectedNode=find_matcher(text, marks), timeoutMs=limit)
+        data = self._step("wait-for-nav", params, timeout_ms=waiting_timeout(limit)).data
+        return Arrived(data.get("resolved_package"), number(data, "elapsed_ms"))
+
+    def sleep(self, seconds: float) -> None:
+        """Let the phone do nothing for a while, and hold it meanwhile."""
+        duration = _milliseconds(seconds, LONGEST_WAIT_MS)
+        self._step("sleep", {"durationMs": duration}, timeout_ms=waiting_timeout(duration))
+
+    # Recording
+
+    def start_recording(self, session_id: str | None = None) -> Recorded:
+        """Start recording what happens on the phone."""
+        return recorded(self._step("recording start", _given(sessionId=session_id)))
+
+    def stop_recording(self, session_id: str | None = None) -> Recorded:
+        """Finish the running recording; with an id, only that one."""
+        return recorded(self._step("recording stop", _given(sessionId=session_id)))
+
+    def pull_recording(self, session_id: str | None = None, folder: str | os.PathLike[str] = "recordings") -> str:
+        """Fetch a recording from the phone, the last one if no id is given. Gives the path of the file."""
+        from clawperator.device.recordings import pull_recording
+
+        return pull_recording(self.device, self._package, session_id, os.fspath(folder)).localPath
+
+    def recording(self, session_id: str | None = None) -> Recording:
+        """Record while a ``with`` block runs."""
+        return Recording(self, session_id)
+
+    # Several actions, and what no action does
+
+    def run(
+        self, plan: Mapping[str, Any] | Sequence[Mapping[str, Any]], *, timeout: float | None = None
+    ) -> ResultEnvelope:
+        """Carry out a whole execution, or a list of actions as one.
+
+        The envelope tells every step, failed ones too; only what never ran is raised. An action is a type and its
+        params, with an id if you like. ``timeout`` is the time for all of them, the longest if it is not given; a
+        whole execution says it itself.
+        """
+        limit = None if timeout is None else _milliseconds(timeout, MAX_EXECUTION_TIMEOUT_MS)
+        if isinstance(plan, Mapping):
+            return self._run(with_timeout(dict(plan), limit))
+        name = f"python-{os.urandom(8).hex()}"
+        return self._run(
+            {
+                "commandId": name,
+                "taskId": name,
+                "source": _SOURCE,
+                "expectedFormat": EXPECTED_FORMAT,
+                "timeoutMs": MAX_EXECUTION_TIMEOUT_MS if limit is None else limit,
+                "actions": [{"id": f"a{i}", **action} for i, action in enumerate(plan, 1)],
+            }
+        )
+
+    def shell(self, command: str, *arguments: str, timeout: float = 30) -> ShellAnswer:
+        """Run one command on the phone. Its arguments reach it as they are: none is read by the shell."""
+        from clawperator.device.client import shell
+        from clawperator.device.quoting import command_line
+
+        limit = _milliseconds(timeout, _LONGEST_SHELL_MS)
+        return shell(self.device, command_line(command, *arguments), seconds=limit / 1000)
+
+    def _step(
+        self, builder: str, params: Mapping[str, Any] | None = None, *, timeout_ms: int | float | None = None
+    ) -> StepResult:
+        document = build(builder, params, timeout_ms=timeout_ms)
+        return only_step(self._run({**document, "source": _SOURCE}), self.serial)
+
+    def _run(self, document: dict[str, Any]) -> ResultEnvelope:
+        plan = validate(document)
+        return run_plan(plan, self.device, package=self._package, backend=self._backend).envelope
+
+
+def _given(**params: Any) -> dict[str, Any]:
+    """The parameters without those that were not given."""
+    return {name: value for name, value in params.items() if value is not None}
+
+
+def _inside(container: Selector | None) -> dict[str, Any] | None:
+    return None if container is None else require_matcher(None, container, "container")
+
+
+def _milliseconds(seconds: float, most_ms: int) -> int:
+    """Seconds as the wire has them. Refused when they are too many, less than none, or no number."""
+    if not (math.isfinite(seconds) and 0 <= seconds * 1000 <= most_ms):
+        raise _invalid(f"the time must be from 0 to {most_ms / 1000:g} seconds, not {seconds}")
+    return round(seconds * 1000)
+
+
+def _invalid(message: str) -> ClawError:
+    return ClawError("EXECUTION_VALIDATION_FAILED", message, operation="validate")

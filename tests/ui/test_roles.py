@@ -167,8 +167,8 @@ def test_what_is_remembered_of_names_has_a_limit() -> None:
     for i in range(5_000):
         role(node(class_=f"a.Class{i}"))
     role(node(class_="x" * 10_000))
-    assert len(roles._KIND) <= 4_096
-    assert max(map(len, roles._KIND)) <= 256
+    assert len(roles._KIND_OF_CLASS) <= 4_096
+    assert max(map(len, roles._KIND_OF_CLASS)) <= 256
     assert role(node(class_="after.that.a.Button")) == "button"
 
 

@@ -1,7 +1,7 @@
 """What a view is for, inferred from its class, its parent and what accessibility knows of it."""
 
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 from clawperator.contract.text import utf16_length
 from clawperator.ui.node import Node
@@ -46,16 +46,21 @@ def role(node: Node) -> str:
     A tree read from XML has no extras, so there some roles (``title``, ``listitem``, ``grid``, ``row``,
     ``column``, ``label``) are not found where the phone itself would find them.
     """
-    return _decide(node, _KIND[node.attributes.get("class", "")])
+    name = node.attributes.get("class", "")
+    kind = _KIND_OF_CLASS.get(name)
+    return _decide(node, _learn_kind(name) if kind is None else kind)
 
 
 def role_test(wanted: str) -> Callable[[Node], bool]:
     """Whether a node has the wanted role. Most nodes are turned down by their class alone."""
-    kinds = _KINDS.get(wanted, frozenset((wanted,)))
-    known = _KIND
+    kinds = _KINDS_OF_ROLE.get(wanted, frozenset((wanted,)))
 
     def has_role(node: Node) -> bool:
-        kind = known[node.attributes.get("class", "")]
+        name = node.attributes.get("class", "")
+        try:
+            kind = _KIND_OF_CLASS[name]
+        except KeyError:
+            kind = _learn_kind(name)
         return kind in kinds and _decide(node, kind) == wanted
 
     return has_role
@@ -79,19 +84,27 @@ def _decide(node: Node, kind: str) -> str:
     """The role of a node whose class is of this kind."""
     # Searches by role ask this of every node, so what most nodes answer is asked first, and in one place.
     text = node.attributes.get("text", "")
-    labelled = (text != "" and text[0].isalnum()) or node.label != ""
+    labelled = "!" <= text < "\x7f" or node.label != ""  # a text that begins like most is not blank
     parent = node.parent
     above = parent.attributes if parent is not None else _NOTHING
-    if labelled and (_TAB_CLASS[above.get("class", "")] or _TAB_NAME[above.get("resource-id", "")]):
-        return "tab"
+    if labelled and above:
+        try:
+            tabs = _TAB_CLASS[above["class"]] or _TAB_NAME[above["resource-id"]]
+        except KeyError:
+            tabs = _learn_tabs(above)
+        if tabs:
+            return "tab"
     if kind == "":
         if not labelled or node.extras:
             return _decide_by_extras(node)
         if above.get("clickable") == "true" or takes_click(node):
             return "text" if " " in text and _is_prose(text) else "button"
         return "title" if "toolbar" in above.get("class", "").lower() else "text"
-    if kind not in _UNSETTLED:
-        return kind
+    return _decide_by_kind(node, kind, labelled=labelled) if kind in _UNSETTLED else kind
+
+
+def _decide_by_kind(node: Node, kind: str, *, labelled: bool) -> str:
+    """The role of a node whose class leaves more than one open."""
     extras = node.extras
     if kind == "collection":
         return "grid" if "columns" in extras else "list"
@@ -133,16 +146,8 @@ def _kind(class_name: str) -> str:
     return "layout" if any(part in lowered for part in _LAYOUTS) else ""
 
 
-def _any_of(parts: tuple[str, ...]) -> Callable[[str], bool]:
-    def has_one(name: str) -> bool:
-        lowered = name.lower()
-        return any(part in lowered for part in parts)
-
-    return has_one
-
-
 # The kinds of class whose nodes may have a role, where it is not just the kind of that name.
-_KINDS = {
+_KINDS_OF_ROLE = {
     "tab": frozenset((*(kind for _, kind in _BY_CLASS), "layout", "")),
     "list": frozenset(("collection", "list")),
     "grid": frozenset(("collection", "grid")),
@@ -158,21 +163,26 @@ _KINDS = {
     "unknown": frozenset(("",)),
 }
 
-
-class _Known(dict[str, Told], Generic[Told]):
-    """What names tell. Apps choose the names, so only so many are remembered, and none that is long."""
-
-    def __init__(self, tell: Callable[[str], Told]) -> None:
-        super().__init__()
-        self._tell = tell
-
-    def __missing__(self, name: str) -> Told:
-        told = self._tell(name)
-        if len(self) < _REMEMBERED and len(name) <= _LONGEST_REMEMBERED:
-            self[name] = told
-        return told
+# What names tell. Apps choose the names, so only so many are remembered, and none that is long. These are plain
+# dictionaries, asked in place, because a search asks them for every node.
+_KIND_OF_CLASS: dict[str, str] = {}
+_TAB_CLASS: dict[str, bool] = {}
+_TAB_NAME: dict[str, bool] = {}
 
 
-_KIND = _Known(_kind)
-_TAB_CLASS = _Known(_any_of(_TAB_CLASSES))
-_TAB_NAME = _Known(_any_of(_TAB_NAMES))
+def _learn_kind(name: str) -> str:
+    return _remember(_KIND_OF_CLASS, name, _kind(name))
+
+
+def _learn_tabs(above: dict[str, str]) -> bool:
+    """Whether what lies in a node with these attributes are tabs, by its class or its name."""
+    class_name, name = above.get("class", ""), above.get("resource-id", "")
+    by_class = _remember(_TAB_CLASS, class_name, any(part in class_name.lower() for part in _TAB_CLASSES))
+    by_name = _remember(_TAB_NAME, name, any(part in name.lower() for part in _TAB_NAMES))
+    return by_class or by_name
+
+
+def _remember(memory: dict[str, Told], name: str, told: Told) -> Told:
+    if len(memory) < _REMEMBERED and len(name) <= _LONGEST_REMEMBERED:
+        memory[name] = told
+    return told

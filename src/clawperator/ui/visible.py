@@ -31,35 +31,36 @@ def keep_visible(nodes: Iterable[Node], where: Hierarchy | Node, frame: Bounds) 
     """
     shows = _on(frame)
     known: dict[Node | None, bool] = dict.fromkeys(_tops(where), True)
-    told = known.get
+    last: Node | None = None
+    over = True
     for node in nodes:
         above = node.parent
-        over = told(above)
-        if over is None or node is where:
-            if above is None or node is where:
-                yield node
-                continue
-            higher = told(above.parent)
-            if higher is None:
-                _climb(above, known, shows)
-                over = known[above]
-            else:  # mostly: a search goes through a tree from the top
-                over = known[above] = higher and shows(above)
-        seen = over and shows(node)
-        if node.children:
-            known[node] = seen
-        if seen:
+        if above is None or node is where:
+            yield node
+            continue
+        if above is not last:  # siblings mostly come one after the other
+            last = above
+            found = known.get(above)
+            over = _climb(above, known, shows) if found is None else found
+        if over and shows(node):
             yield node
 
 
-def _climb(node: Node, known: dict[Node | None, bool], shows: Callable[[Node], bool]) -> None:
+def _climb(node: Node, known: dict[Node | None, bool], shows: Callable[[Node], bool]) -> bool:
     """Learn whether a node can be seen, by way of the nearest above it of which that is known."""
+    above = node.parent
+    seen = above is None or known.get(above)
+    if seen is not None:
+        seen = known[node] = seen and shows(node)
+        return seen
     climbed = [node]
-    while (above := climbed[-1].parent) is not None and above not in known:
+    while above is not None and above not in known:
         climbed.append(above)
+        above = above.parent
     seen = above is None or known[above]
     for below in reversed(climbed):
         seen = known[below] = seen and shows(below)
+    return seen
 
 
 def _tops(where: Hierarchy | Node) -> list[Node]:

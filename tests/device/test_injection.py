@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from clawperator.contract.actions import SESSION_ID
 from clawperator.phone.box import Box
 from clawperator.phone.shell.process import Process
 from device.boxed import boxed_phone
@@ -181,7 +182,7 @@ def test_what_is_no_package_name_never_reaches_the_phone(watched: Watched, text:
 
 @pytest.mark.random
 @one_go
-@given(hostile)
+@given(hostile.filter(lambda text: not SESSION_ID.fullmatch(text)))
 def test_what_is_no_session_id_names_no_file(watched: Watched, place: Path, text: str) -> None:
     before = tree(place)
     watched.forget()

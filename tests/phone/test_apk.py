@@ -120,6 +120,14 @@ def test_damage_is_refused_or_harmless(data: st.DataObject) -> None:
         read_apk(pack(bytes(whole)))
 
 
+def test_an_entry_that_claims_to_lie_before_the_file_is_refused() -> None:
+    whole = bytearray(make_apk("com.example.a", 1, "1", "A"))
+    at = whole.rindex(b"PK\x05\x06")
+    whole[at + 16 : at + 20] = (int.from_bytes(whole[at + 16 : at + 20], "little") + 65_536).to_bytes(4, "little")
+    with pytest.raises(ApkError):
+        read_apk(bytes(whole))
+
+
 @pytest.mark.random
 @given(st.data())
 def test_a_damaged_archive_is_refused_or_harmless(data: st.DataObject) -> None:

@@ -108,7 +108,9 @@ def _read_manifest(file: BinaryIO) -> bytes:
                 data = packed.read(_MAX_MANIFEST + 1)
     except KeyError:
         raise _not_an_apk("there is no manifest in it") from None
-    except (BadZipFile, EOFError, OSError, OverflowError, struct.error, zlib.error) as e:
+    except ApkError:
+        raise
+    except (BadZipFile, EOFError, OSError, OverflowError, ValueError, struct.error, zlib.error) as e:
         raise _not_an_apk("it is not a whole zip file") from e
     if len(data) > _MAX_MANIFEST:
         raise _malformed("the manifest is too large")

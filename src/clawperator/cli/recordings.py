@@ -1,6 +1,6 @@
-"""``recording parse|export|compare|repair|pull``: each verb imports only what it needs."""
+"""``recording parse|describe|export|compare|repair|pull``: each verb imports only what it needs."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from clawperator.cli.arguments import invalid, usage
@@ -12,15 +12,12 @@ T = TypeVar("T")
 
 
 def answer(call: Call) -> Any:
-    if call.name == "recording pull":
-        return _pull(call)
-    if call.name == "recording compare":
-        return _compare(call)
+    if call.name in _VERBS:
+        return _VERBS[call.name](call)
     source = call.arguments.get("--input")
     if not source:
         return soft_usage(f"{call.name} needs --input <file>", hint=f"Run 'clawperator {call.name} --help'.")
-    verbs = {"recording parse": _parse, "recording export": _export, "recording repair": _repair}
-    return verbs[call.name](call, source, call.arguments.get("--out"))
+    return _INPUT_VERBS[call.name](call, source, call.arguments.get("--out"))
 
 
 def _parse(call: Call, source: str, out: str | None) -> Any:
@@ -29,6 +26,14 @@ def _parse(call: Call, source: str, out: str | None) -> Any:
     result, summary = _watched(call, lambda progress: parse_recording(source, out, progress=progress))
     call.console.lines("info", summary)
     return result
+
+
+def _describe(call: Call, source: str, out: str | None) -> Any:
+    from clawperator.recording.describe import describe_recording
+
+    narrative, story = describe_recording(source, out)
+    call.console.lines("info", story)
+    return narrative
 
 
 def _export(call: Call, source: str, out: str | None) -> Any:
@@ -47,15 +52,23 @@ def _repair(_: Call, source: str, out: str | None) -> Any:
 
 
 def _compare(call: Call) -> Any:
+    from clawperator.recording.baseline import STRATEGIES
     from clawperator.recording.compare import MODES, compare_recording
 
-    baseline, result = call.arguments.get("--baseline"), call.arguments.get("--result")
+    get = call.arguments.get
+    baseline, result, checkpoints = get("--baseline"), get("--result"), get("--checkpoints")
     if not baseline or not result:
         return soft_usage("recording compare needs --baseline <export.json> and --result <skills-run.json>")
-    mode = MODES.get(chosen := call.arguments.get("--mode") or "auto")
+    mode = MODES.get(chosen := get("--mode") or "auto")
     if mode is None:
         return soft_usage(f"--mode must be auto, literal or semantic, not {chosen!r}")
-    report = compare_recording(baseline, result, mode)
+    named = get("--strategy")
+    strategy = STRATEGIES.get(named) if named else None
+    if named and strategy is None:
+        return soft_usage(f"--strategy must be {', '.join(STRATEGIES)}, not {named!r}")
+    if checkpoints and strategy not in (None, "declared"):
+        return soft_usage(f"--checkpoints are declared: they do not go with --strategy {strategy}")
+    report = compare_recording(baseline, result, mode, strategy=strategy, checkpoints_path=checkpoints)
     return Verdict(report, 0 if report.is_match else 1)
 
 
@@ -84,3 +97,12 @@ def _watched(call: Call, work: Callable[[Progress | None], T]) -> T:
     finally:
         if meter:
             meter.done()
+
+
+_VERBS: Mapping[str, Callable[[Call], Any]] = {"recording pull": _pull, "recording compare": _compare}
+_INPUT_VERBS: Mapping[str, Callable[[Call, str, str | None], Any]] = {
+    "recording parse": _parse,
+    "recording describe": _describe,
+    "recording export": _export,
+    "recording repair": _repair,
+}

@@ -1,4 +1,4 @@
-"""The form of a command: its name, flags, words of help and examples."""
+"""The form of a command: its name, flags, words of help and examples; and the flags of all that act."""
 
 from msgspec import Struct
 
@@ -21,7 +21,7 @@ class Flag(Struct, frozen=True):
 class Command(Struct, frozen=True):
     name: str
     summary: str
-    usage: str = ""  # its arguments; as many as there are words here
+    usage: str = ""  # its arguments; as many as there are words here, any, and any flags, if it ends in "...]"
     synonyms: tuple[str, ...] = ()
     flags: tuple[Flag, ...] = ()
     examples: tuple[str, ...] = ()
@@ -31,3 +31,10 @@ class Command(Struct, frozen=True):
 
 def switch(name: str, help_: str, *aliases: str) -> Flag:
     return Flag(name, help_, "", aliases, values=0)
+
+
+PLAN = (
+    Flag("--backend", "who carries it out: auto (the Operator), operator or adb", "<backend>"),
+    switch("--validate-only", "check and print the execution; no phone is needed"),
+    switch("--dry-run", "check and print the plan; no phone is needed"),
+)

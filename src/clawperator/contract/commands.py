@@ -6,9 +6,11 @@ command does lives in ``cli``; what its action means lives in ``actions``.
 
 from collections.abc import Iterator, Mapping
 
-from clawperator.contract.command import Command, Flag, switch
+from clawperator.contract.command import PLAN, Command, Flag, switch
 from clawperator.contract.device_commands import DEVICE_COMMANDS, VERSION
 from clawperator.contract.phone_commands import PHONE
+from clawperator.contract.recording_commands import RECORDING
+from clawperator.contract.skill_commands import SKILLS
 
 
 def _selectors(prefix: str, whose: str) -> tuple[Flag, ...]:
@@ -34,17 +36,10 @@ def _selectors(prefix: str, whose: str) -> tuple[Flag, ...]:
 
 ELEMENT = _selectors("", "the element's")
 CONTAINER = _selectors("container-", "the container's")
-PLAN = (
-    Flag("--backend", "who carries it out: auto (the Operator), operator or adb", "<backend>"),
-    switch("--validate-only", "check and print the execution; no phone is needed"),
-    switch("--dry-run", "check and print the plan; no phone is needed"),
-)
 _APP_ALIASES = ("--package", "--package-id", "--application-id", "--app-id")
 _APP = Flag("--app", "package name of the app", "<package>", _APP_ALIASES, literal=True)
 _TARGET = Flag("--app", "what to open", "<package|uri>", (*_APP_ALIASES, "--uri", "--url"), literal=True)
 _DIRECTION = Flag("--direction", "down, up, left or right: where the content goes", "<direction>", literal=True)
-_SESSION = Flag("--session-id", "the session: letters, digits, _ and -", "<id>")
-_OUT = Flag("--out", "where to write", "<file>")
 
 GLOBALS = (
     Flag("--device", "serial of the phone", "<serial>", ("--device-id",)),
@@ -56,63 +51,6 @@ GLOBALS = (
     switch("--verbose", "the same as --log-level debug"),
     switch("--help", "this text", "-h"),
     switch("--version", "the version"),
-)
-
-_RECORDING = (
-    Command(
-        "start",
-        "Start recording what happens on the phone.",
-        flags=(_SESSION, *PLAN),
-        examples=("clawperator recording start --session-id demo --dry-run",),
-    ),
-    Command(
-        "stop",
-        "Finish the running recording.",
-        flags=(_SESSION, *PLAN),
-        examples=("clawperator recording stop --session-id demo --dry-run",),
-    ),
-    Command(
-        "pull",
-        "Copy a finished recording from the phone.",
-        flags=(_SESSION, Flag("--out", "folder to copy into, ./recordings/ if absent", "<folder>")),
-        examples=("clawperator recording pull --session-id demo",),
-    ),
-    Command(
-        "parse",
-        "Write a short step log of a recording, for people.",
-        flags=(Flag("--input", "the recording", "<file>"), _OUT),
-        examples=("clawperator recording parse --input ./recordings/demo.ndjson",),
-    ),
-    Command(
-        "export",
-        "Write every event of a recording as one JSON document.",
-        flags=(
-            Flag("--input", "the recording, or a folder: its newest .ndjson", "<file|folder>"),
-            _OUT,
-            Flag("--snapshots", "whether to keep the XML snapshots, omit if absent", "<omit|include>"),
-        ),
-        examples=(
-            "clawperator recording export --input ./recordings/demo.ndjson",
-            "clawperator recording export --input ./recordings --snapshots include --out demo.export.json",
-        ),
-    ),
-    Command(
-        "compare",
-        "Tell whether a run of a skill did what a recording showed.",
-        flags=(
-            Flag("--baseline", "what export wrote", "<export.json>"),
-            Flag("--result", "the saved output of skills run --json", "<skills-run.json>"),
-            Flag("--mode", "auto, literal or semantic, auto if absent", "<mode>"),
-        ),
-        examples=("clawperator recording compare --baseline demo.export.json --result demo.skills-run.json",),
-        notes="Exit 0 for literal_match, semantic_match and outcome_matches_path_differs, else 1.",
-    ),
-    Command(
-        "repair",
-        "Save every whole event of a damaged recording into a new file.",
-        flags=(Flag("--input", "the damaged recording; it stays as it is", "<file>"), _OUT),
-        examples=("clawperator recording repair --input ./recordings/demo.ndjson",),
-    ),
 )
 
 COMMANDS: tuple[Command, ...] = (
@@ -276,7 +214,8 @@ COMMANDS: tuple[Command, ...] = (
         ),
         ("clawperator exec plan.json --validate-only", "clawperator exec - --dry-run < plan.json"),
     ),
-    Command("recording", "Record, and work on recordings.", synonyms=("record",), subcommands=_RECORDING),
+    RECORDING,
+    SKILLS,
     PHONE,
     *DEVICE_COMMANDS,
     Command(
@@ -291,8 +230,9 @@ COMMANDS: tuple[Command, ...] = (
 
 # Flags some command of the family takes a value with: elsewhere they are passed over with a warning.
 _OTHERS_VALUES = (
-    *("--skill-id", "--artifact", "--vars", "--summary", "--ref", "--name"),
-    *("--port", "--host", "--intent", "--keyword", "--expect-contains"),
+    "--name",
+    "--port",
+    "--host",
 )
 
 # Nested forms that were removed, and what replaced them.

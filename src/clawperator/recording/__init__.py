@@ -1,4 +1,4 @@
-"""Evidence: what a person did on a phone, read from disk, exported, summarised, compared and repaired.
+"""Evidence: what a person did on a phone, read from disk, exported, told, compared and repaired.
 
 These names are the room's public face. Each is imported when it is first asked for, because a command
 needs one of them and start-up counts.
@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from clawperator.recording.compare import CompareReport, compare_recording
+    from clawperator.recording.demonstration import load_demonstration
+    from clawperator.recording.derived import derive_checkpoints
+    from clawperator.recording.describe import Narrative, describe_recording
     from clawperator.recording.export import Export, ExportResult, export_recording, read_export
     from clawperator.recording.reader import Recording
     from clawperator.recording.repair import RepairResult, repair_recording
@@ -17,11 +20,15 @@ _HOMES = {
     "CompareReport": "compare",
     "Export": "export",
     "ExportResult": "export",
+    "Narrative": "describe",
     "ParseResult": "steps",
     "Recording": "reader",
     "RepairResult": "repair",
     "compare_recording": "compare",
+    "derive_checkpoints": "derived",
+    "describe_recording": "describe",
     "export_recording": "export",
+    "load_demonstration": "demonstration",
     "parse_recording": "steps",
     "read_export": "export",
     "repair_recording": "repair",
@@ -31,11 +38,15 @@ __all__ = [
     "CompareReport",
     "Export",
     "ExportResult",
+    "Narrative",
     "ParseResult",
     "Recording",
     "RepairResult",
     "compare_recording",
+    "derive_checkpoints",
+    "describe_recording",
     "export_recording",
+    "load_demonstration",
     "parse_recording",
     "read_export",
     "repair_recording",

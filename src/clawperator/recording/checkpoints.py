@@ -1,7 +1,7 @@
-"""The checkpoints a demonstration stands for, found in its export.
+"""The checkpoints of the solar app's discharge-limit flow, found in the export of its demonstration.
 
-One strategy exists: the rules for the solar app's discharge-limit flow. It looks at what each event says
-of itself, never into snapshots, so an export with and one without them have the same checkpoints.
+The rules look at what each event says of itself, never into snapshots, so an export with and one without them
+have the same checkpoints.
 """
 
 from collections import Counter
@@ -26,9 +26,11 @@ STRATEGY = "solax_heuristic"
 SOLAR_PACKAGE = "com.solaxcloud.starter"
 REQUIRED = ("app_opened", "discharge_to_row_focused", "target_text_entered", "save_completed")
 MINIMUM_SEMANTIC_COVERAGE = 2
+# A run may repeat its terminal verification under this id; it is no step of the path.
+VERIFIED_ELSEWHERE = "terminal_state_verified"
 
 
-class BaselineCheckpoint(Struct, frozen=True):
+class BaselineCheckpoint(Struct, frozen=True, gc=False):
     id: str
     seq: int | float
     event_type: str
@@ -67,7 +69,7 @@ def baseline_of(export: Export) -> Baseline:
 
 def main_package(events: Iterable[ExportedEvent]) -> str | None:
     """The package most events belong to; of equals the one seen first."""
-    counts = Counter(e.packageName for e in events if not isinstance(e, ExportedPressKey) and e.packageName)
+    counts = Counter([e.packageName for e in events if not isinstance(e, ExportedPressKey) and e.packageName])
     return max(counts, key=counts.__getitem__) if counts else None
 
 

@@ -1,30 +1,27 @@
 """compare: did a run of a skill do what the demonstration showed?
 
-The demonstration is a recording export, the run a saved ``skills run --json`` document. Every verdict is
-one of twelve outcomes; a run that cannot be proved is never a match.
+The demonstration is a recording export, the run a saved ``skills run --json`` document or a second export.
+Every verdict is one of twelve outcomes; a run that cannot be proved is never a match.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Literal
 
-import msgspec
 from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import replace
 
-from clawperator.contract.errors import ClawError
-from clawperator.contract.skill_result import AgentSource, Checkpoint, SkillResult, SkillsRun, check_version
-from clawperator.files import why
-from clawperator.recording.checkpoints import (
-    MINIMUM_SEMANTIC_COVERAGE,
-    REQUIRED,
-    STRATEGY,
-    Baseline,
-    baseline_of,
-)
-from clawperator.recording.export import Export, read_export
+from clawperator.contract.skill_result import AgentSource, Checkpoint, SkillResult
+from clawperator.recording.alignment import MAX_LISTED, Aligned, Rejoined, align, rejoined
+from clawperator.recording.baseline import Ground, Strategy, checkpoints_of, ground_of
+from clawperator.recording.checkpoints import VERIFIED_ELSEWHERE
+from clawperator.recording.declared import Declaration
+from clawperator.recording.exhibits import find_declaration, read_baseline, read_result
+from clawperator.recording.export import Export
+from clawperator.recording.reasons import tell_reason
+from clawperator.recording.rerun import run_of_recording
 
 Mode = Literal["auto", "literal", "semantic"]
 MODES: Mapping[str, Mode] = {"auto": "auto", "literal": "literal", "semantic": "semantic"}
-VERIFIED_ELSEWHERE = "terminal_state_verified"
 
 Outcome = Literal[
     "literal_match",
@@ -72,15 +69,18 @@ class BaselineFacts(Struct, frozen=True):
 
 
 class RunFacts(Struct, frozen=True, kw_only=True):
-    skillId: str
-    sourceKind: Literal["script", "agent"]
+    skillId: str  # of a recording its session id
+    sourceKind: Literal["script", "agent", "recording"]
     status: Literal["success", "failed", "indeterminate"]
     runtimeState: str | UnsetType = UNSET
     checkpointIds: list[str]
 
 
 class Coverage(Struct, frozen=True):
-    """How many of the baseline's checkpoints there are, and how many of them the run names."""
+    """How many of the baseline's checkpoints there are, and how many of them the run names.
+
+    With declared and derived checkpoints only those count that the run names as ``ok``.
+    """
 
     declared: int
     covered: int
@@ -99,7 +99,7 @@ class Divergence(Struct, frozen=True):
 
 
 class CompareReport(Struct, frozen=True):
-    """The document ``compare`` prints."""
+    """The document ``compare`` prints. The last four members come with declared and derived checkpoints only."""
 
     compareMode: Literal["literal", "semantic"]
     outcome: Outcome
@@ -112,61 +112,115 @@ class CompareReport(Struct, frozen=True):
     normalizationStrategy: str
     minimumSemanticCoverage: int
     firstDivergence: Divergence | UnsetType = UNSET
+    rejoinedAt: Rejoined | UnsetType | None = UNSET
+    reason: str | UnsetType = UNSET
+    alignment: list[Aligned] | UnsetType = UNSET
+    alignmentOmitted: int | UnsetType = UNSET
 
     @property
     def is_match(self) -> bool:
         return self.outcome in MATCHES
 
 
-def compare_recording(baseline_path: str, result_path: str, mode: Mode = "auto") -> CompareReport:
-    """Compare the run saved in ``result_path`` with the export in ``baseline_path``."""
-    data = _read(baseline_path, "baseline")
-    try:
-        export = read_export(data)
-    except ValueError as e:
-        raise _unusable(baseline_path, "baseline", f"it is not a valid recording export: {e}") from None
-    return compare(export, _skill_result(result_path), mode)
+def compare_recording(
+    baseline_path: str,
+    result_path: str,
+    mode: Mode = "auto",
+    *,
+    strategy: Strategy | None = None,
+    checkpoints_path: str | None = None,
+) -> CompareReport:
+    """Compare the run or recording in ``result_path`` with the export in ``baseline_path``.
+
+    Without a strategy the declared checkpoints count, if there are any. If there are none, a run is compared by
+    the rules for the solar app, a second recording by derived checkpoints.
+    """
+    export = read_baseline(baseline_path)
+    result = read_result(result_path)
+    declaration = None
+    if strategy in (None, "declared"):
+        declaration = find_declaration(checkpoints_path, baseline_path, wanted=strategy == "declared")
+    if strategy is None and isinstance(result, Export):
+        strategy = "declared" if declaration else "derived"
+    return compare(export, result, mode, strategy=strategy, declaration=declaration)
 
 
-def compare(export: Export, run: SkillResult, mode: Mode = "auto") -> CompareReport:
+def compare(
+    export: Export,
+    result: SkillResult | Export,
+    mode: Mode = "auto",
+    *,
+    strategy: Strategy | None = None,
+    declaration: Declaration | None = None,
+) -> CompareReport:
+    """The verdict on a run. A declaration is used when no other strategy is asked for."""
+    strategy = strategy or ("declared" if declaration else "solax_heuristic")
+    ground = ground_of(export, strategy, declaration)
+    if isinstance(result, Export):
+        again = checkpoints_of(result, strategy, declaration).checkpoints
+        run = run_of_recording(export, ground.checkpoints, result, again)
+    else:
+        run = result
     kind: Literal["script", "agent"] = "agent" if isinstance(run.source, AgentSource) else "script"
     chosen: Literal["literal", "semantic"]
     chosen = ("semantic" if kind == "agent" else "literal") if mode == "auto" else mode
-    baseline = baseline_of(export)
-    sufficient = len(baseline.checkpoints) == len(REQUIRED)
     passed = [c for c in run.checkpoints if c.id != VERIFIED_ELSEWHERE]
-    divergence = _first_divergence(baseline, passed, run) if sufficient else None
-    ids = [c.id for c in baseline.checkpoints]
-    covered = len(set(ids) & {c.id for c in passed})
+    ids = [c.id for c in ground.checkpoints]
+    strict = strategy != "solax_heuristic"
+    covered = len(set(ids) & {c.id for c in passed if c.status == "ok" or not strict})
     verification = run.terminalVerification.status if run.terminalVerification else "missing"
-    path_matches = sufficient and divergence is None
-    outcome: Outcome = (
-        _outcome(run, chosen, verification, covered, path_matches=path_matches)
-        if sufficient
-        else "normalization_insufficient"
-    )
-    return CompareReport(
+    divergence = None if ground.lacking else _first_divergence(ground, passed, run)
+    path_matches = not ground.lacking and divergence is None
+    outcome: Outcome
+    if ground.lacking:
+        outcome = "normalization_insufficient"
+    elif strict and run.status == "indeterminate" and verification == "verified":
+        outcome = "verification_indeterminate" if path_matches else "baseline_drift"
+    else:
+        outcome = _outcome(run, chosen, verification, covered, ground.minimum, path_matches=path_matches)
+    report = CompareReport(
         compareMode=chosen,
         outcome=outcome,
         summary=SUMMARIES[outcome],
         pathMatches=path_matches,
         terminalVerificationStatus=verification,
-        baseline=BaselineFacts(baseline.package, ids),
+        baseline=BaselineFacts(ground.package, ids),
         actual=RunFacts(
             skillId=run.skillId,
-            sourceKind=kind,
+            sourceKind="recording" if isinstance(result, Export) else kind,
             status=run.status,
             runtimeState=_runtime_state(run),
             checkpointIds=[c.id for c in passed],
         ),
         baselineCoverage=Coverage(len(ids), covered),
-        normalizationStrategy=STRATEGY,
-        minimumSemanticCoverage=MINIMUM_SEMANTIC_COVERAGE,
+        normalizationStrategy=strategy,
+        minimumSemanticCoverage=ground.minimum,
         firstDivergence=divergence or UNSET,
+    )
+    return _explained(report, ground, passed, run) if strict else report
+
+
+def _explained(
+    report: CompareReport, ground: Ground, passed: Sequence[Checkpoint], run: SkillResult
+) -> CompareReport:
+    """The report with its reason, and with both paths side by side."""
+    rows = [] if ground.lacking else align(report.baseline.checkpointIds, passed)
+    coverage = None
+    if report.outcome in ("baseline_uncovered", "baseline_weakly_covered", "outcome_matches_path_differs"):
+        of = report.baselineCoverage
+        coverage = f"{of.covered} of {of.declared} checkpoints are proved, {ground.minimum} are needed"
+    return replace(
+        report,
+        rejoinedAt=rejoined(rows) if report.firstDivergence else UNSET,
+        reason=ground.lacking or tell_reason(rows, run, coverage),
+        alignment=rows[:MAX_LISTED],
+        alignmentOmitted=len(rows) - MAX_LISTED if len(rows) > MAX_LISTED else UNSET,
     )
 
 
-def _outcome(run: SkillResult, mode: str, verification: str, covered: int, *, path_matches: bool) -> Outcome:
+def _outcome(  # noqa: PLR0913 - all that a verdict rests on
+    run: SkillResult, mode: str, verification: str, covered: int, minimum: int, *, path_matches: bool
+) -> Outcome:
     if run.status == "failed":
         state = _runtime_state(run)
         if state == "poisoned":
@@ -179,7 +233,7 @@ def _outcome(run: SkillResult, mode: str, verification: str, covered: int, *, pa
             return "semantic_match"
         if covered == 0:
             return "baseline_uncovered"
-        return "baseline_weakly_covered" if covered < MINIMUM_SEMANTIC_COVERAGE else "outcome_matches_path_differs"
+        return "baseline_weakly_covered" if covered < minimum else "outcome_matches_path_differs"
     if not path_matches:
         return "baseline_drift"
     return "verification_failed" if verification == "failed" else "verification_indeterminate"
@@ -189,7 +243,7 @@ def _runtime_state(run: SkillResult) -> str | UnsetType:
     return run.diagnostics.runtimeState if run.diagnostics else UNSET
 
 
-def _first_divergence(baseline: Baseline, passed: Sequence[Checkpoint], run: SkillResult) -> Divergence | None:
+def _first_divergence(baseline: Ground, passed: Sequence[Checkpoint], run: SkillResult) -> Divergence | None:
     expected = baseline.checkpoints
     for i in range(max(len(expected), len(passed))):
         if i >= len(expected):
@@ -205,51 +259,3 @@ def _first_divergence(baseline: Baseline, passed: Sequence[Checkpoint], run: Ski
         if got.id != want.id or got.status != "ok":
             return Divergence(i, want.id, got.id, "ok", got.status, want.summary, got.note or UNSET)
     return None
-
-
-_RUN = msgspec.json.Decoder(SkillsRun)
-
-
-def _skill_result(path: str) -> SkillResult:
-    data = _read(path, "result")
-    try:
-        run = _RUN.decode(data).skillResult
-        if run is not None:
-            check_version(run)
-    except UnicodeDecodeError:
-        raise _unusable(path, "result", "it is not valid UTF-8") from None
-    except (msgspec.DecodeError, RecursionError) as e:
-        reason = str(e).replace("`", "")
-        raise _unusable(path, "result", f"it is not a saved skills run with a skillResult: {reason}") from None
-    except ClawError as e:
-        raise _unusable(path, "result", e.message) from None
-    if run is None:
-        raise _unusable(path, "result", "its skillResult is null: the skill printed no result frame")
-    return run
-
-
-def _read(path: str, role: str) -> bytes:
-    try:
-        with open(path, "rb") as file:
-            return file.read()
-    except (OSError, ValueError) as e:
-        reason = why(e)
-        raise _unusable(path, role, reason) from e
-
-
-_HINTS: dict[str, str] = {
-    "baseline": "--baseline takes what 'clawperator recording export' wrote.",
-    "result": "--result takes the whole output of 'clawperator skills run <id> --json', not the bare skillResult.",
-}
-
-
-def _unusable(path: str, role: str, reason: str) -> ClawError:
-    details: dict[str, Any] = {"path": path, "role": role, "reason": reason}
-    return ClawError(
-        "RECORDING_COMPARE_FAILED",
-        f"Cannot use the {role} {path}: {reason}",
-        hint=_HINTS[role],
-        details=details,
-        operation="read",
-        target=path,
-    )

@@ -51,7 +51,7 @@ class Session(Struct, frozen=True):
     operatorPackage: str
 
 
-class Snapshot(Struct, frozen=True):
+class Snapshot(Struct, frozen=True, gc=False):
     present: bool
     xml: str | None
 

@@ -34,6 +34,7 @@ from clawperator.ui.node import Hierarchy, Node
 
 if TYPE_CHECKING:
     from clawperator.phone.adb.adbd import AdbDoor
+    from clawperator.phone.cassette import Cassette
     from clawperator.phone.events import AccessibilityEvent
 
 __all__ = ["BoxedPhone", "Person", "ShellResult", "start_phone"]
@@ -293,12 +294,32 @@ def _matcher(text: str | None, fields: Mapping[str, str]) -> NodeMatcher:
     return NodeMatcher(**given)
 
 
+def _load(path: str) -> "Cassette":
+    from clawperator.phone.cassette import load_cassette
+
+    return load_cassette(path)
+
+
 @contextmanager
 def start_phone(
-    *, seed: int = 0, serial: str = "claw-1", apps: Iterable[App] = (), clock: Clock | None = None
+    *,
+    seed: int = 0,
+    serial: str = "claw-1",
+    apps: Iterable[App] = (),
+    clock: Clock | None = None,
+    cassette: str | None = None,
 ) -> Iterator[BoxedPhone]:
-    """A phone in this process, gone when the ``with`` block ends. Its clock is virtual unless one is given."""
-    phone = Phone(seed=seed, serial=serial, apps=apps, clock=VirtualClock() if clock is None else clock)
+    """A phone in this process, gone when the ``with`` block ends. Its clock is virtual unless one is given.
+
+    ``cassette`` is the path of a recording that the phone shows in place of its apps.
+    """
+    phone = Phone(
+        seed=seed,
+        serial=serial,
+        apps=apps,
+        clock=VirtualClock() if clock is None else clock,
+        cassette=None if cassette is None else _load(cassette),
+    )
     try:
         yield BoxedPhone(phone)
     finally:

@@ -8,6 +8,7 @@ from clawperator.recording import export_recording, parse_recording
 from clawperator.recording.checkpoints import REQUIRED, baseline_of
 from clawperator.recording.export import read_export
 from clawperator.testing import BoxedPhone
+from showing import show_solar_limit, show_video_search
 
 SOLAR = "com.solaxcloud.starter"
 VIDEO = "com.google.android.youtube"
@@ -37,21 +38,7 @@ def test_the_discharge_limit_is_set_by_hand_and_its_recording_holds_every_checkp
     phone: BoxedPhone, tmp_path: Path
 ) -> None:
     phone.start_recording("discharge")
-    person = phone.person
-    person.tap("SolaXCloud")
-    phone.wait(3)
-    person.tap("Intelligence")
-    person.tap("ON")
-    phone.wait(2)
-    person.tap(textContains="Device Discharging")
-    person.tap(textContains="Discharge to 41%")
-    person.tap(role="textfield")
-    person.delete(2)
-    person.type("40")
-    person.tap("Confirm")
-    person.tap("Save")
-    person.tap("Save", role="button")
-    phone.wait(2)
+    show_solar_limit(phone)
     events, path = recorded(phone, tmp_path)
     check_snapshots(events)
     assert phone.phone.tasks.front.process.data
@@ -66,17 +53,7 @@ def test_the_discharge_limit_is_set_by_hand_and_its_recording_holds_every_checkp
 
 def test_a_video_is_searched_for_as_in_the_recorded_example(phone: BoxedPhone, tmp_path: Path) -> None:
     phone.start_recording("video")
-    person = phone.person
-    person.tap("YouTube")
-    phone.wait(1)
-    person.tap(contentDescEquals="Search")
-    person.tap(role="textfield")
-    person.type("linking park")
-    phone.wait(1)
-    person.tap(contentDescEquals="Edit suggestion linkin park waiting for the end")
-    person.type("emily")
-    person.enter()
-    phone.wait(1)
+    show_video_search(phone)
     events, path = recorded(phone, tmp_path)
     check_snapshots(events)
     typed = [e["text"] for e in events if e["type"] == "text_change"]

@@ -50,6 +50,7 @@ def _start(call: Call) -> Any:
         "folder": folder.files,
         "apps": [_app_file(path) for path in call.arguments.all("--app")],
         "faults": [_fault_setting(word) for word in call.arguments.all("--fault")],
+        "cassette": _cassette_file(call.arguments.get("--cassette")),
         "adbd_port": _number(call, "--adbd-port", 0, _HIGHEST_PORT),
         "server_port": _number(call, "--server-port", 0, _HIGHEST_PORT),
     }
@@ -332,6 +333,20 @@ def _app_file(path: str) -> str:
             "PHONE_APP_INVALID",
             f"there is no file {path}",
             hint="Give --app the path of a .py or .toml file.",
+            target=path,
+        )
+    return whole
+
+
+def _cassette_file(path: str | None) -> str | None:
+    if path is None:
+        return None
+    whole = os.path.abspath(path)
+    if not os.path.isfile(whole):
+        raise ClawError(
+            "PHONE_CASSETTE_INVALID",
+            f"there is no file {path}",
+            hint="Give --cassette a recording (.ndjson), or an export made with '--snapshots include'.",
             target=path,
         )
     return whole

@@ -5,6 +5,7 @@ from clawperator.contract.command import Command, Flag, switch
 _SEED = Flag("--seed", "what chance is drawn from; the same seed fails the same way", "<number>")
 _APP = Flag("--app", "an app of your own: a .py or .toml file", "<file>", repeats=True)
 _FAULT = Flag("--fault", "a fault to start with, such as latency=200", "<name=setting>", repeats=True)
+_CASSETTE = Flag("--cassette", "a recording, or an export with snapshots, that the phone shows again", "<file>")
 _WHICH = "Without --device the one phone that runs is meant."
 
 PHONE = Command(
@@ -19,6 +20,7 @@ PHONE = Command(
                 _SEED,
                 _APP,
                 _FAULT,
+                _CASSETTE,
                 Flag("--adbd-port", "port for 'adb connect'; any free one if absent", "<port>"),
                 Flag("--server-port", "port that speaks the adb server protocol; likewise", "<port>"),
             ),

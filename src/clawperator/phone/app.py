@@ -21,6 +21,7 @@ from clawperator.phone.views import Effect, View
 if TYPE_CHECKING:
     from clawperator.phone.phone import Phone
     from clawperator.phone.tasks import Entry
+    from clawperator.ui.node import Hierarchy
 
 Build: TypeAlias = Callable[["Here"], View]
 ScreenKind = Literal["activity", "dialog", "sheet"]
@@ -37,6 +38,8 @@ class Screen(Struct, frozen=True):
     on_show: Effect | None
     # Whether Back or a tap beside it takes a dialog away.
     cancelable: bool = True
+    # Gives the nodes themselves, each with its ``Place``: they are shown just so, and nothing is built.
+    tree: "Callable[[Entry], Hierarchy] | None" = None
 
 
 class App:

@@ -6,7 +6,7 @@ import secrets
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -21,6 +21,9 @@ from clawperator.phone.attached import AttachedPhone
 from clawperator.phone.control import ControlDoor
 from clawperator.phone.faults import FAULTS
 from clawperator.phone.phone import Phone
+
+if TYPE_CHECKING:
+    from clawperator.phone.cassette import Cassette
 
 HOST = "127.0.0.1"
 
@@ -37,6 +40,8 @@ class BoxPlan(Struct, frozen=True, kw_only=True):
     folder: str | None = None
     apps: Sequence[str] = ()
     faults: Sequence[tuple[str, str]] = ()
+    # A recording that the phone shows in place of apps of its own.
+    cassette: str | None = None
     operator_package: str = OPERATOR_PACKAGE
     adbd_port: int = 0
     server_port: int = 0
@@ -54,6 +59,7 @@ class Box:
         self._wipe = wipe
         self.token = secrets.token_urlsafe(24)
         self.stopped = threading.Event()
+        self._cassette = _load(plan.cassette) if plan.cassette is not None else None
         self.device = AttachedPhone(self._make())
         for name, setting in plan.faults:
             self.phone.set_fault(name, setting)
@@ -86,7 +92,7 @@ class Box:
         """Carry out a request from the control door."""
         match name:
             case "status":
-                return {"faults": self.phone.faults.values(), "foreground": self.phone.foreground()}
+                return self._status()
             case "fault":
                 return self._fault(**arguments)
             case "reset":
@@ -99,6 +105,12 @@ class Box:
                 return {}
             case _:
                 raise ClawError("USAGE", f"the phone knows no request {name!r}")
+
+    def _status(self) -> dict[str, Any]:
+        with self.phone.lock:
+            status = {"faults": self.phone.faults.values(), "foreground": self.phone.foreground()}
+            player = self.phone.player
+            return status if player is None else {**status, "cassette": player.status()}
 
     def _watch(self, folder: str) -> None:
         """Nobody could find a phone without its folder, nor stop it."""
@@ -134,7 +146,14 @@ class Box:
             folder=plan.folder,
             apps=[app for path in plan.apps for app in load_apps(path)],
             operator_package=plan.operator_package,
+            cassette=self._cassette,
         )
+
+
+def _load(path: str) -> "Cassette":
+    from clawperator.phone.cassette import load_cassette
+
+    return load_cassette(path)
 
 
 def _identity(folder: str) -> tuple[int, int] | None:

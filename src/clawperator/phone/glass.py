@@ -10,7 +10,7 @@ from clawperator.phone.display import Display
 from clawperator.phone.editing import focused
 from clawperator.phone.keyboard import PACKAGE as KEYBOARD
 from clawperator.phone.layout import Place
-from clawperator.phone.scene import Window, lay_out, lay_out_bar
+from clawperator.phone.scene import Window, lay_out, lay_out_bar, show_tree
 from clawperator.phone.tasks import Entry
 from clawperator.ui.node import Bounds, Hierarchy
 from clawperator.ui.write import write_hierarchy
@@ -86,7 +86,11 @@ class Glass:
 
     def window_at(self, x: int, y: int) -> Window | None:
         """The window that takes a touch at a point."""
-        if not self.awake or not self.display.bounds.contains(x, y) or self.display.status_bar.contains(x, y):
+        if not self.awake or not self.display.bounds.contains(x, y):
+            return None
+        if self._phone.player is not None and self._phone.player.wants(x, y):
+            return self.active()
+        if self.display.status_bar.contains(x, y):
             return None
         if self.display.navigation_bar.contains(x, y):
             return self.navigation()
@@ -100,7 +104,7 @@ class Glass:
     def hierarchy(self) -> Hierarchy:
         """The tree of the active window: the same object until something changes."""
         if self._hierarchy is None:
-            self._hierarchy = self.active().hierarchy(self.display)
+            self._hierarchy = self.active().tree
         return self._hierarchy
 
     def capture(self) -> Hierarchy:
@@ -178,6 +182,8 @@ class Glass:
         return focused(self._phone) if self._keyboard_on else None
 
     def _lay_out(self, entry: Entry) -> Window:
+        if entry.screen.tree is not None:
+            return show_tree(entry, self.display, entry.screen.tree(entry))
         free = self.display.content
         if self._keyboard_on and entry is self.top():
             free = Bounds(free.left, free.top, free.right, self.display.keyboard.top)

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from clawperator import __version__
 from clawperator.contract.wire import OPERATOR_PACKAGE
@@ -16,7 +16,7 @@ from clawperator.engine.clock import VirtualClock
 from clawperator.engine.ports import Clock
 from clawperator.phone import editing, kernel, keys, settings, system, touch
 from clawperator.phone.app import App, Here
-from clawperator.phone.apps import CHOOSER, LAUNCHER, built_in_apps
+from clawperator.phone.apps import CHOOSER, HOME_APPS, LAUNCHER, built_in_apps
 from clawperator.phone.events import AccessibilityEvent
 from clawperator.phone.faults import Faults
 from clawperator.phone.glass import Glass
@@ -33,6 +33,10 @@ from clawperator.phone.tasks import Entry, Process, Tasks
 from clawperator.phone.timers import Timers
 from clawperator.phone.views import Effect
 
+if TYPE_CHECKING:
+    from clawperator.phone.cassette import Cassette
+    from clawperator.phone.cassette_player import Player
+
 SYSTEM_SERVER_PID = 1_201
 
 
@@ -48,6 +52,7 @@ class Phone:
         folder: str | None = None,
         apps: Iterable[App] = (),
         operator_package: str = OPERATOR_PACKAGE,
+        cassette: "Cassette | None" = None,
     ) -> None:
         self.serial = serial
         self.seed = seed
@@ -75,9 +80,15 @@ class Phone:
             system.android_app(),
             keyboard_app(self.type_text, lambda: self.key(67), lambda: self.key(66)),
         )
-        for app in (*own, system.operator_app(operator_package, __version__), *built_in_apps(), *apps):
+        # Shows a recording in place of the apps that every phone has.
+        self.player: Player | None = self._insert(cassette)
+        ours = built_in_apps() if self.player is None else built_in_apps(HOME_APPS)
+        recorded = () if self.player is None else self.player.apps()
+        for app in (*own, system.operator_app(operator_package, __version__), *ours, *apps, *recorded):
             self.packages.add(app)
         self.glass: Glass = Glass(self, own)
+        if cassette is not None:
+            self.glass.display = cassette.display
         kernel.provide(self)
         self._boot()
 
@@ -89,7 +100,16 @@ class Phone:
         self.packages.load()
         self.tasks.start(self.packages.app(LAUNCHER))
         self.tasks.ensure_process(self.packages.app(self.operator.package))
+        if self.player is not None:
+            self.player.begin()
         self.log.write("I", "SystemServer", "boot completed", SYSTEM_SERVER_PID)
+
+    def _insert(self, cassette: "Cassette | None") -> "Player | None":
+        if cassette is None:
+            return None
+        from clawperator.phone.cassette_player import Player
+
+        return Player(self, cassette)
 
     def close(self) -> None:
         """End what runs in the background. The files of a phone without a folder are removed."""
@@ -142,7 +162,9 @@ class Phone:
 
     def go_back(self) -> None:
         with self.lock:
-            if self.glass.dismiss_alert() or self.glass.hide_keyboard():
+            if self.glass.dismiss_alert() or (self.player is not None and self.player.key("back")):
+                return
+            if self.glass.hide_keyboard():
                 return
             entry = self.tasks.front.top
             if entry.screen.kind == "activity" or entry.screen.cancelable:
@@ -150,10 +172,13 @@ class Phone:
 
     def go_home(self) -> None:
         with self.lock:
-            self.tasks.go_home()
+            if self.player is None or not self.player.key("home"):
+                self.tasks.go_home()
 
     def show_recents(self) -> None:
         with self.lock:
+            if self.player is not None and self.player.key("recents"):
+                return
             self.tasks.go_home()
             self.tasks.open(self.tasks.launcher.process, "recents", {})
 
@@ -163,7 +188,11 @@ class Phone:
         """False when the view is gone or takes no click."""
         with self.lock:
             now = self._find_again(place)
-            return now is not None and touch.press(self, self.glass.active(), now, long=long)
+            if now is None:
+                return False
+            if self.player is not None and self.player.pressed(now, *now.node.bounds.centre, long=long):
+                return True
+            return touch.press(self, self.glass.active(), now, long=long)
 
     def focus(self, place: Place) -> bool:
         with self.lock:
@@ -350,6 +379,8 @@ class Phone:
             self.perform(entry, entry.screen.on_show)
 
     def _came_to_front(self, entry: Entry) -> None:
+        if self.player is not None and self.player.came_to_front(entry):
+            return
         self.glass.hide_keyboard()
         self.changed()
         if self.glass.top() is entry:

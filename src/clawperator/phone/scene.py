@@ -30,14 +30,14 @@ _OFF = dict.fromkeys(
 class Window:
     """One laid-out window. ``nodes`` are depth first; ``places`` says what lies behind them."""
 
-    __slots__ = ("bounds", "entry", "nodes", "places", "root")
+    __slots__ = ("bounds", "entry", "nodes", "places", "tree")
 
-    def __init__(self, entry: Entry, bounds: Bounds, root: Node, placing: Placing) -> None:
+    def __init__(self, entry: Entry, bounds: Bounds, tree: Hierarchy, places: dict[str, Place]) -> None:
         self.entry = entry
         self.bounds = bounds
-        self.root = root
-        self.nodes = placing.nodes
-        self.places = placing.places
+        self.tree = tree
+        self.nodes = tree.nodes
+        self.places = places
 
     def at(self, x: int, y: int, wanted: Callable[[Place], bool]) -> Place | None:
         """The topmost place at a point that is wanted: the last drawn, and there the innermost."""
@@ -46,9 +46,6 @@ class Window:
             if isinstance(place, Place) and node.bounds.contains(x, y) and wanted(place):
                 return place
         return None
-
-    def hierarchy(self, display: Display) -> Hierarchy:
-        return Hierarchy({"rotation": str(display.rotation)}, [self.root], self.nodes)
 
 
 def lay_out(here: Here, entry: Entry, display: Display, free: Bounds) -> Window:
@@ -62,7 +59,13 @@ def lay_out(here: Here, entry: Entry, display: Display, free: Bounds) -> Window:
     root = _shell(entry, bounds, None, "", placing)
     content = _shell(entry, area, root, "android:id/content", placing)
     placing.lay_out(view, area, content)
-    return Window(entry, bounds, root, placing)
+    return Window(entry, bounds, _tree(root, placing, display), placing.places)
+
+
+def show_tree(entry: Entry, display: Display, tree: Hierarchy) -> Window:
+    """The window of a screen that is given node by node. It takes the touches of the whole display."""
+    places = {node.source.key: node.source for node in tree.nodes if isinstance(node.source, Place)}
+    return Window(entry, display.bounds, tree, places)
 
 
 def lay_out_bar(here: Here, entry: Entry, display: Display, area: Bounds) -> Window:
@@ -70,7 +73,11 @@ def lay_out_bar(here: Here, entry: Entry, display: Display, area: Bounds) -> Win
     placing = Placing(display, entry)
     root = _shell(entry, area, None, "", placing)
     placing.lay_out(entry.screen.build(here), area, root)
-    return Window(entry, area, root, placing)
+    return Window(entry, area, _tree(root, placing, display), placing.places)
+
+
+def _tree(root: Node, placing: Placing, display: Display) -> Hierarchy:
+    return Hierarchy({"rotation": str(display.rotation)}, [root], placing.nodes)
 
 
 def _dialog_width(entry: Entry, free: Bounds) -> int:

@@ -20,6 +20,10 @@ def tap(phone: "Phone", x: int, y: int, hold_ms: int = 100) -> None:
     if window is None:
         return
     long = hold_ms >= LONG_PRESS_MS
+    if phone.player is not None and window is phone.glass.active():
+        under = window.at(x, y, lambda p: p.node.flag("clickable")) or window.at(x, y, lambda _: True)
+        if phone.player.pressed(under, x, y, long=long):
+            return
     place = window.at(x, y, lambda p: takes_press(p, long=long) or takes_press(p, long=False))
     if place is not None:
         press(phone, window, place, long=long and takes_press(place, long=True))
@@ -81,6 +85,8 @@ def swipe(phone: "Phone", start: tuple[int, int], end: tuple[int, int], duration
     window = phone.glass.window_at(*start)
     if window is None:
         return
+    if phone.player is not None and window is phone.glass.active():
+        phone.player.swiped()
     axis = "vertical" if abs(down) >= abs(across) else "horizontal"
     place = window.at(*start, lambda p: p.view.scrolls == axis)
     moved = down if axis == "vertical" else across

@@ -4,11 +4,13 @@ from clawperator.phone.app import App
 
 LAUNCHER = "com.android.launcher3"
 CHOOSER = "com.android.intentresolver"
+# What a phone cannot be without.
+HOME_APPS = (LAUNCHER, CHOOSER)
 
 
-def built_in_apps() -> list[App]:
-    """New ones at each call: no phone shares an app with another."""
+def built_in_apps(only: tuple[str, ...] = ()) -> list[App]:
+    """New ones at each call: no phone shares an app with another. With ``only``, just those packages."""
     from clawperator.phone.apps import browser, hard, launcher, notes, settings, solar, video
 
     modules = (launcher, settings, solar, video, browser, notes, hard)
-    return [app for module in modules for app in module.apps()]
+    return [app for module in modules for app in module.apps() if not only or app.package in only]

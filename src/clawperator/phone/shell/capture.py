@@ -124,7 +124,7 @@ def _every_window(device: "Phone") -> str:
     active = glass.active()
     parts = []
     for number, (window, kind) in enumerate(windows):
-        whole = one_line(write_hierarchy(window.hierarchy(glass.display)))
+        whole = one_line(write_hierarchy(window.tree))
         flag = str(window is active).lower()
         parts.append(
             f'<window index="{number}" id="{len(windows) - number}" '

@@ -1,0 +1,196 @@
+"""People who show a flow on the phone in the box, and a phone behind a door to do it again on."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from clawperator.connection import ConnectedPhone
+from clawperator.device.backend import Backend
+from clawperator.device.client import Device, Endpoint
+from clawperator.phone.adb.server import AdbServer
+from clawperator.phone.app import App
+from clawperator.phone.attached import AttachedPhone
+from clawperator.testing import BoxedPhone, start_phone
+from showing import show_solar_limit, show_video_search
+
+Show = Callable[[BoxedPhone], None]
+
+
+def solar_tabs(phone: BoxedPhone) -> None:
+    person = phone.person
+    person.tap("SolaXCloud")
+    phone.wait(2)
+    for name in ("Device", "Service", "Me", "Home"):
+        person.tap(name)
+    person.home()
+
+
+def video_search(phone: BoxedPhone) -> None:
+    show_video_search(phone)
+    person = phone.person
+    person.tap("Waiting For The End, piano cover by Emily")
+    phone.wait(1)
+    person.back()
+
+
+def video_feed(phone: BoxedPhone) -> None:
+    person = phone.person
+    person.tap("YouTube")
+    phone.wait(1)
+    for _ in range(3):
+        person.scroll_down()
+    person.tap("Home batteries: from start to finish")
+    phone.wait(1)
+    person.home()
+
+
+def notes_write(phone: BoxedPhone) -> None:
+    person = phone.person
+    person.tap("Notes")
+    person.tap("Add note")
+    person.tap("Title")
+    person.type("Milk")
+    person.tap("Write something")
+    person.type("two bottles")
+    person.back()
+    person.tap("Work")
+    person.tap("Pin to top")
+    person.tap("Save")
+    phone.wait(1)
+    person.back()
+
+
+def notes_discard(phone: BoxedPhone) -> None:
+    person = phone.person
+    person.tap("Notes")
+    person.tap("Add note")
+    person.tap("Title")
+    person.type("Nothing")
+    person.tap(contentDescEquals="Navigate up")
+    person.tap("Discard")
+
+
+def settings_walk(phone: BoxedPhone) -> None:
+    person = phone.person
+    person.tap("Settings")
+    person.scroll_down()
+    person.tap("System")
+    person.back()
+    person.scroll_up()
+    person.tap("Network & internet")
+    person.tap("Internet")
+    for _ in range(3):
+        person.back()
+
+
+def settings_dark(phone: BoxedPhone) -> None:
+    person = phone.person
+    person.tap("Settings")
+    person.tap("Display")
+    person.tap("Dark theme")
+    person.home()
+
+
+def browser_address(phone: BoxedPhone) -> None:
+    person = phone.person
+    person.tap("Chrome")
+    person.tap("Search or type URL")
+    person.type("example.com")
+    person.enter()
+    phone.wait(1)
+    person.tap("More information")
+    phone.wait(1)
+    person.recents()
+
+
+def browser_story(phone: BoxedPhone) -> None:
+    person = phone.person
+    person.tap("Chrome")
+    person.tap("The Daily Example")
+    phone.wait(1)
+    person.scroll_down()
+    person.tap("Story 12")
+    phone.wait(1)
+
+
+def hard_lists(phone: BoxedPhone) -> None:
+    person = phone.person
+    person.tap("Hard Mode")
+    person.tap("Restless list")
+    person.tap("Bravo")
+    person.tap("Echo")
+    person.tap("Leave")
+    person.tap("Far away")
+    for _ in range(8):
+        person.scroll_down()
+    person.tap("Far away", role="button")
+    person.tap("Leave")
+
+
+def hard_late(phone: BoxedPhone) -> None:
+    person = phone.person
+    person.tap("Hard Mode")
+    person.scroll_down()
+    person.tap("Late content")
+    phone.wait(5)
+    person.tap("Arrived after 4000 ms")
+    person.tap("Go on")
+    person.home()
+
+
+PERSONS: Mapping[str, Show] = {
+    show.__name__: show
+    for show in (
+        show_solar_limit,
+        solar_tabs,
+        video_search,
+        video_feed,
+        notes_write,
+        notes_discard,
+        settings_walk,
+        settings_dark,
+        browser_address,
+        browser_story,
+        hard_lists,
+        hard_late,
+    )
+}
+
+
+def record(show: Show, folder: Path, apps: Callable[[], list[App]] = list) -> str:
+    """What somebody shows on a phone of their own, as a file."""
+    with start_phone(apps=apps()) as phone:
+        phone.start_recording("shown")
+        show(phone)
+        path = folder / "shown.ndjson"
+        path.write_bytes(phone.stop_recording())
+    return str(path)
+
+
+class Door:
+    """An adb server on loopback, and a fresh phone behind it whenever one is wanted."""
+
+    def __init__(self, device: AttachedPhone, port: int) -> None:
+        self._device = device
+        self.port = port
+
+    @contextmanager
+    def fresh(
+        self, apps: Callable[[], list[App]] = list, backend: Backend = "auto", cassette: str | None = None
+    ) -> Iterator[tuple[BoxedPhone, ConnectedPhone]]:
+        with start_phone(apps=apps(), cassette=cassette) as phone:
+            self._device.phone = phone.phone
+            device = Device("claw-1", Endpoint("127.0.0.1", self.port, boxed=True))
+            yield phone, ConnectedPhone(device, backend=backend)
+
+
+@contextmanager
+def open_door() -> Iterator[Door]:
+    with start_phone() as first:
+        device = AttachedPhone(first.phone)
+        server = AdbServer(lambda: [device])
+        port = server.start()
+        try:
+            yield Door(device, port)
+        finally:
+            server.stop()

@@ -1,0 +1,225 @@
+"""Events folded into steps."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clawperator.recording.events import (
+    Bounds,
+    ClickFacts,
+    Facts,
+    PressKeyFacts,
+    ScrollFacts,
+    TextChangeFacts,
+    WindowChangeFacts,
+)
+from clawperator.replay.plan import Steps, fold, is_secret, until
+
+APP = "com.example.app"
+HOME = "com.android.launcher3"
+KEYBOARD = "com.google.android.inputmethod.latin"
+SYSTEM = "com.android.systemui"
+NOWHERE = Bounds(0, 0, 0, 0)
+
+
+class Story:
+    """Events one after the other, a second apart unless said otherwise."""
+
+    def __init__(self) -> None:
+        self.seen: list[tuple[Facts, str | None]] = []
+        self._now = 0
+
+    def _add(self, kind: type[Facts], xml: str | None, after_ms: int, **facts: Any) -> "Story":
+        self._now += after_ms
+        self.seen.append((kind(ts=self._now, seq=len(self.seen), **facts), xml))
+        return self
+
+    def window(self, package: str, title: str | None = None, after_ms: int = 200, **facts: Any) -> "Story":
+        return self._add(WindowChangeFacts, None, after_ms, packageName=package, title=title, **facts)
+
+    def click(self, text: str, package: str = APP, xml: str | None = None, **facts: Any) -> "Story":
+        known = {"resourceId": None, "contentDesc": None, "bounds": NOWHERE, **facts}
+        return self._add(ClickFacts, xml, 1_000, packageName=package, text=text, **known)
+
+    def text(self, *typed: str, after_ms: int = 400, package: str = APP) -> "Story":
+        for text in typed:
+            self._add(TextChangeFacts, None, after_ms, packageName=package, resourceId=None, text=text)
+        return self
+
+    def scroll(self, y: int, x: int = 0) -> "Story":
+        where = {"scrollX": x, "scrollY": y, "maxScrollX": 0, "maxScrollY": 0}
+        return self._add(ScrollFacts, None, 300, packageName=APP, resourceId=None, **where)
+
+    def back(self) -> "Story":
+        return self._add(PressKeyFacts, None, 1_000, key="back")
+
+    def steps(self) -> Steps:
+        return fold(self.seen)
+
+    def told(self) -> list[str]:
+        return [step.told for step in self.steps().steps]
+
+
+def field_screen(*, password: bool = False) -> str:
+    node = (
+        f'<node index="0" text="" resource-id="{APP}:id/box" class="android.widget.EditText" package="{APP}" '
+        f'content-desc="" clickable="true" enabled="true" password="{str(password).lower()}" bounds="[0,0][100,100]" />'
+    )
+    return f'<hierarchy rotation="0"><node class="a" package="{APP}" bounds="[0,0][200,200]">{node}</node></hierarchy>'
+
+
+def test_a_recording_that_begins_with_a_window_begins_with_its_app() -> None:
+    story = Story().window(APP, "Main").click("Save")
+    assert story.told() == [f"open {APP}", "click Save"]
+    opened = story.steps().steps[0].window
+    assert opened is not None
+    assert (opened.package, opened.title) == (APP, "Main")
+
+
+def test_a_recording_that_begins_on_the_home_screen_begins_with_home() -> None:
+    assert Story().click("App", HOME).window(APP).told() == ["press home", "click App"]
+
+
+def test_texts_are_folded_to_the_last_one_of_each_field() -> None:
+    box: dict[str, Any] = {"resourceId": f"{APP}:id/box", "bounds": Bounds(0, 0, 100, 100), "xml": field_screen()}
+    story = Story().window(APP).click("", **box).window(KEYBOARD).text("4", "", "40").click("Next").text("x", "xy")
+    told = story.told()
+    assert told[1:] == ["click box", "enter '40' into box", "click Next", "enter 'xy' into Next"]
+
+
+def test_a_window_that_comes_of_a_text_means_it_was_submitted() -> None:
+    steps = Story().window(APP).text("a", "ab").window(APP, "Results").steps().steps
+    assert steps[-1].told == "enter 'ab' into the focused field and submit"
+    assert steps[-1].window is not None
+    assert "inferred" in steps[-1].note
+
+
+def test_the_window_of_a_keyboard_submits_nothing() -> None:
+    assert Story().window(APP).text("a").window(KEYBOARD).text("ab").told()[1:] == [
+        "enter 'ab' into the focused field"
+    ]
+
+
+def test_a_suggestion_that_fills_the_field_is_no_typing() -> None:
+    story = (
+        Story()
+        .window(APP)
+        .text("lin")
+        .click("linkin park")
+        .text("linkin park", after_ms=50)
+        .window(APP, "Results")
+    )
+    assert story.told()[1:] == ["enter 'lin' into the focused field", "click linkin park"]
+
+
+@pytest.mark.parametrize(
+    ("facts", "key"),
+    [
+        ({"resourceId": f"{SYSTEM}:id/back", "contentDesc": "Back"}, "back"),
+        ({"resourceId": None, "contentDesc": "Home"}, "home"),
+        ({"resourceId": f"{SYSTEM}:id/recent_apps", "contentDesc": "Overview"}, "recents"),
+    ],
+)
+def test_the_keys_of_the_navigation_bar_are_pressed(facts: dict[str, Any], key: str) -> None:
+    assert Story().window(APP).click("", SYSTEM, **facts).told()[1:] == [f"press {key}"]
+
+
+def test_a_gesture_that_was_finished_is_back_and_one_that_was_not_is_nothing() -> None:
+    swiped = (
+        Story().window(APP, "One").click("Two").window(APP, "Two").window(SYSTEM, className="android.view.View")
+    )
+    assert swiped.told()[1:] == ["click Two"]
+    finished = swiped.window(APP, "One").steps().steps[-1]
+    assert finished.told == "press back"
+    assert "inferred" in finished.note
+
+
+def test_the_home_screen_that_comes_without_a_key_is_home_pressed() -> None:
+    story = Story().window(APP).click("Save").window(HOME, "Recent apps", 5_000).window(HOME, "Home screen")
+    assert story.told()[1:] == ["click Save", "press home"]
+    left = Story().window(APP).click("Exit").window(HOME, "Home screen", 100)
+    assert left.told()[1:] == ["click Exit", "press home"]
+    assert left.steps().steps[1].next_package == HOME
+
+
+def test_the_windows_of_the_launcher_itself_are_no_key() -> None:
+    story = Story().click("All apps", HOME).window(HOME, "Apps").click("App", HOME).window(APP)
+    assert story.told() == ["press home", "click All apps", "click App"]
+    assert story.window(HOME, "Home screen", 5_000).told()[-1] == "press home"
+
+
+def test_back_while_a_keyboard_is_up_puts_the_keyboard_away() -> None:
+    typed = Story().window(APP).text("a").back().steps().steps[-1]
+    assert typed.hides_keyboard
+    assert not Story().window(APP).click("Save").back().steps().steps[-1].hides_keyboard
+
+
+def test_scrolls_tell_where_to_look_for_the_next_target() -> None:
+    story = Story().window(APP).scroll(500).click("Low").scroll(100).click("High").click("Beside")
+    ways = [(step.scrolls, step.was_scrolled_to) for step in story.steps().steps[1:]]
+    assert ways == [(("down", "up"), True), (("up", "down"), True), (("down", "up"), False)]
+    assert Story().window(APP).scroll(0, x=300).click("Right").steps().steps[-1].scrolls == ("right", "left")
+
+
+def test_noise_gives_no_steps() -> None:
+    assert Story().window("").window(APP).window(APP).window(KEYBOARD).window("").told() == [f"open {APP}"]
+
+
+@pytest.mark.parametrize("text", ["••••", "•••a", "●", "•1"])
+def test_bullets_are_a_password(text: str) -> None:
+    assert is_secret(text)
+    step = Story().window(APP).text("h", text).steps().steps[-1]
+    assert step.secret
+    assert text not in step.told
+
+
+@pytest.mark.parametrize("text", ["", "a", "a • b", "**"])
+def test_other_texts_are_not(text: str) -> None:
+    assert not is_secret(text)
+
+
+def test_what_is_typed_into_a_password_field_is_secret_whatever_it_looks_like() -> None:
+    box: dict[str, Any] = {
+        "resourceId": f"{APP}:id/box",
+        "bounds": Bounds(0, 0, 100, 100),
+        "xml": field_screen(password=True),
+    }
+    assert Story().window(APP).click("", **box).text("plain").steps().steps[-1].secret
+
+
+def test_steps_up_to_an_event_are_those_that_begin_at_or_before_it() -> None:
+    plan = Story().window(APP).click("One").click("Two").click("Three").steps()
+    assert [step.told for step in until(plan, 2).steps] == [f"open {APP}", "click One", "click Two"]
+
+
+@pytest.mark.parametrize("xml", ["<broken", "", "<hierarchy/>", "<!DOCTYPE x><hierarchy/>"])
+def test_a_snapshot_that_cannot_be_read_is_as_none(xml: str) -> None:
+    plan = Story().window(APP).click("Save", xml=xml).steps()
+    assert plan.steps[-1].told == "click Save"
+    assert any("no snapshot" in warning for warning in plan.warnings)
+
+
+packages = st.sampled_from(["", APP, HOME, KEYBOARD, SYSTEM])
+words = st.sampled_from(["", "a", "ab", "Save", "••", "linkin park"])
+acts = st.one_of(
+    st.tuples(st.just("window"), packages, words),
+    st.tuples(st.just("click"), words, packages),
+    st.tuples(st.just("text"), words),
+    st.tuples(st.just("scroll"), st.integers(-5, 5)),
+    st.tuples(st.just("back")),
+)
+
+
+@pytest.mark.random
+@given(st.lists(acts, max_size=30))
+def test_the_steps_of_any_recording_are_in_order_and_hold_every_click(acts: list[tuple[Any, ...]]) -> None:
+    story = Story()
+    for name, *given_ in acts:
+        getattr(story, name)(*given_)
+    steps = story.steps().steps
+    assert [step.seq for step in steps] == sorted(step.seq for step in steps)
+    assert all(step.last_seq >= step.seq for step in steps)
+    clicks = {e.seq for e, _ in story.seen if isinstance(e, ClickFacts) and e.packageName != KEYBOARD}
+    assert clicks <= {step.seq for step in steps}

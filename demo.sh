@@ -232,6 +232,17 @@ says '"eventCount":22' '"droppedCount":1'
 run 0 20 0 clawperator recording export --input cut.repaired.ndjson
 says '"eventCount":22'
 
+heading 'A skill does the job by itself: another limit, checkpoint by checkpoint, and proof of the end.'
+run 0 20 0 clawperator skills run com.solaxcloud.starter.set-discharge-limit --json -- --percent 30
+says '"status":"success"' '"id":"save_completed","status":"ok"' '"status":"verified"'
+grep '^{' answer >skill.skills-run.json
+run 0 20 0 clawperator read --text-contains 'Discharge to'
+says '"text":"Discharge to 30%"'
+
+heading 'compare: did the skill do what the person showed? This is the verdict.'
+run 0 60 0 clawperator recording compare --baseline recordings/solar.export.json --result skill.skills-run.json --output pretty
+says '"outcome": "literal_match"' '"pathMatches": true'
+
 run 0 20 0 clawperator phone stop
 says '"wasRunning":true'
 

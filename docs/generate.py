@@ -98,6 +98,8 @@ def _without_phone(name: str, command: Command) -> str:
         return "needs one"
     if name.startswith(("emulator ", "provision ")) and name != "emulator list":
         return "needs the Android SDK"
+    if name.startswith("skills "):
+        return "as the skill does" if name == "skills run" else "works"
     return "checks its plan" if any(flag.name == "--dry-run" for flag in command.flags) else "works"
 
 

@@ -28,6 +28,9 @@ def _nobody_here(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.M
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("ANDROID_ADB_SERVER_PORT", "1")
     monkeypatch.setenv("ADB_PATH", str(home / "no-adb"))
-    ours = ("HOME", "OPERATOR_PACKAGE", "LOG_DIR", "LOG_LEVEL")
+    ours = (
+        *("HOME", "OPERATOR_PACKAGE", "LOG_DIR", "LOG_LEVEL", "BIN", "DEVICE_ID"),
+        *("SKILLS_REGISTRY", "SKILLS_REPO", "SKILL_AGENT_CLI", "SKILL_INPUTS"),
+    )
     for name in ("ADB_SERVER_SOCKET", *(f"CLAWPERATOR_{word}" for word in ours)):
         monkeypatch.delenv(name, raising=False)

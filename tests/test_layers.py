@@ -14,6 +14,9 @@ LAYERS = (
     "schemas",
     "pytest_plugin",
     "testing",
+    "skills",
+    "skill",
+    "replay",
     "connection",
     "device",
     "phone",
@@ -24,7 +27,8 @@ LAYERS = (
     "files",
     "__init__",
 )
-DOORS = ("__main__", "cli")
+# A skill is a program of its own, and its result frame is what it prints.
+DOORS = ("__main__", "cli", "skill")
 
 
 def modules() -> Iterator[tuple[str, Path]]:

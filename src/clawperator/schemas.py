@@ -18,10 +18,13 @@ from clawperator.device.compat import Compatibility
 from clawperator.device.doctor import Report
 from clawperator.device.setup import Granted, OperatorSetup
 from clawperator.recording.compare import CompareReport
+from clawperator.recording.declared import Declaration
+from clawperator.recording.describe import Narrative
 from clawperator.recording.events import FACTS, Header
 from clawperator.recording.export import Export, ExportResult
 from clawperator.recording.repair import RepairResult
 from clawperator.recording.steps import ParseResult, StepLog
+from clawperator.replay.report import ReplayPlan, ReplayReport
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _REF = "#/$defs/{name}"
@@ -148,7 +151,13 @@ SCHEMAS: Mapping[str, Entry] = {
     "parse-result": Entry("what recording parse prints", _of(ParseResult)),
     "export-result": Entry("what recording export prints", _of(ExportResult)),
     "repair-result": Entry("what recording repair prints", _of(RepairResult)),
+    "recording-narrative": Entry("what recording describe prints", _of(Narrative)),
+    "compare-checkpoints": Entry(
+        "the file of declared checkpoints that recording compare reads", _of(Declaration)
+    ),
     "compare-report": Entry("what recording compare prints", _of(CompareReport)),
+    "replay-plan": Entry("what recording replay --dry-run prints", _of(ReplayPlan)),
+    "replay-report": Entry("what recording replay prints", _of(ReplayReport)),
     "doctor-report": Entry("what doctor prints", _of(Report)),
     "compatibility": Entry("what version --check-compat prints", _of(Compatibility)),
     "operator-setup": Entry("what operator setup prints", _of(OperatorSetup)),

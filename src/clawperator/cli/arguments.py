@@ -119,6 +119,7 @@ def _options(given: dict[str, Any]) -> Options:
 def read_arguments(command: Command, tokens: list[str], *, prefix: str = "") -> Arguments:
     """Sort ``tokens`` into flags and words. ``prefix`` is the command's family, for messages."""
     known = _by_name(command.flags)
+    open_ended = command.usage.endswith("...]")
     out = Arguments({}, [], [])
     i = 0
     while i < len(tokens):
@@ -128,7 +129,7 @@ def read_arguments(command: Command, tokens: list[str], *, prefix: str = "") -> 
             out.words.extend(tokens[i:])
             break
         flag = known.get(token.partition("=")[0])
-        if not token.startswith("--") or (flag is None and _is_dashed_file(command, tokens, i)):
+        if not token.startswith("--") or (flag is None and (open_ended or _is_dashed_file(command, tokens, i))):
             out.words.append(token)
         elif flag is None:
             i = _pass_over(token, tokens, i, out) or _unknown(token, command, prefix)
@@ -137,7 +138,7 @@ def read_arguments(command: Command, tokens: list[str], *, prefix: str = "") -> 
         else:
             taken, i = _take(flag, tokens, i)
             out.values[flag.name] = (*out.values.get(flag.name, ()), *taken)
-    surplus = out.words[len(command.usage.split()) :]
+    surplus = [] if open_ended else out.words[len(command.usage.split()) :]
     if surplus:
         title = prefix + command.name
         raise usage(f"unexpected argument {surplus[0]!r} for {title}", f"Run 'clawperator {title} --help'.")

@@ -30,11 +30,30 @@ def _handler(name: str) -> Callable[[Call], Any]:
             from clawperator.cli.checks import answer
         case "logs":
             from clawperator.cli.logs import answer
-        case "recording parse" | "recording export" | "recording compare" | "recording repair" | "recording pull":
+        case "recording replay":
+            from clawperator.cli.replay import answer
+        case (
+            "recording parse"
+            | "recording describe"
+            | "recording export"
+            | "recording compare"
+            | "recording repair"
+            | "recording pull"
+        ):
             from clawperator.cli.recordings import answer
-        case _ if name.startswith("phone "):
+        case _:
+            return _family_handler(name.partition(" ")[0])
+    return answer
+
+
+def _family_handler(family: str) -> Callable[[Call], Any]:
+    """The same, for commands that one module answers with all their kin."""
+    match family:
+        case "phone":
             from clawperator.cli.boxes import answer
-        case _ if name.startswith(("emulator ", "provision ")):
+        case "skills":
+            from clawperator.cli.skills import answer
+        case "emulator" | "provision":
             from clawperator.cli.emulators import answer
         case _:
             from clawperator.cli.flat import answer

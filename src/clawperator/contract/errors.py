@@ -11,7 +11,8 @@
       emulator    EMULATOR_*  ANDROID_*
       phone       PHONE_*
       recording   RECORDING_*
-      skill       SKILL_RESULT_PARSE_FAILED
+      replay      REPLAY_*
+      skill       REGISTRY_READ_FAILED  ARTIFACT_NOT_FOUND  COMPILE_*  SKILL_*  SKILLS_*
       unknown     INTERRUPTED  UNKNOWN
 
 An error is raised once, where it is known, and rendered by a door. A code's row says which class of
@@ -149,6 +150,7 @@ CODES: Mapping[str, Code] = {
     "PHONE_NOT_ANSWERING": Code(_RUNTIME, True, "the phone in the box runs and does not answer"),
     "PHONE_FAULT_INVALID": Code(_USAGE, False, "no such fault, or not one of its settings"),
     "PHONE_APP_INVALID": Code(_PARSE, False, "a file that should hold an app for the phone does not"),
+    "PHONE_CASSETTE_INVALID": Code(_PARSE, False, "a recording cannot be shown by a phone"),
     # recording
     "RECORDING_ALREADY_IN_PROGRESS": Code(_RUNTIME, False, "a recording is already running"),
     "RECORDING_NOT_IN_PROGRESS": Code(_RUNTIME, False, "no recording is running"),
@@ -167,7 +169,44 @@ CODES: Mapping[str, Code] = {
     "RECORDING_START_FAILED": Code(_RUNTIME, True, "the phone could not start the recording"),
     "RECORDING_STOP_FAILED": Code(_RUNTIME, True, "the phone could not finish the recording"),
     "RECORDING_UNAVAILABLE": Code(_RUNTIME, False, "the phone has no recorder"),
+    "RECORDING_REPLAY_FAILED": Code(
+        _PARSE, False, "the recording holds nothing to replay, or the answer cannot be written"
+    ),
+    # replay (in steps[].error)
+    "REPLAY_TARGET_NOT_FOUND": Code(
+        _RUNTIME, False, "what was clicked is not on the screen", "Run 'clawperator snapshot' to see what is."
+    ),
+    "REPLAY_TARGET_AMBIGUOUS": Code(_RUNTIME, False, "several nodes could be what was clicked; none was touched"),
+    "REPLAY_EFFECT_MISSING": Code(_RUNTIME, False, "the step was done, and what came of it when recorded did not"),
+    "REPLAY_SCREEN_UNEXPECTED": Code(
+        _RUNTIME,
+        False,
+        "the screen is not the recorded one",
+        "Look at the labels in the details: a dialog may cover the app, or the app may have changed.",
+    ),
+    "REPLAY_TEXT_HIDDEN": Code(_POLICY, False, "a password was typed, and a recording holds none"),
     # skill
+    "REGISTRY_READ_FAILED": Code(_FILES, False, "the skills registry, or a file it names, cannot be read"),
+    "SKILL_NOT_FOUND": Code(
+        _USAGE, False, "no skill of the registry has this id", "Run 'clawperator skills list' for those there are."
+    ),
+    "SKILL_ID_INVALID": Code(_USAGE, False, "the id is not a package name, a dot and an intent"),
+    "SKILL_ALREADY_EXISTS": Code(_USAGE, False, "a skill or a folder has this id already"),
+    "SKILLS_SCAFFOLD_FAILED": Code(_FILES, False, "the files of a new skill could not be written"),
+    "SKILL_VALIDATION_FAILED": Code(_PARSE, False, "a skill's files do not fit its registry entry"),
+    "ARTIFACT_NOT_FOUND": Code(_USAGE, False, "the skill has no artifact of this name"),
+    "COMPILE_VARS_PARSE_FAILED": Code(_USAGE, False, "the variables of an artifact are no JSON object"),
+    "COMPILE_VAR_MISSING": Code(_USAGE, False, "a placeholder of the artifact has no value"),
+    "COMPILE_VALIDATION_FAILED": Code(_PARSE, False, "the artifact, filled in, is no valid execution"),
+    "SKILLS_GIT_NOT_FOUND": Code(_RUNTIME, False, "no git was found", "Install git, and see that it is on PATH."),
+    "SKILLS_SYNC_FAILED": Code(_DELIVERY, True, "the skills could not be fetched"),
+    "SKILL_INPUT_INVALID": Code(_USAGE, False, "an input of the skill is missing, unknown or out of range"),
+    "SKILL_SCRIPT_NOT_FOUND": Code(_FILES, False, "the skill has no script that can be run"),
+    "SKILL_AGENT_CLI_UNAVAILABLE": Code(_RUNTIME, False, "the agent that this skill needs cannot be run"),
+    "SKILL_EXECUTION_FAILED": Code(_RUNTIME, False, "the skill did not start, failed, or said that it failed"),
+    "SKILL_EXECUTION_TIMEOUT": Code(_RUNTIME, False, "the skill's time ran out, and it was ended"),
+    "SKILL_OUTPUT_ASSERTION_FAILED": Code(_RUNTIME, False, "the skill's output lacks the expected text"),
+    "SKILL_VERIFICATION_INDETERMINATE": Code(_RUNTIME, False, "the skill ended without proof of its goal"),
     "SKILL_RESULT_PARSE_FAILED": Code(_PARSE, False, "a skill's result frame breaks its contract"),
     # unknown
     "INTERRUPTED": Code(_RUNTIME, True, "the command was stopped from outside"),

@@ -8,6 +8,9 @@ from clawperator.contract.errors import ClawError
 from clawperator.contract.results import ResultEnvelope
 
 SUPPORTED_MAJOR = "1"
+# What a skill's result is written as: the last two lines of its output, this one and the JSON.
+FRAME_MARKER = "[Clawperator-Skill-Result]"
+CONTRACT_VERSION = "1.0.0"
 
 
 class TextEvidence(Struct, frozen=True, tag_field="kind", tag="text"):

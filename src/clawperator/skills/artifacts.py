@@ -1,0 +1,137 @@
+"""Artifacts: executions with placeholders, filled in and checked."""
+
+import os
+import re
+from typing import Any
+
+import msgspec
+
+from clawperator.contract.errors import ClawError
+from clawperator.contract.execution import validate
+from clawperator.contract.text import whole
+from clawperator.files import why
+from clawperator.skills.registry import SkillEntry, SkillRegistry, typed_entry
+
+SUFFIX = ".recipe.json"
+_PLACEHOLDER = re.compile(r"\{\{([A-Za-z0-9_]+)\}\}")
+_MOST_BYTES = 1024 * 1024
+_HIGHEST_INDEX = 2**32 - 2
+
+
+def compile_artifact(
+    registry: SkillRegistry, skill_id: str, artifact: str, variables: str | None = None
+) -> dict[str, Any]:
+    """The execution of an artifact, its placeholders filled from a JSON object of variables."""
+    entry = typed_entry(registry.entry(skill_id))
+    name = artifact.removesuffix(SUFFIX)
+    path = registry.file(_artifact_path(entry, name))
+    given = read_variables(variables)
+    mark = fingerprint(skill_id, name, given)
+    values = {"COMMAND_ID": f"cmd-{mark}", "TASK_ID": f"task-{mark}", **{k: v for k, v in given.items() if v}}
+    text = _PLACEHOLDER.sub(lambda found: _value(found[1], values), _read(path))
+    try:
+        document = msgspec.json.decode(text)
+        if isinstance(document, dict):
+            document["mode"] = "artifact_compiled"
+        return validate(document).document
+    except (msgspec.DecodeError, RecursionError) as e:
+        raise _broken(skill_id, name, f"not valid JSON: {e}") from None
+    except ClawError as e:
+        details = {"code": e.code, **(e.details or {})}
+        raise _broken(skill_id, name, e.message, hint=e.hint, details=details) from e
+
+
+def read_variables(text: str | None) -> dict[str, str]:
+    """The variables of a JSON object, each as a text; ``COMPILE_VARS_PARSE_FAILED`` when it is none."""
+    try:
+        given = msgspec.json.decode(text or "{}")
+    except (msgspec.DecodeError, RecursionError) as e:
+        raise _no_variables(str(e)) from None
+    if not isinstance(given, dict):
+        raise _no_variables("it is not an object")
+    return {name: _as_text(value) for name, value in given.items()}
+
+
+def fingerprint(skill_id: str, artifact: str, variables: dict[str, str]) -> str:
+    """Twelve hex digits that are the same for the same skill, artifact and variables."""
+    import hashlib
+
+    in_order = {name: variables[name] for name in sorted(variables, key=_place)}
+    said = msgspec.json.encode({"skillId": skill_id, "artifactName": artifact, "vars": in_order})
+    return hashlib.sha256(said).hexdigest()[:12]
+
+
+def _place(name: str) -> tuple[int, int, bytes]:
+    """The order in which a JavaScript object lists its members once they are sorted: whole numbers come first."""
+    index = int(name) if name.isascii() and name.isdecimal() and (name == "0" or name[0] != "0") else -1
+    if 0 <= index <= _HIGHEST_INDEX:
+        return 0, index, b""
+    return 1, 0, name.encode("utf-16-be", "surrogatepass")
+
+
+def _as_text(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, float):
+        value = whole(value)
+    return msgspec.json.encode(value).decode()
+
+
+def _value(name: str, values: dict[str, str]) -> str:
+    if not values.get(name):
+        raise ClawError(
+            "COMPILE_VAR_MISSING",
+            f"the placeholder {{{{{name}}}}} has no value",
+            hint=f"""Pass it in --vars, as in --vars '{{"{name}":"..."}}'.""",
+            details={"placeholder": name},
+        )
+    return msgspec.json.encode(values[name]).decode()[1:-1]
+
+
+def _artifact_path(entry: SkillEntry, name: str) -> str:
+    for path in entry.artifacts:
+        if os.path.basename(path) == name + SUFFIX:
+            return path
+    known = [os.path.basename(path) for path in entry.artifacts]
+    raise ClawError(
+        "ARTIFACT_NOT_FOUND",
+        f"the skill {entry.id} has no artifact {name + SUFFIX!r}",
+        hint=f"It has {', '.join(known)}." if known else "It has no artifacts.",
+        details={"artifacts": known},
+        target=name,
+    )
+
+
+def _read(path: str) -> str:
+    try:
+        with open(path, "rb") as file:
+            data = file.read(_MOST_BYTES + 1)
+        if len(data) > _MOST_BYTES:
+            raise _unreadable(path, f"it is longer than {_MOST_BYTES} bytes")
+        return data.decode()
+    except (OSError, UnicodeDecodeError) as e:
+        raise _unreadable(path, why(e)) from e
+
+
+def _unreadable(path: str, reason: str) -> ClawError:
+    return ClawError("REGISTRY_READ_FAILED", f"cannot read the artifact {path}: {reason}", target=path)
+
+
+def _no_variables(reason: str) -> ClawError:
+    return ClawError(
+        "COMPILE_VARS_PARSE_FAILED",
+        f"--vars must be a JSON object: {reason}",
+        hint="""Write --vars '{"NAME":"value"}'.""",
+    )
+
+
+def _broken(
+    skill_id: str, name: str, reason: str, *, hint: str | None = None, details: dict[str, Any] | None = None
+) -> ClawError:
+    return ClawError(
+        "COMPILE_VALIDATION_FAILED",
+        f"the artifact {name} of {skill_id} is no valid execution: {reason}",
+        hint=hint,
+        details={"artifact": name, "reason": reason, **(details or {})},
+        target=name,
+    )

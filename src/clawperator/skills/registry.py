@@ -1,0 +1,179 @@
+"""Registries of skills: a JSON file that lists them, beside the folders they lie in.
+
+<root>/skills/skills-registry.json
+<root>/skills/<id>/SKILL.md, skill.json, scripts/, artifacts/, references/
+
+Paths in a registry are relative to its root, the folder above the one the file lies in, and never lead out of it.
+"""
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, Struct, UnsetType
+
+from clawperator.contract.errors import ClawError
+from clawperator.contract.text import is_blank, nearest
+from clawperator.files import why
+from clawperator.phone.register import product_home
+
+VARIABLE = "CLAWPERATOR_SKILLS_REGISTRY"
+SHIPPED = "shipped"
+FIELDS = ("id", "applicationId", "intent", "summary", "path", "skillFile", "scripts", "artifacts")
+_FILE = os.path.join("skills", "skills-registry.json")
+_MOST_BYTES = 16 * 1024 * 1024
+
+
+class SkillEntry(Struct, frozen=True, kw_only=True):
+    """One skill, as its registry and its own ``skill.json`` describe it."""
+
+    id: str
+    applicationId: str
+    intent: str
+    summary: str
+    path: str
+    skillFile: str
+    scripts: list[str]
+    artifacts: list[str]
+    keywords: list[str] | UnsetType = UNSET
+    agent: Any | UnsetType = UNSET
+    contract: Any | UnsetType = UNSET
+
+
+class SkillRegistry(Struct, frozen=True):
+    """A registry that was read: where it is, and its entries as they are written there."""
+
+    path: str
+    entries: list[dict[str, Any]]
+
+    @property
+    def root(self) -> str:
+        return os.path.dirname(os.path.dirname(self.path))
+
+    def entry(self, skill_id: str) -> dict[str, Any]:
+        """The entry of a skill, or ``SKILL_NOT_FOUND``."""
+        for entry in self.entries:
+            if entry.get("id") == skill_id:
+                return entry
+        known = [str(entry.get("id")) for entry in self.entries]
+        near = nearest(skill_id, known, max(2, len(skill_id) // 3))
+        raise ClawError(
+            "SKILL_NOT_FOUND",
+            f"there is no skill {skill_id!r} in {self.path}" + (f"; did you mean {near!r}?" if near else ""),
+            operation="skills",
+            target=skill_id,
+        )
+
+    def file(self, relative: str) -> str:
+        """The absolute path of something of this registry; ``SKILL_VALIDATION_FAILED`` when it leads out of it."""
+        whole = os.path.join(self.root, relative)
+        inside = os.path.realpath(self.root)
+        if "\0" in relative or os.path.commonpath([inside, os.path.realpath(whole)]) != inside:
+            raise ClawError(
+                "SKILL_VALIDATION_FAILED",
+                f"the path {relative!r} leads out of the registry",
+                hint="Paths are relative to the folder above the one the registry lies in.",
+                details={"reason": "path outside the registry", "path": relative},
+                target=relative,
+            )
+        return os.path.normpath(whole)
+
+
+def shipped_registry() -> str:
+    """The registry of the skills that come with the product."""
+    return os.path.join(os.path.dirname(os.path.abspath(__file__)), "shipped", _FILE)
+
+
+def home_registry() -> str:
+    """The registry that ``skills install`` fetches."""
+    return os.path.join(product_home(), "skills", _FILE)
+
+
+def local_registry() -> str:
+    """The registry of the folder the command is run in."""
+    return os.path.join(os.getcwd(), _FILE)
+
+
+def configured_registry(given: str | None = None) -> str | None:
+    """The registry somebody asked for: by argument, or by the variable. It is then the only one that counts."""
+    if given is not None:
+        return shipped_registry() if given == SHIPPED else os.path.abspath(given)
+    named = os.environ.get(VARIABLE)
+    if named is None:
+        return None
+    if is_blank(named):
+        raise _unreadable(named, f"{VARIABLE} is set and empty", f"Unset {VARIABLE}, or give it a path.")
+    return os.path.abspath(os.path.expanduser(named))
+
+
+def find_registry(given: str | None = None) -> str:
+    """The registry that counts: one asked for, the folder's own, the installed one, or the shipped one."""
+    configured = configured_registry(given)
+    if configured is not None:
+        return configured
+    places = (local_registry(), home_registry())
+    return next((path for path in places if os.path.exists(path)), shipped_registry())
+
+
+def open_registry(given: str | None = None) -> SkillRegistry:
+    """Find a registry and read it."""
+    return read_registry(find_registry(given))
+
+
+def read_registry(path: str) -> SkillRegistry:
+    """The registry in a file, or ``REGISTRY_READ_FAILED``."""
+    document = read_json(path, _unreadable)
+    skills = document.get("skills") if isinstance(document, dict) else None
+    if not isinstance(skills, list):
+        raise _unreadable(path, "it has no list of skills")
+    for place, entry in enumerate(skills):
+        if not isinstance(entry, dict):
+            raise _unreadable(path, f"skills[{place}] is not an object")
+    return SkillRegistry(path, skills)
+
+
+def read_json(path: str, failure: Any) -> Any:
+    """The JSON in a file of a registry. What keeps it from being read is told by ``failure(path, reason)``."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read(_MOST_BYTES + 1)
+        if len(data) > _MOST_BYTES:
+            raise failure(path, f"it is longer than {_MOST_BYTES} bytes")
+        return msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf"))
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError, ValueError) as e:
+        raise failure(path, why(e) if isinstance(e, OSError) else str(e)) from e
+    except RecursionError:
+        raise failure(path, "it is nested too deeply") from None
+
+
+def typed_entry(raw: Mapping[str, Any]) -> SkillEntry:
+    """The entry with its fields checked, or ``SKILL_VALIDATION_FAILED`` that names those it lacks."""
+    missing = [name for name in FIELDS if name not in raw]
+    if missing:
+        raise ClawError(
+            "SKILL_VALIDATION_FAILED",
+            f"the skill {raw.get('id')!r} lacks {', '.join(missing)}",
+            details={"missingFields": missing},
+            target=str(raw.get("id", "")),
+        )
+    try:
+        return msgspec.convert(dict(raw), SkillEntry)
+    except msgspec.ValidationError as e:
+        raise ClawError(
+            "SKILL_VALIDATION_FAILED",
+            f"the skill {raw.get('id')!r} breaks its shape: {e}",
+            details={"reason": str(e)},
+            target=str(raw.get("id", "")),
+        ) from None
+
+
+def _unreadable(path: str, reason: str, hint: str | None = None) -> ClawError:
+    return ClawError(
+        "REGISTRY_READ_FAILED",
+        f"cannot read the skills registry {path}: {reason}" if path.strip() else reason,
+        hint=hint or "Run 'clawperator skills install', or name another with --registry.",
+        details={"registryPath": path},
+        operation="read",
+        target=path,
+    )

@@ -1,0 +1,164 @@
+"""Whether a skill is what its registry says: its files are there, skill.json agrees, its artifacts are plans."""
+
+import os
+from typing import Any
+
+from msgspec import UNSET, Struct, UnsetType
+
+from clawperator.contract.errors import ClawError
+from clawperator.contract.execution import validate
+from clawperator.skills.agents import read_agent
+from clawperator.skills.promises import read_promises
+from clawperator.skills.registry import FIELDS, SkillEntry, SkillRegistry, read_json, typed_entry
+
+_PLANS = (".json",)
+# What an execution's refusal says of the action at fault.
+_ACTION_DETAILS = ("actionId", "actionType", "invalidKeys", "hint")
+
+
+class Checks(Struct, frozen=True):
+    """The files that were looked at."""
+
+    skillJsonPath: str
+    skillFilePath: str
+    scriptPaths: list[str]
+    artifactPaths: list[str]
+
+
+class DryRun(Struct, frozen=True, omit_defaults=True):
+    payloadValidation: str
+    reason: str | UnsetType = UNSET
+
+
+class Validated(Struct, frozen=True):
+    """What ``skills validate`` answers for one skill."""
+
+    valid: bool
+    skill: dict[str, Any]
+    registryPath: str
+    checks: Checks
+    dryRun: DryRun | UnsetType = UNSET
+
+
+def validate_skill(registry: SkillRegistry, skill_id: str, *, dry_run: bool = False) -> Validated:
+    """Check one skill; ``SKILL_VALIDATION_FAILED`` names what is wrong with it."""
+    raw = registry.entry(skill_id)
+    entry = typed_entry(raw)
+    checks = Checks(
+        registry.file(os.path.join(entry.path, "skill.json")),
+        registry.file(entry.skillFile),
+        [registry.file(path) for path in entry.scripts],
+        [registry.file(path) for path in entry.artifacts],
+    )
+    _check_files(entry, checks)
+    own = read_skill_json(checks.skillJsonPath)
+    _check_agreement(raw, own, skill_id)
+    read_promises(skill_id, own.get("contract"))
+    if own.get("agent") is not None:
+        try:
+            read_agent(own["agent"])
+        except ValueError as e:
+            raise _failed(skill_id, f"its agent breaks its shape: {e}", reason=str(e)) from None
+    run = _check_artifacts(entry, checks) if dry_run else UNSET
+    return Validated(True, raw, registry.path, checks, run)
+
+
+def validate_all(registry: SkillRegistry, *, dry_run: bool = False) -> dict[str, Any]:
+    """Check every skill; the error lists all that are wrong."""
+    valid, failures = [], []
+    seen: set[str] = set()
+    for raw in registry.entries:
+        skill_id = str(raw.get("id", ""))
+        try:
+            if skill_id in seen:
+                raise _failed(skill_id, "its id is there twice", reason="duplicate id")
+            seen.add(skill_id)
+            checked = validate_skill(registry, skill_id, dry_run=dry_run)
+        except ClawError as e:
+            failures.append({"skillId": skill_id, **e.document()})
+        else:
+            valid.append({"skill": checked.skill, "checks": checked.checks})
+    total = len(registry.entries)
+    if failures:
+        raise ClawError(
+            "SKILL_VALIDATION_FAILED",
+            f"{len(failures)} of {total} skills are not valid",
+            details={
+                "totalSkills": total,
+                "validCount": len(valid),
+                "invalidCount": len(failures),
+                "failures": failures,
+            },
+            target=registry.path,
+        )
+    return {"valid": True, "totalSkills": total, "registryPath": registry.path, "validSkills": valid}
+
+
+def read_skill_json(path: str) -> dict[str, Any]:
+    """The skill's own description, or ``SKILL_VALIDATION_FAILED``."""
+    document = read_json(path, _unreadable)
+    if not isinstance(document, dict):
+        raise _unreadable(path, "it is not an object")
+    return document
+
+
+def _check_files(entry: SkillEntry, checks: Checks) -> None:
+    wanted = [checks.skillJsonPath, checks.skillFilePath, *checks.scriptPaths, *checks.artifactPaths]
+    missing = [path for path in wanted if not os.path.isfile(path)]
+    if missing:
+        raise _failed(entry.id, f"{missing[0]} is missing", missingFiles=missing)
+
+
+def _check_agreement(raw: dict[str, Any], own: dict[str, Any], skill_id: str) -> None:
+    missing = [name for name in FIELDS if name not in own]
+    if missing:
+        raise _failed(skill_id, f"its skill.json lacks {', '.join(missing)}", missingFields=missing)
+    differing = [name for name in FIELDS if own[name] != raw[name]]
+    if differing:
+        raise _failed(
+            skill_id,
+            f"its skill.json and the registry differ in {', '.join(differing)}",
+            mismatchFields=differing,
+        )
+
+
+def _check_artifacts(entry: SkillEntry, checks: Checks) -> DryRun:
+    plans = [path for path in checks.artifactPaths if path.endswith(_PLANS)]
+    if not plans:
+        return DryRun("skipped", "the skill has no artifacts" if not checks.artifactPaths else "none is a plan")
+    for path in plans:
+        name = os.path.basename(path)
+        document = read_json(path, _unreadable)
+        try:
+            validate(document)
+        except ClawError as e:
+            details = {key: value for key, value in (e.details or {}).items() if key in _ACTION_DETAILS}
+            if e.hint is not None:
+                details.setdefault("hint", e.hint)
+            raise _failed(
+                entry.id,
+                f"its artifact {name} is no valid execution: {e.message}",
+                artifact=name,
+                path=path,
+                reason=e.message,
+                **details,
+            ) from e
+    return DryRun("passed")
+
+
+def _unreadable(path: str, reason: str) -> ClawError:
+    return ClawError(
+        "SKILL_VALIDATION_FAILED",
+        f"cannot read {path}: {reason}",
+        details={"path": path, "reason": reason},
+        target=path,
+    )
+
+
+def _failed(skill_id: str, problem: str, **details: Any) -> ClawError:
+    return ClawError(
+        "SKILL_VALIDATION_FAILED",
+        f"the skill {skill_id} is not valid: {problem}",
+        details=details,
+        target=skill_id,
+    )

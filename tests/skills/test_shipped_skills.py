@@ -1,0 +1,235 @@
+"""The skills that ship, on the phone in the box: green, equal to what was shown, and red where they are hindered."""
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from clawperator.engine.clock import SystemClock
+from clawperator.phone import box as boxes
+from clawperator.phone import views
+from clawperator.phone.app import Here
+from clawperator.phone.apps import solar, video
+from clawperator.phone.apps.settings import pages
+from clawperator.phone.box import Box
+from clawperator.skills.registry import shipped_registry
+from device.boxed import boxed_phone
+from running import clawperator
+from skills.demonstrations import SETTINGS, SOLAR, VIDEO, demonstrate
+
+ORCHESTRATED = f"{SOLAR}-orchestrated"
+INPUTS = {SOLAR: ["--percent", "25"], ORCHESTRATED: ["25"], SETTINGS: [], VIDEO: ["linkin park"]}
+FOUR = ["app_opened", "discharge_to_row_focused", "target_text_entered", "save_completed"]
+SHIPPED = Path(shipped_registry()).parent
+
+
+class HurriedClock(SystemClock):
+    """A phone's day in a tenth of the time, so that nobody waits long for what never comes."""
+
+    def monotonic(self) -> float:
+        return time.monotonic() * 10
+
+    def sleep(self, seconds: float) -> None:
+        super().sleep(seconds / 10)
+
+
+@pytest.fixture
+def phone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Box]:
+    monkeypatch.setattr(boxes, "SystemClock", HurriedClock)
+    monkeypatch.chdir(tmp_path)
+    with boxed_phone() as box:
+        yield box
+
+
+def run(skill_id: str, *more: str) -> Any:
+    """Run a shipped skill; the document it left is kept for compare."""
+    ran = clawperator("skills", "run", skill_id, *more, "--", *INPUTS[skill_id])
+    assert (ran.code == 0) == ("code" not in ran.json)
+    Path("run.json").write_bytes(ran.out)
+    return ran.json
+
+
+def compare(baseline: Path, *more: str) -> Any:
+    ran = clawperator("recording", "compare", "--baseline", str(baseline), "--result", "run.json", *more)
+    assert (ran.code == 0) == (ran.json["outcome"] in ("literal_match", "semantic_match"))
+    return ran.json
+
+
+def baseline_of(skill_id: str) -> Path:
+    return SHIPPED / skill_id / "references" / "compare-baseline.export.json"
+
+
+def failed_at(document: Any) -> str:
+    """The checkpoint a run failed at, as the message and the result both name it."""
+    assert document["code"] == "SKILL_EXECUTION_FAILED"
+    *passed, last = document["skillResult"]["checkpoints"]
+    assert all(point["status"] == "ok" for point in passed)
+    assert last["status"] == "failed"
+    assert f" at {last['id']}: " in document["message"]
+    return str(last["id"])
+
+
+def test_the_registry_that_ships_is_valid() -> None:
+    ran = clawperator("skills", "validate", "--all", "--dry-run", "--registry", "shipped")
+    assert ran.json["totalSkills"] == len(INPUTS)
+
+
+@pytest.mark.parametrize("skill_id", sorted(INPUTS))
+def test_every_page_begins_with_its_name_and_what_it_is_for(skill_id: str) -> None:
+    first, name, description, end, *_ = (SHIPPED / skill_id / "SKILL.md").read_text().splitlines()
+    assert (first, name, end) == ("---", f"name: {skill_id}", "---")
+    assert description.startswith("description: ")
+
+
+def test_the_literal_skill_does_what_was_shown(phone: Box) -> None:
+    document = run(SOLAR)
+    assert document["skillResult"]["terminalVerification"]["observed"]["text"] == "Discharge to 25%"
+    assert [point["id"] for point in document["skillResult"]["checkpoints"]] == FOUR
+    assert compare(baseline_of(SOLAR))["outcome"] == "literal_match"
+    assert phone.phone is not None
+
+
+@pytest.mark.usefixtures("phone")
+def test_the_agent_does_what_was_shown_by_its_own_lights() -> None:
+    document = run(ORCHESTRATED)
+    assert document["skillResult"]["source"] == {"kind": "agent", "agentCli": "solar-agent"}
+    assert compare(baseline_of(SOLAR))["outcome"] == "semantic_match"
+
+
+@pytest.mark.usefixtures("phone")
+def test_the_overview_reads_what_the_phone_says() -> None:
+    found = run(SETTINGS)["skillResult"]["result"]["value"]
+    assert list(found) == ["network", "battery", "freeSpace", "model", "androidVersion", "build"]
+    assert (found["network"], found["battery"]) == ("Burrow", "100%")
+    assert compare(baseline_of(SETTINGS), "--strategy", "derived")["outcome"] == "literal_match"
+
+
+@pytest.mark.usefixtures("phone")
+def test_the_search_tells_what_is_found() -> None:
+    result = run(VIDEO)["skillResult"]["result"]["value"]
+    assert "Linkin Park - Numb" in result
+    assert compare(baseline_of(VIDEO), "--strategy", "derived")["outcome"] == "literal_match"
+
+
+@pytest.mark.usefixtures("phone")
+@pytest.mark.parametrize("skill_id", [SOLAR, SETTINGS, VIDEO])
+def test_what_ships_as_baseline_is_what_a_person_does(skill_id: str, tmp_path: Path) -> None:
+    fresh = json.loads(demonstrate(skill_id, tmp_path).read_text())
+    shipped = json.loads(baseline_of(skill_id).read_text())
+
+    def told(export: Any) -> list[Any]:
+        return [
+            (event["type"], event.get("text"))
+            for event in export["events"]
+            if event["type"] in ("click", "text_change")
+        ]
+
+    assert told(fresh) == told(shipped)
+
+
+@pytest.mark.parametrize("fault", ["dropped_tap", "log_noise"])
+def test_faults_that_need_not_matter_do_not(phone: Box, fault: str) -> None:
+    phone.phone.set_fault(fault, 1)
+    run(SOLAR)
+    assert compare(baseline_of(SOLAR))["outcome"] == "literal_match"
+
+
+@pytest.mark.parametrize("skill_id", [SOLAR, SETTINGS, VIDEO])
+def test_a_phone_without_its_service_fails_the_first_step(phone: Box, skill_id: str) -> None:
+    phone.phone.set_fault("accessibility_off", 1)
+    document = run(skill_id)
+    strategy = [] if skill_id == SOLAR else ["--strategy", "derived"]
+    report = compare(baseline_of(skill_id), *strategy)
+    assert failed_at(document) == report["baseline"]["checkpointIds"][0]
+    assert report["outcome"] == "runtime_unavailable"
+    assert report["firstDivergence"]["index"] == 0
+
+
+def test_content_that_never_comes_fails_where_it_is_waited_for(
+    phone: Box, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(solar, "_LOADED_MS", 3_600_000)
+    assert phone.phone.foreground()
+    assert failed_at(run(SOLAR)) == "app_opened"
+    report = compare(baseline_of(SOLAR))
+    assert (report["outcome"], report["firstDivergence"]["index"]) == ("upstream_failure", 0)
+
+
+@pytest.mark.usefixtures("phone")
+def test_content_that_comes_late_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(solar, "_LOADED_MS", 5_000)
+    assert run(SOLAR)["status"] == "success"
+
+
+@pytest.mark.usefixtures("phone")
+def test_a_renamed_automation_fails_where_it_is_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    rule = msgspec.structs.replace(solar._AUTOMATIONS["peak_export"], name="Evening Sale")
+    monkeypatch.setitem(solar._AUTOMATIONS, "peak_export", rule)
+    assert failed_at(run(SOLAR)) == "discharge_to_row_focused"
+    assert compare(baseline_of(SOLAR))["firstDivergence"]["baselineCheckpoint"] == "discharge_to_row_focused"
+
+
+@pytest.mark.usefixtures("phone")
+def test_a_value_the_app_does_not_take_fails_before_it_is_saved(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(solar, "LOWEST", 50)
+    assert failed_at(run(SOLAR)) == "save_completed"
+
+
+@pytest.mark.usefixtures("phone")
+def test_a_save_that_saves_something_else_is_no_success(monkeypatch: pytest.MonkeyPatch) -> None:
+    saved = solar._saved
+    monkeypatch.setattr(solar, "_saved", lambda here, key, limit: saved(here, key, limit + 1))
+    document = run(SOLAR)
+    assert document["code"] == "SKILL_EXECUTION_FAILED"
+    assert document["message"].endswith("failed its terminal verification")
+    assert document["skillResult"]["terminalVerification"]["observed"]["text"] == "Discharge to 26%"
+    assert compare(baseline_of(SOLAR))["outcome"] == "verification_failed"
+
+
+@pytest.mark.usefixtures("phone")
+def test_a_renamed_row_of_settings_fails_on_its_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, *rest = pages.PAGES["battery"].rows
+    renamed = pages.Page("Battery", (msgspec.structs.replace(first, title="Charge"), *rest))
+    monkeypatch.setitem(pages.PAGES, "battery", renamed)
+    # The screens hold the pages they were made from.
+    with boxed_phone("claw-2"):
+        assert failed_at(run(SETTINGS, "--device", "claw-2")) == "clicked:battery"
+
+
+def test_a_surprise_dialog_stops_the_literal_skill_and_not_the_agent(phone: Box) -> None:
+    phone.phone.set_fault("dialog", 1)
+    assert failed_at(run(SOLAR)) == "app_opened"
+    assert compare(baseline_of(SOLAR))["outcome"] == "upstream_failure"
+    assert run(ORCHESTRATED)["status"] == "success"
+    assert compare(baseline_of(SOLAR))["outcome"] == "semantic_match"
+
+
+@pytest.mark.usefixtures("phone")
+def test_a_dialog_in_the_middle_is_told_of_the_step_it_came_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    unfold = solar._unfold
+
+    def interrupted(here: Here) -> None:
+        unfold(here)
+        here.system.glass.alert()
+
+    monkeypatch.setattr(solar, "_unfold", interrupted)
+    assert failed_at(run(SOLAR)) == "discharge_to_row_focused"
+    assert compare(baseline_of(SOLAR))["firstDivergence"]["index"] == 1
+    assert run(ORCHESTRATED)["status"] == "success"
+
+
+@pytest.mark.usefixtures("phone")
+def test_a_renamed_button_fails_the_search_where_it_is_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    icon = views.icon
+
+    def renamed(label: str, *more: Any, **most: Any) -> Any:
+        return icon("Find" if label == "Search" else label, *more, **most)
+
+    monkeypatch.setattr(video, "icon", renamed)
+    assert failed_at(run(VIDEO)) == "clicked:search"
+    report = compare(baseline_of(VIDEO), "--strategy", "derived")
+    assert report["firstDivergence"]["baselineCheckpoint"] == "clicked:search"

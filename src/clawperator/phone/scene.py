@@ -7,24 +7,13 @@ from clawperator.phone.display import Display
 from clawperator.phone.layout import Place, Placing
 from clawperator.phone.tasks import Entry
 from clawperator.ui.node import Bounds, Hierarchy, Node
+from clawperator.ui.write import ATTRIBUTES
 
 _DIALOG_WIDTH = 0.86
-_ENABLED = {"enabled": "true"}
-_OFF = dict.fromkeys(
-    (
-        "checkable",
-        "checked",
-        "clickable",
-        "enabled",
-        "focusable",
-        "focused",
-        "scrollable",
-        "long-clickable",
-        "password",
-        "selected",
-    ),
-    "false",
-)
+# What a frame says of itself: nothing, but that it is enabled.
+_PLAIN = {
+    name: "true" if name == "enabled" else "false" for name in ATTRIBUTES[ATTRIBUTES.index("checkable") : -1]
+}
 
 
 class Window:
@@ -100,8 +89,7 @@ def _shell(entry: Entry, bounds: Bounds, parent: Node | None, name: str, placing
         "class": "android.widget.FrameLayout",
         "package": entry.package,
         "content-desc": "",
-        **_OFF,
-        **_ENABLED,
+        **_PLAIN,
         "bounds": str(bounds),
     }
     node = Node(attributes, parent)

@@ -132,7 +132,7 @@ def _run(call: Call) -> Any:
     )
     registry = _registry(call)
     if call.options.pretty:
-        call.console.lines("info", [_banner(skill_id)])
+        call.console.lines("info", [_banner(skill_id), _operator_line(order.device, order.operator_package)])
     with _ended_with_us():
         return run_skill(registry, order, _relay() if call.options.pretty else None)
 
@@ -142,6 +142,26 @@ def _banner(skill_id: str) -> str:
     from clawperator.device.hostlog import log_file
 
     return f"clawperator {__version__}: runs {skill_id}; the log is {log_file()}"
+
+
+def _operator_line(serial: str | None, named: str | None) -> str:
+    """What is on the phone, for people. It informs and never blocks."""
+    from clawperator.contract.errors import ClawError
+    from clawperator.device.backend import operator_package
+    from clawperator.device.compat import probe_compatibility
+    from clawperator.device.wakefulness import phone_at_hand
+
+    package = operator_package(named)
+    try:
+        device = phone_at_hand(serial)
+    except ClawError as e:
+        return f"the Operator {package}: {e.message}"
+    if device is None:
+        return f"the Operator {package}: the skill chooses its phone itself"
+    found = probe_compatibility(device, package)
+    if found.error:
+        return f"the Operator {package} on {device.serial}: {found.error.message}"
+    return f"the Operator {package} on {device.serial}: version {found.apkVersion}"
 
 
 def _relay() -> "Listener":

@@ -74,6 +74,7 @@ CODES: Mapping[str, Code] = {
     "DEVICE_UNAUTHORIZED": Code(_RUNTIME, True, "the phone has not allowed this computer"),
     "DEVICE_OFFLINE": Code(_RUNTIME, True, "the phone is connected but does not answer"),
     "DEVICE_SHELL_UNAVAILABLE": Code(_RUNTIME, True, "the phone's shell did not run a command"),
+    "DEVICE_NOT_INTERACTIVE": Code(_RUNTIME, True, "the phone is asleep"),
     "DEVICE_DEV_OPTIONS_DISABLED": Code(_RUNTIME, False, "developer options are off"),
     "DEVICE_USB_DEBUGGING_DISABLED": Code(_RUNTIME, False, "USB debugging is off"),
     "DEVICE_ACCESSIBILITY_NOT_RUNNING": Code(

@@ -11,6 +11,7 @@ from msgspec import UNSET, Struct, UnsetType
 from clawperator.contract.errors import ClawError
 from clawperator.device.backend import operator_package
 from clawperator.device.hostlog import note
+from clawperator.device.wakefulness import phone_at_hand, require_awake
 from clawperator.files import why
 from clawperator.skills.agents import Agent, find_agent, read_agent
 from clawperator.skills.frames import is_newer, read_frame
@@ -68,6 +69,7 @@ def run_skill(registry: SkillRegistry, order: Order, listener: Listener | None =
     if order.check:
         validate_skill(registry, order.skill_id, dry_run=True)
     ready = _prepare(registry, order)
+    _check_phone(order)
     seconds = _seconds(order, ready.agent)
     note("skills.run.start", skillId=order.skill_id, deviceId=order.device)
     try:
@@ -82,6 +84,17 @@ def run_skill(registry: SkillRegistry, order: Order, listener: Listener | None =
             target=order.skill_id,
         ) from e
     return _judge(order, ready, ended, seconds)
+
+
+def _check_phone(order: Order) -> None:
+    """A phone that sleeps makes any skill fail without a reason. What else is wrong the skill itself will tell."""
+    try:
+        device = phone_at_hand(order.device)
+        if device is not None:
+            require_awake(device)
+    except ClawError as e:
+        if e.code == "DEVICE_NOT_INTERACTIVE":
+            raise
 
 
 def _prepare(registry: SkillRegistry, order: Order) -> _Prepared:

@@ -97,8 +97,7 @@ def _launch(folder: PhoneFolder, plan: dict[str, Any]) -> PhoneRecord:
     with suppress(ChildProcessError):
         os.waitpid(pid, 0)
     if "error" in message:
-        error = message["error"]
-        raise ClawError(error["code"], error["message"], hint=error.get("hint"), details=error.get("details"))
+        raise ClawError.told(message["error"])
     raise _start_failed(folder, _tail(folder.log, log_start) or "it ended without a word")
 
 

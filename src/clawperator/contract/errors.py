@@ -246,6 +246,12 @@ class ClawError(Exception):
         self.target = target
         self.extra = extra or {}
 
+    @classmethod
+    def told(cls, document: Mapping[str, Any]) -> "ClawError":
+        """The error another process of ours printed."""
+        hint, details = document.get("hint"), document.get("details")
+        return cls(document["code"], document["message"], hint=hint, details=details)
+
     def document(self) -> dict[str, Any]:
         """The object a door prints."""
         out: dict[str, Any] = {"code": self.code, "message": self.message}

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from types import TracebackType
-from typing import Literal, Self
+from typing import Self
 
 from msgspec import Struct
 
@@ -18,10 +18,13 @@ from clawperator.contract.errors import ClawError
 _CONNECT_SECONDS = 5.0
 _BLOCK = 65_536
 _LONGEST_TEXT = 0xFFFF
+# What adb calls a phone that cannot be driven, and what we say of it.
+_NOT_READY = {
+    "unauthorized": ("DEVICE_UNAUTHORIZED", "Unlock the phone and allow this computer in the dialog it shows."),
+    "offline": ("DEVICE_OFFLINE", "Unplug and reconnect the phone, or run 'adb reconnect'."),
+}
 # Packets of the shell protocol.
 _STDIN, _STDOUT, _STDERR, _EXIT, _CLOSE_STDIN = range(5)
-
-DeviceState = Literal["device", "offline", "unauthorized"]
 
 
 class Endpoint(Struct, frozen=True):
@@ -177,17 +180,26 @@ def open_service(device: Device, service: str, deadline: Deadline) -> Connection
 
 
 def _unreachable(serial: str, said: str) -> ClawError:
-    lowered = said.lower()
-    if "unauthorized" in lowered:
-        hint = "Unlock the phone and allow this computer in the dialog it shows."
-        return ClawError("DEVICE_UNAUTHORIZED", f"the phone {serial} has not allowed this computer", hint=hint)
-    if "offline" in lowered:
-        hint = "Unplug and reconnect the phone, or run 'adb reconnect'."
-        return ClawError("DEVICE_OFFLINE", f"the phone {serial} is offline", hint=hint, target=serial)
+    state = next((state for state in _NOT_READY if state in said.lower()), None)
+    if state is not None:
+        return not_ready(serial, state)
     return ClawError(
         "DEVICE_NOT_FOUND",
         f"the phone {serial} is not connected: {said}",
         hint="Run 'clawperator devices' for those that are.",
+        target=serial,
+    )
+
+
+def not_ready(serial: str, state: str) -> ClawError:
+    """A phone that is there, in a state in which it cannot be driven."""
+    code, hint = _NOT_READY.get(state, ("DEVICE_NOT_FOUND", "Run 'clawperator doctor' to see what is wrong."))
+    return ClawError(
+        code,
+        f"the phone {serial} is {state}",
+        hint=hint,
+        details={"serial": serial, "state": state, "connected": []},
+        operation="connect",
         target=serial,
     )
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from clawperator.contract.errors import ClawError
-from clawperator.device.client import AdbRefusedError, Connection, Deadline, Device, Endpoint
+from clawperator.device.client import AdbRefusedError, Connection, Deadline, Device, Endpoint, not_ready
 from clawperator.phone.register import SERIAL, PhoneFolder, PhoneRecord, phone_folders
 
 _LIST_SECONDS = 5.0
@@ -54,8 +54,7 @@ def list_devices() -> list[ListedDevice]:
     found: list[ListedDevice] = []
     for record in boxed.values():
         found += _ask(boxed_endpoint(record)) or [ListedDevice(record.serial, "offline")]
-    known = {f"{record.host}:{record.adbd_port}" for record in boxed.values()}
-    return found + [device for device in _ask_adb(start=not boxed) if device.serial not in known]
+    return found + _beside(boxed)
 
 
 def resolve(serial: str | None) -> Device:
@@ -64,17 +63,17 @@ def resolve(serial: str | None) -> Device:
         return _named(serial)
     boxed = boxed_phones()
     ready = [Device(record.serial, boxed_endpoint(record)) for record in boxed.values()]
-    known = {f"{record.host}:{record.adbd_port}" for record in boxed.values()}
-    states = []
-    for listed in _ask_adb(start=not boxed):
-        if listed.serial in known:
-            continue
-        states.append(listed)
-        if listed.state == "device":
-            ready.append(Device(listed.serial, adb_endpoint()))
+    states = _beside(boxed)
+    ready += [Device(listed.serial, adb_endpoint()) for listed in states if listed.state == "device"]
     if len(ready) == 1:
         return ready[0]
     raise _several([device.serial for device in ready]) if ready else _none(states)
+
+
+def _beside(boxed: dict[str, PhoneRecord]) -> list[ListedDevice]:
+    """The phones adb knows, without those in the box, which it may know too."""
+    known = {f"{record.host}:{record.adbd_port}" for record in boxed.values()}
+    return [device for device in _ask_adb(start=not boxed) if device.serial not in known]
 
 
 def _named(serial: str) -> Device:
@@ -95,7 +94,7 @@ def _named(serial: str) -> Device:
     if state == "device":
         return Device(serial, adb_endpoint())
     if state is not None:
-        raise _not_ready(serial, state)
+        raise not_ready(serial, state)
     connected = [*boxed_phones(), *(name for name, how in listed.items() if how == "device")]
     hint = f"Use one of: {', '.join(connected)}." if connected else "Start one with 'clawperator phone start'."
     raise ClawError(
@@ -140,7 +139,7 @@ def _ask_adb(*, start: bool) -> list[ListedDevice]:
 
 def _none(states: list[ListedDevice]) -> ClawError:
     if len(states) == 1:
-        return _not_ready(states[0].serial, states[0].state)
+        return not_ready(states[0].serial, states[0].state)
     return ClawError(
         "NO_DEVICES",
         "no phone is connected" if not states else "no connected phone is ready",
@@ -157,22 +156,4 @@ def _several(serials: list[str]) -> ClawError:
         hint=f"Choose one with --device, as in '--device {serials[0]}'.",
         details={"devices": serials},
         operation="connect",
-    )
-
-
-def _not_ready(serial: str, state: str) -> ClawError:
-    code, hint = {
-        "unauthorized": (
-            "DEVICE_UNAUTHORIZED",
-            "Unlock the phone and allow this computer in the dialog it shows.",
-        ),
-        "offline": ("DEVICE_OFFLINE", "Unplug and reconnect the phone, or run 'adb reconnect'."),
-    }.get(state, ("DEVICE_NOT_FOUND", "Run 'clawperator doctor' to see what is wrong."))
-    return ClawError(
-        code,
-        f"the phone {serial} is {state}",
-        hint=hint,
-        details={"serial": serial, "state": state, "connected": []},
-        operation="connect",
-        target=serial,
     )

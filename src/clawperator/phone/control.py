@@ -80,8 +80,7 @@ def ask(record: PhoneRecord, command: str, *, within: float = ANSWER_SECONDS, **
             target=record.serial,
         ) from e
     if not answer.get("ok"):
-        error = answer["error"]
-        raise ClawError(error["code"], error["message"], hint=error.get("hint"), details=error.get("details"))
+        raise ClawError.told(answer["error"])
     return answer["answer"]
 
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 # The class names a release build logs under are single letters.
 _TAG = "a"
+_SERVICES = "enabled_accessibility_services"
 _MOST_WAITING = 64
 _CLOSE_SECONDS = 2
 
@@ -59,7 +60,7 @@ class Operator:
     def grant(self) -> None:
         """The permissions a set-up phone has given it."""
         table = self._phone.settings
-        table.set_quietly("secure", "enabled_accessibility_services", self.component)
+        table.set_quietly("secure", _SERVICES, self.component)
         table.set_quietly("secure", "accessibility_enabled", "1")
         table.set_quietly("secure", "enabled_notification_listeners", notification_listener(self.package))
         self._phone.packages.grant(self.package, "android.permission.POST_NOTIFICATIONS")
@@ -73,21 +74,21 @@ class Operator:
 
     def is_bound(self) -> bool:
         """Whether its accessibility service is enabled and running."""
-        table = self._phone.settings
-        enabled = (table.get("secure", "enabled_accessibility_services") or "").split(":")
         return (
             self.is_alive()
             and not self._phone.faults.value("accessibility_off")
-            and table.get("secure", "accessibility_enabled") == "1"
-            and self.component in enabled
+            and self._phone.settings.get("secure", "accessibility_enabled") == "1"
+            and self.component in self._services()
         )
 
     def bind(self) -> None:
         """What the system does when its service is allowed: start the process."""
-        table = self._phone.settings
-        enabled = (table.get("secure", "enabled_accessibility_services") or "").split(":")
-        if self.component in enabled and self.package in self._phone.packages:
+        if self.component in self._services() and self.package in self._phone.packages:
             self._phone.tasks.ensure_process(self._phone.packages.app(self.package))
+
+    def _services(self) -> list[str]:
+        """The accessibility services that are allowed."""
+        return [name for name in (self._phone.settings.get("secure", _SERVICES) or "").split(":") if name]
 
     def receive(self, payload: str | None) -> None:
         """A broadcast reached the receiver. What cannot be parsed is logged and gets no result."""
@@ -117,10 +118,8 @@ class Operator:
         """An app was force-stopped. Stopping the Operator also takes its accessibility service away."""
         if package == self.package:
             self.die()
-            table = self._phone.settings
-            others = (table.get("secure", "enabled_accessibility_services") or "").split(":")
-            kept = ":".join(name for name in others if name and name != self.component)
-            table.put("secure", "enabled_accessibility_services", kept)
+            kept = ":".join(name for name in self._services() if name != self.component)
+            self._phone.settings.put("secure", _SERVICES, kept)
 
     def die(self) -> None:
         """The process is gone: what it held in memory is lost, what it wrote is not."""

@@ -52,14 +52,6 @@ class Bounds(Struct, frozen=True):
     def contains(self, x: int, y: int) -> bool:
         return self.left <= x < self.right and self.top <= y < self.bottom
 
-    def intersects(self, other: "Bounds") -> bool:
-        return (
-            self.left < other.right
-            and other.left < self.right
-            and self.top < other.bottom
-            and other.top < self.bottom
-        )
-
     def intersection(self, other: "Bounds") -> "Bounds":
         """What both cover; empty when they do not meet."""
         left, top = max(self.left, other.left), max(self.top, other.top)

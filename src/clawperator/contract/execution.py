@@ -17,6 +17,7 @@ from clawperator.contract.errors import ClawError
 from clawperator.contract.matcher import Problem
 from clawperator.contract.spelling import normalise
 from clawperator.contract.text import is_blank, utf16_length
+from clawperator.contract.typed import convert
 
 Id = Annotated[str, Meta(min_length=1, max_length=limits.MAX_ID_LENGTH)]
 Source = Annotated[str, Meta(min_length=1, max_length=limits.MAX_SOURCE_LENGTH)]
@@ -67,9 +68,9 @@ def validate(document: Any) -> Plan:
     wire = document
     try:
         wire = normalise(document)
-        shape = msgspec.convert(wire, ExecutionShape)
+        shape = convert(wire, ExecutionShape)
         actions = tuple(
-            Action(a.id, a.type, msgspec.convert({} if a.params is UNSET else a.params, ACTIONS[a.type].params))
+            Action(a.id, a.type, convert({} if a.params is UNSET else a.params, ACTIONS[a.type].params))
             for a in shape.actions
         )
     except (msgspec.ValidationError, KeyError, RecursionError) as e:

@@ -15,6 +15,7 @@ from clawperator.contract.actions import ACTION_ALIASES, ACTIONS, PARAM_ALIASES
 from clawperator.contract.errors import ClawError
 from clawperator.contract.execution import ExecutionShape
 from clawperator.contract.text import nearest
+from clawperator.contract.typed import convert
 
 
 class Issue(Struct, frozen=True):
@@ -53,7 +54,7 @@ def _value_issues(type_: Any, value: Any, path: str) -> list[Issue]:
             if found:
                 return found
     try:
-        msgspec.convert(value, type_)
+        convert(value, type_)
     except (msgspec.ValidationError, RecursionError) as e:
         words = [str(arg) for kind in kinds if get_origin(kind) is Literal for arg in get_args(kind)]
         return [Issue(path, f"expected one of {', '.join(words)}" if words else _plain(e))]

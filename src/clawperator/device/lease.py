@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from clawperator.contract.errors import ClawError
+from clawperator.contract.typed import decode
 from clawperator.files import why
 from clawperator.phone.register import product_home
 
@@ -75,7 +76,7 @@ def _acquire(descriptor: int, serial: str, wait_seconds: float) -> None:
 
 def _read_holder(descriptor: int) -> Holder | None:
     try:
-        return msgspec.json.decode(os.pread(descriptor, 4_096, 0), type=Holder)
+        return decode(os.pread(descriptor, 4_096, 0), Holder)
     except msgspec.DecodeError:
         return None
 

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from clawperator.contract.errors import ClawError
 from clawperator.contract.results import ResultEnvelope
+from clawperator.contract.typed import convert
 from clawperator.contract.wire import ACTION, PAYLOAD
 from clawperator.device.answers import Answers, LoggedTree, read_record
 from clawperator.device.client import AdbRefusedError, Deadline, Device, ShellStream
@@ -133,7 +134,7 @@ class _Delivery:
         from clawperator.contract.results import StepResult
 
         try:
-            shape = msgspec.convert(document, _Shape)
+            shape = convert(document, _Shape)
         except msgspec.ValidationError as e:
             raise ClawError(
                 "RESULT_ENVELOPE_MALFORMED",

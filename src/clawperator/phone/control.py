@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from clawperator.contract.errors import ClawError
+from clawperator.contract.typed import decode
 from clawperator.phone.adb.listener import Listener
 from clawperator.phone.register import PhoneRecord
 
@@ -51,7 +52,7 @@ class ControlDoor:
         connection.settimeout(_READ_SECONDS)
         self._listener.settle(connection)
         try:
-            request = msgspec.json.decode(line, type=Request)
+            request = decode(line, Request)
         except msgspec.DecodeError:
             return
         if not hmac.compare_digest(request.token.encode(), self._token.encode()):

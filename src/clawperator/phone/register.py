@@ -19,6 +19,7 @@ import msgspec
 from msgspec import Struct
 
 from clawperator.contract.errors import ClawError
+from clawperator.contract.typed import decode
 from clawperator.files import AtomicFile
 
 SERIAL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -117,7 +118,7 @@ class PhoneFolder:
     def read(self) -> PhoneRecord | None:
         try:
             with open(self._record, "rb") as file:
-                return msgspec.json.decode(file.read(), type=PhoneRecord)
+                return decode(file.read(), PhoneRecord)
         except (OSError, msgspec.DecodeError):
             return None
 

@@ -1,0 +1,37 @@
+"""Typed values from JSON, safe for threads.
+
+msgspec works out what it must know of a Struct when the Struct is first used. When two threads do that at the same
+moment, it crashes the interpreter. So the first use of each type is made by one thread at a time.
+"""
+
+from _thread import allocate_lock
+from typing import Any, TypeVar
+
+import msgspec
+
+T = TypeVar("T")
+
+_lock = allocate_lock()
+_known = set[Any]()
+
+
+def convert(value: Any, type_: type[T]) -> T:
+    """``msgspec.convert``."""
+    if type_ in _known:
+        return msgspec.convert(value, type_)
+    with _lock:
+        try:
+            return msgspec.convert(value, type_)
+        finally:
+            _known.add(type_)
+
+
+def decode(data: bytes, type_: type[T]) -> T:
+    """``msgspec.json.decode``."""
+    if type_ in _known:
+        return msgspec.json.decode(data, type=type_)
+    with _lock:
+        try:
+            return msgspec.json.decode(data, type=type_)
+        finally:
+            _known.add(type_)

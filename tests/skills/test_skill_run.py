@@ -12,8 +12,11 @@ from typing import Any
 
 import pytest
 
+from clawperator.contract.errors import ClawError
 from clawperator.contract.skill_result import FRAME_MARKER
 from clawperator.skills import process
+from clawperator.skills.registry import read_registry
+from clawperator.skills.run import Order, run_skill
 from running import Ran, clawperator
 from skills.homemade import ID, frame, write_skill
 
@@ -305,3 +308,41 @@ def test_the_result_of_a_skill_with_a_broken_agent_is_not_believed(tmp_path: Pat
     registry = write_skill(tmp_path, saying(frame()), agent={"cli": ""})
     assert run(registry).json["code"] == "SKILL_VALIDATION_FAILED"
     assert run(registry, "--skip-validate").json["code"] == "SKILL_RESULT_PARSE_FAILED"
+
+
+# Stopping
+
+SLEEPERS = (
+    "import os, signal, subprocess, sys, time\n"
+    "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+    "child = subprocess.Popen(['sh', '-c', 'trap \"\" TERM; sleep 60; sleep 60'])\n"
+    "print(os.getpid(), child.pid, flush=True)\n"
+)
+
+
+def test_a_skill_that_is_stopped_is_ended_with_all_it_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "_TERM_SECONDS", 0.3)
+    heard: list[bytes] = []
+    registry = read_registry(str(write_skill(tmp_path, SLEEPERS + "time.sleep(60)")))
+    started = time.monotonic()
+    with pytest.raises(ClawError) as caught:
+        run_skill(registry, Order(ID), lambda _, data: heard.append(data), stop=lambda: bool(heard))
+    assert time.monotonic() - started < 10
+    assert (caught.value.code, caught.value.extra["skillResult"]) == ("INTERRUPTED", None)
+    assert not any(is_alive(int(pid)) for pid in caught.value.extra["stdout"].split())
+
+
+def test_a_skill_that_closed_its_streams_can_be_stopped_too(tmp_path: Path) -> None:
+    begun = tmp_path / "begun"
+    script = f"import os, time\nos.close(1); os.close(2)\nopen({str(begun)!r}, 'w').write('x')\ntime.sleep(60)"
+    registry = read_registry(str(write_skill(tmp_path, script)))
+    with pytest.raises(ClawError) as caught:
+        run_skill(registry, Order(ID), stop=begun.exists)
+    assert caught.value.code == "INTERRUPTED"
+
+
+def test_a_skill_that_nobody_stops_runs_to_its_end(tmp_path: Path) -> None:
+    registry = read_registry(str(write_skill(tmp_path, "print('hello')")))
+    assert run_skill(registry, Order(ID), stop=lambda: False).output == "hello\n"

@@ -1,4 +1,7 @@
-"""The commands: read argv, call one function, print one document, exit."""
+"""The commands: read argv, call one function, print one document, exit.
+
+This module is imported at every start. Whatever it imports, every command pays for.
+"""
 
 import os
 import sys
@@ -13,24 +16,23 @@ def main() -> int:
         if token == "--":
             break
         if token == "--version":
-            from clawperator import __version__
+            return _version()
+    from clawperator.cli.lead import lead
 
-            sys.stdout.write(__version__ + "\n")
-            return 0
-    import signal
+    return lead("clawperator.cli.door")
 
-    # While modules load there is nothing to clean up, and some of them do not survive an interrupt: Ctrl-C
-    # simply ends the process then. It becomes an answer when there is a door to give one.
-    interruptible = signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    if interruptible:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-    from clawperator.cli.door import run
 
-    try:
-        if interruptible:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-        code = run(sys.argv[1:])
-    except KeyboardInterrupt:  # after the answer was given
-        code = 130
-    # Everything is written, flushed and closed. Taking the interpreter apart would only add a sixth to the time.
-    os._exit(code)
+def claw() -> int:
+    """The ``claw`` command. It ends the process, whatever a worker still does."""
+    if sys.argv[1:] in (["--version"], ["-V"]) and not os.environ.get("CLAW_OUTPUT_FORMAT"):
+        return _version()
+    from clawperator.cli.lead import lead
+
+    return lead("clawperator.cli.claw.door")
+
+
+def _version() -> int:
+    from clawperator import __version__
+
+    sys.stdout.write(__version__ + "\n")
+    return 0

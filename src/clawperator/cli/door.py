@@ -1,9 +1,6 @@
 """The frame of ``clawperator``: find the command, call its handler, print one document, tell the exit code."""
 
-import os
-import sys
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -12,52 +9,18 @@ from msgspec import Struct
 from clawperator.cli.arguments import Options, read_arguments, split_globals, usage
 from clawperator.cli.call import Call, Printed, Text, Verdict, soft_usage
 from clawperator.cli.console import Console
+from clawperator.cli.printing import print_bytes
 from clawperator.contract.commands import COMMANDS, REMOVED, find
 from clawperator.contract.errors import ClawError
-from clawperator.contract.text import distance, nearest
+from clawperator.contract.handlers import module_of
+from clawperator.contract.text import distance, encodable, nearest
 
 
 def _handler(name: str) -> Callable[[Call], Any]:
     """The function that answers a command. Nothing is imported before it is wanted."""
-    match name:
-        case "exec":
-            from clawperator.cli.executions import answer
-        case "schema" | "version":
-            from clawperator.cli.reference import answer
-        case "devices" | "packages list" | "operator setup" | "grant-device-permissions" | "setup":
-            from clawperator.cli.phones import answer
-        case "doctor":
-            from clawperator.cli.checks import answer
-        case "logs":
-            from clawperator.cli.logs import answer
-        case "recording replay":
-            from clawperator.cli.replay import answer
-        case (
-            "recording parse"
-            | "recording describe"
-            | "recording export"
-            | "recording compare"
-            | "recording repair"
-            | "recording pull"
-        ):
-            from clawperator.cli.recordings import answer
-        case _:
-            return _family_handler(name.partition(" ")[0])
-    return answer
-
-
-def _family_handler(family: str) -> Callable[[Call], Any]:
-    """The same, for commands that one module answers with all their kin."""
-    match family:
-        case "phone":
-            from clawperator.cli.boxes import answer
-        case "skills":
-            from clawperator.cli.skills import answer
-        case "emulator" | "provision":
-            from clawperator.cli.emulators import answer
-        case _:
-            from clawperator.cli.flat import answer
-    return answer
+    # importlib would cost every command a quarter of a millisecond.
+    handler: Callable[[Call], Any] = __import__(module_of(name), fromlist=("answer",)).answer
+    return handler
 
 
 # These are told by the frame itself and stay on one line whatever was asked.
@@ -66,24 +29,29 @@ _COMPACT = ("USAGE", "MISSING_ARGUMENT")
 
 def run(argv: list[str]) -> int:
     """Carry out a command line. Always prints one document or text, and returns the exit code."""
+    text, code = answer_line(argv)
+    return code if text is None else print_bytes(text, code)
+
+
+def answer_line(argv: list[str]) -> tuple[bytes | None, int]:
+    """What a command line prints, and its exit code; None when it has printed everything already."""
     options = Options()
     try:
         options, rest = split_globals(argv)
         answer = _dispatch(options, rest, argv)
         if isinstance(answer, Printed):
-            return 0
-        text, code = _told(answer, options)
+            return None, 0
+        return _told(answer, options)
     except ClawError as e:
-        text, code = _told(Verdict(e.document(), 1), options)
+        return _told(Verdict(e.document(), 1), options)
     except KeyboardInterrupt:
-        text, code = _told(Verdict(ClawError("INTERRUPTED", "stopped by the keyboard").document(), 130), options)
+        return _told(Verdict(ClawError("INTERRUPTED", "stopped by the keyboard").document(), 130), options)
     except Exception as e:  # noqa: BLE001 - the door is where the unforeseen ends
         Console(options.log_level).lines("debug", [_trace()])
         error = ClawError(
             "UNKNOWN", f"{type(e).__name__}: {e}", hint="Run again with --verbose for the trace, and report it."
         )
-        text, code = _told(Verdict(error.document(), 1), options)
-    return _print(text, code)
+        return _told(Verdict(error.document(), 1), options)
 
 
 def _told(answer: Any, options: Options) -> tuple[bytes, int]:
@@ -175,37 +143,10 @@ def _render(document: Any, options: Options) -> bytes:
     try:
         text = msgspec.json.encode(document)
     except UnicodeEncodeError:  # a file name or argument that is not text
-        text = msgspec.json.encode(_as_text(msgspec.to_builtins(document)))
+        text = msgspec.json.encode(encodable(msgspec.to_builtins(document)))
     if options.pretty and not (isinstance(document, dict) and document.get("code") in _COMPACT):
         return msgspec.json.format(text, indent=2)
     return text
-
-
-def _as_text(value: Any) -> Any:
-    if isinstance(value, str):
-        return value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-    if isinstance(value, dict):
-        return {_as_text(k): _as_text(v) for k, v in value.items()}
-    return [_as_text(v) for v in value] if isinstance(value, list) else value
-
-
-def _print(text: bytes, code: int) -> int:
-    """Print, and fail when nobody got it all."""
-    if sys.stdout is None:
-        return code or 1
-    try:
-        sys.stdout.buffer.write(text + b"\n")
-        sys.stdout.buffer.flush()
-    except (OSError, ValueError):
-        _forget_stdout()
-        return code or 1
-    return code
-
-
-def _forget_stdout() -> None:
-    """Nobody reads any more: the interpreter must not try to flush once again."""
-    with suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _trace() -> str:

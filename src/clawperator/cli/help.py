@@ -31,7 +31,7 @@ def _overview() -> str:
         *(f"  {c.name:<26} {c.summary}" for c in COMMANDS),
         "",
         "Options for every command:",
-        *_flag_lines(GLOBALS),
+        *flag_lines(GLOBALS),
         "",
         "One JSON document goes to stdout, everything for people to stderr.",
         "Run 'clawperator <command> --help' for a command's own flags and examples.",
@@ -47,7 +47,7 @@ def command_help(command: Command, title: str) -> str:
     if command.subcommands:
         lines += ["", "Subcommands:", *(f"  {c.name:<26} {c.summary}" for c in command.subcommands)]
     if command.flags:
-        lines += ["", "Options:", *_flag_lines(command.flags)]
+        lines += ["", "Options:", *flag_lines(command.flags)]
     if command.notes:
         lines += ["", command.notes]
     if command.examples:
@@ -55,7 +55,7 @@ def command_help(command: Command, title: str) -> str:
     return "\n".join([*lines, "", "Run 'clawperator help' for the options every command takes."])
 
 
-def _flag_lines(flags: Iterable[Flag]) -> list[str]:
+def flag_lines(flags: Iterable[Flag]) -> list[str]:
     lines = []
     for flag in flags:
         left = f"  {flag.name} {flag.metavar}".rstrip()

@@ -1,18 +1,17 @@
 """``clawperator skills``: each verb imports only what it needs."""
 
-import signal
 import sys
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from types import FrameType
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from clawperator.cli.arguments import usage
 from clawperator.cli.call import Call, soft_usage
+from clawperator.cli.ending import ended_with_us
 from clawperator.skills.registry import SkillRegistry, open_registry
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from clawperator.skills.process import Listener, Stream
 
 
@@ -133,7 +132,7 @@ def _run(call: Call) -> Any:
     registry = _registry(call)
     if call.options.pretty:
         call.console.lines("info", [_banner(skill_id), _operator_line(order.device, order.operator_package)])
-    with _ended_with_us():
+    with ended_with_us():
         return run_skill(registry, order, _relay() if call.options.pretty else None)
 
 
@@ -174,23 +173,6 @@ def _relay() -> "Listener":
             target.buffer.flush()
 
     return relay
-
-
-@contextmanager
-def _ended_with_us() -> Iterator[None]:
-    """Let a request to end this process end the skill too: it is in a group of its own."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def end(_number: int, _frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, end)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def _install(_: Call) -> Any:

@@ -13,6 +13,8 @@
       recording   RECORDING_*
       replay      REPLAY_*
       skill       REGISTRY_READ_FAILED  ARTIFACT_NOT_FOUND  COMPILE_*  SKILL_*  SKILLS_*
+      agent       ARGUMENTS_INVALID  COMMAND_NOT_FOUND  TOOL_*  PERMISSION_DENIED  INSTRUCTION_*  TURN_*  SESSION_*
+                  SETTINGS_INVALID  BRAIN_*  MCP_*  PLUGIN_FAILED  EVENTS_WRITE_FAILED  FILESYSTEM_FAILED
       unknown     INTERRUPTED  UNKNOWN
 
 An error is raised once, where it is known, and rendered by a door. A code's row says which class of
@@ -37,6 +39,7 @@ class Code(Struct, frozen=True):
 
 _USAGE, _PARSE, _RUNTIME, _FILES = "usage", "parse", "runtime", "filesystem"
 _DELIVERY, _POLICY, _UNKNOWN = "delivery", "policy", "unknown"
+_SESSION, _AUTH, _MCP = "session", "auth", "mcp"
 
 CODES: Mapping[str, Code] = {
     # usage
@@ -209,6 +212,60 @@ CODES: Mapping[str, Code] = {
     "SKILL_OUTPUT_ASSERTION_FAILED": Code(_RUNTIME, False, "the skill's output lacks the expected text"),
     "SKILL_VERIFICATION_INDETERMINATE": Code(_RUNTIME, False, "the skill ended without proof of its goal"),
     "SKILL_RESULT_PARSE_FAILED": Code(_PARSE, False, "a skill's result frame breaks its contract"),
+    # agent
+    "ARGUMENTS_INVALID": Code(_PARSE, False, "the command line of claw does not fit the command"),
+    "COMMAND_NOT_FOUND": Code(
+        _USAGE, False, "the inventory has no such command", "Run 'claw command-graph' for those there are."
+    ),
+    "TOOL_NOT_FOUND": Code(
+        _USAGE, False, "the inventory has no such tool", "Run 'claw tool-pool' for those there are."
+    ),
+    "TOOL_PAYLOAD_INVALID": Code(_PARSE, False, "the payload does not fit the tool's parameters"),
+    "PERMISSION_DENIED": Code(_POLICY, False, "the policy does not let this run, or wants somebody to be asked"),
+    "INSTRUCTION_NOT_UNDERSTOOD": Code(
+        _USAGE,
+        False,
+        "the offline brain has no rule for this sentence",
+        "Run 'claw bootstrap help' for what it takes.",
+    ),
+    "INSTRUCTION_AMBIGUOUS": Code(
+        _USAGE,
+        False,
+        "the sentence fits several things, and none was touched",
+        "Say which one: the first, the second.",
+    ),
+    "INSTRUCTION_CHECK_FAILED": Code(_RUNTIME, False, "what was to be checked, or turned, is not so on the phone"),
+    "TURN_TIMEOUT": Code(
+        _RUNTIME, True, "the time for all turns ran out", "Run it again with a larger --timeout-seconds."
+    ),
+    "TURN_STEPS_REACHED": Code(
+        _RUNTIME, False, "the turn made as many calls as it may", "Run it again with a larger --max-steps."
+    ),
+    "SESSION_ID_INVALID": Code(
+        _USAGE,
+        False,
+        "the id of a session holds letters, digits, dot, _ and -, 128 at most, and begins with no dot",
+        "Run 'claw list-sessions' for those there are.",
+    ),
+    "SESSION_NOT_FOUND": Code(
+        _SESSION, False, "no session has this id", "Run 'claw list-sessions' for those there are."
+    ),
+    "SESSION_LOAD_FAILED": Code(_SESSION, True, "the session's file cannot be read, or is damaged"),
+    "SESSION_DELETE_FAILED": Code(_SESSION, True, "the session is there and cannot be removed"),
+    "SESSION_WRITE_FAILED": Code(_FILES, True, "the turn could not be written, and is not part of the session"),
+    "SESSION_EXISTS": Code(_SESSION, False, "a session with this id is there already"),
+    "SESSION_BUSY": Code(_SESSION, True, "another process writes to this session"),
+    "SETTINGS_INVALID": Code(_PARSE, False, "a settings file cannot be read, or breaks its shape"),
+    "BRAIN_NOT_CONFIGURED": Code(_AUTH, False, "the model's address or key is not in the environment"),
+    "BRAIN_AUTH_FAILED": Code(_AUTH, False, "the model's service refused the key"),
+    "BRAIN_UNAVAILABLE": Code(_DELIVERY, True, "the model's service did not answer, or answered with a failure"),
+    "BRAIN_REQUEST_REFUSED": Code(_DELIVERY, False, "the model's service does not take the request as it is"),
+    "BRAIN_ANSWER_INVALID": Code(_DELIVERY, True, "the model's service sent something that is no answer"),
+    "MCP_SERVER_FAILED": Code(_MCP, True, "an MCP server did not start, answer or keep to the protocol"),
+    "MCP_TOOL_FAILED": Code(_MCP, False, "an MCP server says that its tool failed"),
+    "PLUGIN_FAILED": Code(_RUNTIME, False, "a plugin could not be loaded, or raised an error"),
+    "EVENTS_WRITE_FAILED": Code(_FILES, True, "the file for events cannot be written"),
+    "FILESYSTEM_FAILED": Code(_FILES, True, "the system refused to read or write a file"),
     # unknown
     "INTERRUPTED": Code(_RUNTIME, True, "the command was stopped from outside"),
     "UNKNOWN": Code(_UNKNOWN, False, "something happened that nobody foresaw"),

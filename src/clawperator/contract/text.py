@@ -7,6 +7,7 @@ Python's, theirs are here, once.
 import re
 import warnings
 from collections.abc import Iterable
+from typing import Any
 
 # What String.prototype.trim removes: white space, line ends and the byte order mark.
 _JS_SPACE = (
@@ -35,6 +36,20 @@ def printable(text: str) -> str:
     if text.isprintable() and text.isascii():
         return text
     return "".join(c if c.isprintable() or c == " " else ascii(c)[1:-1] for c in text)
+
+
+def encodable(value: Any) -> Any:
+    """A JSON value whose texts can all be written as UTF-8: what was none is shown as the mark for that."""
+    if isinstance(value, str):
+        if value.isascii():
+            return value
+        try:
+            return value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+        except UnicodeEncodeError:  # half of a pair
+            return value.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+    if isinstance(value, dict):
+        return {encodable(k): encodable(v) for k, v in value.items()}
+    return [encodable(v) for v in value] if isinstance(value, list | tuple) else value
 
 
 def whole(number: int | float) -> int | float:

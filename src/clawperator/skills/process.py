@@ -13,11 +13,13 @@ from msgspec import Struct
 
 Stream = Literal["stdout", "stderr"]
 Listener = Callable[[Stream, bytes], None]
+Reason = Literal["", "timeout", "output", "stopped"]
 
 MOST_BYTES = 16 * 1024 * 1024
 _TERM_SECONDS = 2.0
 _KILL_SECONDS = 5.0
 _DRAIN_SECONDS = 0.2
+_LOOK_SECONDS = 0.05
 _BLOCK = 65_536
 
 
@@ -28,7 +30,7 @@ class Ended(Struct, frozen=True):
     stdout: str
     stderr: str
     seconds: float
-    reason: Literal["", "timeout", "output"] = ""
+    reason: Reason = ""
 
 
 class _Watch:
@@ -73,11 +75,17 @@ class _Watch:
 
 
 def run_script(
-    argv: Sequence[str], environment: Mapping[str, str], *, seconds: float, listener: Listener | None = None
+    argv: Sequence[str],
+    environment: Mapping[str, str],
+    *,
+    seconds: float,
+    listener: Listener | None = None,
+    stop: Callable[[], bool] | None = None,
 ) -> Ended:
     """Run a program to its end, in a process group of its own. ``OSError`` when it cannot be started.
 
-    When its time runs out the whole group is asked to end and then made to. An interrupt does the same.
+    When its time runs out the whole group is asked to end and then made to. An interrupt does the same, and so
+    does ``stop``, which is asked every so often, once it says yes.
     """
     started = time.monotonic()
     child = subprocess.Popen(  # noqa: S603 - running the skill's own script is what was asked for
@@ -91,7 +99,7 @@ def run_script(
     watch = _Watch(child, listener)
     with child:
         try:
-            reason = _watch_until_end(child, watch, started + seconds)
+            reason = _watch_until_end(child, watch, started + seconds, stop)
             if reason:
                 _end_group(child, watch)
         except BaseException:
@@ -105,24 +113,23 @@ def run_script(
 
 
 def _watch_until_end(
-    child: subprocess.Popen[bytes], watch: _Watch, deadline: float
-) -> Literal["", "timeout", "output"]:
+    child: subprocess.Popen[bytes], watch: _Watch, deadline: float, stop: Callable[[], bool] | None
+) -> Reason:
     is_open = True
-    while True:
+    while child.poll() is None:
         left = deadline - time.monotonic()
-        ended = child.poll() is not None
-        if ended or not is_open:
-            break
         if left <= 0:
             return "timeout"
+        if stop is not None and stop():
+            return "stopped"
         # A script may close its streams, or leave them to others: look every so often whether it still runs.
-        is_open = watch.read(min(left, 0.05))
+        if is_open:
+            is_open = watch.read(min(left, _LOOK_SECONDS))
+        else:
+            with suppress(subprocess.TimeoutExpired):
+                child.wait(min(left, _LOOK_SECONDS))
         if watch.is_full:
             return "output"
-    try:
-        child.wait(max(deadline - time.monotonic(), 0))
-    except subprocess.TimeoutExpired:
-        return "timeout"
     _drain(watch, _DRAIN_SECONDS)
     return "output" if watch.is_full else ""
 

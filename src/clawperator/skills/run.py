@@ -3,6 +3,7 @@
 import os
 import shlex
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -61,10 +62,17 @@ class _Prepared(Struct, frozen=True):
     environment: dict[str, str]
 
 
-def run_skill(registry: SkillRegistry, order: Order, listener: Listener | None = None) -> SkillRun:
+def run_skill(
+    registry: SkillRegistry,
+    order: Order,
+    listener: Listener | None = None,
+    *,
+    stop: Callable[[], bool] | None = None,
+) -> SkillRun:
     """Run a skill to its end. Whatever keeps it from a proved success is raised, with all it said.
 
-    Without ``check`` its files are not validated first. ``listener`` hears its output while it runs.
+    Without ``check`` its files are not validated first. ``listener`` hears its output while it runs. Once ``stop``
+    says yes, the skill and all it started is ended, and ``INTERRUPTED`` is raised.
     """
     if order.check:
         validate_skill(registry, order.skill_id, dry_run=True)
@@ -73,7 +81,7 @@ def run_skill(registry: SkillRegistry, order: Order, listener: Listener | None =
     seconds = _seconds(order, ready.agent)
     note("skills.run.start", skillId=order.skill_id, deviceId=order.device)
     try:
-        ended = run_script(ready.argv, ready.environment, seconds=seconds, listener=listener)
+        ended = run_script(ready.argv, ready.environment, seconds=seconds, listener=listener, stop=stop)
     except OSError as e:
         note("skills.run.failed", level="error", skillId=order.skill_id)
         raise ClawError(
@@ -178,6 +186,9 @@ def _seconds(order: Order, agent: Agent | None) -> float:
 
 def _judge(order: Order, ready: _Prepared, ended: Ended, seconds: float) -> SkillRun:
     facts = _facts(order, ended)
+    if ended.reason == "stopped":
+        note("skills.run.failed", level="error", skillId=order.skill_id, durationMs=facts["durationMs"])
+        raise _failure("INTERRUPTED", f"the skill {order.skill_id} was stopped before its end", facts)
     if ended.reason:
         note("skills.run.timeout", level="error", skillId=order.skill_id, durationMs=facts["durationMs"])
         if ended.reason == "timeout":

@@ -14,6 +14,7 @@ LAYERS = (
     "schemas",
     "pytest_plugin",
     "testing",
+    "agent",
     "skills",
     "skill",
     "replay",

@@ -1,0 +1,43 @@
+"""Turns for tests of sessions."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clawperator.agent.session_records import TurnRecord
+from clawperator.agent.sessions import SessionStore
+from clawperator.contract.errors import ClawError
+
+
+def turn(prompt: str = "open settings", output: str | None = "done", **fields: Any) -> TurnRecord:
+    return TurnRecord(prompt=prompt, output=output, started_at_ms=1_000, ended_at_ms=2_000, **fields)
+
+
+def written(folder: Path, session_id: str = "s", *prompts: str) -> Path:
+    """The file of a session that has these prompts."""
+    with SessionStore(str(folder)).open(session_id) as session:
+        for prompt in prompts or ("first",):
+            session.commit(turn(prompt))
+    return folder / f"{session_id}.jsonl"
+
+
+class Refusal:
+    """The error that a block was refused with; it is there when the block has ended."""
+
+    value: ClawError
+
+
+@contextmanager
+def refused(code: str) -> Iterator[Refusal]:
+    """The block is refused with this code, and the error says what was done to what, and what helps."""
+    refusal = Refusal()
+    with pytest.raises(ClawError) as caught:
+        yield refusal
+    refusal.value = caught.value
+    assert refusal.value.code == code, refusal.value.message
+    assert refusal.value.operation
+    assert refusal.value.target
+    assert refusal.value.hint

@@ -1,0 +1,195 @@
+"""Secrets are not written down, what is no secret is, and no text takes long to look through."""
+
+import time
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec import Struct
+
+from clawperator.agent.redaction import REDACTED, TOO_DEEP, Redactor, environment_secrets
+
+JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U"
+PEM = "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4\n\nMIIEow-IBAAKCAQEA\n-----END RSA PRIVATE KEY-----"
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("use sk-ant-api03-AbCdEfGhIjKlMnOp now", "use [redacted] now"),
+        ("sk_live_0123456789abcdefXYZ", "[redacted]"),
+        ("Authorization: Bearer abc.def-123456", "Authorization: Bearer [redacted]"),
+        ("authorization: basic dXNlcjpwYXNz", "authorization: basic [redacted]"),
+        ("ghp_0123456789abcdefghijABCDEFGHIJ012345 ok", "[redacted] ok"),
+        ("github_pat_11ABCDEFG0123456789_abcdefghij", "[redacted]"),
+        ("id AKIAIOSFODNN7EXAMPLE.", "id [redacted]."),
+        ("AIzaSyA-0123456789abcdefghijklmnopqrstu", "[redacted]"),
+        ("xoxb-123456789012-abcdefghij", "[redacted]"),
+        (f"jwt {JWT}, done", "jwt [redacted], done"),
+        (f"a\n{PEM}\nb", "a\n[redacted]\nb"),
+        (PEM.replace("\n", "\\n"), "[redacted]"),
+        (PEM[:60], "[redacted]"),
+        ("https://ann:hunter2@example.org/x", "https://[redacted]@example.org/x"),
+        ("password=hunter2&next=1", "password=[redacted]&next=1"),
+        ("DB_PASSWORD = hunter2", "DB_PASSWORD = [redacted]"),
+        ("Passwort passwd: 'a b' c", "Passwort passwd: '[redacted]' c"),
+        ('{"api_key": "a\\"b c", "n": 1}', '{"api_key": "[redacted]", "n": 1}'),
+        ('{"password": " x"}', '{"password": "[redacted]"}'),
+        (r'"{\"accessToken\": \"a b\", \"n\": 1}"', r'"{\"accessToken\": \"[redacted]\", \"n\": 1}"'),
+        ("x-api-key: 123", "x-api-key: [redacted]"),
+        ("client_secret: abc\nnext: line", "client_secret: [redacted]\nnext: line"),
+        ("İ token=x", "İ token=[redacted]"),
+        ('password="never closed', 'password="[redacted]'),
+    ],
+)
+def test_what_looks_like_a_secret_is_hidden(text: str, left: str) -> None:
+    redactor = Redactor()
+    assert redactor.text(text) == left
+    assert redactor.text(left) == left, "hiding once is enough"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<node text="Password:" resource-id="com.a:id/password" password="true" index="0"/>',
+        '<node text="Password: " password="false"/><node text="Token:"/>',
+        "press the key: back",
+        '{"key": "home", "input_tokens": 12, "output_tokens": 4}',
+        "type my password into the second field",
+        "task-list-0123456789abcdefghij",
+        "password: null, token=''",
+        "https://example.org:8080/a?b=c",
+        "monkey=banana; the keyboard: on",
+        "eyJ and sk- and Bearer",
+        "",
+    ],
+)
+def test_what_is_no_secret_stays(text: str) -> None:
+    assert Redactor().text(text) == text
+
+
+def test_learned_secrets_are_hidden_wherever_they_stand() -> None:
+    redactor = Redactor(["hunter2", "hunter2-and-more", "a\"b<c&d'e"])
+    assert redactor.text("xhunter2y hunter2-and-more") == f"x{REDACTED}y {REDACTED}"
+    assert redactor.text("plain a\"b<c&d'e") == f"plain {REDACTED}"
+    assert redactor.text(r"json a\"b<c&d" + "'e") == f"json {REDACTED}"
+    assert (
+        redactor.text("""xml a"b&lt;c&amp;d'e and a&quot;b&lt;c&amp;d&apos;e""")
+        == f"xml {REDACTED} and {REDACTED}"
+    )
+
+
+def test_texts_too_short_to_be_told_apart_are_not_looked_for() -> None:
+    assert Redactor(["abc", "", "    "]).text("abc    abcd") == "abc    abcd"
+
+
+def test_values_are_hidden_by_their_names_and_by_what_they_are() -> None:
+    value = {
+        "password": "hunter2",
+        "apiKey": ["a", {"deeper": "b"}],
+        "token": 123456,
+        "is": {"password": True, "secret": None, "user_token": "false"},
+        "text": "swordfish",
+        "swordfish": [1, 2.5, "Bearer abcdefghij"],
+        "pin": 44444,
+    }
+    assert Redactor(["swordfish", "44444"]).value(value) == {
+        "password": REDACTED,
+        "apiKey": [REDACTED, {"deeper": "b"}],
+        "token": REDACTED,
+        "is": {"password": True, "secret": None, "user_token": "false"},
+        "text": REDACTED,
+        REDACTED: [1, 2.5, f"Bearer {REDACTED}"],
+        "pin": REDACTED,
+    }
+    assert value["text"] == "swordfish", "the original is untouched"
+
+
+class Pair(Struct):
+    name: str
+    password: str
+
+
+def test_values_of_all_kinds_become_plain() -> None:
+    redacted = Redactor(["swordfish"]).value
+    assert redacted(Pair("swordfish", "x")) == {"name": REDACTED, "password": REDACTED}
+    assert redacted({1: ("a", b"swordfish")}) == {"1": ["a", f"b'{REDACTED}'"]}
+    assert redacted(10**6_000) == "[number too long]"
+
+
+def test_a_document_nested_without_end_is_cut() -> None:
+    deep: Any = "bottom"
+    for _ in range(10_000):
+        deep = {"a": [deep]}
+    redacted = Redactor().value(deep)
+    depth = 0
+    while isinstance(redacted, dict | list):
+        redacted = redacted["a"] if isinstance(redacted, dict) else redacted[0]
+        depth += 1
+    assert (depth, redacted) == (100, TOO_DEEP)
+
+
+def test_the_environment_is_searched_for_keys() -> None:
+    environment = {
+        "ANTHROPIC_API_KEY": "long-enough",
+        "X_AUTH_TOKEN": "12345678",
+        "my_password": "p4ssw0rd",
+        "A_TOKEN": "short",
+        "TOKENS": "long-enough-2",
+        "PATH": "/usr/bin:/bin",
+    }
+    assert environment_secrets(environment) == ("long-enough", "12345678", "p4ssw0rd")
+
+
+HOSTILE = [
+    "eyJ",
+    "eyJaaaaaaaaa.",
+    "a" * 50 + ".",
+    "sk-",
+    "sk-aaaaaaaaaaaaaaa ",
+    "-----BEGIN PRIVATE KEY-----",
+    "-----BEGIN ",
+    "-----END",
+    "password",
+    "password=",
+    'password="',
+    "password='",
+    "password=\\",
+    'password=\\"',
+    'password"',
+    'password="\\',
+    "api_key : ",
+    "secret_",
+    "token:\t \t",
+    "key",
+    "://a:",
+    "://" + "a" * 60,
+    "ghp_",
+    "Bearer ",
+    "AKIA",
+    "xoxb-",
+    "\\",
+    '"',
+    "'\"",
+    " ",
+    "İtoken",
+    "\ud800",
+]
+
+
+@pytest.mark.parametrize("piece", HOSTILE)
+def test_no_text_takes_more_than_its_length(piece: str) -> None:
+    text = piece * (400_000 // len(piece))
+    began = time.process_time()
+    Redactor(["abcdefgh", "aaaaaaab"]).text(text)
+    # Some tenths of a second at most; were it the square of the length, minutes.
+    assert time.process_time() - began < 3
+
+
+@pytest.mark.random
+@given(st.lists(st.sampled_from([*HOSTILE, "x", "=", ":", "1", "\n", "hunter2", "é"]), max_size=12).map("".join))
+def test_any_mixture_can_be_written_and_holds_no_learned_secret(text: str) -> None:
+    redacted = Redactor(["hunter2"]).text(text)
+    redacted.encode()
+    assert "hunter2" not in redacted

@@ -1,0 +1,90 @@
+"""Tools about phones themselves: which there are, what is on them, and whether they are ready."""
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta, Struct
+
+from clawperator.agent.ports import Bench, Tool, ToolResult
+from clawperator.agent.tools.row import NoParams, make_tool
+
+_PACKAGES_SECONDS = 15.0
+
+
+class ListPackagesParams(Struct, frozen=True, forbid_unknown_fields=True):
+    thirdParty: Annotated[bool, Meta(description="only what did not come with the phone")] = False
+
+
+def _list_devices(_: NoParams, __: Bench) -> ToolResult:
+    from clawperator.device.find import list_devices
+
+    found = list_devices()
+    told = ", ".join(f"{device.serial} ({device.state})" for device in found)
+    message = f"{_count(len(found), 'phone')}: {told}" if found else "no phone is connected"
+    return ToolResult(handled=True, message=message, result={"devices": msgspec.to_builtins(found)})
+
+
+def _list_packages(params: ListPackagesParams, bench: Bench) -> ToolResult:
+    from clawperator.device.find import resolve
+    from clawperator.device.packages import list_packages
+
+    device = resolve(bench.device)
+    bench.watch.check()
+    found = list_packages(device, third_party=params.thirdParty, seconds=bench.watch.within(_PACKAGES_SECONDS))
+    return ToolResult(
+        handled=True,
+        message=f"{_count(len(found), 'package')} on {device.serial}",
+        result={"packages": found, "deviceId": device.serial},
+    )
+
+
+def _doctor(_: NoParams, bench: Bench) -> ToolResult:
+    """The examination was made, whatever it found: that is in the result and in the message."""
+    from clawperator.contract.limits import MIN_EXECUTION_TIMEOUT_MS
+    from clawperator.device.backend import operator_package
+    from clawperator.device.doctor import examine
+    from clawperator.device.readiness import HANDSHAKE_MS
+
+    limit = max(bench.watch.within(HANDSHAKE_MS / 1000) * 1000, MIN_EXECUTION_TIMEOUT_MS)
+    report = examine(bench.device, operator_package(bench.operator_package), timeout_ms=limit)
+    wrong = next((check for check in report.checks if check.status == "fail"), None)
+    if report.ok:
+        message = f"ready: {_count(len(report.checks), 'check')} made"
+    else:
+        message = f"not ready: {wrong.summary}" if wrong else "not ready"
+    return ToolResult(handled=True, message=message, result=msgspec.to_builtins(report))
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+PHONE_TOOLS: tuple[Tool, ...] = (
+    make_tool(
+        "list_devices",
+        "List the phones that can be seen, with their state.",
+        NoParams,
+        _list_devices,
+        level="read-only",
+        module=__name__,
+        family="observation",
+    ),
+    make_tool(
+        "list_packages",
+        "List the apps installed on the phone by their package names.",
+        ListPackagesParams,
+        _list_packages,
+        level="read-only",
+        module=__name__,
+        family="observation",
+    ),
+    make_tool(
+        "doctor",
+        "Examine this computer, the phone and the Operator; changes nothing.",
+        NoParams,
+        _doctor,
+        level="read-only",
+        module=__name__,
+        family="doctor",
+    ),
+)

@@ -1,0 +1,280 @@
+"""Tools for recordings: fetching them, telling them, comparing with them, and doing again what they show.
+
+Every file is one of the folder the session works in; no path leads out of it. What writes a file there or acts on
+the phone has the level ``act``; ``recording_describe`` and ``recording_compare`` only read.
+"""
+
+import os
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from clawperator.agent.ports import Bench, Evidence, Tool, ToolResult
+from clawperator.agent.tools.row import failed, inside, make_tool, unfit
+from clawperator.contract.errors import CODES, ClawError
+from clawperator.contract.limits import MAX_ID_LENGTH
+
+_PULL_FOLDER = "recordings"
+_FEWEST_SECONDS = 1.0
+
+Path = Annotated[str, Meta(min_length=1, max_length=4_096)]
+Source = Annotated[Path, Meta(description="the recording, a file of the working folder")]
+Demonstration = Annotated[
+    Path, Meta(description="a recording or what recording_export wrote, a file of the working folder")
+]
+Out = Annotated[Path, Meta(description="where to write, in the working folder; beside the input if absent")]
+
+
+class PullParams(Struct, frozen=True, forbid_unknown_fields=True):
+    sessionId: (
+        Annotated[str, Meta(max_length=MAX_ID_LENGTH, description="which one; the one finished last if absent")]
+        | UnsetType
+    ) = UNSET
+    folder: Annotated[Path, Meta(description="where to put it, in the working folder")] = _PULL_FOLDER
+
+
+class ParseParams(Struct, frozen=True, forbid_unknown_fields=True):
+    input: Source
+    out: Out | UnsetType = UNSET
+
+
+class DescribeParams(Struct, frozen=True, forbid_unknown_fields=True):
+    input: Demonstration
+
+
+class ExportParams(Struct, frozen=True, forbid_unknown_fields=True):
+    input: Annotated[Path, Meta(description="the recording, or a folder: its newest .ndjson")]
+    out: Out | UnsetType = UNSET
+    snapshots: Annotated[Literal["omit", "include"], Meta(description="whether to keep the XML snapshots")] = (
+        "omit"
+    )
+
+
+class CompareParams(Struct, frozen=True, forbid_unknown_fields=True):
+    baseline: Annotated[Path, Meta(description="what recording_export wrote")]
+    result: Annotated[Path, Meta(description="a saved run of a skill, or the export of another recording")]
+    mode: Annotated[Literal["auto", "literal", "semantic"], Meta(description="how strict to be")] = "auto"
+    strategy: (
+        Annotated[Literal["declared", "derived", "solax_heuristic"], Meta(description="how to find checkpoints")]
+        | UnsetType
+    ) = UNSET
+    checkpoints: Annotated[Path, Meta(description="a file of declared checkpoints")] | UnsetType = UNSET
+
+
+class ReplayParams(Struct, frozen=True, forbid_unknown_fields=True):
+    input: Demonstration
+    until: Annotated[float, Meta(ge=0, description="the last event to replay, by its seq")] | UnsetType = UNSET
+    allowCoordinates: Annotated[bool, Meta(description="as a last resort, click where the recording did")] = False
+    dryRun: Annotated[bool, Meta(description="only tell the steps; no phone is needed")] = False
+
+
+def _pull(params: PullParams, bench: Bench) -> ToolResult:
+    from clawperator.device.backend import operator_package
+    from clawperator.device.find import resolve
+    from clawperator.device.recordings import PULL_SECONDS, check_session_id, pull_recording
+
+    session = None if params.sessionId is UNSET else check_session_id(params.sessionId)
+    folder = inside(bench.folder, params.folder, "recording_pull")
+    device = resolve(bench.device)
+    seconds = max(bench.watch.within(PULL_SECONDS), _FEWEST_SECONDS)
+    package = operator_package(bench.operator_package)
+    pulled = pull_recording(device, package, session, folder, seconds=seconds)
+    return ToolResult(
+        handled=True,
+        message=f"the recording {pulled.sessionId} is in {_shown(pulled.localPath, bench)}",
+        result={**msgspec.to_builtins(pulled), "deviceId": device.serial},
+        evidence=(Evidence("recording", pulled.sessionId, device.serial, path=pulled.localPath),),
+    )
+
+
+def _parse(params: ParseParams, bench: Bench) -> ToolResult:
+    from clawperator.recording.steps import parse_recording
+
+    source = _input(params.input, bench, "recording_parse")
+    out = _out(params.out, source, ".steps.json", bench, "recording_parse")
+    parsed, lines = parse_recording(source, out)
+    return ToolResult(
+        handled=True,
+        message=f"{parsed.stepCount} steps are in {_shown(parsed.outputFile, bench)}",
+        result={**msgspec.to_builtins(parsed), "summary": lines},
+    )
+
+
+def _describe(params: DescribeParams, bench: Bench) -> ToolResult:
+    from clawperator.recording.describe import describe_recording
+
+    narrative, _ = describe_recording(_input(params.input, bench, "recording_describe"))
+    where = f" in {narrative.appPackage}" if narrative.appPackage else ""
+    return ToolResult(
+        handled=True,
+        message=f"the recording {narrative.sessionId} shows {narrative.stepCount} steps{where}",
+        result=msgspec.to_builtins(narrative),
+    )
+
+
+def _export(params: ExportParams, bench: Bench) -> ToolResult:
+    from clawperator.recording.export import export_recording, newest_recording
+
+    tool = "recording_export"
+    # A folder's newest file may be a link that leads out of it.
+    source = _input(newest_recording(inside(bench.folder, params.input, tool)), bench, tool)
+    out = _out(params.out, source, ".export.json", bench, tool)
+    exported = export_recording(source, out, snapshots=params.snapshots)
+    return ToolResult(
+        handled=True,
+        message=f"{exported.eventCount} events are in {_shown(exported.outputFile, bench)}",
+        result=msgspec.to_builtins(exported),
+        evidence=(Evidence("recording", exported.sessionId, path=exported.outputFile),),
+    )
+
+
+def _compare(params: CompareParams, bench: Bench) -> ToolResult:
+    """The comparison was made, whether the run matches or not: ``outcome`` tells."""
+    from clawperator.recording.compare import compare_recording
+    from clawperator.recording.declared import declaration_beside
+
+    tool = "recording_compare"
+    baseline, result = _input(params.baseline, bench, tool), _input(params.result, bench, tool)
+    strategy = None if params.strategy is UNSET else params.strategy
+    declared = declaration_beside(baseline) if params.checkpoints is UNSET else params.checkpoints
+    if params.checkpoints is not UNSET and strategy not in (None, "declared"):
+        raise unfit(tool, f"checkpoints are declared: they do not go with the strategy {strategy}")
+    checkpoints = None if declared is None else _input(declared, bench, tool)
+    report = compare_recording(baseline, result, params.mode, strategy=strategy, checkpoints_path=checkpoints)
+    return ToolResult(
+        handled=True,
+        message=f"{report.outcome}: {report.summary}",
+        result=msgspec.to_builtins(report),
+        evidence=(Evidence("document", report.actual.skillId, document=msgspec.to_builtins(report)),),
+    )
+
+
+def _replay(params: ReplayParams, bench: Bench) -> ToolResult:
+    """Do the steps until one cannot be proved. A cancellation is seen between two of them."""
+    from clawperator.connection import ConnectedPhone
+    from clawperator.device.find import resolve
+    from clawperator.replay import open_demonstration, plan, replay
+
+    demonstration = open_demonstration(_input(params.input, bench, "recording_replay"))
+    last = None if params.until is UNSET else params.until
+    if params.dryRun:
+        planned = plan(demonstration, last=last)
+        return ToolResult(
+            handled=True,
+            message=f"{planned.stepCount} steps would be replayed",
+            result=msgspec.to_builtins(planned),
+        )
+    device = resolve(bench.device)
+    bench.watch.check()
+    report = replay(
+        demonstration,
+        ConnectedPhone(device, operator_package=bench.operator_package),
+        last=last,
+        allow_coordinates=params.allowCoordinates,
+        watch=lambda _: bench.watch.check(),
+    )
+    document = msgspec.to_builtins(report)
+    evidence = (Evidence("document", report.sessionId, device.serial, document=document),)
+    if report.error is not UNSET:
+        error = _told(report.error, device.serial)
+        return failed(error, result=document, evidence=evidence)
+    message = f"replayed {report.provedCount} of {report.stepCount} steps, each of them proved"
+    return ToolResult(handled=True, message=message, result=document, evidence=evidence)
+
+
+def _told(document: dict[str, object], serial: str) -> ClawError:
+    """The error of the step that could not be proved."""
+    code, hint = str(document["code"]), document.get("hint")
+    return ClawError(
+        code if code in CODES else "UNKNOWN",
+        str(document["message"]),
+        hint=hint if isinstance(hint, str) else f"Run 'clawperator snapshot --device {serial}' to see the screen.",
+        operation="recording_replay",
+        target=serial,
+    )
+
+
+def _input(path: str, bench: Bench, tool: str) -> str:
+    """A file to read. Reading a pipe or a device could last for ever."""
+    whole = inside(bench.folder, path, tool)
+    if os.path.exists(whole) and not os.path.isfile(whole):
+        raise unfit(tool, f"{path!r} is no file")
+    return whole
+
+
+def _out(path: str | UnsetType, source: str, ending: str, bench: Bench, tool: str) -> str:
+    from clawperator.recording.writing import derived_path
+
+    whole = inside(bench.folder, derived_path(source, ending) if path is UNSET else path, tool)
+    if os.path.exists(whole) and not os.path.isfile(whole):
+        raise unfit(tool, f"{whole!r} is there and is no file")
+    return whole
+
+
+def _shown(path: str, bench: Bench) -> str:
+    return os.path.relpath(path, os.path.realpath(bench.folder))
+
+
+RECORDING_TOOLS: tuple[Tool, ...] = (
+    make_tool(
+        "recording_pull",
+        "Copy a finished recording from the phone.",
+        PullParams,
+        _pull,
+        level="act",
+        module=__name__,
+        family="recording",
+        subject="sessionId",
+    ),
+    make_tool(
+        "recording_parse",
+        "Write a short step log of a recording, for people.",
+        ParseParams,
+        _parse,
+        level="act",
+        module=__name__,
+        family="recording",
+        subject="input",
+    ),
+    make_tool(
+        "recording_describe",
+        "Tell a demonstration in readable steps.",
+        DescribeParams,
+        _describe,
+        level="read-only",
+        module=__name__,
+        family="recording",
+        subject="input",
+    ),
+    make_tool(
+        "recording_export",
+        "Write every event of a recording as one JSON document.",
+        ExportParams,
+        _export,
+        level="act",
+        module=__name__,
+        family="recording",
+        subject="input",
+    ),
+    make_tool(
+        "recording_compare",
+        "Tell whether a run of a skill, or another recording, did what a recording showed.",
+        CompareParams,
+        _compare,
+        level="read-only",
+        module=__name__,
+        family="recording",
+        subject="baseline",
+    ),
+    make_tool(
+        "recording_replay",
+        "Do what a recording shows on the phone, and prove each step.",
+        ReplayParams,
+        _replay,
+        level="act",
+        module=__name__,
+        family="recording",
+        subject="input",
+    ),
+)

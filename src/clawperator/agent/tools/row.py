@@ -1,0 +1,135 @@
+"""How a tool is made: a Struct says what it takes, a function does it. The Struct gives schema and validation."""
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from clawperator.agent.ports import Bench, Tool, ToolResult
+from clawperator.contract.errors import ClawError
+from clawperator.contract.levels import Level
+from clawperator.contract.text import is_blank
+from clawperator.contract.typed import convert
+
+P = TypeVar("P", bound=Struct)
+Run = Callable[[Mapping[str, Any], Bench], ToolResult]
+
+_LONGEST_PATH = 4_096
+
+
+class NoParams(Struct, frozen=True, forbid_unknown_fields=True):
+    """For a tool that takes nothing."""
+
+
+def make_tool(  # noqa: PLR0913 - the columns of one row
+    name: str,
+    responsibility: str,
+    shape: type[P],
+    work: Callable[[P, Bench], ToolResult],
+    *,
+    level: Level,
+    module: str,
+    family: str,
+    subject: str | None = None,
+) -> Tool:
+    """A tool whose parameters are a ``shape``. ``subject`` names the one that rules look at."""
+    return Tool(
+        name=name,
+        responsibility=responsibility,
+        source_hint=source_of(module),
+        level=level,
+        schema=lambda: schema_of(shape),
+        run=answering(lambda params, bench: work(read_params(shape, params, name), bench)),
+        family=family,
+        subject=None if subject is None else (lambda params: str(params.get(subject, ""))),
+    )
+
+
+def source_of(module: str) -> str:
+    """The file of a module, as a pointer for people."""
+    return module.replace(".", "/") + ".py"
+
+
+def schema_of(shape: type[Struct]) -> dict[str, Any]:
+    """The JSON Schema of a Struct, an object at its top, as those who call tools want it."""
+    _, defs = msgspec.json.schema_components([shape], ref_template="#/$defs/{name}")
+    top = defs.pop(shape.__name__)
+    return {**top, "$defs": defs} if defs else top
+
+
+def answering(run: Run) -> Run:
+    """The same, but an error it raises is its answer."""
+
+    def answer(params: Mapping[str, Any], bench: Bench) -> ToolResult:
+        try:
+            return run(params, bench)
+        except ClawError as e:
+            return failed(e)
+
+    return answer
+
+
+def failed(error: ClawError, **more: Any) -> ToolResult:
+    return ToolResult(handled=False, message=error.message, error=error, **more)
+
+
+def require_object(params: object, tool: str) -> dict[str, Any]:
+    """The parameters, if they are an object of JSON; ``TOOL_PAYLOAD_INVALID`` otherwise."""
+    if not isinstance(params, Mapping):
+        raise unfit(tool, "the parameters must be a JSON object")
+    try:
+        msgspec.json.encode(params)
+    except (TypeError, ValueError, OverflowError) as e:
+        raise unfit(tool, f"the parameters are no JSON: {type(e).__name__}") from None
+    except RecursionError:
+        raise unfit(tool, "the parameters are nested too deeply") from None
+    return dict(params)
+
+
+def read_params(shape: type[P], params: object, tool: str) -> P:
+    """The parameters as the tool takes them. ``TOOL_PAYLOAD_INVALID`` names everything that is wrong."""
+    given = require_object(params, tool)
+    try:
+        return convert(given, shape)
+    except (msgspec.ValidationError, RecursionError):
+        from clawperator.contract.issues import struct_issues
+
+        issues = struct_issues(shape, given, "")
+        found = [{"path": issue.path, "message": issue.message} for issue in issues]
+        first = issues[0] if issues else None
+        told = f"{first.path}: {first.message}".removeprefix(": ") if first else "the parameters do not fit"
+        raise unfit(tool, told, {"issues": found}) from None
+
+
+def unfit(tool: str, message: str, details: Mapping[str, Any] | None = None) -> ClawError:
+    return ClawError(
+        "TOOL_PAYLOAD_INVALID",
+        message,
+        hint=f"Run 'claw show-tool {tool} --output-format json' for what it takes.",
+        details=details,
+        operation="validate",
+        target=tool,
+    )
+
+
+def inside(folder: str, path: str, tool: str) -> str:
+    """The file of the folder that a path means, links followed. ``PERMISSION_DENIED`` when it leads out of it."""
+    if is_blank(path) or "\0" in path or len(path) > _LONGEST_PATH:
+        raise unfit(tool, f"{path[:80]!r} is no path of a file")
+    try:
+        root = os.path.realpath(folder)
+        whole = os.path.realpath(os.path.join(root, path))
+        confined = os.path.commonpath([root, whole]) == root
+    except ValueError:
+        raise unfit(tool, f"{path[:80]!r} is no path of a file") from None
+    if not confined:
+        raise ClawError(
+            "PERMISSION_DENIED",
+            f"the path {path!r} leads out of the folder {root}",
+            hint=f"Give a path inside {root}, or run claw in the folder where the file is.",
+            operation=tool,
+            target=path,
+        )
+    return whole

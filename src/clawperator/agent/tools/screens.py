@@ -1,0 +1,59 @@
+"""The screen as a short list: what can be read on it, and what each thing is."""
+
+from typing import Any
+
+import msgspec
+
+from clawperator.agent.ports import Bench, Tool, ToolResult
+from clawperator.agent.tools.row import NoParams, make_tool
+
+_MOST_LABELS = 1_000
+_LONGEST_LABEL = 500
+
+
+def _describe(_: NoParams, bench: Bench) -> ToolResult:
+    from clawperator.agent.tools.plans import carry_out
+
+    looked = carry_out("snapshot_ui", [{"id": "a1", "type": "snapshot_ui"}], bench)
+    if not looked.handled:
+        return looked
+    document = looked.result
+    outline = _outline(document["envelope"]["stepResults"][0])
+    more = {"commandId": document["envelope"]["commandId"], "deviceId": document["deviceId"]}
+    return msgspec.structs.replace(looked, result={**outline, **more})
+
+
+def _outline(step: dict[str, Any]) -> dict[str, Any]:
+    """The labels that can be seen, in the order of the tree. Passwords are dots, control characters escaped."""
+    from clawperator.connection.snapshot import read_snapshot
+    from clawperator.contract.results import StepResult
+    from clawperator.contract.text import printable
+    from clawperator.contract.typed import convert
+    from clawperator.engine.privacy import shown_label
+    from clawperator.ui.roles import role
+    from clawperator.ui.visible import visible
+
+    screen = read_snapshot(convert(step, StepResult))
+    found = [node for node in visible(screen.hierarchy, screen.frame) if node.label]
+    return {
+        "package": screen.package,
+        "overlayPackage": screen.overlay_package,
+        "labelCount": len(found),
+        "labels": [
+            {"label": printable(shown_label(node))[:_LONGEST_LABEL], "role": role(node)}
+            for node in found[:_MOST_LABELS]
+        ],
+    }
+
+
+SCREEN_TOOLS: tuple[Tool, ...] = (
+    make_tool(
+        "describe_screen",
+        "List what can be read on the screen, with the role of each label and the app in front.",
+        NoParams,
+        _describe,
+        level="read-only",
+        module=__name__,
+        family="observation",
+    ),
+)

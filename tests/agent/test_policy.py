@@ -1,0 +1,149 @@
+"""The policy: rules go before the mode, and the strictest rule goes first."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clawperator.agent.policy import Policy, Rule, make_policy, read_rule
+from clawperator.agent.ports import Bench, Tool, ToolResult
+from clawperator.agent.settings import Permissions, Settings
+from clawperator.agent.tools import builtin_tools
+from clawperator.contract.errors import ClawError
+from clawperator.contract.levels import LEVELS, Level
+
+TOOLS = {tool.name: tool for tool in builtin_tools()}
+
+
+def made(name: str, level: Level = "act") -> Tool:
+    def run(_: Mapping[str, Any], __: Bench) -> ToolResult:
+        return ToolResult(handled=True, message="done")
+
+    return Tool(name=name, responsibility="", source_hint="", level=level, schema=dict, run=run)
+
+
+def rules(*texts: str) -> tuple[Rule, ...]:
+    return tuple(read_rule(text, "here") for text in texts)
+
+
+@pytest.mark.parametrize("mode", LEVELS)
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_mode_allows_its_own_level_and_those_below(mode: Level, level: Level) -> None:
+    verdict = Policy(mode).judge(made("x", level), {})
+    assert verdict.allowed == (LEVELS.index(level) <= LEVELS.index(mode))
+    assert verdict.source == "mode"
+    if not verdict.allowed:
+        assert f"level {level}" in verdict.reason
+        assert f"--permission-mode {level}" in verdict.reason
+
+
+def test_deny_goes_before_ask_and_ask_before_allow() -> None:
+    every = rules("click")
+    assert Policy("full", allow=every, deny=every, ask=every).judge(TOOLS["click"], {}).decision == "deny"
+    asked = Policy("full", allow=every, ask=every).judge(TOOLS["click"], {})
+    assert (asked.decision, asked.allowed) == ("ask", False)
+    allowed = Policy("read-only", allow=every).judge(TOOLS["click"], {})
+    assert (allowed.decision, allowed.allowed, allowed.source) == ("allow", True, "here")
+
+
+@pytest.mark.parametrize(
+    ("rule", "tool", "params", "fits"),
+    [
+        ("CLICK", "click", {}, True),
+        ("tap", "click", {}, True),
+        ("clic", "click", {}, False),
+        ("scroll*", "scroll_until", {}, True),
+        ("press*", "click", {}, False),
+        ("*", "doctor", {}, True),
+        ("open_app(com.example)", "open_app", {"applicationId": "com.example"}, True),
+        ("open_app(com.example)", "open_app", {"package": "Com.Example "}, True),
+        ("open_app(com.example)", "open_app", {"applicationId": "com.example.two"}, False),
+        ("open_app(com.example:*)", "open_app", {"applicationId": "com.example.two"}, True),
+        ("open_uri(https://a.b/:*)", "open_uri", {"url": "HTTPS://A.B/c"}, True),
+        ("open_uri(https://a.b/:*)", "open_uri", {"url": "https://c.d/"}, False),
+        ("click(Delete)", "click", {"matcher": {"text": "Delete"}}, True),
+        ("click(Delete)", "click", {"selector": {"textEquals": "Keep"}}, False),
+        ("press_key(home)", "press_key", {"key": " HOME"}, True),
+        ("run_skill(com.example:*)", "run_skill", {"skill": "com.example.pay"}, True),
+        ('list_packages({"thirdParty":true})', "list_packages", {"thirdParty": True}, True),
+        ("enter_text()", "enter_text", {"text": "x"}, True),
+    ],
+)
+def test_what_a_rule_that_denies_means(rule: str, tool: str, params: dict[str, Any], fits: bool) -> None:  # noqa: FBT001 - a column of the table
+    assert (Policy("full", deny=rules(rule)).judge(TOOLS[tool], params).decision == "deny") == fits
+
+
+def test_what_allows_is_compared_exactly() -> None:
+    policy = Policy("read-only", allow=rules("open_uri(https://a.b/:*)"))
+    assert policy.judge(TOOLS["open_uri"], {"uri": "https://a.b/c"}).allowed
+    assert not policy.judge(TOOLS["open_uri"], {"uri": "HTTPS://a.b/c"}).allowed
+
+
+@pytest.mark.parametrize("text", ["", "  ", "(x)", "click(x", "click(x)y", "a b", "a*b", "x" * 2_000])
+def test_what_is_no_rule(text: str) -> None:
+    with pytest.raises(ValueError, match=r"rule|name|bracket"):
+        read_rule(text, "here")
+
+
+def test_flags_go_before_files_for_the_mode_and_the_rules_of_both_count() -> None:
+    written = Permissions("full", "/a/settings.json", deny=(Rule("click", None, "/a/settings.json"),))
+    settings = Settings(written)
+    assert make_policy(settings).describe() == {
+        "mode": "full",
+        "mode_source": "/a/settings.json",
+        "allow_rules": 0,
+        "deny_rules": 1,
+        "ask_rules": 0,
+    }
+    policy = make_policy(
+        settings,
+        mode="read-only",
+        deny_tools=["scroll"],
+        deny_prefixes=["mcp"],
+        allow_tools=["click", "open_app"],
+        ask_tools=["sleep"],
+    )
+    assert (policy.mode, policy.mode_source) == ("read-only", "flag")
+    sources = {name: policy.judge(TOOLS[name], {}).source for name in ("click", "scroll", "open_app", "sleep")}
+    assert sources == {
+        "click": "/a/settings.json",
+        "scroll": "--deny-tool",
+        "open_app": "--allow-tool",
+        "sleep": "--ask-tool",
+    }
+    assert policy.judge(made("mcp__files__read", "read-only"), {}).source == "--deny-prefix"
+    assert make_policy(Settings()).describe()["mode_source"] == "default"
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        {"mode": "god"},
+        {"deny_tools": ["a("]},
+        {"deny_prefixes": [" "]},
+        {"allow_tools": [""]},
+        {"ask_tools": ["()"]},
+    ],
+)
+def test_a_flag_that_holds_no_rule_is_a_usage_error(flags: dict[str, Any]) -> None:
+    with pytest.raises(ClawError) as caught:
+        make_policy(Settings(), **flags)
+    assert caught.value.code == "USAGE"
+    assert "--" in (caught.value.hint or "")
+
+
+ANY = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(st.characters()),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@pytest.mark.random
+@given(name=st.sampled_from(sorted(TOOLS)), params=ANY)
+def test_any_parameters_get_a_verdict(name: str, params: Any) -> None:
+    policy = Policy(deny=rules("click(x:*)", "run_skill(y)", "doctor({})"))
+    verdict = policy.judge(TOOLS[name], params)
+    assert verdict.allowed == (verdict.decision == "allow")

@@ -1,0 +1,172 @@
+"""Settings files: three layers, joined; what is wrong in one is told and costs nothing else."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clawperator.agent.settings import Settings, read_settings
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+def write(path: Path, document: Any) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(document if isinstance(document, str) else json.dumps(document))
+    return path
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("CLAW_CONFIG_HOME", str(tmp_path / "home"))
+    return tmp_path / "home" / "settings.json"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "work"
+    made.mkdir()
+    return made
+
+
+def told(rules: Any) -> list[tuple[str, str]]:
+    return [(str(rule), rule.source) for rule in rules]
+
+
+def test_without_files_nothing_is_set(folder: Path, home: Path) -> None:
+    assert not home.exists()
+    assert read_settings(str(folder)) == Settings()
+
+
+def test_rules_of_all_layers_count_and_name_their_file(folder: Path, home: Path) -> None:
+    own = write(home, {"permissions": {"deny": ["close_app"], "defaultMode": "full"}})
+    project = write(
+        folder / ".claw/settings.json", {"permissions": {"deny": ["run_skill"], "ask": ["click(Buy:*)"]}}
+    )
+    local = write(
+        folder / ".claw/settings.local.json", {"permissions": {"allow": ["*"], "defaultMode": "Read-Only"}}
+    )
+    permissions = read_settings(str(folder)).permissions
+    assert told(permissions.deny) == [("close_app", str(own)), ("run_skill", str(project))]
+    assert told(permissions.ask) == [("click(Buy:*)", str(project))]
+    assert told(permissions.allow) == [("*", str(local))]
+    assert (permissions.default_mode, permissions.mode_source) == ("read-only", str(local))
+
+
+def test_the_home_folder_is_used_when_no_other_is_named(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CLAW_CONFIG_HOME", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    write(tmp_path / ".claw/settings.json", {"permissions": {"defaultMode": "full"}})
+    assert read_settings(str(folder)).permissions.default_mode == "full"
+    # The same file in two roles is read once.
+    write(tmp_path / ".claw/settings.json", {"permissions": {"deny": ["click"]}})
+    assert len(read_settings(str(tmp_path)).permissions.deny) == 1
+
+
+def test_what_is_wrong_is_a_warning_and_its_siblings_are_kept(folder: Path, home: Path) -> None:
+    write(home, "{broken")
+    path = write(
+        folder / ".claw/settings.json",
+        {
+            "permissions": {
+                "deny": ["click", 3, "x(y", "", "a*b"],
+                "allow": "all",
+                "defaultMode": "god",
+                "more": 1,
+            },
+            "mcpServers": {
+                "good": {"command": "program"},
+                "bad": {"command": 7},
+                "empty": {"args": ["x"]},
+                "far": {"type": "http", "url": "http://example.com"},
+                "list": [],
+                "slow": {"command": "program", "timeouts": {"call": -1}},
+                "odd": {"command": "program", "colour": "red"},
+            },
+            "model": "x",
+        },
+    )
+    settings = read_settings(str(folder))
+    assert [str(rule) for rule in settings.permissions.deny] == ["click"]
+    assert sorted(settings.mcp_servers) == ["good", "odd"]
+    assert settings.files == (str(home), str(path))
+    parts = [
+        "it cannot be read",
+        "deny[1]",
+        "deny[2]",
+        "deny[3]",
+        "deny[4]",
+        "allow must be a list",
+        "defaultMode",
+    ]
+    parts += ["permissions.more", ".bad", ".empty", ".far", ".list", ".slow", ".odd.colour", "'model'"]
+    for part in parts:
+        assert sum(part in warning for warning in settings.warnings) == 1, part
+    assert len(settings.warnings) == len(parts)
+
+
+def test_a_later_layer_amends_a_server_or_defines_it_anew(folder: Path, home: Path) -> None:
+    one = {"command": "one", "args": ["a"], "env": {"A": "1"}, "timeouts": {"list": 5}}
+    own = write(home, {"mcpServers": {"x": one, "y": one}})
+    amended = {"env": {"B": "2"}, "timeouts": {"call": 7}, "cwd": "sub"}
+    project = write(folder / ".claw/settings.json", {"mcpServers": {"x": amended, "y": {"command": "two"}}})
+    servers = read_settings(str(folder)).mcp_servers
+    x, y = servers["x"], servers["y"]
+    assert (x.command, x.args, x.env, x.source) == ("one", ("a",), {"A": "1", "B": "2"}, str(own))
+    assert (x.timeouts.initialize, x.timeouts.list, x.timeouts.call) == (10, 5, 7)
+    assert x.cwd == str(folder / "sub")
+    assert (y.command, y.args, y.env, y.cwd, y.source) == ("two", (), {}, None, str(project))
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("[" * 100_000, "nested"),
+        (" " * 1_100_000, "longer than"),
+        ("[]", "no JSON object"),
+        ("\udcff", "cannot be read"),
+    ],
+)
+def test_a_hostile_file_is_a_warning(folder: Path, home: Path, content: str, said: str) -> None:
+    home.parent.mkdir()
+    home.write_bytes(content.encode("utf-8", "surrogateescape"))
+    (warning,) = read_settings(str(folder)).warnings
+    assert said in warning
+
+
+def test_warnings_do_not_grow_without_end(folder: Path, home: Path) -> None:
+    write(home, {f"key{number}": 1 for number in range(500)})
+    assert len(read_settings(str(folder)).warnings) == 100
+
+
+def test_a_folder_in_the_place_of_a_file_is_a_warning(folder: Path, home: Path) -> None:
+    home.mkdir(parents=True)
+    assert read_settings(str(folder)).warnings == (f"{home}: it is no file",)
+
+
+@pytest.mark.random
+@given(document=st.fixed_dictionaries({}, optional={"permissions": JSON, "mcpServers": JSON, "x": JSON}) | JSON)
+def test_any_json_gives_settings(tmp_path_factory: pytest.TempPathFactory, document: Any) -> None:
+    folder = tmp_path_factory.mktemp("any")
+    write(folder / ".claw" / "settings.json", document)
+    assert isinstance(read_settings(str(folder)), Settings)
+
+
+@pytest.mark.random
+@given(rules=JSON, server=st.dictionaries(st.sampled_from(["command", "args", "env", "cwd", "timeouts"]), JSON))
+def test_any_json_in_its_places_gives_settings(
+    tmp_path_factory: pytest.TempPathFactory, rules: Any, server: Any
+) -> None:
+    folder = tmp_path_factory.mktemp("any")
+    document = {"permissions": {"deny": rules, "ask": [rules]}, "mcpServers": {"a": server}}
+    write(folder / ".claw" / "settings.json", document)
+    assert isinstance(read_settings(str(folder)), Settings)

@@ -1,0 +1,173 @@
+"""The toolbox: finding tools, asking the policy, and turning whatever happens into an answer."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from clawperator.agent.policy import Policy, make_policy, read_rule
+from clawperator.agent.ports import Bench, Tool, ToolCall, ToolResult
+from clawperator.agent.settings import Settings
+from clawperator.agent.toolbox import SIMPLE_TOOLS, Toolbox, filter_tools
+from clawperator.agent.tools import builtin_tools
+from clawperator.agent.watch import TurnCancelledError, Watch
+from clawperator.contract.errors import ClawError
+from clawperator.contract.levels import Level
+
+Work = Callable[[Mapping[str, Any], Bench], ToolResult]
+
+
+def done(_: Mapping[str, Any], __: Bench) -> ToolResult:
+    return ToolResult(handled=True, message="done")
+
+
+def made(name: str, work: Work = done, *, level: Level = "act", aliases: tuple[str, ...] = ()) -> Tool:
+    source = "clawperator/agent/mcp.py" if name.startswith("mcp__") else "here.py"
+    return Tool(
+        name=name, responsibility="", source_hint=source, level=level, schema=dict, run=work, aliases=aliases
+    )
+
+
+def raising(error: BaseException) -> Work:
+    def work(_: Mapping[str, Any], __: Bench) -> ToolResult:
+        raise error
+
+    return work
+
+
+def call(toolbox: Toolbox, name: str = "touch", **params: Any) -> ToolResult:
+    return toolbox.call(ToolCall(name, params), Bench(Watch()))
+
+
+def code(result: ToolResult) -> str:
+    assert result.error is not None
+    assert not result.handled
+    assert result.message == result.error.message
+    return result.error.code
+
+
+def test_a_tool_is_found_by_any_of_its_names_in_any_case() -> None:
+    first, second = made("touch", aliases=("press",)), made("press", aliases=("touch", "hold"))
+    toolbox = Toolbox([first, second, made("Touch")], Policy())
+    assert toolbox.find(" TOUCH\n") is first
+    assert toolbox.find("Press") is second
+    assert toolbox.find("hold") is second
+    assert [tool.name for tool in toolbox.tools] == ["touch", "press", "Touch"]
+
+
+def test_a_name_that_is_not_there_is_told_with_the_nearest() -> None:
+    toolbox = Toolbox(builtin_tools(), Policy())
+    with pytest.raises(ClawError) as caught:
+        toolbox.find("snapshot-ui")
+    assert caught.value.code == "TOOL_NOT_FOUND"
+    assert "'snapshot_ui'" in caught.value.message
+    assert (caught.value.operation, caught.value.target) == ("find_tool", "snapshot-ui")
+    assert code(call(toolbox, "x" * 100_000)) == "TOOL_NOT_FOUND"
+
+
+def test_denied_failed_absent_and_unforeseen_are_told_apart() -> None:
+    broken = ClawError("NODE_NOT_FOUND", "it is not there")
+    tools = [
+        made("touch", raising(broken)),
+        made("odd", raising(ZeroDivisionError("no"))),
+        made("all", level="full"),
+    ]
+    toolbox = Toolbox(tools, Policy())
+    assert code(call(toolbox)) == "NODE_NOT_FOUND"
+    assert code(call(toolbox, "none")) == "TOOL_NOT_FOUND"
+    assert code(call(toolbox, "odd")) == "UNKNOWN"
+    denied = call(toolbox, "all")
+    assert code(denied) == "PERMISSION_DENIED"
+    assert denied.error is not None
+    assert denied.error.target == "all"
+    assert "--permission-mode full" in (denied.error.hint or "")
+
+
+@pytest.mark.parametrize("error", [TurnCancelledError(), KeyboardInterrupt()])
+def test_a_cancellation_and_an_interrupt_pass(error: BaseException) -> None:
+    with pytest.raises(type(error)):
+        call(Toolbox([made("touch", raising(error))], Policy()))
+
+
+def test_nothing_is_begun_when_the_turn_is_over() -> None:
+    watch = Watch()
+    watch.request()
+    toolbox = Toolbox([made("touch", raising(AssertionError("it ran")))], Policy())
+    with pytest.raises(TurnCancelledError):
+        toolbox.call(ToolCall("touch", {}), Bench(watch))
+
+
+def test_a_denied_tool_does_not_run_and_the_hint_says_what_to_change() -> None:
+    ran = made("touch", raising(AssertionError("it ran")))
+    by_file = Policy(deny=(read_rule("touch", "/a/settings.json"),))
+    by_flag = make_policy(Settings(), deny_tools=["touch"])
+    for policy, part in ((by_file, "permissions.deny in /a/settings.json"), (by_flag, "--deny-tool")):
+        result = call(Toolbox([ran], policy))
+        assert code(result) == "PERMISSION_DENIED"
+        assert result.error is not None
+        assert part in (result.error.hint or "")
+
+
+def test_asking_nobody_means_no() -> None:
+    result = call(Toolbox([made("touch")], make_policy(Settings(), ask_tools=["touch"])))
+    assert code(result) == "PERMISSION_DENIED"
+    assert "nobody is there to ask" in result.message
+
+
+def test_whoever_is_asked_decides() -> None:
+    asked: list[tuple[str, Any, str]] = []
+
+    def ask(tool: Tool, params: Mapping[str, Any], reason: str) -> bool:
+        asked.append((tool.name, params, reason))
+        return bool(params["label"] == "OK")
+
+    policy = make_policy(Settings(), ask_tools=["touch"], deny_tools=["never"])
+    toolbox = Toolbox([made("touch"), made("never")], policy, asker=ask)
+    assert call(toolbox, label="OK").handled
+    refused = call(toolbox, label="Buy")
+    assert code(refused) == "PERMISSION_DENIED"
+    assert "the answer was no" in refused.message
+    assert code(call(toolbox, "never", label="OK")) == "PERMISSION_DENIED"
+    assert [(name, params["label"]) for name, params, _ in asked] == [("touch", "OK"), ("touch", "Buy")]
+
+
+@pytest.mark.parametrize(
+    ("flags", "actions", "decision"),
+    [
+        ({}, [{"type": "click"}], "allow"),
+        ({"deny_tools": ["click"]}, [{"type": "sleep"}, {"type": " TAP"}], "deny"),
+        ({"deny_tools": ["open_app(com.bank)"]}, [{"type": "open_app", "params": {"app": "com.bank"}}], "deny"),
+        ({"deny_tools": ["open_app(com.bank)"]}, [{"type": "open_app", "params": {"app": "com.x"}}], "allow"),
+        ({"ask_tools": ["click"], "deny_tools": ["scroll"]}, [{"type": "click"}, {"type": "scroll"}], "deny"),
+        ({"ask_tools": ["click"]}, [{"type": "click"}], "ask"),
+        ({"mode": "read-only", "allow_tools": ["run_execution"]}, [{"type": "click"}], "deny"),
+        ({"mode": "read-only", "allow_tools": ["run_execution"]}, [{"type": "snapshot"}], "allow"),
+        ({}, "nonsense", "allow"),
+        ({}, [3, {"type": []}, {"type": "dance"}], "allow"),
+    ],
+)
+def test_a_plan_may_do_what_each_of_its_actions_may(flags: dict[str, Any], actions: Any, decision: str) -> None:
+    toolbox = Toolbox(builtin_tools(), make_policy(Settings(), **flags))
+    assert toolbox.judge(toolbox.find("run_execution"), {"actions": actions}).decision == decision
+
+
+def test_a_plan_cannot_use_a_tool_that_was_taken_out() -> None:
+    toolbox = Toolbox(filter_tools(builtin_tools(), deny_tools=["tap"]), Policy())
+    result = call(toolbox, "run_execution", actions=[{"type": "click", "params": {"matcher": {"text": "x"}}}])
+    assert code(result) == "PERMISSION_DENIED"
+
+
+def names(*tools: Tool) -> list[str]:
+    return [tool.name for tool in tools]
+
+
+def test_filters_leave_the_simple_tools_then_drop_servers_then_what_is_denied() -> None:
+    tools = (*builtin_tools(), made("mcp__files__read"), made("other"))
+    assert sorted(names(*filter_tools(tools, simple_mode=True))) == sorted(SIMPLE_TOOLS)
+    assert names(*filter_tools(tools, simple_mode=True, deny_tools=["CLICK "])) == ["enter_text", "snapshot_ui"]
+    assert "mcp__files__read" not in names(*filter_tools(tools, include_mcp=False))
+    assert len(filter_tools(tools, include_mcp=False)) == len(tools) - 1
+    left = names(*filter_tools(tools, deny_prefixes=["Recording_", ""], deny_tools=["screenshot"]))
+    assert not [name for name in left if name.startswith("recording_")]
+    assert "take_screenshot" not in left
+    assert names(*filter_tools(tools)) == names(*tools)

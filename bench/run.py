@@ -17,6 +17,7 @@ import msgspec
 
 import data
 import phone
+import routing
 import tree
 from clawperator.recording.checkpoints import REQUIRED
 from clawperator.recording.compare import compare_recording
@@ -26,6 +27,7 @@ from measure import CommandFailedError, Work, fastest, peak_memory, run_command
 
 _MB = 1_000_000
 _START_ROUNDS = 100
+_SESSIONS = 10
 _RECORDING_ROUNDS = 20
 _INFORMING_ROUNDS = 5
 _COMPARE_ROUNDS = 60
@@ -95,8 +97,8 @@ def main() -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # an exit, so that the folder below is removed
     try:
         with tempfile.TemporaryDirectory(prefix="clawperator-bench-") as folder:
-            rows = [*_start(), *_driving(folder), *_screens(), *_phones(), *_compare(folder)]
-            rows += [*_recordings(folder, sizes), *_memory(folder, sizes)]
+            rows = [*_start(folder), *_driving(folder), *_screens(), *_routes(), *_phones()]
+            rows += [*_compare(folder), *_recordings(folder, sizes), *_memory(folder, sizes)]
     except KeyboardInterrupt:
         _say("stopped; everything it made is removed")
         return 130
@@ -107,18 +109,27 @@ def main() -> int:
     return 1 if any(row.kept is False for row in rows) else 0
 
 
-def _start() -> Iterator[Row]:
+def _start(folder: str) -> Iterator[Row]:
     _say("starting commands")
-    clawperator = _command()
+    clawperator, claw = _command(), _command("claw")
+    sessions = os.path.join(folder, "sessions")
+    for number in range(_SESSIONS):
+        kept = ("--session-id", f"s{number}", "--directory", sessions)
+        run_command([*claw, "flush-transcript", "open settings", *kept])
     plan = json.dumps(_PLAN, separators=(",", ":"))
     commands = {
         "bare": [sys.executable, "-I", "-c", "pass"],
         "version": [*clawperator, "--version"],
         "validate": [*clawperator, "exec", "--validate-only", "--execution", plan],
+        "list": [*claw, "list-sessions", "--directory", sessions, "--output-format", "json"],
     }
     contenders = {name: partial(run_command, command) for name, command in commands.items()}
     best = fastest(contenders, _START_ROUNDS)
-    bars = {"version": ("clawperator --version", 2.2), "validate": ("clawperator exec --validate-only", 4.5)}
+    bars = {
+        "version": ("clawperator --version", 2.2),
+        "validate": ("clawperator exec --validate-only", 4.5),
+        "list": (f"claw list-sessions, of {_SESSIONS}", 4.5),
+    }
     for name, (what, bar) in bars.items():
         ratio = best[name] / best["bare"]
         measured = f"{ratio:.2f} x bare python ({best[name] * 1e3:.1f} ms, bare {best['bare'] * 1e3:.1f} ms)"
@@ -165,6 +176,16 @@ def _screens() -> Iterator[Row]:
     milliseconds = matchers[slowest] * 1e3
     measured = f"{milliseconds:.2f} ms, the slowest of {len(matchers)} selectors ({slowest})"
     yield Row("find all nodes of a selector among 500", measured, "<= 0.5 ms", milliseconds <= 0.5)
+
+
+def _routes() -> Iterator[Row]:
+    _say("routing prompts")
+    prompts = routing.measure_routing()
+    slowest = max(prompts, key=prompts.__getitem__)
+    milliseconds = prompts[slowest] * 1e3
+    measured = f"{milliseconds:.2f} ms, the slowest of {len(prompts)} prompts ({slowest})"
+    yield Row(f"route over {routing.ENTRIES} entries", measured, "<= 5 ms", milliseconds <= 5)
+    yield Row("  before this, once, making the index", f"{routing.measure_index() * 1e3:.1f} ms")
 
 
 def _phones() -> Iterator[Row]:
@@ -280,9 +301,9 @@ def _decode(*paths: str) -> None:
             msgspec.json.decode(file.read())
 
 
-def _command() -> list[str]:
+def _command(name: str = "clawperator") -> list[str]:
     """The installed command that stands beside the interpreter."""
-    return [os.path.join(os.path.dirname(sys.executable), "clawperator")]
+    return [os.path.join(os.path.dirname(sys.executable), name)]
 
 
 def _print(rows: list[Row], *, quick: bool) -> None:

@@ -1,0 +1,45 @@
+"""How fast a prompt is routed: the index is made before, as it is when several turns are routed by one."""
+
+from functools import partial
+from random import Random
+
+from clawperator.agent.inventory import Entry, commands
+from clawperator.agent.plugins import Found
+from clawperator.agent.routing import Router
+from measure import fastest
+
+ENTRIES = 500
+_SEED = 20_260_101
+_ROUNDS = 200
+
+# Each costs something else: few words, words that many entries have, parts of words, more than are looked at.
+PROMPTS = {
+    "a sentence": "take a screenshot of the settings and save it",
+    "common words": "show the phone, the app, the screen and all skills of the device on this computer",
+    "parts of words": "ing tion ter pho cre vie ope ski rec ses",
+    "a long text": " ".join(f"word{n} list phones" for n in range(4_000)),
+}
+
+
+def measure_routing() -> dict[str, float]:
+    """The seconds each of ``PROMPTS`` takes over 500 entries: the real ones, and more made of their words."""
+    router = Router(_entries())
+    return fastest({name: partial(router.route, text) for name, text in PROMPTS.items()}, _ROUNDS)
+
+
+def measure_index() -> float:
+    """The seconds it takes to make the index over the same entries."""
+    entries = _entries()
+    return fastest({"index": lambda: Router(entries)}, _ROUNDS // 10)["index"]
+
+
+def _entries() -> list[Entry]:
+    random = Random(_SEED)
+    entries = list(commands("shipped", found=Found()).entries)
+    words = sorted({word for entry in entries for word in entry.responsibility.split()})
+    while len(entries) < ENTRIES:
+        number = len(entries)
+        name = "-".join((*random.sample(words, 2), str(number))).lower()
+        about = " ".join(random.choices(words, k=12))
+        entries.append(Entry("tool" if number % 2 else "command", name, f"made/{name}.py", about))
+    return entries

@@ -1,0 +1,210 @@
+"""Plugins: found in the metadata of distributions, loaded with care, run with care."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from clawperator.agent.plugins import Found, Plugin, PluginContext, discover, run_plugin
+from clawperator.agent.watch import TurnCancelledError
+from clawperator.contract.errors import ClawError
+
+CONTEXT = PluginContext(folder="/tmp", device="claw-1", directory=".claw/sessions")
+
+
+class Site:
+    """A folder on ``sys.path`` that distributions are put into."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.modules: list[str] = []
+
+    def add(self, distribution: str, points: str, source: str = "", *, group: str = "clawperator.plugins") -> None:
+        """A distribution with a module ``fake_<distribution>``; in its entry points ``@`` stands for that."""
+        module = f"fake_{distribution}"
+        info = self.folder / f"{distribution}-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {distribution}\nVersion: 1.0\n")
+        (info / "entry_points.txt").write_text(f"[{group}]\n{points.replace('@', module)}\n")
+        (self.folder / f"{module}.py").write_text(dedent(source))
+        self.modules.append(module)
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    site = Site(tmp_path)
+    yield site
+    for module in site.modules:
+        sys.modules.pop(module, None)
+
+
+def only(found: Found) -> Plugin:
+    assert found.warnings == ()
+    (plugin,) = found.plugins
+    return plugin
+
+
+def test_a_function_is_a_plugin_and_its_docstring_says_what_it_is_for(site: Site) -> None:
+    site.add(
+        "greeting",
+        "greet = @:greet",
+        '''
+        def greet(prompt, context):
+            """Greet somebody.
+
+            More words.
+            """
+            return f"hello {prompt} on {context.device}"
+        ''',
+    )
+    plugin = only(discover())
+    assert (plugin.name, plugin.distribution, plugin.responsibility) == ("greet", "greeting", "Greet somebody.")
+    assert plugin.source_hint == "plugins/greeting/fake_greeting:greet"
+    assert plugin.level == "act"
+    result = run_plugin(plugin, "you", CONTEXT)
+    assert (result.handled, result.message, result.result) == (True, "hello you on claw-1", None)
+
+
+@pytest.mark.parametrize("attribute", ["Tally", "tally"])
+def test_an_object_or_its_class_is_a_plugin_and_may_answer_with_a_document(site: Site, attribute: str) -> None:
+    site.add(
+        "counting",
+        f"count = @:{attribute}",
+        """
+        class Tally:
+            responsibility = "Count words."
+            level = "read-only"
+
+            def run(self, prompt, context):
+                return {"message": "counted", "words": len(prompt.split()), "where": (context.folder, context.directory)}
+
+        tally = Tally()
+        """,
+    )
+    plugin = only(discover())
+    assert (plugin.responsibility, plugin.level) == ("Count words.", "read-only")
+    result = run_plugin(plugin, "one two", CONTEXT)
+    assert result.message == "counted"
+    assert result.result == {"message": "counted", "words": 2, "where": ["/tmp", ".claw/sessions"]}
+
+
+BROKEN = {
+    "missing_module": ("x = nowhere_at_all:x", "", "ModuleNotFoundError"),
+    "missing_attribute": ("x = @:absent", "", "AttributeError"),
+    "raising": ("x = @:x", "raise RuntimeError('no\\nluck')", r"RuntimeError: no\nluck"),
+    "leaving": ("x = @:x", "import sys; sys.exit(3)", "SystemExit: 3"),
+    "wrong_syntax": ("x = @:x", "def (", "SyntaxError"),
+    "no_function": ("x = @:x", "x = 3", "no function"),
+    "no_responsibility": ("x = @:x", "class x:\n    def run(self, prompt, context): return ''", "responsibility"),
+    "wrong_level": ("x = @:x", "def x(prompt, context): ...\nx.level = 'root'", "level"),
+    "wrong_init": ("x = @:x", "class x:\n    def __init__(self, y): ...", "TypeError"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_plugin_that_does_not_load_is_a_warning_and_its_siblings_are_kept(site: Site, name: str) -> None:
+    points, source, told = BROKEN[name]
+    site.add(name, points, source)
+    site.add("sound", "sound = @:f", "def f(prompt, context):\n    'Works.'\n    return prompt")
+    found = discover()
+    assert [plugin.name for plugin in found.plugins] == ["sound"]
+    (warning,) = found.warnings
+    assert warning.startswith(f"the plugin 'x' of {name} is left out")
+    assert told in warning
+    assert "\n" not in warning
+
+
+def test_a_name_counts_once_and_must_be_one_word(site: Site) -> None:
+    source = "def f(prompt, context):\n    return prompt"
+    site.add("first", "same = @:f", source)
+    site.add("second", "Same = @:f\ntwo words = @:f\n-x = @:f", source)
+    found = discover()
+    assert [(p.name, p.distribution) for p in found.plugins] == [("Same", "second")]
+    assert len(found.warnings) == 3
+    assert any("'same' of first is left out: second has one of that name" in line for line in found.warnings)
+    assert sum("letters, digits" in line for line in found.warnings) == 2
+
+
+def test_entry_points_of_other_groups_are_none_of_our_business(site: Site) -> None:
+    site.add("other", "x = @:x", "raise RuntimeError", group="console_scripts")
+    assert discover() == Found()
+
+
+def test_without_plugins_the_metadata_of_distributions_is_not_even_imported() -> None:
+    script = (
+        "import sys; from clawperator.agent.plugins import discover;"
+        "found = discover(); print(len(found.plugins), 'importlib.metadata' in sys.modules)"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-I", "-c", script], capture_output=True, text=True, check=True, timeout=30
+    )
+    assert ran.stdout == "0 False\n"
+
+
+def test_a_zip_file_with_a_distribution_in_it_is_looked_into(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import zipfile
+
+    archive = tmp_path / "zipped.zip"
+    with zipfile.ZipFile(archive, "w") as file:
+        file.writestr("zipped-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: zipped\nVersion: 1.0\n")
+        file.writestr("zipped-1.0.dist-info/entry_points.txt", "[clawperator.plugins]\nz = fake_zipped:f\n")
+        file.writestr("fake_zipped.py", "def f(prompt, context):\n    return prompt")
+    monkeypatch.syspath_prepend(str(archive))
+    assert only(discover()).name == "z"
+    sys.modules.pop("fake_zipped")
+
+
+def plugin_that(run: object) -> Plugin:
+    assert callable(run)
+    return Plugin("p", "dist", "module:p", "", run)
+
+
+def answering(value: object) -> Plugin:
+    return plugin_that(lambda _prompt, _context: value)
+
+
+def raising(error: BaseException) -> Plugin:
+    def run(_prompt: str, _context: PluginContext) -> str:
+        raise error
+
+    return plugin_that(run)
+
+
+@pytest.mark.parametrize("error", [ValueError("bad\x1b[31m"), SystemExit(4), RecursionError(), AssertionError()])
+def test_whatever_a_plugin_raises_is_a_typed_error(error: BaseException) -> None:
+    with pytest.raises(ClawError) as e:
+        run_plugin(raising(error), "x", CONTEXT)
+    assert e.value.code == "PLUGIN_FAILED"
+    assert (e.value.operation, e.value.target) == ("plugin.run", "p")
+    assert type(error).__name__ in e.value.message
+    assert e.value.message.isprintable()
+    assert e.value.hint == "Run 'claw show-command p' to see where it comes from."
+
+
+@pytest.mark.parametrize("value", [None, 3, b"bytes", ["list"], {"x": object()}, {1j: 2}, {"s": "\ud800"}])
+def test_an_answer_that_is_no_answer_is_a_typed_error(value: object) -> None:
+    with pytest.raises(ClawError) as e:
+        run_plugin(answering(value), "x", CONTEXT)
+    assert e.value.code == "PLUGIN_FAILED"
+
+
+def test_a_document_that_holds_itself_is_a_typed_error() -> None:
+    loop: dict[str, object] = {}
+    loop["self"] = loop
+    with pytest.raises(ClawError) as e:
+        run_plugin(answering(loop), "x", CONTEXT)
+    assert e.value.code == "PLUGIN_FAILED"
+
+
+def test_a_typed_error_a_cancellation_and_an_interrupt_go_through_a_plugin() -> None:
+    no_phone = ClawError("NO_DEVICES", "no phone")
+    for error in (no_phone, TurnCancelledError(), KeyboardInterrupt()):
+        with pytest.raises(type(error)) as e:
+            run_plugin(raising(error), "x", CONTEXT)
+        assert e.value is error

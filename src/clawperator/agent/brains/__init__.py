@@ -1,0 +1,1 @@
+"""Brains: what turns a prompt into calls of tools and an answer."""

@@ -1,0 +1,153 @@
+"""Where a model is reached, by which name and with which key. All of it comes from the caller's environment.
+
+There is no address to fall back on: nobody is billed who did not ask for it.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Literal
+from urllib.parse import urlsplit
+
+from msgspec import Struct
+
+from clawperator.contract.errors import ClawError
+
+Kind = Literal["openai", "anthropic"]
+
+MODEL_VARIABLE = "CLAW_MODEL"
+_LOOPBACK = re.compile(r"localhost|::1|127(\.\d{1,3}){3}")
+_KEY = re.compile(r"[!-~]+")
+
+
+class Secret:
+    """A text that shows itself only to who asks for it by name."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def reveal(self) -> str:
+        return self._text
+
+    def __repr__(self) -> str:
+        return "Secret(...)"
+
+
+class Address(Struct, frozen=True):
+    """A base URL in its parts. ``path`` has no slash at its end."""
+
+    secure: bool
+    host: str
+    port: int
+    path: str
+
+    @property
+    def is_loopback(self) -> bool:
+        return _LOOPBACK.fullmatch(self.host) is not None
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{'https' if self.secure else 'http'}://{host}:{self.port}{self.path}"
+
+
+class ModelConfig(Struct, frozen=True, kw_only=True):
+    """All that a brain behind a service needs to know. ``bearer`` says how the key is shown to the service."""
+
+    kind: Kind
+    address: Address
+    model: str
+    key: Secret | None = None
+    bearer: bool = True
+
+
+class _Variables(Struct, frozen=True):
+    """What a kind reads: its address, and its keys, the first that is set; True for those that are bearers."""
+
+    address: str
+    keys: tuple[tuple[str, bool], ...]
+
+
+_KINDS: Mapping[Kind, _Variables] = {
+    "openai": _Variables("OPENAI_BASE_URL", (("OPENAI_API_KEY", True),)),
+    "anthropic": _Variables("ANTHROPIC_BASE_URL", (("ANTHROPIC_API_KEY", False), ("ANTHROPIC_AUTH_TOKEN", True))),
+}
+
+
+def model_config(kind: Kind, *, model: str | None, environ: Mapping[str, str]) -> ModelConfig:
+    """What the environment says, or ``BRAIN_NOT_CONFIGURED`` with the variables to export.
+
+    The model is the one given, or that of ``CLAW_MODEL``. A service on this machine may do without a key.
+    """
+    variables = _KINDS[kind]
+    base = environ.get(variables.address, "").strip()
+    chosen = (model or environ.get(MODEL_VARIABLE, "")).strip()
+    found = next(((name, bearer) for name, bearer in variables.keys if environ.get(name, "").strip()), None)
+    if not (base and chosen):
+        wanted = {variables.address: base, variables.keys[0][0]: base or found, MODEL_VARIABLE: chosen}
+        unknown = " and ".join(
+            word for word, given in (("where the model is", base), ("which model", chosen)) if not given
+        )
+        raise _not_configured(
+            kind, f"nothing says {unknown}", [name for name, given in wanted.items() if not given]
+        )
+    address = _read_address(kind, variables.address, base)
+    if found is None:
+        if not address.is_loopback:
+            raise _not_configured(kind, f"there is no key for {address}", [variables.keys[0][0]])
+        return ModelConfig(kind=kind, address=address, model=chosen)
+    name, bearer = found
+    key = environ[name].strip()
+    if not _KEY.fullmatch(key):
+        raise _not_configured(kind, f"{name} holds characters that no key has", [name])
+    return ModelConfig(kind=kind, address=address, model=chosen, key=Secret(key), bearer=bearer)
+
+
+def _read_address(kind: Kind, variable: str, text: str) -> Address:
+    """A base URL; whether it ends in ``/v1`` or not makes no difference."""
+    try:
+        parts = urlsplit(text)
+        port = parts.port
+    except ValueError:
+        raise _not_configured(kind, f"{variable} is no address", [variable]) from None
+    if parts.username is not None or parts.password is not None:
+        raise _not_configured(kind, f"{variable} must hold no user and no password", [variable])
+    host = parts.hostname or ""
+    readable = host.isascii() and host.isprintable() and not set(host) & set(" \\%")
+    path = parts.path.rstrip("/")
+    fits = parts.scheme in ("http", "https") and host and readable and _KEY.fullmatch(path or "/")
+    if not fits or parts.query or parts.fragment:
+        raise _not_configured(kind, f"{variable} must be http:// or https://, a host and a path", [variable])
+    secure = parts.scheme == "https"
+    return Address(secure, host, port or (443 if secure else 80), path)
+
+
+_EXAMPLES = {
+    "OPENAI_BASE_URL": "http://127.0.0.1:8080/v1",
+    "ANTHROPIC_BASE_URL": "http://127.0.0.1:8080",
+    MODEL_VARIABLE: "NAME",
+}
+
+
+def key_variable(config: ModelConfig) -> str:
+    """The variable a key for this is looked for in."""
+    names = _KINDS[config.kind].keys
+    return next(name for name, bearer in names if config.key is None or bearer == config.bearer)
+
+
+def address_variable(kind: Kind) -> str:
+    return _KINDS[kind].address
+
+
+def _not_configured(kind: Kind, message: str, names: list[str]) -> ClawError:
+    wanted = " ".join(f"{name}={_EXAMPLES.get(name, 'KEY')}" for name in names)
+    hint = f"Run 'export {wanted}' with your own values"
+    hint += ", or add --model." if MODEL_VARIABLE in names else "."
+    return ClawError(
+        "BRAIN_NOT_CONFIGURED",
+        f"the brain {kind} is not set up: {message}",
+        hint=hint,
+        details={"variables": names},
+        operation="configure",
+        target=kind,
+    )

@@ -1,0 +1,219 @@
+"""The brain that asks a model by the Chat Completions protocol, which most services and local servers speak."""
+
+from collections.abc import Generator, Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from clawperator.agent.brains.model_config import ModelConfig
+from clawperator.agent.brains.model_http import Asked, Event, ask, not_an_answer, stream_error
+from clawperator.agent.brains.model_prompt import SYSTEM_TEXT
+from clawperator.agent.brains.model_turn import (
+    MadeCall,
+    OfferedTool,
+    Reply,
+    check_call_count,
+    converse,
+    gather_calls,
+    remembered,
+)
+from clawperator.agent.brains.model_wire import Patience
+from clawperator.agent.foreign_json import Pieces, read_raw_json
+from clawperator.agent.ports import Answer, Request, ToolCall, ToolResult, Usage
+from clawperator.contract.text import encodable
+
+_NOT_BY_ITSELF = ("length", "content_filter")
+
+
+class OpenAIBrain:
+    """Thinks by asking the model of ``config``. It keeps nothing between two turns."""
+
+    def __init__(self, config: ModelConfig, *, patience: Patience | None = None) -> None:
+        self._dialect = _ChatCompletions(config, patience or Patience())
+        self._config = config
+
+    @property
+    def name(self) -> str:
+        return "openai"
+
+    def think(self, request: Request) -> Generator[ToolCall, ToolResult, Answer]:
+        return converse(self._dialect, self._config, request)
+
+
+class _ChatCompletions:
+    def __init__(self, config: ModelConfig, patience: Patience) -> None:
+        self._config = config
+        self._patience = patience
+        # Servers are named with and without their /v1. Another path is taken as it is.
+        self._path = "/chat/completions" if config.address.path else "/v1/chat/completions"
+
+    def opening(self, request: Request) -> list[dict[str, Any]]:
+        messages = [{"role": "system", "content": SYSTEM_TEXT}]
+        for exchange in request.history:
+            messages.append({"role": "user", "content": remembered(exchange.prompt)})
+            messages.append({"role": "assistant", "content": remembered(exchange.output)})
+        messages.append({"role": "user", "content": remembered(request.prompt)})
+        return messages
+
+    def ask(self, messages: Sequence[dict[str, Any]], tools: Sequence[OfferedTool], request: Request) -> Reply:
+        body: dict[str, Any] = {
+            "model": self._config.model,
+            "messages": messages,
+            "stream": True,
+            "stream_options": {"include_usage": True},
+        }
+        if tools:
+            body["tools"] = [{"type": "function", "function": _function(tool)} for tool in tools]
+        asked = Asked(self._config, self._path, {}, msgspec.json.encode(encodable(body)), self._patience)
+        reading = _Reading(self._config, request)
+        ask(asked, request.watch, reading)
+        return reading.reply()
+
+    def told(self, reply: Reply, made: Sequence[MadeCall]) -> list[dict[str, Any]]:
+        calls = [
+            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": _json(call.params)}}
+            for call in made
+        ]
+        results = [{"role": "tool", "tool_call_id": call.id, "content": call.content} for call in made]
+        return [{"role": "assistant", "content": reply.text, "tool_calls": calls}, *results]
+
+
+def _function(tool: OfferedTool) -> dict[str, Any]:
+    return {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+class _FunctionPiece(Struct):
+    name: str | None = None
+    arguments: str | dict[str, Any] | None = None
+
+
+class _CallPiece(Struct):
+    index: int | None = None
+    id: str | None = None
+    function: _FunctionPiece | None = None
+
+
+class _Delta(Struct):
+    content: str | list[Any] | None = None
+    refusal: str | None = None
+    tool_calls: list[_CallPiece] | None = None
+
+
+class _Choice(Struct):
+    index: int | None = None
+    delta: _Delta | None = None
+    message: _Delta | None = None
+    finish_reason: str | None = None
+
+
+class _Counted(Struct):
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+
+
+class _Chunk(Struct):
+    choices: list[_Choice] | None = None
+    usage: _Counted | None = None
+    error: Any = None
+
+
+class _Slot:
+    """A call while it is put together."""
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+        self.id = ""
+        self.name = ""
+        self.arguments = Pieces()
+
+
+class _Reading:
+    """A reply while it comes."""
+
+    def __init__(self, config: ModelConfig, request: Request) -> None:
+        self._config = config
+        self._say = request.say
+        self._text = Pieces()
+        self._slots: list[_Slot] = []
+        self._finish = ""
+        self._usage: Usage | None = None
+        self.is_complete = False
+
+    def take(self, event: Event) -> bool:
+        """Take in what came. True when it was the last."""
+        if event.data.strip() == b"[DONE]":
+            self.is_complete = True
+            return True
+        try:
+            chunk = msgspec.convert(read_raw_json(event.data), _Chunk)
+        except ValueError as e:
+            raise not_an_answer(self._config, str(e), event.data) from None
+        if chunk.error is not None:
+            raise stream_error(self._config, {"error": chunk.error})
+        if chunk.usage is not None:
+            self._usage = Usage(chunk.usage.prompt_tokens or 0, chunk.usage.completion_tokens or 0)
+        if event.is_whole and not chunk.choices:
+            raise not_an_answer(self._config, "it holds no choices", event.data)
+        for choice in chunk.choices or ():
+            if not choice.index:  # we ask for one, and read the first
+                self._take_choice(choice)
+        self.is_complete |= event.is_whole
+        return event.is_whole
+
+    def _take_choice(self, choice: _Choice) -> None:
+        said = choice.delta or choice.message
+        if said is not None:
+            self._take_words(said)
+            for piece in said.tool_calls or ():
+                self._take_call(piece)
+        if choice.finish_reason:
+            self._finish, self.is_complete = choice.finish_reason, True
+
+    def _take_words(self, said: _Delta) -> None:
+        content = said.content
+        if isinstance(content, list):
+            parts = (part.get("text") for part in content if isinstance(part, dict))
+            content = "".join(part for part in parts if isinstance(part, str))
+        for piece in (content, said.refusal):
+            if piece:
+                self._say(self._text.add(piece))
+
+    def _take_call(self, piece: _CallPiece) -> None:
+        function = piece.function or _FunctionPiece()
+        slot = self._slot(piece, function.name)
+        if piece.id and piece.id != slot.id:
+            slot.id += piece.id
+        if function.name and function.name != slot.name:  # some servers repeat it in each piece
+            slot.name += function.name
+        arguments = function.arguments
+        if arguments:
+            slot.arguments.add(_json(encodable(arguments)) if isinstance(arguments, dict) else arguments)
+
+    def _slot(self, piece: _CallPiece, name: str | None) -> _Slot:
+        """Where a piece belongs: to the call of its index. Some servers give none, or the same to every call."""
+        index = piece.index if piece.index is not None else self._guess(piece)
+        for slot in reversed(self._slots):
+            if slot.index == index:
+                is_another = piece.id and name and slot.id and piece.id != slot.id
+                if not is_another:
+                    return slot
+                break
+        check_call_count(self._config, len(self._slots) + 1)
+        self._slots.append(_Slot(index))
+        return self._slots[-1]
+
+    def _guess(self, piece: _CallPiece) -> int:
+        last = self._slots[-1] if self._slots else None
+        is_new = last is None or (piece.id and piece.id != last.id) or (piece.function and piece.function.name)
+        return (0 if last is None else last.index) + (1 if is_new else 0)
+
+    def reply(self) -> Reply:
+        slots = sorted(self._slots, key=lambda slot: slot.index)
+        wanted = [(encodable(slot.id), encodable(slot.name), slot.arguments.text) for slot in slots]
+        stopped = self._finish if self._finish in _NOT_BY_ITSELF else ""
+        return Reply(self._text.text, gather_calls(self._config, wanted), stopped, self._usage)

@@ -1,0 +1,157 @@
+"""An MCP server over stdio that behaves, or misbehaves, as its first argument says. Needs nothing but Python."""
+
+import json
+import os
+import signal
+import sys
+import time
+from typing import Any
+
+MODES = (
+    "good",
+    "slow",
+    "noisy",
+    "dies",
+    "mute",
+    "paged",
+    "endless",
+    "stubborn",
+    "asks",
+    "old",
+    "strange",
+    "silent",
+)
+TOOLS: list[dict[str, Any]] = [
+    {
+        "name": "echo",
+        "description": "Say it\n  again.",
+        "inputSchema": {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]},
+        "annotations": {"readOnlyHint": True},
+    },
+    {"name": "fail", "annotations": {"destructiveHint": True, "readOnlyHint": True}},
+    {"name": "refuse", "inputSchema": {"type": "object"}},
+    {"name": "huge", "annotations": {"openWorldHint": True}},
+    {"name": "env"},
+    {"name": "pid"},
+    {"name": "sleep"},
+    {"name": "die"},
+    {"name": "half"},
+]
+ODD_TOOLS: list[Any] = [
+    {"name": "get.it"},
+    {"name": "get_it"},
+    {"name": "GET_IT"},
+    {"name": "get_it"},
+    {"name": ""},
+    {"name": 5},
+    "no tool",
+    {"name": "wéird name", "title": "A title", "annotations": "none"},
+]
+
+
+def say(message: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+    sys.stdout.flush()
+
+
+def noise(mode: str) -> None:
+    if mode == "noisy":
+        sys.stdout.write("Starting up...\n\n{not json}\n[1, 2]\n\xff\n42\n")
+        say({"method": "notifications/message", "params": {"level": "info"}})
+        say({"id": 987, "result": {"of": "nobody"}})
+
+
+def text(value: str, *, is_error: bool = False) -> dict[str, Any]:
+    return {"content": [{"type": "text", "text": value}], "isError": is_error}
+
+
+def call(name: str, arguments: dict[str, Any]) -> dict[str, Any] | None:
+    if name == "echo":
+        return {**text(f"{arguments['text']}\nand more"), "structuredContent": {"said": arguments["text"]}}
+    if name == "fail":
+        return text("it went wrong", is_error=True)
+    if name == "huge":
+        return text("x" * int(arguments.get("size", 2_000_000)))
+    if name == "half":
+        return text("\ud83d")
+    if name == "env":
+        return text(json.dumps(dict(os.environ)))
+    if name == "pid":
+        return text(str(os.getpid()))
+    if name == "sleep":
+        time.sleep(30)
+    if name == "die":
+        sys.stderr.write(f"panic: token {os.environ.get('SECRET_TOKEN')} is bad\n")
+        sys.stderr.flush()
+        os._exit(3)
+    return None
+
+
+def answer(mode: str, message: dict[str, Any]) -> None:
+    method, params = message["method"], message.get("params", {})
+    result: dict[str, Any] | None = None
+    if method == "initialize":
+        if mode == "dies":
+            sys.stderr.write("no licence found\n")
+            sys.stderr.flush()
+            os._exit(7)
+        if mode == "mute":
+            return
+        version = {"old": "2024-11-05", "strange": "1999-01-01"}.get(mode, params["protocolVersion"])
+        result = {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": {"name": mode}}
+    elif method == "tools/list":
+        result = list_tools(mode, params.get("cursor"))
+        if mode == "asks":
+            ask_back()
+    elif method == "tools/call":
+        result = call(params["name"], params["arguments"])
+    noise(mode)
+    if result is None:
+        say({"id": message["id"], "error": {"code": -32602, "message": f"cannot do {params.get('name', method)}"}})
+    else:
+        say({"id": message["id"], "result": result})
+
+
+def list_tools(mode: str, cursor: str | None) -> dict[str, Any]:
+    if mode == "paged":
+        at = int(cursor or 0)
+        more = {"nextCursor": str(at + 2)} if at + 2 < len(TOOLS) else {}
+        return {"tools": TOOLS[at : at + 2], **more}
+    if mode == "endless":
+        return {"tools": [{"name": f"t{cursor}"}], "nextCursor": "again"}
+    if mode == "old":
+        return {"tools": ODD_TOOLS}
+    return {"tools": TOOLS}
+
+
+def ask_back() -> None:
+    """Ask the client things, and end if it does not answer as it should."""
+    say({"id": "p", "method": "ping"})
+    assert json.loads(sys.stdin.readline()) == {"jsonrpc": "2.0", "id": "p", "result": {}}
+    say({"id": "r", "method": "roots/list"})
+    assert json.loads(sys.stdin.readline())["error"]["code"] == -32601
+
+
+def main() -> None:
+    mode = sys.argv[1]
+    if mode == "stubborn":
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    if mode == "slow":
+        time.sleep(0.3)
+    if mode == "silent":
+        time.sleep(30)
+    noise(mode)
+    is_ready = False
+    for line in sys.stdin:
+        message = json.loads(line)
+        if message["method"] == "notifications/initialized":
+            is_ready = True
+        elif "id" in message:
+            assert is_ready or message["method"] == "initialize"
+            answer(mode, message)
+    while mode == "stubborn":
+        time.sleep(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,353 @@
+"""MCP servers that behave, and those that do not."""
+
+import json
+import os
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from clawperator.agent.mcp_client import McpServerClient
+from clawperator.agent.mcp_process import ServerProcess
+from clawperator.agent.mcp_tools import Discovered, McpPool, discover, level_of
+from clawperator.agent.ports import Bench, ToolResult
+from clawperator.agent.settings import McpServer, Timeouts
+from clawperator.agent.watch import TurnCancelledError, Watch
+from clawperator.contract.errors import ClawError
+
+PROGRAM = str(Path(__file__).parent / "mcp_server.py")
+NAMES = ["echo", "fail", "refuse", "huge", "env", "pid", "sleep", "die", "half"]
+
+
+def server(mode: str, **more: Any) -> McpServer:
+    return McpServer(sys.executable, ("-I", "-S", PROGRAM, mode), **more)
+
+
+def quick(mode: str, seconds: float = 0.4) -> McpServer:
+    return server(mode, timeouts=Timeouts(seconds, seconds, seconds))
+
+
+def found(mode: str = "good", **more: Any) -> Discovered:
+    return discover({"box": server(mode, **more)}, Watch(10))
+
+
+def run(discovered: Discovered, tool: str, watch: Watch | None = None, **params: Any) -> ToolResult:
+    chosen = next(entry for entry in discovered.tools if entry.name == f"mcp__box__{tool}")
+    return chosen.run(params, Bench(watch or Watch(10)))
+
+
+def is_gone(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    return False
+
+
+@pytest.mark.parametrize("mode", ["good", "slow", "noisy", "paged", "asks"])
+def test_the_tools_of_a_server_are_found(mode: str) -> None:
+    discovered = found(mode)
+    assert [report.status for report in discovered.servers] == ["ready"]
+    assert discovered.servers[0].tool_count == len(NAMES)
+    assert [tool.name for tool in discovered.tools] == [f"mcp__box__{name}" for name in NAMES]
+    echo, fail = discovered.tools[:2]
+    assert echo.responsibility == "Say it again."
+    assert echo.source_hint == "mcp/box/echo"
+    assert echo.family == "mcp"
+    assert echo.schema()["required"] == ["text"]
+    assert fail.responsibility == "The tool fail of the MCP server box."
+    assert fail.schema() == {"type": "object"}
+    assert [tool.level for tool in discovered.tools[:4]] == ["read-only", "full", "act", "full"]
+
+
+@pytest.mark.parametrize("mode", ["good", "noisy"])
+def test_a_tool_is_run_and_its_whole_content_kept(mode: str) -> None:
+    result = run(found(mode), "echo", text="Grüße 😀")
+    assert result.handled
+    assert result.message == "Grüße 😀"
+    assert result.result["content"] == [{"type": "text", "text": "Grüße 😀\nand more"}]
+    assert result.result["structuredContent"] == {"said": "Grüße 😀"}
+
+
+def test_a_tool_that_fails_says_so_and_keeps_its_content() -> None:
+    result = run(found(), "fail")
+    assert not result.handled
+    assert result.message == "it went wrong"
+    assert result.result["isError"] is True
+    assert result.error is not None
+    assert (result.error.code, result.error.operation, result.error.target) == (
+        "MCP_TOOL_FAILED",
+        "mcp.invocation",
+        "box/fail",
+    )
+
+
+def test_a_call_the_server_refuses_is_a_tool_that_failed() -> None:
+    result = run(found(), "refuse")
+    assert not result.handled
+    assert result.error is not None
+    assert result.error.code == "MCP_TOOL_FAILED"
+    assert "cannot do refuse" in result.message
+
+
+def test_a_huge_result_arrives_whole() -> None:
+    result = run(found(), "huge", size=3_000_000)
+    assert len(result.result["content"][0]["text"]) == 3_000_000
+    assert len(result.message) <= 301
+
+
+def test_a_line_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("clawperator.agent.mcp_process.LONGEST_LINE", 100_000)
+    result = run(found(), "huge", size=1_000_000)
+    assert result.error is not None
+    assert result.error.code == "MCP_SERVER_FAILED"
+
+
+def test_large_arguments_reach_the_server() -> None:
+    with McpServerClient("box", server("good"), Watch(10)) as client:
+        result = client.call("echo", {"text": "y" * 1_000_000})
+    assert len(result["structuredContent"]["said"]) == 1_000_000
+
+
+def test_half_a_character_does_not_spoil_an_answer() -> None:
+    result = run(found(), "half")
+    assert result.handled
+    msgspec.json.encode(result.result)
+
+
+def test_a_server_sees_nothing_of_our_environment_but_the_basics(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "secret")
+    monkeypatch.setenv("LANG", "C.UTF-8")
+    result = run(found(env={"TOKEN": "mine"}), "env")
+    seen = json.loads(result.result["content"][0]["text"])
+    assert set(seen) - {"LC_CTYPE", "__CF_USER_TEXT_ENCODING"} == {"PATH", "HOME", "LANG", "TOKEN"}
+    assert seen["TOKEN"] == "mine"
+
+
+def failed(name_or_server: McpServer) -> Any:
+    discovered = discover({"box": name_or_server}, Watch(10))
+    (report,) = discovered.servers
+    assert report.status == "failed"
+    assert discovered.tools == ()
+    return report
+
+
+def test_a_program_that_is_not_there_is_told() -> None:
+    report = failed(McpServer("no-such-program-anywhere", source="settings.json"))
+    assert report.code == "MCP_SERVER_FAILED"
+    assert report.details["phase"] == "spawn_connect"
+    assert "no-such-program-anywhere" in report.error
+    assert report.hint == "Correct mcpServers.box in settings.json, or add --no-mcp."
+
+
+def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
+    report = failed(server("good", cwd=str(tmp_path / "nowhere")))
+    assert report.details["phase"] == "spawn_connect"
+    assert "nowhere" in report.error
+
+
+def test_a_server_that_dies_in_the_handshake_is_told_with_its_last_words() -> None:
+    report = failed(server("dies"))
+    assert report.details["phase"] == "initialize_handshake"
+    assert report.details["exit_code"] == 7
+    assert report.details["stderr"] == "no licence found"
+    json.dumps(msgspec.to_builtins(report))
+
+
+@pytest.mark.parametrize(
+    ("mode", "phase"),
+    [("mute", "initialize_handshake"), ("silent", "initialize_handshake"), ("strange", "initialize_handshake")],
+)
+def test_a_server_that_does_not_shake_hands_is_told(mode: str, phase: str) -> None:
+    report = failed(quick(mode))
+    assert report.details["phase"] == phase
+    assert report.details["server"] == "box"
+
+
+def test_a_list_of_tools_that_never_ends_is_told() -> None:
+    assert failed(server("endless")).details["phase"] == "tool_discovery"
+
+
+def test_one_that_fails_hides_no_other_and_all_are_asked_at_once() -> None:
+    started = time.monotonic()
+    servers = {
+        "a": quick("mute"),
+        "b": server("good"),
+        "c": quick("mute"),
+        "d": server("paged"),
+        "e": quick("mute"),
+    }
+    discovered = discover(servers, Watch(10))
+    assert [(report.name, report.status) for report in discovered.servers] == [
+        ("a", "failed"),
+        ("b", "ready"),
+        ("c", "failed"),
+        ("d", "ready"),
+        ("e", "failed"),
+    ]
+    assert len(discovered.tools) == 2 * len(NAMES)
+    assert time.monotonic() - started < 3
+
+
+def test_names_are_made_fit_and_told_apart() -> None:
+    discovered = discover({"my server": server("old")}, Watch(10))
+    by_source = {tool.source_hint.removeprefix("mcp/my server/"): tool.name for tool in discovered.tools}
+    assert by_source == {
+        "get.it": "mcp__my_server__get_it",
+        "get_it": "mcp__my_server__get_it_2",
+        "GET_IT": "mcp__my_server__GET_IT_3",
+        "wéird name": "mcp__my_server__w_ird_name",
+    }
+    assert discovered.tools[-1].responsibility == "A title"
+    assert len({tool.name.casefold() for tool in discovered.tools}) == 4
+    assert len(discovered.notes) == 5
+
+
+def test_a_name_that_fits_goes_before_one_that_has_to_be_changed() -> None:
+    discovered = discover({"box": server("old")}, Watch(10))
+    names = {tool.source_hint: tool.name for tool in discovered.tools}
+    assert names["mcp/box/get_it"] == "mcp__box__get_it"
+    assert names["mcp/box/get.it"] == "mcp__box__get_it_3"
+
+
+@pytest.mark.parametrize(
+    ("annotations", "level"),
+    [
+        ({"readOnlyHint": True}, "read-only"),
+        ({"readOnlyHint": True, "openWorldHint": False, "destructiveHint": False}, "read-only"),
+        ({"readOnlyHint": True, "openWorldHint": True}, "full"),
+        ({"destructiveHint": True}, "full"),
+        ({"readOnlyHint": "yes"}, "act"),
+        ({}, "act"),
+        (None, "act"),
+    ],
+)
+def test_the_level_comes_from_what_the_server_says(annotations: Any, level: str) -> None:
+    assert level_of(annotations) == level
+
+
+def test_a_tool_that_takes_too_long_ends_its_server() -> None:
+    result = run(discover({"box": quick("good")}, Watch(10)), "sleep")
+    assert result.error is not None
+    assert result.error.code == "MCP_SERVER_FAILED"
+    assert result.error.details is not None
+    assert result.error.details["phase"] == "invocation"
+    assert "within 0.4 s" in result.message
+
+
+def test_a_server_that_dies_in_a_call_is_told_without_the_secrets_it_was_given() -> None:
+    result = run(found(env={"SECRET_TOKEN": "hunter2-hunter2"}), "die")
+    assert result.error is not None
+    assert result.error.details is not None
+    assert result.error.details["stderr"] == "panic: token [SECRET_TOKEN] is bad"
+    assert result.error.details["exit_code"] == 3
+
+
+def test_a_pool_keeps_a_server_up_and_ends_it() -> None:
+    with McpPool() as pool:
+        discovered = discover({"box": server("good")}, Watch(10), pool=pool)
+        pids = {run(discovered, "pid").message for _ in range(3)}
+        assert len(pids) == 1
+    assert is_gone(int(pids.pop()))
+
+
+def test_a_pooled_server_that_died_is_started_again() -> None:
+    with McpPool() as pool:
+        discovered = discover({"box": server("good")}, Watch(10), pool=pool)
+        before = run(discovered, "pid").message
+        assert not run(discovered, "die").handled
+        after = run(discovered, "pid").message
+        assert before != after
+    assert is_gone(int(after))
+
+
+def test_without_a_pool_each_call_has_a_server_of_its_own() -> None:
+    discovered = found()
+    pids = [int(run(discovered, "pid").message) for _ in range(2)]
+    assert pids[0] != pids[1]
+    assert all(is_gone(pid) for pid in pids)
+
+
+def test_a_server_that_ignores_the_request_to_end_is_made_to() -> None:
+    client = McpServerClient("box", server("stubborn"), Watch(0.8))
+    client.open()
+    pid = int(client.call("pid", {})["content"][0]["text"])
+    time.sleep(0.8)  # with no time left the farewell is short
+    started = time.monotonic()
+    client.close()
+    assert time.monotonic() - started < 1.5
+    assert is_gone(pid)
+
+
+def test_what_a_server_started_ends_with_it(tmp_path: Path) -> None:
+    script = tmp_path / "parent.sh"
+    script.write_text(f'sleep 60 &\necho $! > {tmp_path}/child\nexec "{sys.executable}" -I -S {PROGRAM} good\n')
+    with McpServerClient("box", McpServer("/bin/sh", (str(script),)), Watch(10)) as client:
+        client.list_tools()
+        child = int((tmp_path / "child").read_text())
+    end = time.monotonic() + 2
+    while not _has_ended(child) and time.monotonic() < end:
+        time.sleep(0.01)
+    assert _has_ended(child)
+
+
+def _has_ended(pid: int) -> bool:
+    """Gone, or dead and only waiting for somebody to count it."""
+    if is_gone(pid):
+        return True
+    stat = Path(f"/proc/{pid}/stat")
+    return stat.exists() and stat.read_text().rpartition(")")[2].split()[0] == "Z"
+
+
+def test_a_cancellation_is_seen_while_a_tool_runs_and_ends_the_server() -> None:
+    watch = Watch()
+    with McpPool() as pool:
+        discovered = discover({"box": server("good")}, watch, pool=pool)
+        pid = int(run(discovered, "pid").message)
+        threading.Timer(0.1, watch.request).start()
+        started = time.monotonic()
+        with pytest.raises(TurnCancelledError):
+            run(discovered, "sleep", watch)
+        assert time.monotonic() - started < 1.5
+        assert is_gone(pid)
+
+
+def test_a_deadline_ends_the_discovery() -> None:
+    started = time.monotonic()
+    with pytest.raises(TurnCancelledError):
+        discover({"box": server("mute")}, Watch(0.2))
+    assert time.monotonic() - started < 1.5
+
+
+def test_a_process_that_closed_its_input_takes_no_more(tmp_path: Path) -> None:
+    process = ServerProcess(("/bin/sh", "-c", "exec <&-; sleep 5"), {"PATH": os.environ["PATH"]}, str(tmp_path))
+    time.sleep(0.1)
+    with pytest.raises(EOFError):
+        process.send(b"x" * 1_000_000, time.monotonic() + 2, Watch(5))
+    process.close(0.1)
+
+
+def test_a_client_that_is_not_needed_is_closed_twice_without_harm() -> None:
+    client = McpServerClient("box", server("good"), Watch(5))
+    client.close()
+    client.open()
+    client.close()
+    client.close()
+    assert not client.is_alive
+
+
+def test_no_server_is_no_trouble() -> None:
+    assert discover({}, Watch(1)) == Discovered((), ())
+
+
+def test_a_failure_is_an_error_of_our_own() -> None:
+    with pytest.raises(ClawError) as caught:
+        McpServerClient("box", server("dies"), Watch(5)).open()
+    assert caught.value.kind == "mcp"
+    assert caught.value.retryable
+    assert caught.value.operation == "mcp.initialize_handshake"
+    assert caught.value.target == "box"

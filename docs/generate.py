@@ -12,9 +12,12 @@ from typing import Any
 
 import msgspec
 
+from clawperator.agent.envelope import KINDS
+from clawperator.cli.claw.help import command_help, help_for
 from clawperator.cli.help import help_text
 from clawperator.contract.actions import ACTION_ALIASES, ACTIONS, PARAM_ALIASES, Retry
 from clawperator.contract.builders import LITERALS
+from clawperator.contract.claw_commands import CLAW_COMMANDS
 from clawperator.contract.command import Command
 from clawperator.contract.commands import COMMANDS
 from clawperator.contract.errors import CODES
@@ -130,6 +133,24 @@ def _builders() -> str:
                 _code(words.mode) if words.mode else "",
             )
             for name, words in LITERALS.items()
+        ),
+    )
+
+
+def _claw_help() -> str:
+    parts = [f"### claw\n\n```text\n{help_for(None).text}\n```"]
+    parts += [f"### {command.name}\n\n```text\n{command_help(command)}\n```" for command in CLAW_COMMANDS]
+    return "\n\n".join(parts)
+
+
+def _claw_kinds() -> str:
+    kinds = dict.fromkeys(KINDS.values())
+    return _table(
+        ("Kind", "Class", "Code"),
+        (
+            (_code(kind), _code(CODES[codes[0]].kind), _codes(codes))
+            for kind in kinds
+            for codes in [[code for code, other in KINDS.items() if other == kind]]
         ),
     )
 
@@ -260,6 +281,8 @@ def _faults() -> str:
 PARTS: Mapping[str, Callable[[], str]] = {
     "commands": _commands,
     "help": _help,
+    "claw-help": _claw_help,
+    "claw-kinds": _claw_kinds,
     "builders": _builders,
     "execution": lambda: _struct_table(ExecutionShape),
     "matcher": lambda: _struct_table(NodeMatcher),

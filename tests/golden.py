@@ -1,4 +1,7 @@
-"""Golden documents: what a command prints, key by key and in order. ``…`` in a text stands for what differs."""
+"""Golden documents: what a command prints, key by key and in order. ``…`` in a text stands for what differs.
+
+A golden value that is only ``…`` stands for any number, too.
+"""
 
 import json
 import re
@@ -29,4 +32,6 @@ def _compare(golden: Any, found: Any, path: str) -> list[str]:
     if isinstance(golden, str) and isinstance(found, str):
         pattern = ".+?".join(re.escape(piece) for piece in golden.split("…"))
         return [] if re.fullmatch(pattern, found, re.DOTALL) else [f"{path} is {found!r}, not like {golden!r}"]
+    if golden == "…" and type(found) in (int, float):
+        return []
     return [] if type(golden) is type(found) and golden == found else [f"{path} is {found!r}, not {golden!r}"]

@@ -3,10 +3,12 @@
 import io
 import json
 import sys
+from collections.abc import Callable
 from contextlib import redirect_stderr
 from typing import Any, NamedTuple
 
-from clawperator.cli.door import run
+from clawperator.cli import door
+from clawperator.cli.claw import door as claw_door
 
 
 class Ran(NamedTuple):
@@ -24,6 +26,23 @@ class Ran(NamedTuple):
 
 def clawperator(*argv: str, stdin: bytes = b"") -> Ran:
     """Run ``clawperator`` with these arguments."""
+    return _run(door.run, argv, stdin)
+
+
+def claw(*argv: str, stdin: bytes = b"") -> Ran:
+    """Run ``claw`` with these arguments."""
+    return _run(claw_door.run, argv, stdin)
+
+
+def claw_json(*argv: str, stdin: bytes = b"") -> Ran:
+    """The same in JSON mode. Nothing may be on stderr, and the document must know its exit code."""
+    ran = claw(*argv, "--output-format", "json", stdin=stdin)
+    assert ran.err == ""
+    assert ran.json["exit_code"] == ran.code
+    return ran
+
+
+def _run(run: Callable[[list[str]], int], argv: tuple[str, ...], stdin: bytes) -> Ran:
     out, err = io.TextIOWrapper(io.BytesIO()), io.StringIO()
     was_out, was_in = sys.stdout, sys.stdin
     sys.stdout, sys.stdin = out, io.TextIOWrapper(io.BytesIO(stdin))

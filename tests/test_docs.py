@@ -24,6 +24,7 @@ from typing import NamedTuple
 import pytest
 
 from clawperator.contract.actions import ACTION_ALIASES, ACTIONS
+from clawperator.contract.claw_commands import CLAW_COMMANDS, CLAW_GLOBALS
 from clawperator.contract.commands import COMMANDS, GLOBALS, all_flags, find
 from clawperator.contract.errors import CODES
 from clawperator.contract.execution import validate
@@ -258,6 +259,13 @@ def test_no_error_code_is_misspelt(page: Path) -> None:
         "AVDMANAGER_PATH",
         "ANDROID_HOME",
         "ANDROID_SDK_ROOT",
+        "CLAW_OUTPUT_FORMAT",
+        "CLAW_CONFIG_HOME",
+        "CLAW_MODEL",
+        "CLAW_INPUT_USD_PER_MILLION",
+        "CLAW_OUTPUT_USD_PER_MILLION",
+        *(f"{service}_{what}" for service in ("OPENAI", "ANTHROPIC") for what in ("BASE_URL", "API_KEY")),
+        "ANTHROPIC_AUTH_TOKEN",
     }
     words = set(re.findall(r"`([A-Z]+(?:_[A-Z]+)+)`", _read(page)))
     assert words <= set(CODES) | variables
@@ -271,6 +279,13 @@ def test_commands_named_in_the_text_exist(page: Path) -> None:
         assert command is not None, words
         if command.subcommands and verb:
             assert find(verb, command.subcommands) is not None, words
+
+
+@every_page
+def test_commands_of_claw_named_in_the_text_exist(page: Path) -> None:
+    known = {command.name for command in CLAW_COMMANDS}
+    for name in re.findall(r"`claw ([a-z][a-z-]*)", _without_blocks(_read(page))):
+        assert name in known, name
 
 
 def _without_blocks(text: str) -> str:
@@ -300,6 +315,15 @@ def test_every_command_and_flag_is_documented() -> None:
         assert all(synonym in text for synonym in command.synonyms)
     for flag in (*GLOBALS, *all_flags()):
         assert all(name in text for name in (flag.name, *flag.aliases))
+
+
+def test_every_command_and_flag_of_claw_is_documented() -> None:
+    text = _read(DOCS / "claw.md")
+    headings = re.findall(r"^### (.*)$", text, re.MULTILINE)
+    for command in CLAW_COMMANDS:
+        assert command.name in headings
+    for flag in (*CLAW_GLOBALS, *all_flags(CLAW_COMMANDS)):
+        assert flag.name in text
 
 
 @pytest.mark.parametrize(
@@ -351,6 +375,7 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 EXAMPLES = [example for _, leaf in generate.leaves() for example in leaf.examples]
+CLAW_EXAMPLES = [example for command in CLAW_COMMANDS for example in command.examples]
 
 
 @pytest.mark.parametrize("command", [example for example in EXAMPLES if " phone " in example])
@@ -369,6 +394,12 @@ def test_examples_in_the_help_work(command: str, workplace: Path) -> None:
         assert json.loads(ran.stdout)["code"] == "ADB_NOT_FOUND"
     else:
         assert ran.returncode == 0, ran.stdout
+
+
+def test_examples_in_the_help_of_claw_work_in_their_order(tmp_path: Path) -> None:
+    for example in CLAW_EXAMPLES:
+        ran = shell(example, tmp_path)
+        assert ran.returncode == 0, f"{example}\n{ran.stdout}"
 
 
 def test_commands_with_nothing_to_show_without_a_phone_say_so(tmp_path: Path) -> None:

@@ -6,6 +6,8 @@ from typing import Any, Union
 import msgspec
 from msgspec import Struct
 
+from clawperator.agent.envelope import CLASSES, COMMON, KINDS, SCHEMA_VERSION
+from clawperator.agent.session_records import SessionMeta, TurnRecord
 from clawperator.contract.actions import ACTIONS
 from clawperator.contract.errors import CODES, ClawError
 from clawperator.contract.execution import ExecutionShape
@@ -133,6 +135,36 @@ def _recording_event() -> Schema:
     return _of(Union[tuple(kinds)])()  # noqa: UP007 - the types are only known now
 
 
+def _claw_error() -> Schema:
+    kinds = sorted({*CLASSES, *KINDS.values()})
+    text = {"type": "string"}
+    always = {
+        "kind": {"enum": kinds},
+        "operation": text,
+        "target": text,
+        "retryable": {"type": "boolean"},
+        "message": text,
+        "hint": text,
+        "class": {"enum": list(CLASSES)},
+        "code": {"enum": sorted(CODES)},
+    }
+    whole = _object(always)
+    return {**whole, "properties": {**always, "details": {"type": "object"}}}
+
+
+def _claw_envelope() -> Schema:
+    """What every answer of claw has. The fields of each command stand between."""
+    text = {"type": "string"}
+    always = dict.fromkeys(COMMON, text) | {
+        "exit_code": {"enum": [0, 1, 2]},
+        "output_format": {"const": "json"},
+        "schema_version": {"const": SCHEMA_VERSION},
+        "warnings": {"type": "array", "items": text},
+    }
+    whole = _object(always)
+    return {**whole, "properties": {**always, "error": _claw_error()}}
+
+
 SCHEMAS: Mapping[str, Entry] = {
     "execution": Entry("what exec takes: 1 to 50 actions with their params, in canonical names", _execution),
     "node-matcher": Entry("which node of the screen is meant", _of(NodeMatcher)),
@@ -158,6 +190,10 @@ SCHEMAS: Mapping[str, Entry] = {
     "compare-report": Entry("what recording compare prints", _of(CompareReport)),
     "replay-plan": Entry("what recording replay --dry-run prints", _of(ReplayPlan)),
     "replay-report": Entry("what recording replay prints", _of(ReplayReport)),
+    "claw-envelope": Entry("what every command of claw prints, beside its own fields", _claw_envelope),
+    "claw-error": Entry("the error of a command of claw", _claw_error),
+    "session-meta": Entry("the first line of a session", _of(SessionMeta)),
+    "session-turn": Entry("any other line of a session: a turn", _of(TurnRecord)),
     "doctor-report": Entry("what doctor prints", _of(Report)),
     "compatibility": Entry("what version --check-compat prints", _of(Compatibility)),
     "operator-setup": Entry("what operator setup prints", _of(OperatorSetup)),

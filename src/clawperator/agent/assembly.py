@@ -1,0 +1,106 @@
+"""Putting the parts together: settings, tools, policy. Every way to act begins here."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from clawperator.agent.events import Events
+from clawperator.agent.policy import Policy, make_policy
+from clawperator.agent.ports import Tool
+from clawperator.agent.settings import Settings, read_settings
+from clawperator.agent.toolbox import Asker, Toolbox
+from clawperator.agent.tools import builtin_tools
+from clawperator.agent.watch import Watch
+
+
+class Choices(Struct, frozen=True, kw_only=True):
+    """What a caller decides: where, on which phone, and what may run."""
+
+    folder: str = "."
+    device: str | None = None
+    operator_package: str | None = None
+    mode: str | None = None
+    allow_tools: tuple[str, ...] = ()
+    deny_tools: tuple[str, ...] = ()
+    deny_prefixes: tuple[str, ...] = ()
+    ask_tools: tuple[str, ...] = ()
+    include_mcp: bool = True
+    asker: Asker | None = None
+
+
+class Assembly(Struct, frozen=True, kw_only=True):
+    """The parts, ready to be used while the block of ``assemble`` runs."""
+
+    settings: Settings
+    policy: Policy
+    toolbox: Toolbox
+    watch: Watch
+    mcp_servers: list[dict[str, Any]]
+    warnings: tuple[str, ...]
+
+
+@contextmanager
+def assemble(choices: Choices, watch: Watch, events: Events, *, with_mcp: bool) -> Iterator[Assembly]:
+    """All parts. Servers for MCP are started only ``with_mcp``, and ended with the block."""
+    events.emit("stage", stage="settings")
+    settings = read_settings(choices.folder)
+    events.emit("stage", stage="inventory")
+    with _mcp_tools(settings, watch, wanted=with_mcp and choices.include_mcp) as found:
+        events.emit("stage", stage="policy")
+        policy = make_policy(
+            settings,
+            mode=choices.mode,
+            allow_tools=choices.allow_tools,
+            deny_tools=choices.deny_tools,
+            deny_prefixes=choices.deny_prefixes,
+            ask_tools=choices.ask_tools,
+        )
+        yield Assembly(
+            settings=settings,
+            policy=policy,
+            toolbox=Toolbox((*builtin_tools(), *found.tools), policy, asker=choices.asker),
+            watch=watch,
+            mcp_servers=found.servers,
+            warnings=(*settings.warnings, *found.warnings),
+        )
+
+
+class Pool(Struct, frozen=True):
+    """The tools there are, and how the servers for MCP do."""
+
+    tools: tuple[Tool, ...] = ()
+    servers: list[dict[str, Any]] = []
+    warnings: tuple[str, ...] = ()
+
+
+@contextmanager
+def tool_pool(folder: str = ".", *, name: str | None = None, include_mcp: bool = True) -> Iterator[Pool]:
+    """Every tool. With the ``name`` of one, no server is started that cannot have it."""
+    settings = read_settings(folder)
+    wanted = include_mcp and (name is None or is_foreign(name))
+    with _mcp_tools(settings, Watch(), wanted=wanted) as found:
+        tools = (*builtin_tools(), *found.tools)
+        yield Pool(tools, found.servers, (*settings.warnings, *found.warnings))
+
+
+def is_foreign(name: str) -> bool:
+    """Whether a tool of this name is one of a server for MCP."""
+    return name.strip().casefold().startswith("mcp__")
+
+
+@contextmanager
+def _mcp_tools(settings: Settings, watch: Watch, *, wanted: bool) -> Iterator[Pool]:
+    """The tools of the servers that are configured. One that fails is told, and hides no other."""
+    if not wanted or not settings.mcp_servers:
+        yield Pool()
+        return
+    from clawperator.agent.mcp_tools import McpPool, discover
+
+    with McpPool() as pool:
+        found = discover(settings.mcp_servers, watch, pool=pool)
+        servers = [msgspec.to_builtins(report) for report in found.servers]
+        failed = (report.error or report.name for report in found.servers if report.status != "ready")
+        yield Pool(found.tools, servers, (*failed, *found.notes))

@@ -1,0 +1,150 @@
+"""Fields, switches and values on a screen."""
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from clawperator.agent.brains.instructions import Target
+from clawperator.agent.brains.names import ALL_WORDS, BY_ID, DESCRIBED, ID_WORDS, fit, own_label, words
+from clawperator.agent.brains.screens import Screen, holder, is_checkable, is_field, pick, ranked
+from clawperator.agent.brains.targets import is_bare
+from clawperator.contract.text import is_blank
+from clawperator.engine.privacy import HIDDEN
+from clawperator.ui.node import Node
+
+# A row with more than so many labels is a list of rows: what follows a label there belongs to another.
+_MOST_IN_A_ROW = 4
+_LEVELS = 4
+# What people call a field, and what its app does.
+_ALSO_CALLED = {"address": "url", "e-mail address": "email", "user name": "username"}
+# What is meant when a text is to be typed and no field is named.
+FIELD = Target("text field", "text field", role="textfield")
+
+
+class Fact(Struct, frozen=True):
+    """A label and what stands beside it."""
+
+    label: str
+    value: str
+
+
+# Fields
+
+
+def find_field(screen: Screen, target: Target | None) -> Node | None:
+    """The field that is meant; without a name the one with the focus, or the only one."""
+    fields = [node for node in screen.nodes if is_field(node)]
+    if target is None or is_bare(target):
+        focused = [node for node in fields if node.flag("focused")]
+        return pick(focused or fields, target or FIELD)
+    for name in dict.fromkeys((target.name, target.words, _ALSO_CALLED.get(target.name.casefold(), target.name))):
+        best: dict[int, list[Node]] = {}
+        for node, before in _with_labels(screen):
+            ways = [fit(name, node), None if before is None else fit(name, before)]
+            # A label before a field tells as much as a word of its own name.
+            known = [way + place * ALL_WORDS for place, way in enumerate(ways) if way is not None]
+            if known and not (target.exact and min(known) > ALL_WORDS + 1):
+                best.setdefault(min(known), []).append(node)
+        if best:
+            return pick(best[min(best)], target)
+    return None
+
+
+def _with_labels(screen: Screen) -> Iterator[tuple[Node, Node | None]]:
+    """Every field with the label that stands right before it, if one does."""
+    before: Node | None = None
+    for node in screen.nodes:
+        if is_field(node):
+            yield node, before
+            before = None
+        elif not is_blank(own_label(node)):
+            before = None if holder(node) is not None else node
+
+
+# Switches
+
+
+def find_switch(screen: Screen, target: Target) -> tuple[Node, Node] | None:
+    """A label and the switch, box or button beside it that is on or off."""
+    for nodes in ranked(screen, target):
+        found: dict[int, tuple[Node, Node]] = {}
+        for node in nodes:
+            control = switch_of(node)
+            if control is not None:
+                found.setdefault(id(control), (node, control))
+        if found:
+            labels = [node for node, _ in found.values()]
+            chosen = pick(labels, target)
+            return next(pair for pair in found.values() if pair[0] is chosen)
+    return None
+
+
+def switch_of(node: Node) -> Node | None:
+    """What of a node or its row can be on or off; None when nothing is, or several are."""
+    if is_checkable(node):
+        return node
+    at: Node | None = node
+    for _ in range(_LEVELS):
+        at = at.parent if at is not None else None
+        if at is None or at.flag("scrollable"):
+            return None
+        inside = [n for n in at.walk() if is_checkable(n) and n is not at]
+        if is_checkable(at) and not inside:
+            return at
+        if inside:
+            return inside[0] if len(inside) == 1 else None
+    return None
+
+
+def is_on(control: Node) -> bool:
+    return control.flag("checked")
+
+
+# Values
+
+
+def find_value(screen: Screen, target: Target) -> Fact | None:
+    """What the screen says of a name. ``INSTRUCTION_AMBIGUOUS`` when it says several things."""
+    for nodes in ranked(screen, target):
+        found: dict[str, tuple[Node, Fact]] = {}
+        for node in nodes:
+            fact = fact_of(node, target)
+            if fact is not None:
+                found.setdefault(fact.value, (node, fact))
+        if found:
+            chosen = pick([node for node, _ in found.values()], target)
+            return next(fact for node, fact in found.values() if node is chosen)
+    return None
+
+
+def fact_of(node: Node, target: Target) -> Fact | None:
+    """What a node that fits a name says about it."""
+    if is_field(node):
+        return Fact(target.words, HIDDEN if node.flag("password") else node.text)
+    way = fit(target.name, node)
+    label = own_label(node)
+    if way in (DESCRIBED, BY_ID, ID_WORDS) and not is_blank(node.text) and not is_checkable(node):
+        return Fact(target.words, node.text)
+    control = switch_of(node)
+    if control is not None:
+        return Fact(label, "on" if is_on(control) else "off")
+    value = _beside(node)
+    if value is not None:
+        return Fact(label, value)
+    if way is not None and way >= ALL_WORDS and len(words(label)) > len(words(target.name)):
+        return Fact(target.words, label)
+    return None
+
+
+def _beside(node: Node) -> str | None:
+    """The label that follows in the same row: the summary of a setting, or the value at its end."""
+    at = node
+    while at.parent is not None and not at.parent.flag("scrollable"):
+        row = [n for n in at.parent.walk() if not is_blank(own_label(n))]
+        at = at.parent
+        if len(row) > _MOST_IN_A_ROW:
+            return None
+        if len(row) > 1 and node in row:
+            after = [n for n in row[row.index(node) + 1 :] if not n.flag("clickable")]
+            return own_label(after[0]) if after else None
+    return None

@@ -1,0 +1,183 @@
+"""A whole call of the agent: everything is put together, the prompt is routed, and turns are taken in a session.
+
+This is what ``bootstrap`` and ``turn-loop`` do, stage by stage. Each stage is an event.
+"""
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec import Struct
+
+from clawperator.agent.assembly import Assembly, Choices, assemble
+from clawperator.agent.events import Events
+from clawperator.agent.inventory import commands, tools
+from clawperator.agent.loop import run_turns
+from clawperator.agent.open_session import OpenSession
+from clawperator.agent.ports import Bench, Brain, Usage
+from clawperator.agent.routing import Match, Router
+from clawperator.agent.sessions import SessionStore
+from clawperator.agent.turns import Limits, Matched, TurnEngine, TurnResult
+from clawperator.agent.watch import GRACE_SECONDS, Watch
+from clawperator.contract.errors import ClawError
+
+BRAINS = ("offline", "openai", "anthropic")
+# A model's service counts tokens of everything it is sent, again with every step.
+_MODEL_BUDGET = 200_000
+_INPUT_PRICE, _OUTPUT_PRICE = "CLAW_INPUT_USD_PER_MILLION", "CLAW_OUTPUT_USD_PER_MILLION"
+
+
+class Order(Struct, frozen=True, kw_only=True):
+    """What is asked for. ``turns`` is how many may be taken now, ``session_turns`` how many a session may have."""
+
+    prompt: str
+    directory: str
+    choices: Choices
+    limit: int = 5
+    session_id: str | None = None
+    resume: bool = False
+    brain: str = "offline"
+    model: str | None = None
+    timeout_seconds: float | None = None
+    turns: int = 1
+    continuation: str | None = None
+    session_turns: int = 8
+    budget: int | None = None
+    steps: int | None = None
+    structured: bool = False
+    grace: float = GRACE_SECONDS
+
+
+class Conversation(Struct, frozen=True, kw_only=True):
+    """What came of it. ``path`` is None when nothing was committed."""
+
+    session_id: str
+    path: str | None
+    matches: list[Match]
+    turns: list[TurnResult]
+    usage: Usage
+    cost_usd: float | None
+    brain: str
+    policy: Mapping[str, Any]
+    mcp_servers: list[dict[str, Any]]
+    warnings: tuple[str, ...]
+
+
+class _Scene(Struct, frozen=True):
+    """What all turns of a call have in common."""
+
+    order: Order
+    parts: Assembly
+    events: Events
+    brain: Brain
+    matches: list[Match]
+
+
+def converse(order: Order, events: Events) -> Conversation:
+    """Take the turns. What keeps the first from being begun is raised; afterwards it is in the turns."""
+    watch = Watch(order.timeout_seconds)
+    with assemble(order.choices, watch, events, with_mcp=order.brain != "offline") as parts:
+        events.emit("stage", stage="session")
+        with SessionStore(order.directory).open(order.session_id, resume=order.resume) as session:
+            events.emit("stage", stage="phone", device_id=order.choices.device)
+            events.emit("stage", stage="brain", brain=order.brain)
+            brain = make_brain(order.brain, order.model)
+            scene = _Scene(order, parts, events, brain, _route(order, parts, events))
+            events.emit("stage", stage="turn")
+            turns = run_turns(
+                _engine(scene, session),
+                order.prompt,
+                max_turns=order.turns,
+                continuation=order.continuation,
+                grace=order.grace,
+            )
+            return _told(scene, session, turns)
+
+
+def make_brain(kind: str, model: str | None) -> Brain:
+    """The brain of that name. Those that talk to a service read its address and key from the environment."""
+    if kind == "offline":
+        from clawperator.agent.brains.offline import OfflineBrain
+
+        return OfflineBrain()
+    from clawperator.agent.brains.model_config import model_config
+
+    if kind == "openai":
+        from clawperator.agent.brains.openai import OpenAIBrain
+
+        return OpenAIBrain(model_config("openai", model=model, environ=os.environ))
+    from clawperator.agent.brains.anthropic import AnthropicBrain
+
+    return AnthropicBrain(model_config("anthropic", model=model, environ=os.environ))
+
+
+def _route(order: Order, parts: Assembly, events: Events) -> list[Match]:
+    """Once for all turns: the same words mean the same entries in every turn."""
+    events.emit("stage", stage="route")
+    inventory = commands()
+    entries = (*inventory.entries, *tools(parts.toolbox.tools).entries)
+    matches = Router(entries).route(order.prompt, order.limit)
+    events.emit("routed", matches=[{"kind": match.kind, "name": match.name} for match in matches])
+    return matches
+
+
+def _engine(scene: _Scene, session: OpenSession) -> TurnEngine:
+    order, parts = scene.order, scene.parts
+    chosen = order.choices
+    default = Limits()
+    return TurnEngine(
+        session,
+        scene.brain,
+        parts.toolbox,
+        Bench(parts.watch, chosen.folder, chosen.device, chosen.operator_package),
+        events=scene.events,
+        limits=Limits(
+            max_turns=order.session_turns,
+            max_budget_tokens=_budget(order, default),
+            max_steps=default.max_steps if order.steps is None else order.steps,
+        ),
+        matched=Matched(
+            tuple(match.name for match in scene.matches if match.kind == "command"),
+            tuple(match.name for match in scene.matches if match.kind == "tool"),
+        ),
+        structured=order.structured,
+    )
+
+
+def _budget(order: Order, default: Limits) -> int:
+    if order.budget is not None:
+        return order.budget
+    return default.max_budget_tokens if order.brain == "offline" else _MODEL_BUDGET
+
+
+def _told(scene: _Scene, session: OpenSession, turns: list[TurnResult]) -> Conversation:
+    used = [turn.usage for turn in turns if turn.committed]
+    usage = Usage(sum(u.input_tokens for u in used), sum(u.output_tokens for u in used))
+    return Conversation(
+        session_id=session.session_id,
+        path=session.path if session.prompt_count else None,
+        matches=scene.matches,
+        turns=turns,
+        usage=usage,
+        cost_usd=0.0 if scene.order.brain == "offline" else _cost(usage),
+        brain=scene.brain.name,
+        policy=scene.parts.policy.describe(),
+        mcp_servers=scene.parts.mcp_servers,
+        warnings=(*scene.parts.warnings, *scene.events.warnings),
+    )
+
+
+def _cost(usage: Usage) -> float | None:
+    """What it cost, by the prices the environment tells; None when it tells none."""
+    try:
+        prices = [float(os.environ[name]) for name in (_INPUT_PRICE, _OUTPUT_PRICE)]
+    except KeyError:
+        return None
+    except ValueError as e:
+        raise ClawError(
+            "USAGE",
+            f"a price is not a number: {e}",
+            hint=f"Run 'export {_INPUT_PRICE}=3 {_OUTPUT_PRICE}=15', or unset both.",
+            operation="price",
+        ) from e
+    return round((usage.input_tokens * prices[0] + usage.output_tokens * prices[1]) / 1_000_000, 6)

@@ -1,0 +1,84 @@
+"""The frame of ``claw``: read the line, call the command's handler, tell one document or prose.
+
+In JSON mode everything that happens is one line on stdout, and stderr stays empty. The exit code in the document
+is that of the process: 0, 1 for errors of all kinds, 2 when the time ran out.
+"""
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+from clawperator.agent.envelope import envelope, filesystem_error
+from clawperator.cli.claw.answer import Told, failure
+from clawperator.cli.claw.reading import FORMAT_VARIABLE, Read, attempted, read, wanted_format
+from clawperator.cli.printing import print_bytes
+from clawperator.contract.errors import ClawError
+from clawperator.contract.handlers import claw_module_of
+from clawperator.contract.text import encodable
+
+
+def run(argv: list[str]) -> int:
+    """Carry out a command line of ``claw``. Prints one answer and returns the exit code."""
+    default = os.environ.get(FORMAT_VARIABLE) or None
+    command = attempted(argv)
+    is_json = wanted_format(argv, default) == "json"
+    try:
+        asked = read(argv, default)
+        command = asked.command.name if asked.command else command
+        told = answer(asked)
+    except KeyboardInterrupt:
+        told = failure(ClawError("INTERRUPTED", "stopped by the keyboard", operation=command), command)
+    except ClawError as e:
+        told = failure(e, command)
+    except OSError as e:
+        told = failure(filesystem_error(e, command, command), command)
+    except Exception as e:  # noqa: BLE001 - the door is where the unforeseen ends
+        told = failure(ClawError("UNKNOWN", f"{type(e).__name__}: {e}", operation=command), command)
+    return _tell(told, told.command or command, is_json=is_json)
+
+
+def answer(asked: Read) -> Told:
+    """The answer to a line that was read."""
+    if asked.wants_version:
+        from clawperator import __version__
+
+        named = None if asked.command else "version"
+        return Told({"version": __version__, "name": "claw"}, __version__, command=named)
+    if asked.wants_help:
+        from clawperator.cli.claw.help import help_for
+
+        return help_for(asked.command)
+    assert asked.command is not None
+    return _handler(asked.command.name)(asked)
+
+
+def _handler(name: str) -> Callable[[Read], Told]:
+    """The function that answers a command. Nothing is imported before it is wanted."""
+    handler: Callable[[Read], Told] = __import__(claw_module_of(name), fromlist=("answer",)).answer
+    return handler
+
+
+def _tell(told: Told, command: str, *, is_json: bool) -> int:
+    if is_json:
+        payload = {**told.payload, "warnings": list(told.warnings)}
+        return print_bytes(_render(envelope(command, told.exit_code, payload)), told.exit_code)
+    for line in told.warnings:
+        _say(f"warning: {line}")
+    code = told.exit_code if told.text_code is None else told.text_code
+    if told.to_stderr:
+        _say(f"claw: {told.text}")
+        return code
+    return print_bytes(encodable(told.text).encode(), code)
+
+
+def _say(text: str) -> None:
+    from clawperator.cli.console import Console
+
+    Console("info").write(encodable(text) + "\n")
+
+
+def _render(document: Any) -> bytes:
+    """One line of ASCII, with a space after each comma and colon."""
+    import json
+
+    return json.dumps(encodable(document)).encode()

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The main job of Clawperator, on the phone in the box: check a plan and carry it out, record what a person does, read
-# that demonstration, judge runs against it.
+# that demonstration, judge runs against it, and have things done from a sentence.
 # It works in a fresh folder ./demo beside this file and stops at the first answer that is not as it should be.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
@@ -242,6 +242,26 @@ says '"text":"Discharge to 30%"'
 heading 'compare: did the skill do what the person showed? This is the verdict.'
 run 0 60 0 clawperator recording compare --baseline recordings/solar.export.json --result skill.skills-run.json --output pretty
 says '"outcome": "literal_match"' '"pathMatches": true'
+
+heading 'claw, the shell for agents: what fits a sentence, and having it done with no model at all.'
+run 0 20 0 claw route 'read the Android version' --limit 3
+says com.android.settings.overview read_key_value_pair
+run 0 60 0 claw bootstrap 'open settings and tell me the Android version' --session-id tour
+says 'Android version: 15.' 'stop_reason=completed outcome=done'
+
+heading 'For programs every outcome is one JSON document: done, denied, not understood.'
+run 0 20 0 claw exec-tool press_key '{"key": "home"}' --output-format json
+says '"handled": true' '"exit_code": 0' '"schema_version": "1.0"'
+run 1 20 0 claw exec-tool press_key '{"key": "home"}' --permission-mode read-only --output-format json
+says '"kind": "policy"' '"handled": false'
+run 1 20 0 claw turn-loop 'make me a sandwich' --output-format json
+says '"kind": "not_understood"' 'Nothing was done.'
+
+heading 'The session has the turn, and the evidence that it caused.'
+run 0 20 0 claw load-session tour
+says '2 messages'
+run 0 8 2 ls .claw/sessions/tour.evidence
+says snapshot.json
 
 run 0 20 0 clawperator phone stop
 says '"wasRunning":true'

@@ -4,10 +4,9 @@ After a change that is meant, look at what a failing test shows, and write it in
 """
 
 import json
-import os
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,17 +21,9 @@ from clawperator.schemas import schema
 from device.boxed import boxed_phone
 from running import Ran, claw, claw_json
 
+pytestmark = pytest.mark.usefixtures("folder")
+
 NAMES = [command.name for command in CLAW_COMMANDS]
-
-
-@pytest.fixture(autouse=True)
-def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A fresh folder, no settings, no format that somebody exported."""
-    monkeypatch.chdir(tmp_path)
-    for name in ("CLAW_OUTPUT_FORMAT", "CLAW_CONFIG_HOME", "CLAW_MODEL"):
-        monkeypatch.delenv(name, raising=False)
-    yield
-    monkeypatch.chdir(os.sep)
 
 
 # Every command, as a caller would type it. A phone is there for those that act.

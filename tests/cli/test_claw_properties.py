@@ -11,7 +11,6 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,8 @@ import pytest
 from clawperator.contract.claw_commands import CLAW_COMMANDS
 from device.boxed import boxed_phone
 from running import Ran, claw, claw_json
+
+pytestmark = pytest.mark.usefixtures("folder")
 
 LOCAL = [
     ["list-sessions"],
@@ -59,15 +60,6 @@ WRONG = [
     ["turn-loop", "hello", "--timeout-seconds", "-1"],
 ]
 PROCESS = "import sys; from clawperator.cli import claw; sys.exit(claw())"
-
-
-@pytest.fixture(autouse=True)
-def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.chdir(tmp_path)
-    for name in ("CLAW_OUTPUT_FORMAT", "CLAW_CONFIG_HOME", "CLAW_MODEL"):
-        monkeypatch.delenv(name, raising=False)
-    yield
-    monkeypatch.chdir(os.sep)
 
 
 def process(*argv: str, **more: Any) -> subprocess.Popen[bytes]:

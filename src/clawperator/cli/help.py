@@ -40,8 +40,14 @@ def _overview() -> str:
 
 
 def command_help(command: Command, title: str) -> str:
+    text = describe_command(command, "clawperator", title)
+    return text + "\n\nRun 'clawperator help' for the options every command takes."
+
+
+def describe_command(command: Command, program: str, title: str) -> str:
+    """What it does, how it is called, its flags, notes and examples: the same for both programs."""
     words = [title, command.usage or ("<subcommand>" if command.subcommands else ""), "[options]"]
-    lines = [command.summary, "", "Usage: clawperator " + " ".join(filter(None, words))]
+    lines = [command.summary, "", f"Usage: {program} " + " ".join(filter(None, words))]
     if command.synonyms:
         lines += ["Also: " + ", ".join(command.synonyms)]
     if command.subcommands:
@@ -52,7 +58,7 @@ def command_help(command: Command, title: str) -> str:
         lines += ["", command.notes]
     if command.examples:
         lines += ["", "Examples:", *(f"  {example}" for example in command.examples)]
-    return "\n".join([*lines, "", "Run 'clawperator help' for the options every command takes."])
+    return "\n".join(lines)
 
 
 def flag_lines(flags: Iterable[Flag]) -> list[str]:

@@ -6,7 +6,7 @@ import msgspec
 
 from clawperator import __version__
 from clawperator.cli.claw.answer import Told
-from clawperator.cli.help import flag_lines
+from clawperator.cli.help import describe_command, flag_lines
 from clawperator.contract.claw_commands import CLAW_COMMANDS, CLAW_GLOBALS
 from clawperator.contract.command import Command
 
@@ -53,12 +53,4 @@ def _overview() -> str:
 
 
 def command_help(command: Command) -> str:
-    words = [command.name, command.usage, "[options]"]
-    lines = [command.summary, "", "Usage: claw " + " ".join(filter(None, words))]
-    if command.flags:
-        lines += ["", "Options:", *flag_lines(command.flags)]
-    if command.notes:
-        lines += ["", command.notes]
-    if command.examples:
-        lines += ["", "Examples:", *(f"  {example}" for example in command.examples)]
-    return "\n".join(lines)
+    return describe_command(command, "claw", command.name)

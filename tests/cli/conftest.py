@@ -1,0 +1,17 @@
+"""What the tests of commands share."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A fresh folder to work in, without settings, and no format or model that somebody exported."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("CLAW_OUTPUT_FORMAT", "CLAW_CONFIG_HOME", "CLAW_MODEL"):
+        monkeypatch.delenv(name, raising=False)
+    yield tmp_path
+    monkeypatch.chdir(os.sep)

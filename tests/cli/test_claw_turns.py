@@ -1,0 +1,195 @@
+"""Whole calls of ``claw`` on a phone in the box: from the sentence to the evidence, by every kind of brain."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+import time
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from agent.model_server import model_server
+from agent.openai_script import call_reply, text_reply
+from agent.test_plugins import Site
+from device.boxed import boxed_phone
+from running import claw, claw_json
+
+pytestmark = pytest.mark.usefixtures("folder")
+PROCESS = "import sys; from clawperator.cli import claw; sys.exit(claw())"
+
+
+@pytest.fixture
+def site(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
+    monkeypatch.syspath_prepend(str(folder))
+    return Site(folder)
+
+
+def test_a_sentence_is_done_and_the_session_has_one_turn_with_its_evidence() -> None:
+    with boxed_phone() as box:
+        ran = claw_json("bootstrap", "open settings and tell me the Android version", "--session-id", "tour")
+        assert box.phone.foreground() == "com.android.settings"
+    turn = ran.json["turn"]
+    assert (ran.code, turn["stop_reason"], turn["outcome"], turn["committed"]) == (0, "completed", "done", True)
+    assert turn["output"].endswith("Android version: 15.")
+    loaded = claw_json("load-session", "tour").json
+    (kept,) = loaded["turns"]
+    assert (kept["prompt"], kept["output"]) == (turn["prompt"], turn["output"])
+    assert kept["evidence"] == turn["evidence"]
+    assert {link["kind"] for link in kept["evidence"]} == {"execution", "snapshot"}
+    for link in kept["evidence"]:
+        data = (Path(loaded["directory"]) / link["path"]).read_bytes()
+        assert (len(data), sha256(data).hexdigest()) == (link["bytes"], link["sha256"])
+        assert json.loads(data)["deviceId"] == link["device_id"] == "claw-1"
+    assert len(claw_json("list-sessions").json["sessions"]) == 1
+
+
+def test_a_session_goes_on_where_it_was() -> None:
+    with boxed_phone():
+        claw_json("bootstrap", "open settings", "--session-id", "s")
+        looped = claw_json(
+            *("turn-loop", "tap Display", "--continuation-prompt", "go back", "--max-turns", "2", "--resume", "s")
+        ).json
+    assert [turn["turn"] for turn in looped["turns"]] == [2, 3]
+    assert (looped["turns_completed"], looped["turns_committed"]) == (2, 2)
+    assert looped["final_stop_reason"] == "completed"
+    loaded = claw_json("load-session", "s").json
+    assert [turn["prompt"] for turn in loaded["turns"]] == ["open settings", "tap Display", "go back"]
+
+
+def test_a_password_is_in_no_file() -> None:
+    with boxed_phone():
+        ran = claw_json(
+            *("bootstrap", 'open notes and tap Account and type "swordfish99" into the password field'),
+            *("--session-id", "s", "--events", "events.ndjson"),
+        )
+    if ran.code != 0:
+        pytest.fail(ran.json["turn"]["output"])
+    files = [path for path in Path().rglob("*") if path.is_file()]
+    assert len(files) > 3
+    assert [path for path in files if b"swordfish99" in path.read_bytes()] == []
+
+
+def test_a_model_acts_through_our_tools_and_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    replies = (
+        call_reply("open_app", '{"applicationId": "com.android.settings"}', usage=(900, 20)),
+        call_reply("describe_screen", "{}", call_id="c2", usage=(1000, 5)),
+        text_reply("Settings ", "is open.", usage=(1100, 6)),
+    )
+    monkeypatch.setenv("CLAW_INPUT_USD_PER_MILLION", "10")
+    monkeypatch.setenv("CLAW_OUTPUT_USD_PER_MILLION", "100")
+    with model_server(*replies) as server, boxed_phone() as box:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        ran = claw_json(
+            *("bootstrap", "please open the settings", "--brain", "openai", "--model", "small"),
+            *("--session-id", "s", "--events", "events.ndjson"),
+        )
+        assert box.phone.foreground() == "com.android.settings"
+        results = [message for message in server.bodies[-1]["messages"] if message["role"] == "tool"]
+    document = ran.json
+    assert (ran.code, document["brain"], document["turn"]["output"]) == (0, "openai", "Settings is open.")
+    assert [call["name"] for call in document["turn"]["tool_calls"]] == ["open_app", "describe_screen"]
+    assert document["usage"] == {"input_tokens": 3000, "output_tokens": 31, "cost_usd": 0.0331}
+    assert len(results) == 2
+    assert "com.android.settings" in results[1]["content"]
+    events = [json.loads(line) for line in Path("events.ndjson").read_text().splitlines()]
+    assert [event["text"] for event in events if event["event"] == "message_delta"] == ["Settings ", "is open."]
+    (kept,) = claw_json("load-session", "s").json["turns"]
+    assert kept["usage"] == {"input_tokens": 3000, "output_tokens": 31}
+
+
+def test_a_model_that_wants_too_much_is_denied_and_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    replies = (call_reply("press_key", '{"key": "home"}'), text_reply("I was not allowed to."))
+    with model_server(*replies) as server, boxed_phone():
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        ran = claw_json(
+            *("turn-loop", "go home", "--brain", "openai", "--model", "m", "--permission-mode", "read-only")
+        )
+        told = server.bodies[-1]["messages"][-1]["content"]
+    (turn,) = ran.json["turns"]
+    assert [denial["tool_name"] for denial in turn["permission_denials"]] == ["press_key"]
+    assert "read-only" in told
+
+
+def test_a_model_that_is_not_there_leaves_no_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1")
+    ran = claw_json("bootstrap", "hello", "--brain", "openai", "--model", "m", "--timeout-seconds", "20")
+    assert ran.json["error"]["code"] == "BRAIN_UNAVAILABLE"
+    assert ran.json["error"]["retryable"] is True
+    assert ran.json["persisted_session_path"] is None
+    assert claw_json("list-sessions").json["sessions"] == []
+
+
+def test_a_plugin_is_a_command_and_cannot_disturb_the_answer(site: Site) -> None:
+    site.add(
+        "greeting",
+        "greet = @:greet",
+        '''
+        print("loaded!")
+
+        def greet(prompt, context):
+            """Greet somebody."""
+            print("noise")
+            return {"message": f"hello {prompt}", "device": context.device}
+        ''',
+    )
+    graph = claw_json("command-graph").json
+    assert [entry["name"] for entry in graph["plugin_like"]] == ["greet"]
+    ran = claw_json("exec-command", "GREET", "world", "--device", "claw-9")
+    assert (ran.json["message"], ran.json["result"]["device"]) == ("hello world", "claw-9")
+    shown = claw_json("show-command", "greet").json
+    assert (shown["family"], shown["responsibility"]) == ("plugin", "Greet somebody.")
+
+
+def test_a_claw_inside_a_claw_may_do_no_more_than_its_caller() -> None:
+    inner = "list_skills '{}'"
+    assert claw_json("exec-command", "exec-tool", inner).code == 0
+    for flags in (["--deny-tool", "list_skills"], ["--deny-prefix", "list_"], ["--ask-tool", "list_skills"]):
+        assert claw_json("exec-command", "exec-tool", inner, *flags).json["error"]["kind"] == "policy"
+    widened = claw_json("exec-command", "exec-tool", 'press_key \'{"key": "home"}\' --permission-mode full')
+    assert widened.json["error"]["kind"] == "policy"
+
+
+def test_a_verb_that_only_streams_has_no_answer() -> None:
+    error = claw_json("exec-command", "logs", "").json["error"]
+    assert (error["kind"], error["hint"]) == ("usage", "Run 'clawperator logs' itself.")
+
+
+def test_a_skill_is_a_command_with_its_arguments() -> None:
+    with boxed_phone():
+        ran = claw_json("exec-command", "com.solaxcloud.starter.set-discharge-limit", "35")
+        assert ran.json["handled"] is True
+        read = claw_json("exec-tool", "read_text", '{"matcher": {"textContains": "Discharge to"}}').json
+    assert read["message"] == "read: Discharge to 35%"
+
+
+def answered(word: str, *argv: str) -> tuple[int, str]:
+    """``claw`` at a terminal, where somebody says this word when asked."""
+    master, slave = pty.openpty()
+    child = subprocess.Popen(
+        [sys.executable, "-c", PROCESS, *argv], stdin=slave, stdout=subprocess.PIPE, stderr=slave
+    )
+    os.close(slave)
+    shown = b""
+    end = time.monotonic() + 20
+    while b"[y/N]" not in shown and time.monotonic() < end:
+        shown += os.read(master, 4096)
+    os.write(master, word.encode() + b"\n")
+    out, _ = child.communicate(timeout=20)
+    os.close(master)
+    return child.returncode, out.decode()
+
+
+@pytest.mark.parametrize(("word", "code"), [("y", 0), ("n", 1), ("", 1)])
+def test_a_person_at_a_terminal_is_asked(word: str, code: int) -> None:
+    ended, out = answered(word, "exec-tool", "list_skills", "{}", "--ask-tool", "list_skills")
+    assert ended == code
+    assert bool(out.strip()) == (code == 0)
+
+
+def test_prose_of_a_failed_turn_says_what_to_do() -> None:
+    ran = claw("bootstrap", "go home")
+    assert ran.code == 1
+    assert b"clawperator phone start" in ran.out

@@ -281,7 +281,8 @@ def test_the_screen_is_told_as_a_list_of_labels_with_roles(route: Route) -> None
     assert described.result["deviceId"] == route.serial
     assert described.message == f"the screen shows {len(labels)} labels in {SETTINGS}"
     captured = do("snapshot_ui")
-    assert captured.message == described.message
+    nodes = captured.result["envelope"]["stepResults"][0]["data"]["text"].count("<node")
+    assert captured.message == f"captured the screen of {SETTINGS}: {nodes} nodes"
     assert [e.kind for e in (*described.evidence, *captured.evidence)] == ["snapshot", "snapshot"]
 
 
@@ -316,7 +317,7 @@ def test_a_plan_runs_in_one_go_and_tells_its_last_step(route: Route, tmp_path: P
     result = use("run_execution", {"actions": actions, "timeoutMs": 10_000}, tmp_path)
     assert result.handled
     assert [step["id"] for step in result.result["envelope"]["stepResults"]] == ["a1", "a2", "last"]
-    assert result.message.startswith("did 3 actions; the last: the screen shows ")
+    assert result.message.startswith("did 3 actions; the last: captured the screen of ")
     assert [e.kind for e in result.evidence] == ["execution", "screenshot"]
     missing = {"type": "click", "params": {"matcher": {"text": "Nope"}, "retry": ONCE}}
     half = use("run_execution", {"actions": [actions[0], missing]})

@@ -7,13 +7,15 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from clawperator.agent.redaction import Redactor
 from clawperator.contract.text import encodable
 from clawperator.files import why
+
+if TYPE_CHECKING:
+    from clawperator.agent.redaction import Redactor
 
 Sink = Callable[[bytes], None]
 
@@ -34,7 +36,7 @@ class Events:
         self._sequence = 0
         self._last = time.monotonic()
         self._phase: Mapping[str, Any] = {"phase": "starting"}
-        self._redact = Redactor()
+        self._redact: Redactor | None = None
 
     def emit(self, event: str, **fields: Any) -> None:
         """Write an event. Fields that are None are left out."""
@@ -58,6 +60,10 @@ class Events:
                 self.warnings.append(f"events stopped after {self._sequence - 1}: {why(e)}")
 
     def _tidy(self, value: Any) -> Any:
+        if self._redact is None:
+            from clawperator.agent.redaction import Redactor
+
+            self._redact = Redactor()
         value = encodable(self._redact.value(value))
         if isinstance(value, str) and len(value) > _LONGEST_TEXT:
             return value[:_LONGEST_TEXT] + "…"

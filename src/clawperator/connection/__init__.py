@@ -12,17 +12,35 @@
 
 from typing import TYPE_CHECKING
 
-from clawperator.connection.phone import ConnectedPhone
-from clawperator.connection.recording import Recording
-from clawperator.connection.results import Arrived, Done, Found, Pair, Recorded, Scrolled
-from clawperator.connection.selectors import Selector
-from clawperator.connection.snapshot import Snapshot
 from clawperator.contract.errors import ClawError
-from clawperator.device.backend import BACKENDS, Backend
-from clawperator.device.find import resolve
 
 if TYPE_CHECKING:
     from clawperator.connection.awaited import AsyncConnectedPhone
+    from clawperator.connection.phone import ConnectedPhone
+    from clawperator.connection.recording import Recording
+    from clawperator.connection.results import Arrived, Done, Found, Pair, Recorded, Scrolled
+    from clawperator.connection.selectors import Selector
+    from clawperator.connection.snapshot import Snapshot
+    from clawperator.device.backend import Backend
+else:
+    # Who only wants to read a step's results does not pay for all that drives a phone.
+    _HOMES = {
+        "AsyncConnectedPhone": "awaited",
+        "ConnectedPhone": "phone",
+        "Recording": "recording",
+        **dict.fromkeys(("Arrived", "Done", "Found", "Pair", "Recorded", "Scrolled"), "results"),
+        "Selector": "selectors",
+        "Snapshot": "snapshot",
+    }
+
+    def __getattr__(name: str) -> object:
+        if name not in _HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from importlib import import_module
+
+        found = globals()[name] = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+        return found
+
 
 __all__ = [
     "Arrived",
@@ -41,20 +59,24 @@ __all__ = [
 
 
 def connect(
-    serial: str | None = None, *, operator_package: str | None = None, backend: Backend = "auto"
-) -> ConnectedPhone:
+    serial: str | None = None, *, operator_package: str | None = None, backend: "Backend" = "auto"
+) -> "ConnectedPhone":
     """The phone with this serial, or the only one that is ready.
 
     ``operator_package`` and ``backend`` mean what the command line's flags of these names mean. Nothing stays
     open: each action is a connection of its own, and takes the phone's lease while it runs.
     """
+    from clawperator.connection.phone import ConnectedPhone
+    from clawperator.device.backend import BACKENDS
+    from clawperator.device.find import resolve
+
     if backend not in BACKENDS:
         raise ClawError("USAGE", f"the backend is one of {', '.join(BACKENDS)}, not {backend!r}")
     return ConnectedPhone(resolve(serial), operator_package=operator_package, backend=backend)
 
 
 async def connect_async(
-    serial: str | None = None, *, operator_package: str | None = None, backend: Backend = "auto"
+    serial: str | None = None, *, operator_package: str | None = None, backend: "Backend" = "auto"
 ) -> "AsyncConnectedPhone":
     """The same phone, with methods to await."""
     from asyncio import to_thread

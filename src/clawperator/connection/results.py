@@ -7,8 +7,7 @@ import msgspec
 from msgspec import Struct
 
 from clawperator.contract.errors import CODES, ClawError
-from clawperator.contract.results import ResultEnvelope, StepResult
-from clawperator.engine.settle import Effect
+from clawperator.contract.results import Effect, ResultEnvelope, StepResult
 
 T = TypeVar("T")
 

@@ -4,6 +4,9 @@ from typing import Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
+# What came of an action, as far as the screen tells.
+Effect = Literal["changed", "unchanged", "unknown"]
+
 
 class StepResult(Struct, frozen=True):
     """The outcome of one action. ``data.error`` holds the code of a failed step."""

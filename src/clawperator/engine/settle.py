@@ -3,10 +3,9 @@
 Nothing here fails a step. The action has been done by then, and what is not known is said to be unknown.
 """
 
-from typing import Literal
-
 from msgspec import Struct
 
+from clawperator.contract.results import Effect
 from clawperator.engine.scene import Scene, StepData
 from clawperator.ui.node import Hierarchy
 
@@ -15,8 +14,6 @@ POLL_MS = 50
 # A screen that answers late looks for a moment as if nothing had happened. Only one that stays the same for
 # as long as a transition takes is called unchanged.
 PATIENCE_MS = 300
-
-Effect = Literal["changed", "unchanged", "unknown"]
 
 
 class Settled(Struct, frozen=True):

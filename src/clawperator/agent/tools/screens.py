@@ -20,7 +20,9 @@ def _describe(_: NoParams, bench: Bench) -> ToolResult:
     document = looked.result
     outline = _outline(document["envelope"]["stepResults"][0])
     more = {"commandId": document["envelope"]["commandId"], "deviceId": document["deviceId"]}
-    return msgspec.structs.replace(looked, result={**outline, **more})
+    where = f" in {outline['package']}" if outline["package"] else ""
+    told = f"the screen shows {outline['labelCount']} labels{where}"
+    return msgspec.structs.replace(looked, message=told, result={**outline, **more})
 
 
 def _outline(step: dict[str, Any]) -> dict[str, Any]:

@@ -20,6 +20,9 @@ MODES = (
     "old",
     "strange",
     "silent",
+    "stateless",
+    "newest",
+    "refuses",
 )
 TOOLS: list[dict[str, Any]] = [
     {
@@ -36,6 +39,13 @@ TOOLS: list[dict[str, Any]] = [
     {"name": "sleep"},
     {"name": "die"},
     {"name": "half"},
+]
+ERRORS = {"fail": "it went wrong", "wrong": "2 errors\n  the city is missing"}
+STATELESS_TOOLS: list[dict[str, Any]] = [
+    {"name": "echo"},
+    {"name": "later", "execution": {"taskSupport": "required"}},
+    {"name": "wants", "execution": {"taskSupport": "optional"}},
+    {"name": "wrong"},
 ]
 ODD_TOOLS: list[Any] = [
     {"name": "get.it"},
@@ -68,10 +78,12 @@ def text(value: str, *, is_error: bool = False) -> dict[str, Any]:
 def call(name: str, arguments: dict[str, Any]) -> dict[str, Any] | None:
     if name == "echo":
         return {**text(f"{arguments['text']}\nand more"), "structuredContent": {"said": arguments["text"]}}
-    if name == "fail":
-        return text("it went wrong", is_error=True)
+    if name in ERRORS:
+        return text(ERRORS[name], is_error=True)
     if name == "huge":
         return text("x" * int(arguments.get("size", 2_000_000)))
+    if name == "wants":
+        return {"resultType": "input_required", "inputRequests": {"a": {"method": "elicitation/create"}}}
     if name == "half":
         return text("\ud83d")
     if name == "env":
@@ -112,6 +124,21 @@ def answer(mode: str, message: dict[str, Any]) -> None:
         say({"id": message["id"], "result": result})
 
 
+def answer_without_handshake(mode: str, message: dict[str, Any]) -> None:
+    """As a server that knows no handshake, and wants to be told in each request who asks."""
+    method, meta = message["method"], message["params"].get("_meta", {})
+    told = {"io.modelcontextprotocol/protocolVersion", "io.modelcontextprotocol/clientCapabilities"}
+    if mode == "refuses" or method == "initialize":
+        say({"id": message["id"], "error": {"code": -32601, "message": f"there is no {method} here"}})
+    elif not told <= set(meta):
+        say({"id": message["id"], "error": {"code": -32602, "message": "who is asking?"}})
+    elif method == "server/discover":
+        versions = ["2026-07-28" if mode == "stateless" else "2999-01-01"]
+        say({"id": message["id"], "result": {"supportedVersions": versions, "resultType": "complete"}})
+    else:
+        answer(mode, message)
+
+
 def list_tools(mode: str, cursor: str | None) -> dict[str, Any]:
     if mode == "paged":
         at = int(cursor or 0)
@@ -121,6 +148,8 @@ def list_tools(mode: str, cursor: str | None) -> dict[str, Any]:
         return {"tools": [{"name": f"t{cursor}"}], "nextCursor": "again"}
     if mode == "old":
         return {"tools": ODD_TOOLS}
+    if mode == "stateless":
+        return {"tools": STATELESS_TOOLS, "resultType": "complete"}
     return {"tools": TOOLS}
 
 
@@ -144,7 +173,9 @@ def main() -> None:
     is_ready = False
     for line in sys.stdin:
         message = json.loads(line)
-        if message["method"] == "notifications/initialized":
+        if mode in ("stateless", "newest", "refuses"):
+            answer_without_handshake(mode, message)
+        elif message["method"] == "notifications/initialized":
             is_ready = True
         elif "id" in message:
             assert is_ready or message["method"] == "initialize"

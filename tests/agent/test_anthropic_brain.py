@@ -196,7 +196,91 @@ def test_a_whole_message_instead_of_a_stream_is_taken() -> None:
 
 def test_a_reply_cut_for_its_length_says_so() -> None:
     with model_server(reply(text_block(0, "I was abou"), reason="max_tokens")) as server:
-        assert "max_tokens" in take_turn(brain_at(server.url)).answer.text
+        answer = take_turn(brain_at(server.url)).answer
+    assert "max_tokens" in answer.text
+    assert answer.outcome == "failed"
+
+
+def block(index: int, kind: str, *deltas: dict[str, Any], **more: Any) -> list[dict[str, Any]]:
+    return [
+        {"type": "content_block_start", "index": index, "content_block": {"type": kind, **more}},
+        *({"type": "content_block_delta", "index": index, "delta": delta} for delta in deltas),
+        {"type": "content_block_stop", "index": index},
+    ]
+
+
+def thinking(index: int) -> list[dict[str, Any]]:
+    pieces = [{"type": "thinking_delta", "thinking": "let me "}, {"type": "thinking_delta", "thinking": "see"}]
+    return block(
+        index, "thinking", *pieces, {"type": "signature_delta", "signature": "c2ln"}, thinking="", signature=""
+    )
+
+
+def test_thoughts_are_told_again_in_their_place_and_not_said() -> None:
+    first = reply(
+        thinking(0),
+        text_block(1, "I look."),
+        block(2, "redacted_thinking", data="secret"),
+        call_block(3, "click", "{}"),
+        reason="tool_use",
+    )
+    with model_server(first, reply(text_block(0, "Done."))) as server:
+        assert take_turn(brain_at(server.url)).answer.text == "I look.\n\nDone."
+    assert server.bodies[1]["messages"][1]["content"] == [
+        {"type": "thinking", "thinking": "let me see", "signature": "c2ln"},
+        {"type": "text", "text": "I look."},
+        {"type": "redacted_thinking", "data": "secret"},
+        {"type": "tool_use", "id": "t1", "name": "click", "input": {}},
+    ]
+
+
+def test_what_the_service_does_by_itself_is_passed_over() -> None:
+    search = block(
+        0,
+        "server_tool_use",
+        {"type": "input_json_delta", "partial_json": '{"q"'},
+        id="s1",
+        name="web_search",
+        input={},
+    )
+    found = block(1, "web_search_tool_result", tool_use_id="s1", content=[])
+    cited = {"type": "citations_delta", "citation": {"type": "char_location"}}
+    said = block(2, "text", {"type": "text_delta", "text": "Found."}, cited, text="", citations=[])
+    with model_server(reply(search, found, said)) as server:
+        turn = take_turn(brain_at(server.url))
+    assert (turn.answer.text, turn.calls) == ("Found.", [])
+
+
+def test_what_is_not_known_yet_is_passed_over_whatever_it_holds() -> None:
+    strange = [
+        *block(0, "hologram", {"type": "hologram_delta", "text": {"x": 1}}, text={"a": 1}, name=None, id=5),
+        {"type": "brand_new", "index": "one", "delta": [1], "usage": "much", "message": "m"},
+    ]
+    with model_server(reply(strange, text_block(1, "Still here."))) as server:
+        assert take_turn(brain_at(server.url)).answer.text == "Still here."
+
+
+def test_numbers_that_are_not_told_again_stay() -> None:
+    started = start()
+    started["message"]["usage"] = {
+        "input_tokens": 10,
+        "cache_read_input_tokens": 7,
+        "cache_creation_input_tokens": 5,
+        "output_tokens": 1,
+    }
+    ended = {
+        "type": "message_delta",
+        "delta": {"stop_reason": "end_turn", "stop_sequence": None},
+        "usage": {"input_tokens": 11, "cache_read_input_tokens": None, "output_tokens": 9},
+    }
+    stream = Scripted((events(started, *text_block(0, "ok"), ended, {"type": "message_stop"}),))
+    with model_server(stream) as server:
+        assert take_turn(brain_at(server.url)).answer.usage == Usage(23, 9)
+
+
+def test_a_turn_without_a_word_says_so() -> None:
+    with model_server(reply()) as server:
+        assert take_turn(brain_at(server.url)).answer.text == "[The model ended its turn without a word.]"
 
 
 def error_document(kind: str, message: str) -> dict[str, Any]:

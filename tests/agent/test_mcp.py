@@ -155,6 +155,7 @@ def test_a_server_that_dies_in_the_handshake_is_told_with_its_last_words() -> No
     assert report.details["phase"] == "initialize_handshake"
     assert report.details["exit_code"] == 7
     assert report.details["stderr"] == "no licence found"
+    assert report.error.endswith("it ended before it answered initialize: no licence found")
     json.dumps(msgspec.to_builtins(report))
 
 
@@ -166,6 +167,44 @@ def test_a_server_that_does_not_shake_hands_is_told(mode: str, phase: str) -> No
     report = failed(quick(mode))
     assert report.details["phase"] == phase
     assert report.details["server"] == "box"
+
+
+def test_the_limit_that_ran_out_is_named() -> None:
+    assert failed(quick("mute", 0.1)).hint == (
+        "Raise mcpServers.box.timeouts.initialize in the settings, or add --no-mcp."
+    )
+
+
+def test_a_server_that_knows_no_handshake_is_told_in_each_request_who_asks() -> None:
+    discovered = found("stateless")
+    assert [tool.name for tool in discovered.tools] == ["mcp__box__echo", "mcp__box__wants", "mcp__box__wrong"]
+    assert run(discovered, "echo", text="hello").message == "hello"
+
+
+@pytest.mark.parametrize(("mode", "said"), [("refuses", "there is no initialize here"), ("newest", "2999-01-01")])
+def test_a_server_that_shares_no_revision_with_us_is_told(mode: str, said: str) -> None:
+    report = failed(server(mode))
+    assert report.details["phase"] == "initialize_handshake"
+    assert said in report.error
+
+
+def test_a_tool_that_wants_to_ask_back_has_failed() -> None:
+    result = run(found("stateless"), "wants")
+    assert result.error is not None
+    assert result.error.code == "MCP_TOOL_FAILED"
+
+
+def test_a_tool_that_runs_only_as_a_task_is_left_out_and_noted() -> None:
+    (note,) = found("stateless").notes
+    assert "later" in note
+    assert "task" in note
+
+
+def test_all_lines_of_an_error_are_in_its_message() -> None:
+    result = run(found("stateless"), "wrong")
+    assert result.message == "2 errors the city is missing"
+    assert result.error is not None
+    assert result.message in result.error.message
 
 
 def test_a_list_of_tools_that_never_ends_is_told() -> None:
@@ -237,6 +276,7 @@ def test_a_tool_that_takes_too_long_ends_its_server() -> None:
     assert result.error.details is not None
     assert result.error.details["phase"] == "invocation"
     assert "within 0.4 s" in result.message
+    assert result.error.hint == "Raise mcpServers.box.timeouts.call in the settings."
 
 
 def test_a_server_that_dies_in_a_call_is_told_without_the_secrets_it_was_given() -> None:

@@ -67,6 +67,8 @@ def test_a_pause_longer_than_the_time_that_is_left_is_not_waited_for() -> None:
     assert caught.value.code == "BRAIN_UNAVAILABLE"
     assert caught.value.details is not None
     assert caught.value.details["retry_after_seconds"] == 30
+    assert caught.value.hint is not None
+    assert "limits" in caught.value.hint
     assert time.monotonic() - started < 3
 
 
@@ -183,6 +185,12 @@ def test_the_key_shows_nowhere() -> None:
     error, _ = failing(Scripted((f"garbage {KEY} garbage".encode(),)))
     assert KEY not in f"{error.document()}{error!r}"
     assert "[key]" in str(error.details)
+
+
+def test_a_key_that_is_a_mere_word_hides_nothing() -> None:
+    with model_server(error_body("ollama knows no such model", 404)) as server, pytest.raises(ClawError) as caught:
+        take_turn(brain_at(server.url, "ollama"))
+    assert "ollama knows" in caught.value.message
 
 
 def test_a_key_that_fits_no_header_is_refused_without_being_shown() -> None:

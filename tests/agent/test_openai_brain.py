@@ -3,11 +3,13 @@
 import json
 import time
 
+import msgspec
 import pytest
 
 from agent.model_server import Scripted, bytewise, events, model_server, take_turn, tool
 from agent.openai_script import KEY, brain_at, call_piece, call_reply, chunk, error_body, failing, text_reply
-from clawperator.agent.brains.model_turn import LONGEST_RESULT, wire_names
+from clawperator.agent.brains.model_tools import wire_names
+from clawperator.agent.brains.model_turn import LONGEST_RESULT
 from clawperator.agent.ports import Exchange, Request, ToolCall, ToolResult, Usage
 from clawperator.agent.watch import Watch
 from clawperator.contract.errors import ClawError
@@ -91,13 +93,20 @@ def test_a_call_is_made_and_its_result_sent_back() -> None:
     assert second[len(first) :] == [
         {
             "role": "assistant",
-            "content": "",
+            "content": None,
             "tool_calls": [
                 {"id": "c1", "type": "function", "function": {"name": "click", "arguments": '{"text":"Wi-Fi"}'}}
             ],
         },
         {"role": "tool", "tool_call_id": "c1", "content": 'clicked Wi-Fi\n{"effect":"changed","n":[1,2]}'},
     ]
+
+
+def test_what_the_service_counts_is_told_reply_by_reply() -> None:
+    counted: list[Usage] = []
+    with model_server(call_reply("click", "{}", usage=(100, 10)), text_reply("ok", usage=(150, 5))) as server:
+        take_turn(brain_at(server.url), count=counted.append)
+    assert counted == [Usage(100, 10), Usage(150, 5)]
 
 
 def test_arguments_split_at_every_byte_are_put_together() -> None:
@@ -224,6 +233,108 @@ def test_a_reply_cut_for_its_length_says_so() -> None:
     assert "".join(turn.said) == turn.answer.text
 
 
+@pytest.mark.parametrize(
+    ("finish", "code"),
+    [
+        ("length", "BRAIN_ANSWER_INVALID"),
+        ("model_length", "BRAIN_ANSWER_INVALID"),
+        ("error", "BRAIN_ANSWER_INVALID"),
+        ("content_filter", "BRAIN_REQUEST_REFUSED"),
+        ("SAFETY", "BRAIN_REQUEST_REFUSED"),
+    ],
+)
+def test_a_turn_that_the_service_stopped_is_not_done(finish: str, code: str) -> None:
+    with model_server(Scripted((events(chunk(content="Well"), chunk(finish=finish), "[DONE]"),))) as server:
+        answer = take_turn(brain_at(server.url)).answer
+    assert answer.outcome == "failed"
+    assert answer.error is not None
+    assert answer.error.code == code
+    assert finish in answer.error.message
+
+
+@pytest.mark.parametrize("finish", ["stop", "eos", "tool_calls", "function_call"])
+def test_a_turn_that_ends_by_itself_is_done_whatever_the_service_calls_it(finish: str) -> None:
+    with model_server(Scripted((events(chunk(content="Well"), chunk(finish=finish)),))) as server:
+        answer = take_turn(brain_at(server.url)).answer
+    assert (answer.outcome, answer.text) == ("done", "Well")
+
+
+def test_a_turn_without_a_word_says_so() -> None:
+    with model_server(
+        Scripted((events(chunk(reasoning_content="hm"), chunk(finish="stop"), "[DONE]"),))
+    ) as server:
+        turn = take_turn(brain_at(server.url))
+    assert turn.answer.text == "[The model ended its turn without a word.]"
+    assert turn.said == [turn.answer.text]
+
+
+def test_thoughts_and_what_comes_with_a_call_are_told_again_and_not_said() -> None:
+    signed = {**call_piece(0, "{}", call_id="c1", name="click"), "extra_content": {"google": {"signature": "s"}}}
+    reply = Scripted(
+        (
+            events(
+                chunk(role="assistant", reasoning_content="let me "),
+                chunk(reasoning_content="see"),
+                chunk(tool_calls=[signed]),
+                chunk(tool_calls=[call_piece(1, "{}", call_id="c2", name="click")]),
+                chunk(finish="tool_calls"),
+                "[DONE]",
+            ),
+        )
+    )
+    with model_server(reply, text_reply("ok")) as server:
+        turn = take_turn(brain_at(server.url))
+    assert turn.answer.text == "ok"
+    assistant = server.bodies[1]["messages"][2]
+    assert assistant["reasoning_content"] == "let me see"
+    assert assistant["tool_calls"][0]["extra_content"] == {"google": {"signature": "s"}}
+    assert "extra_content" not in assistant["tool_calls"][1]
+
+
+@pytest.mark.parametrize(
+    ("usage", "counted"),
+    [
+        ({"prompt_tokens": 3.0, "completion_tokens": 4}, Usage(3, 4)),
+        ({"prompt_tokens": None, "completion_tokens": 4}, Usage(0, 4)),
+        ({"prompt_tokens": "many", "completion_tokens": -1}, None),
+        ({"total_tokens": 7}, None),
+        ([], None),
+        ("much", None),
+    ],
+)
+def test_an_odd_count_of_tokens_costs_no_reply(usage: object, counted: Usage | None) -> None:
+    last = {"choices": [], "usage": usage}
+    with model_server(Scripted((events(chunk(content="ok"), chunk(finish="stop"), last, "[DONE]"),))) as server:
+        answer = take_turn(brain_at(server.url)).answer
+    assert (answer.text, answer.usage) == ("ok", counted)
+
+
+def test_a_chunk_without_choices_is_no_trouble() -> None:
+    first = {"choices": [], "prompt_filter_results": [{"prompt_index": 0}]}
+    with model_server(
+        Scripted((events(first, chunk(content="ok", refusal=None), chunk(finish="stop")),))
+    ) as server:
+        assert take_turn(brain_at(server.url)).answer.text == "ok"
+
+
+def test_the_result_of_an_mcp_tool_is_told_in_its_own_words() -> None:
+    picture = {"type": "image", "mimeType": "image/png", "data": "A" * 9_000}
+    result = {
+        "content": [{"type": "text", "text": "Bern: 21"}, picture],
+        "structuredContent": {"result": "Bern: 21"},
+    }
+    foreign = msgspec.structs.replace(tool("mcp__w__weather"), family="mcp")
+    replies = [call_reply("mcp__w__weather", "{}"), call_reply("mcp__w__weather", "{}"), text_reply("ok")]
+    outcomes = iter(
+        [ToolResult(True, "Bern: 21", result), ToolResult(False, "Bern: 21", result, ClawError("UNKNOWN", "x"))]
+    )
+    with model_server(*replies) as server:
+        take_turn(brain_at(server.url), tools=(foreign,), act=lambda _: next(outcomes))
+    told = [message["content"] for message in server.bodies[2]["messages"] if message["role"] == "tool"]
+    assert told[0] == "Bern: 21\n[an image (image/png, 6 kB)]"
+    assert told[1] == "Not done: Bern: 21\n[an image (image/png, 6 kB)]"
+
+
 def test_a_whole_document_instead_of_a_stream_is_taken() -> None:
     message = {
         "role": "assistant",
@@ -278,13 +389,3 @@ def test_names_that_services_refuse_are_mapped_there_and_back() -> None:
         turn = take_turn(brain_at(server.url), tools=tools)
     assert turn.calls[0].name == "a.b"
     assert server.bodies[1]["messages"][-2]["tool_calls"][0]["function"]["name"] == wanted
-
-
-def test_a_schema_behind_a_reference_is_offered_as_an_object() -> None:
-    schema = {"$ref": "#/$defs/P", "$defs": {"P": {"type": "object", "properties": {"a": {"type": "integer"}}}}}
-    with model_server(text_reply("ok")) as server:
-        take_turn(brain_at(server.url), tools=(tool("t", schema),))
-    parameters = server.bodies[0]["tools"][0]["function"]["parameters"]
-    assert parameters["type"] == "object"
-    assert parameters["properties"] == {"a": {"type": "integer"}}
-    assert "$ref" not in parameters

@@ -143,6 +143,24 @@ def test_a_hostile_file_is_a_warning(folder: Path, home: Path, content: str, sai
     assert said in warning
 
 
+def test_a_server_that_is_turned_off_is_not_there(folder: Path, home: Path) -> None:
+    write(
+        home,
+        {"mcpServers": {"a": {"command": "a"}, "b": {"command": "b", "disabled": True}, "c": {"command": "c"}}},
+    )
+    layer = {
+        "a": {"disabled": True},
+        "b": {"disabled": False},
+        "c": {"disabled": "yes"},
+        "d": {"url": "x", "disabled": True},
+    }
+    write(folder / ".claw/settings.json", {"mcpServers": layer})
+    settings = read_settings(str(folder))
+    assert list(settings.mcp_servers) == ["b"]
+    (warning,) = settings.warnings
+    assert "mcpServers.c: disabled must be true or false" in warning
+
+
 def test_warnings_do_not_grow_without_end(folder: Path, home: Path) -> None:
     write(home, {f"key{number}": 1 for number in range(500)})
     assert len(read_settings(str(folder)).warnings) == 100
@@ -162,7 +180,10 @@ def test_any_json_gives_settings(tmp_path_factory: pytest.TempPathFactory, docum
 
 
 @pytest.mark.random
-@given(rules=JSON, server=st.dictionaries(st.sampled_from(["command", "args", "env", "cwd", "timeouts"]), JSON))
+@given(
+    rules=JSON,
+    server=st.dictionaries(st.sampled_from(["command", "args", "env", "cwd", "timeouts", "disabled"]), JSON),
+)
 def test_any_json_in_its_places_gives_settings(
     tmp_path_factory: pytest.TempPathFactory, rules: Any, server: Any
 ) -> None:

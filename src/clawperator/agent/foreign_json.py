@@ -17,13 +17,20 @@ def read_json(data: bytes | str) -> Any:
 def read_raw_json(data: bytes | str) -> Any:
     """The value, halves of surrogate pairs as they are: the other half may be in the next piece."""
     try:
-        return json.loads(data, parse_constant=_refuse)
+        return json.loads(data, parse_constant=_refuse, parse_float=_finite)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
 
 
 def _refuse(word: str) -> Any:
     raise ValueError(f"{word} is not JSON")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if abs(number) == float("inf"):
+        _refuse(text[:40])
+    return number
 
 
 class Pieces:

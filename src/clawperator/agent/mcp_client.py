@@ -1,5 +1,8 @@
 """A client for MCP servers that are programs: JSON-RPC 2.0, a message to a line, over their stdin and stdout.
 
+The handshake is tried first, which most servers take. Those that speak the revision of 2026-07-28 and nothing else
+know none: each request then says itself which revision it is of.
+
 A server is given PATH, HOME and LANG of our environment, and what its settings say. Nothing else of ours reaches
 it: keys for models and other servers are none of its business.
 """
@@ -26,15 +29,25 @@ Phase = Literal["spawn_connect", "initialize_handshake", "tool_discovery", "invo
 
 PROTOCOL = "2025-06-18"
 KNOWN_PROTOCOLS = ("2024-11-05", "2025-03-26", PROTOCOL, "2025-11-25")
+STATELESS_PROTOCOL = "2026-07-28"
 PASSED_ON = ("PATH", "HOME", "LANG")
 _MOST_TOOLS = 1_000
 _MOST_PAGES = 100
 _GRACE_SECONDS = 1.0
 _HURRY_SECONDS = 0.25
+_PROBE_SECONDS = 5.0
 _LONGEST_MESSAGE = 500
 _LONGEST_TAIL = 2_000
 _SHORTEST_SECRET = 6
 _METHOD_NOT_FOUND = -32_601
+_META = "io.modelcontextprotocol/"
+_OURSELVES = {"name": "clawperator", "version": __version__}
+# The limit that ran out when a phase took too long, as the settings call it.
+_LIMITS: Mapping[str, str] = {
+    "initialize_handshake": "initialize",
+    "tool_discovery": "list",
+    "invocation": "call",
+}
 
 
 class _RefusedError(Exception):
@@ -54,6 +67,7 @@ class McpServerClient:
         self._watch = watch
         self._process: ServerProcess | None = None
         self._last_id = 0
+        self._meta: dict[str, Any] = {}  # what every request to a server without a handshake says
 
     def __enter__(self) -> Self:
         self.open()
@@ -77,20 +91,35 @@ class McpServerClient:
         except (OSError, ValueError) as e:
             what = getattr(e, "filename", None) or server.command
             raise self._failed("spawn_connect", f"{what} cannot be started: {why(e)}") from e
+        self._meta = {}
         phase: Phase = "initialize_handshake"
-        hello = {
-            "protocolVersion": PROTOCOL,
-            "capabilities": {},
-            "clientInfo": {"name": "clawperator", "version": __version__},
-        }
-        answer = self._ask_or_fail(phase, "initialize", hello, server.timeouts.initialize, self._watch)
+        hello = {"protocolVersion": PROTOCOL, "capabilities": {}, "clientInfo": _OURSELVES}
+        seconds = server.timeouts.initialize
+        try:
+            answer = self._ask(phase, "initialize", hello, seconds, self._watch)
+        except _RefusedError as e:
+            self._open_without_handshake(str(e))
+            return
         version = answer.get("protocolVersion")
         if version not in KNOWN_PROTOCOLS:
             raise self._failed(phase, f"it speaks version {version!r} of the protocol, which is not known")
         ready = {"jsonrpc": "2.0", "method": "notifications/initialized"}
-        seconds = server.timeouts.initialize
         with self._guarded(self._process, phase, "initialize", seconds, self._watch):
             self._process.send(_line(ready), time.monotonic() + self._watch.within(seconds), self._watch)
+
+    def _open_without_handshake(self, refusal: str) -> None:
+        """See whether the server is one that knows none. What it says to a handshake then is its own affair."""
+        phase: Phase = "initialize_handshake"
+        said = {"protocolVersion": STATELESS_PROTOCOL, "clientCapabilities": {}, "clientInfo": _OURSELVES}
+        self._meta = {"_meta": {_META + name: value for name, value in said.items()}}
+        seconds = min(self._server.timeouts.initialize, _PROBE_SECONDS)
+        try:
+            answer = self._ask(phase, "server/discover", {}, seconds, self._watch)
+        except (_RefusedError, ClawError):
+            raise self._failed(phase, f"it refuses initialize: {refusal}") from None
+        versions = answer.get("supportedVersions")
+        if not isinstance(versions, list) or STATELESS_PROTOCOL not in versions:
+            raise self._failed(phase, f"it speaks versions {versions!r} of the protocol, which are not known")
 
     def list_tools(self, watch: Watch | None = None) -> list[dict[str, Any]]:
         """The tools as the server describes them, all pages."""
@@ -118,10 +147,14 @@ class McpServerClient:
     def call(self, tool: str, arguments: Mapping[str, Any], watch: Watch | None = None) -> dict[str, Any]:
         """The whole result of a tool. ``MCP_TOOL_FAILED`` when the server refuses the call."""
         params = {"name": tool, "arguments": dict(arguments)}
+        seconds = self._server.timeouts.call
         try:
-            return self._ask("invocation", "tools/call", params, self._server.timeouts.call, watch or self._watch)
+            result = self._ask("invocation", "tools/call", params, seconds, watch or self._watch)
         except _RefusedError as e:
             raise tool_failed(self.name, tool, self._shown(str(e))[:_LONGEST_MESSAGE]) from None
+        if result.get("resultType", "complete") != "complete":
+            raise tool_failed(self.name, tool, "it wants to be told something first, which cannot be done here")
+        return result
 
     def close(self) -> None:
         """End the process, if it runs. When the time is up, there is less of it for a farewell."""
@@ -144,7 +177,7 @@ class McpServerClient:
         assert process is not None
         end = time.monotonic() + watch.within(seconds)
         self._last_id += 1
-        request = {"jsonrpc": "2.0", "id": self._last_id, "method": method, "params": params}
+        request = {"jsonrpc": "2.0", "id": self._last_id, "method": method, "params": {**params, **self._meta}}
         with self._guarded(process, phase, method, seconds, watch):
             process.send(_line(request), end, watch)
             message = self._await_answer(process, end, watch)
@@ -175,9 +208,11 @@ class McpServerClient:
             if watch.is_over:
                 process.close(_HURRY_SECONDS)
                 raise TurnCancelledError from None
-            raise self._failed(phase, f"no answer to {what} within {seconds:.3g} s") from None
+            raise self._failed(phase, f"no answer to {what} within {seconds:.3g} s", is_late=True) from None
         except EOFError:
-            raise self._failed(phase, f"it ended before it answered {what}") from None
+            process.exit_code()  # what it says last may come a moment after its end
+            last = process.said.rpartition("\n")[2]
+            raise self._failed(phase, f"it ended before it answered {what}{': ' if last else ''}{last}") from None
         except OverflowError:
             raise self._failed(phase, f"it sent a line of more than {LONGEST_LINE} bytes") from None
         except BaseException:
@@ -195,7 +230,7 @@ class McpServerClient:
             answer["error"] = {"code": _METHOD_NOT_FOUND, "message": "this client does not do that"}
         process.send(_line(answer), end, watch)
 
-    def _failed(self, phase: Phase, message: str) -> ClawError:
+    def _failed(self, phase: Phase, message: str, *, is_late: bool = False) -> ClawError:
         """End the process, and tell what it said last."""
         details: dict[str, Any] = {"server": self.name, "phase": phase}
         if self._process is not None:
@@ -203,15 +238,20 @@ class McpServerClient:
             self._process.close(_HURRY_SECONDS)
             details["exit_code"] = ended
             details["stderr"] = self._shown(self._process.said)[-_LONGEST_TAIL:]
-        where = self._server.source or "the settings"
         return ClawError(
             "MCP_SERVER_FAILED",
             f"the MCP server {self.name} failed: {self._shown(message)[:_LONGEST_MESSAGE]}",
-            hint=f"Correct mcpServers.{self.name} in {where}, or add --no-mcp.",
+            hint=self._hint(phase, is_late=is_late),
             details=details,
             operation=f"mcp.{phase}",
             target=self.name,
         )
+
+    def _hint(self, phase: Phase, *, is_late: bool) -> str:
+        limit = f".timeouts.{_LIMITS[phase]}" if is_late else ""
+        where = f"mcpServers.{self.name}{limit} in {self._server.source or 'the settings'}"
+        hint = f"Raise {where}" if is_late else f"Correct {where}"
+        return f"{hint}." if phase == "invocation" else f"{hint}, or add --no-mcp."
 
     def _shown(self, text: str) -> str:
         """Text of a server, without the secrets it was given, and safe to show."""

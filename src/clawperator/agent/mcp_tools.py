@@ -16,6 +16,7 @@ from typing import Any, Literal, Self
 from msgspec import Struct
 
 from clawperator.agent.mcp_client import McpServerClient, tool_failed
+from clawperator.agent.mcp_content import cut, headline
 from clawperator.agent.ports import Bench, Level, Tool, ToolResult
 from clawperator.agent.settings import McpServer
 from clawperator.agent.watch import TurnCancelledError, Watch
@@ -25,7 +26,6 @@ from clawperator.contract.text import printable
 _NOT_OF_A_NAME = re.compile(r"[^A-Za-z0-9_-]")
 _LONGEST_NAME = 256
 _LONGEST_DESCRIPTION = 1_000
-_LONGEST_MESSAGE = 300
 _MOST_AT_ONCE = 8
 _LOOK_SECONDS = 0.1
 
@@ -116,7 +116,7 @@ def discover(servers: Mapping[str, McpServer], watch: Watch, *, pool: McpPool | 
         except TurnCancelledError:
             pass  # the one who waits for all of them looks at the watch too
         except Exception as e:  # noqa: BLE001 - a fault with one server must not hide the others
-            message = f"the MCP server {name} failed: {type(e).__name__}: {e}"[:_LONGEST_MESSAGE]
+            message = cut(f"the MCP server {name} failed: {type(e).__name__}: {e}")
             found[name] = ClawError("UNKNOWN", message, operation="mcp.tool_discovery", target=name)
 
     try:
@@ -138,6 +138,25 @@ def discover(servers: Mapping[str, McpServer], watch: Watch, *, pool: McpPool | 
         reports.append(ServerReport(name, "ready", len(own)))
         tools += own
     return Discovered(tuple(tools), tuple(reports), tuple(notes))
+
+
+def may_have(server: str, tool: str) -> bool:
+    """Whether a tool of that name can be one of the server."""
+    return tool.strip().casefold().startswith(_prefix(server).casefold())
+
+
+def failure_of(report: ServerReport) -> ClawError:
+    """Why a server failed, for one who needs that very server."""
+    details = dict(report.details or {})
+    hint = (report.hint or "").replace(", or add --no-mcp", "")
+    return ClawError(
+        report.code or "MCP_SERVER_FAILED",
+        report.error or f"the MCP server {report.name} failed",
+        hint=hint or None,
+        details=details,
+        operation=f"mcp.{details.get('phase', 'tool_discovery')}",
+        target=report.name,
+    )
 
 
 def _report(name: str, error: ClawError) -> ServerReport:
@@ -198,13 +217,15 @@ def _name_tools(found: Mapping[str, _Listed | ClawError]) -> tuple[dict[str, _Na
                 notes.append(f"the MCP server {server} lists a tool without a usable name; it is left out")
             elif tool in seen:
                 notes.append(f"the MCP server {server} lists {printable(tool)} twice; the first one counts")
+            elif _needs_a_task(entry):
+                notes.append(f"{printable(tool)} of the MCP server {server} runs only as a task; it is left out")
             else:
                 seen.add(tool)
                 entries.append((server, tool, entry))
     names: dict[tuple[str, str], str] = {}
     taken: set[str] = set()
     for server, tool, _ in sorted(entries, key=lambda entry: _clean(entry[0] + entry[1]) != entry[0] + entry[1]):
-        plain = name = f"mcp__{_clean(server)}__{_clean(tool)}"
+        plain = name = f"{_prefix(server)}{_clean(tool)}"
         number = 1
         while name.casefold() in taken:
             number += 1
@@ -217,6 +238,16 @@ def _name_tools(found: Mapping[str, _Listed | ClawError]) -> tuple[dict[str, _Na
     for server, tool, entry in entries:
         named[server].append((names[server, tool], entry))
     return named, notes
+
+
+def _needs_a_task(entry: dict[str, Any]) -> bool:
+    """Whether a tool is one to be called now and asked about later. We do not do that."""
+    execution = entry.get("execution")
+    return isinstance(execution, dict) and execution.get("taskSupport") == "required"
+
+
+def _prefix(server: str) -> str:
+    return f"mcp__{_clean(server)}__"
 
 
 def _clean(text: str) -> str:
@@ -259,17 +290,7 @@ def _run(origin: _Origin, tool: str, params: Mapping[str, Any], bench: Bench) ->
             result = client.call(tool, params, bench.watch)
     except ClawError as e:
         return ToolResult(handled=False, message=e.message, error=e)
-    message = _first_line(result) or f"{printable(tool)} returned no text"
+    message = headline(tool, result)
     if result.get("isError") is True:
         return ToolResult(False, message, result, tool_failed(origin.name, tool, message))
     return ToolResult(True, message, result)
-
-
-def _first_line(result: dict[str, Any]) -> str:
-    """The first line of all the text there is."""
-    content = result.get("content")
-    blocks = content if isinstance(content, list) else []
-    texts = (block.get("text") for block in blocks if isinstance(block, dict) and block.get("type") == "text")
-    text = "\n".join(text for text in texts if isinstance(text, str)).strip()
-    line = printable(text.split("\n", 1)[0].strip())
-    return line if len(line) <= _LONGEST_MESSAGE else line[:_LONGEST_MESSAGE] + "…"

@@ -13,6 +13,7 @@ from clawperator.contract.levels import LEVELS, Level
 __all__ = [
     "LEVELS",
     "Answer",
+    "Backend",
     "Bench",
     "Brain",
     "Denial",
@@ -27,6 +28,8 @@ __all__ = [
     "Usage",
 ]
 
+# Who carries an execution out; the names are those of device.backend, which is not loaded before it is wanted.
+Backend = Literal["auto", "operator", "adb"]
 Outcome = Literal["done", "failed", "not_understood"]
 
 
@@ -68,12 +71,13 @@ class ToolResult(Struct, frozen=True):
 
 
 class Bench(Struct, frozen=True):
-    """Where tools do their work: which phone, which folder, and until when."""
+    """Where tools do their work: which phone and by which way, which folder, and until when."""
 
     watch: Watch
     folder: str = "."
     device: str | None = None
     operator_package: str | None = None
+    backend: Backend = "auto"
 
 
 class Tool(Struct, frozen=True, kw_only=True):
@@ -101,13 +105,18 @@ class Exchange(Struct, frozen=True):
 
 
 class Request(Struct, frozen=True):
-    """What a brain is asked. ``say`` takes text as it is made, piece by piece."""
+    """What a brain is asked.
+
+    ``say`` takes text as it is made, piece by piece. ``count`` takes what a service counted, reply by reply, so
+    that it is known also when the turn is broken off.
+    """
 
     prompt: str
     tools: tuple[Tool, ...]
     watch: Watch
     history: tuple[Exchange, ...] = ()
     say: Callable[[str], None] = lambda _: None
+    count: Callable[[Usage], None] = lambda _: None
 
 
 class Answer(Struct, frozen=True):

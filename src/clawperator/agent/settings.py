@@ -8,10 +8,12 @@
      "mcpServers": {"name": {"command": "program", "args": [], "env": {}, "cwd": ".", "timeouts": {"call": 60}}}}
 
 Lists of rules are joined, so that what one layer denies stays denied. A later layer that names a server's command
-defines the server anew; one that does not only amends it. What cannot be read is a warning, and all else counts.
+defines the server anew; one that does not only amends it. A ``disabled`` server is as if it were not there.
+What cannot be read is a warning, and all else counts.
 """
 
 import os
+import stat
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -27,7 +29,7 @@ _MOST_RULES = 1_000
 _MOST_SERVERS = 64
 _MOST_WARNINGS = 100
 _LONGEST_SECONDS = 3_600.0
-_SERVER_KEYS = ("command", "args", "env", "cwd", "timeouts")
+_SERVER_KEYS = ("command", "args", "env", "cwd", "timeouts", "disabled")
 
 
 class Permissions(Struct, frozen=True):
@@ -125,9 +127,8 @@ class _Reading:
     def _read(self, path: str) -> dict[str, Any] | None:
         """The object in a file; None when there is no such file, or no such object in it."""
         try:
-            if not os.path.isfile(path):
-                if os.path.exists(path):
-                    self._warn(path, "it is no file")
+            if not stat.S_ISREG(os.stat(path).st_mode):
+                self._warn(path, "it is no file")
                 return None
             with open(path, "rb") as file:
                 data = file.read(_MOST_BYTES + 1)
@@ -136,6 +137,8 @@ class _Reading:
                 self._warn(path, f"it is longer than {_MOST_BYTES} bytes")
                 return None
             document = msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf"))
+        except (FileNotFoundError, NotADirectoryError):
+            return None
         except (OSError, ValueError) as e:
             self._warn(path, f"it cannot be read: {why(e)}")
             return None
@@ -187,7 +190,8 @@ class _Reading:
                 self._warn(path, f"{where} must be an object with a name")
                 continue
             if item.get("type", "stdio") != "stdio" or "url" in item:
-                self._warn(path, f"{where}: only servers that are programs (stdio) can be used")
+                if item.get("disabled") is not True:
+                    self._warn(path, f"{where}: only servers that are programs (stdio) can be used")
                 continue
             given = {key: item[key] for key in _SERVER_KEYS if key in item}
             for key in item:
@@ -209,6 +213,8 @@ class _Reading:
 
     def _made(self) -> Iterator[tuple[str, McpServer | None]]:
         for place, (name, (given, source)) in enumerate(self._servers.items()):
+            if given.get("disabled") is True:
+                continue
             if place >= _MOST_SERVERS:
                 self._warn(source, f"there are more than {_MOST_SERVERS} MCP servers; only those count")
                 return
@@ -218,6 +224,8 @@ class _Reading:
                 self._warn(source, f"mcpServers.{name[:80]}: {str(e).replace('`', '')}")
 
     def _server(self, given: dict[str, Any], source: str) -> McpServer:
+        if not isinstance(given.get("disabled", False), bool):
+            raise ValueError("disabled must be true or false")  # noqa: TRY004 - told like any other fault
         server = msgspec.convert(given, McpServer)
         texts = (server.command, server.cwd or "", *server.args, *server.env, *server.env.values())
         if not server.command.strip() or any("\0" in text for text in texts):

@@ -9,12 +9,13 @@ from msgspec import Struct
 from clawperator.agent.brains.model_config import ModelConfig
 from clawperator.agent.brains.model_http import Asked, Event, ask, not_an_answer, stream_error
 from clawperator.agent.brains.model_prompt import SYSTEM_TEXT
+from clawperator.agent.brains.model_tools import OfferedTool
 from clawperator.agent.brains.model_turn import (
     MadeCall,
-    OfferedTool,
     Reply,
     check_call_count,
     converse,
+    count_of,
     gather_calls,
     remembered,
 )
@@ -77,8 +78,8 @@ class _Messages:
         return reading.reply()
 
     def told(self, reply: Reply, made: Sequence[MadeCall]) -> list[dict[str, Any]]:
-        said: list[dict[str, Any]] = [{"type": "text", "text": reply.text}] if reply.text.strip() else []
-        said += [{"type": "tool_use", "id": call.id, "name": call.name, "input": call.params} for call in made]
+        calls = iter(made)
+        said = [_tool_use(next(calls)) if block is None else block for block in reply.memory]
         results = [
             {"type": "tool_result", "tool_use_id": call.id, "content": call.content, "is_error": call.failed}
             for call in made
@@ -86,57 +87,135 @@ class _Messages:
         return [{"role": "assistant", "content": said}, {"role": "user", "content": results}]
 
 
+def _tool_use(call: MadeCall) -> dict[str, Any]:
+    return {"type": "tool_use", "id": call.id, "name": call.name, "input": call.params}
+
+
+class _Kind(Struct):
+    type: str
+
+
 class _Block(Struct):
+    """A part of a reply. Of one that is nothing to us only the type is read."""
+
     type: str
     id: str = ""
     name: str = ""
     text: str = ""
     input: Any = None
+    thinking: str = ""
+    signature: str = ""
+    data: str = ""
 
 
 class _Delta(Struct):
     type: str = ""
     text: str = ""
     partial_json: str = ""
+    thinking: str = ""
+    signature: str = ""
     stop_reason: str | None = None
-
-
-class _Counted(Struct):
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cache_creation_input_tokens: int | None = None
-    cache_read_input_tokens: int | None = None
 
 
 class _Message(Struct):
-    content: list[_Block] = []
+    content: list[Any] = []
     stop_reason: str | None = None
-    usage: _Counted | None = None
+    usage: Any = None
 
 
 class _Happening(Struct):
     type: str
     index: int = 0
-    message: _Message | None = None
-    content_block: _Block | None = None
+    message: Any = None
+    content_block: Any = None
+    delta: Any = None
+    usage: Any = None
+
+
+class _Step(Struct, frozen=True):
+    """One thing that happens in a reply: a block begins, grows, or something is said of the whole."""
+
+    index: int = 0
+    block: _Block | None = None
     delta: _Delta | None = None
-    usage: _Counted | None = None
+    stop_reason: str = ""
+    usage: Any = None
+    is_last: bool = False
 
 
-class _Wanted:
-    """A call while it is put together."""
+_BLOCKS = ("text", "tool_use", "thinking", "redacted_thinking")
+# What a block of each kind grows by.
+_DELTAS = {
+    "text_delta": "text",
+    "input_json_delta": "tool_use",
+    "thinking_delta": "thinking",
+    "signature_delta": "thinking",
+}
+_COUNTED = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
+
+
+def _steps_of_event(document: Any) -> list[_Step]:
+    """What an event says. One that is not known yet says nothing, whatever it holds."""
+    kind = msgspec.convert(document, _Kind).type
+    if kind == "message_stop":
+        return [_Step(is_last=True)]
+    if kind not in ("message_start", "content_block_start", "content_block_delta", "message_delta"):
+        return []
+    event = msgspec.convert(document, _Happening)
+    if kind == "message_start":
+        return [_Step(usage=event.message.get("usage"))] if isinstance(event.message, dict) else []
+    if kind == "message_delta":
+        ended = msgspec.convert(event.delta or {}, _Delta)
+        return [_Step(stop_reason=ended.stop_reason or "", usage=event.usage)]
+    if kind == "content_block_start":
+        return [_Step(event.index, block=_read_block(event.content_block))]
+    known = msgspec.convert(event.delta, _Kind).type in _DELTAS
+    return [_Step(event.index, delta=msgspec.convert(event.delta, _Delta))] if known else []
+
+
+def _steps_of_message(document: Any) -> list[_Step]:
+    message = msgspec.convert(document, _Message)
+    if not message.content and message.stop_reason is None:
+        raise ValueError("it is no message")
+    steps = [_Step(index, block=_read_block(block)) for index, block in enumerate(message.content)]
+    return [*steps, _Step(stop_reason=message.stop_reason or "", usage=message.usage, is_last=True)]
+
+
+def _read_block(given: Any) -> _Block:
+    kind = msgspec.convert(given, _Kind).type
+    return msgspec.convert(given, _Block) if kind in _BLOCKS else _Block(kind)
+
+
+class _Part:
+    """A block while it is put together."""
 
     def __init__(self, block: _Block) -> None:
-        self.id = block.id
-        self.name = block.name
-        self._whole = block.input
+        self.block = block
         self.pieces = Pieces()
+        self.signature = block.signature
+
+    @property
+    def is_call(self) -> bool:
+        return self.block.type == "tool_use"
 
     @property
     def arguments(self) -> str:
-        if self.pieces.text or not self._whole:
+        """The pieces, or what was there from the beginning."""
+        if self.pieces.text:
             return self.pieces.text
-        return msgspec.json.encode(encodable(self._whole)).decode()
+        whole = self.block.input
+        return msgspec.json.encode(encodable(whole)).decode() if whole else ""
+
+    def remembered(self) -> list[dict[str, Any] | None]:
+        """The block as the service wants to be told it again; None in place of a call."""
+        kind, text = self.block.type, self.pieces.text
+        if self.is_call:
+            return [None]
+        if kind == "thinking":
+            return [{"type": kind, "thinking": text, "signature": self.signature}]
+        if kind == "redacted_thinking":
+            return [{"type": kind, "data": self.block.data}]
+        return [{"type": kind, "text": text}] if kind == "text" and text.strip() else []
 
 
 class _Reading:
@@ -145,11 +224,10 @@ class _Reading:
     def __init__(self, config: ModelConfig, request: Request) -> None:
         self._config = config
         self._say = request.say
-        self._text = Pieces()
-        self._calls: dict[int, _Wanted] = {}
+        self._said: list[str] = []
+        self._parts: dict[int, _Part] = {}
         self._stop = ""
-        self._input: int | None = None
-        self._output: int | None = None
+        self._counted: dict[str, int] = {}
         self.is_complete = False
 
     def take(self, event: Event) -> bool:
@@ -158,67 +236,55 @@ class _Reading:
             document = read_raw_json(event.data)
             if isinstance(document, dict) and (document.get("type") == "error" or "error" in document):
                 raise stream_error(self._config, document)
-            if event.is_whole:
-                self._take_whole(msgspec.convert(document, _Message))
-                return True
-            happening = msgspec.convert(document, _Happening)
+            steps = _steps_of_message(document) if event.is_whole else _steps_of_event(document)
         except ValueError as e:
             raise not_an_answer(self._config, str(e), event.data) from None
-        return self._take(happening)
+        for step in steps:
+            self._take(step)
+        return any(step.is_last for step in steps)
 
-    def _take_whole(self, message: _Message) -> None:
-        if not message.content and message.stop_reason is None:
-            raise ValueError("it is no message")
-        for index, block in enumerate(message.content):
-            self._take_block(index, block)
-        self._count(message.usage)
-        self._stop, self.is_complete = message.stop_reason or "", True
+    def _take(self, step: _Step) -> None:
+        if step.block is not None:
+            self._begin(step.index, step.block)
+        if step.delta is not None:
+            self._grow(step.index, step.delta)
+        for name in _COUNTED:  # each is the total so far, and what is not told again stays as it is
+            counted = count_of(step.usage, name)
+            if counted is not None:
+                self._counted[name] = counted
+        self._stop = step.stop_reason or self._stop
+        self.is_complete |= bool(step.stop_reason) or step.is_last
 
-    def _take(self, happening: _Happening) -> bool:
-        if happening.type == "message_start" and happening.message is not None:
-            self._count(happening.message.usage)
-        elif happening.type == "content_block_start" and happening.content_block is not None:
-            self._take_block(happening.index, happening.content_block)
-        elif happening.type == "content_block_delta" and happening.delta is not None:
-            self._take_delta(happening.index, happening.delta)
-        elif happening.type == "message_delta":
-            self._count(happening.usage)
-            if happening.delta is not None and happening.delta.stop_reason:
-                self._stop, self.is_complete = happening.delta.stop_reason, True
-        elif happening.type == "message_stop":
-            self.is_complete = True
-            return True
-        return False
+    def _begin(self, index: int, block: _Block) -> None:
+        self._parts[index] = _Part(block)
+        check_call_count(self._config, sum(part.is_call for part in self._parts.values()))
+        self._add(self._parts[index], block.thinking or block.text)
 
-    def _take_block(self, index: int, block: _Block) -> None:
-        if block.type == "text" and block.text:
-            self._say(self._text.add(block.text))
-        elif block.type == "tool_use":
-            check_call_count(self._config, len(self._calls) + 1)
-            self._calls[index] = _Wanted(block)
+    def _grow(self, index: int, delta: _Delta) -> None:
+        if index not in self._parts:
+            if delta.type != "text_delta":
+                raise not_an_answer(self._config, "it holds a piece of something that was not begun")
+            self._parts[index] = _Part(_Block("text"))
+        part = self._parts[index]
+        if part.block.type == _DELTAS[delta.type]:
+            part.signature += delta.signature
+            self._add(part, delta.text or delta.partial_json or delta.thinking)
 
-    def _take_delta(self, index: int, delta: _Delta) -> None:
-        if delta.type == "text_delta":
-            self._say(self._text.add(delta.text))
-        elif delta.type == "input_json_delta":
-            if index not in self._calls:
-                raise not_an_answer(self._config, "it holds arguments of a call that was not begun")
-            self._calls[index].pieces.add(delta.partial_json)
-
-    def _count(self, counted: _Counted | None) -> None:
-        """Both numbers are totals of the reply so far. What was cached is input too."""
-        if counted is None:
-            return
-        if counted.input_tokens is not None:
-            cached = (counted.cache_creation_input_tokens or 0) + (counted.cache_read_input_tokens or 0)
-            self._input = counted.input_tokens + cached
-        if counted.output_tokens is not None:
-            self._output = counted.output_tokens
+    def _add(self, part: _Part, text: str) -> None:
+        piece = part.pieces.add(text)
+        if part.block.type == "text" and piece:
+            self._said.append(piece)
+            self._say(piece)
 
     def reply(self) -> Reply:
-        calls = [call for _, call in sorted(self._calls.items())]
-        wanted = [(encodable(call.id), encodable(call.name), call.arguments) for call in calls]
-        known = self._input is not None or self._output is not None
-        usage = Usage(self._input or 0, self._output or 0) if known else None
-        stopped = self._stop if self._stop in _NOT_BY_ITSELF else ""
-        return Reply(self._text.text, gather_calls(self._config, wanted), stopped, usage)
+        parts = [part for _, part in sorted(self._parts.items())]
+        calls = [part for part in parts if part.is_call]
+        wanted = [(encodable(call.block.id), encodable(call.block.name), call.arguments) for call in calls]
+        *inputs, output = (self._counted.get(name, 0) for name in _COUNTED)  # what was cached is input too
+        return Reply(
+            "".join(self._said),
+            gather_calls(self._config, wanted),
+            self._stop if self._stop in _NOT_BY_ITSELF else "",
+            Usage(sum(inputs), output) if self._counted else None,
+            [block for part in parts for block in part.remembered()],
+        )

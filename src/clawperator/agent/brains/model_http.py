@@ -7,6 +7,7 @@ is tried again, twice at most. A redirect is not followed: the key is for one ad
 import time
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import closing, suppress
+from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException, HTTPResponse, IncompleteRead
 from itertools import chain
 from typing import Any, Protocol
@@ -26,9 +27,11 @@ MOST_BYTES = 8 * 1024 * 1024
 _MOST_ERROR_BYTES = 65_536
 _LONGEST_MESSAGE = 500
 _LONGEST_PAUSE = 60.0
+_SHORTEST_SECRET = 8  # services on this machine take any word for a key, and a word is part of many texts
 _BLOCK = 65_536
 # Kinds of errors that services name in a body, where no status tells: in the middle of a stream.
 _AUTH_KINDS = ("authentication_error", "permission_error", "invalid_api_key")
+_STOPPED_FOR_CONTENT = ("refusal", "content_filter", "safety", "recitation")
 _REFUSED_KINDS = ("invalid_request_error", "not_found_error", "request_too_large", "billing_error")
 
 
@@ -252,6 +255,15 @@ def stream_error(config: ModelConfig, document: Any) -> ClawError:
     return _error("BRAIN_UNAVAILABLE", config, message)
 
 
+def stopped_reply(config: ModelConfig, reason: str) -> ClawError:
+    """The service ended a reply that the model had not: for its length, or for what it is about."""
+    message = f"it stopped the reply before its end ({reason})"
+    if reason.casefold() in _STOPPED_FOR_CONTENT:
+        return _refused(config, message, None)
+    hint = "Ask for less at a time, or choose another --model."
+    return _error("BRAIN_ANSWER_INVALID", config, message, hint=hint)
+
+
 def not_an_answer(config: ModelConfig, reason: str, sent: bytes = b"") -> ClawError:
     """What came is nothing the protocol knows. A piece of it is shown."""
     details = {"received": _shown(config, sent.decode("utf-8", "replace"), 200)} if sent else {}
@@ -261,7 +273,9 @@ def not_an_answer(config: ModelConfig, reason: str, sent: bytes = b"") -> ClawEr
 def _unavailable(asked: Asked, error: _UnavailableError) -> ClawError:
     facts = {"status": error.status, "retry_after_seconds": error.pause}
     details = {name: value for name, value in facts.items() if value is not None}
-    return _error("BRAIN_UNAVAILABLE", asked.config, str(error), details=details)
+    is_limited = error.status == HTTPStatus.TOO_MANY_REQUESTS
+    hint = "Wait until the service's limits allow more, then run the command again." if is_limited else None
+    return _error("BRAIN_UNAVAILABLE", asked.config, str(error), hint=hint, details=details)
 
 
 def _auth_failed(config: ModelConfig, message: str) -> ClawError:
@@ -295,7 +309,7 @@ def _error(
 
 def _shown(config: ModelConfig, text: str, most: int) -> str:
     """Foreign text on one line, without our key, and not too much of it."""
-    if config.key is not None:
+    if config.key is not None and len(config.key.reveal()) >= _SHORTEST_SECRET:
         text = text.replace(config.key.reveal(), "[key]")
     text = printable(" ".join(text.split()))
     return text if len(text) <= most else text[:most] + "…"

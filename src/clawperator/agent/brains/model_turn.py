@@ -6,8 +6,6 @@ later leaves an answer that is ``failed``, so that what was said, done and used 
 """
 
 import os
-import re
-import zlib
 from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -15,7 +13,8 @@ import msgspec
 from msgspec import Struct
 
 from clawperator.agent.brains.model_config import ModelConfig
-from clawperator.agent.brains.model_http import not_an_answer
+from clawperator.agent.brains.model_http import not_an_answer, stopped_reply
+from clawperator.agent.brains.model_tools import OfferedTool, offer, wire_name, wire_names
 from clawperator.agent.foreign_json import read_json
 from clawperator.agent.ports import Answer, Request, Tool, ToolCall, ToolResult, Usage
 from clawperator.contract.errors import ClawError
@@ -23,9 +22,8 @@ from clawperator.contract.text import encodable
 
 MOST_CALLS = 64
 LONGEST_RESULT = 20_000
-_LONGEST_NAME = 64
 _MOST_USELESS_REPLIES = 5
-_NOT_OF_A_NAME = re.compile(r"[^A-Za-z0-9_-]")
+_MOST_TOKENS = 10**12
 _PARAGRAPH = "\n\n"
 
 
@@ -38,20 +36,16 @@ class WantedCall(Struct, frozen=True):
 
 
 class Reply(Struct, frozen=True):
-    """One reply of a model. ``stopped`` names the reason when it did not end by itself."""
+    """One reply of a model. ``stopped`` names the reason when it did not end by itself.
+
+    ``memory`` is what its dialect needs to tell the reply again: services want their thoughts back with the calls.
+    """
 
     text: str
     calls: tuple[WantedCall, ...] = ()
     stopped: str = ""
     usage: Usage | None = None
-
-
-class OfferedTool(Struct, frozen=True):
-    """A tool under the name that services accept."""
-
-    name: str
-    description: str
-    parameters: dict[str, Any]
+    memory: Any = None
 
 
 class MadeCall(Struct, frozen=True):
@@ -77,7 +71,7 @@ class Dialect(Protocol):
 def converse(dialect: Dialect, config: ModelConfig, request: Request) -> Generator[ToolCall, ToolResult, Answer]:
     """The turn, as the port for brains wants it."""
     names = wire_names(request.tools)
-    offered = [_offer(name, tool) for name, tool in names.items()]
+    offered = [offer(name, tool) for name, tool in names.items()]
     talk = _Talk(request.say)
     messages = dialect.opening(request)
     useless = 0
@@ -89,6 +83,7 @@ def converse(dialect: Dialect, config: ModelConfig, request: Request) -> Generat
                 raise not_an_answer(config, f"{useless} replies in a row held no call that could be made")
             reply = dialect.ask(messages, offered, msgspec.structs.replace(request, say=talk.say))
             talk.end(reply)
+            request.count(reply.usage or Usage())
         except ClawError as e:
             if not talk.replies:
                 raise
@@ -96,7 +91,7 @@ def converse(dialect: Dialect, config: ModelConfig, request: Request) -> Generat
             talk.say(f"[Broken off: {e.message}]")
             return Answer(talk.text, "failed", e, talk.usage)
         if not reply.calls:
-            return Answer(talk.text, usage=talk.usage)
+            return _answer(config, reply, talk)
         made: list[MadeCall] = []
         useless += 1
         for call in reply.calls:
@@ -105,10 +100,19 @@ def converse(dialect: Dialect, config: ModelConfig, request: Request) -> Generat
             if isinstance(wanted, ToolCall):
                 useless = 0
                 result = yield wanted
-                made.append(_made(call, wanted.params, result))
+                made.append(_made(call, wanted.params, result, is_foreign=names[call.name].family == "mcp"))
             else:
                 made.append(_made(call, {}, ToolResult(False, wanted.message, error=wanted)))
         messages += dialect.told(reply, made)
+
+
+def _answer(config: ModelConfig, reply: Reply, talk: "_Talk") -> Answer:
+    """The end of a turn. One that the service stopped is not what the model had to say."""
+    if not talk.text.strip():
+        talk.say("[The model ended its turn without a word.]")
+    if not reply.stopped:
+        return Answer(talk.text, usage=talk.usage)
+    return Answer(talk.text, "failed", stopped_reply(config, reply.stopped), talk.usage)
 
 
 class _Talk:
@@ -166,45 +170,17 @@ def check_call_count(config: ModelConfig, count: int) -> None:
         raise not_an_answer(config, f"it holds more than {MOST_CALLS} calls")
 
 
+def count_of(usage: Any, name: str) -> int | None:
+    """A number of tokens, if it is told. What a service counts is no reason to lose its reply."""
+    counted = usage.get(name) if isinstance(usage, dict) else None
+    if isinstance(counted, bool) or not isinstance(counted, int | float) or not 0 <= counted < _MOST_TOKENS:
+        return None
+    return int(counted)
+
+
 def remembered(text: str) -> str:
     """A text of the conversation. Services refuse one that is blank."""
     return text if text.strip() else "(nothing)"
-
-
-def wire_names(tools: Sequence[Tool]) -> dict[str, Tool]:
-    """Each tool under a name of letters, digits, _ and -, 64 at most. Names that fit stay as they are."""
-    names = {tool.name: tool for tool in reversed(tools) if wire_name(tool.name) == tool.name}
-    for tool in tools:
-        if wire_name(tool.name) == tool.name:
-            continue
-        name = wire_name(tool.name)
-        if name in names or len(tool.name) > _LONGEST_NAME:
-            # The sum keeps apart what looks alike once it is cut, and is the same in every turn.
-            name = f"{name[: _LONGEST_NAME - 9]}_{zlib.crc32(tool.name.encode('utf-8', 'replace')):08x}"
-        names.setdefault(name, tool)
-    order = {id(tool): at for at, tool in enumerate(tools)}
-    return dict(sorted(names.items(), key=lambda item: order[id(item[1])]))
-
-
-def wire_name(name: str) -> str:
-    return _NOT_OF_A_NAME.sub("_", name)[:_LONGEST_NAME] or "_"
-
-
-def _offer(name: str, tool: Tool) -> OfferedTool:
-    return OfferedTool(name, tool.responsibility, _object_schema(tool.schema()))
-
-
-def _object_schema(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema with the object itself at its top, where services look for it, and not a reference to it."""
-    top = dict(schema)
-    reference = top.get("$ref")
-    if isinstance(reference, str) and reference.startswith("#/$defs/"):
-        target = top.get("$defs", {}).get(reference.removeprefix("#/$defs/"))
-        if isinstance(target, dict):
-            del top["$ref"]
-            top = {**target, **top}
-    top.pop("$schema", None)
-    return {**top, "type": "object", "properties": top.get("properties", {})}
 
 
 def _read_call(call: WantedCall, names: Mapping[str, Tool]) -> ToolCall | ClawError:
@@ -230,12 +206,15 @@ def _read_call(call: WantedCall, names: Mapping[str, Tool]) -> ToolCall | ClawEr
     )
 
 
-def _made(call: WantedCall, params: Mapping[str, Any], result: ToolResult) -> MadeCall:
-    return MadeCall(call.id, wire_name(call.name), params, _content(result), failed=not result.handled)
+def _made(
+    call: WantedCall, params: Mapping[str, Any], result: ToolResult, *, is_foreign: bool = False
+) -> MadeCall:
+    content = _foreign_content(result) if is_foreign and isinstance(result.result, dict) else _content(result)
+    return MadeCall(call.id, wire_name(call.name), params, _limited(content), failed=not result.handled)
 
 
 def _content(result: ToolResult) -> str:
-    """What a model is told of a call: the message, why it failed, and the whole result if it is not too long."""
+    """What a model is told of a call: the message, why it failed, and the whole result."""
     lines = [result.message]
     if not result.handled:
         lines = [f"Not done: {result.message}"]
@@ -244,7 +223,17 @@ def _content(result: ToolResult) -> str:
             lines.append(_compact({name: value for name, value in told.items() if value}))
     if result.result is not None:
         lines.append(_compact(result.result))
-    text = "\n".join(lines)
+    return "\n".join(lines)
+
+
+def _foreign_content(result: ToolResult) -> str:
+    """The result of a tool of an MCP server says itself what its message and its error say."""
+    from clawperator.agent.mcp_content import for_model
+
+    return f"{'' if result.handled else 'Not done: '}{for_model(result.result)}"
+
+
+def _limited(text: str) -> str:
     if len(text) <= LONGEST_RESULT:
         return text
     return f"{text[:LONGEST_RESULT]}\n[cut off: {len(text) - LONGEST_RESULT} more characters are not shown]"

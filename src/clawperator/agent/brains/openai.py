@@ -9,12 +9,13 @@ from msgspec import Struct
 from clawperator.agent.brains.model_config import ModelConfig
 from clawperator.agent.brains.model_http import Asked, Event, ask, not_an_answer, stream_error
 from clawperator.agent.brains.model_prompt import SYSTEM_TEXT
+from clawperator.agent.brains.model_tools import OfferedTool
 from clawperator.agent.brains.model_turn import (
     MadeCall,
-    OfferedTool,
     Reply,
     check_call_count,
     converse,
+    count_of,
     gather_calls,
     remembered,
 )
@@ -23,7 +24,11 @@ from clawperator.agent.foreign_json import Pieces, read_raw_json
 from clawperator.agent.ports import Answer, Request, ToolCall, ToolResult, Usage
 from clawperator.contract.text import encodable
 
-_NOT_BY_ITSELF = ("length", "content_filter")
+# Besides those of the protocol, what services of other makes say.
+_NOT_BY_ITSELF = (
+    *("length", "max_tokens", "model_length", "content_filter", "safety", "recitation"),
+    *("error", "abort", "insufficient_system_resource"),
+)
 
 
 class OpenAIBrain:
@@ -71,12 +76,21 @@ class _ChatCompletions:
         return reading.reply()
 
     def told(self, reply: Reply, made: Sequence[MadeCall]) -> list[dict[str, Any]]:
+        memory: _Memory = reply.memory
         calls = [
-            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": _json(call.params)}}
-            for call in made
+            {
+                "id": call.id,
+                "type": "function",
+                "function": {"name": call.name, "arguments": _json(call.params)},
+                **({"extra_content": extra} if extra else {}),
+            }
+            for call, extra in zip(made, memory.extras, strict=True)
         ]
+        said = {"role": "assistant", "content": reply.text or None, "tool_calls": calls}
+        if memory.thoughts:
+            said["reasoning_content"] = memory.thoughts
         results = [{"role": "tool", "tool_call_id": call.id, "content": call.content} for call in made]
-        return [{"role": "assistant", "content": reply.text, "tool_calls": calls}, *results]
+        return [said, *results]
 
 
 def _function(tool: OfferedTool) -> dict[str, Any]:
@@ -85,6 +99,13 @@ def _function(tool: OfferedTool) -> dict[str, Any]:
 
 def _json(value: Any) -> str:
     return msgspec.json.encode(value).decode()
+
+
+class _Memory(Struct, frozen=True):
+    """What some services refuse to go on without, once they have sent it: thoughts, and what comes with a call."""
+
+    thoughts: str
+    extras: tuple[Any, ...]
 
 
 class _FunctionPiece(Struct):
@@ -96,11 +117,13 @@ class _CallPiece(Struct):
     index: int | None = None
     id: str | None = None
     function: _FunctionPiece | None = None
+    extra_content: Any = None
 
 
 class _Delta(Struct):
     content: str | list[Any] | None = None
     refusal: str | None = None
+    reasoning_content: Any = None
     tool_calls: list[_CallPiece] | None = None
 
 
@@ -111,14 +134,9 @@ class _Choice(Struct):
     finish_reason: str | None = None
 
 
-class _Counted(Struct):
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-
-
 class _Chunk(Struct):
     choices: list[_Choice] | None = None
-    usage: _Counted | None = None
+    usage: Any = None
     error: Any = None
 
 
@@ -130,6 +148,7 @@ class _Slot:
         self.id = ""
         self.name = ""
         self.arguments = Pieces()
+        self.extra: Any = None
 
 
 class _Reading:
@@ -139,6 +158,7 @@ class _Reading:
         self._config = config
         self._say = request.say
         self._text = Pieces()
+        self._thoughts = Pieces()
         self._slots: list[_Slot] = []
         self._finish = ""
         self._usage: Usage | None = None
@@ -155,8 +175,9 @@ class _Reading:
             raise not_an_answer(self._config, str(e), event.data) from None
         if chunk.error is not None:
             raise stream_error(self._config, {"error": chunk.error})
-        if chunk.usage is not None:
-            self._usage = Usage(chunk.usage.prompt_tokens or 0, chunk.usage.completion_tokens or 0)
+        counted = (count_of(chunk.usage, "prompt_tokens"), count_of(chunk.usage, "completion_tokens"))
+        if counted != (None, None):
+            self._usage = Usage(counted[0] or 0, counted[1] or 0)
         if event.is_whole and not chunk.choices:
             raise not_an_answer(self._config, "it holds no choices", event.data)
         for choice in chunk.choices or ():
@@ -179,6 +200,8 @@ class _Reading:
         if isinstance(content, list):
             parts = (part.get("text") for part in content if isinstance(part, dict))
             content = "".join(part for part in parts if isinstance(part, str))
+        if isinstance(said.reasoning_content, str):
+            self._thoughts.add(said.reasoning_content)
         for piece in (content, said.refusal):
             if piece:
                 self._say(self._text.add(piece))
@@ -190,6 +213,7 @@ class _Reading:
             slot.id += piece.id
         if function.name and function.name != slot.name:  # some servers repeat it in each piece
             slot.name += function.name
+        slot.extra = piece.extra_content or slot.extra
         arguments = function.arguments
         if arguments:
             slot.arguments.add(_json(encodable(arguments)) if isinstance(arguments, dict) else arguments)
@@ -215,5 +239,6 @@ class _Reading:
     def reply(self) -> Reply:
         slots = sorted(self._slots, key=lambda slot: slot.index)
         wanted = [(encodable(slot.id), encodable(slot.name), slot.arguments.text) for slot in slots]
-        stopped = self._finish if self._finish in _NOT_BY_ITSELF else ""
-        return Reply(self._text.text, gather_calls(self._config, wanted), stopped, self._usage)
+        stopped = self._finish if self._finish.casefold() in _NOT_BY_ITSELF else ""
+        memory = _Memory(self._thoughts.text, tuple(slot.extra for slot in slots))
+        return Reply(self._text.text, gather_calls(self._config, wanted), stopped, self._usage, memory)

@@ -1,0 +1,182 @@
+"""Tools as models are offered them: under names that services take, with schemas that cost few tokens.
+
+The whole list goes out with every request of a turn. So the schemas of our own tools say only what a model needs:
+no titles, no lengths, and none of the knobs that tune an action. Those keep their defaults, and a tool takes them
+all the same: no schema claims that there is nothing else. Tools of MCP servers are offered as they describe them.
+"""
+
+import re
+import zlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from clawperator.agent.ports import Tool
+
+# How patient an action is, and how it moves its finger. The defaults are right for a phone that is there.
+KNOBS = frozenset(
+    (
+        "retry",
+        "scrollRetry",
+        "clickRetry",
+        "settleDelayMs",
+        "findFirstScrollableChild",
+        "maxDurationMs",
+        "noPositionChangeThreshold",
+    )
+)
+_LONGEST_NAME = 64
+_NOT_OF_A_NAME = re.compile(r"[^A-Za-z0-9_-]")
+_DEEPEST = 32
+_OF_NAMES = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
+_OF_SCHEMAS = ("items", "prefixItems", "additionalProperties", "anyOf", "oneOf", "allOf", "not", "contains")
+# What services refuse at the top of a schema: it must be an object, and nothing but an object.
+_NOT_AT_THE_TOP = ("allOf", "anyOf", "oneOf", "enum", "not", "$schema")
+
+
+class OfferedTool(Struct, frozen=True):
+    """A tool under the name that services accept."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+
+
+def offer(name: str, tool: Tool) -> OfferedTool:
+    schema = tool.schema()
+    own = schema if tool.family == "mcp" else _shortened(schema)
+    return OfferedTool(name, tool.responsibility, _object_schema(own))
+
+
+def wire_names(tools: Sequence[Tool]) -> dict[str, Tool]:
+    """Each tool under a name of letters, digits, _ and -, 64 at most. Names that fit stay as they are."""
+    names = {tool.name: tool for tool in reversed(tools) if wire_name(tool.name) == tool.name}
+    for tool in tools:
+        if wire_name(tool.name) == tool.name:
+            continue
+        name = wire_name(tool.name)
+        if name in names or len(tool.name) > _LONGEST_NAME:
+            # The sum keeps apart what looks alike once it is cut, and is the same in every turn.
+            name = f"{name[: _LONGEST_NAME - 9]}_{zlib.crc32(tool.name.encode('utf-8', 'replace')):08x}"
+        names.setdefault(name, tool)
+    order = {id(tool): at for at, tool in enumerate(tools)}
+    return dict(sorted(names.items(), key=lambda item: order[id(item[1])]))
+
+
+def wire_name(name: str) -> str:
+    return _NOT_OF_A_NAME.sub("_", name)[:_LONGEST_NAME] or "_"
+
+
+def _object_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema with the object itself at its top, where services look for it.
+
+    A reference is followed. Of alternatives, all that any of them takes is told, as what may be given.
+    """
+    top = dict(schema)
+    target = _referred(top, top.get("$ref"))
+    if target is not None:
+        del top["$ref"]
+        top = {**target, **top}
+    branches = [branch for word in ("allOf", "anyOf", "oneOf") for branch in _list(top.get(word))]
+    for word in _NOT_AT_THE_TOP:
+        top.pop(word, None)
+    top = _without_titles(top)
+    properties = _object(top.get("properties"))
+    for branch in branches:
+        found = _object(_referred(schema, _object(branch).get("$ref")) or branch)
+        properties = {**_object(_without_titles(found).get("properties")), **properties}
+    return {**top, "type": "object", "properties": properties}
+
+
+def _referred(schema: Mapping[str, Any], reference: Any) -> dict[str, Any] | None:
+    """The part of a schema that a reference to one of its definitions means."""
+    if not isinstance(reference, str):
+        return None
+    for place in ("$defs", "definitions"):
+        target = _object(schema.get(place)).get(reference.removeprefix(f"#/{place}/"))
+        if isinstance(target, dict):
+            return target
+    return None
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _without_titles(schema: Any, depth: int = 0) -> Any:
+    """The schema without the titles that some programs give to everything. A parameter may be called title."""
+    if isinstance(schema, list):
+        return [_without_titles(below, depth) for below in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if depth > _DEEPEST:
+        return {}
+    kept: dict[str, Any] = {}
+    for word, value in schema.items():
+        if word in _OF_NAMES and isinstance(value, dict):
+            kept[word] = {name: _without_titles(below, depth + 1) for name, below in value.items()}
+        elif word in _OF_SCHEMAS:
+            kept[word] = _without_titles(value, depth + 1)
+        elif word != "title" or not isinstance(value, str):
+            kept[word] = value
+    return kept
+
+
+def _shortened(schema: dict[str, Any]) -> dict[str, Any]:
+    """A schema of ours without its knobs. A definition that is used once stands where it is used."""
+    top = {name: value for name, value in schema.items() if name != "$defs"}
+    properties = {
+        name: value
+        for name, value in _object(top.get("properties")).items()
+        if name not in KNOBS or name in _list(top.get("required"))
+    }
+    short = _short({**top, "properties": properties})
+    definitions = {name: _short(value) for name, value in _object(schema.get("$defs")).items()}
+    uses = {name: _uses([short, *definitions.values()], name) for name in definitions}
+    once = {name: value for name, value in definitions.items() if uses[name] == 1}
+    often = {name: _resolved(value, once) for name, value in definitions.items() if uses[name] > 1}
+    told: dict[str, Any] = _resolved(short, once)
+    return {**told, "$defs": often} if often else told
+
+
+def _short(value: Any) -> Any:
+    """A schema without what only a validator wants to know."""
+    if isinstance(value, list):
+        return [_short(below) for below in value]
+    if not isinstance(value, dict):
+        return value
+    kind = {"type": "string"} if "enum" in value and "type" not in value else {}  # some services insist on it
+    return kind | {
+        word: {name: _short(own) for name, own in below.items()} if word == "properties" else _short(below)
+        for word, below in value.items()
+        if word not in ("title", "maxLength", "minLength")
+        and below not in ([], {})
+        and (word, below) != ("additionalProperties", False)
+    }
+
+
+def _uses(value: Any, name: str) -> int:
+    if isinstance(value, list):
+        return sum(_uses(below, name) for below in value)
+    if not isinstance(value, dict):
+        return 0
+    return (value.get("$ref") == f"#/$defs/{name}") + sum(_uses(below, name) for below in value.values())
+
+
+def _resolved(value: Any, definitions: Mapping[str, Any]) -> Any:
+    """The same with definitions in place of references to them. What is said at a reference is said first."""
+    if isinstance(value, list):
+        return [_resolved(below, definitions) for below in value]
+    if not isinstance(value, dict):
+        return value
+    target = definitions.get(str(value.get("$ref", "")).removeprefix("#/$defs/"))
+    if target is not None:
+        said = [text for text in (value.get("description"), target.get("description")) if text]
+        value = {**target, **{word: below for word, below in value.items() if word != "$ref"}}
+        value |= {"description": ". ".join(said)} if said else {}
+    return {word: _resolved(below, definitions) for word, below in value.items()}

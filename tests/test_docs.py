@@ -396,9 +396,10 @@ def test_examples_in_the_help_work(command: str, workplace: Path) -> None:
         assert ran.returncode == 0, ran.stdout
 
 
-def test_examples_in_the_help_of_claw_work_in_their_order(tmp_path: Path) -> None:
+def test_examples_in_the_help_of_claw_work_in_their_order(place: Path) -> None:
+    assert shell("clawperator phone start", place).returncode == 0
     for example in CLAW_EXAMPLES:
-        ran = shell(example, tmp_path)
+        ran = shell(example, place)
         assert ran.returncode == 0, f"{example}\n{ran.stdout}"
 
 

@@ -12,10 +12,10 @@ import pytest
 
 import clawperator
 from clawperator.agent import ports
-from clawperator.agent.inventory import Entry, Inventory, commands, find_command, find_tool, graph, tools
+from clawperator.agent.inventory import Entry, Inventory, commands, graph, tools
 from clawperator.agent.plugins import Found, Plugin
 from clawperator.agent.ports import Tool, ToolResult
-from clawperator.agent.stages import STAGE_NAMES, STAGES
+from clawperator.agent.stages import STAGES
 from clawperator.contract.claw_commands import CLAW_COMMANDS, CLAW_GLOBALS
 from clawperator.contract.command import Command
 from clawperator.contract.commands import COMMANDS
@@ -187,7 +187,7 @@ def test_nobody_takes_over_a_name_or_an_alias_of_the_product(tmp_path: Path) -> 
     ],
 )
 def test_a_command_is_found_by_name_or_alias_in_any_case(said: str, name: str) -> None:
-    assert find_command(said, BUILTIN).name == name
+    assert BUILTIN.find(said).name == name
 
 
 def test_a_name_counts_before_an_alias() -> None:
@@ -206,24 +206,24 @@ def test_a_name_counts_before_an_alias() -> None:
 )
 def test_a_command_that_is_not_there_is_not_found_and_the_nearest_is_offered(said: str, near: str | None) -> None:
     with pytest.raises(ClawError) as e:
-        find_command(said, BUILTIN)
+        BUILTIN.find(said)
     assert (e.value.code, e.value.operation, e.value.target) == ("COMMAND_NOT_FOUND", "find_command", said)
     assert e.value.extra.get("suggestion") == near
-    expected = f"Run 'claw show-command {near}'." if near else "Run 'claw command-graph' for those there are."
+    expected = f"Run 'claw show-command {near}'." if near else "Run 'claw command-graph --output-format json' for those there are."
     assert e.value.hint == expected
 
 
 @pytest.mark.parametrize("said", ["", " ", "x" * 1_000_000, "\x00", "\ud800", "a b c d"])
 def test_a_hostile_name_is_not_found_and_told_in_short(said: str) -> None:
     with pytest.raises(ClawError) as e:
-        find_command(said, BUILTIN)
+        BUILTIN.find(said)
     assert e.value.code == "COMMAND_NOT_FOUND"
     assert len(e.value.message) < 1_000
     assert len(e.value.target) <= 200
 
 
 def test_without_an_inventory_all_there_is_is_searched() -> None:
-    assert find_command("com.android.settings.overview").family == "skill"
+    assert commands().find("com.android.settings.overview").family == "skill"
 
 
 def test_tools_come_from_their_rows_and_the_first_of_a_name_counts() -> None:
@@ -244,9 +244,9 @@ def test_tools_come_from_their_rows_and_the_first_of_a_name_counts() -> None:
         "Does click.",
     )
     assert (inventory.find("mcp__s__look").family, inventory.find("mcp__s__look").level) == ("mcp", "read-only")
-    assert find_tool("click", rows) == entry
+    assert tools(rows).find("click") == entry
     with pytest.raises(ClawError) as e:
-        find_tool("clikc", rows)
+        tools(rows).find("clikc")
     assert e.value.code == "TOOL_NOT_FOUND"
     assert e.value.hint == "Run 'claw show-tool click'."
 
@@ -322,7 +322,7 @@ VERBS = {
     ),
 }
 ACTING = {
-    *("--device", "--operator-package", "--permission-mode", "--allow-tool", "--deny-tool", "--deny-prefix"),
+    *("--device", "--operator-package", "--backend", "--permission-mode", "--allow-tool", "--deny-tool", "--deny-prefix"),
     *("--ask-tool", "--timeout-seconds"),
 }
 SESSION = {"--directory", "--session-id", "--resume"}
@@ -393,7 +393,7 @@ def test_the_table_of_claw_is_all_that_is_loaded_with_it() -> None:
 
 def test_the_stages_stand_in_their_order() -> None:
     names = "settings inventory policy session phone brain route turn commit"
-    assert " ".join(STAGE_NAMES) == names
+    assert " ".join(stage.id for stage in STAGES) == names
     assert [stage.order for stage in STAGES] == list(range(1, 10))
     assert all(stage.label and stage.description.endswith(".") for stage in STAGES)
     assert list(msgspec.to_builtins(STAGES[0])) == ["id", "label", "description", "order"]

@@ -120,7 +120,6 @@ def test_flags_go_before_files_for_the_mode_and_the_rules_of_both_count() -> Non
 @pytest.mark.parametrize(
     "flags",
     [
-        {"mode": "god"},
         {"deny_tools": ["a("]},
         {"deny_prefixes": [" "]},
         {"allow_tools": [""]},
@@ -130,7 +129,7 @@ def test_flags_go_before_files_for_the_mode_and_the_rules_of_both_count() -> Non
 def test_a_flag_that_holds_no_rule_is_a_usage_error(flags: dict[str, Any]) -> None:
     with pytest.raises(ClawError) as caught:
         make_policy(Settings(), **flags)
-    assert caught.value.code == "USAGE"
+    assert caught.value.code == "ARGUMENTS_INVALID"
     assert "--" in (caught.value.hint or "")
 
 

@@ -1,6 +1,8 @@
 """Turns: what is committed and when, and that what is refused, cancelled or too late leaves no trace."""
 
 import json
+import os
+import signal
 import threading
 import time
 from collections.abc import Generator, Iterator, Mapping
@@ -257,6 +259,35 @@ def test_structured_output_is_json_inside_the_output(tmp_path: Path) -> None:
     assert json.loads(output) == {"summary": ["a", "b"], "session_id": "s"}
 
 
+def test_what_a_service_counted_is_told_also_when_the_turn_is_refused_or_broken_off(tmp_path: Path) -> None:
+    def script(request: Request) -> Generator[ToolCall, ToolResult, Answer]:
+        request.count(Usage(300, 20))
+        yield ToolCall("click", {})
+        request.count(Usage(30, 10))
+        raise ClawError("BRAIN_UNAVAILABLE", "gone")
+
+    with stage(tmp_path, script, limits=Limits(max_budget_tokens=100_000)) as on:
+        broken = on.engine.submit("p")
+        assert (broken.committed, broken.spent, broken.usage) == (True, Usage(330, 30), Usage(330, 30))
+    with stage(tmp_path, script, session_id="t", limits=Limits(max_budget_tokens=100)) as on:
+        refused = on.engine.submit("p")
+    assert (refused.stop_reason, refused.spent, refused.usage) == ("max_budget_reached", Usage(330, 30), Usage())
+
+
+def test_texts_that_are_typed_by_a_plan_are_masked_too(tmp_path: Path) -> None:
+    action = {"id": "a", "type": "Type_Text", "params": {"value": "Milk99"}}
+    call = ToolCall("run", {"actions": [action, 7]})
+
+    def typed(_: Mapping[str, Any], __: Bench) -> ToolResult:
+        return ToolResult(True, "typed 'Milk99' into x")
+
+    with stage(tmp_path, saying("ok", call), tool("run", typed)) as on:
+        result = on.engine.submit("p")
+        assert "Milk99" not in json.dumps(on.events)
+    (made,) = result.tool_calls
+    assert made.params == {"actions": [{**action, "params": {"value": "(6 characters)"}}, 7]}
+
+
 # Several turns.
 
 
@@ -321,12 +352,45 @@ def test_work_that_does_not_stop_is_told_as_not_observed_and_commits_nothing(tmp
     assert time.monotonic() - started < 5
 
 
+def test_a_turn_that_ran_out_of_time_tells_what_it_had_done(tmp_path: Path) -> None:
+    watch = Watch(0.2)
+
+    def script(_: Request) -> Generator[ToolCall, ToolResult, Answer]:
+        yield ToolCall("click", {})
+        while True:
+            watch.sleep(1)
+
+    with stage(tmp_path, script, watch=watch) as on:
+        (turn,) = run_turns(on.engine, "p", max_turns=1)
+        assert [event["event"] for event in on.events][-1] == "turn_ended"
+    assert (turn.stop_reason, turn.cancel_observed) == ("timeout", True)
+    assert [call.name for call in turn.tool_calls] == ["click"]
+    assert turn.error is not None
+    assert turn.error.retryable is False
+    assert turn.duration_ms > 0
+
+
+@pytest.mark.parametrize("seconds", [None, 30])
+def test_a_turn_that_somebody_stops_is_told_as_cancelled(tmp_path: Path, seconds: float | None) -> None:
+    def press(_: Mapping[str, Any], __: Bench) -> ToolResult:
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.2)
+        return ToolResult(True, "pressed")
+
+    with stage(tmp_path, saying("ok", ToolCall("press", {})), tool("press", press), watch=Watch(seconds)) as on:
+        (turn,) = run_turns(on.engine, "p", max_turns=3, continuation="q", grace=5)
+    assert (turn.stop_reason, turn.cancel_observed, turn.committed) == ("cancelled", True, False)
+    assert turn.error is not None
+    assert turn.error.code == "INTERRUPTED"
+    assert stored(tmp_path) == []
+
+
 # Events.
 
 
 def test_events_have_one_correlation_id_and_a_sequence_without_gaps(tmp_path: Path) -> None:
     with stage(tmp_path, saying("ok", ToolCall("click", {"a": 1}))) as on:
-        on.engine.submit("p")
+        run_turns(on.engine, "p", max_turns=1)
         events = on.events
     assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
     assert {event["correlation_id"] for event in events} == {"c0ffee"}

@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import signal
 import subprocess
 import sys
 import time
@@ -14,6 +15,7 @@ import pytest
 from agent.model_server import model_server
 from agent.openai_script import call_reply, text_reply
 from agent.test_plugins import Site
+from clawperator.agent.sessions import SessionStore
 from device.boxed import boxed_phone
 from running import claw, claw_json
 
@@ -193,3 +195,148 @@ def test_prose_of_a_failed_turn_says_what_to_do() -> None:
     ran = claw("bootstrap", "go home")
     assert ran.code == 1
     assert b"clawperator phone start" in ran.out
+
+
+# What may not run, by whatever name it is called.
+
+DENIED = [
+    ("back", "", "press_key"),
+    ("press", "home", "press_key"),
+    ("exec", "{plan}", "press_key"),
+    ("open", "'http://127.0.0.1/'", "open_uri(http://:*)"),
+    ("open", "--uri http://127.0.0.1/", "open_uri(http://:*)"),
+    ("recording-start", "", "start_recording"),
+    ("packages-list", "", "list_packages"),
+    ("devices", "", "list_devices"),
+    ("skills-run", "com.android.settings.overview", "run_skill"),
+    ("com.android.settings.overview", "", "run_skill"),
+    ("recording-parse", "--input x.ndjson", "recording_parse"),
+]
+
+
+@pytest.mark.parametrize(("command", "prompt", "rule"), DENIED)
+def test_a_rule_about_a_tool_holds_for_the_commands_that_do_the_same(command: str, prompt: str, rule: str) -> None:
+    plan = {
+        "commandId": "c",
+        "taskId": "t",
+        "source": "s",
+        "expectedFormat": "android-ui-automator",
+        "timeoutMs": 5000,
+        "actions": [{"id": "a", "type": "press_key", "params": {"key": "home"}}],
+    }
+    prompt = prompt.replace("{plan}", f"--execution '{json.dumps(plan)}'")
+    with boxed_phone():
+        error = claw_json("exec-command", command, prompt, "--deny-tool", rule).json["error"]
+    assert (error["kind"], error["code"]) == ("policy", "PERMISSION_DENIED")
+
+
+def test_a_plan_is_carried_out_as_the_verb_was_given_it() -> None:
+    with boxed_phone():
+        assert claw_json("exec-command", "open", "com.android.settings").code == 0
+        read = claw_json("exec-command", "read", '--text "Nowhere"').json
+        assert (read["error"]["code"], read["error"]["operation"], read["error"]["target"]) == (
+            *("NODE_NOT_FOUND", "read_text"),
+            "claw-1",
+        )
+        assert read["handled"] is False
+        assert read["result"]["envelope"]["status"] == "failed"
+        clicked = claw_json("exec-command", "click", "--text Display", "--backend", "adb").json
+        assert clicked["message"] == "clicked 'Display': the screen changed"
+    shown = claw_json("exec-command", "click", "--text Display --dry-run").json
+    assert shown["result"]["plan"]["actionCount"] == 1
+
+
+@pytest.mark.parametrize(("signal_", "seconds"), [(signal.SIGINT, None), (signal.SIGTERM, "30")])
+def test_a_turn_that_is_stopped_is_told_with_what_it_had_done(
+    signal_: signal.Signals, seconds: str | None
+) -> None:
+    with boxed_phone():
+        child = subprocess.Popen(
+            [
+                *(sys.executable, "-c", PROCESS, "bootstrap", "go home then wait 20 seconds", "--session-id", "s"),
+                *("--output-format", "json", "--events", "events.ndjson"),
+                *(("--timeout-seconds", seconds) if seconds else ()),
+            ],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            stdin=subprocess.DEVNULL,
+        )
+        end = time.monotonic() + 20
+        while time.monotonic() < end:
+            if Path("events.ndjson").exists() and '"sleep"' in Path("events.ndjson").read_text():
+                break
+            time.sleep(0.02)
+        child.send_signal(signal_)
+        out, err = child.communicate(timeout=30)
+    document = json.loads(out)
+    assert (child.returncode, err) == (1, b"")
+    assert (document["turn"]["stop_reason"], document["error"]["kind"]) == ("cancelled", "interrupted")
+    assert document["turn"]["tool_calls"][0]["name"] == "press_key"
+    assert document["persisted_session_path"] is None
+    last = json.loads(Path("events.ndjson").read_text().splitlines()[-1])
+    assert (last["event"], last["stop_reason"]) == ("turn_ended", "cancelled")
+    assert claw_json("list-sessions").json["sessions"] == []
+
+
+def test_prices_that_are_no_numbers_are_told_before_anything_is_spent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLAW_INPUT_USD_PER_MILLION", "abc")
+    monkeypatch.setenv("CLAW_OUTPUT_USD_PER_MILLION", "1")
+    with model_server(text_reply("hi", usage=(1, 1))) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        ran = claw_json("bootstrap", "x", "--brain", "openai", "--model", "m", "--session-id", "s")
+        assert server.received == []
+    assert ran.json["error"]["kind"] == "usage"
+    assert ran.json["session_id"] == "s"
+
+
+def test_what_a_model_spent_is_told_although_the_turn_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    with model_server(text_reply("a long answer", usage=(400, 30))) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        ran = claw_json("bootstrap", "x", "--brain", "openai", "--model", "m", "--max-budget-tokens", "100")
+    assert ran.json["turn"]["stop_reason"] == "max_budget_reached"
+    assert ran.json["usage"] == {"input_tokens": 400, "output_tokens": 30, "cost_usd": None}
+
+
+def test_a_document_of_a_turn_that_never_began_has_all_its_members() -> None:
+    for verb in ("bootstrap", "turn-loop"):
+        done = claw_json(verb, "hello").json
+        failed = claw_json(verb, "hello", "--resume", "nope").json
+        assert set(done) | {"error", "name", "found"} == set(failed)
+        assert (failed["name"], failed["found"], failed["persisted_session_path"]) == ("nope", False, None)
+
+
+def test_a_busy_session_is_not_waited_for_past_the_deadline() -> None:
+    assert claw_json("flush-transcript", "x", "--session-id", "s").code == 0
+    with SessionStore(".claw/sessions").open("s", resume=True):
+        started = time.monotonic()
+        ran = claw_json("bootstrap", "hello", "--resume", "s", "--timeout-seconds", "0.3")
+        assert time.monotonic() - started < 3
+    assert (ran.code, ran.json["error"]["kind"]) == (2, "timeout")
+
+
+@pytest.mark.parametrize(
+    ("limit", "code"),
+    [("--max-budget-tokens", "TURN_BUDGET_REACHED"), ("--max-session-turns", "SESSION_TURNS_REACHED")],
+)
+def test_strict_makes_an_error_of_a_limit(limit: str, code: str) -> None:
+    assert claw_json("bootstrap", "hello", limit, "0").code == 0
+    strict = claw_json("bootstrap", "hello", limit, "0", "--strict").json
+    assert (strict["error"]["code"], strict["error"]["retryable"]) == (code, False)
+
+
+@pytest.mark.parametrize(
+    "flags", [["--model", "m"], ["--heartbeat-seconds", "1"], ["--events", "e", "--heartbeat-seconds", "-1"]]
+)
+def test_an_option_that_would_do_nothing_is_refused(flags: list[str]) -> None:
+    assert claw_json("bootstrap", "hello", *flags).json["error"]["kind"] == "parse"
+
+
+def test_warnings_are_told_with_failures_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLAWPERATOR_SKILLS_REGISTRY", "/nonexistent.json")
+    for argv in (["show-command", "nope"], ["exec-command", "nope", ""], ["bootstrap", "hello"], ["route", "x"]):
+        assert claw_json(*argv).json["warnings"], argv
+
+
+def test_structured_output_is_json_also_of_a_turn_that_was_refused() -> None:
+    ran = claw_json("turn-loop", "hello", "--structured-output", "--max-budget-tokens", "0").json
+    assert json.loads(ran["turns"][0]["output"])["summary"]

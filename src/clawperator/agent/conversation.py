@@ -9,26 +9,32 @@ from typing import Any
 
 from msgspec import Struct
 
-from clawperator.agent.assembly import Assembly, Choices, assemble
+from clawperator.agent.assembly import MCP_MARK, Assembly, Choices, assemble
 from clawperator.agent.events import Events
 from clawperator.agent.inventory import commands, tools
 from clawperator.agent.loop import run_turns
 from clawperator.agent.open_session import OpenSession
-from clawperator.agent.ports import Bench, Brain, Usage
+from clawperator.agent.ports import Brain, Usage
 from clawperator.agent.routing import Match, Router
 from clawperator.agent.sessions import SessionStore
-from clawperator.agent.turns import Limits, Matched, TurnEngine, TurnResult
-from clawperator.agent.watch import GRACE_SECONDS, Watch
+from clawperator.agent.turn_results import TurnResult
+from clawperator.agent.turns import Limits, Matched, TurnEngine
+from clawperator.agent.watch import GRACE_SECONDS, Watch, out_of_time
 from clawperator.contract.errors import ClawError
 
 BRAINS = ("offline", "openai", "anthropic")
 # A model's service counts tokens of everything it is sent, again with every step.
 _MODEL_BUDGET = 200_000
+_BUSY_SECONDS = 5.0
+_NO_PRICE = 1e12  # from here on, as below 0, it is a slip
 _INPUT_PRICE, _OUTPUT_PRICE = "CLAW_INPUT_USD_PER_MILLION", "CLAW_OUTPUT_USD_PER_MILLION"
 
 
 class Order(Struct, frozen=True, kw_only=True):
-    """What is asked for. ``turns`` is how many may be taken now, ``session_turns`` how many a session may have."""
+    """What is asked for. ``turns`` is how many may be taken now, ``session_turns`` how many a session may have.
+
+    ``session_turns`` of None is 8, or as many as may be taken now.
+    """
 
     prompt: str
     directory: str
@@ -41,7 +47,7 @@ class Order(Struct, frozen=True, kw_only=True):
     timeout_seconds: float | None = None
     turns: int = 1
     continuation: str | None = None
-    session_turns: int = 8
+    session_turns: int | None = None
     budget: int | None = None
     steps: int | None = None
     structured: bool = False
@@ -60,7 +66,6 @@ class Conversation(Struct, frozen=True, kw_only=True):
     brain: str
     policy: Mapping[str, Any]
     mcp_servers: list[dict[str, Any]]
-    warnings: tuple[str, ...]
 
 
 class _Scene(Struct, frozen=True):
@@ -73,16 +78,24 @@ class _Scene(Struct, frozen=True):
     matches: list[Match]
 
 
-def converse(order: Order, events: Events) -> Conversation:
-    """Take the turns. What keeps the first from being begun is raised; afterwards it is in the turns."""
+def converse(order: Order, events: Events, notes: list[str]) -> Conversation:
+    """Take the turns. What keeps the first from being begun is raised; afterwards it is in the turns.
+
+    ``notes`` gets what somebody should know and what kept nothing from being done, as it is found.
+    """
     watch = Watch(order.timeout_seconds)
-    with assemble(order.choices, watch, events, with_mcp=order.brain != "offline") as parts:
+    prices = _prices() if order.brain != "offline" else None
+    # The offline brain calls a tool of a server only when the prompt names it.
+    foreign = order.brain != "offline" or MCP_MARK in order.prompt
+    with assemble(order.choices, watch, events, with_mcp=foreign) as parts:
+        notes += parts.warnings
         events.emit("stage", stage="session")
-        with SessionStore(order.directory).open(order.session_id, resume=order.resume) as session:
+        with _open(order, watch) as session:
+            notes += session.warnings
             events.emit("stage", stage="phone", device_id=order.choices.device)
             events.emit("stage", stage="brain", brain=order.brain)
             brain = make_brain(order.brain, order.model)
-            scene = _Scene(order, parts, events, brain, _route(order, parts, events))
+            scene = _Scene(order, parts, events, brain, _route(order, parts, events, notes))
             events.emit("stage", stage="turn")
             turns = run_turns(
                 _engine(scene, session),
@@ -91,7 +104,20 @@ def converse(order: Order, events: Events) -> Conversation:
                 continuation=order.continuation,
                 grace=order.grace,
             )
-            return _told(scene, session, turns)
+            notes += events.warnings
+            return _told(scene, session, turns, prices)
+
+
+def _open(order: Order, watch: Watch) -> OpenSession:
+    """The session. Somebody who holds it is waited for, but not past the deadline."""
+    try:
+        return SessionStore(order.directory).open(
+            order.session_id, resume=order.resume, wait_seconds=watch.within(_BUSY_SECONDS)
+        )
+    except ClawError as e:
+        if e.code == "SESSION_BUSY" and watch.remaining == 0:
+            raise out_of_time("open_session", order.session_id or "") from e
+        raise
 
 
 def make_brain(kind: str, model: str | None) -> Brain:
@@ -111,10 +137,11 @@ def make_brain(kind: str, model: str | None) -> Brain:
     return AnthropicBrain(model_config("anthropic", model=model, environ=os.environ))
 
 
-def _route(order: Order, parts: Assembly, events: Events) -> list[Match]:
+def _route(order: Order, parts: Assembly, events: Events, notes: list[str]) -> list[Match]:
     """Once for all turns: the same words mean the same entries in every turn."""
     events.emit("stage", stage="route")
     inventory = commands()
+    notes += inventory.warnings
     entries = (*inventory.entries, *tools(parts.toolbox.tools).entries)
     matches = Router(entries).route(order.prompt, order.limit)
     events.emit("routed", matches=[{"kind": match.kind, "name": match.name} for match in matches])
@@ -129,10 +156,10 @@ def _engine(scene: _Scene, session: OpenSession) -> TurnEngine:
         session,
         scene.brain,
         parts.toolbox,
-        Bench(parts.watch, chosen.folder, chosen.device, chosen.operator_package),
+        chosen.bench(parts.watch),
         events=scene.events,
         limits=Limits(
-            max_turns=order.session_turns,
+            max_turns=max(default.max_turns, order.turns) if order.session_turns is None else order.session_turns,
             max_budget_tokens=_budget(order, default),
             max_steps=default.max_steps if order.steps is None else order.steps,
         ),
@@ -150,8 +177,10 @@ def _budget(order: Order, default: Limits) -> int:
     return default.max_budget_tokens if order.brain == "offline" else _MODEL_BUDGET
 
 
-def _told(scene: _Scene, session: OpenSession, turns: list[TurnResult]) -> Conversation:
-    used = [turn.usage for turn in turns if turn.committed]
+def _told(
+    scene: _Scene, session: OpenSession, turns: list[TurnResult], prices: tuple[float, float] | None
+) -> Conversation:
+    used = [turn.spent for turn in turns]
     usage = Usage(sum(u.input_tokens for u in used), sum(u.output_tokens for u in used))
     return Conversation(
         session_id=session.session_id,
@@ -159,18 +188,19 @@ def _told(scene: _Scene, session: OpenSession, turns: list[TurnResult]) -> Conve
         matches=scene.matches,
         turns=turns,
         usage=usage,
-        cost_usd=0.0 if scene.order.brain == "offline" else _cost(usage),
+        cost_usd=0.0 if scene.order.brain == "offline" else _cost(usage, prices),
         brain=scene.brain.name,
         policy=scene.parts.policy.describe(),
         mcp_servers=scene.parts.mcp_servers,
-        warnings=(*scene.parts.warnings, *scene.events.warnings),
     )
 
 
-def _cost(usage: Usage) -> float | None:
-    """What it cost, by the prices the environment tells; None when it tells none."""
+def _prices() -> tuple[float, float] | None:
+    """What a million tokens in and out cost, if the environment tells."""
     try:
-        prices = [float(os.environ[name]) for name in (_INPUT_PRICE, _OUTPUT_PRICE)]
+        prices = float(os.environ[_INPUT_PRICE]), float(os.environ[_OUTPUT_PRICE])
+        if not all(0 <= price < _NO_PRICE for price in prices):
+            raise ValueError(f"{prices[0]:g} and {prices[1]:g}")  # noqa: TRY301 - told like what is no number
     except KeyError:
         return None
     except ValueError as e:
@@ -179,5 +209,12 @@ def _cost(usage: Usage) -> float | None:
             f"a price is not a number: {e}",
             hint=f"Run 'export {_INPUT_PRICE}=3 {_OUTPUT_PRICE}=15', or unset both.",
             operation="price",
+            target=_INPUT_PRICE,
         ) from e
+    return prices
+
+
+def _cost(usage: Usage, prices: tuple[float, float] | None) -> float | None:
+    if prices is None:
+        return None
     return round((usage.input_tokens * prices[0] + usage.output_tokens * prices[1]) / 1_000_000, 6)

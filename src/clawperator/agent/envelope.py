@@ -32,15 +32,23 @@ KINDS: Mapping[str, str] = {
     "INSTRUCTION_NOT_UNDERSTOOD": "not_understood",
     "INSTRUCTION_AMBIGUOUS": "ambiguous",
     "TURN_TIMEOUT": "timeout",
+    "INTERRUPTED": "interrupted",
+}
+# What helps here where the error itself names an option that claw does not have.
+_OWN_HINTS: Mapping[str, str] = {
+    "RESULT_ENVELOPE_TIMEOUT": "Run 'clawperator doctor' to see whether the phone answers, then try again.",
+    "SKILL_EXECUTION_TIMEOUT": "Run it again with a larger --timeout-seconds.",
+    "TARGET_NOT_FOUND": "Run 'clawperator snapshot' to see what is on the screen.",
+    "INSTRUCTION_CHECK_FAILED": "Run 'claw bootstrap \"what is on the screen\"' to see what is there.",
 }
 # What to do about an error of a class that says nothing itself. Each names a command that works.
 _HINTS: Mapping[str, str] = {
-    "filesystem": "Run it again with --directory naming a folder that can be written.",
+    "filesystem": "Run 'df .' to see whether the disk is full, and 'ls -ld .' to see who may write there.",
     "auth": "Export the key of the model's service, or run without --brain.",
     "session": "Run 'claw list-sessions' for the sessions there are.",
     "parse": "Run 'claw {command} --help' for what it takes.",
     "runtime": "Run 'clawperator doctor' to see what is wrong with the phone.",
-    "mcp": "Run 'claw tool-pool' to see which servers answer.",
+    "mcp": "Run 'claw tool-pool --output-format json' to see which servers answer, and how.",
     "delivery": "Run 'clawperator doctor' to see what is wrong with the phone, then try again.",
     "usage": "Run 'claw {command} --help' for what it takes.",
     "policy": "Run it again with --permission-mode full, or with --allow-tool and the name of the tool.",
@@ -75,15 +83,15 @@ def kind_of(error: ClawError) -> str:
     return KINDS.get(error.code, class_of(error))
 
 
-def error_object(error: ClawError, command: str) -> dict[str, Any]:
+def error_object(error: ClawError, command: str, target: str = "") -> dict[str, Any]:
     """The error as every document shows it. What it does not know of itself, the command does."""
     out: dict[str, Any] = {
         "kind": kind_of(error),
         "operation": error.operation or command,
-        "target": error.target or command,
+        "target": error.target or target or command,
         "retryable": error.retryable,
         "message": error.message,
-        "hint": error.hint or _HINTS[error.kind].format(command=command),
+        "hint": _OWN_HINTS.get(error.code) or error.hint or _HINTS[error.kind].format(command=command),
         "class": class_of(error),
         "code": error.code,
     }
@@ -114,6 +122,8 @@ def filesystem_hint(error: OSError, path: str) -> str | None:
     import shlex
 
     folder = os.path.dirname(path) or "."
+    if isinstance(error, FileNotFoundError) and not error.filename:
+        return "The folder this is run in may have been removed; run 'cd' to another one first."
     if isinstance(error, FileNotFoundError):
         return f"The folder does not exist; run 'mkdir -p {shlex.quote(folder)}'."
     if isinstance(error, PermissionError):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
+from clawperator.agent.session_files import EVIDENCE_SUFFIX
 from clawperator.agent.session_records import EvidenceLink
 from clawperator.files import AtomicFile
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from clawperator.agent.ports import Evidence
     from clawperator.agent.redaction import Redactor
 
-_SUFFIX = ".evidence"
 _ASIDE = ".deleted"
 _LONGEST_KIND = 40
 # A longer file that lies elsewhere is named, and not read for its checksum.
@@ -34,7 +34,7 @@ class EvidenceFolder:
     def __init__(self, directory: str, session_id: str) -> None:
         self._directory = directory
         self._session_id = session_id
-        self._name = session_id + _SUFFIX
+        self._name = session_id + EVIDENCE_SUFFIX
         self.path = os.path.join(directory, self._name)
 
     def keep(self, turn: int, evidence: "Sequence[Evidence]", redactor: "Redactor") -> tuple[EvidenceLink, ...]:

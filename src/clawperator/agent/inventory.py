@@ -139,16 +139,6 @@ def tools(rows: Sequence[Tool]) -> Inventory:
     return Inventory("tool", tuple(entries.values()), tuple(warnings))
 
 
-def find_command(name: str, among: Inventory | None = None) -> Entry:
-    """The command of that name or alias, or ``COMMAND_NOT_FOUND``."""
-    return (commands() if among is None else among).find(name)
-
-
-def find_tool(name: str, rows: Sequence[Tool]) -> Entry:
-    """The tool of that name or alias, or ``TOOL_NOT_FOUND``."""
-    return tools(rows).find(name)
-
-
 def graph(inventory: Inventory) -> Graph:
     """The commands of an inventory by their origin."""
 

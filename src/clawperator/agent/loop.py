@@ -1,7 +1,8 @@
 """Several turns under one deadline, and an honest word about work that did not stop in time."""
 
-from clawperator.agent.turns import TurnEngine, TurnResult, timed_out
-from clawperator.agent.watch import GRACE_SECONDS, LeftBehindError, within_deadline
+from clawperator.agent.turn_results import TurnResult, stopped, timed_out
+from clawperator.agent.turns import TurnEngine
+from clawperator.agent.watch import GRACE_SECONDS, LeftBehindError, LeftBehindInterrupt, within_deadline
 
 
 def run_turns(
@@ -22,21 +23,39 @@ def run_turns(
         if text is None:
             break
         results.append(_submit(engine, text, grace))
-        if results[-1].stop_reason != "completed" or results[-1].outcome != "done":
+        if results[-1].stop_reason != "completed" or results[-1].outcome != "done" or engine.watch.is_cancelled:
             break
     return results
 
 
 def _submit(engine: TurnEngine, prompt: str, grace: float) -> TurnResult:
+    result = _taken(engine, prompt, grace)
+    if (
+        result.error is not None
+        and result.error.code == "TURN_TIMEOUT"
+        and any(c.handled for c in result.tool_calls)
+    ):
+        result.error.retryable = False  # to do it again would do some of it twice
+    engine.announce(result)
+    return result
+
+
+def _taken(engine: TurnEngine, prompt: str, grace: float) -> TurnResult:
     watch = engine.watch
     if watch.remaining == 0:
-        return timed_out(prompt, engine.matched, observed=True)
+        engine.begin()
+        return engine.with_work(timed_out(prompt, observed=True))
     try:
         result = within_deadline(watch, lambda: engine.submit(prompt), grace)
     except LeftBehindError:
-        return timed_out(prompt, engine.matched, observed=False)
+        return engine.with_work(timed_out(prompt, observed=False))
+    except KeyboardInterrupt as e:
+        watch.request()
+        # What was committed before the interrupt came is part of the session, and is told as that.
+        ended = engine.committed or stopped(prompt, observed=not isinstance(e, LeftBehindInterrupt))
+        return engine.with_work(ended)
     # A turn that nobody else cancelled has stopped for want of time, and said so.
     out_of_time = watch.remaining == 0 or not watch.is_cancelled
     if result.stop_reason == "cancelled" and result.error is None and out_of_time:
-        return timed_out(prompt, engine.matched, observed=True)
+        return engine.with_work(timed_out(prompt, observed=True))
     return result

@@ -3,7 +3,6 @@
 import errno
 import os
 import threading
-import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Self
@@ -13,7 +12,7 @@ from msgspec.structs import replace
 
 from clawperator.agent.evidence import EvidenceFolder, sync_folder
 from clawperator.agent.redaction import Redactor, environment_secrets, over_texts
-from clawperator.agent.session_files import MOST_BYTES, SUFFIX, is_at, unwritable
+from clawperator.agent.session_files import MOST_BYTES, SUFFIX, is_at, now_ms, unwritable
 from clawperator.agent.session_records import (
     Records,
     SessionMeta,
@@ -74,7 +73,7 @@ class OpenSession:
         assert descriptor is not None
         if self._committed:
             return
-        line = line_of(SessionMeta(session_id=self.session_id, created_at_ms=int(time.time() * 1000)))
+        line = line_of(SessionMeta(session_id=self.session_id, created_at_ms=now_ms()))
         try:
             os.ftruncate(descriptor, 0)
             _write_once(descriptor, line)
@@ -105,6 +104,19 @@ class OpenSession:
                 raise unwritable(self.path, e) from e
             self.turns = (*self.turns, written)
             return written
+
+    def keep(self, prompt: str) -> TurnRecord:
+        """Add a prompt alone: nobody answers it, and its words are what it used."""
+        now = now_ms()
+        return self.commit(
+            TurnRecord(
+                correlation_id=os.urandom(8).hex(),
+                prompt=prompt,
+                started_at_ms=now,
+                ended_at_ms=now,
+                usage=Usage(len(prompt.split())),
+            )
+        )
 
     def close(self) -> None:
         """Let go of the session. May be called again."""

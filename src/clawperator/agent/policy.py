@@ -3,7 +3,7 @@
     click                     the tool, by its name or another of its names, in any case
     recording_*, *            every tool whose name begins so
     open_app(com.example)     the tool, when it is about just this
-    open_uri(https://a.b:*)   the tool, when it is about something that begins so
+    open_uri(https://a.b/*)   the tool, when it is about something that begins so; :* at the end means the same
 
 What a tool is about is its subject: the app, the URI, the key, the label of the node, the id of the skill; where
 it has none, its parameters as JSON. What denies or asks is compared in any case, what allows is compared exactly:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 DEFAULT_MODE: Level = "act"
 _LONGEST_RULE = 1_024
-_ANY = ":*"
+_ANY = "*"
 
 
 class Rule(Struct, frozen=True):
@@ -54,10 +54,11 @@ class Rule(Struct, frozen=True):
         """Whether the rule is about this subject."""
         if self.subject is None:
             return True
-        wanted = self.subject.removesuffix(_ANY)
+        is_open = self.subject.endswith(_ANY)
+        wanted = self.subject.removesuffix(_ANY).removesuffix(":") if is_open else self.subject
         if not exactly:
             wanted, subject = wanted.strip().casefold(), subject.strip().casefold()
-        return subject.startswith(wanted) if self.subject.endswith(_ANY) else subject == wanted
+        return subject.startswith(wanted) if is_open else subject == wanted
 
 
 class Verdict(Struct, frozen=True):
@@ -108,7 +109,7 @@ class Policy(Struct, frozen=True):
 def make_policy(  # noqa: PLR0913 - the flags of a command line
     settings: "Settings",
     *,
-    mode: str | None = None,
+    mode: Level | None = None,
     deny_tools: Iterable[str] = (),
     deny_prefixes: Iterable[str] = (),
     allow_tools: Iterable[str] = (),
@@ -116,12 +117,12 @@ def make_policy(  # noqa: PLR0913 - the flags of a command line
 ) -> Policy:
     """The policy of settings and flags. A flag's mode goes before a file's; rules of both count.
 
-    ``USAGE`` when a flag holds no mode or no rule.
+    ``ARGUMENTS_INVALID`` when a flag holds no rule.
     """
     written = settings.permissions
     chosen, source = DEFAULT_MODE, "default"
     if mode is not None:
-        chosen, source = _flag_mode(mode), "flag"
+        chosen, source = mode, "flag"
     elif written.default_mode is not None:
         chosen, source = written.default_mode, written.mode_source
     # A prefix of nothing would deny everything, which is rather a slip than a wish.
@@ -175,26 +176,13 @@ def _first(rules: tuple[Rule, ...], tool: Tool, about: str, *, exactly: bool = F
     return next((rule for rule in rules if rule.names(tool) and rule.covers(about, exactly=exactly)), None)
 
 
-def _flag_mode(text: str) -> Level:
-    level = read_level(text)
-    if level is None:
-        raise ClawError(
-            "USAGE",
-            f"{text!r} is no permission mode",
-            hint=f"Use --permission-mode with one of {', '.join(LEVELS)}.",
-            operation="argparse",
-            target="--permission-mode",
-        )
-    return level
-
-
 def _flag_rules(texts: Iterable[str], flag: str) -> tuple[Rule, ...]:
     try:
         return tuple(read_rule(text, flag) for text in texts)
     except ValueError as e:
         raise ClawError(
-            "USAGE",
-            f"{flag}: {e}",
+            "ARGUMENTS_INVALID",
+            f"argument {flag}: {e}",
             hint=f"Use {flag} with a name, as in {flag} click.",
             operation="argparse",
             target=flag,

@@ -15,7 +15,7 @@ from clawperator.contract.errors import ClawError
 from clawperator.files import why
 
 DEFAULT_DIRECTORY = os.path.join(".claw", "sessions")
-SUFFIX, LEGACY_SUFFIX = ".jsonl", ".json"
+SUFFIX, LEGACY_SUFFIX, EVIDENCE_SUFFIX = ".jsonl", ".json", ".evidence"
 
 MOST_BYTES = 256 * 1024 * 1024
 
@@ -28,7 +28,7 @@ _BLOCK = 16 * 1024 * 1024
 
 
 def is_session_id(text: str) -> bool:
-    return 0 < len(text) <= _LONGEST_ID and text[0] != "." and _LETTERS.issuperset(text)
+    return 0 < len(text) <= _LONGEST_ID and text[0] not in ".-" and _LETTERS.issuperset(text)
 
 
 def check_id(session_id: str) -> str:
@@ -36,16 +36,27 @@ def check_id(session_id: str) -> str:
         raise ClawError(
             "SESSION_ID_INVALID",
             f"{session_id!r} is no id of a session: letters, digits, '.', '_' and '-', at most {_LONGEST_ID}, "
-            "beginning with no dot",
+            "beginning with neither dot nor dash",
             operation="resolve_session",
             target=session_id,
         )
     return session_id
 
 
+def is_of_sessions(path: str, directory: str) -> bool:
+    """Whether it is the name of a session's file in the directory, or of evidence there. Links are followed."""
+    first, *rest = os.path.relpath(os.path.realpath(path), os.path.realpath(directory)).split(os.sep)
+    return first.endswith(EVIDENCE_SUFFIX) or (not rest and first.endswith((SUFFIX, LEGACY_SUFFIX)))
+
+
+def now_ms() -> int:
+    """The time as it is kept. A clock may be wrong, but what is kept is never before 1970."""
+    return max(int(time.time() * 1000), 0)
+
+
 def make_id() -> str:
     """An id that nobody has, and that sorts behind those made before."""
-    number, digits = int(time.time() * 1000), ""
+    number, digits = now_ms(), ""
     while number:
         number, digit = divmod(number, 36)
         digits = _DIGITS[digit] + digits
@@ -68,8 +79,12 @@ def open_file(path: str, flags: int = os.O_RDONLY) -> int:
 def read_file(descriptor: int, path: str) -> bytes:
     """All of a session's file, if it is a file and not too large; ``SESSION_LOAD_FAILED`` otherwise."""
     about = os.fstat(descriptor)
+    if stat.S_ISDIR(about.st_mode):
+        from shlex import quote
+
+        raise damaged(path, "it is a folder", hint=f"Run 'rm -r {quote(path)}' to be rid of it.")
     if not stat.S_ISREG(about.st_mode):
-        raise damaged(path, "it is a folder" if stat.S_ISDIR(about.st_mode) else "it is no regular file")
+        raise damaged(path, "it is no regular file")
     blocks: list[bytes] = []
     size = 0
     while size <= MOST_BYTES and about.st_size <= MOST_BYTES:

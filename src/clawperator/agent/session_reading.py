@@ -1,6 +1,7 @@
 """Reading sessions: all of one, or as much as a list tells."""
 
 import os
+import stat
 import time
 from contextlib import suppress
 
@@ -9,6 +10,7 @@ from msgspec.structs import replace
 
 from clawperator.agent.session_files import LEGACY_SUFFIX, is_absent, is_held, open_file, read_file, unreadable
 from clawperator.agent.session_records import (
+    META_BEGIN,
     TurnRecord,
     Usage,
     count_messages,
@@ -86,6 +88,18 @@ def load_file(session_id: str, path: str) -> LoadedSession:
         warnings=warnings,
         legacy=path.endswith(LEGACY_SUFFIX),
     )
+
+
+def is_session(path: str) -> bool:
+    """Whether a file begins as sessions do, wherever it lies. Links are followed."""
+    with suppress(OSError):
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            is_file = stat.S_ISREG(os.fstat(descriptor).st_mode)
+            return is_file and os.pread(descriptor, len(META_BEGIN), 0) == META_BEGIN
+        finally:
+            os.close(descriptor)
+    return False
 
 
 def summarise_file(session_id: str, path: str) -> SessionSummary | None:

@@ -15,7 +15,7 @@ from clawperator.agent.session_files import damaged
 VERSION = 1
 MOST_CHARACTERS = 64 * 1024
 
-_META_BEGIN = b'{"type":"session_meta"'
+META_BEGIN = b'{"type":"session_meta"'
 _Milliseconds = Annotated[int, Meta(ge=0, le=253_402_300_799_999)]  # to the end of the year 9999
 _Count = Annotated[int, Meta(ge=0)]
 
@@ -159,7 +159,7 @@ def _read(data: bytes, session_id: str, path: str, decoder: msgspec.json.Decoder
     warnings = [f"the last {torn} bytes are no whole line and do not count"] if torn else []
     if not lines:
         # Nobody writes anything before this line: with other bytes it is a file of somebody else.
-        if not data.startswith(_META_BEGIN) and not _META_BEGIN.startswith(data):
+        if not data.startswith(META_BEGIN) and not META_BEGIN.startswith(data):
             raise damaged(path, "it does not begin with a session_meta line")
         return Records(None, (), 0, tuple(warnings))
     meta = _read_meta(lines[0], path)

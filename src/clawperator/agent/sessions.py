@@ -17,7 +17,6 @@ from clawperator.agent.session_files import (
     busy,
     check_id,
     command,
-    damaged,
     is_absent,
     is_at,
     is_session_id,
@@ -165,7 +164,7 @@ class SessionStore:
     def _open_to_write(self, session_id: str, path: str, *, may_create: bool) -> int:
         legacy = self._path(session_id, LEGACY_SUFFIX)
         if os.path.lexists(legacy) and not os.path.lexists(path):
-            raise self._exists(session_id) if may_create else self._of_the_reference(session_id, legacy)
+            raise self._of_the_reference(session_id, legacy)
         flags = os.O_RDWR | os.O_APPEND
         try:
             if not may_create:
@@ -221,10 +220,12 @@ class SessionStore:
 
     def _of_the_reference(self, session_id: str, path: str) -> ClawError:
         load = command(self.directory, "load-session", session_id)
-        return damaged(
-            path,
-            "it is a session of an older format, which can be read and not be gone on with",
-            hint=f"Start a new session; '{load}' shows the old one.",
+        return ClawError(
+            "SESSION_READ_ONLY",
+            f"{path} is a session of an older format, which can be read and not be gone on with",
+            hint=f"Pass another --session-id; '{load}' shows the old one.",
+            operation="resolve_session",
+            target=session_id,
         )
 
 

@@ -49,5 +49,4 @@ _ROWS = (
 )
 
 STAGES: tuple[Stage, ...] = tuple(Stage(*row, order) for order, row in enumerate(_ROWS, 1))
-STAGE_NAMES: tuple[str, ...] = tuple(stage.id for stage in STAGES)
 NOTE = "Stages follow each other in this order. A turn that does not reach commit is not part of the session."

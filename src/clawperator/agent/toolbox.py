@@ -62,10 +62,8 @@ class Toolbox:
         bench.watch.check()
         try:
             tool = self.find(call.name)
-            verdict = self.judge(tool, call.params)
-            if not verdict.allowed and not self._is_granted(tool, call.params, verdict):
-                return _answer(_denial(tool, verdict, asked=self._asker is not None))
-            return tool.run(call.params, bench)
+            denied = self.refusal(call)
+            return tool.run(call.params, bench) if denied is None else _answer(denied)
         except ClawError as e:
             return _answer(e)
         except TurnCancelledError:
@@ -73,6 +71,14 @@ class Toolbox:
         except Exception as e:  # noqa: BLE001 - a tool with a fault must not take the turn with it
             message = f"{call.name} failed: {type(e).__name__}: {e}"
             return _answer(ClawError("UNKNOWN", message[:500], operation="call", target=call.name))
+
+    def refusal(self, call: ToolCall) -> ClawError | None:
+        """Why a call may not be made, after somebody was asked if that is wanted. None when it may."""
+        tool = self.find(call.name)
+        verdict = self.judge(tool, call.params)
+        if verdict.allowed or self._is_granted(tool, call.params, verdict):
+            return None
+        return _denial(tool, verdict, asked=self._asker is not None)
 
     def _is_granted(self, tool: Tool, params: Mapping[str, Any], verdict: Verdict) -> bool:
         return verdict.decision == "ask" and self._asker is not None and self._asker(tool, params, verdict.reason)
@@ -120,9 +126,9 @@ def _denial(tool: Tool, verdict: Verdict, *, asked: bool) -> ClawError:
     if verdict.source == "mode":
         hint = f"Add --permission-mode {tool.level}, or --allow-tool {tool.name}."
     elif verdict.source.startswith("--"):
-        hint = f"Leave out {verdict.source}, or run 'claw tool-pool' for the tools that are left."
+        hint = f"Leave out {verdict.source} {tool.name}, if it may be used after all."
     elif verdict.source == "tools":
-        hint = "Run 'claw tool-pool' for the tools there are."
+        hint = "Run 'claw tool-pool --output-format json' for the tools there are."
     else:
         hint = f"Take the rule out of permissions.{verdict.decision} in {verdict.source}."
     reason = verdict.reason

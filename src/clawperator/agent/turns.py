@@ -12,8 +12,8 @@ its outcome is ``failed``.
 """
 
 import time
-from collections.abc import Iterable, Mapping
-from typing import Any, Literal
+from collections.abc import Iterable
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -28,20 +28,18 @@ from clawperator.agent.ports import (
     Denial,
     Evidence,
     Exchange,
-    Outcome,
     Request,
     ToolCall,
     ToolResult,
     Usage,
 )
-from clawperator.agent.session_records import CallRecord, EvidenceLink, TurnRecord
+from clawperator.agent.session_files import now_ms
+from clawperator.agent.session_records import CallRecord, TurnRecord
 from clawperator.agent.toolbox import Toolbox
+from clawperator.agent.turn_results import Called, StopReason, TurnResult
+from clawperator.agent.typed_texts import typed_texts, without_typed_texts
 from clawperator.agent.watch import TurnCancelledError
 from clawperator.contract.errors import ClawError
-
-StopReason = Literal["completed", "timeout", "cancelled", "max_budget_reached", "max_turns_reached"]
-
-_TIMED_OUT = "The time for all turns ran out before this turn was complete."
 
 
 class Limits(Struct, frozen=True):
@@ -51,38 +49,6 @@ class Limits(Struct, frozen=True):
     max_budget_tokens: int = 2_000
     compact_after_turns: int = 12
     max_steps: int = 60
-
-
-class Called(Struct, frozen=True):
-    """A call of a turn and what came of it, as documents show it."""
-
-    name: str
-    params: Mapping[str, Any]
-    handled: bool
-    message: str
-    code: str | None = None
-    effect: str | None = None
-
-
-class TurnResult(Struct, frozen=True, kw_only=True):
-    """The ``turn`` of a document."""
-
-    prompt: str
-    output: str
-    stop_reason: StopReason
-    cancel_observed: bool = False
-    outcome: Outcome = "done"
-    committed: bool = False
-    turn: int | None = None
-    matched_commands: tuple[str, ...] = ()
-    matched_tools: tuple[str, ...] = ()
-    permission_denials: tuple[Denial, ...] = ()
-    tool_calls: tuple[Called, ...] = ()
-    evidence: tuple[EvidenceLink, ...] = ()
-    usage: Usage = Usage()
-    compacted_turns: int = 0
-    duration_ms: int = 0
-    error: ClawError | None = None
 
 
 class Matched(Struct, frozen=True):
@@ -100,11 +66,23 @@ class _Work:
         self.denials: list[Denial] = []
         self.evidence: list[Evidence] = []
         self.secrets: list[str] = []
-        self.started = time.time()
+        self.counted = Usage()
+        self.started_at_ms = now_ms()
+        self._began = time.monotonic()
+
+    @property
+    def duration_ms(self) -> int:
+        """By a clock that nobody sets: the other one may go backwards."""
+        return round((time.monotonic() - self._began) * 1000)
 
     @property
     def has_acted(self) -> bool:
         return any(call.handled for call in self.calls)
+
+    def count(self, usage: Usage) -> None:
+        self.counted = Usage(
+            self.counted.input_tokens + usage.input_tokens, self.counted.output_tokens + usage.output_tokens
+        )
 
 
 class TurnEngine:
@@ -131,34 +109,64 @@ class TurnEngine:
         self._limits = limits or Limits()
         self.matched = matched or Matched()
         self._structured = structured
+        self._work = _Work()
+        self.committed: TurnResult | None = None  # the turn that is under way, once it counts
 
     def submit(self, prompt: str) -> TurnResult:
         """Carry out one turn. Whatever goes wrong is in the result."""
-        work = _Work()
+        self.begin()
         number = self.session.prompt_count + 1
         self._events.enter("turn", turn=number)
         self._events.emit("turn_started", session_id=self.session.session_id, turn=number, brain=self._brain.name)
-        result = self._carry_out(prompt, work)
-        result = replace(
+        return self.with_work(self._carry_out(prompt, self._work))
+
+    def begin(self) -> None:
+        """A new turn: nothing has been done in it."""
+        self._work = _Work()
+        self.committed = None
+
+    def with_work(self, result: TurnResult) -> TurnResult:
+        """The result with what the turn has done so far, also when somebody else had to end it."""
+        work = self._work
+        return replace(
             result,
+            output=result.output if result.committed else self._shown(result.output),
             matched_commands=self.matched.commands,
             matched_tools=self.matched.tools,
             tool_calls=tuple(work.calls),
             permission_denials=tuple(work.denials),
-            duration_ms=round((time.time() - work.started) * 1000),
+            spent=result.usage if result.committed else work.counted,
+            duration_ms=work.duration_ms,
         )
+
+    def announce(self, result: TurnResult) -> None:
+        """Tell that the turn has ended, and how."""
         self._events.emit(
             "turn_ended",
-            turn=number,
+            turn=result.turn or self.session.prompt_count + 1,
             stop_reason=result.stop_reason,
             outcome=result.outcome,
             committed=result.committed,
-            usage=msgspec.to_builtins(result.usage),
+            usage=msgspec.to_builtins(result.spent),
             transcript_size=self.session.prompt_count,
         )
-        return result
 
     def _carry_out(self, prompt: str, work: _Work) -> TurnResult:
+        refused = self._refuse(prompt)
+        if refused is not None:
+            return refused
+        try:
+            answer = self._think(prompt, work)
+        except TurnCancelledError:
+            return TurnResult(prompt=prompt, output="", stop_reason="cancelled", cancel_observed=True)
+        except ClawError as e:
+            if not work.has_acted and e.code != "TURN_STEPS_REACHED":
+                return self._abandoned(prompt, e.message, e)
+            answer = self._broken_off(e)
+        return self._settle(prompt, answer, work)
+
+    def _refuse(self, prompt: str) -> TurnResult | None:
+        """What keeps a turn from being begun."""
         if self.watch.is_over:
             return TurnResult(prompt=prompt, output="", stop_reason="cancelled", cancel_observed=True)
         if self.session.prompt_count >= self._limits.max_turns:
@@ -167,20 +175,19 @@ class TurnEngine:
         if self._goes_over(Usage(words(prompt))):
             said = f"The prompt alone would go over the budget of {self._limits.max_budget_tokens} tokens."
             return self._refused(prompt, said, "max_budget_reached")
-        try:
-            answer = self._think(prompt, work)
-        except TurnCancelledError:
-            return TurnResult(prompt=prompt, output="", stop_reason="cancelled", cancel_observed=True)
-        except ClawError as e:
-            if not work.has_acted:
-                return self._abandoned(prompt, e.message, e)
-            answer = self._broken_off(e)
-        usage = answer.usage or Usage(words(prompt), words(answer.text))
-        answer = replace(answer, text=self._shown(answer.text), usage=usage)
-        if self._goes_over(usage):
+        return None
+
+    def _settle(self, prompt: str, answer: Answer, work: _Work) -> TurnResult:
+        """Count what was used, and commit the turn if it is within the budget."""
+        if answer.usage is not None:
+            work.counted = answer.usage
+        elif work.counted == Usage():
+            work.counted = Usage(words(prompt), words(answer.text))
+        if self._goes_over(work.counted):
             return self._refused(prompt, answer.text, "max_budget_reached")
+        shown = replace(answer, text=self._shown(answer.text), usage=work.counted)
         try:
-            return self._commit(prompt, answer, work)
+            return self._commit(prompt, shown, work)
         except TurnCancelledError:
             return TurnResult(prompt=prompt, output=answer.text, stop_reason="cancelled", cancel_observed=True)
         except ClawError as e:
@@ -226,6 +233,7 @@ class TurnEngine:
             watch=self.watch,
             history=self._history(),
             say=lambda text: self._events.emit("message_delta", text=text),
+            count=work.count,
         )
         thinking = self._brain.think(request)
         try:
@@ -262,7 +270,7 @@ class TurnEngine:
         return tuple(Exchange(turn.prompt, turn.output or "") for turn in kept)
 
     def _call(self, call: ToolCall, work: _Work) -> ToolResult:
-        shown = without_typed_text(call)
+        shown = without_typed_texts(call)
         self._events.enter("tool", tool=call.name)
         self._events.emit("tool_called", tool=call.name, step=len(work.calls) + 1, params=shown)
         result = self._toolbox.call(call, self._bench)
@@ -281,7 +289,7 @@ class TurnEngine:
             tool=call.name,
             step=len(work.calls),
             handled=result.handled,
-            message=_without(result.message, result.secrets),
+            message=_without(result.message, (*result.secrets, *typed_texts(call))),
             code=code,
             effect=effect,
         )
@@ -296,8 +304,8 @@ class TurnEngine:
             output=answer.text,
             stop_reason="completed",
             outcome=answer.outcome,
-            started_at_ms=int(work.started * 1000),
-            ended_at_ms=int(time.time() * 1000),
+            started_at_ms=work.started_at_ms,
+            ended_at_ms=work.started_at_ms + work.duration_ms,
             brain=self._brain.name,
             usage=usage,
             matched_commands=self.matched.commands,
@@ -310,9 +318,13 @@ class TurnEngine:
             self._events.enter("commit")
             self._events.emit("stage", stage="commit")
             kept = self.session.commit(record, work.evidence, secrets=work.secrets)
+            self.committed = self._as_committed(prompt, answer, kept)
         finally:
             self.watch.end_commit()
         self._events.emit("committed", turn=kept.turn, path=self.session.path)
+        return self.committed
+
+    def _as_committed(self, prompt: str, answer: Answer, kept: TurnRecord) -> TurnResult:
         return TurnResult(
             prompt=prompt,
             output=answer.text,
@@ -321,47 +333,19 @@ class TurnEngine:
             committed=True,
             turn=kept.turn,
             evidence=tuple(kept.evidence),
-            usage=usage,
+            usage=answer.usage or Usage(),
             compacted_turns=max(self.session.prompt_count - 1 - self._limits.compact_after_turns, 0),
             error=answer.error,
         )
-
-
-def timed_out(prompt: str, matched: Matched, *, observed: bool) -> TurnResult:
-    """The turn of which nobody knows more than that its time ran out.
-
-    ``observed`` says that the work was seen to stop: the session holds nothing of it and may be used again.
-    """
-    return TurnResult(
-        prompt=prompt,
-        output=_TIMED_OUT,
-        stop_reason="timeout",
-        cancel_observed=observed,
-        outcome="failed",
-        matched_commands=matched.commands,
-        matched_tools=matched.tools,
-        error=ClawError("TURN_TIMEOUT", _TIMED_OUT, operation="turn", target=prompt[:80]),
-    )
 
 
 def words(text: str) -> int:
     return len(text.split())
 
 
-def without_typed_text(call: ToolCall) -> dict[str, Any]:
-    """The parameters to show and keep. What is typed may be secret, and its length tells enough."""
-    params = dict(call.params)
-    if isinstance(text := params.get("text"), str) and call.name.casefold().replace("-", "_") in _TYPING:
-        params["text"] = f"({len(text)} characters)"
-    return params
-
-
-_TYPING = ("enter_text", "type_text", "text_entry", "input_text", "type")
-
-
 def _without(text: str, secrets: Iterable[str]) -> str:
     for secret in secrets:
-        text = text.replace(secret, "[redacted]")
+        text = text.replace(secret, "…")
     return text
 
 

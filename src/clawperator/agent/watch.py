@@ -21,6 +21,10 @@ class LeftBehindError(Exception):
     """Work that did not stop when it was cancelled. Its thread is a daemon: the process ends without it."""
 
 
+class LeftBehindInterrupt(KeyboardInterrupt):
+    """An interrupt while work was waited for that did not stop either."""
+
+
 class Watch:
     """One for all turns of a call: whoever works looks at it, whoever waits sets it.
 
@@ -82,7 +86,7 @@ class Watch:
 
 
 def out_of_time(operation: str, target: str = "") -> ClawError:
-    return ClawError("TURN_TIMEOUT", "the time for all turns ran out", operation=operation, target=target)
+    return ClawError("TURN_TIMEOUT", "the time ran out", operation=operation, target=target)
 
 
 def within_deadline(watch: Watch, work: Callable[[], T], grace: float = GRACE_SECONDS) -> T:
@@ -108,9 +112,11 @@ def within_deadline(watch: Watch, work: Callable[[], T], grace: float = GRACE_SE
         if worker.is_alive():
             watch.request()
             worker.join(grace)
-    except BaseException:
+    except KeyboardInterrupt:
         watch.request()
         worker.join(grace)
+        if worker.is_alive():
+            raise LeftBehindInterrupt from None
         raise
     if failed:
         raise failed[0]

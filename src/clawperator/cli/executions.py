@@ -26,6 +26,12 @@ def answer(call: Call) -> Any:
             "message": "best-effort execution is not implemented: say the actions explicitly",
             "goal": call.arguments.get("--goal"),
         }
+    return carry_out(execution(call), call)
+
+
+def execution(call: Call) -> Any:
+    """The document that ``exec`` was given, which may be any JSON value."""
+    words = call.arguments.words
     if call.arguments.has("--goal"):
         raise usage("--goal goes only with 'exec best-effort'", "Run 'clawperator exec --help' for its flags.")
     given = call.arguments.get("--payload")
@@ -40,9 +46,7 @@ def answer(call: Call) -> Any:
             operation="argparse",
         )
     document = _document(text)
-    if isinstance(document, dict):
-        document = with_timeout(document, call.options.timeout_ms)
-    return carry_out(document, call)
+    return with_timeout(document, call.options.timeout_ms) if isinstance(document, dict) else document
 
 
 def carry_out(document: Any, call: Call) -> Any:

@@ -21,10 +21,15 @@ Document = dict[str, Any]
 
 
 def answer(call: Call) -> Any:
+    return carry_out(execution(call), call)
+
+
+def execution(call: Call) -> Document:
+    """The execution that a command stands for."""
     document = _BUILDERS[call.name](call)
     if call.name not in _OWN_TIMEOUT:
         document = with_timeout(document, call.options.timeout_ms)
-    return carry_out(document, call)
+    return document
 
 
 def missing(message: str, hint: str | None = None) -> ClawError:

@@ -28,6 +28,7 @@ _SESSION = (
 _PHONE = (
     Flag("--device", "serial of the phone; the only one there is if absent", "<serial>"),
     Flag("--operator-package", "package of the Operator app", "<package>"),
+    Flag("--backend", "who carries it out: auto (the Operator), operator or adb", "<backend>"),
 )
 _POLICY = (
     Flag(
@@ -57,7 +58,11 @@ _THINKING = (
         "the most tokens the session may come to; if absent 2000, and 200000 for a model",
         "<n>",
     ),
-    Flag("--max-session-turns", "the most turns the session may have, 8 if absent", "<n>"),
+    Flag(
+        "--max-session-turns",
+        "the most turns the session may have; 8 if absent, or --max-turns if that is more",
+        "<n>",
+    ),
     Flag("--max-steps", "the most tool calls in a turn, 60 if absent", "<n>"),
     _NO_MCP,
     switch("--strict", "exit 1 when a turn was refused for a limit, or cancelled"),
@@ -122,7 +127,7 @@ CLAW_COMMANDS: tuple[Command, ...] = (
         "<name> <prompt>",
         flags=(*_ACTING, _FORMAT),
         examples=(
-            'claw exec-command schema ""',
+            "claw exec-command open com.android.settings",
             "claw exec-command skills-search battery --output-format json",
         ),
         notes=f"The prompt is what follows the command's name, and may be empty. {_STDIN}",
@@ -133,8 +138,8 @@ CLAW_COMMANDS: tuple[Command, ...] = (
         "<name> <payload>",
         flags=(*_ACTING, _FORMAT),
         examples=(
-            "claw exec-tool list_skills '{}'",
-            "echo '{}' | claw exec-tool list_skills - --output-format json",
+            'claw exec-tool press_key \'{"key": "home"}\'',
+            'echo \'{"applicationId": "com.android.settings"}\' | claw exec-tool open_app - --output-format json',
         ),
         notes="The payload is a JSON object with the tool's parameters. One of - is read from stdin.",
     ),
@@ -151,7 +156,10 @@ CLAW_COMMANDS: tuple[Command, ...] = (
         "Set everything up, do one turn, and keep it in a session.",
         "<prompt>",
         flags=(*_THINKING, *_ACTING, *_SESSION, _FORMAT),
-        examples=("claw bootstrap help", "echo help | claw bootstrap - --session-id help --output-format json"),
+        examples=(
+            'claw bootstrap "open settings and tell me the Android version"',
+            "echo help | claw bootstrap - --session-id help --output-format json",
+        ),
         notes=f"{_OFFLINE}\n{_ASKED} {_STDIN}",
     ),
     Command(
@@ -172,8 +180,8 @@ CLAW_COMMANDS: tuple[Command, ...] = (
             _FORMAT,
         ),
         examples=(
-            "claw turn-loop help",
-            "claw turn-loop help --continuation-prompt help --max-turns 2 --output-format json",
+            'claw turn-loop "open settings" --continuation-prompt "scroll down" --max-turns 3',
+            "claw turn-loop help --timeout-seconds 30 --output-format json",
         ),
         notes=f"Exit 2 when --timeout-seconds ran out. {_OFFLINE}\n{_ASKED} {_STDIN}",
     ),
@@ -185,7 +193,7 @@ CLAW_COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         "tool-pool",
-        "List the tools that a turn may use.",
+        "List the tools there are.",
         flags=(
             switch("--simple-mode", "only the few tools that are enough to look and act"),
             _NO_MCP,

@@ -14,7 +14,7 @@
       replay      REPLAY_*
       skill       REGISTRY_READ_FAILED  ARTIFACT_NOT_FOUND  COMPILE_*  SKILL_*  SKILLS_*
       agent       ARGUMENTS_INVALID  COMMAND_NOT_FOUND  TOOL_*  PERMISSION_DENIED  INSTRUCTION_*  TURN_*  SESSION_*
-                  SETTINGS_INVALID  BRAIN_*  MCP_*  PLUGIN_FAILED  EVENTS_WRITE_FAILED  FILESYSTEM_FAILED
+                  BRAIN_*  MCP_*  PLUGIN_FAILED  EVENTS_WRITE_FAILED  FILESYSTEM_FAILED
       unknown     INTERRUPTED  UNKNOWN
 
 An error is raised once, where it is known, and rendered by a door. A code's row says which class of
@@ -215,10 +215,16 @@ CODES: Mapping[str, Code] = {
     # agent
     "ARGUMENTS_INVALID": Code(_PARSE, False, "the command line of claw does not fit the command"),
     "COMMAND_NOT_FOUND": Code(
-        _USAGE, False, "the inventory has no such command", "Run 'claw command-graph' for those there are."
+        _USAGE,
+        False,
+        "the inventory has no such command",
+        "Run 'claw command-graph --output-format json' for those there are.",
     ),
     "TOOL_NOT_FOUND": Code(
-        _USAGE, False, "the inventory has no such tool", "Run 'claw tool-pool' for those there are."
+        _USAGE,
+        False,
+        "the inventory has no such tool",
+        "Run 'claw tool-pool --output-format json' for those there are.",
     ),
     "TOOL_PAYLOAD_INVALID": Code(_PARSE, False, "the payload does not fit the tool's parameters"),
     "PERMISSION_DENIED": Code(_POLICY, False, "the policy does not let this run, or wants somebody to be asked"),
@@ -241,21 +247,33 @@ CODES: Mapping[str, Code] = {
     "TURN_STEPS_REACHED": Code(
         _RUNTIME, False, "the turn made as many calls as it may", "Run it again with a larger --max-steps."
     ),
+    "TURN_BUDGET_REACHED": Code(
+        _RUNTIME,
+        False,
+        "the turn would go over the budget of tokens",
+        "Run it again with a larger --max-budget-tokens, or in a new session.",
+    ),
+    "SESSION_TURNS_REACHED": Code(
+        _SESSION,
+        False,
+        "the session has as many turns as it may",
+        "Run it again with a larger --max-session-turns, or in a new session.",
+    ),
     "SESSION_ID_INVALID": Code(
         _USAGE,
         False,
-        "the id of a session holds letters, digits, dot, _ and -, 128 at most, and begins with no dot",
+        "the id of a session holds letters, digits, dot, _ and -, 128 at most, and begins with none of . and -",
         "Run 'claw list-sessions' for those there are.",
     ),
     "SESSION_NOT_FOUND": Code(
         _SESSION, False, "no session has this id", "Run 'claw list-sessions' for those there are."
     ),
+    "SESSION_READ_ONLY": Code(_SESSION, False, "a session of the reference harness cannot be gone on with"),
     "SESSION_LOAD_FAILED": Code(_SESSION, True, "the session's file cannot be read, or is damaged"),
     "SESSION_DELETE_FAILED": Code(_SESSION, True, "the session is there and cannot be removed"),
     "SESSION_WRITE_FAILED": Code(_FILES, True, "the turn could not be written, and is not part of the session"),
     "SESSION_EXISTS": Code(_SESSION, False, "a session with this id is there already"),
     "SESSION_BUSY": Code(_SESSION, True, "another process writes to this session"),
-    "SETTINGS_INVALID": Code(_PARSE, False, "a settings file cannot be read, or breaks its shape"),
     "BRAIN_NOT_CONFIGURED": Code(_AUTH, False, "the model's address or key is not in the environment"),
     "BRAIN_AUTH_FAILED": Code(_AUTH, False, "the model's service refused the key"),
     "BRAIN_UNAVAILABLE": Code(_DELIVERY, True, "the model's service did not answer, or answered with a failure"),
@@ -267,7 +285,12 @@ CODES: Mapping[str, Code] = {
     "EVENTS_WRITE_FAILED": Code(_FILES, True, "the file for events cannot be written"),
     "FILESYSTEM_FAILED": Code(_FILES, True, "the system refused to read or write a file"),
     # unknown
-    "INTERRUPTED": Code(_RUNTIME, True, "the command was stopped from outside"),
+    "INTERRUPTED": Code(
+        _RUNTIME,
+        True,
+        "the command was stopped from outside",
+        "Run it again, or 'claw list-sessions' for what was kept.",
+    ),
     "UNKNOWN": Code(_UNKNOWN, False, "something happened that nobody foresaw"),
 }
 

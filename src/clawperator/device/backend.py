@@ -224,7 +224,12 @@ def write_screenshot(png: bytes, path: str | None, command_id: str) -> str:
         with AtomicFile(path) as out:
             out.file.write(png)
     except OSError as e:
-        raise ClawError("SCREENSHOT_NOT_SAVED", f"cannot write {path}: {why(e)}", target=path) from e
+        import shlex
+
+        folder = shlex.quote(os.path.dirname(path) or ".")
+        missing = f"Run 'mkdir -p {folder}' first." if isinstance(e, FileNotFoundError) else None
+        hint = missing or f"Run 'ls -ld {folder}' to see who may write there, or choose another path."
+        raise ClawError("SCREENSHOT_NOT_SAVED", f"cannot write {path}: {why(e)}", hint=hint, target=path) from e
     return path
 
 

@@ -89,7 +89,7 @@ def _named(serial: str) -> Device:
         record = folder.read() if folder.exists() else None
         if record is not None and folder.state() == "running":
             return Device(serial, boxed_endpoint(record))
-    listed = {device.serial: device.state for device in _ask_adb(start=True)}
+    listed = {device.serial: device.state for device in _ask_adb(start=not boxed_phones())}
     state = listed.get(serial)
     if state == "device":
         return Device(serial, adb_endpoint())

@@ -105,7 +105,7 @@ def _run(plan: Plan, device: Device, bench: Bench, timeout_ms: int | float | Non
         if limit < MIN_EXECUTION_TIMEOUT_MS:
             raise out_of_time(plan.execution.actions[0].type, device.serial)
     timed = Plan(replace(plan.execution, timeoutMs=limit), {**plan.document, "timeoutMs": limit})
-    return run_plan(timed, device, package=operator_package(bench.operator_package))
+    return run_plan(timed, device, package=operator_package(bench.operator_package), backend=bench.backend)
 
 
 def _usual_ms(actions: Sequence[Action]) -> int | float:

@@ -169,7 +169,7 @@ def _replay(params: ReplayParams, bench: Bench) -> ToolResult:
     bench.watch.check()
     report = replay(
         demonstration,
-        ConnectedPhone(device, operator_package=bench.operator_package),
+        ConnectedPhone(device, operator_package=bench.operator_package, backend=bench.backend),
         last=last,
         allow_coordinates=params.allowCoordinates,
         watch=lambda _: bench.watch.check(),

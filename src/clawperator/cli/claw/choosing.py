@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from clawperator.agent.assembly import Choices
-from clawperator.agent.ports import LEVELS, Tool
+from clawperator.agent.policy import read_level
+from clawperator.agent.ports import LEVELS, Backend, Tool
 from clawperator.cli.claw.reading import FORMAT_FLAG, FORMAT_VARIABLE, Read
 
 
@@ -14,14 +15,20 @@ def choices(asked: Read) -> Choices:
     return Choices(
         device=asked.get("--device"),
         operator_package=asked.get("--operator-package"),
-        mode=asked.choice("--permission-mode", LEVELS, "") or None,
+        mode=read_level(asked.choice("--permission-mode", LEVELS, "")),
         allow_tools=asked.all("--allow-tool"),
         deny_tools=asked.all("--deny-tool"),
         deny_prefixes=asked.all("--deny-prefix"),
         ask_tools=asked.all("--ask-tool"),
         include_mcp=not asked.has("--no-mcp"),
         asker=_ask if _somebody_is_there(asked) else None,
+        backend=_backend(asked),
     )
+
+
+def _backend(asked: Read) -> Backend:
+    wanted = asked.choice("--backend", ("auto", "operator", "adb"), "auto")
+    return "adb" if wanted == "adb" else "operator" if wanted == "operator" else "auto"
 
 
 def _somebody_is_there(asked: Read) -> bool:

@@ -6,7 +6,6 @@ is that of the process: 0, 1 for errors of all kinds, 2 when the time ran out.
 
 import os
 from collections.abc import Callable
-from typing import Any
 
 from clawperator.agent.envelope import envelope, filesystem_error
 from clawperator.cli.claw.answer import Told, failure
@@ -60,8 +59,8 @@ def _handler(name: str) -> Callable[[Read], Told]:
 
 def _tell(told: Told, command: str, *, is_json: bool) -> int:
     if is_json:
-        payload = {**told.payload, "warnings": list(told.warnings)}
-        return print_bytes(_render(envelope(command, told.exit_code, payload)), told.exit_code)
+        text, code = _document(told, command)
+        return print_bytes(text, code)
     for line in told.warnings:
         _say(f"warning: {line}")
     code = told.exit_code if told.text_code is None else told.text_code
@@ -77,8 +76,26 @@ def _say(text: str) -> None:
     Console("info").write(encodable(text) + "\n")
 
 
-def _render(document: Any) -> bytes:
-    """One line of ASCII, with a space after each comma and colon."""
+def _document(told: Told, command: str) -> tuple[bytes, int]:
+    """The document of an answer, and its exit code. What cannot be written is an error, which can."""
+    try:
+        return _render(told, command), told.exit_code
+    except KeyboardInterrupt:  # what was done is done, and is told
+        return _render(told, command), told.exit_code
+    except Exception as e:  # noqa: BLE001 - a number without end, a fault
+        message = f"the answer cannot be written: {type(e).__name__}: {e}"
+        told = failure(ClawError("UNKNOWN", message, operation="render"), command)
+        return _render(told, command), told.exit_code
+
+
+def _render(told: Told, command: str) -> bytes:
+    """One line of ASCII, with a space after each comma and colon. What is nested past 100 levels is left out."""
     import json
 
-    return json.dumps(encodable(document)).encode()
+    document = envelope(command, told.exit_code, {**told.payload, "warnings": list(told.warnings)})
+    try:
+        return json.dumps(encodable(document), allow_nan=False).encode()
+    except RecursionError:
+        from clawperator.agent.redaction import over_texts
+
+        return json.dumps(over_texts(document, lambda text, _: str(encodable(text))), allow_nan=False).encode()

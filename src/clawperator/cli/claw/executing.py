@@ -1,12 +1,15 @@
 """``exec-tool`` and ``exec-command``: one thing of the inventory is done, under the policy and a deadline."""
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import msgspec
 
 from clawperator.agent.assembly import assemble, is_foreign
+from clawperator.agent.envelope import is_not_found
 from clawperator.agent.events import Events
-from clawperator.agent.ports import Bench, ToolCall, ToolResult
+from clawperator.agent.ports import ToolCall, ToolResult
 from clawperator.agent.toolbox import Toolbox
 from clawperator.agent.watch import LeftBehindError, TurnCancelledError, Watch, out_of_time, within_deadline
 from clawperator.cli.claw.answer import Told, failure
@@ -20,64 +23,85 @@ _LONGEST_MESSAGE = 2_000
 
 
 def answer(asked: Read) -> Told:
-    return _exec_tool(asked) if asked.name == "exec-tool" else _exec_command(asked)
+    prepare = _tool_call if asked.name == "exec-tool" else _command_call
+    given = "payload" if asked.name == "exec-tool" else "prompt"
+    work = _Work(asked, {"name": asked.words[0], given: text_of(asked.words[1])})
+    try:
+        watch = Watch(asked.seconds("--timeout-seconds"))
+        with prepare(work, watch) as act, ended_with_us():
+            result = _within(watch, work.name, act)
+    except ClawError as e:
+        result = ToolResult(handled=False, message=e.message, error=e)
+    return _told(work, result)
 
 
-def _exec_tool(asked: Read) -> Told:
-    name, payload = asked.words[0], text_of(asked.words[1])
-    told: dict[str, Any] = {"name": name, "payload": payload}
-    watch = Watch(asked.seconds("--timeout-seconds"))
-    chosen = choices(asked)
-    with assemble(chosen, watch, Events(""), with_mcp=is_foreign(name)) as parts:
-        try:
-            tool = parts.toolbox.find(name)
-            told["name"] = tool.name
-            params = _params(payload, tool.name)
-        except ClawError as e:
-            return failure(e, asked.name, _unhandled(told, e))
-        bench = Bench(watch, chosen.folder, chosen.device, chosen.operator_package)
-        call = ToolCall(tool.name, params)
-        with ended_with_us():
-            result = _within(watch, tool.name, lambda: parts.toolbox.call(call, bench))
-        return _told(asked, told, result, tool.source_hint, parts.warnings)
+class _Work:
+    """What is known so far of the one thing that is to be done."""
+
+    def __init__(self, asked: Read, told: dict[str, Any]) -> None:
+        self.asked = asked
+        self.told = told
+        self.source_hint: str | None = None
+        self.warnings: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return str(self.told["name"])
+
+    @property
+    def given(self) -> str:
+        return str(self.told["payload" if "payload" in self.told else "prompt"])
+
+    def found(self, name: str, source_hint: str) -> None:
+        self.told["name"] = name
+        self.source_hint = source_hint
 
 
-def _exec_command(asked: Read) -> Told:
+@contextmanager
+def _tool_call(work: _Work, watch: Watch) -> Iterator[Callable[[], ToolResult]]:
+    chosen = choices(work.asked)
+    foreign = work.name if is_foreign(work.name) else None
+    with assemble(chosen, watch, Events(""), with_mcp=foreign is not None, tool=foreign) as parts:
+        work.warnings += parts.warnings
+        tool = parts.toolbox.find(work.name)
+        work.found(tool.name, tool.source_hint)
+        call = ToolCall(tool.name, _params(work.given, tool.name))
+        yield lambda: parts.toolbox.call(call, chosen.bench(watch))
+
+
+@contextmanager
+def _command_call(work: _Work, watch: Watch) -> Iterator[Callable[[], ToolResult]]:
     from clawperator.agent.inventory import commands
     from clawperator.agent.plugins import discover
-    from clawperator.cli.claw.verbs import Surroundings, as_tool
+    from clawperator.cli.claw.verbs import Surroundings, prepare
 
-    name, prompt = asked.words[0], text_of(asked.words[1])
-    told: dict[str, Any] = {"name": name, "prompt": prompt}
-    found = discover()
-    inventory = commands(found=found)
-    around = Surroundings(found.plugins, _policy_flags(asked))
-    try:
-        entry = inventory.find(name)
-        told["name"] = entry.name
-        watch = Watch(asked.seconds("--timeout-seconds"))
-        chosen = choices(asked)
-        with assemble(chosen, watch, Events(""), with_mcp=False) as parts:
-            bench = Bench(watch, chosen.folder, chosen.device, chosen.operator_package)
-            toolbox = Toolbox([as_tool(entry, prompt, around)], parts.policy, asker=chosen.asker)
-            with ended_with_us():
-                result = _within(watch, entry.name, lambda: toolbox.call(ToolCall(entry.name, {}), bench))
-    except ClawError as e:
-        return failure(e, asked.name, _unhandled(told, e))
-    return _told(asked, told, result, entry.source_hint, (*parts.warnings, *inventory.warnings))
+    chosen, plugins = choices(work.asked), discover()
+    inventory = commands(found=plugins)
+    work.warnings += inventory.warnings
+    entry = inventory.find(work.name)
+    work.found(entry.name, entry.source_hint)
+    around = Surroundings(plugins.plugins, _own_flags(work.asked), chosen.asker is None)
+    with assemble(chosen, watch, Events(""), with_mcp=False) as parts:
+        work.warnings += parts.warnings
+        prepared = prepare(entry, work.given, around)
+        own = Toolbox([prepared.tool], parts.policy, asker=chosen.asker)
+
+        def act() -> ToolResult:
+            for call in prepared.calls:
+                if denied := parts.toolbox.refusal(call):
+                    return ToolResult(handled=False, message=denied.message, error=denied)
+            return own.call(ToolCall(entry.name, {}), chosen.bench(watch))
+
+        yield act
 
 
-def _policy_flags(asked: Read) -> tuple[str, ...]:
-    """The limits of this call, for a call inside it."""
-    flags = ("--permission-mode", "--deny-tool", "--deny-prefix", "--ask-tool", "--device")
+def _own_flags(asked: Read) -> tuple[str, ...]:
+    """The limits and choices of this call, for a call inside it."""
+    flags = (
+        *("--permission-mode", "--deny-tool", "--deny-prefix", "--ask-tool"),
+        *("--device", "--operator-package", "--backend"),
+    )
     return tuple(f"{flag}={value}" for flag in flags for value in asked.all(flag))
-
-
-def _unhandled(told: dict[str, Any], error: ClawError) -> dict[str, Any]:
-    """What to say besides the error. Only what does not exist was not found."""
-    name, *rest = told.items()
-    absent = error.code in ("COMMAND_NOT_FOUND", "TOOL_NOT_FOUND")
-    return {name[0]: name[1], **({"found": False} if absent else {}), **dict(rest), "handled": False}
 
 
 def _params(payload: str, tool: str) -> dict[str, Any]:
@@ -92,28 +116,31 @@ def _params(payload: str, tool: str) -> dict[str, Any]:
     return require_object(params, tool)
 
 
-def _within(watch: Watch, name: str, work: Any) -> ToolResult:
+def _within(watch: Watch, name: str, act: Callable[[], ToolResult]) -> ToolResult:
     """Do it, but not beyond the deadline. What could not be stopped is told as not stopped."""
     try:
-        result: ToolResult = within_deadline(watch, work)
+        return within_deadline(watch, act)
     except (LeftBehindError, TurnCancelledError) as e:
         error = out_of_time("exec", name)
-        error.details = {"cancel_observed": isinstance(e, TurnCancelledError)}
+        error.retryable = isinstance(e, TurnCancelledError)
         return ToolResult(handled=False, message=error.message, error=error)
-    return result
 
 
-def _told(
-    asked: Read, told: dict[str, Any], result: ToolResult, source_hint: str, warnings: tuple[str, ...]
-) -> Told:
-    message = result.message[:_LONGEST_MESSAGE]
+def _told(work: _Work, result: ToolResult) -> Told:
+    message, error = result.message[:_LONGEST_MESSAGE], result.error
+    (name, *rest), document = work.told.items(), msgspec.to_builtins(result.result)
     payload = {
-        **told,
+        **dict([name]),
+        **({"found": False} if error is not None and is_not_found(error) and work.source_hint is None else {}),
+        **dict(rest),
         "handled": result.handled,
         "message": message,
-        "source_hint": source_hint,
-        "result": msgspec.to_builtins(result.result),
+        "source_hint": work.source_hint,
+        "result": document,
     }
-    if result.error is None:
-        return Told(payload, message, warnings=warnings)
-    return msgspec.structs.replace(failure(result.error, asked.name, payload), warnings=warnings)
+    if error is None:
+        text = document.get("text") if isinstance(document, dict) else None
+        return Told(payload, text if isinstance(text, str) else message, warnings=work.warnings)
+    if error.code == "TURN_TIMEOUT":
+        payload["cancel_observed"] = error.retryable
+    return failure(error, work.asked.name, payload, target=work.name, warnings=work.warnings)

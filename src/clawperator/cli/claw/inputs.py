@@ -2,6 +2,7 @@
 
 import sys
 
+from clawperator.agent.sessions import DEFAULT_DIRECTORY
 from clawperator.cli.claw.reading import Read, parse_error
 from clawperator.contract.errors import ClawError
 
@@ -27,6 +28,14 @@ def _within_limit(text: str) -> str:
             operation="read",
         )
     return text
+
+
+def directory(asked: Read) -> str:
+    """The folder of the sessions."""
+    given = asked.get("--directory")
+    if given is not None and not given.strip():
+        raise parse_error("argument --directory: it must not be empty", asked.name)
+    return DEFAULT_DIRECTORY if given is None else given
 
 
 def chosen_session(asked: Read) -> tuple[str | None, bool]:

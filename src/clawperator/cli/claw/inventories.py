@@ -33,7 +33,7 @@ def _show_command(asked: Read) -> Told:
     try:
         entry = inventory.find(asked.words[0])
     except ClawError as e:
-        return _not_found(e, asked, "Command")
+        return _not_found(e, asked, "Command", inventory.warnings)
     return Told(_shown(entry), _three_lines(entry), warnings=inventory.warnings)
 
 
@@ -46,7 +46,7 @@ def _show_tool(asked: Read) -> Told:
             entry = tools(pool.tools).find(name)
             schema = next(tool.schema() for tool in pool.tools if tool.name == entry.name)
     except ClawError as e:
-        return _not_found(e, asked, "Tool")
+        return _not_found(e, asked, "Tool", ())
     return Told({**_shown(entry), "schema": schema}, _three_lines(entry), warnings=pool.warnings)
 
 
@@ -66,10 +66,10 @@ def _three_lines(entry: Entry) -> str:
     return f"{entry.name}\n{entry.source_hint}\n{entry.responsibility}"
 
 
-def _not_found(error: ClawError, asked: Read, what: str) -> Told:
+def _not_found(error: ClawError, asked: Read, what: str, warnings: tuple[str, ...]) -> Told:
     if error.code not in ("COMMAND_NOT_FOUND", "TOOL_NOT_FOUND"):
         raise error
-    told = failure(error, asked.name, {"name": asked.words[0], "found": False})
+    told = failure(error, asked.name, {"name": asked.words[0], "found": False}, warnings=warnings)
     return msgspec.structs.replace(told, text=f"{what} not found: {asked.words[0]}")
 
 

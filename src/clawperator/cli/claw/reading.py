@@ -14,6 +14,12 @@ FORMAT_VARIABLE = "CLAW_OUTPUT_FORMAT"
 FORMATS = ("text", "json")
 MISSING = "<missing>"
 
+# More is no number that anybody means, and some that no clock can wait for or nobody can write down.
+_MOST_SECONDS = 1_000_000_000
+_MOST_WHOLE = 2**63 - 1
+# Of a longer word nobody can say what was meant by it.
+_LONGEST_GUESSED = 64
+
 
 class Read(Struct, frozen=True):
     """A command line. ``command`` is None when only help or the version is wanted."""
@@ -40,9 +46,9 @@ class Read(Struct, frozen=True):
         if text is None:
             return default
         number = read_number(text)
-        if not isinstance(number, int) or (least is not None and number < least):
+        if not isinstance(number, int) or (least is not None and number < least) or abs(number) > _MOST_WHOLE:
             asked = "a whole number" + ("" if least is None else f" from {least} up")
-            raise parse_error(f"argument {flag}: it must be {asked}, not {text!r}", self.name)
+            raise parse_error(f"argument {flag}: it must be {asked}, not {_cut(text)!r}", self.name)
         return number
 
     def seconds(self, flag: str) -> float | None:
@@ -50,8 +56,9 @@ class Read(Struct, frozen=True):
         if text is None:
             return None
         number = read_number(text)
-        if number is None:
-            raise parse_error(f"argument {flag}: it must be a number of seconds, not {text!r}", self.name)
+        if number is None or abs(number) > _MOST_SECONDS:
+            asked = f"a number of seconds, {_MOST_SECONDS} at most"
+            raise parse_error(f"argument {flag}: it must be {asked}, not {_cut(text)!r}", self.name)
         return float(number)
 
     def choice(self, flag: str, choices: tuple[str, ...], default: str) -> str:
@@ -110,7 +117,7 @@ def read(argv: list[str], default_format: str | None = None) -> Read:
     words: list[str] = []
     values: dict[str, tuple[str, ...]] = {}
     i = 0
-    target = command.name if command else attempted(argv)
+    target = command.name if command else argv[place] if place >= 0 else MISSING
     while i < len(argv):
         token = argv[i]
         i += 1
@@ -131,7 +138,7 @@ def read(argv: list[str], default_format: str | None = None) -> Read:
     _check_formats(values.get(FORMAT_FLAG, ()), default_format, target)
     out = Read(command, tuple(words), values, "--help" in values, "--version" in values)
     if not (out.wants_help or out.wants_version):
-        _check_words(out, argv)
+        _check_words(out, argv[place] if place >= 0 else MISSING)
     return out
 
 
@@ -161,14 +168,13 @@ def _check_formats(given: tuple[str, ...], default: str | None, target: str) -> 
         )
 
 
-def _check_words(out: Read, argv: list[str]) -> None:
+def _check_words(out: Read, named: str) -> None:
     if out.command is None:
-        named = attempted(argv)
         known = [command.name for command in CLAW_COMMANDS]
-        if not out.words and named == MISSING:
+        if named == MISSING:
             message = "the following arguments are required: command"
             raise parse_error(message, MISSING, "Run 'claw --help' for the commands.")
-        near = nearest(named, known, max(2, len(named) // 3))
+        near = _nearest(named, known)
         choices = ", ".join(repr(name) for name in known)
         raise parse_error(
             f"argument command: invalid choice: {named!r} (choose from {choices})",
@@ -211,12 +217,20 @@ def _is_word(token: str) -> bool:
 
 def _unrecognised(token: str, flags: Mapping[str, Flag], target: str) -> ClawError:
     name = token.partition("=")[0]
-    near = nearest(name, flags, max(2, len(name) // 3))
+    near = _nearest(name, flags) if name.startswith("--") else None
     return parse_error(
         f"unrecognized arguments: {token[:200]}",
         target,
-        f"Did you mean {near}? A word that begins with a dash goes after '--'." if near else None,
+        (f"Did you mean {near}? " if near else "") + "A word that begins with a dash goes after a bare '--'.",
     )
+
+
+def _nearest(word: str, names: Iterable[str]) -> str | None:
+    return nearest(word, names, max(2, len(word) // 3)) if len(word) <= _LONGEST_GUESSED else None
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST_GUESSED else text[:_LONGEST_GUESSED] + "…"
 
 
 def _by_name(flags: Iterable[Flag]) -> dict[str, Flag]:

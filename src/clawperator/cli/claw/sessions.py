@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from clawperator.agent.sessions import DEFAULT_DIRECTORY, LoadedSession, SessionStore, SessionSummary
-from clawperator.cli.claw.answer import Told, failure
+from clawperator.agent.sessions import LoadedSession, SessionStore, SessionSummary
+from clawperator.cli.claw.answer import Told, absent, failure
+from clawperator.cli.claw.inputs import chosen_session, directory, text_of
 from clawperator.cli.claw.reading import Read
 from clawperator.contract.errors import ClawError
 
@@ -18,10 +19,6 @@ def answer(asked: Read) -> Told:
             return _delete(asked)
         case _:
             return _flush(asked)
-
-
-def directory(asked: Read) -> str:
-    return asked.get("--directory") or DEFAULT_DIRECTORY
 
 
 def _list(asked: Read) -> Told:
@@ -60,8 +57,7 @@ def _load(asked: Read) -> Told:
     try:
         session = SessionStore(folder).load(session_id)
     except ClawError as e:
-        missing = {"name": session_id, "found": False} if e.code == "SESSION_NOT_FOUND" else {}
-        told = {**missing, "session_id": session_id, "loaded": False, "directory": folder}
+        told = {**absent(e, session_id), "session_id": session_id, "loaded": False, "directory": folder}
         return failure(e, asked.name, told)
     lines = (
         session.session_id,
@@ -87,8 +83,14 @@ def _loaded(session: LoadedSession, folder: str) -> dict[str, Any]:
         "created_at": session.created_at,
         "last_modified": session.last_modified,
         "legacy": session.legacy,
-        "turns": [{name: value for name, value in turn.items() if name != "type"} for turn in turns],
+        "turns": [_turn(turn) for turn in turns],
     }
+
+
+def _turn(record: dict[str, Any]) -> dict[str, Any]:
+    """A turn as all documents show it. One that was kept is complete; a prompt alone has no output."""
+    kept = {name: value for name, value in record.items() if name != "type"}
+    return {**kept, "output": kept["output"] or "", "cancel_observed": False}
 
 
 def _delete(asked: Read) -> Told:
@@ -105,31 +107,14 @@ def _delete(asked: Read) -> Told:
 
 def _flush(asked: Read) -> Told:
     """Keep a prompt as a session of its own, or at the end of one. No brain and no phone has a part in it."""
-    import os
-    import time
-
-    from clawperator.agent.ports import Usage
-    from clawperator.agent.session_records import TurnRecord
-    from clawperator.agent.turns import words
-    from clawperator.cli.claw.inputs import chosen_session, text_of
-
     prompt, folder = text_of(asked.words[0]), directory(asked)
     wanted, resume = chosen_session(asked)
-    now = int(time.time() * 1000)
-    record = TurnRecord(
-        correlation_id=os.urandom(8).hex(),
-        prompt=prompt,
-        output=None,
-        stop_reason="completed",
-        started_at_ms=now,
-        ended_at_ms=now,
-        usage=Usage(words(prompt), 0),
-    )
     try:
         with SessionStore(folder).open(wanted, resume=resume) as session:
-            session.commit(record, ())
+            session.keep(prompt)
     except ClawError as e:
-        return failure(e, asked.name, {"session_id": wanted, "flushed": False, "directory": folder})
+        told = {**absent(e, wanted), "session_id": wanted, "flushed": False, "directory": folder}
+        return failure(e, asked.name, told)
     payload = {
         "session_id": session.session_id,
         "path": session.path,
@@ -139,4 +124,4 @@ def _flush(asked: Read) -> Told:
         "output_tokens": session.usage.output_tokens,
         "directory": folder,
     }
-    return Told(payload, f"{session.path}\nflushed=True")
+    return Told(payload, f"{session.path}\nflushed=True", warnings=tuple(session.warnings))

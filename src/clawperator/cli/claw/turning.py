@@ -7,43 +7,61 @@ from contextlib import contextmanager
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from clawperator.agent.conversation import BRAINS, Conversation, Order, converse
 from clawperator.agent.envelope import error_object
 from clawperator.agent.events import Events
-from clawperator.agent.routing import Match
-from clawperator.agent.turns import TurnResult
-from clawperator.cli.claw.answer import Told, failure
+from clawperator.agent.ports import Usage
+from clawperator.agent.session_files import is_of_sessions
+from clawperator.agent.session_reading import is_session
+from clawperator.agent.turn_results import TurnResult
+from clawperator.cli.claw.answer import Told, absent, failure
 from clawperator.cli.claw.choosing import choices
-from clawperator.cli.claw.inputs import chosen_session, text_of
-from clawperator.cli.claw.reading import Read
-from clawperator.cli.claw.sessions import directory
+from clawperator.cli.claw.inputs import chosen_session, directory, text_of
+from clawperator.cli.claw.reading import Read, parse_error
 from clawperator.cli.ending import ended_with_us
 from clawperator.contract.errors import ClawError
 from clawperator.files import why
 
 _HEARTBEAT_SECONDS = 5.0
-_LOOP_TURNS, _SESSION_TURNS = 3, 8
-_LIMITS = ("max_budget_reached", "max_turns_reached", "cancelled")
+# So long is waited for somebody who reads events from a pipe.
+_READER_SECONDS = 5.0
+_LOOP_TURNS = 3
+# What a limit is called when it counts as an error.
+_LIMITS = {"max_budget_reached": "TURN_BUDGET_REACHED", "max_turns_reached": "SESSION_TURNS_REACHED"}
 
 
 def answer(asked: Read) -> Told:
-    order = _order(asked)
-    correlation_id = os.urandom(8).hex()
-    with _events(asked, correlation_id) as events:
-        beat = asked.seconds("--heartbeat-seconds")
-        with events.heartbeat(_HEARTBEAT_SECONDS if beat is None else beat), ended_with_us():
-            try:
-                held = converse(order, events)
-            except ClawError as e:
-                return failure(e, asked.name, _unbegun(asked, order, correlation_id))
-    return (_bootstrapped if asked.name == "bootstrap" else _looped)(asked, order, held, correlation_id)
+    order, beat = _order(asked), _heartbeat(asked)
+    call = _Call(asked, order, os.urandom(8).hex(), [])
+    try:
+        with _events(asked, call.correlation_id) as events, events.heartbeat(beat), ended_with_us():
+            held = converse(order, events, call.notes)
+    except ClawError as e:
+        told = _payload(call, None)
+        found = absent(e, order.session_id)
+        return failure(e, asked.name, {**found, **told}, warnings=tuple(call.notes))
+    return _told(call, held)
+
+
+class _Call(Struct, frozen=True):
+    """What is known of a call before its first turn."""
+
+    asked: Read
+    order: Order
+    correlation_id: str
+    notes: list[str]
 
 
 def _order(asked: Read) -> Order:
     session_id, resume = chosen_session(asked)
     is_loop = asked.name == "turn-loop"
-    turns = asked.whole("--max-turns", _LOOP_TURNS, least=None) if is_loop else 1
+    brain = asked.choice("--brain", BRAINS, "offline")
+    if brain == "offline" and asked.has("--model"):
+        raise parse_error("argument --model: the offline brain has none; add --brain", asked.name)
+    limits = ("--max-session-turns", "--max-budget-tokens", "--max-steps")
+    session_turns, budget, steps = (asked.whole(f, 0) if asked.has(f) else None for f in limits)
     return Order(
         prompt=text_of(asked.words[0]),
         directory=directory(asked),
@@ -51,16 +69,25 @@ def _order(asked: Read) -> Order:
         limit=asked.whole("--limit", 5),
         session_id=session_id,
         resume=resume,
-        brain=asked.choice("--brain", BRAINS, "offline"),
+        brain=brain,
         model=asked.get("--model"),
         timeout_seconds=asked.seconds("--timeout-seconds"),
-        turns=max(turns, 0),
+        turns=max(asked.whole("--max-turns", _LOOP_TURNS, least=None), 0) if is_loop else 1,
         continuation=asked.get("--continuation-prompt"),
-        session_turns=asked.whole("--max-session-turns", max(_SESSION_TURNS, turns)),
-        budget=asked.whole("--max-budget-tokens", 0) if asked.has("--max-budget-tokens") else None,
-        steps=asked.whole("--max-steps", 0) if asked.has("--max-steps") else None,
+        session_turns=session_turns,
+        budget=budget,
+        steps=steps,
         structured=asked.has("--structured-output"),
     )
+
+
+def _heartbeat(asked: Read) -> float:
+    given = asked.seconds("--heartbeat-seconds")
+    if given is not None and not asked.has("--events"):
+        raise parse_error("argument --heartbeat-seconds: it goes with --events", asked.name)
+    if given is not None and given < 0:
+        raise parse_error(f"argument --heartbeat-seconds: it must not be below 0, not {given:g}", asked.name)
+    return _HEARTBEAT_SECONDS if given is None else given
 
 
 @contextmanager
@@ -73,8 +100,7 @@ def _events(asked: Read, correlation_id: str) -> Iterator[Events]:
         yield Events(correlation_id, _to_stdout)
     else:
         try:
-            flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
-            descriptor = os.open(target, flags, 0o600)
+            descriptor = _open_to_append(target, directory(asked))
         except (OSError, ValueError) as e:
             raise ClawError(
                 "EVENTS_WRITE_FAILED",
@@ -89,12 +115,30 @@ def _events(asked: Read, correlation_id: str) -> Iterator[Events]:
             os.close(descriptor)
 
 
+def _open_to_append(path: str, folder: str) -> int:
+    """A descriptor of the file. What sessions are kept in is none, and a pipe must have somebody who reads it."""
+    if is_of_sessions(path, folder) or is_session(path):
+        raise ValueError("sessions are kept there")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK | os.O_CLOEXEC
+    return os.open(path, flags, 0o600)
+
+
 def _to_file(descriptor: int) -> Callable[[bytes], None]:
     def write(line: bytes) -> None:
         while line:
-            line = line[os.write(descriptor, line) :]
+            try:
+                line = line[os.write(descriptor, line) :]
+            except BlockingIOError:  # a pipe that is full
+                _await_reader(descriptor)
 
     return write
+
+
+def _await_reader(descriptor: int) -> None:
+    import select
+
+    if not select.select([], [descriptor], [], _READER_SECONDS)[1]:
+        raise TimeoutError("nobody reads them")
 
 
 def _to_stdout(line: bytes) -> None:
@@ -104,78 +148,78 @@ def _to_stdout(line: bytes) -> None:
     sys.stdout.buffer.flush()
 
 
-def _unbegun(asked: Read, order: Order, correlation_id: str) -> dict[str, Any]:
-    """What can be said when not even the first turn could be begun."""
-    out: dict[str, Any] = {"prompt": order.prompt, "correlation_id": correlation_id}
-    if asked.name == "turn-loop":
-        out |= {"max_turns": order.turns, "turns_completed": 0, "turns_committed": 0, "turns": []}
-    return out | {"persisted_session_path": None}
+def _payload(call: _Call, held: Conversation | None) -> dict[str, Any]:
+    """The members of a document. What did not come to be is null, and lists are empty."""
+    order = call.order
+    turns = held.turns if held else []
+    matches = [msgspec.to_builtins(match) for match in held.matches] if held else []
+    path = held.path if held else None
+    if call.asked.name == "bootstrap":
+        calls = turns[0].tool_calls if turns else ()
+        own: dict[str, Any] = {
+            "prompt": order.prompt,
+            "setup": _setup(),
+            "routed_matches": matches,
+            "turn": _turn(turns[0]) if turns else None,
+            "persisted_session_path": path,
+            "limit": order.limit,
+            "command_execution_messages": [c.message for c in calls if c.name == "run_skill"],
+            "tool_execution_messages": [c.message for c in calls if c.name != "run_skill"],
+        }
+    else:
+        last = turns[-1] if turns else None
+        own = {
+            "prompt": order.prompt,
+            "max_turns": order.turns,
+            "turns_completed": len(turns),
+            "turns_committed": sum(turn.committed for turn in turns),
+            "timeout_seconds": order.timeout_seconds,
+            "continuation_prompt": order.continuation,
+            "turns": [_turn(turn) for turn in turns],
+            "final_stop_reason": last.stop_reason if last else None,
+            "final_cancel_observed": last.cancel_observed if last else False,
+            "routed_matches": matches,
+            "persisted_session_path": path,
+        }
+    return {**own, **_common(call, held)}
 
 
-def _bootstrapped(asked: Read, order: Order, held: Conversation, correlation_id: str) -> Told:
-    turn = held.turns[0]
-    payload = {
-        "prompt": order.prompt,
-        "setup": _setup(),
-        "routed_matches": [_match(match) for match in held.matches],
-        "turn": _turn(turn),
-        "persisted_session_path": held.path,
-        "limit": order.limit,
-        "command_execution_messages": [c.message for c in turn.tool_calls if c.name == "run_skill"],
-        "tool_execution_messages": [c.message for c in turn.tool_calls if c.name != "run_skill"],
-        **_common(held, correlation_id),
-    }
-    return _told(asked, held, payload, _report(held))
-
-
-def _looped(asked: Read, order: Order, held: Conversation, correlation_id: str) -> Told:
-    last = held.turns[-1] if held.turns else None
-    payload = {
-        "prompt": order.prompt,
-        "max_turns": order.turns,
-        "turns_completed": len(held.turns),
-        "turns_committed": sum(turn.committed for turn in held.turns),
-        "timeout_seconds": order.timeout_seconds,
-        "continuation_prompt": order.continuation,
-        "turns": [_turn(turn) for turn in held.turns],
-        "final_stop_reason": last.stop_reason if last else None,
-        "final_cancel_observed": last.cancel_observed if last else False,
-        "routed_matches": [_match(match) for match in held.matches],
-        "persisted_session_path": held.path,
-        **_common(held, correlation_id),
-    }
-    parts = (f"## Turn {k}\n{turn.output}\n{_stopped(turn)}" for k, turn in enumerate(held.turns, 1))
-    return _told(asked, held, payload, "\n".join(parts) or "(no turns)")
-
-
-def _common(held: Conversation, correlation_id: str) -> dict[str, Any]:
-    usage = {"input_tokens": held.usage.input_tokens, "output_tokens": held.usage.output_tokens}
+def _common(call: _Call, held: Conversation | None) -> dict[str, Any]:
+    used = held.usage if held else Usage()
     return {
-        "session_id": held.session_id,
-        "correlation_id": correlation_id,
-        "brain": held.brain,
-        "permissions": dict(held.policy),
-        "usage": {**usage, "cost_usd": held.cost_usd},
-        "mcp_servers": held.mcp_servers,
+        "session_id": held.session_id if held else call.order.session_id,
+        "correlation_id": call.correlation_id,
+        "brain": call.order.brain,
+        "permissions": dict(held.policy) if held else None,
+        "usage": {
+            "input_tokens": used.input_tokens,
+            "output_tokens": used.output_tokens,
+            "cost_usd": held.cost_usd if held else None,
+        },
+        "mcp_servers": held.mcp_servers if held else [],
     }
 
 
-def _told(asked: Read, held: Conversation, payload: dict[str, Any], text: str) -> Told:
+def _told(call: _Call, held: Conversation) -> Told:
     """The exit code is the last turn's: 2 when its time ran out, 1 when it was not done. A limit is no error."""
+    payload, text = _payload(call, held), _prose(call, held)
     last = held.turns[-1] if held.turns else None
     error = last.error if last else None
-    if error is None and last and asked.has("--strict") and last.stop_reason in _LIMITS:
-        error = ClawError(
-            "TURN_STEPS_REACHED" if last.stop_reason == "max_turns_reached" else "INTERRUPTED",
-            f"the last turn ended with {last.stop_reason}",
-            hint="Run it again with a larger limit, or without --strict.",
-            operation="turn",
-        )
+    if error is None and last and call.asked.has("--strict") and last.stop_reason in _LIMITS:
+        error = ClawError(_LIMITS[last.stop_reason], last.output, operation="turn", target=held.session_id)
+    warnings = tuple(call.notes)
     if error is None:
-        return Told(payload, text, warnings=held.warnings)
-    payload["error"] = error_object(error, asked.name)
+        return Told(payload, text, warnings=warnings)
+    payload["error"] = error_object(error, call.asked.name)
     code = 2 if last and last.stop_reason == "timeout" else 1
-    return Told(payload, f"{text}\n{payload['error']['hint']}", code, held.warnings)
+    return Told(payload, f"{text}\n{payload['error']['hint']}", code, warnings)
+
+
+def _prose(call: _Call, held: Conversation) -> str:
+    if call.asked.name == "bootstrap":
+        return _report(held)
+    parts = (f"## Turn {k}\n{turn.output}\n{_stopped(turn)}" for k, turn in enumerate(held.turns, 1))
+    return "\n".join(parts) or "(no turns)"
 
 
 def _turn(turn: TurnResult) -> dict[str, Any]:
@@ -194,15 +238,11 @@ def _turn(turn: TurnResult) -> dict[str, Any]:
         "tool_calls": turn.tool_calls,
         "evidence": turn.evidence,
         "usage": turn.usage,
+        "spent": turn.spent,
         "compacted_turns": turn.compacted_turns,
         "duration_ms": turn.duration_ms,
     }
     built: dict[str, Any] = msgspec.to_builtins(out)
-    return built
-
-
-def _match(match: Match) -> dict[str, Any]:
-    built: dict[str, Any] = msgspec.to_builtins(match)
     return built
 
 

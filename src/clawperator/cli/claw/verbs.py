@@ -6,12 +6,14 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from clawperator.agent.inventory import Entry
 from clawperator.agent.plugins import Plugin, PluginContext, run_plugin
-from clawperator.agent.ports import Bench, Level, Tool, ToolResult
+from clawperator.agent.ports import Bench, Level, Tool, ToolCall, ToolResult
 from clawperator.agent.sessions import DEFAULT_DIRECTORY
 from clawperator.agent.tools.row import failed
+from clawperator.cli.claw.plan_verbs import PlanVerb, plan_verb
 from clawperator.contract.claw_commands import CLAW_COMMANDS
 from clawperator.contract.command import Command
 from clawperator.contract.commands import COMMANDS, find
@@ -24,20 +26,44 @@ _ACTING = ("exec-tool", "exec-command", "bootstrap", "turn-loop")
 _STREAMING = ("logs",)
 # What is told and exits 0 without anything having been done.
 _NOT_DONE = ("USAGE", "NOT_IMPLEMENTED")
+_LONGEST_TOLD = 500
+# The tool that does the same as a verb. A rule about the one holds for the other.
+_SAME_TOOL: Mapping[str, str] = {
+    "devices": "list_devices",
+    "packages list": "list_packages",
+    "doctor": "doctor",
+    "skills run": "run_skill",
+    **dict.fromkeys(("skills list", "skills get", "skills search", "skills for-app"), "list_skills"),
+    **{
+        f"recording {verb}": f"recording_{verb}"
+        for verb in ("pull", "parse", "describe", "export", "compare", "replay")
+    },
+}
+
+Run = Callable[[Mapping[str, Any], Bench], ToolResult]
 
 
 class Surroundings(Struct, frozen=True):
     """What a command gets besides its prompt: the plugins there are, and the caller's own limits.
 
-    ``policy`` are flags that a ``claw`` inside this one is given too: it may do no more than its caller.
+    ``flags`` are given to a ``claw`` inside this one too: it may do no more than its caller. ``is_json`` says that
+    nobody there can be asked anything.
     """
 
     plugins: tuple[Plugin, ...] = ()
-    policy: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+    is_json: bool = False
 
 
-def as_tool(entry: Entry, prompt: str, around: Surroundings) -> Tool:
-    """The command with its arguments, ready to be judged and run. The prompt is what follows in a shell."""
+class Prepared(Struct, frozen=True):
+    """A command with its arguments, ready to be judged and run, and the calls of tools that it stands for."""
+
+    tool: Tool
+    calls: tuple[ToolCall, ...] = ()
+
+
+def prepare(entry: Entry, prompt: str, around: Surroundings) -> Prepared:
+    """The prompt is what follows the command's name in a shell."""
     try:
         words = shlex.split(prompt)
     except ValueError as e:
@@ -48,8 +74,8 @@ def as_tool(entry: Entry, prompt: str, around: Surroundings) -> Tool:
             operation="split",
             target=entry.name,
         ) from None
-    run, level = _runner(entry, words, prompt, around)
-    return Tool(
+    run, level, calls = _parts(entry, words, prompt, around)
+    tool = Tool(
         name=entry.name,
         responsibility=entry.responsibility,
         source_hint=entry.source_hint,
@@ -60,23 +86,45 @@ def as_tool(entry: Entry, prompt: str, around: Surroundings) -> Tool:
         family=entry.family,
         subject=lambda _: prompt,
     )
+    return Prepared(tool, calls)
 
 
-def _runner(
+def _parts(
     entry: Entry, words: list[str], prompt: str, around: Surroundings
-) -> tuple[Callable[[Mapping[str, Any], Bench], ToolResult], Level]:
+) -> tuple[Run, Level, tuple[ToolCall, ...]]:
     if entry.family == "skill":
-        return lambda _, bench: _run_skill(entry.name, words, bench), entry.level
+        call = ToolCall("run_skill", {"skill": entry.name, "args": words})
+        return lambda _, bench: _run_skill(call, bench), entry.level, (call,)
     if entry.family == "plugin":
         plugin = next(plugin for plugin in around.plugins if plugin.name == entry.name)
-        return lambda _, bench: _run_plugin(plugin, prompt, bench), entry.level
+        context = DEFAULT_DIRECTORY
+        return (
+            lambda _, bench: run_plugin(plugin, prompt, PluginContext(bench.folder, bench.device, context)),
+            entry.level,
+            (),
+        )
     program, *path = entry.argv
     if program == "claw":
-        level = command_level("claw", path[0], _flags(_claw_command(path[0]), words))
-        limits = around.policy if path[0] in _ACTING else ()
-        return lambda _, __: _run_claw([*path, *limits, *words]), level
-    level = command_level("clawperator", " ".join(path), _flags(_command(path), words))
-    return lambda _, bench: _run_verb(path, words, bench), level
+        flags = _flags(_claw_command(path[0]), words)
+        return lambda _, bench: _run_claw(path[0], words, around, bench), command_level("claw", path[0], flags), ()
+    command = _command(path)
+    level = command_level("clawperator", " ".join(path), _flags(command, words))
+    verb = plan_verb(path, command, words) if command else None
+    if verb is not None:
+        return _run_plan(verb), level, verb.calls
+    return lambda _, bench: _run_verb(path, words, bench), level, _same_calls(path, words)
+
+
+def _run_plan(verb: PlanVerb) -> Run:
+    return lambda _, bench: verb.run(bench)
+
+
+def _same_calls(path: list[str], words: list[str]) -> tuple[ToolCall, ...]:
+    name = _SAME_TOOL.get(" ".join(path))
+    if name is None:
+        return ()
+    plain = [word for word in words if not word.startswith("-")]
+    return (ToolCall(name, {"skill": plain[0]} if name == "run_skill" and plain else {}),)
 
 
 def _command(path: list[str]) -> Command | None:
@@ -94,50 +142,80 @@ def _flags(command: Command | None, words: list[str]) -> list[str]:
     return [names[word.partition("=")[0]] for word in words if word.partition("=")[0] in names]
 
 
-def _run_skill(skill_id: str, words: list[str], bench: Bench) -> ToolResult:
+def _run_skill(call: ToolCall, bench: Bench) -> ToolResult:
     from clawperator.agent.tools import builtin_tools
 
-    run_skill = next(tool for tool in builtin_tools() if tool.name == "run_skill")
-    return run_skill.run({"skill": skill_id, "args": words}, bench)
+    run_skill = next(tool for tool in builtin_tools() if tool.name == call.name)
+    return run_skill.run(call.params, bench)
 
 
-def _run_plugin(plugin: Plugin, prompt: str, bench: Bench) -> ToolResult:
-    return run_plugin(plugin, prompt, PluginContext(bench.folder, bench.device, DEFAULT_DIRECTORY))
-
-
-def _run_claw(argv: list[str]) -> ToolResult:
+def _run_claw(name: str, words: list[str], around: Surroundings, bench: Bench) -> ToolResult:
     """A verb of ours. It cannot call itself for ever: each level needs one more layer of quotes."""
     from clawperator.cli.claw.door import answer
-    from clawperator.cli.claw.reading import read
+    from clawperator.cli.claw.reading import FORMAT_FLAG, read
 
-    told = answer(read(argv))
+    asked = read([name, *_inherited(name, words, around, bench), *words])
+    if around.is_json:
+        asked = replace(asked, values={**asked.values, FORMAT_FLAG: ("json",)})
+    told = answer(asked)
     document = {"exit_code": told.exit_code, **told.payload}
-    shown = told.text.partition("\n")[0]
     if told.exit_code == 0:
-        return ToolResult(True, shown, document)
+        return ToolResult(True, _said(told.payload) or told.text.partition("\n")[0], document)
     error = told.payload["error"]
-    raised = ClawError(error["code"], error["message"], hint=error["hint"], operation=error["operation"])
+    raised = ClawError(
+        error["code"],
+        error["message"],
+        hint=error["hint"],
+        details=error.get("details"),
+        operation=error["operation"],
+        target=error["target"],
+    )
     return failed(raised, result=document)
+
+
+def _inherited(name: str, words: list[str], around: Surroundings, bench: Bench) -> list[str]:
+    """The limits of the caller. What may be said only once, and is said inside, counts as it is said there."""
+    if name not in _ACTING:
+        return []
+    given = {word.partition("=")[0] for word in words}
+    flags = [flag for flag in around.flags if flag.partition("=")[0] not in given or _adds_up(flag)]
+    left = bench.watch.remaining
+    if left is not None and "--timeout-seconds" not in given:
+        flags.append(f"--timeout-seconds={left:.3f}")
+    return flags
+
+
+def _adds_up(flag: str) -> bool:
+    return flag.startswith(("--deny-tool=", "--deny-prefix=", "--ask-tool="))
+
+
+def _said(payload: Mapping[str, Any]) -> str | None:
+    """What the last turn said."""
+    turns = payload.get("turns") or [payload.get("turn")]
+    last = turns[-1]
+    return str(last["output"]) if isinstance(last, dict) else None
 
 
 def _run_verb(path: list[str], words: list[str], bench: Bench) -> ToolResult:
     from clawperator.cli.door import answer_line
 
+    title = " ".join(path)
     if path[0] in _STREAMING:
         return failed(
             ClawError(
                 "USAGE",
-                f"{' '.join(path)} prints as long as it runs, and has no one answer",
-                hint=f"Run 'clawperator {' '.join(path)}' itself.",
-                target=path[0],
+                f"{title} prints as long as it runs, and has no one answer",
+                hint=f"Run 'clawperator {title}' itself.",
+                operation="stream",
+                target=title,
             )
         )
     text, code = answer_line([*_globals(path, bench), *path, *words])
     document = _document(text or b"")
-    error = _error(document, code, path)
+    error = _error(document, code, title)
     if error is not None:
         return failed(error, result=document)
-    return ToolResult(True, _message(document, path), document)
+    return ToolResult(True, _message(document, title), document)
 
 
 def _globals(path: list[str], bench: Bench) -> list[str]:
@@ -160,32 +238,33 @@ def _document(text: bytes) -> Any:
         return {"text": text.decode("utf-8", "replace")}
 
 
-def _error(document: Any, code: int, path: list[str]) -> ClawError | None:
+def _error(document: Any, code: int, title: str) -> ClawError | None:
     """What keeps it from being done, from the document it printed."""
     fields = document if isinstance(document, dict) else {}
     name = fields.get("code")
     if isinstance(name, str) and name in CODES and (code != 0 or name in _NOT_DONE):
-        return ClawError.told({"message": "", **fields})
+        details = fields.get("details")
+        return ClawError(
+            name,
+            str(fields.get("message", "")),
+            hint=fields.get("hint") or f"Run 'clawperator {title} --help'.",
+            details=details if isinstance(details, dict) else None,
+            operation=title,
+            target=title,
+        )
     if code == 0:
         return None
-    steps = (fields.get("envelope") or {}).get("stepResults", ())
-    for step in steps:
-        if step.get("success") is False:
-            data = step.get("data", {})
-            known = data.get("error") if data.get("error") in CODES else "UNKNOWN"
-            said = data.get("message") or f"{step.get('actionType')} failed"
-            return ClawError(known, said, hint=data.get("hint"), operation=str(step.get("actionType")))
-    said = fields.get("summary") or f"clawperator {' '.join(path)} ended with exit code {code}"
-    return ClawError("UNKNOWN", str(said), hint=f"Run 'clawperator {' '.join(path)} --help'.")
+    said = fields.get("summary") or f"clawperator {title} ended with exit code {code}"
+    return ClawError(
+        "UNKNOWN", str(said), hint=f"Run 'clawperator {title} --help'.", operation=title, target=title
+    )
 
 
-def _message(document: Any, path: list[str]) -> str:
+def _message(document: Any, title: str) -> str:
+    """The answer in a line: what it says of itself, or all of it if that is short."""
     if isinstance(document, dict):
         for name in ("message", "summary", "text"):
             if isinstance(document.get(name), str):
                 return str(document[name])
-        steps = (document.get("envelope") or {}).get("stepResults", ())
-        if steps:
-            effect = steps[-1].get("data", {}).get("effect")
-            return f"{steps[-1].get('actionType')} succeeded" + (f"; effect: {effect}" if effect else "")
-    return f"{' '.join(path)} succeeded"
+    whole = msgspec.json.encode(document).decode()
+    return whole if len(whole) <= _LONGEST_TOLD else f"{title} succeeded"

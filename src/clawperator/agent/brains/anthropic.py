@@ -1,6 +1,6 @@
 """The brain that asks a model by the Messages protocol."""
 
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -12,16 +12,16 @@ from clawperator.agent.brains.model_prompt import SYSTEM_TEXT
 from clawperator.agent.brains.model_tools import OfferedTool
 from clawperator.agent.brains.model_turn import (
     MadeCall,
+    ModelBrain,
     Reply,
     check_call_count,
-    converse,
     count_of,
     gather_calls,
-    remembered,
+    said_so_far,
 )
 from clawperator.agent.brains.model_wire import Patience
 from clawperator.agent.foreign_json import Pieces, read_raw_json
-from clawperator.agent.ports import Answer, Request, ToolCall, ToolResult, Usage
+from clawperator.agent.ports import Request, Usage
 from clawperator.contract.text import encodable
 
 _HEADERS = {"anthropic-version": "2023-06-01"}
@@ -30,19 +30,9 @@ _MOST_TOKENS = 4_096
 _NOT_BY_ITSELF = ("max_tokens", "refusal", "model_context_window_exceeded", "pause_turn")
 
 
-class AnthropicBrain:
-    """Thinks by asking the model of ``config``. It keeps nothing between two turns."""
-
+class AnthropicBrain(ModelBrain):
     def __init__(self, config: ModelConfig, *, patience: Patience | None = None) -> None:
-        self._dialect = _Messages(config, patience or Patience())
-        self._config = config
-
-    @property
-    def name(self) -> str:
-        return "anthropic"
-
-    def think(self, request: Request) -> Generator[ToolCall, ToolResult, Answer]:
-        return converse(self._dialect, self._config, request)
+        super().__init__("anthropic", _Messages(config, patience or Patience()), config)
 
 
 class _Messages:
@@ -52,12 +42,7 @@ class _Messages:
         self._path = "/messages" if config.address.path.endswith("/v1") else "/v1/messages"
 
     def opening(self, request: Request) -> list[dict[str, Any]]:
-        messages = []
-        for exchange in request.history:
-            messages.append({"role": "user", "content": remembered(exchange.prompt)})
-            messages.append({"role": "assistant", "content": remembered(exchange.output)})
-        messages.append({"role": "user", "content": remembered(request.prompt)})
-        return messages
+        return said_so_far(request)
 
     def ask(self, messages: Sequence[dict[str, Any]], tools: Sequence[OfferedTool], request: Request) -> Reply:
         body: dict[str, Any] = {

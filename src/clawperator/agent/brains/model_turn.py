@@ -68,6 +68,18 @@ class Dialect(Protocol):
     def told(self, reply: Reply, made: Sequence[MadeCall]) -> list[dict[str, Any]]: ...
 
 
+class ModelBrain:
+    """Thinks by asking a model in a dialect. It keeps nothing between two turns."""
+
+    def __init__(self, name: str, dialect: Dialect, config: ModelConfig) -> None:
+        self.name = name
+        self._dialect = dialect
+        self._config = config
+
+    def think(self, request: Request) -> Generator[ToolCall, ToolResult, Answer]:
+        return converse(self._dialect, self._config, request)
+
+
 def converse(dialect: Dialect, config: ModelConfig, request: Request) -> Generator[ToolCall, ToolResult, Answer]:
     """The turn, as the port for brains wants it."""
     names = wire_names(request.tools)
@@ -178,7 +190,16 @@ def count_of(usage: Any, name: str) -> int | None:
     return int(counted)
 
 
-def remembered(text: str) -> str:
+def said_so_far(request: Request) -> list[dict[str, Any]]:
+    """The earlier turns and the prompt, as both dialects tell them."""
+    told = []
+    for exchange in request.history:
+        told.append({"role": "user", "content": _remembered(exchange.prompt)})
+        told.append({"role": "assistant", "content": _remembered(exchange.output)})
+    return [*told, {"role": "user", "content": _remembered(request.prompt)}]
+
+
+def _remembered(text: str) -> str:
     """A text of the conversation. Services refuse one that is blank."""
     return text if text.strip() else "(nothing)"
 

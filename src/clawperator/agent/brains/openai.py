@@ -1,6 +1,6 @@
 """The brain that asks a model by the Chat Completions protocol, which most services and local servers speak."""
 
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -12,16 +12,16 @@ from clawperator.agent.brains.model_prompt import SYSTEM_TEXT
 from clawperator.agent.brains.model_tools import OfferedTool
 from clawperator.agent.brains.model_turn import (
     MadeCall,
+    ModelBrain,
     Reply,
     check_call_count,
-    converse,
     count_of,
     gather_calls,
-    remembered,
+    said_so_far,
 )
 from clawperator.agent.brains.model_wire import Patience
 from clawperator.agent.foreign_json import Pieces, read_raw_json
-from clawperator.agent.ports import Answer, Request, ToolCall, ToolResult, Usage
+from clawperator.agent.ports import Request, Usage
 from clawperator.contract.text import encodable
 
 # Besides those of the protocol, what services of other makes say.
@@ -31,19 +31,9 @@ _NOT_BY_ITSELF = (
 )
 
 
-class OpenAIBrain:
-    """Thinks by asking the model of ``config``. It keeps nothing between two turns."""
-
+class OpenAIBrain(ModelBrain):
     def __init__(self, config: ModelConfig, *, patience: Patience | None = None) -> None:
-        self._dialect = _ChatCompletions(config, patience or Patience())
-        self._config = config
-
-    @property
-    def name(self) -> str:
-        return "openai"
-
-    def think(self, request: Request) -> Generator[ToolCall, ToolResult, Answer]:
-        return converse(self._dialect, self._config, request)
+        super().__init__("openai", _ChatCompletions(config, patience or Patience()), config)
 
 
 class _ChatCompletions:
@@ -54,12 +44,7 @@ class _ChatCompletions:
         self._path = "/chat/completions" if config.address.path else "/v1/chat/completions"
 
     def opening(self, request: Request) -> list[dict[str, Any]]:
-        messages = [{"role": "system", "content": SYSTEM_TEXT}]
-        for exchange in request.history:
-            messages.append({"role": "user", "content": remembered(exchange.prompt)})
-            messages.append({"role": "assistant", "content": remembered(exchange.output)})
-        messages.append({"role": "user", "content": remembered(request.prompt)})
-        return messages
+        return [{"role": "system", "content": SYSTEM_TEXT}, *said_so_far(request)]
 
     def ask(self, messages: Sequence[dict[str, Any]], tools: Sequence[OfferedTool], request: Request) -> Reply:
         body: dict[str, Any] = {

@@ -101,6 +101,23 @@ def test_the_golden_document(name: str) -> None:
     assert golden.differences(name, document) == []
 
 
+# How each kind of failure looks as a whole.
+FAILING: dict[str, Callable[[], Ran]] = {
+    "load-session.not-found": _asking("load-session", "nope"),
+    "exec-tool.denied": _asking("exec-tool", "click", "{}", "--permission-mode", "read-only"),
+    "exec-tool.failed": _acting("exec-tool", "read_text", '{"matcher": {"textEquals": "Nowhere"}, "retry": {}}'),
+    "exec-command.not-found": _asking("exec-command", "frobnicate", "now"),
+    "bootstrap.not-understood": _asking("bootstrap", "colourless green ideas", "--session-id", "sess_abc"),
+    "turn-loop.timeout": _asking("turn-loop", "hello", "--timeout-seconds", "0", "--session-id", "sess_abc"),
+    "route.usage": _asking("route", "x", "--limit", "-1"),
+}
+
+
+@pytest.mark.parametrize("name", FAILING)
+def test_the_golden_document_of_a_failure(name: str) -> None:
+    assert golden.differences(f"claw.{name}", FAILING[name]().json) == []
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_the_common_fields_come_first_and_in_order(name: str) -> None:
     ran = CASES[name]()

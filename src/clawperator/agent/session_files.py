@@ -18,6 +18,7 @@ DEFAULT_DIRECTORY = os.path.join(".claw", "sessions")
 SUFFIX, LEGACY_SUFFIX, EVIDENCE_SUFFIX = ".jsonl", ".json", ".evidence"
 
 MOST_BYTES = 256 * 1024 * 1024
+LATEST_MS = 253_402_300_799_999  # the end of the year 9999
 
 _LETTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-")
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
@@ -50,8 +51,8 @@ def is_of_sessions(path: str, directory: str) -> bool:
 
 
 def now_ms() -> int:
-    """The time as it is kept. A clock may be wrong, but what is kept is never before 1970."""
-    return max(int(time.time() * 1000), 0)
+    """The time as it is kept. Whatever a clock says, it is a time that can be read again."""
+    return min(max(int(time.time() * 1000), 0), LATEST_MS)
 
 
 def make_id() -> str:
@@ -214,7 +215,7 @@ def busy(directory: str, session_id: str) -> ClawError:
     return ClawError(
         "SESSION_BUSY",
         f"another process writes to the session {session_id}",
-        hint=f"Wait until '{command(directory, 'list-sessions')}' says it is stopped, or use another session.",
+        hint=f"Wait until '{command(directory, 'list-sessions', '--output-format', 'json')}' says it is stopped.",
         operation="lock",
         target=session_id,
     )

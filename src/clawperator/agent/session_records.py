@@ -10,13 +10,13 @@ import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from clawperator.agent.session_files import damaged
+from clawperator.agent.session_files import LATEST_MS, damaged
 
 VERSION = 1
 MOST_CHARACTERS = 64 * 1024
 
 META_BEGIN = b'{"type":"session_meta"'
-_Milliseconds = Annotated[int, Meta(ge=0, le=253_402_300_799_999)]  # to the end of the year 9999
+_Milliseconds = Annotated[int, Meta(ge=0, le=LATEST_MS)]
 _Count = Annotated[int, Meta(ge=0)]
 
 

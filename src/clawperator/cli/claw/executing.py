@@ -141,6 +141,8 @@ def _told(work: _Work, result: ToolResult) -> Told:
     if error is None:
         text = document.get("text") if isinstance(document, dict) else None
         return Told(payload, text if isinstance(text, str) else message, warnings=work.warnings)
+    if document is not None and error.details:  # the result has the step
+        error.details = {name: value for name, value in error.details.items() if name != "step"} or None
     if error.code == "TURN_TIMEOUT":
         payload["cancel_observed"] = error.retryable
     return failure(error, work.asked.name, payload, target=work.name, warnings=work.warnings)

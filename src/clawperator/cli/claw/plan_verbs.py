@@ -64,15 +64,9 @@ class PlanVerb(Struct, frozen=True):
         try:
             only_step(answer.envelope, answer.deviceId)
         except ClawError as e:
-            return failed(replace_details(e), result=document)
+            return failed(e, result=document)
         told = tell_plan(validate(self.document).execution.actions, answer.envelope.stepResults)
         return ToolResult(True, told, document)
-
-
-def replace_details(error: ClawError) -> ClawError:
-    """The error without the step, which the result has."""
-    error.details = None
-    return error
 
 
 def plan_verb(path: list[str], command: Command, words: list[str]) -> PlanVerb | None:

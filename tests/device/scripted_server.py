@@ -61,6 +61,15 @@ def _serve(listener: socket.socket, answers: Iterable[bytes | Pause], after: byt
                 peer.sendall(answer)
             else:
                 peer.sendall(after)
+                _hang_up(peer)
+
+
+def _hang_up(peer: socket.socket) -> None:
+    """In order: who closes with something unread takes back what it said last."""
+    peer.shutdown(socket.SHUT_WR)
+    peer.settimeout(0.2)
+    while peer.recv(65_536):
+        pass
 
 
 def _read(peer: socket.socket, size: int) -> bytes:

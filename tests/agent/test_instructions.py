@@ -1,8 +1,9 @@
 """The table of docs/instructions.md is true: each row is said to a fresh phone in the box, by the real tools."""
 
+import os
 import re
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Executor, ProcessPoolExecutor
 from itertools import groupby, repeat
 from multiprocessing import get_context
 from pathlib import Path
@@ -10,11 +11,8 @@ from pathlib import Path
 import pytest
 from msgspec import Struct
 
-from clawperator.agent.brains.offline import OfflineBrain
-from clawperator.agent.policy import Policy
-from clawperator.agent.ports import Answer, Bench, Request, ToolCall, ToolResult
-from clawperator.agent.toolbox import Toolbox
-from clawperator.agent.tools import builtin_tools
+from agent.talking import talk
+from clawperator.agent.ports import Bench
 from clawperator.agent.watch import Watch
 from device.boxed import boxed_phone
 
@@ -50,32 +48,16 @@ ROWS = list(_rows())
 GROUPS = [ROWS[at : at + PER_TEST] for at in range(0, len(ROWS), PER_TEST)]
 
 
-def _say(prompt: str, bench: Bench) -> tuple[list[str], Answer]:
-    """The names of the tools that were called, and the answer."""
-    toolbox = Toolbox(builtin_tools(), Policy())
-    thought = OfflineBrain().think(Request(prompt, toolbox.tools, bench.watch))
-    called: list[str] = []
-    result: ToolResult | None = None
-    try:
-        while True:
-            call: ToolCall = next(thought) if result is None else thought.send(result)
-            called.append(call.name)
-            result = toolbox.call(call, bench)
-    except StopIteration as e:
-        answer: Answer = e.value
-        return called, answer
-
-
 def _try(row: Row, folder: Path) -> str:
     """What is wrong with a row; nothing when it is true."""
     serial = f"row-{row.line}"
     with boxed_phone(serial):
         bench = Bench(Watch(SECONDS), folder=str(folder), device=serial)
         if row.start != "home":
-            _, before = _say(row.start, bench)
+            _, before = talk(row.start, bench)
             if before.outcome != "done":
                 return f"line {row.line}: the start: {before.text}"
-        called, answer = _say(row.say, bench)
+        called, answer = talk(row.say, bench)
     told = tuple(name for name, _ in groupby(name for name in called if name != "snapshot_ui"))
     code = answer.error.code if answer.error else ""
     pattern = ".*".join(map(re.escape, row.answers.split("…")))
@@ -85,11 +67,21 @@ def _try(row: Row, folder: Path) -> str:
     return "" if answer.outcome == outcome else f"line {row.line}: the outcome is {answer.outcome}"
 
 
+def _move_in(home: str) -> None:
+    os.environ["CLAWPERATOR_HOME"] = home
+
+
+@pytest.fixture(scope="module")
+def pool(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Executor]:
+    home = str(tmp_path_factory.mktemp("home"))
+    context = get_context("spawn")
+    with ProcessPoolExecutor(AT_ONCE, mp_context=context, initializer=_move_in, initargs=(home,)) as pool:
+        yield pool
+
+
 @pytest.mark.parametrize("rows", GROUPS, ids=lambda rows: f"lines {rows[0].line} to {rows[-1].line}")
-def test_every_row_of_the_table_is_true(rows: list[Row], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CLAWPERATOR_HOME", str(tmp_path / "home"))
-    with ProcessPoolExecutor(AT_ONCE, mp_context=get_context("spawn")) as pool:
-        wrong = [fault for fault in pool.map(_try, rows, repeat(tmp_path)) if fault]
+def test_every_row_of_the_table_is_true(rows: list[Row], tmp_path: Path, pool: Executor) -> None:
+    wrong = [fault for fault in pool.map(_try, rows, repeat(tmp_path)) if fault]
     assert wrong == [], "\n".join(wrong)
 
 

@@ -1,113 +1,15 @@
 """The offline brain before screens that are told it: what it calls, what it says, and where it stops."""
 
 import pytest
-from msgspec import Struct
 
+from agent.told_screens import APP, CHANGED, code, failure, field, node, row, say, screen, step, switch
 from clawperator.agent.brains.jobs import map_values
 from clawperator.agent.brains.offline import OfflineBrain
 from clawperator.agent.brains.work import MOST_SCROLLS
-from clawperator.agent.ports import Answer, Request, ToolCall, ToolResult
+from clawperator.agent.ports import Answer, Request, ToolResult
 from clawperator.agent.tools import builtin_tools
 from clawperator.agent.watch import TurnCancelledError, Watch
 from clawperator.contract.errors import ClawError
-from clawperator.ui.node import Hierarchy, Node
-from clawperator.ui.write import write_hierarchy
-
-APP = "com.example"
-
-
-class Quick(Watch):
-    """A watch by which no time passes."""
-
-    def sleep(self, seconds: float) -> None:
-        assert seconds > 0
-        self.check()
-
-
-def node(text: str = "", *children: Node, **more: str) -> Node:
-    attributes = {"text": text, "class": "android.widget.TextView", "bounds": "[0,0][1000,100]", "enabled": "true"}
-    made = Node(
-        attributes | {name.replace("_", "-"): value for name, value in more.items()}, children=list(children)
-    )
-    for child in children:
-        child.parent = made
-    return made
-
-
-def row(label: str, top: int, *more: Node, **attributes: str) -> Node:
-    bounds = f"[0,{top}][1000,{top + 100}]"
-    words = node(label, bounds=bounds, resource_id="android:id/title")
-    return node(
-        "",
-        words,
-        *more,
-        **{"class": "android.widget.LinearLayout", "clickable": "true", "bounds": bounds} | attributes,
-    )
-
-
-def screen(*nodes: Node, **attributes: str) -> dict[str, str]:
-    """What ``snapshot_ui`` tells of these nodes."""
-    root = node("", *nodes, **{"class": "android.widget.FrameLayout", "bounds": "[0,0][1000,2000]"} | attributes)
-    return {
-        "text": write_hierarchy(Hierarchy({"rotation": "0"}, [root], list(root.walk()))),
-        "foreground_package": APP,
-    }
-
-
-def switch(*, on: bool) -> Node:
-    return node("", **{"class": "android.widget.Switch", "checkable": "true", "checked": str(on).lower()})
-
-
-class Told(Struct):
-    """What came of a prompt: the calls that act, all calls counted, what was said meanwhile, and the answer."""
-
-    acts: list[ToolCall]
-    calls: int
-    said: list[str]
-    answer: Answer
-
-
-def step(**data: str) -> ToolResult:
-    steps = [{"id": "a1", "actionType": "any", "success": True, "data": data}]
-    return ToolResult(
-        True, "done", {"envelope": {"status": "success", "stepResults": steps}, "deviceId": "claw-1"}
-    )
-
-
-def failure(code: str, message: str) -> ToolResult:
-    return ToolResult(False, message, error=ClawError(code, message))
-
-
-CHANGED = step(effect="changed")
-
-
-def say(
-    prompt: str, *screens: dict[str, str], results: dict[str, ToolResult] | None = None, watch: Watch | None = None
-) -> Told:
-    """Say it. Each look shows the next screen, the last one again and again; other calls answer by their name."""
-    told = Told([], 0, [], Answer(""))
-    watch = watch or Quick()
-    thought = OfflineBrain().think(Request(prompt, builtin_tools(), watch, say=told.said.append))
-    shown = list(screens)
-    result: ToolResult | None = None
-    while True:
-        try:
-            call = next(thought) if result is None else thought.send(result)
-        except StopIteration as e:
-            told.answer = e.value
-            return told
-        told.calls += 1
-        if call.name == "snapshot_ui":
-            result = step(**(shown.pop(0) if len(shown) > 1 else shown[0]))
-        else:
-            told.acts.append(call)
-            result = (results or {}).get(call.name, CHANGED)
-
-
-def code(told: Told) -> str:
-    assert told.answer.error is not None
-    return told.answer.error.code
-
 
 # Understanding comes first
 
@@ -220,7 +122,7 @@ def test_a_failure_tells_what_was_done_and_what_was_not() -> None:
     told = say("tap Save, go back, then tap Save", screen(row("Save", 0)), results=denied)
     assert code(told) == "PERMISSION_DENIED"
     assert told.answer.text == (
-        "Tapped 'Save'; the screen changed. Failed: 'go back': the mode is read-only. Not done: 'tap Save'."
+        "Tapped 'Save'; the screen changed. Failed: 'go back': was not allowed: the mode is read-only. Not done: 'tap Save'."
     )
 
 
@@ -264,11 +166,6 @@ def test_a_switch_is_looked_at_after_it_was_touched() -> None:
 
 
 # Typing
-
-
-def field(text: str, name: str, **more: str) -> Node:
-    given = {"class": "android.widget.EditText", "resource_id": f"{APP}:id/{name}", "clickable": "true"}
-    return node(text, **given | more)
 
 
 def test_a_field_is_found_by_its_hint_its_id_or_the_label_before_it() -> None:

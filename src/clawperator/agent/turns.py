@@ -48,7 +48,7 @@ class Limits(Struct, frozen=True):
     max_turns: int = 8
     max_budget_tokens: int = 2_000
     compact_after_turns: int = 12
-    max_steps: int = 60
+    max_steps: int = 120
 
 
 class Matched(Struct, frozen=True):

@@ -63,7 +63,7 @@ _THINKING = (
         "the most turns the session may have; 8 if absent, or --max-turns if that is more",
         "<n>",
     ),
-    Flag("--max-steps", "the most tool calls in a turn, 60 if absent", "<n>"),
+    Flag("--max-steps", "the most tool calls in a turn, 120 if absent", "<n>"),
     _NO_MCP,
     switch("--strict", "exit 1 when a turn was refused for a limit, or cancelled"),
 )

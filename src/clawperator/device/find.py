@@ -89,13 +89,19 @@ def _named(serial: str) -> Device:
         record = folder.read() if folder.exists() else None
         if record is not None and folder.state() == "running":
             return Device(serial, boxed_endpoint(record))
-    listed = {device.serial: device.state for device in _ask_adb(start=not boxed_phones())}
+    boxed = boxed_phones()
+    try:
+        listed = {device.serial: device.state for device in _ask_adb(start=True)}
+    except ClawError as e:
+        if e.code != "ADB_NOT_FOUND" or not boxed:
+            raise
+        listed = {}  # who has phones in the box and no adb has just mistaken the name
     state = listed.get(serial)
     if state == "device":
         return Device(serial, adb_endpoint())
     if state is not None:
         raise not_ready(serial, state)
-    connected = [*boxed_phones(), *(name for name, how in listed.items() if how == "device")]
+    connected = [*boxed, *(name for name, how in listed.items() if how == "device")]
     hint = f"Use one of: {', '.join(connected)}." if connected else "Start one with 'clawperator phone start'."
     raise ClawError(
         "DEVICE_NOT_FOUND",

@@ -1,17 +1,22 @@
 """Questions about the screen: what is on it, what a value is, whether something is so."""
 
-from clawperator.agent.brains.controls import Fact, find_value, is_on
-from clawperator.agent.brains.instructions import Check, Describe, Pause, Read, Target, WaitFor
-from clawperator.agent.brains.names import shown
-from clawperator.agent.brains.opening import go_to_place
+import re
+
+from clawperator.agent.brains.controls import Fact, find_switch, find_value, is_on
+from clawperator.agent.brains.instructions import Check, Describe, Read, Target
+from clawperator.agent.brains.names import READ, SEEN, WHOLE, shorten, shown
+from clawperator.agent.brains.opening import go_to_place, is_at
 from clawperator.agent.brains.places import find_place, squash
-from clawperator.agent.brains.screens import Screen, missing, ranked
-from clawperator.agent.brains.touching import find_control, told
+from clawperator.agent.brains.rows import holder, label_of, state_beside
+from clawperator.agent.brains.screens import Screen, choose, is_disabled, missing, ranked
+from clawperator.agent.brains.touching import told
+from clawperator.agent.brains.turning import find_control
 from clawperator.agent.brains.work import Steps, Work
 from clawperator.contract.errors import ClawError
-from clawperator.contract.text import printable
 
 _MOST_LABELS = 40
+_LONGEST_VALUE = 400
+_BETWEEN = re.compile(r"\s*,\s*(?:and\s+)?|\s+and\s+", re.IGNORECASE)
 
 
 def describe(work: Work, _asked: Describe) -> Steps[str]:
@@ -23,24 +28,40 @@ def describe(work: Work, _asked: Describe) -> Steps[str]:
     return f"{screen.package or 'The screen'} shows: {', '.join(map(shown, labels[:_MOST_LABELS]))}{more}."
 
 
+# Values
+
+
 def read(work: Work, asked: Read) -> Steps[str]:
-    fact = yield from find_fact(work, asked.target)
-    return f"{printable(fact.label)}: {printable(fact.value)}."
+    told_facts = []
+    for target in (yield from _each(work, asked.target)):
+        fact = yield from find_fact(work, target)
+        told_facts.append(f"{shorten(fact.label)}: {shorten(fact.value, _LONGEST_VALUE)}.")
+    return " ".join(told_facts)
+
+
+def _each(work: Work, target: Target) -> Steps[list[Target]]:
+    """The things that are asked for: one, unless the name is a list and nothing has it as a whole."""
+    names = _BETWEEN.split(target.words)
+    if len(names) == 1 or not all(names) or target.exact or target.ordinal:
+        return [target]
+    screen = yield from work.look()
+    return [target] if ranked(screen, target, READ) else [Target(name, name) for name in names]
 
 
 def find_fact(work: Work, target: Target) -> Steps[Fact]:
     """A value on this screen, further down on it, or in the place that is known for it."""
-    place = find_place(target.name)
+    place = None if target.exact else find_place(target.name)
+    most = READ if place is None else WHOLE
+    there = target if place is None else Target(place.label, place.label)
     screen = yield from work.look()
-    fact = find_value(screen, target)
-    if fact is None and (place is None or place.app == screen.package):
-        fact, screen = yield from work.search(lambda screen: find_value(screen, target))
+    fact = find_value(screen, target, most)
+    if fact is None and (place is None or is_at(screen, place)):
+        fact, screen = yield from work.search(lambda screen: find_value(screen, there, most))
     if fact is None and place is not None:
-        there = Target(place.label, place.label)
-        fact, screen = yield from go_to_place(work, place, lambda screen: find_value(screen, there))
+        fact, screen = yield from go_to_place(work, place, lambda screen: find_value(screen, there, most))
     if fact is not None:
         return fact
-    if ranked(screen, target):
+    if ranked(screen, target, READ):
         raise ClawError(
             "VALUE_NODE_NOT_FOUND",
             f"{shown(target.words)} is on the screen, and no value stands beside it",
@@ -48,6 +69,9 @@ def find_fact(work: Work, target: Target) -> Steps[Fact]:
             target=target.words,
         )
     raise missing(target, screen)
+
+
+# Whether it is so
 
 
 def check(work: Work, asked: Check) -> Steps[str]:
@@ -59,36 +83,61 @@ def check(work: Work, asked: Check) -> Steps[str]:
 
 def _look_whether(work: Work, asked: Check) -> Steps[tuple[bool, str]]:
     """Whether it is as asked, and what is so, in words."""
-    name = shown(asked.target.words)
-    if asked.state:
-        label, control, target, _ = yield from find_control(work, asked.target)
-        state = "on" if is_on(control) else "off"
-        return (state == asked.state) == asked.holds, f"{told(label, target)} is {state}"
     if asked.value:
         fact = yield from find_fact(work, asked.target)
         told_so, wanted = squash(fact.value), squash(asked.value)
         same = told_so == wanted if wanted else fact.value == asked.value
         return same == asked.holds, f"{shown(fact.label)} is {shown(fact.value)}"
-
-    def as_asked(screen: Screen) -> bool | None:
-        return bool(ranked(screen, asked.target)) == asked.holds or None
-
-    if asked.must:  # what has to be so may need a moment
-        so, _ = yield from work.await_on_screen(as_asked)
-    else:
-        so = as_asked((yield from work.look()))
-    return bool(so), f"{name} is {'' if bool(so) == asked.holds else 'not '}on the screen"
-
-
-def wait_for(work: Work, asked: WaitFor) -> Steps[str]:
+    if asked.state:
+        first = yield from _find_state(work, asked)
+        on, sentence = yield from work.agree(first, lambda: _find_state(work, asked))
+        return (on == (asked.state == "on")) == asked.holds, sentence
     screen = yield from work.look()
-    if ranked(screen, asked.target):
-        return f"{shown(asked.target.words)} is on the screen."
-    matcher = {"textEquals" if asked.target.exact else "textContains": asked.target.name or asked.target.words}
-    yield from work.act("wait_for_node", {"matcher": matcher, "timeoutMs": round(asked.seconds * 1000)})
-    return f"{shown(asked.target.words)} is on the screen."
+    if asked.must and not is_shown(screen, asked):  # what has to be so may need a moment
+        _, screen = yield from work.await_on_screen(lambda screen: is_shown(screen, asked) or None)
+    return is_shown(screen, asked), tell_shown(screen, asked.target)
 
 
-def pause(work: Work, asked: Pause) -> Steps[str]:
-    yield from work.act("sleep", {"durationMs": round(asked.seconds * 1000)})
-    return f"Waited {asked.seconds:g} s."
+def _find_state(work: Work, asked: Check) -> Steps[tuple[bool, str]]:
+    """Whether something is on, on this screen or where it is known to be, and that in words."""
+    here = state_on((yield from work.look()), asked)
+    if here is not None:
+        return here
+    label, control, target, _ = yield from find_control(work, asked.target)
+    return is_on(control), f"{told(label, target)} is {'on' if is_on(control) else 'off'}"
+
+
+def is_shown(screen: Screen, asked: Check) -> bool:
+    """Whether something is on the screen, or is not, as asked."""
+    return bool(ranked(screen, asked.target, SEEN)) == asked.holds
+
+
+def tell_shown(screen: Screen, target: Target) -> str:
+    """What is on the screen, by its own label, or what is not."""
+    found = next((node for nodes in ranked(screen, target, SEEN) for node in nodes), None)
+    if found is None:
+        return f"{shown(target.words)} is not on the screen"
+    return f"{shown(label_of(found) or target.words)} is on the screen"
+
+
+def state_on(screen: Screen, asked: Check) -> tuple[bool, str] | None:
+    """Whether something on this screen is on, by its switch, by what it is itself, or by what stands beside it."""
+    found = find_switch(screen, asked.target)
+    if found is not None:
+        label, control = found
+        return is_on(control), f"{told(label, asked.target)} is {'on' if is_on(control) else 'off'}"
+    if find_place(asked.target.name) and not asked.target.exact:
+        return None
+    node = choose(screen, asked.target) if asked.sense else None
+    if node is not None and asked.sense == "enabled":
+        able = not is_disabled(node)
+        return able, f"{told(node, asked.target)} is {'enabled' if able else 'disabled'}"
+    if node is not None:
+        chosen = node.flag("selected") or ((above := holder(node)) is not None and above.flag("selected"))
+        return chosen, f"{told(node, asked.target)} is {'' if chosen else 'not '}selected"
+    for nodes in ranked(screen, asked.target, WHOLE):
+        said = {word for each in nodes if (word := state_beside(each))}
+        if len(said) == 1:
+            word = said.pop()
+            return word == "on", f"{told(nodes[0], asked.target)} is {word}"
+    return None

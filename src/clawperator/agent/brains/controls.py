@@ -5,16 +5,27 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from clawperator.agent.brains.instructions import Target
-from clawperator.agent.brains.names import ALL_WORDS, BY_ID, DESCRIBED, ID_WORDS, fit, own_label, words
-from clawperator.agent.brains.screens import Screen, holder, is_checkable, is_field, pick, ranked
+from clawperator.agent.brains.names import (
+    BEGINS,
+    BY_ID,
+    DESCRIBED,
+    ID_WORDS,
+    READ,
+    WHOLE,
+    fit,
+    is_field,
+    own_label,
+    words,
+)
+from clawperator.agent.brains.rows import holder, is_checkable, switch_of, value_beside
+from clawperator.agent.brains.screens import Screen, pick, ranked
 from clawperator.agent.brains.targets import is_bare
 from clawperator.contract.text import is_blank
 from clawperator.engine.privacy import HIDDEN
 from clawperator.ui.node import Node
 
-# A row with more than so many labels is a list of rows: what follows a label there belongs to another.
-_MOST_IN_A_ROW = 4
-_LEVELS = 4
+# Of more things with one name no value is read: that would be a list.
+_MOST_READ = 50
 # What people call a field, and what its app does.
 _ALSO_CALLED = {"address": "url", "e-mail address": "email", "user name": "username"}
 # What is meant when a text is to be typed and no field is named.
@@ -35,15 +46,15 @@ def find_field(screen: Screen, target: Target | None) -> Node | None:
     """The field that is meant; without a name the one with the focus, or the only one."""
     fields = [node for node in screen.nodes if is_field(node)]
     if target is None or is_bare(target):
-        focused = [node for node in fields if node.flag("focused")]
+        focused = [node for node in fields if node.flag("focused") and not (target and target.ordinal)]
         return pick(focused or fields, target or FIELD)
     for name in dict.fromkeys((target.name, target.words, _ALSO_CALLED.get(target.name.casefold(), target.name))):
         best: dict[int, list[Node]] = {}
         for node, before in _with_labels(screen):
             ways = [fit(name, node), None if before is None else fit(name, before)]
             # A label before a field tells as much as a word of its own name.
-            known = [way + place * ALL_WORDS for place, way in enumerate(ways) if way is not None]
-            if known and not (target.exact and min(known) > ALL_WORDS + 1):
+            known = [way + place * BEGINS for place, way in enumerate(ways) if way is not None]
+            if known and not (target.exact and min(known) > BEGINS + 1):
                 best.setdefault(min(known), []).append(node)
         if best:
             return pick(best[min(best)], target)
@@ -65,8 +76,9 @@ def _with_labels(screen: Screen) -> Iterator[tuple[Node, Node | None]]:
 
 
 def find_switch(screen: Screen, target: Target) -> tuple[Node, Node] | None:
-    """A label and the switch, box or button beside it that is on or off."""
-    for nodes in ranked(screen, target):
+    """A label of just this name, or of "Use" and this name, and the switch, box or button beside it."""
+    used = Target(f"Use {target.name}", f"Use {target.name}", target.ordinal, exact=target.exact)
+    for nodes in (*ranked(screen, target, WHOLE), *ranked(screen, used, WHOLE)):
         found: dict[int, tuple[Node, Node]] = {}
         for node in nodes:
             control = switch_of(node)
@@ -79,23 +91,6 @@ def find_switch(screen: Screen, target: Target) -> tuple[Node, Node] | None:
     return None
 
 
-def switch_of(node: Node) -> Node | None:
-    """What of a node or its row can be on or off; None when nothing is, or several are."""
-    if is_checkable(node):
-        return node
-    at: Node | None = node
-    for _ in range(_LEVELS):
-        at = at.parent if at is not None else None
-        if at is None or at.flag("scrollable"):
-            return None
-        inside = [n for n in at.walk() if is_checkable(n) and n is not at]
-        if is_checkable(at) and not inside:
-            return at
-        if inside:
-            return inside[0] if len(inside) == 1 else None
-    return None
-
-
 def is_on(control: Node) -> bool:
     return control.flag("checked")
 
@@ -103,18 +98,19 @@ def is_on(control: Node) -> bool:
 # Values
 
 
-def find_value(screen: Screen, target: Target) -> Fact | None:
+def find_value(screen: Screen, target: Target, most: int = READ) -> Fact | None:
     """What the screen says of a name. ``INSTRUCTION_AMBIGUOUS`` when it says several things."""
-    for nodes in ranked(screen, target):
+    for nodes in ranked(screen, target, most):
         found: dict[str, tuple[Node, Fact]] = {}
-        for node in nodes:
+        for node in nodes[:_MOST_READ]:
             fact = fact_of(node, target)
             if fact is not None:
                 found.setdefault(fact.value, (node, fact))
         if found:
             chosen = pick([node for node, _ in found.values()], target)
             return next(fact for node, fact in found.values() if node is chosen)
-    return None
+    field = find_field(screen, target) if most == READ and not is_bare(target) else None
+    return None if field is None else fact_of(field, target)
 
 
 def fact_of(node: Node, target: Target) -> Fact | None:
@@ -128,23 +124,9 @@ def fact_of(node: Node, target: Target) -> Fact | None:
     control = switch_of(node)
     if control is not None:
         return Fact(label, "on" if is_on(control) else "off")
-    value = _beside(node)
+    value = value_beside(node)
     if value is not None:
         return Fact(label, value)
-    if way is not None and way >= ALL_WORDS and len(words(label)) > len(words(target.name)):
+    if way is not None and way >= BEGINS and len(words(label)) > len(words(target.name)):
         return Fact(target.words, label)
-    return None
-
-
-def _beside(node: Node) -> str | None:
-    """The label that follows in the same row: the summary of a setting, or the value at its end."""
-    at = node
-    while at.parent is not None and not at.parent.flag("scrollable"):
-        row = [n for n in at.parent.walk() if not is_blank(own_label(n))]
-        at = at.parent
-        if len(row) > _MOST_IN_A_ROW:
-            return None
-        if len(row) > 1 and node in row:
-            after = [n for n in row[row.index(node) + 1 :] if not n.flag("clickable")]
-            return own_label(after[0]) if after else None
     return None

@@ -1,15 +1,20 @@
 """The grammar: from a prompt to the instructions in it, all or none."""
 
+import re
+
 from msgspec import Struct
 
 from clawperator.agent.brains.instructions import Instruction, Type
-from clawperator.agent.brains.said import Submit
+from clawperator.agent.brains.said import Meaning, Several, Submit
 from clawperator.agent.brains.sayings import read_sentence
-from clawperator.agent.brains.sentences import sentences
+from clawperator.agent.brains.sentences import mask, sentences
 from clawperator.agent.brains.targets import RefusedError
 
 MOST_CHARACTERS = 4_000
 MOST_INSTRUCTIONS = 50
+_REST_OF_TEXT = re.compile(
+    r"(?!(?:type|enter|write|input|put|insert)\s)(?:.*\s)?in ?to\s.+", re.IGNORECASE | re.DOTALL
+)
 
 
 class Part(Struct, frozen=True):
@@ -44,6 +49,7 @@ def read_prompt(prompt: str) -> Reading:
     refused: list[NotUnderstood] = []
     for sentence in said:
         try:
+            _refuse_half_a_text(parts, sentence)
             _add(parts, sentence, read_sentence(sentence))
         except RefusedError as e:
             refused.append(NotUnderstood(sentence, str(e)))
@@ -54,12 +60,22 @@ def _refuse(said: str, reason: str) -> Reading:
     return Reading((), (NotUnderstood(said, reason),))
 
 
-def _add(parts: list[Part], sentence: str, made: Instruction | Submit) -> None:
-    if not isinstance(made, Submit):
+def _refuse_half_a_text(parts: list[Part], sentence: str) -> None:
+    """In "type tea and tap water into Title" the text was cut in two, and its first half must not be typed."""
+    last = parts[-1].instruction if parts else None
+    if isinstance(last, Type) and last.field is None and _REST_OF_TEXT.fullmatch(mask(sentence)):
+        raise RefusedError("quote a text with a full stop in it, or one that goes on like an instruction")
+
+
+def _add(parts: list[Part], sentence: str, made: Meaning) -> None:
+    if isinstance(made, Several):
+        parts += [Part(sentence, instruction) for instruction in made.instructions]
+    elif not isinstance(made, Submit):
         parts.append(Part(sentence, made))
-        return
-    last = parts[-1] if parts else None
-    if last is None or not isinstance(last.instruction, Type):
+    elif parts and isinstance(typed := parts[-1].instruction, Type):
+        said = f"{parts[-1].said} and {sentence}"
+        parts[-1] = Part(said, Type(typed.text, typed.field, submit=True))
+    elif made.otherwise is not None:
+        parts.append(Part(sentence, made.otherwise))
+    else:
         raise RefusedError("it is understood only right after something was typed")
-    typed = last.instruction
-    parts[-1] = Part(f"{last.said} and {sentence}", Type(typed.text, typed.field, submit=True))

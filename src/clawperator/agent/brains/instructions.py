@@ -14,7 +14,7 @@ class Target(Struct, frozen=True):
 
     ``words`` is all that was said of it but the article; ``name`` is that without ordinal and role, or the role
     when there is nothing else. ``ordinal`` counts from 1, is -1 for the last, and 0 when none was given. What was
-    quoted is ``exact``: it is taken letter by letter.
+    quoted is ``exact``: it is taken letter by letter. ``beside`` names something in the same row.
     """
 
     words: str
@@ -22,6 +22,7 @@ class Target(Struct, frozen=True):
     ordinal: int = 0
     role: str = ""
     exact: bool = False
+    beside: str = ""
 
 
 class Open(Struct, frozen=True):
@@ -47,6 +48,12 @@ class Tap(Struct, frozen=True):
     hold: bool = False
 
 
+class TapAt(Struct, frozen=True):
+    x: int
+    y: int
+    hold: bool = False
+
+
 class Type(Struct, frozen=True):
     """Put a text into a field; into the one that has the focus when none is named."""
 
@@ -65,8 +72,10 @@ class Clear(Struct, frozen=True):
 
 
 class Turn(Struct, frozen=True):
+    """Turn something on or off; with None, to the other of the two."""
+
     target: Target
-    on: bool
+    on: bool | None
 
 
 class Scroll(Struct, frozen=True):
@@ -87,8 +96,14 @@ class Press(Struct, frozen=True):
     times: int = 1
 
 
+class Settle(Struct, frozen=True):
+    """Wait until the screen rests and shows nothing under way."""
+
+
 class WaitFor(Struct, frozen=True):
-    target: Target
+    """Wait until something is so."""
+
+    check: "Check"
     seconds: float = 10
 
 
@@ -107,6 +122,7 @@ class Read(Struct, frozen=True):
 class Check(Struct, frozen=True):
     """Whether something is on or off (``state``), has a ``value``, or, with neither, is on the screen.
 
+    ``sense`` tells what on and off mean for a thing without a switch: whether it can be touched, or is selected.
     ``holds`` is false when it is asked whether it is not so. ``must`` is set for what has to be so: when it is
     not, the instruction failed. Else it is a question.
     """
@@ -116,6 +132,7 @@ class Check(Struct, frozen=True):
     value: str = ""
     holds: bool = True
     must: bool = False
+    sense: Literal["", "enabled", "selected"] = ""
 
 
 class Screenshot(Struct, frozen=True):
@@ -153,6 +170,20 @@ class CheckPhone(Struct, frozen=True):
     pass
 
 
+class ListApps(Struct, frozen=True):
+    pass
+
+
+class FindApp(Struct, frozen=True):
+    """Whether an app is installed."""
+
+    name: str
+
+
+class TellFront(Struct, frozen=True):
+    """Which app is in front."""
+
+
 class Use(Struct, frozen=True):
     """Call a tool just as it is said."""
 
@@ -169,6 +200,7 @@ Instruction = (
     | GoTo
     | Close
     | Tap
+    | TapAt
     | Type
     | Search
     | Clear
@@ -176,6 +208,7 @@ Instruction = (
     | Scroll
     | Seek
     | Press
+    | Settle
     | WaitFor
     | Pause
     | Describe
@@ -189,6 +222,9 @@ Instruction = (
     | ListSkills
     | ListPhones
     | CheckPhone
+    | ListApps
+    | FindApp
+    | TellFront
     | Use
     | Help
 )

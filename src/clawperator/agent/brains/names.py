@@ -2,57 +2,116 @@
 
 import re
 from functools import lru_cache
+from unicodedata import normalize
 
 from clawperator.agent.brains.places import squash
-from clawperator.contract.text import distance, printable
+from clawperator.agent.words import stem
+from clawperator.contract.text import distance, is_blank, printable
 from clawperator.ui.node import Node
 
 # The ways a name may fit, the best first.
-EXACT, ANY_CASE, DESCRIBED, BY_ID, ALL_WORDS, ID_WORDS, STEMS = range(7)
-WAYS = STEMS + 1
-_WORD = re.compile(r"[^\W_]+")
+EXACT, ANY_CASE, DESCRIBED, BY_ID, BEGINS, PLURAL, HELD, ID_WORDS, SCATTERED = range(9)
+WAYS = SCATTERED + 1
+# How loosely a name may fit: what is turned on or off has just this name, what is touched begins with it, what is
+# said to be there holds it, and what is read has its words anywhere.
+WHOLE, TOUCHED, SEEN, READ = BY_ID, PLURAL, HELD, SCATTERED
+
+# A number with its points, commas or colons is one word: 5,000 does not begin with 5.
+_WORD = re.compile(r"\d+(?:[.,:]\d+)+|[^\W_]+(?:'[^\W_]+)*")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_ENDINGS = ("ing", "ed", "es", "s")
-_SHORTEST_STEM = 3
 _PASSWORDS = frozenset(("password", "passcode", "passphrase", "pin"))
+_DENIALS = frozenset(("not", "no", "never", "without", "cannot"))
+# What these begin can hardly be taken back: with more words behind them it may be more than was asked for.
+_LASTING = frozenset(
+    (
+        *("accept", "agree", "allow", "approve", "block", "buy", "call", "cancel", "clear", "confirm", "decline"),
+        *("delete", "deny", "discard", "erase", "forget", "format", "install", "log", "order", "pay", "post"),
+        *("publish", "purchase", "remove", "reset", "restart", "save", "send", "share", "sign", "stop", "submit"),
+        *("subscribe", "transfer", "uninstall", "wipe"),
+    )
+)
+# Words at the end of an id that say what a thing is, and not what it is called.
+_KINDS = frozenset(
+    (
+        *("button", "btn", "icon", "image", "img", "view", "field", "edit", "text", "input", "box", "bar", "row"),
+        *("card", "item", "cell", "tile", "container", "layout", "switch", "checkbox", "toggle", "tab", "label"),
+    )
+)
+_LONGEST_READ = 1_000
 _LONGEST_SHOWN = 80
 _LONGEST_COMPARED = 40
 _MOST_COMPARED = 200
 
 
 def words(text: str) -> frozenset[str]:
-    return frozenset(_WORD.findall(text.casefold()))
+    return frozenset(in_order(text))
+
+
+def in_order(text: str) -> tuple[str, ...]:
+    """The words of a text as they follow each other; the sign & is one."""
+    return _in_order(text[:_LONGEST_READ])
 
 
 @lru_cache(maxsize=1024)
-def id_words(resource_id: str) -> frozenset[str]:
+def _in_order(text: str) -> tuple[str, ...]:
+    text = normalize("NFC", text).casefold().replace("\u2019", "'").replace("&", " and ")
+    return tuple(_WORD.findall(text))
+
+
+def id_words(resource_id: str) -> tuple[str, ...]:
     """The words of a resource id: ``package:id/searchBar_title`` has three."""
-    return words(_CAMEL.sub(" ", resource_id.rpartition("/")[2]))
+    return _in_order(_CAMEL.sub(" ", resource_id[-_LONGEST_READ:].rpartition("/")[2]).replace("_", " "))
 
 
-def fit(name: str, node: Node) -> int | None:
-    """The best way in which a name fits a node; None when it does not."""
+def fit(name: str, node: Node, most: int = READ) -> int | None:
+    """The best way in which a name fits a node; None when it does not, or only more loosely than it may."""
     label = own_label(node)
     if label and label == name:
         return EXACT
     squashed = squash(name)
     if not squashed:
         return ANY_CASE if label and label.strip() == name.strip() else None
+    way = _fit_whole(name, squashed, node, label, most)
+    if way is None and most > WHOLE:
+        way = _fit_part(in_order(name), node, label, most)
+    return way if way is not None and way <= most else None
+
+
+def _fit_whole(name: str, squashed: str, node: Node, label: str, most: int) -> int | None:
     if squash(label) == squashed:
         return ANY_CASE
     described, hint = node.content_desc, node.attributes.get("hint", "")
     if squashed in (squash(described), squash(hint)) or (node.flag("password") and name.casefold() in _PASSWORDS):
         return DESCRIBED
-    ids = id_words(node.resource_id)
-    if squash(node.resource_id.rpartition("/")[2]) == squashed:
-        return BY_ID
-    wanted = words(name)
-    told = words(label) | words(described) | words(hint)
-    if wanted <= told:
-        return ALL_WORDS
-    if wanted <= ids:
+    # What has a label is called by it: a button "Unlike" may well have the id "like".
+    if node.resource_id and (most > TOUCHED or is_blank(label) or is_field(node)):
+        ids = id_words(node.resource_id)
+        if "".join(ids) == squashed or (ids and _without_kind(ids) == in_order(name)):
+            return BY_ID
+    return None
+
+
+def _fit_part(wanted: tuple[str, ...], node: Node, label: str, most: int) -> int | None:
+    told = [in_order(text) for text in (label, node.content_desc, node.attributes.get("hint", "")) if text]
+    told = [said for said in told if _denies(said) == _denies(wanted)]
+    lasting = most <= TOUCHED and bool(wanted) and wanted[0] in _LASTING
+    if not lasting and any(said[: len(wanted)] == wanted for said in told):
+        return BEGINS
+    if not lasting and any(_is_plural(wanted, said) for said in told):
+        return PLURAL
+    if most < HELD:
+        return None
+    if any(wanted == said[at : at + len(wanted)] for said in told for at in range(len(said))):
+        return HELD
+    every = frozenset(wanted)
+    if every <= frozenset(id_words(node.resource_id)):
         return ID_WORDS
-    return STEMS if _stems(wanted) <= _stems(told) else None
+    return SCATTERED if _stems(every) <= _stems(frozenset().union(*told)) else None
+
+
+def is_field(node: Node) -> bool:
+    name = node.class_name.lower()
+    return node.flag("password") or "edittext" in name or "autocompletetextview" in name
 
 
 def own_label(node: Node) -> str:
@@ -60,21 +119,38 @@ def own_label(node: Node) -> str:
     return node.content_desc if node.flag("password") else node.label
 
 
+def _without_kind(ids: tuple[str, ...]) -> tuple[str, ...]:
+    end = len(ids)
+    while end > 1 and ids[end - 1] in _KINDS:
+        end -= 1
+    return ids[:end]
+
+
+def _denies(said: tuple[str, ...]) -> bool:
+    return any(word in _DENIALS or word.endswith("n't") for word in said)
+
+
+def _is_plural(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    """Whether they differ in nothing but an s at the end."""
+    if len(one) != len(other) or one[:-1] != other[:-1] or other[0] in _LASTING:
+        return False
+    short, long = sorted((one[-1], other[-1]), key=len)
+    return long in (f"{short}s", f"{short}es")
+
+
 def _stems(found: frozenset[str]) -> set[str]:
-    return {_stem(word) for word in found}
-
-
-def _stem(word: str) -> str:
-    for ending in _ENDINGS:
-        if word.endswith(ending) and len(word) - len(ending) >= _SHORTEST_STEM:
-            return word[: -len(ending)]
-    return word
+    return {stem(word) for word in found}
 
 
 def shown(text: str) -> str:
     """A text from an app or a prompt between quotes, fit to be printed."""
-    text = printable(" ".join(text.split()))
-    return f"'{text if len(text) <= _LONGEST_SHOWN else text[: _LONGEST_SHOWN - 1] + '…'}'"
+    return f"'{shorten(text)}'"
+
+
+def shorten(text: str, longest: int = _LONGEST_SHOWN) -> str:
+    """A text from an app or a prompt on one line, of a bounded length, fit to be printed."""
+    text = printable(" ".join(text[: 4 * longest].split()))
+    return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
 def closest(name: str, labels: list[str], most: int = 5) -> list[str]:

@@ -5,20 +5,25 @@ from typing import Any
 
 from clawperator.agent.brains.grammar import NotUnderstood, Part, Reading, read_prompt
 from clawperator.agent.brains.instructions import Help, Type, Use
-from clawperator.agent.brains.names import shown
+from clawperator.agent.brains.names import shorten, shown
+from clawperator.agent.brains.sayings import NO_RULE
 from clawperator.agent.brains.work import Steps, Work
 from clawperator.agent.ports import Answer, Request, Tool, ToolCall, ToolResult
 from clawperator.contract.errors import ClawError
 
 HELP = (
     "I act on an Android phone. Say, one after the other: open Settings; tap Display; tap the second Save; "
-    "long press the first note; type hello into Title and press enter; search for cats in YouTube; "
+    "tap Delete next to Milk; long press the first note; type hello into Title and press enter; "
+    "search for cats in YouTube; "
     "turn on Dark theme; scroll down; scroll to About phone; go back; go home; wait for Done; wait 2 seconds; "
     "what is on the screen; what is the Android version; is Bluetooth on; check that Save is on the screen; "
     "take a screenshot as screen.png; record this as demo; stop recording and pull it; list skills; "
-    "run the discharge skill with 40; which phones are connected; check the phone; close Settings; "
+    "run the discharge skill with 40; which phones are connected; check the phone; list apps; close Settings; "
     'use click {"matcher": {"textEquals": "Save"}}. What is quoted is taken letter by letter.'
 )
+
+
+_MOST_NAMING = 4
 
 
 class OfflineBrain:
@@ -51,7 +56,7 @@ def carry_out(work: Work, part: Part) -> Steps[str]:
 
 
 def _doers() -> dict[type, Callable[[Work, Any], Steps[str]]]:
-    from clawperator.agent.brains import asking, jobs, opening, touching
+    from clawperator.agent.brains import asking, jobs, opening, touching, turning, waiting
     from clawperator.agent.brains import instructions as asked
 
     return {
@@ -59,15 +64,17 @@ def _doers() -> dict[type, Callable[[Work, Any], Steps[str]]]:
         asked.GoTo: opening.go_to,
         asked.Close: opening.close,
         asked.Tap: touching.tap,
+        asked.TapAt: touching.tap_at,
         asked.Type: touching.type_text,
         asked.Search: touching.search,
         asked.Clear: touching.clear,
-        asked.Turn: touching.turn,
+        asked.Turn: turning.turn,
         asked.Scroll: touching.scroll,
         asked.Seek: touching.seek,
         asked.Press: touching.press,
-        asked.WaitFor: asking.wait_for,
-        asked.Pause: asking.pause,
+        asked.Settle: waiting.settle,
+        asked.WaitFor: waiting.wait_for,
+        asked.Pause: waiting.pause,
         asked.Describe: asking.describe,
         asked.Read: asking.read,
         asked.Check: asking.check,
@@ -79,6 +86,9 @@ def _doers() -> dict[type, Callable[[Work, Any], Steps[str]]]:
         asked.ListSkills: jobs.list_skills,
         asked.ListPhones: jobs.list_phones,
         asked.CheckPhone: jobs.check_phone,
+        asked.ListApps: opening.list_apps,
+        asked.FindApp: opening.find_app,
+        asked.TellFront: opening.tell_front,
         asked.Use: jobs.use,
     }
 
@@ -98,6 +108,7 @@ def _not_understood(refused: tuple[NotUnderstood, ...]) -> Answer:
     error = ClawError(
         "INSTRUCTION_NOT_UNDERSTOOD",
         message,
+        hint=_hint(refused[0]),
         details={"parts": [{"said": part.said, "reason": part.reason} for part in refused]},
         operation="understand",
         target=refused[0].said,
@@ -105,10 +116,20 @@ def _not_understood(refused: tuple[NotUnderstood, ...]) -> Answer:
     return Answer(f"Not understood: {told}. Nothing was done.", "not_understood", error)
 
 
+def _hint(part: NotUnderstood) -> str | None:
+    """One word, or a few with a capital, that no rule fits are mostly what something on the screen is called."""
+    words = part.said.split()
+    if part.reason != NO_RULE or not (len(words) == 1 or (part.said[:1].isupper() and len(words) <= _MOST_NAMING)):
+        return None
+    return f"To touch what is called so say 'tap {shorten(part.said)}'. Run 'claw bootstrap help' for the rest."
+
+
 def _failed(told: list[str], part: Part, error: ClawError, rest: tuple[Part, ...]) -> Answer:
     """What was done, what failed and why, and what was therefore not begun."""
     left = f" Not done: {', '.join(map(_recall, rest))}." if rest else ""
     reason = error.message.rstrip(".")
+    if error.code == "PERMISSION_DENIED":
+        reason = f"was not allowed: {reason}"
     text = " ".join((*told, f"Failed: {_recall(part)}: {reason}."))
     return Answer(text + left, "failed", error)
 

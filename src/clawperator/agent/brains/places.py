@@ -5,6 +5,8 @@ phone has other pages, the label is not found and the instruction fails.
 """
 
 import re
+from functools import lru_cache
+from unicodedata import normalize
 
 from msgspec import Struct
 
@@ -32,10 +34,11 @@ _HOST_TAILS = frozenset(
 )
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?://)?\S+")
 _DOTTED = re.compile(r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)+")
+_LONGEST_SQUASHED = 1_000
 
 
 class Place(Struct, frozen=True):
-    """A label behind some pages of an app. ``value`` is the label there, when it is another than the name."""
+    """A label behind some pages of an app, the first of which is on its first page."""
 
     pages: tuple[str, ...]
     label: str
@@ -63,7 +66,13 @@ PLACES: dict[str, Place] = {
     **_on("About phone", "Android version", "Build details", api_level="API level", processor="Processor"),
     **_on("Battery", battery_level="Battery level", battery="Battery level", battery_saver="Battery Saver"),
     **_on("Storage", free_space="Free space", free_storage="Free space"),
-    **_on("Network & internet", network="Internet", airplane_mode="Airplane mode", data_saver="Data Saver"),
+    **_on(
+        "Network & internet",
+        network="Internet",
+        wifi_network="Internet",
+        airplane_mode="Airplane mode",
+        data_saver="Data Saver",
+    ),
     **_on("Network & internet", "Internet", wifi="Wi-Fi"),
     **_on("Connected devices", bluetooth="Use Bluetooth"),
     **_on(
@@ -85,8 +94,13 @@ PLACES: dict[str, Place] = {
 
 
 def squash(text: str) -> str:
-    """The letters and digits of a text in lower case: Wi-Fi is wifi."""
-    return "".join(c for c in text.casefold() if c.isalnum())
+    """The letters and digits of a text in lower case: Wi-Fi is wifi, & is and. A very long one is left so."""
+    return _squash(text) if len(text) <= _LONGEST_SQUASHED else text
+
+
+@lru_cache(maxsize=1024)
+def _squash(text: str) -> str:
+    return "".join(c for c in normalize("NFC", text).casefold().replace("&", "and") if c.isalnum())
 
 
 _PLACES = {squash(name): place for name, place in PLACES.items()}

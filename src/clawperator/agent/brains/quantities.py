@@ -14,7 +14,8 @@ _ORDINALS = {
         ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"), 1
     )
 }
-_MOST_TIMES = 20
+_TIMES = {"once": 1, "again": 1, "a": 1, "twice": 2, "thrice": 3}
+MOST_TIMES = 20
 
 
 def read_ordinal(word: str) -> int:
@@ -27,14 +28,14 @@ def read_ordinal(word: str) -> int:
 
 
 def read_times(words: str) -> int:
-    """How often, from "twice" or "3 times"; 1 when nothing is said. Never more than 20."""
+    """How often, from "twice" or "3 times"; 1 when nothing is said, 0 when it is not from 1 to 20."""
     said = words.casefold().split()
     if not said:
         return 1
-    if said[0] == "twice":
-        return 2
-    number = int(said[0]) if said[0].isdecimal() and len(said[0]) < 4 else _NUMBERS.get(said[0], 1)
-    return min(max(number, 1), _MOST_TIMES)
+    if said[0] in _TIMES:
+        return _TIMES[said[0]]
+    number = int(said[0]) if said[0].isdecimal() and len(said[0]) < 4 else _NUMBERS.get(said[0], 0)
+    return number if number <= MOST_TIMES else 0
 
 
 def read_seconds(number: str, unit: str) -> float:

@@ -1,99 +1,69 @@
-"""Rules for what is done to the phone: keys, waits, scrolling, switches, typing, touching, apps."""
+"""Rules for what is done to the phone: keys, waits, scrolling, switches, typing, touching."""
 
 import re
 
 from clawperator.agent.brains.instructions import (
+    Check,
     Clear,
-    Close,
     Direction,
-    GoTo,
     Instruction,
-    Open,
     Pause,
     Press,
     Scroll,
-    Search,
     Seek,
+    Settle,
     Tap,
+    TapAt,
     Turn,
     Type,
     WaitFor,
 )
-from clawperator.agent.brains.places import known_app
-from clawperator.agent.brains.quantities import read_seconds, read_times
-from clawperator.agent.brains.said import Maker, Rule, Said, Submit
-from clawperator.agent.brains.sentences import mask, unquote
-from clawperator.agent.brains.targets import RefusedError, read_target
+from clawperator.agent.brains.places import find_place, known_app
+from clawperator.agent.brains.quantities import MOST_TIMES, read_seconds, read_times
+from clawperator.agent.brains.rules_questions import STATES, read_state
+from clawperator.agent.brains.said import Maker, Rule, Said, Several, Submit
+from clawperator.agent.brains.sentences import HIDDEN, mask, unquote
+from clawperator.agent.brains.targets import RefusedError, read_path, read_target
 from clawperator.contract.builders import LONGEST_WAIT_MS
 
 _LONGEST_WAIT_S = LONGEST_WAIT_MS // 1000
 _DIRECTIONS: dict[str, Direction] = {"up": "up", "left": "left", "right": "right"}
-_THIS_APP = ("app", "this", "it", "current")
+_POWER = ("phone", "device", "tablet", "screen", "display", "power")
 
 _DIGITS = "one|two|three|four|five|six|seven|eight|nine|ten"
 _N = rf"(\d{{1,6}}(?:\.\d{{1,3}})?|an?|half a|{_DIGITS})"
 _UNIT = r"(milliseconds?|ms|seconds?|secs?|s|minutes?|mins?|moment|bit|while)"
-_TIMES = rf"((?:\s+(?:once|twice|again|(?:\d+|{_DIGITS}) (?:times|pages|screens)|a (?:bit|little|page|screen)))?)"
+_OFTEN = rf"(?:twice|thrice|(?:\d+|{_DIGITS}) times)"
+_TIMES = rf"((?:\s+(?:once|again|{_OFTEN}|(?:\d+|{_DIGITS}) (?:pages|screens)|a (?:bit|little|page|screen)))?)"
+_UP_TO = rf"(?:up to|at most) {_N} ?{_UNIT}"
 _COMES = (
     r"(?:\s+(?:to (?:appear|come|come up|show|show up|load|be there|be visible|be on the screen)|"
     r"appears|comes|comes up|shows|shows up|loads|is there|is visible|is on the screen|is shown))?"
 )
+_GOES = (
+    r"\s+(?:to (?:disappear|vanish|go|go away|be gone)|disappears|vanishes|goes away|(?:is|has) gone|"
+    r"is (?:not|no longer) (?:there|visible|on the screen))"
+)
+_IT_LOADS = (
+    r"(?:it|the (?:page|screen|app|list|content)) (?:to (?:load|open|finish(?: loading)?|be ready|settle)|"
+    r"loads|opens|is (?:loaded|open|ready|done|there)|has (?:loaded|opened|finished(?: loading)?|settled))"
+)
 _TO_TYPE = "(?:type|enter|write|input|put|insert)"
 _TO_TAP = "(?:tap|click|press|select|choose|touch|hit|pick|push)"
+_HOLD = r"(?:long[- ]?(?:press|tap|click)|(?:press|tap|click|touch) and hold|hold(?: down)?)"
+_POINT = r"(?:at|(?:at |on )?the point)\s+\(?(\d{1,5})\s*(?:,\s*|\s+)(\d{1,5})\)?"
+_UNSAID = re.compile(
+    r"(?:my|your|our)\s+\S+(?:\s+\S+)?|"
+    r"the (?:password|passcode|pin|code|user ?name|name|e-?mail|address|text|number|date|time)",
+    re.IGNORECASE | re.DOTALL,
+)
 
 
-def _app(words: str) -> tuple[str, bool]:
-    """The name of an app, and whether it was quoted. One that goes on with "and" is rather two wishes."""
-    words = re.sub(r"^(?:the|my|this|an?)\s+", "", words.strip(), flags=re.IGNORECASE)
-    name, exact = unquote(re.sub(r"\s+(?:app|application)$", "", words, flags=re.IGNORECASE))
-    if not exact and (cut := re.search(r",|\sand\s", name, re.IGNORECASE)):
-        raise RefusedError(f"no rule fits {name[cut.end() :].strip()!r}")
-    return name, exact
-
-
-def _open(said: Said) -> Instruction:
-    name, exact = _app(said[0])
-    if not exact:
-        read_target(name)  # refuses what only stands for something
-    return Open(name)
-
-
-def _close(said: Said) -> Instruction:
-    name, exact = _app(said[0])
-    return Close("" if name.casefold() in _THIS_APP and not exact else name)
-
-
-def _go_to(said: Said) -> Instruction:
-    return GoTo(read_target(re.sub(r"\s+(?:app|application)$", "", said[0], flags=re.IGNORECASE)))
-
-
-def _search(said: Said) -> Instruction:
-    """The app counts only where it is known as one: a text may hold "in" and "on"."""
-    found = re.fullmatch(r"(.+)\s+(?:in|on|using|with)\s+(.+)", mask(said[0]), re.IGNORECASE | re.DOTALL)
-    if found:
-        app = unquote(re.sub(r"^the\s+|\s+app$", "", said[0][found.start(2) :], flags=re.IGNORECASE))[0]
-        if known_app(app):
-            return Search(unquote(said[0][: found.end(1)])[0], app)
-    return Search(said.text(0))
-
-
-def _search_app(said: Said) -> Instruction:
-    app = _app(said[0])[0]
-    if not known_app(app):
-        raise RefusedError(f"no app is known as {app!r}; open it first, then say what to search for")
-    return Search(said.text(1), app)
-
-
-def _turn(state: int, name: int) -> Maker:
-    return lambda said: Turn(read_target(said[name]), said[state].lower() == "on")
-
-
-def _scroll(said: Said) -> Instruction:
-    return Scroll(_DIRECTIONS.get(said[0].lower(), "down"), read_times(said[1]))
-
-
-def _scroll_to_end(said: Said) -> Instruction:
-    return Scroll("up" if said[0].lower() in ("top", "start", "beginning") else "down", 0)
+def _times(words: str) -> int:
+    times = read_times(words)
+    if not times:
+        raise RefusedError(f"it can be done 1 to {MOST_TIMES} times in a row")
+    return times
 
 
 def _seconds(number: str, unit: str) -> float:
@@ -103,23 +73,129 @@ def _seconds(number: str, unit: str) -> float:
     return seconds
 
 
-def _wait_for(name: int, number: int | None = None) -> Maker:
-    def make(said: Said) -> Instruction:
-        target = read_target(said[name])
-        return WaitFor(target) if number is None else WaitFor(target, _seconds(said[number], said[number + 1]))
+def _refuse(reason: str) -> Maker:
+    def make(_: Said) -> Instruction:
+        raise RefusedError(reason)
 
     return make
 
 
+# Waiting: for something to be there, to be gone, or to be so
+
+
+def _wait(number: int | None, name: int, state: int | None = None, *, gone: bool = False) -> Maker:
+    """The rule's groups of the time, of the name, and of the state, if there is one."""
+
+    def make(said: Said) -> Instruction:
+        check = Check(read_target(said[name]), holds=not gone, must=True)
+        if state is not None:
+            on, sense = read_state(said[state])
+            check = Check(check.target, on, must=True, sense=sense)
+        return WaitFor(check) if number is None else WaitFor(check, _seconds(said[number], said[number + 1]))
+
+    return make
+
+
+def _waits() -> tuple[Rule, ...]:
+    becomes = rf"\s+(?:is|becomes|to be|to become) {STATES}"
+    rules: list[Rule] = []
+    for ending in (_GOES, becomes, _COMES):
+        gone, states = ending == _GOES, ending == becomes
+        rules += [
+            (
+                rf"wait (?:for )?{_UP_TO} (?:for|until)\s+(.+?){ending}",
+                _wait(0, 2, 3 if states else None, gone=gone),
+            ),
+            (
+                rf"wait (?:for|until)\s+(.+?){ending},? (?:for )?{_UP_TO}",
+                _wait(1 + states, 0, 1 if states else None, gone=gone),
+            ),
+            (rf"wait (?:for|until)\s+(.+?){ending}", _wait(None, 0, 1 if states else None, gone=gone)),
+        ]
+    return tuple(rules)
+
+
+# Scrolling, switches
+
+
+def _scroll(said: Said) -> Instruction:
+    return Scroll(_DIRECTIONS.get(said[0].lower(), "down"), _times(said[1]))
+
+
+def _scroll_to_end(said: Said) -> Instruction:
+    return Scroll("up" if said[0].lower() in ("top", "start", "beginning", "up") else "down", 0)
+
+
+def _seek(said: Said) -> Instruction:
+    found = re.search(r"\s(?:in|on)\s+(?:the )?(.+)", mask(said[0]), re.IGNORECASE)
+    if found and known_app(said[0][found.start(1) :]):
+        app = said[0][found.start(1) :]
+        raise RefusedError(f"say 'search for … in {app}', or open {app} first")
+    return Seek(read_target(said[0]))
+
+
+def _turn(name: int, *, on: bool | None = None, state: int | None = None) -> Maker:
+    def make(said: Said) -> Instruction | Several:
+        wanted = on if state is None else said[state].lower() == "on"
+        names = re.split(r"\s*,\s*(?:and\s+)?|\s+and\s+", said[name], flags=re.IGNORECASE)
+        if len(names) > 1 and all(map(find_place, names)):  # else "and" may be a word of a label
+            return Several(tuple(Turn(read_target(each), wanted) for each in names))
+        target = read_target(said[name])
+        if target.name.casefold() in _POWER and not target.exact:
+            raise RefusedError("the phone itself is not turned on or off")
+        return Turn(target, wanted)
+
+    return make
+
+
+# Typing
+
+
+def _text(said: Said, place: int) -> str:
+    """A text to type: taken as it is, when it is clear where it begins and ends and that it is the text itself."""
+    text = said.text(place)
+    masked = mask(said[place].strip())
+    if HIDDEN in masked and masked.strip(HIDDEN):
+        raise RefusedError("the whole of a text is quoted, and each text has its own 'type'")
+    if HIDDEN not in masked and _UNSAID.fullmatch(text):
+        raise RefusedError(f"what {text!r} is, is not known; quote it if it is the text itself")
+    return text
+
+
 def _type(text: int, field: int | None = None) -> Maker:
-    return lambda said: Type(said.text(text), None if field is None else read_target(said[field]))
+    def make(said: Said) -> Instruction:
+        target = None if field is None else read_target(said[field])
+        if target is not None and target.beside:
+            raise RefusedError("a field is called by its own name")
+        return Type(_text(said, text), target)
+
+    return make
+
+
+# Touching
+
+
+def _tap(said: Said) -> Instruction | Several:
+    if re.search(rf"\s{_OFTEN}$", mask(said[0]), re.IGNORECASE):
+        raise RefusedError("one tap is one instruction: say it once for each")
+    steps = tuple(Tap(read_target(name)) for name in read_path(said[0]))
+    return steps[0] if len(steps) == 1 else Several(steps)
+
+
+def _submit_or_tap(said: Said) -> Instruction | Submit:
+    return Submit(otherwise=Tap(read_target(unquote(said[0])[0])))
+
+
+def _tap_at(*, hold: bool) -> Maker:
+    return lambda said: TapAt(int(said[0]), int(said[1]), hold)
 
 
 ACT_RULES: tuple[Rule, ...] = (
     # keys
+    (r"(?:go |navigate |return )?(?:back )?to (?:the )?home ?screen|go back home", lambda _: Press("home")),
     (
         rf"(?:go |press |hit |navigate |push )?(?:the )?back(?: button| key)?{_TIMES}",
-        lambda s: Press("back", read_times(s[0])),
+        lambda s: Press("back", _times(s[0])),
     ),
     (r"(?:go |press |hit |push )?(?:to )?(?:the )?home(?: screen| button| key)?", lambda _: Press("home")),
     (
@@ -130,15 +206,16 @@ ACT_RULES: tuple[Rule, ...] = (
         r"submit(?: it| the (?:form|text))?|search|(?:press|hit|tap) (?:the )?(?:enter|return)(?: key| button)?",
         lambda _: Submit(),
     ),
+    (r"(?:press|hit) (?:the )?(search)(?: key)?", _submit_or_tap),
     # waiting and scrolling
     (rf"wait(?: for)? {_N} ?{_UNIT}", lambda s: Pause(_seconds(s[0], s[1]))),
-    (rf"wait (?:for )?(?:up to |at most ){_N} ?{_UNIT} (?:for|until)\s+(.+?){_COMES}", _wait_for(2, 0)),
-    (rf"wait (?:for|until)\s+(.+?){_COMES},? (?:for )?(?:up to|at most) {_N} ?{_UNIT}", _wait_for(0, 1)),
-    (rf"wait (?:for|until)\s+(.+?){_COMES}", _wait_for(0)),
+    (rf"wait (?:for|until) {_IT_LOADS}", lambda _: Settle()),
+    *_waits(),
     (rf"scroll(?: (down|up|left|right))?{_TIMES}", _scroll),
+    (r"scroll all the way (down|up)", _scroll_to_end),
     (
         (
-            r"scroll(?: down| up| all the way)* to (?:the )?(bottom|end|top|start|beginning)"
+            r"scroll(?: down| up| all the way)* to (?:the )?(?:very )?(bottom|end|top|start|beginning)"
             r"(?: of (?:the )?(?:page|list|screen))?"
         ),
         _scroll_to_end,
@@ -147,28 +224,28 @@ ACT_RULES: tuple[Rule, ...] = (
         rf"scroll(?: down| up)? (?:to|until(?: you (?:see|find|reach))?|till)\s+(.+?){_COMES}",
         lambda s: Seek(read_target(s[0])),
     ),
-    (r"(?:find|look for|locate)\s+(.+?)(?: on (?:the )?screen)?", lambda s: Seek(read_target(s[0]))),
+    (r"swipe(?:\s.+)?", _refuse("say which way to scroll: 'scroll down' shows what is below")),
+    (r"(?:find|look for|locate)\s+(.+?)(?: on (?:the )?screen)?", _seek),
     # switches
-    (r"(?:turn|switch) (on|off)\s+(.+)", _turn(0, 1)),
-    (r"(?:turn|switch|set)\s+(.+?)\s+(?:to )?(on|off)", _turn(1, 0)),
-    (r"(?:enable|activate|tick)\s+(.+)", lambda s: Turn(read_target(s[0]), True)),
-    (r"(?:disable|deactivate|untick|uncheck)\s+(.+)", lambda s: Turn(read_target(s[0]), False)),
+    (r"(?:turn|switch) (on|off)\s+(.+)", _turn(1, state=0)),
+    (r"(?:turn|switch|set)\s+(.+?)\s+(?:to )?(on|off)", _turn(0, state=1)),
+    (r"(?:enable|activate|tick)\s+(.+)", _turn(0, on=True)),
+    (r"(?:disable|deactivate|untick|uncheck)\s+(.+)", _turn(0, on=False)),
+    (r"toggle\s+(.+)", _turn(0)),
+    (
+        r"(?:set|change)\s+.+?\s+to\s+.+",
+        _refuse("a value is not set by its name: say what to tap, or 'type … into …'"),
+    ),
     # typing
     (r"fill(?: in| out)?\s+(.+)\s+with\s+(.+)", _type(1, 0)),
     (rf"{_TO_TYPE}\s+(.+)\s+(?:into|in to)\s+(.+)", _type(0, 1)),
     (rf"{_TO_TYPE}\s+(.+)\s+in\s+(.+)", _type(0, 1)),
+    (rf"{_TO_TYPE}\s+(.+)\s+as\s+((?:the|my|your)\s.+)", _type(0, 1)),
     (r"(?:type|enter|write|input)\s+(.+)", _type(0)),
-    (r"(?:search(?: for| up)|look up)\s+(.+)", _search),
-    (r"search\s+(.+?)\s+for\s+(.+)", _search_app),
     (r"(?:clear|empty|erase)\s+(.+)", lambda s: Clear(read_target(s[0]))),
     # touching
-    (
-        r"(?:long[- ]?(?:press|tap|click)|(?:press|tap|click|touch) and hold|hold(?: down)?)(?: on)?\s+(.+)",
-        lambda s: Tap(read_target(s[0]), hold=True),
-    ),
-    (rf"{_TO_TAP}(?: on)?\s+(.+)", lambda s: Tap(read_target(s[0]))),
-    # apps
-    (r"(?:close|kill|quit|exit|force[- ]stop)\s+(.+)", _close),
-    (r"(?:open|launch|start|visit)(?: up)?\s+(.+)", _open),
-    (r"(?:go|navigate|switch|browse) to\s+(.+)", _go_to),
+    (rf"{_HOLD}\s+{_POINT}", _tap_at(hold=True)),
+    (rf"{_TO_TAP}\s+{_POINT}", _tap_at(hold=False)),
+    (rf"{_HOLD}(?: on)?\s+(.+)", lambda s: Tap(read_target(s[0]), hold=True)),
+    (rf"{_TO_TAP}(?: on)?\s+(.+)", _tap),
 )

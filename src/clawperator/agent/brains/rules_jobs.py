@@ -91,22 +91,24 @@ JOB_RULES: tuple[Rule, ...] = (
     (
         (
             rf"(?:check|test|diagnose) (?:the |my |this )?{_PHONE}|(?:run )?(?:the )?doctor|"
-            rf"is (?:the|my|this) {_PHONE} (?:ready|ok|okay|fine|working|healthy|connected)"
+            rf"(?:is|check (?:that|whether|if)) (?:the|my|this) {_PHONE}(?: is)? "
+            r"(?:ready|ok|okay|fine|working|healthy|connected)"
         ),
         lambda _: CheckPhone(),
     ),
     (
         (
             r"(?:take|make|get|capture|save|grab)(?: a| an| the| me)* (?:screenshot|picture of the screen)"
-            rf"(?: of the screen)?(?:\s+(?:to|in|into|{_AS})\s+(.+))?"
+            rf"(?: of the screen)?(?:(?: and save it)?\s+(?:to|in|into|{_AS})\s+(.+))?"
         ),
         _screenshot,
     ),
     (rf"(?:screenshot|capture (?:the )?screen)(?:\s+(?:to|{_AS})\s+(.+))?", _screenshot),
     (
         (
-            r"(?:tell me )?what(?: is|'s)(?: there)? on (?:the |this |my )?(?:screen|phone|display)(?: now)?|"
-            r"what (?:do|can) you see(?: now)?|what does the screen (?:show|say)|read everything|"
+            r"(?:tell me )?(?:what(?: is|'s)|whats)(?: there)? on (?:the |this |my )?(?:screen|phone|display)"
+            r"(?: now)?|what (?:do|can) you see(?: now)?|what does the screen (?:show|say)|"
+            r"read everything(?: on (?:the |this )?(?:screen|page))?|"
             r"(?:describe|look at|read|tell me about)(?: the| my| this)? (?:screen|display|page)"
         ),
         lambda _: Describe(),

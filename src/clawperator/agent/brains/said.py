@@ -11,7 +11,18 @@ from clawperator.agent.brains.targets import RefusedError
 
 
 class Submit(Struct, frozen=True):
-    """Belongs to the text typed before it."""
+    """Belongs to the text typed before it; ``otherwise`` is what the words mean where nothing was typed."""
+
+    otherwise: Instruction | None = None
+
+
+class Several(Struct, frozen=True):
+    """Instructions that one sentence asks for, one after the other."""
+
+    instructions: tuple[Instruction, ...]
+
+
+Meaning = Instruction | Submit | Several
 
 
 class Said:
@@ -36,5 +47,5 @@ class Said:
         return unquote(self._words[place])[0]
 
 
-Maker = Callable[[Said], Instruction | Submit]
+Maker = Callable[[Said], Meaning]
 Rule = tuple[str, Maker]

@@ -5,25 +5,34 @@ Rules see a sentence masked, so that nothing inside a quotation is taken for a w
 
 import re
 
-from clawperator.agent.brains.instructions import Instruction
 from clawperator.agent.brains.rules_acts import ACT_RULES
+from clawperator.agent.brains.rules_apps import APP_RULES
 from clawperator.agent.brains.rules_jobs import JOB_RULES
 from clawperator.agent.brains.rules_questions import QUESTION_RULES
-from clawperator.agent.brains.said import Said, Submit
+from clawperator.agent.brains.said import Meaning, Said
 from clawperator.agent.brains.sentences import mask
 from clawperator.agent.brains.targets import RefusedError
 
 _RULES = [
     (re.compile(pattern, re.IGNORECASE | re.DOTALL), make)
-    for pattern, make in (*JOB_RULES, *ACT_RULES, *QUESTION_RULES)
+    for pattern, make in (*JOB_RULES, *ACT_RULES, *APP_RULES, *QUESTION_RULES)
 ]
 
 
-def read_sentence(sentence: str) -> Instruction | Submit:
+NO_RULE = "no rule fits it"
+_NEGATION = re.compile(r"(?:do not|don't|dont|never|avoid)(?:\s.*)?", re.IGNORECASE | re.DOTALL)
+_CONDITION = re.compile(r"(?:if|unless)\s.+", re.IGNORECASE | re.DOTALL)
+
+
+def read_sentence(sentence: str) -> Meaning:
     """What a sentence asks for. ``RefusedError`` when no rule fits it, or what it names cannot be meant."""
     masked = mask(sentence)
+    if _NEGATION.fullmatch(masked):
+        raise RefusedError("only what is to be done is understood, not what is not")
+    if _CONDITION.fullmatch(masked):
+        raise RefusedError("conditions are not understood")
     for pattern, make in _RULES:
         found = pattern.fullmatch(masked)
         if found:
             return make(Said(sentence, found))
-    raise RefusedError("no rule fits it")
+    raise RefusedError(NO_RULE)

@@ -1,5 +1,6 @@
 """Finding on the live screen what a name means, and saying to the phone which node that is."""
 
+import re
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Any
@@ -7,7 +8,21 @@ from typing import Any
 from msgspec import Struct
 
 from clawperator.agent.brains.instructions import Target
-from clawperator.agent.brains.names import ANY_CASE, DESCRIBED, WAYS, closest, fit, own_label, shown
+from clawperator.agent.brains.names import (
+    ANY_CASE,
+    DESCRIBED,
+    SEEN,
+    TOUCHED,
+    WAYS,
+    WHOLE,
+    closest,
+    fit,
+    is_field,
+    own_label,
+    shorten,
+    shown,
+)
+from clawperator.agent.brains.rows import holder, in_row_of, is_checkable, label_of, rows_among, switch_of
 from clawperator.agent.brains.targets import is_bare
 from clawperator.connection.snapshot import Snapshot
 from clawperator.contract.errors import ClawError
@@ -20,10 +35,10 @@ from clawperator.ui.node import Node
 from clawperator.ui.roles import role
 from clawperator.ui.visible import visible
 
-_FIELDS = ("edittext", "autocompletetextview")
-_CHECKABLE = ("switch", "checkbox", "togglebutton", "radiobutton")
+_LONGEST_KEPT = 200
 _MOST_LISTED = 8
 _UNDER_WAY = ("progressbar", "progressindicator")
+_LISTED = re.compile(r",\s|\s(?:and|or|then)\s", re.IGNORECASE)
 
 
 class Screen(Struct, frozen=True, dict=True):
@@ -62,68 +77,88 @@ def read_screen(data: Mapping[str, str]) -> Screen:
     return screen
 
 
-def is_field(node: Node) -> bool:
-    name = node.class_name.lower()
-    return node.flag("password") or any(part in name for part in _FIELDS)
-
-
-def is_checkable(node: Node) -> bool:
-    name = node.class_name.lower()
-    return node.flag("checkable") or any(part in name for part in _CHECKABLE)
-
-
-def holder(node: Node) -> Node | None:
-    """The node a click on this one goes to, if any."""
-    return nearest(node, lambda n: n.flag("clickable") or n.flag("long-clickable"))
-
-
-def ranked(screen: Screen, target: Target) -> list[list[Node]]:
+def ranked(screen: Screen, target: Target, most: int = SEEN) -> list[list[Node]]:
     """The nodes that a target may mean, those that fit equally well together, the best first.
 
-    The whole phrase counts before its parts: a row called "First name" is no first of those called "name".
+    ``most`` says how loosely they may fit. The whole phrase counts before its parts: a row called "First name" is
+    no first of those called "name".
     """
     whole = target.words != target.name and not target.exact
     bare = is_bare(target)
+    limit = DESCRIBED if target.exact else ANY_CASE if bare else most
     ways: list[list[Node]] = [[] for _ in range(3 * WAYS)]
     for node in screen.nodes:
         if whole:
-            way = fit(target.words, node)
+            way = fit(target.words, node, most)
             if way is not None:
                 ways[way if way <= ANY_CASE else 2 * WAYS + way].append(node)
-        way = fit(target.name, node)
-        if way is None or (target.exact and way > DESCRIBED) or not (bare or _is_a(node, target.role)):
-            continue
-        ways[WAYS + way].append(node)
+        way = fit(target.name, node, most)
+        if way is not None and way <= limit and (bare or _may_be(node, target.role)):
+            ways[WAYS + way].append(node)
     if bare:
-        ways.append([node for node in screen.nodes if _is_a(node, target.role)])
+        if target.role == "row":
+            ways.append(rows_among(screen.nodes))
+        else:
+            ways.append([node for node in screen.nodes if _is_a(node, target.role)])
+    if target.beside:
+        others = next(iter(ranked(screen, Target(target.beside, target.beside), TOUCHED)), [])
+        ways = [in_row_of(nodes, others) for nodes in ways]
     return [nodes for nodes in ways if nodes]
 
 
-def _is_a(node: Node, wanted: str) -> bool:
-    """Whether a node is what people call by a role. Anything may be called a button that takes a click."""
+def _may_be(node: Node, wanted: str) -> bool:
+    """Whether a node with the right name may be called by a role too. What takes a click is called anything."""
     match wanted:
         case "textfield":
             return is_field(node)
         case "switch" | "checkbox":
             above = holder(node)
-            return is_checkable(node) or (above is not None and any(map(is_checkable, above.walk())))
+            return is_checkable(node) or (above is not None and switch_of(node) is not None)
         case "tab":
-            return role(node) == "tab" or any(role(n) == "tab" for n in node.walk())
-        case "button":
-            return bool(own_label(node) or node.resource_id) and holder(node) is not None
+            return role(node) == "tab" or any(role(child) == "tab" for child in node.children)
+        case "button" | "icon" | "row" | "link":
+            return holder(node) is not None
         case _:
             return True
 
 
+def _is_a(node: Node, wanted: str) -> bool:
+    """Whether a node is what a role says, when nothing else is said of it."""
+    name = node.class_name.lower()
+    match wanted:
+        case "textfield":
+            return is_field(node)
+        case "switch" | "checkbox":
+            return is_checkable(node)
+        case "tab":
+            return role(node) == "tab"
+        case "button":
+            return node.flag("clickable") and "button" in name and not is_checkable(node)
+        case "icon":
+            return node.flag("clickable") and "image" in name
+        case "link":
+            pages = ("webview" in above.class_name.lower() for above in node.ancestors())
+            return node.flag("clickable") and not is_blank(own_label(node)) and any(pages)
+        case _:
+            return False
+
+
 def choose(screen: Screen, target: Target, *, sure: bool = False) -> Node | None:
-    """The node to touch; None when there is none. With ``sure`` only one that takes a click will do.
+    """The node to touch; None when there is none. With ``sure`` only one that takes a click will do, else only one
+    that has just this name.
 
     ``INSTRUCTION_AMBIGUOUS`` when several fit equally well and lead to different places.
     """
-    best = next(iter(ranked(screen, target)), [])
+    best = next(iter(ranked(screen, target, TOUCHED if sure else WHOLE)), [])
     if sure:
         best = [node for node in best if holder(node) is not None]
     return pick(best_to_touch(best, target), target)
+
+
+def is_disabled(node: Node, *, hold: bool = False) -> bool:
+    """Whether the phone would take no touch here, as the node itself tells."""
+    above = nearest(node, lambda n: n.flag("long-clickable" if hold else "clickable"))
+    return (above or node).attributes.get("enabled") == "false"
 
 
 def best_to_touch(nodes: Iterable[Node], target: Target) -> list[Node]:
@@ -162,29 +197,46 @@ def pick(found: list[Node], target: Target) -> Node | None:
 
 
 def ambiguous(target: Target, found: list[Node]) -> ClawError:
-    named = [shown(own_label(node) or node.resource_id.rpartition("/")[2]) for node in found]
-    told = [f"{name} at {node.bounds.centre}" for name, node in zip(named, found, strict=True)]
-    more = f" and {len(told) - _MOST_LISTED} more" if len(told) > _MOST_LISTED else ""
+    names = [label_of(node) or node.resource_id.rpartition("/")[2] for node in found[:_MOST_LISTED]]
+    named = [shown(name) if name else "something without a name" for name in names]
+    told = [f"{name} at {node.bounds.centre}" for name, node in zip(named, found, strict=False)]
+    more = f" and {len(found) - _MOST_LISTED} more" if len(found) > _MOST_LISTED else ""
     return ClawError(
         "INSTRUCTION_AMBIGUOUS",
-        f"{shown(target.words)} could be {len(found)} things: {', '.join(told[:_MOST_LISTED])}{more}; "
-        "none was touched",
-        details={"candidates": [{"label": own_label(n), "bounds": str(n.bounds)} for n in found[:50]]},
+        f"{shown(target.words)} could be {len(found)} things: {', '.join(told)}{more}; none was touched",
+        hint="Say which one: 'the first', 'the second', or 'next to' something in its row.",
+        details={
+            "candidates": [
+                {"label": shorten(own_label(n), _LONGEST_KEPT), "bounds": str(n.bounds)} for n in found[:50]
+            ]
+        },
         operation="find",
         target=target.words,
     )
 
 
-def missing(target: Target, screen: Screen, where: str = "on the screen") -> ClawError:
-    near = [shown(label) for label in closest(target.name or target.words, screen.labels)]
-    told = f"; nearest: {', '.join(near)}" if near else "; the screen says nothing"
+def missing(
+    target: Target, screen: Screen, where: str = "on the screen", labels: list[str] | None = None
+) -> ClawError:
+    """Nothing has this name; ``labels`` are those that could have been meant, if not all."""
+    near = [
+        shown(label) for label in closest(target.name or target.words, screen.labels if labels is None else labels)
+    ]
+    told = f"; nearest: {', '.join(near)}" if near else "; the screen says nothing" if labels is None else ""
+    hint = "Run 'claw bootstrap \"describe the screen\"' for what is there."
+    if not target.exact and _LISTED.search(target.words):
+        hint = "Give each thing an instruction of its own, and quote a name with 'and' or 'or' in it."
     return ClawError(
         "NODE_NOT_FOUND",
-        f"nothing {where} is called {shown(target.words)}{told}",
-        hint="Run 'claw bootstrap \"describe the screen\"' for what is there.",
+        f"nothing {where} is called {_named(target)}{told}",
+        hint=hint,
         operation="find",
         target=target.words,
     )
+
+
+def _named(target: Target) -> str:
+    return f"{shown(target.name)} next to {shown(target.beside)}" if target.beside else shown(target.words)
 
 
 def aim(screen: Screen, node: Node) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Cutting a prompt into the sentences of its instructions.
 
-What is quoted, and JSON in braces, is never cut. Full stops, semicolons, line ends and "then" always cut; "and"
-and a comma only where what follows begins like an instruction.
+What is quoted, and JSON in braces, is never cut. Full stops, semicolons, line ends and "then" always cut; "and",
+"&" and a comma only where what follows begins like an instruction. The marks and numbers of a list are left out.
 """
 
 import re
@@ -13,28 +13,33 @@ _APOSTROPHES = ("'", "\u2018")
 _CURLED = "\u2019"
 
 _HARD = re.compile(r"\s*(?:[;\r\n]+|[.!?]+(?=\s|$)|(?<!\w)(?:and\s+)?then(?!\w))\s*", re.IGNORECASE)
-_SOFT = re.compile(r"\s*,\s*(?:and\s+)?|\s+and(?:\s*,\s*|\s+)", re.IGNORECASE)
+_SOFT = re.compile(r"\s*,\s*(?:and\s+)?|\s+(?:and|&)(?:\s*,\s*|\s+)", re.IGNORECASE)
+_BULLET = re.compile(r"(?m)^[ \t]*[-*\u2022][ \t]+")
+_NUMBERED = re.compile(r"\s*1[.)]\s")
 _EDGES = " \t\r\n\v\f,;.!?:"
 
 _POLITE_BEFORE = re.compile(
-    r"(?:(?:please|kindly|now|next|first of all|first|finally|also|ok|okay|so|well|just|and|"
+    r"(?:(?:please|pls|plz|kindly|now|next|first of all|first|finally|also|ok|okay|so|well|just|and|"
     r"(?:hello|hi|hey)(?: there| claw| clawperator)?|"
-    r"(?:can|could|would|will) you|(?:i|we) (?:want|need) you to|(?:i|we)(?: would|'d) like you to|"
+    r"(?:can|could|would|will) (?:you|u)(?! see\b)|"
+    r"(?:i|we) (?:want|need)(?: you)? to|(?:i|we)(?: would|'d) like(?: you)? to|"
     r"let us|let's|go ahead and|try to)(?:\s*,\s*|\s+))+",
     re.IGNORECASE,
 )
 _POLITE_AFTER = re.compile(
-    r"(?:(?:\s*,\s*|\s+)(?:please|for me|thanks|thank you|thank you very much))+", re.IGNORECASE
+    r"(?:(?:\s*,\s*|(?<!\bno)\s+)(?:please|pls|plz|for me|thanks|thank you|thank you very much))+", re.IGNORECASE
 )
 _GREETING = re.compile(r"(?:hello|hi|hey)(?: there| claw| clawperator)?", re.IGNORECASE)
-_ONLY_POLITE = re.compile(r"(?:please|thanks|thank you|thank you very much|ok|okay|now|and)", re.IGNORECASE)
+_ONLY_POLITE = re.compile(
+    r"(?:please|pls|plz|thanks|thank you|thank you very much|ok|okay|now|and)", re.IGNORECASE
+)
 
 _HEADS = re.compile(
     r"(?:(?:open|launch|start|begin|run|use|close|kill|quit|exit|force[- ]stop|tap|click|press|select|choose|"
     r"touch|hit|pick|push|long[- ]?(?:press|tap|click)|hold|type|enter|write|input|insert|put|fill|search|"
-    r"look (?:for|up|at|whether|if)|clear|empty|erase|turn|switch|set|enable|disable|activate|deactivate|tick|"
-    r"untick|uncheck|scroll|find|locate|go (?:to|back|home)|navigate|browse|visit|wait|what|what's|which|describe|"
-    r"read|tell me|is|are|do you see|see|"
+    r"look (?:for|up|at|whether|if)|clear|empty|erase|turn|switch|toggle|set|enable|disable|activate|deactivate|"
+    r"tick|untick|uncheck|scroll|find|locate|go (?:to|back|home)|navigate|browse|visit|wait|what|what's|whats|"
+    r"which|how much|describe|read|tell me|is|are|do you see|see (?:if|whether)|"
     r"check|verify|take|capture|record|stop|finish|end|pull|fetch|list|show)\s+\S"
     r"|(?:go back|go home|back|home|submit|search|screenshot|help|scroll)\s*(?:$|,|\sand\s))",
     re.IGNORECASE,
@@ -95,12 +100,24 @@ def _brace_end(text: str, at: int) -> int | None:
 def sentences(text: str) -> list[str]:
     """The sentences, each of which asks for one thing, without politeness. What says nothing else is left out."""
     found = []
-    for start, end in _cut(mask(text)):
+    for start, end in _cut(_without_marks(mask(text))):
         sentence = without_politeness(text[start:end])
         if sentence and not _ONLY_POLITE.fullmatch(sentence):
             found.append(sentence)
     others = [sentence for sentence in found if not _GREETING.fullmatch(sentence)]
     return others or found
+
+
+def _without_marks(masked: str) -> str:
+    """The same text, of the same length, with line ends and spaces for the marks and numbers of a list."""
+    masked = _BULLET.sub(lambda found: "\n".ljust(len(found[0])), masked)
+    found = _NUMBERED.match(masked)
+    number = 1
+    while found:
+        masked = masked[: found.start()] + "\n".ljust(len(found[0])) + masked[found.end() :]
+        number += 1
+        found = re.compile(rf"\s{number}[.)]\s").search(masked, found.end() - 1)
+    return masked
 
 
 def _cut(masked: str) -> list[tuple[int, int]]:

@@ -10,52 +10,32 @@ LONGEST_NAME = 200
 
 # The words people use for what a thing is, and the role that stands for them. An empty role says only "something".
 ROLES = {
-    "text field": "textfield",
-    "input field": "textfield",
-    "search field": "textfield",
-    "field": "textfield",
-    "text box": "textfield",
-    "box": "textfield",
-    "bar": "textfield",
-    "input": "textfield",
-    "switch": "switch",
-    "toggle": "switch",
-    "checkbox": "checkbox",
-    "check box": "checkbox",
+    **dict.fromkeys(("text field", "input field", "search field", "field", "text box"), "textfield"),
+    **dict.fromkeys(("box", "bar", "input"), "textfield"),
+    **dict.fromkeys(("switch", "toggle"), "switch"),
+    **dict.fromkeys(("checkbox", "check box"), "checkbox"),
     "tab": "tab",
     "button": "button",
-    "icon": "button",
-    "image": "button",
-    "picture": "button",
-    "link": "button",
-    "row": "button",
-    "item": "button",
-    "entry": "button",
-    "option": "button",
-    "setting": "button",
-    "label": "",
-    "text": "",
-    "value": "",
+    "link": "link",
+    **dict.fromkeys(("icon", "image", "picture"), "icon"),
+    **dict.fromkeys(("row", "item", "entry", "option", "setting", "result", "suggestion"), "row"),
+    **dict.fromkeys(("label", "text", "value"), ""),
 }
-_ROLE = re.compile(
-    r"(?:(.*)\s)?(" + "|".join(sorted(ROLES, key=len, reverse=True)) + ")", re.IGNORECASE | re.DOTALL
+_KINDS = "|".join(sorted(ROLES, key=len, reverse=True))
+_ROLE = re.compile(rf"(?:(.*)\s)?({_KINDS})", re.IGNORECASE | re.DOTALL)
+_CALLED = re.compile(
+    rf"(?:({_KINDS})|[^\W\d_]+)\s+(?:called|named|labell?ed|titled)\s+(.+)", re.IGNORECASE | re.DOTALL
 )
+_BESIDE = re.compile(r"(.+?)\s+(?:next to|beside|in the row (?:of|with))\s+(.+)", re.IGNORECASE | re.DOTALL)
+_BEHIND = re.compile(r"(?<=\S)\s+(?:>|\u203a|\u2192|->)\s+(?=\S)")
 _ARTICLE = re.compile(r"(?:the|an?|my|this|your)\s+", re.IGNORECASE)
+_LEFT_OPEN = re.compile(r"(?<!\w)(if|unless|but)(?!\w)", re.IGNORECASE)
+_FROM_THE_END = re.compile(r"(?:to (?:the )?last|from the (?:end|bottom))\b", re.IGNORECASE)
+_STANDING_FOR_OTHERS = ("it", "that", "them", "these", "those")
 _NOBODY = frozenset(
     (
-        "it",
-        "that",
-        "this",
-        "them",
-        "these",
-        "those",
-        "there",
-        "here",
-        "one",
-        "something",
-        "anything",
-        "everything",
-        "",
+        *(*_STANDING_FOR_OTHERS, "this", "there", "here", "one", "other", "others", "something", "anything"),
+        *("everything", "nothing", "all", "any", "both", "each", "every", "none", ""),
     )
 )
 
@@ -65,23 +45,60 @@ class RefusedError(Exception):
 
 
 def read_target(phrase: str) -> Target:
-    """What a phrase means. ``RefusedError`` when it names nothing, as "it" does."""
-    words = _ARTICLE.sub("", phrase.strip(), count=1) if _ARTICLE.match(phrase.strip()) else phrase.strip()
+    """What a phrase means. ``RefusedError`` when it names nothing, as "it" does, or leaves open what is meant."""
+    words = without_article(phrase)
     name, exact = unquote(words)
     if exact:
         return Target(name, _checked(name), exact=True)
-    first, _, rest = words.partition(" ")
-    ordinal = read_ordinal(first) if rest else 0
-    name = rest.strip() if ordinal else words
-    role = ""
-    found = _ROLE.fullmatch(mask(name))
+    _refuse_what_is_open(words)
+    beside = ""
+    found = _BESIDE.fullmatch(mask(words))
     if found:
-        role = ROLES[found[2].casefold()]
-        name = name[: found.end(1)].strip() if found[1] else name
+        beside = unquote(without_article(words[found.start(2) :]))[0]
+    name = words[: found.end(1)] if found else words
+    first, _, rest = name.partition(" ")
+    ordinal = read_ordinal(first) if rest else 0
+    if ordinal and _FROM_THE_END.match(rest):
+        raise RefusedError("things are counted from the top, or one is the last")
+    name, role = _split_role(rest.strip() if ordinal else name)
     name, exact = unquote(name)
     if not exact and name.casefold() in _NOBODY:
         raise RefusedError(f"what {name!r} means here is not known" if name else "it names nothing")
-    return Target(words, _checked(name), ordinal, role, exact)
+    return Target(words, _checked(name), ordinal, role, exact, _checked(beside))
+
+
+def read_path(phrase: str) -> list[str]:
+    """The names in "Settings > Display": one thing is behind the other."""
+    cuts = [found.span() for found in _BEHIND.finditer(mask(phrase))]
+    starts, ends = [0, *(end for _, end in cuts)], [*(start for start, _ in cuts), len(phrase)]
+    return [phrase[start:end] for start, end in zip(starts, ends, strict=True)]
+
+
+def without_article(phrase: str) -> str:
+    phrase = phrase.strip()
+    return _ARTICLE.sub("", phrase, count=1) if _ARTICLE.match(phrase) else phrase
+
+
+def _refuse_what_is_open(words: str) -> None:
+    masked = mask(words)
+    first = masked.partition(" ")[0]
+    if first.casefold() in _STANDING_FOR_OTHERS:
+        raise RefusedError(f"what {first!r} means here is not known")
+    found = _LEFT_OPEN.search(masked)
+    if found:
+        raise RefusedError(f"conditions and exceptions are not understood; quote a name with {found[1]!r} in it")
+
+
+def _split_role(name: str) -> tuple[str, str]:
+    """The name without the word that says what the thing is, and the role that stands for that word."""
+    masked = mask(name)
+    called = _CALLED.fullmatch(masked)
+    if called:
+        return name[called.start(2) :].strip(), ROLES[called[1].casefold()] if called[1] else ""
+    found = _ROLE.fullmatch(masked)
+    if found:
+        return name[: found.end(1)].strip() if found[1] else name, ROLES[found[2].casefold()]
+    return name, ""
 
 
 def is_bare(target: Target) -> bool:

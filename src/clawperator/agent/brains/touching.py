@@ -1,53 +1,101 @@
-"""Touching, typing, turning and scrolling: what is done to things on the screen."""
+"""Touching, typing and scrolling: what is done to things on the screen."""
 
-from clawperator.agent.brains.controls import FIELD, find_field, find_switch, is_on
+from typing import Any
+
+from clawperator.agent.brains.controls import FIELD, find_field
 from clawperator.agent.brains.instructions import (
     Clear,
+    Direction,
     Press,
     Scroll,
     Search,
     Seek,
     Tap,
+    TapAt,
     Target,
-    Turn,
     Type,
 )
-from clawperator.agent.brains.names import own_label, shown
-from clawperator.agent.brains.opening import go_to_place, open_app
-from clawperator.agent.brains.places import find_place
-from clawperator.agent.brains.screens import Screen, aim, choose, find_matcher, is_field, missing, ranked
-from clawperator.agent.brains.targets import is_bare
-from clawperator.agent.brains.work import MOST_SCROLLS, Steps, Work, effect
+from clawperator.agent.brains.names import SEEN, is_field, shown, words
+from clawperator.agent.brains.opening import open_app
+from clawperator.agent.brains.rows import label_of
+from clawperator.agent.brains.screens import Screen, aim, choose, find_matcher, is_disabled, missing, ranked
+from clawperator.agent.brains.work import MOST_SCROLLS, STILL_LOOKS, Steps, Work, effect, has_changed
+from clawperator.connection.results import number
 from clawperator.contract.errors import ClawError
 from clawperator.ui.node import Node
 
+_MOST_TO_END = 3 * MOST_SCROLLS
 _SEARCH = Target("search", "search")
-_CLEAR = Target("clear", "clear")
+# The names of buttons that empty a field. Nothing else that begins with "clear" is touched for it.
+_CLEAR = tuple(Target(name, name, exact=True) for name in ("clear", "clear text", "clear query", "clear search"))
 _KEYS = {"back": "Pressed Back", "home": "Went to the home screen", "recents": "Opened the recent apps"}
+# Things whose name may stand for a field that comes when they are tapped.
+_FIELD_WAYS = ("search", "address", "url")
 
 
 def told(node: Node, target: Target) -> str:
-    """What a node is called in an answer: by its label, or else as it was asked for."""
-    return shown(own_label(node) or target.words)
+    """What a node is called in an answer: by its label or the first in it, or else as it was asked for."""
+    return shown((node.content_desc if is_field(node) else label_of(node)) or target.words)
 
 
 def tap(work: Work, asked: Tap) -> Steps[str]:
-    node, screen = yield from work.search(lambda screen: choose(screen, asked.target, sure=True))
+    node, screen = yield from work.search(lambda screen: _find(screen, asked.target))
     node = node or choose(screen, asked.target)  # a label that takes no click is touched only for want of another
+    if node is not None and is_disabled(node, hold=asked.hold):
+        node, screen = yield from _await_enabled(work, asked)
     if node is None:
         raise missing(asked.target, screen)
     params = aim(screen, node) | ({"clickType": "long_click"} if asked.hold else {})
     done = yield from work.act("click", params)
-    name = told(node, asked.target)
-    return f"{f'Pressed {name} long' if asked.hold else f'Tapped {name}'}; {effect(done)}."
+    return f"{_touched(told(node, asked.target), hold=asked.hold)}; {effect(done)}."
+
+
+def _find(screen: Screen, target: Target) -> Node | None:
+    """What takes a click and is called so; a field may be called as one that is typed into."""
+    node = choose(screen, target, sure=True)
+    return find_field(screen, target) if node is None and target.role == "textfield" else node
+
+
+def _await_enabled(work: Work, asked: Tap) -> Steps[tuple[Node | None, Screen]]:
+    """What is disabled may be so for a moment only: it is waited for as long as something else changes."""
+
+    def find(screen: Screen) -> Node | None:
+        node = _find(screen, asked.target)
+        return None if node is None or is_disabled(node, hold=asked.hold) else node
+
+    node, screen = yield from work.await_on_screen(find, still_looks=STILL_LOOKS)
+    disabled = _find(screen, asked.target) if node is None else None
+    if disabled is not None:
+        raise ClawError(
+            "NODE_NOT_CLICKABLE",
+            f"{told(disabled, asked.target)} is disabled, and was not touched",
+            hint="Do first what the app waits for: run 'claw bootstrap \"describe the screen\"' for what it says.",
+            operation="tap",
+            target=asked.target.words,
+        )
+    return node, screen
+
+
+def _touched(name: str, *, hold: bool) -> str:
+    return f"Pressed {name} long" if hold else f"Tapped {name}"
+
+
+def tap_at(work: Work, asked: TapAt) -> Steps[str]:
+    params: dict[str, Any] = {"coordinate": {"x": asked.x, "y": asked.y}}
+    done = yield from work.act("click", params | ({"clickType": "long_click"} if asked.hold else {}))
+    return f"{_touched(f'the point ({asked.x}, {asked.y})', hold=asked.hold)}; {effect(done)}."
 
 
 def press(work: Work, asked: Press) -> Steps[str]:
-    done = {}
-    for _ in range(asked.times):
-        done = dict((yield from work.act("press_key", {"key": asked.key})))
-    times = f" {asked.times} times" if asked.times > 1 else ""
-    return f"{_KEYS[asked.key]}{times}; {effect(done)}."
+    done = yield from work.act("press_key", {"key": asked.key})
+    if asked.times == 1:
+        return f"{_KEYS[asked.key]}; {effect(done)}."
+    changes = int(has_changed(done))
+    for _ in range(asked.times - 1):
+        done = yield from work.act("press_key", {"key": asked.key})
+        changes += has_changed(done)
+    came = f"the screen changed {changes} times" if 0 < changes < asked.times else effect(done)
+    return f"{_KEYS[asked.key]} {asked.times} times; {came}."
 
 
 # Typing
@@ -56,7 +104,7 @@ def press(work: Work, asked: Press) -> Steps[str]:
 def type_text(work: Work, asked: Type) -> Steps[str]:
     field, screen = yield from work.search(lambda screen: _field_or_way(screen, asked.field))
     if field is None:
-        raise missing(asked.field or FIELD, screen)
+        raise _no_field(asked.field, screen)
     before = ""
     if not is_field(field):
         before, field, screen = yield from _open_field(work, screen, field)
@@ -69,12 +117,27 @@ def type_text(work: Work, asked: Type) -> Steps[str]:
 
 
 def _field_or_way(screen: Screen, target: Target | None) -> Node | None:
-    """A field, or else something to tap that has its name and may bring the field."""
+    """A field, or else something to tap that has its name and is known to bring a field."""
     field = find_field(screen, target)
-    if field is not None or target is None or is_bare(target):
+    if field is not None or target is None or words(target.name).isdisjoint(_FIELD_WAYS):
         return field
     way = Target(target.words, target.name, target.ordinal, "button", target.exact)
     return choose(screen, way, sure=True)
+
+
+def _no_field(target: Target | None, screen: Screen) -> ClawError:
+    fields = [node for node in screen.nodes if is_field(node)]
+    if target is None or not fields:
+        return ClawError(
+            "NODE_NOT_FOUND",
+            "the screen has no text field",
+            hint="Open the page or tap the icon that has it first.",
+            operation="find",
+            target=FIELD.words,
+        )
+    error = missing(target, screen, "that takes text", [label_of(field) for field in fields])
+    error.hint = "Say 'into' and the name of a field, and quote a text with 'in' or 'as' in it."
+    return error
 
 
 def _open_field(work: Work, screen: Screen, node: Node) -> Steps[tuple[str, Node, Screen]]:
@@ -119,57 +182,34 @@ def clear(work: Work, asked: Clear) -> Steps[str]:
     """A field is emptied by the button the app has for that: an action cannot type nothing."""
     field, screen = yield from work.await_on_screen(lambda screen: find_field(screen, asked.field))
     if field is None:
-        raise missing(asked.field, screen)
-    button = choose(screen, _CLEAR)
+        raise _no_field(asked.field, screen)
+    name, held = shown(asked.field.words), field.text
+    button = next((node for names in _CLEAR if (node := choose(screen, names)) is not None), None)
     if button is None:
         raise ClawError(
             "NODE_NOT_FOUND",
-            f"the screen has no button that clears {shown(asked.field.words)}; type another text over it instead",
+            f"the screen has no button that clears {name}; type another text over it instead",
             operation="find",
             target=asked.field.words,
         )
     done = yield from work.act("click", aim(screen, button))
-    return f"Cleared {shown(asked.field.words)}; {effect(done)}."
-
-
-# Switches
-
-
-def turn(work: Work, asked: Turn) -> Steps[str]:
-    label, control, target, screen = yield from find_control(work, asked.target)
-    name, wanted = told(label, target), "on" if asked.on else "off"
-    if is_on(control) == asked.on:
-        return f"{name} is already {wanted}."
-    yield from work.act("click", aim(screen, label))
-    after, _ = yield from work.await_on_screen(lambda screen: _turned(screen, target, on=asked.on))
+    after, _ = yield from work.await_on_screen(
+        lambda screen: _emptied(screen, asked.field, held), still_looks=STILL_LOOKS
+    )
     if after is None:
         raise ClawError(
             "INSTRUCTION_CHECK_FAILED",
-            f"{name} was tapped and is not {wanted}",
-            operation="turn",
-            target=asked.target.words,
+            f"{told(button, asked.field)} was tapped, and {name} says what it said before; {effect(done)}",
+            operation="clear",
+            target=asked.field.words,
         )
-    return f"Turned {name} {wanted}."
+    return f"Cleared {name}; {effect(done)}."
 
 
-def _turned(screen: Screen, target: Target, *, on: bool) -> Node | None:
-    found = find_switch(screen, target)
-    return found[1] if found is not None and is_on(found[1]) == on else None
-
-
-def find_control(work: Work, target: Target) -> Steps[tuple[Node, Node, Target, Screen]]:
-    """A label, its switch, the name they have and the screen they are on: this one, or the place known for it."""
-    place = find_place(target.name)
-    screen = yield from work.look()
-    found = find_switch(screen, target)
-    if found is None and (place is None or place.app == screen.package):
-        found, screen = yield from work.search(lambda screen: find_switch(screen, target))
-    if found is None and place is not None:
-        there = target = Target(place.label, place.label)
-        found, screen = yield from go_to_place(work, place, lambda screen: find_switch(screen, there))
-    if found is None:
-        raise missing(target, screen, "that can be on or off")
-    return *found, target, screen
+def _emptied(screen: Screen, target: Target, held: str) -> bool | None:
+    """Whether a field no longer says what it held; None while it does. Emptied, it may have lost its name too."""
+    field = find_field(screen, target)
+    return None if field is not None and field.text == held else True
 
 
 # Scrolling
@@ -177,20 +217,36 @@ def find_control(work: Work, target: Target) -> Steps[tuple[Node, Node, Target, 
 
 def scroll(work: Work, asked: Scroll) -> Steps[str]:
     if asked.times == 0:
-        done = yield from work.act("scroll_until", {"direction": asked.direction, "maxScrolls": 3 * MOST_SCROLLS})
-        reached = done.get("termination_reason") == "EDGE_REACHED"
-        end = "top" if asked.direction == "up" else "end"
-        return (
-            f"Scrolled to the {end}."
-            if reached
-            else f"Scrolled {done.get('scrolls_executed', '')} times; there is more."
-        )
-    for _ in range(asked.times):
-        done = yield from work.act("scroll", {"direction": asked.direction})
-        if done.get("scroll_outcome") != "moved":
-            return f"Scrolled {asked.direction}; that is the end, nothing moved."
-    times = f" {asked.times} times" if asked.times > 1 else ""
-    return f"Scrolled {asked.direction}{times}; the screen changed."
+        return (yield from _scroll_to_end(work, asked.direction))
+    for done in range(asked.times):
+        if not (yield from work.swipe(asked.direction, {})):
+            return _told_scrolls(asked.direction, done)
+    return f"Scrolled {asked.direction}{_times(asked.times)}; the screen changed."
+
+
+def _times(count: int) -> str:
+    return f" {count} times" if count > 1 else ""
+
+
+def _told_scrolls(direction: Direction, count: int) -> str:
+    """What can be said when nothing moves any more: it is the end, or swipes get lost."""
+    if not count:
+        return f"Scrolled {direction}; nothing changed on the screen."
+    return f"Scrolled {direction}{_times(count)}, until nothing changed on the screen any more."
+
+
+def _scroll_to_end(work: Work, direction: Direction) -> Steps[str]:
+    moves = 0
+    while moves < _MOST_TO_END:
+        done = yield from work.act("scroll_until", {"direction": direction, "maxScrolls": _MOST_TO_END - moves})
+        at_edge = done.get("termination_reason") == "EDGE_REACHED"
+        moves += max(number(done, "scrolls_executed") - at_edge, 0)  # the last one moved nothing
+        if not at_edge:
+            break
+        if not (yield from work.swipe(direction, {})):
+            return _told_scrolls(direction, moves)
+        moves += 1
+    return f"Scrolled {direction}{_times(moves)}; there is more."
 
 
 def seek(work: Work, asked: Seek) -> Steps[str]:
@@ -205,4 +261,4 @@ def seek(work: Work, asked: Seek) -> Steps[str]:
 
 
 def _first(screen: Screen, target: Target) -> Node | None:
-    return next((node for nodes in ranked(screen, target) for node in nodes), None)
+    return next((node for nodes in ranked(screen, target, SEEN) for node in nodes), None)

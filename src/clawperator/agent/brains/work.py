@@ -15,11 +15,15 @@ Steps = Generator[ToolCall, ToolResult, T]
 # done. One that does not scroll has little on it, and may be what an app shows while it starts.
 _LOOK_AGAIN_S = 0.35
 _MOST_LOOKS = 18
-_STILL_LOOKS = 2
+STILL_LOOKS = 2
 _STILL_LOOKS_AT_LITTLE = 6
 # How far a screen is searched, and how much of it one swipe covers.
 MOST_SCROLLS = 20
 _SWIPE = {"distanceRatio": 0.9}
+
+_LOOK = "snapshot_ui"
+_MOST_OLD = 4
+_OLD_S = 0.1
 
 _EFFECTS = {"changed": "the screen changed", "unchanged": "nothing changed on the screen"}
 
@@ -30,6 +34,10 @@ class Work:
     def __init__(self, watch: Watch) -> None:
         self.watch = watch
         self._calls = 0
+        self.has_acted = False
+        # The screen that was seen since the last act, and the one that was seen right before it.
+        self._seen: str | None = None
+        self._old: str | None = None
 
     def call(self, tool: str, params: Mapping[str, Any] | None = None) -> Steps[ToolResult]:
         self.watch.check()
@@ -42,17 +50,46 @@ class Work:
     def act(self, tool: str, params: Mapping[str, Any] | None = None) -> Steps[Mapping[str, str]]:
         """Run an action and give what its step told."""
         result = yield from self.call(tool, params)
-        return step_data(tool, result)
+        data = step_data(tool, result)
+        if tool != _LOOK:
+            self.has_acted = True
+            changes = tool == "click" or has_changed(data)
+            self._old, self._seen = self._seen if changes else None, None
+        return data
 
     def look(self) -> Steps[Screen]:
-        return read_screen((yield from self.act("snapshot_ui")))
+        """The screen. A phone may show the one before for a moment after it has changed: that is not believed."""
+        screen = read_screen((yield from self.act(_LOOK)))
+        for _ in range(_MOST_OLD):
+            if screen.snapshot.xml != self._old:
+                break
+            self.watch.sleep(_OLD_S)
+            screen = read_screen((yield from self.act(_LOOK)))
+        self._seen = screen.snapshot.xml
+        return screen
 
-    def await_on_screen(self, find: Callable[[Screen], T | None]) -> Steps[tuple[T | None, Screen]]:
-        """What ``find`` finds on the screen, which may need a moment; and the screen it was last looked for on."""
+    def agree(self, first: T, again: Callable[[], Steps[T]]) -> Steps[T]:
+        """What was found, or, once something was done, what two looks in a row agree on: the first may be old."""
+        for _ in range(_MOST_OLD if self.has_acted else 0):
+            self.watch.sleep(_OLD_S)
+            second = yield from again()
+            if second == first:
+                break
+            first = second
+        return first
+
+    def await_on_screen(
+        self, find: Callable[[Screen], T | None], *, still_looks: int = 0
+    ) -> Steps[tuple[T | None, Screen]]:
+        """What ``find`` finds on the screen, which may need a moment; and the screen it was last looked for on.
+
+        It gives up when the screen has stayed the same for ``still_looks``, or for as many as it is worth.
+        """
         screen = yield from self.look()
         found, still = find(screen), 0
         for _ in range(_MOST_LOOKS):
-            if found is not None or still >= (_STILL_LOOKS if screen.scrolls else _STILL_LOOKS_AT_LITTLE):
+            patience = still_looks or (STILL_LOOKS if screen.scrolls else _STILL_LOOKS_AT_LITTLE)
+            if found is not None or still >= patience:
                 break
             self.watch.sleep(_LOOK_AGAIN_S)
             before = screen
@@ -67,18 +104,34 @@ class Work:
         found, screen = yield from self.await_on_screen(find)
         if found is not None or not screen.scrolls:
             return found, screen
-        for direction, most in (("down", MOST_SCROLLS), ("up", 2 * MOST_SCROLLS)):
-            for _ in range(most):
-                told = yield from self.act("scroll", {"direction": direction, **_SWIPE})
-                screen = yield from self.look()
-                found = find(screen)
-                if found is not None:
-                    return found, screen
-                if told.get("scroll_outcome") != "moved":
-                    break
-            else:
+        downs = 0
+        for _ in range(MOST_SCROLLS):
+            if not (yield from self.swipe("down")):
                 break
-        return None, screen
+            downs += 1
+            screen = yield from self.look()
+            found = find(screen)
+            if found is not None or not screen.scrolls:  # something may have come up in front of it
+                return found, screen
+        if downs == MOST_SCROLLS:
+            return None, screen
+        for ups in range(2 * MOST_SCROLLS):
+            moved = yield from self.swipe("up")
+            if moved and ups < downs - 1:
+                continue  # this has been seen on the way down
+            screen = yield from self.look()
+            found = find(screen)
+            if found is not None or not moved or not screen.scrolls:
+                break
+        return found, screen
+
+    def swipe(self, direction: str, ratio: Mapping[str, float] = _SWIPE) -> Steps[bool]:
+        """Scroll once; False when nothing changes, which is believed the second time: a swipe may get lost."""
+        for _ in range(2):
+            told = yield from self.act("scroll", {"direction": direction, **ratio})
+            if told.get("scroll_outcome") == "moved" or has_changed(told):
+                return True
+        return False
 
 
 def step_data(tool: str, result: ToolResult) -> Mapping[str, str]:
@@ -92,6 +145,10 @@ def step_data(tool: str, result: ToolResult) -> Mapping[str, str]:
             "RESULT_ENVELOPE_MALFORMED", f"the result of {tool} tells of no step", operation=tool, target=tool
         )
     return data
+
+
+def has_changed(data: Mapping[str, str]) -> bool:
+    return data.get("effect") == "changed"
 
 
 def effect(data: Mapping[str, str]) -> str:

@@ -117,6 +117,14 @@ def test_flags_go_before_files_for_the_mode_and_the_rules_of_both_count() -> Non
     assert make_policy(Settings()).describe()["mode_source"] == "default"
 
 
+def test_a_file_that_may_have_meant_to_forbid_leaves_only_looking() -> None:
+    doubtful = Settings(Permissions(default_mode="full", mode_source="f", doubtful="g"))
+    policy = make_policy(doubtful)
+    assert (policy.mode, policy.mode_source) == ("read-only", "g")
+    assert not policy.judge(made("click", "act"), {}).allowed
+    assert make_policy(doubtful, mode="act").judge(made("click", "act"), {}).allowed
+
+
 @pytest.mark.parametrize(
     "flags",
     [

@@ -4,7 +4,7 @@ This is what ``bootstrap`` and ``turn-loop`` do, stage by stage. Each stage is a
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from msgspec import Struct
@@ -78,10 +78,13 @@ class _Scene(Struct, frozen=True):
     matches: list[Match]
 
 
-def converse(order: Order, events: Events, notes: list[str]) -> Conversation:
+def converse(
+    order: Order, events: Events, notes: list[str], ended: Callable[[], None] = lambda: None
+) -> Conversation:
     """Take the turns. What keeps the first from being begun is raised; afterwards it is in the turns.
 
-    ``notes`` gets what somebody should know and what kept nothing from being done, as it is found.
+    ``notes`` gets what somebody should know and what kept nothing from being done, as it is found. ``ended`` is
+    called when all turns are taken, and nothing is left to be stopped.
     """
     watch = Watch(order.timeout_seconds)
     prices = _prices() if order.brain != "offline" else None
@@ -104,6 +107,7 @@ def converse(order: Order, events: Events, notes: list[str]) -> Conversation:
                 continuation=order.continuation,
                 grace=order.grace,
             )
+            ended()
             notes += events.warnings
             return _told(scene, session, turns, prices)
 

@@ -36,7 +36,10 @@ def _submit(engine: TurnEngine, prompt: str, grace: float) -> TurnResult:
         and any(c.handled for c in result.tool_calls)
     ):
         result.error.retryable = False  # to do it again would do some of it twice
-    engine.announce(result)
+    try:
+        engine.announce(result)
+    except KeyboardInterrupt:
+        engine.watch.request()
     return result
 
 

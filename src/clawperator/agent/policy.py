@@ -123,6 +123,8 @@ def make_policy(  # noqa: PLR0913 - the flags of a command line
     chosen, source = DEFAULT_MODE, "default"
     if mode is not None:
         chosen, source = mode, "flag"
+    elif written.doubtful:
+        chosen, source = LEVELS[0], written.doubtful
     elif written.default_mode is not None:
         chosen, source = written.default_mode, written.mode_source
     # A prefix of nothing would deny everything, which is rather a slip than a wish.

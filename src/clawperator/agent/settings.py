@@ -33,13 +33,18 @@ _SERVER_KEYS = ("command", "args", "env", "cwd", "timeouts", "disabled")
 
 
 class Permissions(Struct, frozen=True):
-    """``mode_source`` is the path of the file that has the mode."""
+    """``mode_source`` is the path of the file that has the mode.
+
+    ``doubtful`` is a file that may have meant to forbid something and cannot be read. Until it is mended nothing
+    but looking is allowed, unless somebody says otherwise on the command line.
+    """
 
     default_mode: Level | None = None
     mode_source: str = ""
     allow: tuple[Rule, ...] = ()
     deny: tuple[Rule, ...] = ()
     ask: tuple[Rule, ...] = ()
+    doubtful: str = ""
 
 
 class Timeouts(Struct, frozen=True, forbid_unknown_fields=True):
@@ -100,6 +105,7 @@ class _Reading:
         self._servers: dict[str, tuple[dict[str, Any], str]] = {}
         self._warnings: list[str] = []
         self._files: list[str] = []
+        self._doubtful = ""
 
     def take(self, path: str) -> None:
         document = self._read(path)
@@ -117,48 +123,55 @@ class _Reading:
         servers = {name: server for name, server in self._made() if server is not None}
         mode, source = self._mode
         rules = {name: tuple(found) for name, found in self._rules.items()}
-        permissions = Permissions(mode, source, **rules)
+        permissions = Permissions(mode, source, **rules, doubtful=self._doubtful)
         return Settings(permissions, servers, tuple(self._warnings), tuple(self._files))
 
     def _warn(self, path: str, message: str) -> None:
         if len(self._warnings) < _MOST_WARNINGS:
             self._warnings.append(f"{path}: {message}")
 
+    def _doubt(self, path: str, message: str) -> None:
+        """Warn of something that may have been meant to forbid."""
+        if not self._doubtful:
+            self._doubtful = path
+            message += "; until it is mended only looking is allowed, unless --permission-mode says otherwise"
+        self._warn(path, message)
+
     def _read(self, path: str) -> dict[str, Any] | None:
         """The object in a file; None when there is no such file, or no such object in it."""
         try:
             if not stat.S_ISREG(os.stat(path).st_mode):
-                self._warn(path, "it is no file")
+                self._doubt(path, "it is no file")
                 return None
             with open(path, "rb") as file:
                 data = file.read(_MOST_BYTES + 1)
             self._files.append(path)
             if len(data) > _MOST_BYTES:
-                self._warn(path, f"it is longer than {_MOST_BYTES} bytes")
+                self._doubt(path, f"it is longer than {_MOST_BYTES} bytes")
                 return None
             document = msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf"))
         except (FileNotFoundError, NotADirectoryError):
             return None
         except (OSError, ValueError) as e:
-            self._warn(path, f"it cannot be read: {why(e)}")
+            self._doubt(path, f"it cannot be read: {why(e)}")
             return None
         except RecursionError:
-            self._warn(path, "it is nested too deeply")
+            self._doubt(path, "it is nested too deeply")
             return None
         if not isinstance(document, dict):
-            self._warn(path, "it holds no JSON object")
+            self._doubt(path, "it holds no JSON object")
             return None
         return document
 
     def _permissions(self, value: Any, path: str) -> None:
         if not isinstance(value, dict):
-            self._warn(path, "permissions must be an object")
+            self._doubt(path, "permissions must be an object")
             return
         for key, item in value.items():
             if key == "defaultMode":
                 level = read_level(item) if isinstance(item, str) else None
                 if level is None:
-                    self._warn(path, f"permissions.defaultMode must be one of {', '.join(LEVELS)}")
+                    self._doubt(path, f"permissions.defaultMode must be one of {', '.join(LEVELS)}")
                 else:
                     self._mode = (level, path)
             elif key in self._rules:
@@ -167,18 +180,19 @@ class _Reading:
                 self._warn(path, f"unknown key permissions.{key[:80]}")
 
     def _read_rules(self, value: Any, where: str, path: str) -> Iterator[Rule]:
+        warn = self._warn if where.endswith(".allow") else self._doubt
         if not isinstance(value, list):
-            self._warn(path, f"{where} must be a list")
+            warn(path, f"{where} must be a list")
             return
         if len(value) > _MOST_RULES:
-            self._warn(path, f"{where} has more than {_MOST_RULES} rules; only those count")
+            warn(path, f"{where} has more than {_MOST_RULES} rules; only those count")
         for place, item in enumerate(value[:_MOST_RULES]):
             try:
                 if not isinstance(item, str):
                     raise ValueError("a rule is a text")  # noqa: TRY004, TRY301 - told like any other fault of a rule
                 yield read_rule(item, path)
             except ValueError as e:
-                self._warn(path, f"{where}[{place}]: {e}")
+                warn(path, f"{where}[{place}]: {e}")
 
     def _mcp_servers(self, value: Any, path: str) -> None:
         if not isinstance(value, dict):

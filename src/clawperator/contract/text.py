@@ -103,6 +103,8 @@ def nearest(word: str, names: Iterable[str], at_most: int) -> str | None:
     """The name closest to ``word`` within ``at_most`` edits; the earlier of equals."""
     best: tuple[int, str] | None = None
     for name in names:
+        if abs(len(word) - len(name)) > at_most:  # so many edits at least, and a long word takes long to compare
+            continue
         edits = distance(word, name)
         if edits <= at_most and (best is None or edits < best[0]):
             best = (edits, name)

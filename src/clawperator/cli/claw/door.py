@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from clawperator.agent.envelope import envelope, filesystem_error
 from clawperator.cli.claw.answer import Told, failure
+from clawperator.cli.claw.holding import heard_again
 from clawperator.cli.claw.reading import FORMAT_VARIABLE, Read, attempted, read, wanted_format
 from clawperator.cli.printing import print_bytes
 from clawperator.contract.errors import ClawError
@@ -18,6 +19,7 @@ from clawperator.contract.text import encodable
 
 def run(argv: list[str]) -> int:
     """Carry out a command line of ``claw``. Prints one answer and returns the exit code."""
+    hear_requests = heard_again()
     default = os.environ.get(FORMAT_VARIABLE) or None
     command = attempted(argv)
     is_json = wanted_format(argv, default) == "json"
@@ -33,7 +35,10 @@ def run(argv: list[str]) -> int:
         told = failure(filesystem_error(e, command, command), command)
     except Exception as e:  # noqa: BLE001 - the door is where the unforeseen ends
         told = failure(ClawError("UNKNOWN", f"{type(e).__name__}: {e}", operation=command), command)
-    return _tell(told, told.command or command, is_json=is_json)
+    command = told.command or command
+    text, code = _document(told, command) if is_json else (b"", 0)
+    hear_requests()
+    return print_bytes(text, code) if is_json else _tell(told)
 
 
 def answer(asked: Read) -> Told:
@@ -57,10 +62,8 @@ def _handler(name: str) -> Callable[[Read], Told]:
     return handler
 
 
-def _tell(told: Told, command: str, *, is_json: bool) -> int:
-    if is_json:
-        text, code = _document(told, command)
-        return print_bytes(text, code)
+def _tell(told: Told) -> int:
+    """In prose."""
     for line in told.warnings:
         _say(f"warning: {line}")
     code = told.exit_code if told.text_code is None else told.text_code

@@ -14,6 +14,7 @@ from clawperator.agent.toolbox import Toolbox
 from clawperator.agent.watch import LeftBehindError, TurnCancelledError, Watch, out_of_time, within_deadline
 from clawperator.cli.claw.answer import Told, failure
 from clawperator.cli.claw.choosing import choices
+from clawperator.cli.claw.holding import hold_requests
 from clawperator.cli.claw.inputs import text_of
 from clawperator.cli.claw.reading import Read
 from clawperator.cli.ending import ended_with_us
@@ -30,6 +31,8 @@ def answer(asked: Read) -> Told:
         watch = Watch(asked.seconds("--timeout-seconds"))
         with prepare(work, watch) as act, ended_with_us():
             result = _within(watch, work.name, act)
+            hold_requests()
+        hold_requests()
     except ClawError as e:
         result = ToolResult(handled=False, message=e.message, error=e)
     return _told(work, result)

@@ -18,6 +18,7 @@ from clawperator.agent.session_reading import is_session
 from clawperator.agent.turn_results import TurnResult
 from clawperator.cli.claw.answer import Told, absent, failure
 from clawperator.cli.claw.choosing import choices
+from clawperator.cli.claw.holding import hold_requests
 from clawperator.cli.claw.inputs import chosen_session, directory, text_of
 from clawperator.cli.claw.reading import Read, parse_error
 from clawperator.cli.ending import ended_with_us
@@ -37,7 +38,8 @@ def answer(asked: Read) -> Told:
     call = _Call(asked, order, os.urandom(8).hex(), [])
     try:
         with _events(asked, call.correlation_id) as events, events.heartbeat(beat), ended_with_us():
-            held = converse(order, events, call.notes)
+            held = converse(order, events, call.notes, hold_requests)
+        hold_requests()
     except ClawError as e:
         told = _payload(call, None)
         found = absent(e, order.session_id)

@@ -27,6 +27,7 @@ _STREAMING = ("logs",)
 # What is told and exits 0 without anything having been done.
 _NOT_DONE = ("USAGE", "NOT_IMPLEMENTED")
 _LONGEST_TOLD = 500
+_LONGEST_LINE = 64 * 1024  # what splits it takes time that grows with the square of a word
 # The tool that does the same as a verb. A rule about the one holds for the other.
 _SAME_TOOL: Mapping[str, str] = {
     "devices": "list_devices",
@@ -64,6 +65,14 @@ class Prepared(Struct, frozen=True):
 
 def prepare(entry: Entry, prompt: str, around: Surroundings) -> Prepared:
     """The prompt is what follows the command's name in a shell."""
+    if len(prompt) > _LONGEST_LINE:
+        raise ClawError(
+            "PAYLOAD_TOO_LARGE",
+            f"the prompt is longer than the {_LONGEST_LINE} characters of a command line",
+            hint="Say it in fewer words.",
+            operation="split",
+            target=entry.name,
+        )
     try:
         words = shlex.split(prompt)
     except ValueError as e:

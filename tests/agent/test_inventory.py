@@ -209,7 +209,11 @@ def test_a_command_that_is_not_there_is_not_found_and_the_nearest_is_offered(sai
         BUILTIN.find(said)
     assert (e.value.code, e.value.operation, e.value.target) == ("COMMAND_NOT_FOUND", "find_command", said)
     assert e.value.extra.get("suggestion") == near
-    expected = f"Run 'claw show-command {near}'." if near else "Run 'claw command-graph --output-format json' for those there are."
+    expected = (
+        f"Run 'claw show-command {near}'."
+        if near
+        else "Run 'claw command-graph --output-format json' for those there are."
+    )
     assert e.value.hint == expected
 
 
@@ -322,7 +326,15 @@ VERBS = {
     ),
 }
 ACTING = {
-    *("--device", "--operator-package", "--backend", "--permission-mode", "--allow-tool", "--deny-tool", "--deny-prefix"),
+    *(
+        "--device",
+        "--operator-package",
+        "--backend",
+        "--permission-mode",
+        "--allow-tool",
+        "--deny-tool",
+        "--deny-prefix",
+    ),
     *("--ask-tool", "--timeout-seconds"),
 }
 SESSION = {"--directory", "--session-id", "--resume"}

@@ -52,8 +52,8 @@ _SHAPES = (
     (
         "PRIVATE KEY-----",
         (
-            r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----[^-]*+(?:-(?!----END)[^-]*+)*+"
-            r"(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY-----)?"
+            r"(?s:-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----.*?"
+            r"(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY-----|\Z))"
         ),
     ),
     ("eyJ", r"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]*+"),

@@ -2,8 +2,6 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import msgspec
@@ -11,23 +9,19 @@ from msgspec import Struct
 
 from clawperator.agent.conversation import BRAINS, Conversation, Order, converse
 from clawperator.agent.envelope import error_object
-from clawperator.agent.events import Events
 from clawperator.agent.ports import Usage
-from clawperator.agent.session_files import is_of_sessions
-from clawperator.agent.session_reading import is_session
 from clawperator.agent.turn_results import TurnResult
 from clawperator.cli.claw.answer import Told, absent, failure
 from clawperator.cli.claw.choosing import choices
+from clawperator.cli.claw.event_sinks import open_events
 from clawperator.cli.claw.holding import hold_requests
 from clawperator.cli.claw.inputs import chosen_session, directory, text_of
 from clawperator.cli.claw.reading import Read, parse_error
 from clawperator.cli.ending import ended_with_us
 from clawperator.contract.errors import ClawError
-from clawperator.files import why
 
 _HEARTBEAT_SECONDS = 5.0
 # So long is waited for somebody who reads events from a pipe.
-_READER_SECONDS = 5.0
 _LOOP_TURNS = 3
 # What a limit is called when it counts as an error.
 _LIMITS = {"max_budget_reached": "TURN_BUDGET_REACHED", "max_turns_reached": "SESSION_TURNS_REACHED"}
@@ -37,7 +31,7 @@ def answer(asked: Read) -> Told:
     order, beat = _order(asked), _heartbeat(asked)
     call = _Call(asked, order, os.urandom(8).hex(), [])
     try:
-        with _events(asked, call.correlation_id) as events, events.heartbeat(beat), ended_with_us():
+        with open_events(asked, call.correlation_id) as events, events.heartbeat(beat), ended_with_us():
             held = converse(order, events, call.notes, hold_requests)
         hold_requests()
     except ClawError as e:
@@ -90,64 +84,6 @@ def _heartbeat(asked: Read) -> float:
     if given is not None and given < 0:
         raise parse_error(f"argument --heartbeat-seconds: it must not be below 0, not {given:g}", asked.name)
     return _HEARTBEAT_SECONDS if given is None else given
-
-
-@contextmanager
-def _events(asked: Read, correlation_id: str) -> Iterator[Events]:
-    """Events go to a file, line by line, or before the answer on stdout."""
-    target = asked.get("--events")
-    if target is None:
-        yield Events(correlation_id)
-    elif target == "-":
-        yield Events(correlation_id, _to_stdout)
-    else:
-        try:
-            descriptor = _open_to_append(target, directory(asked))
-        except (OSError, ValueError) as e:
-            raise ClawError(
-                "EVENTS_WRITE_FAILED",
-                f"cannot write events to {target}: {why(e)}",
-                hint="Name a file in a folder that can be written, or - for stdout.",
-                operation="open",
-                target=target,
-            ) from e
-        try:
-            yield Events(correlation_id, _to_file(descriptor))
-        finally:
-            os.close(descriptor)
-
-
-def _open_to_append(path: str, folder: str) -> int:
-    """A descriptor of the file. What sessions are kept in is none, and a pipe must have somebody who reads it."""
-    if is_of_sessions(path, folder) or is_session(path):
-        raise ValueError("sessions are kept there")
-    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK | os.O_CLOEXEC
-    return os.open(path, flags, 0o600)
-
-
-def _to_file(descriptor: int) -> Callable[[bytes], None]:
-    def write(line: bytes) -> None:
-        while line:
-            try:
-                line = line[os.write(descriptor, line) :]
-            except BlockingIOError:  # a pipe that is full
-                _await_reader(descriptor)
-
-    return write
-
-
-def _await_reader(descriptor: int) -> None:
-    import select
-
-    if not select.select([], [descriptor], [], _READER_SECONDS)[1]:
-        raise TimeoutError("nobody reads them")
-
-
-def _to_stdout(line: bytes) -> None:
-    if sys.stdout is None:
-        raise ValueError("there is no stdout")
-    sys.stdout.buffer.write(line)
-    sys.stdout.buffer.flush()
 
 
 def _payload(call: _Call, held: Conversation | None) -> dict[str, Any]:

@@ -1,0 +1,74 @@
+"""Where events go: a file, a pipe that somebody reads, or stdout before the answer."""
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from clawperator.agent.events import Events
+from clawperator.agent.session_files import is_of_sessions
+from clawperator.agent.session_reading import is_session
+from clawperator.cli.claw.inputs import directory
+from clawperator.cli.claw.reading import Read
+from clawperator.contract.errors import ClawError
+from clawperator.files import why
+
+_READER_SECONDS = 5.0
+
+
+@contextmanager
+def open_events(asked: Read, correlation_id: str) -> Iterator[Events]:
+    """Events go to a file, line by line, or before the answer on stdout."""
+    target = asked.get("--events")
+    if target is None:
+        yield Events(correlation_id)
+    elif target == "-":
+        yield Events(correlation_id, _to_stdout)
+    else:
+        try:
+            descriptor = _open_to_append(target, directory(asked))
+        except (OSError, ValueError) as e:
+            raise ClawError(
+                "EVENTS_WRITE_FAILED",
+                f"cannot write events to {target}: {why(e)}",
+                hint="Name a file in a folder that can be written, or - for stdout.",
+                operation="open",
+                target=target,
+            ) from e
+        try:
+            yield Events(correlation_id, _to_file(descriptor))
+        finally:
+            os.close(descriptor)
+
+
+def _open_to_append(path: str, folder: str) -> int:
+    """A descriptor of the file. What sessions are kept in is none, and a pipe must have somebody who reads it."""
+    if is_of_sessions(path, folder) or is_session(path):
+        raise ValueError("sessions are kept there")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK | os.O_CLOEXEC
+    return os.open(path, flags, 0o600)
+
+
+def _to_file(descriptor: int) -> Callable[[bytes], None]:
+    def write(line: bytes) -> None:
+        while line:
+            try:
+                line = line[os.write(descriptor, line) :]
+            except BlockingIOError:  # a pipe that is full
+                _await_reader(descriptor)
+
+    return write
+
+
+def _await_reader(descriptor: int) -> None:
+    import select
+
+    if not select.select([], [descriptor], [], _READER_SECONDS)[1]:
+        raise TimeoutError("nobody reads them")
+
+
+def _to_stdout(line: bytes) -> None:
+    if sys.stdout is None:
+        raise ValueError("there is no stdout")
+    sys.stdout.buffer.write(line)
+    sys.stdout.buffer.flush()

@@ -96,9 +96,8 @@ def test_half_a_hierarchy_and_an_empty_one_are_none(meet: Meet, out: str) -> Non
 
 
 def test_a_file_that_could_not_be_written_is_replaced_by_a_pipe(meet: Meet) -> None:
-    phone = ToldPhone(
-        fd=say(xml("")), uiautomator=say(SIZE, "UI hierchary dumped to: x\ncat: x: No such file\n", 1)
-    )
+    written = say(SIZE, "UI hierchary dumped to: x\ncat: x: No such file\n", 1)
+    phone = ToldPhone(**{"| cat": say(xml("")), "uiautomator": written})
     assert meet(phone).dump().nodes
     assert [("| cat" in script) for script in phone.asked] == [False, True]
 

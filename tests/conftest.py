@@ -1,9 +1,14 @@
 """What all tests share: how to run the command, and how many random examples to draw."""
 
 import os
+import signal
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+# What a shell starts in the background ignores the keyboard, and so would everything that tests start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The suite draws the same examples each time, so that red and green mean something; the soak looks for new ones.
 settings.register_profile(

@@ -385,6 +385,21 @@ def test_a_turn_that_somebody_stops_is_told_as_cancelled(tmp_path: Path, seconds
     assert stored(tmp_path) == []
 
 
+@pytest.mark.parametrize("seconds", [None, 30])
+def test_a_request_to_end_counts_although_its_exception_is_lost(tmp_path: Path, seconds: float | None) -> None:
+    watch = Watch(seconds)
+
+    def lose(_: Mapping[str, Any], __: Bench) -> ToolResult:
+        watch.request()
+        return ToolResult(True, "went on")
+
+    with stage(tmp_path, saying("ok", ToolCall("lose", {})), tool("lose", lose), watch=watch) as on:
+        (turn,) = run_turns(on.engine, "p", max_turns=3, continuation="q")
+    assert (turn.stop_reason, turn.cancel_observed, turn.committed) == ("cancelled", True, False)
+    assert turn.error is not None
+    assert turn.error.code == "INTERRUPTED"
+
+
 # Events.
 
 

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from clawperator.connection import ConnectedPhone
-from clawperator.device.backend import Backend
+from clawperator.contract.command import Backend
 from clawperator.device.client import Device, Endpoint
 from clawperator.phone.adb.server import AdbServer
 from clawperator.phone.app import App

@@ -9,11 +9,12 @@ from msgspec import Struct
 
 from clawperator.agent.events import Events
 from clawperator.agent.policy import Policy, make_policy
-from clawperator.agent.ports import Backend, Bench, Level, Tool
+from clawperator.agent.ports import Bench, Level, Tool
 from clawperator.agent.settings import Settings, read_settings
 from clawperator.agent.toolbox import Asker, Toolbox
 from clawperator.agent.tools import builtin_tools
 from clawperator.agent.watch import TurnCancelledError, Watch, out_of_time
+from clawperator.contract.command import Backend
 
 # What the name of every tool of a server for MCP begins with.
 MCP_MARK = "mcp__"

@@ -44,7 +44,6 @@ class Order(Struct, frozen=True, kw_only=True):
     resume: bool = False
     brain: str = "offline"
     model: str | None = None
-    timeout_seconds: float | None = None
     turns: int = 1
     continuation: str | None = None
     session_turns: int | None = None
@@ -79,15 +78,15 @@ class _Scene(Struct, frozen=True):
 
 
 def converse(
-    order: Order, events: Events, notes: list[str], ended: Callable[[], None] = lambda: None
+    order: Order, watch: Watch, events: Events, notes: list[str], ended: Callable[[], None] = lambda: None
 ) -> Conversation:
     """Take the turns. What keeps the first from being begun is raised; afterwards it is in the turns.
 
     ``notes`` gets what somebody should know and what kept nothing from being done, as it is found. ``ended`` is
     called when all turns are taken, and nothing is left to be stopped.
     """
-    watch = Watch(order.timeout_seconds)
     prices = _prices() if order.brain != "offline" else None
+    brain = make_brain(order.brain, order.model)  # one that is not set up is told before any server is started
     # The offline brain calls a tool of a server only when the prompt names it.
     foreign = order.brain != "offline" or MCP_MARK in order.prompt
     with assemble(order.choices, watch, events, with_mcp=foreign) as parts:
@@ -97,7 +96,6 @@ def converse(
             notes += session.warnings
             events.emit("stage", stage="phone", device_id=order.choices.device)
             events.emit("stage", stage="brain", brain=order.brain)
-            brain = make_brain(order.brain, order.model)
             scene = _Scene(order, parts, events, brain, _route(order, parts, events, notes))
             events.emit("stage", stage="turn")
             turns = run_turns(

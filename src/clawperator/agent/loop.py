@@ -57,8 +57,8 @@ def _taken(engine: TurnEngine, prompt: str, grace: float) -> TurnResult:
         # What was committed before the interrupt came is part of the session, and is told as that.
         ended = engine.committed or stopped(prompt, observed=not isinstance(e, LeftBehindInterrupt))
         return engine.with_work(ended)
-    # A turn that nobody else cancelled has stopped for want of time, and said so.
-    out_of_time = watch.remaining == 0 or not watch.is_cancelled
-    if result.stop_reason == "cancelled" and result.error is None and out_of_time:
-        return engine.with_work(timed_out(prompt, observed=True))
-    return result
+    if result.stop_reason != "cancelled" or result.error is not None:
+        return result
+    # It has stopped and said so: because somebody wanted it, or for want of time.
+    somebody = watch.is_cancelled and watch.remaining != 0
+    return engine.with_work((stopped if somebody else timed_out)(prompt, observed=True))

@@ -7,13 +7,13 @@ from msgspec import Struct
 
 from clawperator.agent.session_records import Denial, Usage
 from clawperator.agent.watch import Watch
+from clawperator.contract.command import Backend
 from clawperator.contract.errors import ClawError
 from clawperator.contract.levels import LEVELS, Level
 
 __all__ = [
     "LEVELS",
     "Answer",
-    "Backend",
     "Bench",
     "Brain",
     "Denial",
@@ -28,8 +28,6 @@ __all__ = [
     "Usage",
 ]
 
-# Who carries an execution out; the names are those of device.backend, which is not loaded before it is wanted.
-Backend = Literal["auto", "operator", "adb"]
 Outcome = Literal["done", "failed", "not_understood"]
 
 

@@ -67,12 +67,11 @@ class McpServer(Struct, frozen=True):
 
 
 class Settings(Struct, frozen=True):
-    """What the files say together. ``files`` are those that were there, the weakest first."""
+    """What the files say together."""
 
     permissions: Permissions = Permissions()
     mcp_servers: Mapping[str, McpServer] = {}
     warnings: tuple[str, ...] = ()
-    files: tuple[str, ...] = ()
 
 
 def read_settings(folder: str) -> Settings:
@@ -104,7 +103,6 @@ class _Reading:
         self._rules: dict[str, list[Rule]] = {"allow": [], "deny": [], "ask": []}
         self._servers: dict[str, tuple[dict[str, Any], str]] = {}
         self._warnings: list[str] = []
-        self._files: list[str] = []
         self._doubtful = ""
 
     def take(self, path: str) -> None:
@@ -124,7 +122,7 @@ class _Reading:
         mode, source = self._mode
         rules = {name: tuple(found) for name, found in self._rules.items()}
         permissions = Permissions(mode, source, **rules, doubtful=self._doubtful)
-        return Settings(permissions, servers, tuple(self._warnings), tuple(self._files))
+        return Settings(permissions, servers, tuple(self._warnings))
 
     def _warn(self, path: str, message: str) -> None:
         if len(self._warnings) < _MOST_WARNINGS:
@@ -145,7 +143,6 @@ class _Reading:
                 return None
             with open(path, "rb") as file:
                 data = file.read(_MOST_BYTES + 1)
-            self._files.append(path)
             if len(data) > _MOST_BYTES:
                 self._doubt(path, f"it is longer than {_MOST_BYTES} bytes")
                 return None

@@ -33,7 +33,7 @@ class Watch:
 
     def __init__(self, seconds: float | None = None) -> None:
         self._end = None if seconds is None else time.monotonic() + seconds
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a signal may ask while this very thread holds it
         self._requested = threading.Event()
         self._committing = False
 

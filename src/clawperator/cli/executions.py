@@ -60,7 +60,8 @@ def carry_out(document: Any, call: Call) -> Any:
 
 
 def _run(plan: Plan, call: Call) -> Any:
-    from clawperator.device.backend import BACKENDS, operator_package, run_plan
+    from clawperator.contract.command import BACKENDS
+    from clawperator.device.backend import operator_package, run_plan
     from clawperator.device.find import resolve
 
     wanted = call.arguments.get("--backend") or "auto"

@@ -25,7 +25,7 @@ def answer(call: Call) -> Any:
 
 def _replayed(call: Call, demonstration: Any, last: int | float | None) -> Verdict:
     from clawperator.connection import ConnectedPhone
-    from clawperator.device.backend import BACKENDS
+    from clawperator.contract.command import BACKENDS
     from clawperator.device.find import resolve
     from clawperator.replay import replay
 

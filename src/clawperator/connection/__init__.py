@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from clawperator.connection.results import Arrived, Done, Found, Pair, Recorded, Scrolled
     from clawperator.connection.selectors import Selector
     from clawperator.connection.snapshot import Snapshot
-    from clawperator.device.backend import Backend
+    from clawperator.contract.command import Backend
 else:
     # Who only wants to read a step's results does not pay for all that drives a phone.
     _HOMES = {
@@ -67,7 +67,7 @@ def connect(
     open: each action is a connection of its own, and takes the phone's lease while it runs.
     """
     from clawperator.connection.phone import ConnectedPhone
-    from clawperator.device.backend import BACKENDS
+    from clawperator.contract.command import BACKENDS
     from clawperator.device.find import resolve
 
     if backend not in BACKENDS:

@@ -29,12 +29,13 @@ from clawperator.connection.results import (
 from clawperator.connection.selectors import Marks, Selector, find_matcher, require_matcher
 from clawperator.connection.snapshot import Snapshot, read_snapshot
 from clawperator.contract.builders import LONGEST_WAIT_MS, build, waiting_timeout
+from clawperator.contract.command import Backend
 from clawperator.contract.errors import ClawError
 from clawperator.contract.execution import validate, with_timeout
 from clawperator.contract.limits import EXPECTED_FORMAT, MAX_EXECUTION_TIMEOUT_MS, MAX_NAVIGATION_TIMEOUT_MS
 from clawperator.contract.results import ResultEnvelope, StepResult
-from clawperator.device.backend import Backend, run_plan
 from clawperator.device.backend import operator_package as chosen_operator
+from clawperator.device.backend import run_plan
 from clawperator.device.client import Device, ShellAnswer
 
 Direction = Literal["down", "up", "left", "right"]

@@ -3,7 +3,7 @@
 Parsing, suggestions, ``--help``, the inventory and the reference in the docs come from this one table.
 """
 
-from clawperator.contract.command import Command, Flag, switch
+from clawperator.contract.command import BACKEND, Command, Flag, switch
 
 _FORMAT = Flag("--output-format", "text for people, or json: one document on one line", "<text|json>")
 CLAW_GLOBALS = (
@@ -28,7 +28,7 @@ _SESSION = (
 _PHONE = (
     Flag("--device", "serial of the phone; the only one there is if absent", "<serial>"),
     Flag("--operator-package", "package of the Operator app", "<package>"),
-    Flag("--backend", "who carries it out: auto (the Operator), operator or adb", "<backend>"),
+    BACKEND,
 )
 _POLICY = (
     Flag(

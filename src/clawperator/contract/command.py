@@ -1,5 +1,7 @@
 """The form of a command: its name, flags, words of help and examples; and the flags of all that act."""
 
+from typing import Literal
+
 from msgspec import Struct
 
 
@@ -33,8 +35,12 @@ def switch(name: str, help_: str, *aliases: str) -> Flag:
     return Flag(name, help_, "", aliases, values=0)
 
 
+Backend = Literal["auto", "operator", "adb"]
+BACKENDS: tuple[Backend, ...] = ("auto", "operator", "adb")
+BACKEND = Flag("--backend", "who carries it out: auto (the Operator), operator or adb", "<backend>")
+
 PLAN = (
-    Flag("--backend", "who carries it out: auto (the Operator), operator or adb", "<backend>"),
+    BACKEND,
     switch("--validate-only", "check and print the execution; no phone is needed"),
     switch("--dry-run", "check and print the plan; no phone is needed"),
 )

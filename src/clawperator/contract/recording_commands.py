@@ -1,6 +1,6 @@
 """The commands that record, and those that work on recordings."""
 
-from clawperator.contract.command import PLAN, Command, Flag, switch
+from clawperator.contract.command import BACKEND, PLAN, Command, Flag, switch
 
 _SESSION = Flag("--session-id", "the session: letters, digits, _ and -", "<id>")
 _INPUT = Flag("--input", "the recording", "<file>")
@@ -88,7 +88,7 @@ RECORDING = Command(
                 Flag("--until", "the last event to replay, by its seq", "<seq>"),
                 switch("--dry-run", "print the steps and their clues; no phone is needed"),
                 switch("--allow-coordinates", "as a last resort, click where the recording did"),
-                Flag("--backend", "who carries it out: auto (the Operator), operator or adb", "<backend>"),
+                BACKEND,
                 Flag("--out", "where to write the result too", "<file>"),
             ),
             examples=("clawperator recording replay --input ./recordings/demo.ndjson --dry-run",),

@@ -38,6 +38,12 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() or c == " " else ascii(c)[1:-1] for c in text)
 
 
+def one_line(text: str, longest: int = 80) -> str:
+    """A text from an app or a prompt as it may stand in a line: of a bounded length, and fit to be printed."""
+    shown = printable(" ".join(text[: 4 * longest].split()))
+    return shown if len(shown) <= longest else shown[: longest - 1] + "…"
+
+
 def encodable(value: Any) -> Any:
     """A JSON value whose texts can all be written as UTF-8: what was none is shown as the mark for that."""
     if isinstance(value, str):

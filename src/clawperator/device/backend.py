@@ -2,12 +2,13 @@
 
 import os
 import time
-from typing import Any, Literal
+from typing import Any
 
 from msgspec import UNSET
 from msgspec.structs import replace
 
 from clawperator.contract.actions import SESSION_ID
+from clawperator.contract.command import Backend
 from clawperator.contract.errors import ClawError
 from clawperator.contract.execution import Plan
 from clawperator.contract.limits import MIN_EXECUTION_TIMEOUT_MS
@@ -19,9 +20,6 @@ from clawperator.device.hostlog import Level, note
 from clawperator.device.lease import lease
 from clawperator.device.link import Delivered, deliver
 from clawperator.device.quoting import command_line
-
-Backend = Literal["auto", "operator", "adb"]
-BACKENDS: tuple[Backend, ...] = ("auto", "operator", "adb")
 
 _HOST_ACTIONS = ("close_app", "take_screenshot")
 _CLOSE_SECONDS = 10.0

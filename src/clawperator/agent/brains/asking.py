@@ -4,7 +4,7 @@ import re
 
 from clawperator.agent.brains.controls import Fact, find_switch, find_value, is_on
 from clawperator.agent.brains.instructions import Check, Describe, Read, Target
-from clawperator.agent.brains.names import READ, SEEN, WHOLE, shorten, shown
+from clawperator.agent.brains.names import READ, SEEN, WHOLE, shown
 from clawperator.agent.brains.opening import go_to_place, is_at
 from clawperator.agent.brains.places import find_place, squash
 from clawperator.agent.brains.rows import holder, label_of, state_beside
@@ -13,6 +13,7 @@ from clawperator.agent.brains.touching import told
 from clawperator.agent.brains.turning import find_control
 from clawperator.agent.brains.work import Steps, Work
 from clawperator.contract.errors import ClawError
+from clawperator.contract.text import one_line
 
 _MOST_LABELS = 40
 _LONGEST_VALUE = 400
@@ -35,7 +36,7 @@ def read(work: Work, asked: Read) -> Steps[str]:
     told_facts = []
     for target in (yield from _each(work, asked.target)):
         fact = yield from find_fact(work, target)
-        told_facts.append(f"{shorten(fact.label)}: {shorten(fact.value, _LONGEST_VALUE)}.")
+        told_facts.append(f"{one_line(fact.label)}: {one_line(fact.value, _LONGEST_VALUE)}.")
     return " ".join(told_facts)
 
 

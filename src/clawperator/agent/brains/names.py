@@ -6,7 +6,7 @@ from unicodedata import normalize
 
 from clawperator.agent.brains.places import squash
 from clawperator.agent.words import stem
-from clawperator.contract.text import distance, is_blank, printable
+from clawperator.contract.text import distance, is_blank, one_line
 from clawperator.ui.node import Node
 
 # The ways a name may fit, the best first.
@@ -38,7 +38,6 @@ _KINDS = frozenset(
     )
 )
 _LONGEST_READ = 1_000
-_LONGEST_SHOWN = 80
 _LONGEST_COMPARED = 40
 _MOST_COMPARED = 200
 
@@ -144,13 +143,7 @@ def _stems(found: frozenset[str]) -> set[str]:
 
 def shown(text: str) -> str:
     """A text from an app or a prompt between quotes, fit to be printed."""
-    return f"'{shorten(text)}'"
-
-
-def shorten(text: str, longest: int = _LONGEST_SHOWN) -> str:
-    """A text from an app or a prompt on one line, of a bounded length, fit to be printed."""
-    text = printable(" ".join(text[: 4 * longest].split()))
-    return text if len(text) <= longest else text[: longest - 1] + "…"
+    return f"'{one_line(text)}'"
 
 
 def closest(name: str, labels: list[str], most: int = 5) -> list[str]:

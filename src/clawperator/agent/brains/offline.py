@@ -5,11 +5,12 @@ from typing import Any
 
 from clawperator.agent.brains.grammar import NotUnderstood, Part, Reading, read_prompt
 from clawperator.agent.brains.instructions import Help, Type, Use
-from clawperator.agent.brains.names import shorten, shown
+from clawperator.agent.brains.names import shown
 from clawperator.agent.brains.sayings import NO_RULE
 from clawperator.agent.brains.work import Steps, Work
 from clawperator.agent.ports import Answer, Request, Tool, ToolCall, ToolResult
 from clawperator.contract.errors import ClawError
+from clawperator.contract.text import one_line
 
 HELP = (
     "I act on an Android phone. Say, one after the other: open Settings; tap Display; tap the second Save; "
@@ -121,7 +122,7 @@ def _hint(part: NotUnderstood) -> str | None:
     words = part.said.split()
     if part.reason != NO_RULE or not (len(words) == 1 or (part.said[:1].isupper() and len(words) <= _MOST_NAMING)):
         return None
-    return f"To touch what is called so say 'tap {shorten(part.said)}'. Run 'claw bootstrap help' for the rest."
+    return f"To touch what is called so say 'tap {one_line(part.said)}'. Run 'claw bootstrap help' for the rest."
 
 
 def _failed(told: list[str], part: Part, error: ClawError, rest: tuple[Part, ...]) -> Answer:

@@ -5,12 +5,14 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from clawperator.agent.brains.instructions import Close, FindApp, GoTo, ListApps, Open, Target, TellFront
-from clawperator.agent.brains.names import ANY_CASE, WHOLE, fit, shorten, shown
+from clawperator.agent.brains.names import ANY_CASE, WHOLE, fit, shown
 from clawperator.agent.brains.places import Place, as_link, is_package, known_app, squash
 from clawperator.agent.brains.rows import holder
 from clawperator.agent.brains.screens import Screen, aim, choose, missing, pick, ranked
-from clawperator.agent.brains.work import Steps, Work, effect, has_changed
+from clawperator.agent.brains.work import Steps, Work, has_changed
+from clawperator.agent.tools.messages import effect
 from clawperator.contract.errors import ClawError
+from clawperator.contract.text import one_line
 from clawperator.contract.wire import OPERATOR_PACKAGE
 from clawperator.ui.node import Node
 
@@ -64,7 +66,7 @@ def open_app(work: Work, name: str) -> Steps[str]:
                 raise
     package = package_named(name, (yield from list_packages(work)))
     if package:
-        return (yield from _launch(work, f"{shorten(name)} ({package})", package))
+        return (yield from _launch(work, f"{one_line(name)} ({package})", package))
     target = Target(name, name)
     screen = yield from work.look()
     node = _named(screen, target)
@@ -168,13 +170,13 @@ def close(work: Work, asked: Close) -> Steps[str]:
             target=package,
         )
     yield from work.act("close_app", {"applicationId": package})
-    return f"Closed {shorten(asked.name) or package}."
+    return f"Closed {one_line(asked.name) or package}."
 
 
 def list_apps(work: Work, _: ListApps) -> Steps[str]:
     found = sorted((yield from list_packages(work)))
     more = f", and {len(found) - _MOST_LISTED} more" if len(found) > _MOST_LISTED else ""
-    told = ", ".join(map(shorten, found[:_MOST_LISTED]))
+    told = ", ".join(map(one_line, found[:_MOST_LISTED]))
     return f"{len(found)} apps: {told}{more}."
 
 

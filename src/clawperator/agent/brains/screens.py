@@ -19,7 +19,6 @@ from clawperator.agent.brains.names import (
     fit,
     is_field,
     own_label,
-    shorten,
     shown,
 )
 from clawperator.agent.brains.rows import holder, in_row_of, is_checkable, label_of, rows_among, switch_of
@@ -28,7 +27,7 @@ from clawperator.connection.snapshot import Snapshot
 from clawperator.contract.errors import ClawError
 from clawperator.contract.limits import MAX_MATCHER_VALUE_LENGTH
 from clawperator.contract.matcher import NodeMatcher
-from clawperator.contract.text import is_blank, utf16_length
+from clawperator.contract.text import is_blank, one_line, utf16_length
 from clawperator.engine.targets import nearest
 from clawperator.ui.match import find_all
 from clawperator.ui.node import Node
@@ -207,7 +206,7 @@ def ambiguous(target: Target, found: list[Node]) -> ClawError:
         hint="Say which one: 'the first', 'the second', or 'next to' something in its row.",
         details={
             "candidates": [
-                {"label": shorten(own_label(n), _LONGEST_KEPT), "bounds": str(n.bounds)} for n in found[:50]
+                {"label": one_line(own_label(n), _LONGEST_KEPT), "bounds": str(n.bounds)} for n in found[:50]
             ]
         },
         operation="find",

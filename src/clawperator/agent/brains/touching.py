@@ -19,7 +19,8 @@ from clawperator.agent.brains.names import SEEN, is_field, shown, words
 from clawperator.agent.brains.opening import open_app
 from clawperator.agent.brains.rows import label_of
 from clawperator.agent.brains.screens import Screen, aim, choose, find_matcher, is_disabled, missing, ranked
-from clawperator.agent.brains.work import MOST_SCROLLS, STILL_LOOKS, Steps, Work, effect, has_changed
+from clawperator.agent.brains.work import MOST_SCROLLS, STILL_LOOKS, Steps, Work, has_changed
+from clawperator.agent.tools.messages import effect
 from clawperator.connection.results import number
 from clawperator.contract.errors import ClawError
 from clawperator.ui.node import Node

@@ -6,7 +6,8 @@ from clawperator.agent.brains.opening import go_to_place, is_at
 from clawperator.agent.brains.places import find_place
 from clawperator.agent.brains.screens import Screen, aim, is_disabled, missing
 from clawperator.agent.brains.touching import told
-from clawperator.agent.brains.work import Steps, Work, effect
+from clawperator.agent.brains.work import Steps, Work
+from clawperator.agent.tools.messages import effect
 from clawperator.contract.errors import ClawError
 from clawperator.ui.node import Node
 

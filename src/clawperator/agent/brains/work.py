@@ -25,8 +25,6 @@ _LOOK = "snapshot_ui"
 _MOST_OLD = 4
 _OLD_S = 0.1
 
-_EFFECTS = {"changed": "the screen changed", "unchanged": "nothing changed on the screen"}
-
 
 class Work:
     """Calls tools one at a time. A call that failed or was denied is raised as its error."""
@@ -149,8 +147,3 @@ def step_data(tool: str, result: ToolResult) -> Mapping[str, str]:
 
 def has_changed(data: Mapping[str, str]) -> bool:
     return data.get("effect") == "changed"
-
-
-def effect(data: Mapping[str, str]) -> str:
-    """What came of an action, in words."""
-    return _EFFECTS.get(data.get("effect", ""), "whether the screen changed is not known")

@@ -8,14 +8,13 @@ from clawperator.connection.results import number
 from clawperator.contract.execution import Action
 from clawperator.contract.matcher import NodeMatcher
 from clawperator.contract.results import StepResult
-from clawperator.contract.text import printable
+from clawperator.contract.text import one_line, printable
 from clawperator.engine.privacy import HIDDEN
 
 DOTS = "•••"
-_LONGEST = 80
 _MOST_LISTED = 5
 _EFFECTS = {"changed": "the screen changed", "unchanged": "nothing changed on the screen"}
-_UNKNOWN_EFFECT = "what came of it is not known"
+_UNKNOWN_EFFECT = "whether the screen changed is not known"
 _CLICKS = {"long_click": "pressed {} long", "focus": "gave the focus to {}"}
 
 
@@ -28,12 +27,6 @@ def tell_plan(actions: Sequence[Action], steps: Sequence[StepResult], *, is_secr
     return f"did {len(told)} actions; the last: {told[-1]}" if told else "did what was asked"
 
 
-def shorten(text: str) -> str:
-    """Text from an app as it may stand in a line."""
-    shown = printable(" ".join(text.split()))
-    return shown if len(shown) <= _LONGEST else shown[: _LONGEST - 1] + "…"
-
-
 def _tell(action: Action, step: StepResult, *, is_secret: bool) -> str:
     if step.actionType == "enter_text":
         return _entered(action, step.data, is_secret=is_secret)
@@ -44,10 +37,11 @@ def _tell(action: Action, step: StepResult, *, is_secret: bool) -> str:
 
 
 def _quoted(text: str) -> str:
-    return f"'{shorten(text)}'"
+    return f"'{one_line(text)}'"
 
 
-def _effect(data: Mapping[str, str]) -> str:
+def effect(data: Mapping[str, str]) -> str:
+    """What came of an action, in words."""
     return _EFFECTS.get(data.get("effect", ""), _UNKNOWN_EFFECT)
 
 
@@ -68,19 +62,19 @@ def _target(action: Action, data: Mapping[str, str]) -> str:
         if named is not None:
             return _quoted(named)
     if "coordinate" in data:
-        return f"the point {shorten(data['coordinate'])}"
-    return f"a {shorten(target['class'].rpartition('.')[2])}" if target.get("class") else "what was meant"
+        return f"the point {one_line(data['coordinate'])}"
+    return f"a {one_line(target['class'].rpartition('.')[2])}" if target.get("class") else "what was meant"
 
 
 def _clicked(action: Action, data: Mapping[str, str]) -> str:
     told = _CLICKS.get(data.get("click_types", ""), "clicked {}")
-    return f"{told.format(_target(action, data))}: {_effect(data)}"
+    return f"{told.format(_target(action, data))}: {effect(data)}"
 
 
 def _entered(action: Action, data: Mapping[str, str], *, is_secret: bool) -> str:
     text = data.get("text", "")
     shown = DOTS if is_secret or text == HIDDEN else _quoted(text)
-    return f"typed {shown} into {_target(action, data)}: {_effect(data)}"
+    return f"typed {shown} into {_target(action, data)}: {effect(data)}"
 
 
 def _scrolled(_: Action, data: Mapping[str, str]) -> str:
@@ -100,12 +94,12 @@ def _sought(action: Action, data: Mapping[str, str]) -> str:
 
 def _read(_: Action, data: Mapping[str, str]) -> str:
     if data.get("all") != "true":
-        return f"read: {shorten(data.get('text', ''))}"
+        return f"read: {one_line(data.get('text', ''))}"
     try:
         texts = msgspec.json.decode(data.get("text", "[]"), type=list[str])
     except (msgspec.DecodeError, RecursionError):
         texts = []
-    listed = ", ".join(shorten(text) for text in texts[:_MOST_LISTED]) + (
+    listed = ", ".join(one_line(text) for text in texts[:_MOST_LISTED]) + (
         ", …" if len(texts) > _MOST_LISTED else ""
     )
     return f"read {len(texts)} texts" + (f": {listed}" if texts else "")
@@ -113,7 +107,7 @@ def _read(_: Action, data: Mapping[str, str]) -> str:
 
 def _read_pair(_: Action, data: Mapping[str, str]) -> str:
     more = number(data, "count") - 1
-    told = f"read: {shorten(data.get('label', ''))} = {shorten(data.get('value', ''))}"
+    told = f"read: {one_line(data.get('label', ''))} = {one_line(data.get('value', ''))}"
     return f"{told}, and {more} more" if more > 0 else told
 
 
@@ -121,29 +115,29 @@ def _captured(step: StepResult) -> str:
     """Counted, not parsed: whoever wants to know more reads the hierarchy itself."""
     where = step.data.get("foreground_package")
     count = step.data.get("text", "").count("<node")
-    return "captured the screen" + (f" of {shorten(where)}" if where else "") + f": {count} nodes"
+    return "captured the screen" + (f" of {one_line(where)}" if where else "") + f": {count} nodes"
 
 
 def _arrived(action: Action, data: Mapping[str, str]) -> str:
     where = data.get("resolved_package") or getattr(action.params, "expectedPackage", None)
-    what = shorten(where) if isinstance(where, str) else "what was waited for"
+    what = one_line(where) if isinstance(where, str) else "what was waited for"
     return f"{what} is in front after {number(data, 'elapsed_ms')} ms"
 
 
 def _began(_: Action, data: Mapping[str, str]) -> str:
-    return f"the recording {shorten(data.get('sessionId', ''))} began"
+    return f"the recording {one_line(data.get('sessionId', ''))} began"
 
 
 def _ended(_: Action, data: Mapping[str, str]) -> str:
     events = f" with {number(data, 'eventCount')} events" if "eventCount" in data else ""
-    return f"the recording {shorten(data.get('sessionId', ''))} ended{events}"
+    return f"the recording {one_line(data.get('sessionId', ''))} ended{events}"
 
 
 _TELLERS: Mapping[str, Callable[[Action, Mapping[str, str]], str]] = {
-    "open_app": lambda _, data: f"opened {shorten(data.get('application_id', ''))}: {_effect(data)}",
-    "open_uri": lambda _, data: f"opened {shorten(data.get('uri', ''))}: {_effect(data)}",
-    "close_app": lambda _, data: f"closed {shorten(data.get('application_id', ''))}",
-    "press_key": lambda _, data: f"pressed {shorten(data.get('key', ''))}: {_effect(data)}",
+    "open_app": lambda _, data: f"opened {one_line(data.get('application_id', ''))}: {effect(data)}",
+    "open_uri": lambda _, data: f"opened {one_line(data.get('uri', ''))}: {effect(data)}",
+    "close_app": lambda _, data: f"closed {one_line(data.get('application_id', ''))}",
+    "press_key": lambda _, data: f"pressed {one_line(data.get('key', ''))}: {effect(data)}",
     "click": _clicked,
     "scroll": _scrolled,
     "scroll_until": _sought,
@@ -155,7 +149,7 @@ _TELLERS: Mapping[str, Callable[[Action, Mapping[str, str]], str]] = {
     ),
     "wait_for_navigation": _arrived,
     "take_screenshot": lambda _, data: f"the picture of the screen is in {printable(data.get('path', ''))}",
-    "sleep": lambda _, data: f"slept {shorten(data.get('duration_ms', ''))} ms",
+    "sleep": lambda _, data: f"slept {one_line(data.get('duration_ms', ''))} ms",
     "start_recording": _began,
     "stop_recording": _ended,
 }

@@ -7,8 +7,9 @@ from typing import Any
 
 from clawperator.agent.assembly import Choices
 from clawperator.agent.policy import read_level
-from clawperator.agent.ports import LEVELS, Backend, Tool
+from clawperator.agent.ports import LEVELS, Tool
 from clawperator.cli.claw.reading import FORMAT_FLAG, FORMAT_VARIABLE, Read
+from clawperator.contract.command import BACKENDS, Backend
 
 
 def choices(asked: Read) -> Choices:
@@ -27,8 +28,8 @@ def choices(asked: Read) -> Choices:
 
 
 def _backend(asked: Read) -> Backend:
-    wanted = asked.choice("--backend", ("auto", "operator", "adb"), "auto")
-    return "adb" if wanted == "adb" else "operator" if wanted == "operator" else "auto"
+    wanted = asked.choice("--backend", BACKENDS, "auto")
+    return next(name for name in BACKENDS if name == wanted)
 
 
 def _somebody_is_there(asked: Read) -> bool:

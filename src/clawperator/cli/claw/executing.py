@@ -29,7 +29,7 @@ def answer(asked: Read) -> Told:
     work = _Work(asked, {"name": asked.words[0], given: text_of(asked.words[1])})
     try:
         watch = Watch(asked.seconds("--timeout-seconds"))
-        with prepare(work, watch) as act, ended_with_us():
+        with prepare(work, watch) as act, ended_with_us(watch.request):
             result = _within(watch, work.name, act)
             hold_requests()
         hold_requests()
@@ -124,6 +124,8 @@ def _within(watch: Watch, name: str, act: Callable[[], ToolResult]) -> ToolResul
     try:
         return within_deadline(watch, act)
     except (LeftBehindError, TurnCancelledError) as e:
+        if watch.is_cancelled and watch.remaining != 0:  # somebody wanted it to end
+            raise KeyboardInterrupt from e
         error = out_of_time("exec", name)
         error.retryable = isinstance(e, TurnCancelledError)
         return ToolResult(handled=False, message=error.message, error=error)

@@ -11,6 +11,7 @@ from clawperator.agent.conversation import BRAINS, Conversation, Order, converse
 from clawperator.agent.envelope import error_object
 from clawperator.agent.ports import Usage
 from clawperator.agent.turn_results import TurnResult
+from clawperator.agent.watch import Watch
 from clawperator.cli.claw.answer import Told, absent, failure
 from clawperator.cli.claw.choosing import choices
 from clawperator.cli.claw.event_sinks import open_events
@@ -28,11 +29,15 @@ _LIMITS = {"max_budget_reached": "TURN_BUDGET_REACHED", "max_turns_reached": "SE
 
 
 def answer(asked: Read) -> Told:
-    order, beat = _order(asked), _heartbeat(asked)
-    call = _Call(asked, order, os.urandom(8).hex(), [])
+    order, beat, limit = _order(asked), _heartbeat(asked), asked.seconds("--timeout-seconds")
+    call, watch = _Call(asked, order, limit, os.urandom(8).hex(), []), Watch(limit)
     try:
-        with open_events(asked, call.correlation_id) as events, events.heartbeat(beat), ended_with_us():
-            held = converse(order, events, call.notes, hold_requests)
+        with (
+            open_events(asked, call.correlation_id) as events,
+            events.heartbeat(beat),
+            ended_with_us(watch.request),
+        ):
+            held = converse(order, watch, events, call.notes, hold_requests)
         hold_requests()
     except ClawError as e:
         told = _payload(call, None)
@@ -46,6 +51,7 @@ class _Call(Struct, frozen=True):
 
     asked: Read
     order: Order
+    timeout_seconds: float | None
     correlation_id: str
     notes: list[str]
 
@@ -67,7 +73,6 @@ def _order(asked: Read) -> Order:
         resume=resume,
         brain=brain,
         model=asked.get("--model"),
-        timeout_seconds=asked.seconds("--timeout-seconds"),
         turns=max(asked.whole("--max-turns", _LOOP_TURNS, least=None), 0) if is_loop else 1,
         continuation=asked.get("--continuation-prompt"),
         session_turns=session_turns,
@@ -111,7 +116,7 @@ def _payload(call: _Call, held: Conversation | None) -> dict[str, Any]:
             "max_turns": order.turns,
             "turns_completed": len(turns),
             "turns_committed": sum(turn.committed for turn in turns),
-            "timeout_seconds": order.timeout_seconds,
+            "timeout_seconds": call.timeout_seconds,
             "continuation_prompt": order.continuation,
             "turns": [_turn(turn) for turn in turns],
             "final_stop_reason": last.stop_reason if last else None,

@@ -8,7 +8,7 @@ from pyexpat import ParserCreate
 from random import Random
 from time import perf_counter
 
-from clawperator.contract.matcher import NodeMatcher
+from clawperator.contract.selectors import NodeMatcher
 from clawperator.ui.match import find_all
 from clawperator.ui.node import Bounds, Hierarchy
 from clawperator.ui.parse import parse_hierarchy

@@ -15,15 +15,15 @@ import msgspec
 from clawperator.agent.envelope import KINDS
 from clawperator.cli.claw.help import command_help, help_for
 from clawperator.cli.help import help_text
+from clawperator.commands.actions import COMMANDS
+from clawperator.commands.claw import CLAW_COMMANDS
+from clawperator.commands.model import Command
 from clawperator.contract.actions import ACTION_ALIASES, ACTIONS, PARAM_ALIASES, Retry
 from clawperator.contract.builders import LITERALS
-from clawperator.contract.claw_commands import CLAW_COMMANDS
-from clawperator.contract.command import Command
-from clawperator.contract.commands import COMMANDS
-from clawperator.contract.errors import CODES
 from clawperator.contract.execution import ExecutionShape
-from clawperator.contract.matcher import MATCHER_ALIASES, NodeMatcher
-from clawperator.contract.spelling import TOP_ALIASES
+from clawperator.contract.normalise import TOP_ALIASES
+from clawperator.contract.selectors import MATCHER_ALIASES, NodeMatcher
+from clawperator.errors import CODES
 from clawperator.phone.faults import FAULTS
 from clawperator.recording.checkpoints import REQUIRED
 from clawperator.recording.compare import MATCHES, SUMMARIES

@@ -12,14 +12,14 @@ import pytest
 
 import clawperator
 from clawperator.connection import ConnectedPhone, Done, Found, Pair, Snapshot
-from clawperator.connection.awaited import AsyncConnectedPhone
+from clawperator.connection.async_phone import AsyncConnectedPhone
 from clawperator.connection.results import only_step
 from clawperator.contract.actions import ACTIONS
 from clawperator.contract.builders import LITERALS
-from clawperator.contract.errors import ClawError
 from clawperator.contract.results import ResultEnvelope, StepResult
 from clawperator.device.client import Device, Endpoint
 from clawperator.engine.clock import SystemClock
+from clawperator.errors import ClawError
 from clawperator.phone.adb.server import AdbServer
 from clawperator.phone.attached import AttachedPhone
 from clawperator.testing import BoxedPhone, start_phone

@@ -23,11 +23,11 @@ from typing import NamedTuple
 
 import pytest
 
+from clawperator.commands.actions import COMMANDS, GLOBALS, all_flags, find
+from clawperator.commands.claw import CLAW_COMMANDS, CLAW_GLOBALS
 from clawperator.contract.actions import ACTION_ALIASES, ACTIONS
-from clawperator.contract.claw_commands import CLAW_COMMANDS, CLAW_GLOBALS
-from clawperator.contract.commands import COMMANDS, GLOBALS, all_flags, find
-from clawperator.contract.errors import CODES
 from clawperator.contract.execution import validate
+from clawperator.errors import CODES
 from clawperator.recording.compare import SUMMARIES
 from clawperator.schemas import SCHEMAS
 

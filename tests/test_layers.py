@@ -16,7 +16,7 @@ LAYERS = (
     "testing",
     "agent",
     "skills",
-    "skill",
+    "skill_api",
     "replay",
     "connection",
     "device",
@@ -24,12 +24,16 @@ LAYERS = (
     "engine",
     "recording",
     "ui",
+    "commands",
     "contract",
-    "files",
+    "_home",
+    "_files",
+    "_text",
+    "errors",
     "__init__",
 )
 # A skill is a program of its own, and its result frame is what it prints.
-DOORS = ("__main__", "cli", "skill")
+DOORS = ("__main__", "cli", "skill_api")
 
 
 def modules() -> Iterator[tuple[str, Path]]:

@@ -8,12 +8,12 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from clawperator.connection import connect, connect_async
-    from clawperator.contract.errors import ClawError
+    from clawperator.errors import ClawError
 else:
 
     def __getattr__(name: str) -> object:
         """What a program asks for is imported when it asks. A command pays for nothing."""
-        homes = {"connect": "connection", "connect_async": "connection", "ClawError": "contract.errors"}
+        homes = {"connect": "connection", "connect_async": "connection", "ClawError": "errors"}
         if name not in homes:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         from importlib import import_module

@@ -6,19 +6,19 @@ from typing import Any, Union
 import msgspec
 from msgspec import Struct
 
+from clawperator._text import nearest
 from clawperator.agent.envelope import CLASSES, COMMON, KINDS, SCHEMA_VERSION
 from clawperator.agent.session_records import SessionMeta, TurnRecord
 from clawperator.contract.actions import ACTIONS
-from clawperator.contract.errors import CODES, ClawError
 from clawperator.contract.execution import ExecutionShape
-from clawperator.contract.matcher import NodeMatcher
 from clawperator.contract.results import ExecutionResult, ResultEnvelope
+from clawperator.contract.selectors import NodeMatcher
 from clawperator.contract.skill_result import SkillResult, SkillsRun
-from clawperator.contract.text import nearest
 from clawperator.device.avds import Avd
 from clawperator.device.compat import Compatibility
 from clawperator.device.doctor import Report
 from clawperator.device.setup import Granted, OperatorSetup
+from clawperator.errors import CODES, ClawError
 from clawperator.recording.compare import CompareReport
 from clawperator.recording.declared import Declaration
 from clawperator.recording.describe import Narrative

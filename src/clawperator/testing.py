@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from clawperator.contract.errors import ClawError
 from clawperator.contract.execution import validate
-from clawperator.contract.matcher import NodeMatcher
 from clawperator.contract.results import ResultEnvelope
+from clawperator.contract.selectors import NodeMatcher
 from clawperator.engine.clock import VirtualClock
-from clawperator.engine.ports import Clock
+from clawperator.engine.driver import Clock
 from clawperator.engine.run import Engine
+from clawperator.errors import ClawError
 from clawperator.phone import keyboard
 from clawperator.phone.app import App
 from clawperator.phone.driver import PhoneDriver

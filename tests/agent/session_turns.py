@@ -9,7 +9,7 @@ import pytest
 
 from clawperator.agent.session_records import TurnRecord
 from clawperator.agent.sessions import SessionStore
-from clawperator.contract.errors import ClawError
+from clawperator.errors import ClawError
 
 
 def turn(prompt: str = "open settings", output: str | None = "done", **fields: Any) -> TurnRecord:

@@ -9,7 +9,7 @@ from agent.model_server import QUICK, Scripted, bytewise, events, model_server, 
 from clawperator.agent.brains.anthropic import AnthropicBrain
 from clawperator.agent.brains.model_config import model_config
 from clawperator.agent.ports import Exchange, ToolCall, ToolResult, Usage
-from clawperator.contract.errors import ClawError
+from clawperator.errors import ClawError
 
 KEY = "sk-ant-very-secret-0123456789"
 

@@ -10,7 +10,7 @@ import pytest
 from clawperator.agent.assembly import Choices, assemble, tool_pool
 from clawperator.agent.events import Events
 from clawperator.agent.watch import Watch
-from clawperator.contract.errors import ClawError
+from clawperator.errors import ClawError
 
 PYTHON = (sys.executable, "-I", "-S")
 PROGRAM = str(Path(__file__).parent / "mcp_server.py")

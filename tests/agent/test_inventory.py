@@ -16,12 +16,12 @@ from clawperator.agent.inventory import Entry, Inventory, commands, graph, tools
 from clawperator.agent.plugins import Found, Plugin
 from clawperator.agent.ports import Tool, ToolResult
 from clawperator.agent.stages import STAGES
-from clawperator.contract.claw_commands import CLAW_COMMANDS, CLAW_GLOBALS
-from clawperator.contract.command import Command
-from clawperator.contract.commands import COMMANDS
-from clawperator.contract.errors import ClawError
-from clawperator.contract.handlers import claw_module_of, module_of
-from clawperator.contract.levels import LEVEL_OF, RAISING, Level, Program, command_level
+from clawperator.commands.actions import COMMANDS
+from clawperator.commands.claw import CLAW_COMMANDS, CLAW_GLOBALS
+from clawperator.commands.handlers import claw_module_of, module_of
+from clawperator.commands.levels import LEVEL_OF, RAISING, Level, Program, command_level
+from clawperator.commands.model import Command
+from clawperator.errors import ClawError
 from clawperator.skills.registry import shipped_registry
 
 SOURCE = Path(clawperator.__file__).parent.parent
@@ -390,7 +390,7 @@ def test_the_examples_of_claw_can_be_read() -> None:
 
 def test_the_table_of_claw_is_all_that_is_loaded_with_it() -> None:
     script = (
-        "import sys, msgspec; before = set(sys.modules); import clawperator.contract.claw_commands;"
+        "import sys, msgspec; before = set(sys.modules); import clawperator.commands.claw;"
         "print(*sorted(set(sys.modules) - before))"
     )
     ran = subprocess.run(

@@ -17,7 +17,7 @@ from clawperator.agent.mcp_tools import Discovered, McpPool, discover, level_of
 from clawperator.agent.ports import Bench, ToolResult
 from clawperator.agent.settings import McpServer, Timeouts
 from clawperator.agent.watch import TurnCancelledError, Watch
-from clawperator.contract.errors import ClawError
+from clawperator.errors import ClawError
 
 PROGRAM = str(Path(__file__).parent / "mcp_server.py")
 NAMES = ["echo", "fail", "refuse", "huge", "env", "pid", "sleep", "die", "half"]

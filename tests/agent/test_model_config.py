@@ -7,7 +7,7 @@ import pytest
 from agent.model_server import model_server, take_turn
 from agent.openai_script import KEY, brain_at, text_reply
 from clawperator.agent.brains.model_config import model_config
-from clawperator.contract.errors import ClawError
+from clawperator.errors import ClawError
 
 
 def test_a_key_is_optional_on_this_machine_only() -> None:

@@ -14,7 +14,7 @@ from clawperator.agent.brains.model_config import ModelConfig, Secret, model_con
 from clawperator.agent.brains.model_http import _pause
 from clawperator.agent.brains.openai import OpenAIBrain
 from clawperator.agent.watch import TurnCancelledError, Watch
-from clawperator.contract.errors import ClawError
+from clawperator.errors import ClawError
 
 
 def test_a_stream_that_comes_byte_by_byte_is_read_whole() -> None:

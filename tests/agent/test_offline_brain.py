@@ -9,7 +9,7 @@ from clawperator.agent.brains.work import MOST_SCROLLS
 from clawperator.agent.ports import Answer, Request, ToolResult
 from clawperator.agent.tools import builtin_tools
 from clawperator.agent.watch import TurnCancelledError, Watch
-from clawperator.contract.errors import ClawError
+from clawperator.errors import ClawError
 
 # Understanding comes first
 

@@ -20,7 +20,7 @@ from clawperator.agent import session_files
 from clawperator.agent.ports import Evidence
 from clawperator.agent.session_records import CallRecord, Denial, Usage
 from clawperator.agent.sessions import SessionStore
-from clawperator.contract.errors import ClawError
+from clawperator.errors import ClawError
 
 if TYPE_CHECKING:
     from clawperator.agent.open_session import OpenSession

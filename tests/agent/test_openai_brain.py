@@ -12,7 +12,7 @@ from clawperator.agent.brains.model_tools import wire_names
 from clawperator.agent.brains.model_turn import LONGEST_RESULT
 from clawperator.agent.ports import Exchange, Request, ToolCall, ToolResult, Usage
 from clawperator.agent.watch import Watch
-from clawperator.contract.errors import ClawError
+from clawperator.errors import ClawError
 
 
 def test_text_is_said_as_it_comes() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from clawperator.agent.plugins import Found, Plugin, PluginContext, discover, run_plugin
 from clawperator.agent.watch import TurnCancelledError
-from clawperator.contract.errors import ClawError
+from clawperator.errors import ClawError
 
 CONTEXT = PluginContext(folder="/tmp", device="claw-1", directory=".claw/sessions")
 

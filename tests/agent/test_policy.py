@@ -11,8 +11,8 @@ from clawperator.agent.policy import Policy, Rule, make_policy, read_rule
 from clawperator.agent.ports import Bench, Tool, ToolResult
 from clawperator.agent.settings import Permissions, Settings
 from clawperator.agent.tools import builtin_tools
-from clawperator.contract.errors import ClawError
-from clawperator.contract.levels import LEVELS, Level
+from clawperator.commands.levels import LEVELS, Level
+from clawperator.errors import ClawError
 
 TOOLS = {tool.name: tool for tool in builtin_tools()}
 

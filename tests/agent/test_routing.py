@@ -14,7 +14,7 @@ from clawperator.agent.ports import Tool, ToolResult
 from clawperator.agent.routing import Match, Router
 from clawperator.agent.words import STOP_WORDS, SYNONYMS, stem, tokens
 from clawperator.contract.actions import ACTIONS
-from clawperator.contract.errors import ClawError
+from clawperator.errors import ClawError
 
 MANY = 10_000
 

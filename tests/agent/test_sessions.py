@@ -16,7 +16,7 @@ from agent.session_turns import refused, turn, written
 from clawperator.agent import session_files
 from clawperator.agent.ports import Evidence
 from clawperator.agent.sessions import SessionStore
-from clawperator.contract.errors import ClawError
+from clawperator.errors import ClawError
 
 INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 META = '{"type":"session_meta","version":1,"session_id":"s","created_at_ms":1000}\n'

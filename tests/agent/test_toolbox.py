@@ -11,8 +11,8 @@ from clawperator.agent.settings import Settings
 from clawperator.agent.toolbox import SIMPLE_TOOLS, Toolbox, filter_tools
 from clawperator.agent.tools import builtin_tools
 from clawperator.agent.watch import TurnCancelledError, Watch
-from clawperator.contract.errors import ClawError
-from clawperator.contract.levels import Level
+from clawperator.commands.levels import Level
+from clawperator.errors import ClawError
 
 Work = Callable[[Mapping[str, Any], Bench], ToolResult]
 

@@ -18,12 +18,12 @@ from clawperator.agent.ports import Bench, ToolResult
 from clawperator.agent.tools import builtin_tools, plans
 from clawperator.agent.tools.row import inside
 from clawperator.agent.watch import TurnCancelledError, Watch
+from clawperator.commands.levels import LEVELS
 from clawperator.contract.actions import ACTIONS
-from clawperator.contract.errors import CODES, ClawError
-from clawperator.contract.levels import LEVELS
 from clawperator.contract.results import ExecutionResult, ResultEnvelope, StepResult
 from clawperator.device import backend
 from clawperator.device.lease import lease
+from clawperator.errors import CODES, ClawError
 from device.ready import route, shared
 from routes import Route
 from skills.homemade import ID, write_skill

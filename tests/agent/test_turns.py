@@ -22,7 +22,7 @@ from clawperator.agent.sessions import SessionStore
 from clawperator.agent.toolbox import Toolbox
 from clawperator.agent.turns import Limits, Matched, TurnEngine
 from clawperator.agent.watch import Watch
-from clawperator.contract.errors import ClawError
+from clawperator.errors import ClawError
 
 MATCHED = Matched(("open",), ("click",))
 

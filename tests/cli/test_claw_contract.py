@@ -15,8 +15,8 @@ import pytest
 
 import golden
 from clawperator.agent.envelope import CLASSES, COMMON, KINDS, error_object
-from clawperator.contract.claw_commands import CLAW_COMMANDS
-from clawperator.contract.errors import CODES, ClawError
+from clawperator.commands.claw import CLAW_COMMANDS
+from clawperator.errors import CODES, ClawError
 from clawperator.schemas import schema
 from device.boxed import boxed_phone
 from running import Ran, claw, claw_json

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from clawperator.contract.claw_commands import CLAW_COMMANDS
+from clawperator.commands.claw import CLAW_COMMANDS
 from device.boxed import boxed_phone
 from running import Ran, claw, claw_json
 

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clawperator.cli.claw.reading import attempted, read, wanted_format
-from clawperator.contract.claw_commands import CLAW_COMMANDS
-from clawperator.contract.errors import ClawError
+from clawperator.commands.claw import CLAW_COMMANDS
+from clawperator.errors import ClawError
 
 
 def refusal(*argv: str, default: str | None = None) -> ClawError:

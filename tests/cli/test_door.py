@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 import clawperator as package
 from clawperator.cli.door import exit_code
-from clawperator.contract.commands import COMMANDS
-from clawperator.contract.errors import CODES
+from clawperator.commands.actions import COMMANDS
 from clawperator.contract.results import ExecutionResult, ResultEnvelope, StepResult
+from clawperator.errors import CODES
 from running import clawperator
 
 BINARY = str(Path(sys.executable).with_name("clawperator"))

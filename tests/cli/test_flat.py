@@ -6,7 +6,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from clawperator.contract.commands import COMMANDS
+from clawperator.commands.actions import COMMANDS
 from clawperator.schemas import schema
 from running import clawperator
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from clawperator.phone.register import PhoneFolder
+from clawperator._home import PhoneFolder
 from running import Ran, clawperator
 
 

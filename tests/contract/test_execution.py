@@ -18,9 +18,9 @@ from clawperator.contract.actions import (
     Retry,
     ScrollParams,
 )
-from clawperator.contract.errors import CODES, ClawError
 from clawperator.contract.execution import Plan, validate
-from clawperator.contract.matcher import MATCHER_ALIASES, NodeMatcher
+from clawperator.contract.selectors import MATCHER_ALIASES, NodeMatcher
+from clawperator.errors import CODES, ClawError
 from clawperator.schemas import SCHEMAS, schema
 
 M = {"textEquals": "Wi-Fi"}

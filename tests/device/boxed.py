@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from clawperator._home import PhoneFolder, PhoneRecord
 from clawperator.phone.box import HOST, Box, BoxPlan
-from clawperator.phone.register import PhoneFolder, PhoneRecord
 
 
 @contextmanager

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Struct
 
-from clawperator.contract.errors import ClawError
 from clawperator.contract.execution import validate
 from clawperator.contract.results import ResultEnvelope, StepResult
 from clawperator.device.adb_backend import run_over_adb
@@ -19,6 +18,7 @@ from clawperator.device.client import Device, Endpoint, shell
 from clawperator.device.quoting import command_line
 from clawperator.engine.clock import SystemClock
 from clawperator.engine.run import RUNNERS
+from clawperator.errors import ClawError
 from clawperator.phone.app import App, Here, put
 from clawperator.phone.views import View, column, field, item
 from clawperator.testing import BoxedPhone, start_phone

@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import pytest
 
-from clawperator.contract.errors import ClawError
 from clawperator.device import adb_driver
 from clawperator.device.adb_driver import AdbDriver
 from clawperator.device.client import Device, Endpoint, ShellAnswer
+from clawperator.errors import ClawError
 from clawperator.ui.node import Node
 from clawperator.ui.parse import parse_hierarchy
 

@@ -3,7 +3,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from clawperator.contract.errors import ClawError
 from clawperator.device.client import (
     AdbRefusedError,
     Connection,
@@ -16,6 +15,7 @@ from clawperator.device.client import (
     shell,
 )
 from clawperator.engine.clock import SystemClock
+from clawperator.errors import ClawError
 from clawperator.testing import start_phone
 from device.scripted_server import OKAY, Pause, packet, refusal, scripted
 

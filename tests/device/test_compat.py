@@ -3,11 +3,11 @@
 import pytest
 
 from clawperator import __version__
-from clawperator.contract.errors import ClawError
 from clawperator.contract.wire import OPERATOR_PACKAGE, OPERATOR_PACKAGES
 from clawperator.device import packages
 from clawperator.device.compat import probe_compatibility, require_operator
 from clawperator.device.packages import list_packages
+from clawperator.errors import ClawError
 from device.ready import route, shared
 from routes import Route
 

@@ -7,13 +7,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from clawperator.contract.errors import CODES, ClawError
 from clawperator.contract.wire import OPERATOR_PACKAGE, OPERATOR_PACKAGES
 from clawperator.device import doctor
 from clawperator.device.checks import Check, check_adb, check_java, check_python, check_server
 from clawperator.device.client import Device
 from clawperator.device.doctor import Report, examine, report_for_people
 from clawperator.device.lease import lease
+from clawperator.errors import CODES, ClawError
 from device.ready import is_granted, route, shared, take_away
 from routes import Route, open_route
 

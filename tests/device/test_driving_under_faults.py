@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from clawperator.contract.errors import CODES
+from clawperator.errors import CODES
 from clawperator.phone.faults import FAULTS
 from running import Ran, clawperator
 

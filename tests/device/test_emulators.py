@@ -10,7 +10,6 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from clawperator.contract.errors import ClawError
 from clawperator.device import avds, emulators
 from clawperator.device.avds import DEFAULT_NAME, Avd, check_name, host_abi, read_avd, system_image
 from clawperator.device.emulators import (
@@ -25,6 +24,7 @@ from clawperator.device.emulators import (
     stop_emulator,
 )
 from clawperator.device.sdk import find_tool, require_tools, run_tool
+from clawperator.errors import ClawError
 from clawperator.phone.adb.server import AdbServer
 from clawperator.phone.attached import AttachedPhone
 from clawperator.phone.phone import Phone

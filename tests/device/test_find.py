@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from clawperator.contract.errors import ClawError
 from clawperator.device import program
 from clawperator.device.client import Endpoint
 from clawperator.device.find import ListedDevice, adb_endpoint, list_devices, resolve
+from clawperator.errors import ClawError
 from device.scripted_server import scripted, text
 from routes import registered
 

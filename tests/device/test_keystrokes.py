@@ -4,7 +4,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.contract.errors import ClawError
 from clawperator.device.keystrokes import (
     check_typable,
     clearing_lines,
@@ -14,6 +13,7 @@ from clawperator.device.keystrokes import (
     not_taken,
     typing_lines,
 )
+from clawperator.errors import ClawError
 from clawperator.ui.node import Node
 
 EDIT = "android.widget.EditText"

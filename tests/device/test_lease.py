@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from clawperator.contract.errors import ClawError
 from clawperator.device.lease import lease
+from clawperator.errors import ClawError
 
 
 @pytest.fixture(autouse=True)

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from clawperator.contract.errors import ClawError
 from clawperator.device import link
 from clawperator.device.client import Device, Endpoint
 from clawperator.device.link import Delivered, deliver
 from clawperator.engine.clock import SystemClock
+from clawperator.errors import ClawError
 from clawperator.testing import BoxedPhone, start_phone
 from device.scripted_server import OKAY, Pause, packet, refusal, scripted
 

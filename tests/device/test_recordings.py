@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from clawperator.contract.errors import ClawError
 from clawperator.device.client import Device, Endpoint
 from clawperator.device.recordings import PulledRecording, pull_recording
 from clawperator.engine.clock import SystemClock
+from clawperator.errors import ClawError
 from clawperator.testing import BoxedPhone, start_phone
 
 PACKAGE = "com.clawperator.operator"

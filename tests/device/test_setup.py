@@ -5,11 +5,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from clawperator.contract.errors import ClawError
 from clawperator.contract.wire import OPERATOR_PACKAGE, OPERATOR_PACKAGES, accessibility_service
 from clawperator.device import setup
 from clawperator.device.client import Device, ShellAnswer, shell
 from clawperator.device.setup import grant_permissions, restart_service, set_up_operator, write_setting
+from clawperator.errors import ClawError
 from device.ready import NOTIFICATIONS, is_granted, route, secure, shared, take_away
 from phone.apks import make_apk
 from routes import Route

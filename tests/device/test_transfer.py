@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from clawperator.contract.errors import ClawError
 from clawperator.device.client import Device, Endpoint
 from clawperator.device.transfer import (
     NoSuchFileError,
@@ -15,6 +14,7 @@ from clawperator.device.transfer import (
     push_file,
     read_file,
 )
+from clawperator.errors import ClawError
 from device.scripted_server import OKAY, Pause, refusal, scripted
 from phone.apks import make_apk
 from routes import ROUTES, Route, open_route

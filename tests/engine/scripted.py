@@ -7,7 +7,7 @@ from typing import Any
 from clawperator.contract.execution import Execution, validate
 from clawperator.contract.results import ResultEnvelope, StepResult
 from clawperator.engine.clock import VirtualClock
-from clawperator.engine.ports import Key, NodeAction, Recorded, Windows
+from clawperator.engine.driver import Key, NodeAction, Recorded, Windows
 from clawperator.engine.run import Engine
 from clawperator.ui.node import Bounds, Hierarchy, Node
 

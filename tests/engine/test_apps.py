@@ -68,7 +68,7 @@ def test_a_uri_nobody_opens_ends_the_execution() -> None:
 @pytest.mark.random
 @given(st.text(min_size=1, max_size=30).filter(lambda s: s.strip("\ufeff \t\r\n\v\f\xa0") != ""))
 def test_whatever_is_opened_begins_with_an_allowed_scheme(uri: str) -> None:
-    from clawperator.contract.errors import ClawError
+    from clawperator.errors import ClawError
 
     a = phone()
     try:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clawperator.engine.clock import SystemClock, VirtualClock
-from clawperator.engine.ports import Clock
+from clawperator.engine.driver import Clock
 
 
 @pytest.mark.parametrize("clock", [SystemClock(), VirtualClock()])

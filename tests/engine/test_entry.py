@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from clawperator.contract.errors import ClawError
 from clawperator.engine.clock import VirtualClock
+from clawperator.errors import ClawError
 from clawperator.ui.node import Node
 from engine.scripted import ScriptedPhone, node, run, step
 

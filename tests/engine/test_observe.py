@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from clawperator.contract.errors import ClawError
 from clawperator.engine.clock import VirtualClock
-from clawperator.engine.ports import Recorded, Windows
+from clawperator.engine.driver import Recorded, Windows
+from clawperator.errors import ClawError
 from clawperator.ui.parse import parse_hierarchy
 from engine.scripted import ScriptedPhone, node, run, step
 

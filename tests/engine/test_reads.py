@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from clawperator.contract.actions import ReadTextParams
 from clawperator.contract.execution import Action, Execution
-from clawperator.contract.matcher import NodeMatcher
+from clawperator.contract.selectors import NodeMatcher
 from clawperator.engine.clock import VirtualClock
 from clawperator.engine.run import Engine
 from clawperator.ui.node import Node

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from msgspec import UNSET
 
 from clawperator.contract.actions import ACTIONS, SleepParams
-from clawperator.contract.errors import CODES, ClawError
 from clawperator.contract.execution import Action, Execution
 from clawperator.engine.clock import VirtualClock
 from clawperator.engine.run import RUNNERS, Engine
+from clawperator.errors import CODES, ClawError
 from engine.scripted import ScriptedPhone, node, plan, run
 
 SLEEP = ("sleep", {"durationMs": 100})

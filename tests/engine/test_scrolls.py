@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.contract.errors import ClawError
 from clawperator.engine.clock import VirtualClock
 from clawperator.engine.containers import Place, has_moved, swipe_line
+from clawperator.errors import ClawError
 from clawperator.ui.node import Bounds, Hierarchy, Node
 from engine.scripted import FRAME, ListPhone, ScriptedPhone, node, run, step
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from clawperator.contract.errors import ClawError
 from clawperator.engine.clock import VirtualClock
+from clawperator.errors import ClawError
 from clawperator.ui.node import Hierarchy
 from engine.scripted import ScriptedPhone, node, step
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from clawperator.contract.errors import ClawError
+from clawperator.errors import ClawError
 from clawperator.phone.appfile import load_apps
 from clawperator.testing import start_phone
 

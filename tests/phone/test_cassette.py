@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.contract.errors import ClawError
+from clawperator.errors import ClawError
 from clawperator.phone.box import Box, BoxPlan
 from clawperator.phone.cassette import LARGEST_FILE, load_cassette
 from clawperator.phone.cassette_steps import Press, Tap, Type, Wait, steps_of

@@ -2,7 +2,7 @@
 
 import pytest
 
-from clawperator.contract.errors import ClawError
+from clawperator.errors import ClawError
 from clawperator.phone.faults import FAULTS, Faults, read_setting
 from clawperator.testing import BoxedPhone, start_phone
 

@@ -16,9 +16,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.contract.errors import ClawError
 from clawperator.contract.limits import MAX_RECORDING_LINE_BYTES
-from clawperator.engine.ports import Recorded
+from clawperator.engine.driver import Recorded
+from clawperator.errors import ClawError
 from clawperator.phone.events import AccessibilityEvent
 from clawperator.phone.recorder import Recorder, describe
 from clawperator.phone.storage import Storage

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from clawperator.phone.register import PhoneFolder
+from clawperator._home import PhoneFolder
 
 
 @pytest.fixture

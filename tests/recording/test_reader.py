@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.contract.errors import ClawError
 from clawperator.contract.limits import MAX_RECORDING_LINE_BYTES
+from clawperator.errors import ClawError
 from clawperator.recording import order
 from clawperator.recording.events import Click, Event
 from clawperator.recording.reader import Recording

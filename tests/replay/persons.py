@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from clawperator.commands.model import Backend
 from clawperator.connection import ConnectedPhone
-from clawperator.contract.command import Backend
 from clawperator.device.client import Device, Endpoint
 from clawperator.phone.adb.server import AdbServer
 from clawperator.phone.app import App

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec import UNSET
 
-from clawperator.contract.errors import ClawError
+from clawperator.errors import ClawError
 from clawperator.phone.app import App, Here, back, go, put
 from clawperator.phone.apps import hard
 from clawperator.phone.views import View, button, checkbox, column, field, item, listing, text, toolbar

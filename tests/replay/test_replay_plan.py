@@ -15,7 +15,7 @@ from clawperator.recording.events import (
     TextChangeFacts,
     WindowChangeFacts,
 )
-from clawperator.replay.plan import Steps, fold, is_secret, until
+from clawperator.replay.planner import Steps, fold, is_secret, until
 
 APP = "com.example.app"
 HOME = "com.android.launcher3"

@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 
 from clawperator.connection.snapshot import Snapshot
-from clawperator.contract.errors import ClawError
+from clawperator.errors import ClawError
 from clawperator.recording.events import Bounds, ClickFacts
-from clawperator.replay.clues import recorded_target
-from clawperator.replay.plan import Step
-from clawperator.replay.screens import ENOUGH, landmarks, recorded_screen
-from clawperator.replay.search import Aim, find_target
+from clawperator.replay.fingerprint import ENOUGH, landmarks, recorded_screen
+from clawperator.replay.locate import Aim, find_target
+from clawperator.replay.planner import Step
+from clawperator.replay.target import recorded_target
 
 APP = "com.example.app"
 

@@ -1,13 +1,13 @@
-"""``clawperator.skill``: the frame is printed for the author, once, and says what is true."""
+"""``clawperator.skill_api``: the frame is printed for the author, once, and says what is true."""
 
 import json
 from typing import Any
 
 import pytest
 
-from clawperator.contract.errors import ClawError
-from clawperator.skill import Skill, declared_inputs
-from clawperator.skills.frames import read_frame
+from clawperator.errors import ClawError
+from clawperator.skill_api import Skill, declared_inputs
+from clawperator.skills.result_frame import read_frame
 from skills.homemade import ID
 
 Captured = pytest.CaptureFixture[str]

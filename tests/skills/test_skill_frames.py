@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.contract.errors import ClawError
 from clawperator.contract.skill_result import FRAME_MARKER
-from clawperator.skills.frames import is_newer, read_frame
+from clawperator.errors import ClawError
+from clawperator.skills.result_frame import is_newer, read_frame
 from skills.homemade import ID, frame
 
 SCRIPT = {"kind": "script"}

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from clawperator.contract.errors import ClawError
+from clawperator.errors import ClawError
 from clawperator.skills.registry import SkillRegistry, find_registry, read_registry, shipped_registry, typed_entry
 from clawperator.skills.search import search
 from running import clawperator

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from clawperator.contract.errors import ClawError
 from clawperator.contract.skill_result import FRAME_MARKER
+from clawperator.errors import ClawError
 from clawperator.skills import process
 from clawperator.skills.registry import read_registry
 from clawperator.skills.run import Order, run_skill

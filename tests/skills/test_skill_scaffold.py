@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from clawperator.recording.export import export_recording, read_export
 from clawperator.skills.evidence import shown_steps
-from clawperator.skills.pages import quoted
+from clawperator.skills.templates import quoted
 from device.boxed import boxed_phone
 from recording.samples import click, typed, window, write
 from running import clawperator

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.contract.matcher import NodeMatcher
+from clawperator.contract.selectors import NodeMatcher
 from clawperator.ui.match import compile_matcher, find, find_all, matches
 from clawperator.ui.node import Bounds, Hierarchy
 from clawperator.ui.visible import visible

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.contract.errors import ClawError
 from clawperator.contract.limits import MAX_HIERARCHY_BYTES, MAX_HIERARCHY_DEPTH, MAX_HIERARCHY_NODES
+from clawperator.errors import ClawError
 from clawperator.ui.parse import parse_hierarchy
 from ui.trees import DUMPS, REAL_DUMPS
 

@@ -14,7 +14,7 @@ from clawperator.agent.settings import Settings, read_settings
 from clawperator.agent.toolbox import Asker, Toolbox
 from clawperator.agent.tools import builtin_tools
 from clawperator.agent.watch import TurnCancelledError, Watch, out_of_time
-from clawperator.contract.command import Backend
+from clawperator.commands.model import Backend
 
 # What the name of every tool of a server for MCP begins with.
 MCP_MARK = "mcp__"

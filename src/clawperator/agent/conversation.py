@@ -20,7 +20,7 @@ from clawperator.agent.sessions import SessionStore
 from clawperator.agent.turn_results import TurnResult
 from clawperator.agent.turns import Limits, Matched, TurnEngine
 from clawperator.agent.watch import GRACE_SECONDS, Watch, out_of_time
-from clawperator.contract.errors import ClawError
+from clawperator.errors import ClawError
 
 BRAINS = ("offline", "openai", "anthropic")
 # A model's service counts tokens of everything it is sent, again with every step.

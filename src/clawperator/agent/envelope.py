@@ -9,7 +9,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from clawperator.contract.errors import CODES, ClawError
+from clawperator.errors import CODES, ClawError
 
 SCHEMA_VERSION = "1.0"
 COMMON = ("timestamp", "command", "exit_code", "output_format", "schema_version")
@@ -103,7 +103,7 @@ def error_object(error: ClawError, command: str, target: str = "") -> dict[str, 
 
 def filesystem_error(error: OSError, operation: str, target: str) -> ClawError:
     """An error of the system that no one foresaw more exactly."""
-    from clawperator.files import why
+    from clawperator._files import why
 
     named = error.filename
     target = named if isinstance(named, str) and named else target

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from clawperator.contract.text import encodable
-from clawperator.files import why
+from clawperator._files import why
+from clawperator._text import encodable
 
 if TYPE_CHECKING:
     from clawperator.agent.redaction import Redactor

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
+from clawperator._files import AtomicFile
 from clawperator.agent.session_files import EVIDENCE_SUFFIX
 from clawperator.agent.session_records import EvidenceLink
-from clawperator.files import AtomicFile
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

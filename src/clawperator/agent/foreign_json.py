@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from clawperator.contract.text import encodable
+from clawperator._text import encodable
 
 
 def read_json(data: bytes | str) -> Any:

@@ -9,15 +9,15 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from clawperator._text import nearest, printable
 from clawperator.agent.ports import Level, Tool
 from clawperator.agent.words import APP_NAMES
-from clawperator.contract.claw_commands import CLAW_COMMANDS
-from clawperator.contract.command import Command
-from clawperator.contract.commands import COMMANDS
-from clawperator.contract.errors import ClawError
-from clawperator.contract.handlers import claw_module_of, module_of
-from clawperator.contract.levels import command_level
-from clawperator.contract.text import nearest, printable
+from clawperator.commands.actions import COMMANDS
+from clawperator.commands.claw import CLAW_COMMANDS
+from clawperator.commands.handlers import claw_module_of, module_of
+from clawperator.commands.levels import command_level
+from clawperator.commands.model import Command
+from clawperator.errors import ClawError
 
 # TYPE_CHECKING of typing, without its price: plugins are looked for only when somebody asks for commands.
 TYPE_CHECKING = False

@@ -17,13 +17,13 @@ from typing import Any, Literal, Self
 import msgspec
 
 from clawperator import __version__
+from clawperator._files import why
+from clawperator._text import encodable, printable
 from clawperator.agent.foreign_json import read_json
 from clawperator.agent.mcp_process import LONGEST_LINE, ServerProcess
 from clawperator.agent.settings import McpServer
 from clawperator.agent.watch import TurnCancelledError, Watch
-from clawperator.contract.errors import ClawError
-from clawperator.contract.text import encodable, printable
-from clawperator.files import why
+from clawperator.errors import ClawError
 
 Phase = Literal["spawn_connect", "initialize_handshake", "tool_discovery", "invocation"]
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
+from clawperator._text import encodable, printable
 from clawperator.agent.foreign_json import read_json
-from clawperator.contract.text import encodable, printable
 
 _LONGEST_LINE = 300
 _LONGEST_DOCUMENT = 1_000_000

@@ -15,13 +15,13 @@ from typing import Any, Literal, Self
 
 from msgspec import Struct
 
+from clawperator._text import printable
 from clawperator.agent.mcp_client import McpServerClient, tool_failed
 from clawperator.agent.mcp_content import cut, headline
 from clawperator.agent.ports import Bench, Level, Tool, ToolResult
 from clawperator.agent.settings import McpServer
 from clawperator.agent.watch import TurnCancelledError, Watch
-from clawperator.contract.errors import ClawError
-from clawperator.contract.text import printable
+from clawperator.errors import ClawError
 
 _NOT_OF_A_NAME = re.compile(r"[^A-Za-z0-9_-]")
 _LONGEST_NAME = 256

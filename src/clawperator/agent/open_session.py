@@ -25,7 +25,7 @@ from clawperator.agent.session_records import (
     rewritten,
     sum_usage,
 )
-from clawperator.contract.errors import ClawError
+from clawperator.errors import ClawError
 
 if TYPE_CHECKING:
     from clawperator.agent.ports import Evidence

@@ -18,10 +18,10 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from clawperator._text import printable
 from clawperator.agent.ports import LEVELS, Level, ToolResult
 from clawperator.agent.watch import TurnCancelledError
-from clawperator.contract.errors import ClawError
-from clawperator.contract.text import printable
+from clawperator.errors import ClawError
 
 GROUP = "clawperator.plugins"
 _HEADING = f"[{GROUP}]".encode()

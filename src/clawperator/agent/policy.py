@@ -20,8 +20,8 @@ import msgspec
 from msgspec import Struct
 
 from clawperator.agent.ports import Tool
-from clawperator.contract.errors import ClawError
-from clawperator.contract.levels import LEVELS, Level
+from clawperator.commands.levels import LEVELS, Level
+from clawperator.errors import ClawError
 
 if TYPE_CHECKING:
     from clawperator.agent.settings import Settings

@@ -7,9 +7,9 @@ from msgspec import Struct
 
 from clawperator.agent.session_records import Denial, Usage
 from clawperator.agent.watch import Watch
-from clawperator.contract.command import Backend
-from clawperator.contract.errors import ClawError
-from clawperator.contract.levels import LEVELS, Level
+from clawperator.commands.levels import LEVELS, Level
+from clawperator.commands.model import Backend
+from clawperator.errors import ClawError
 
 __all__ = [
     "LEVELS",

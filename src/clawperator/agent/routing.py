@@ -24,7 +24,7 @@ from msgspec import Struct
 
 from clawperator.agent.inventory import Entry, Kind
 from clawperator.agent.words import SYNONYMS, chunks, plain_words, stem, tokens
-from clawperator.contract.errors import ClawError
+from clawperator.errors import ClawError
 
 _NAME, _ALIAS, _KEYWORD, _RESPONSIBILITY, _SOURCE = 1.0, 0.9, 0.9, 0.5, 0.2
 _STEM, _SYNONYM, _PART = 0.8, 0.7, 0.4

@@ -11,8 +11,8 @@ import stat
 import time
 from contextlib import suppress
 
-from clawperator.contract.errors import ClawError
-from clawperator.files import why
+from clawperator._files import why
+from clawperator.errors import ClawError
 
 DEFAULT_DIRECTORY = os.path.join(".claw", "sessions")
 SUFFIX, LEGACY_SUFFIX, EVIDENCE_SUFFIX = ".jsonl", ".json", ".evidence"

@@ -20,7 +20,7 @@ from clawperator.agent.session_records import (
     read_turns,
     sum_usage,
 )
-from clawperator.contract.errors import ClawError
+from clawperator.errors import ClawError
 
 
 class SessionSummary(Struct, frozen=True, kw_only=True):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from clawperator._files import why
 from clawperator.agent.session_files import (
     DEFAULT_DIRECTORY,
     LEGACY_SUFFIX,
@@ -31,8 +32,7 @@ from clawperator.agent.session_files import (
 )
 from clawperator.agent.session_reading import LoadedSession, SessionSummary, load_file, summarise_file
 from clawperator.agent.session_records import read_turns
-from clawperator.contract.errors import ClawError
-from clawperator.files import why
+from clawperator.errors import ClawError
 
 if TYPE_CHECKING:
     from clawperator.agent.evidence import EvidenceFolder

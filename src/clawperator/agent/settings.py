@@ -20,9 +20,9 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from clawperator._files import why
 from clawperator.agent.policy import Rule, read_level, read_rule
-from clawperator.contract.levels import LEVELS, Level
-from clawperator.files import why
+from clawperator.commands.levels import LEVELS, Level
 
 _MOST_BYTES = 1024 * 1024
 _MOST_RULES = 1_000

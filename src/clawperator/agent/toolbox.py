@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from clawperator._text import nearest
 from clawperator.agent.policy import Policy, Verdict
 from clawperator.agent.ports import Bench, Tool, ToolCall, ToolResult
 from clawperator.agent.watch import TurnCancelledError
-from clawperator.contract.errors import ClawError
-from clawperator.contract.text import nearest
+from clawperator.errors import ClawError
 
 Asker = Callable[[Tool, Mapping[str, Any], str], bool]
 

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from clawperator.agent.ports import Denial, Outcome, Usage
 from clawperator.agent.session_records import EvidenceLink
-from clawperator.contract.errors import ClawError
+from clawperator.errors import ClawError
 
 StopReason = Literal["completed", "timeout", "cancelled", "max_budget_reached", "max_turns_reached"]
 

@@ -39,7 +39,7 @@ from clawperator.agent.toolbox import Toolbox
 from clawperator.agent.turn_results import Called, StopReason, TurnResult
 from clawperator.agent.typed_texts import typed_texts, without_typed_texts
 from clawperator.agent.watch import TurnCancelledError
-from clawperator.contract.errors import ClawError
+from clawperator.errors import ClawError
 
 
 class Limits(Struct, frozen=True):

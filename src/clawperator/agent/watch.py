@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from clawperator.contract.errors import ClawError
+from clawperator.errors import ClawError
 
 T = TypeVar("T")
 

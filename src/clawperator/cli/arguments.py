@@ -5,10 +5,10 @@ from typing import Any, NoReturn
 
 from msgspec import Struct
 
-from clawperator.contract.command import Command, Flag
-from clawperator.contract.commands import GLOBALS, value_flags
-from clawperator.contract.errors import ClawError
-from clawperator.contract.text import distance, is_blank, read_number
+from clawperator._text import distance, is_blank, read_number
+from clawperator.commands.actions import GLOBALS, value_flags
+from clawperator.commands.model import Command, Flag
+from clawperator.errors import ClawError
 
 LEVELS = ("debug", "info", "warn", "error")
 _SIMILAR = 0.75

@@ -12,10 +12,10 @@ from typing import Any
 
 import msgspec
 
-from clawperator.contract.errors import ClawError
-from clawperator.files import why
+from clawperator._files import why
+from clawperator._home import PhoneFolder, PhoneRecord
+from clawperator.errors import ClawError
 from clawperator.phone.box import HOST, Box, BoxPlan
-from clawperator.phone.register import PhoneFolder, PhoneRecord
 
 
 def main(serial: str) -> int:

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from clawperator._files import AtomicFile, why
+from clawperator._home import PhoneFolder, PhoneRecord, phone_folders
+from clawperator._text import read_number, whole
 from clawperator.cli.arguments import usage
 from clawperator.cli.call import Call
-from clawperator.contract.errors import ClawError
-from clawperator.contract.text import read_number, whole
 from clawperator.device.hostlog import note
-from clawperator.files import AtomicFile, why
+from clawperator.errors import ClawError
 from clawperator.phone.control import ask
 from clawperator.phone.faults import FAULTS, read_setting
-from clawperator.phone.register import PhoneFolder, PhoneRecord, phone_folders
 
 if TYPE_CHECKING:
     from collections.abc import Callable

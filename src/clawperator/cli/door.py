@@ -6,14 +6,14 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from clawperator._text import distance, encodable, nearest
 from clawperator.cli.arguments import Options, read_arguments, split_globals, usage
 from clawperator.cli.call import Call, Printed, Text, Verdict, soft_usage
 from clawperator.cli.console import Console
 from clawperator.cli.printing import print_bytes
-from clawperator.contract.commands import COMMANDS, REMOVED, find
-from clawperator.contract.errors import ClawError
-from clawperator.contract.handlers import module_of
-from clawperator.contract.text import distance, encodable, nearest
+from clawperator.commands.actions import COMMANDS, REMOVED, find
+from clawperator.commands.handlers import module_of
+from clawperator.errors import ClawError
 
 
 def _handler(name: str) -> Callable[[Call], Any]:

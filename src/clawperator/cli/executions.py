@@ -6,13 +6,13 @@ from typing import Any
 
 import msgspec
 
+from clawperator._files import why
+from clawperator._text import trim
 from clawperator.cli.arguments import invalid, usage
 from clawperator.cli.call import Call
-from clawperator.contract.errors import ClawError
 from clawperator.contract.execution import Plan, validate, with_timeout
 from clawperator.contract.limits import MAX_PAYLOAD_BYTES
-from clawperator.contract.text import trim
-from clawperator.files import why
+from clawperator.errors import ClawError
 
 # A document may hold white space; what is this large cannot become a payload any more.
 _MAX_DOCUMENT_BYTES = 16 * MAX_PAYLOAD_BYTES
@@ -60,7 +60,7 @@ def carry_out(document: Any, call: Call) -> Any:
 
 
 def _run(plan: Plan, call: Call) -> Any:
-    from clawperator.contract.command import BACKENDS
+    from clawperator.commands.model import BACKENDS
     from clawperator.device.backend import operator_package, run_plan
     from clawperator.device.find import resolve
 

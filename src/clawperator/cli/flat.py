@@ -3,15 +3,15 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from clawperator._text import is_blank, read_number
 from clawperator.cli import selectors
 from clawperator.cli.arguments import Arguments, invalid
 from clawperator.cli.call import Call
 from clawperator.cli.executions import carry_out
 from clawperator.contract.builders import LONGEST_WAIT_MS, build, waiting_timeout
-from clawperator.contract.errors import ClawError
 from clawperator.contract.execution import with_timeout
 from clawperator.contract.limits import MAX_NAVIGATION_TIMEOUT_MS
-from clawperator.contract.text import is_blank, read_number
+from clawperator.errors import ClawError
 
 _DIRECTIONS = ("down", "up", "left", "right")
 _SCHEME_MARK = "://"

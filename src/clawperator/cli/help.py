@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 
 from clawperator import __version__
-from clawperator.contract.command import Command, Flag
-from clawperator.contract.commands import COMMANDS, GLOBALS, find
+from clawperator.commands.actions import COMMANDS, GLOBALS, find
+from clawperator.commands.model import Command, Flag
 
 _WIDTH = 34
 

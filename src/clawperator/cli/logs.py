@@ -5,10 +5,10 @@ import sys
 import time
 from typing import Any, NoReturn
 
+from clawperator._files import why
 from clawperator.cli.arguments import usage
 from clawperator.cli.call import Call, Printed
 from clawperator.device.hostlog import LogReader, log_file
-from clawperator.files import why
 
 _POLL_SECONDS = 0.5
 

@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from clawperator._text import printable, read_number
 from clawperator.cli.arguments import invalid, usage
 from clawperator.cli.call import Call, Verdict, soft_usage
-from clawperator.contract.text import printable, read_number
 
 
 def answer(call: Call) -> Any:
@@ -24,8 +24,8 @@ def answer(call: Call) -> Any:
 
 
 def _replayed(call: Call, demonstration: Any, last: int | float | None) -> Verdict:
+    from clawperator.commands.model import BACKENDS
     from clawperator.connection import ConnectedPhone
-    from clawperator.contract.command import BACKENDS
     from clawperator.device.find import resolve
     from clawperator.replay import replay
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import msgspec
 
+from clawperator._text import is_blank
 from clawperator.cli.arguments import Arguments, invalid
-from clawperator.contract.errors import ClawError
-from clawperator.contract.text import is_blank
+from clawperator.errors import ClawError
 
 _FIELDS = {
     "text": "textEquals",

@@ -145,10 +145,10 @@ def _banner(skill_id: str) -> str:
 
 def _operator_line(serial: str | None, named: str | None) -> str:
     """What is on the phone, for people. It informs and never blocks."""
-    from clawperator.contract.errors import ClawError
     from clawperator.device.backend import operator_package
     from clawperator.device.compat import probe_compatibility
     from clawperator.device.wakefulness import phone_at_hand
+    from clawperator.errors import ClawError
 
     package = operator_package(named)
     try:

@@ -12,20 +12,20 @@
 
 from typing import TYPE_CHECKING
 
-from clawperator.contract.errors import ClawError
+from clawperator.errors import ClawError
 
 if TYPE_CHECKING:
-    from clawperator.connection.awaited import AsyncConnectedPhone
+    from clawperator.commands.model import Backend
+    from clawperator.connection.async_phone import AsyncConnectedPhone
     from clawperator.connection.phone import ConnectedPhone
     from clawperator.connection.recording import Recording
     from clawperator.connection.results import Arrived, Done, Found, Pair, Recorded, Scrolled
     from clawperator.connection.selectors import Selector
     from clawperator.connection.snapshot import Snapshot
-    from clawperator.contract.command import Backend
 else:
     # Who only wants to read a step's results does not pay for all that drives a phone.
     _HOMES = {
-        "AsyncConnectedPhone": "awaited",
+        "AsyncConnectedPhone": "async_phone",
         "ConnectedPhone": "phone",
         "Recording": "recording",
         **dict.fromkeys(("Arrived", "Done", "Found", "Pair", "Recorded", "Scrolled"), "results"),
@@ -66,8 +66,8 @@ def connect(
     ``operator_package`` and ``backend`` mean what the command line's flags of these names mean. Nothing stays
     open: each action is a connection of its own, and takes the phone's lease while it runs.
     """
+    from clawperator.commands.model import BACKENDS
     from clawperator.connection.phone import ConnectedPhone
-    from clawperator.contract.command import BACKENDS
     from clawperator.device.find import resolve
 
     if backend not in BACKENDS:
@@ -81,7 +81,7 @@ async def connect_async(
     """The same phone, with methods to await."""
     from asyncio import to_thread
 
-    from clawperator.connection.awaited import AsyncConnectedPhone
+    from clawperator.connection.async_phone import AsyncConnectedPhone
 
     return AsyncConnectedPhone(
         await to_thread(connect, serial, operator_package=operator_package, backend=backend)

@@ -10,6 +10,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Unpack
 
+from clawperator.commands.model import Backend
 from clawperator.connection.recording import Recording
 from clawperator.connection.results import (
     Arrived,
@@ -29,14 +30,13 @@ from clawperator.connection.results import (
 from clawperator.connection.selectors import Marks, Selector, find_matcher, require_matcher
 from clawperator.connection.snapshot import Snapshot, read_snapshot
 from clawperator.contract.builders import LONGEST_WAIT_MS, build, waiting_timeout
-from clawperator.contract.command import Backend
-from clawperator.contract.errors import ClawError
 from clawperator.contract.execution import validate, with_timeout
 from clawperator.contract.limits import EXPECTED_FORMAT, MAX_EXECUTION_TIMEOUT_MS, MAX_NAVIGATION_TIMEOUT_MS
 from clawperator.contract.results import ResultEnvelope, StepResult
 from clawperator.device.backend import operator_package as chosen_operator
 from clawperator.device.backend import run_plan
 from clawperator.device.client import Device, ShellAnswer
+from clawperator.errors import ClawError
 
 Direction = Literal["down", "up", "left", "right"]
 Key = Literal["back", "home", "recents"]

@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from clawperator.connection.results import Recorded
-from clawperator.contract.errors import ClawError
+from clawperator.errors import ClawError
 
 if TYPE_CHECKING:
     from clawperator.connection.phone import ConnectedPhone

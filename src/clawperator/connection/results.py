@@ -6,8 +6,8 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Struct
 
-from clawperator.contract.errors import CODES, ClawError
 from clawperator.contract.results import Effect, ResultEnvelope, StepResult
+from clawperator.errors import CODES, ClawError
 
 T = TypeVar("T")
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, TypedDict
 
-from clawperator.contract.errors import ClawError
+from clawperator.errors import ClawError
 
 _FIELDS = {
     "text": "textEquals",

@@ -55,7 +55,7 @@ class Snapshot(Struct, frozen=True, dict=True):
 
     def find_all(self, text: str | None = None, **marks: Unpack[Marks]) -> list["Node"]:
         """Every visible node that is meant, depth first."""
-        from clawperator.contract.matcher import NodeMatcher
+        from clawperator.contract.selectors import NodeMatcher
         from clawperator.ui.match import find_all
 
         matcher = NodeMatcher(**require_matcher(text, marks, "find"))

@@ -10,9 +10,9 @@ from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from clawperator._text import compile_pattern, is_blank, utf16_length
 from clawperator.contract import limits
-from clawperator.contract.matcher import NodeMatcher, Problem
-from clawperator.contract.text import compile_pattern, is_blank, utf16_length
+from clawperator.contract.selectors import NodeMatcher, Problem
 
 PACKAGE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z][A-Za-z0-9_]*)*")
 SESSION_ID = re.compile(r"[A-Za-z0-9_-]+")

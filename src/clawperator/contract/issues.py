@@ -11,11 +11,11 @@ from typing import Annotated, Any, Literal, NoReturn, Union, get_args, get_origi
 import msgspec
 from msgspec import NODEFAULT, Struct
 
+from clawperator._text import nearest
 from clawperator.contract.actions import ACTION_ALIASES, ACTIONS, PARAM_ALIASES
-from clawperator.contract.errors import ClawError
 from clawperator.contract.execution import ExecutionShape
-from clawperator.contract.text import nearest
 from clawperator.contract.typed import convert
+from clawperator.errors import ClawError
 
 
 class Issue(Struct, frozen=True):

@@ -4,8 +4,8 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from clawperator.contract.errors import ClawError
 from clawperator.contract.results import ResultEnvelope
+from clawperator.errors import ClawError
 
 SUPPORTED_MAJOR = "1"
 # What a skill's result is written as: the last two lines of its output, this one and the JSON.

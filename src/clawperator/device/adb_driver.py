@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from clawperator.contract.actions import PACKAGE_NAME
-from clawperator.contract.errors import ClawError
 from clawperator.contract.limits import MAX_EXECUTION_TIMEOUT_MS
 from clawperator.device import keystrokes, window_dumps
 from clawperator.device.backend import close_app, take_screenshot
 from clawperator.device.client import Deadline, Device, ShellAnswer, shell
 from clawperator.device.keystrokes import input_line
 from clawperator.device.quoting import command_line
-from clawperator.engine.ports import Key, NodeAction, Recorded, Windows
+from clawperator.engine.driver import Key, NodeAction, Recorded, Windows
+from clawperator.errors import ClawError
 from clawperator.ui.node import Bounds, Hierarchy, Node
 from clawperator.ui.parse import parse_hierarchy
 

@@ -122,7 +122,7 @@ def _readings(lines: tuple[str, ...]) -> Iterator[str]:
 
 
 def _well_formed(text: str) -> str | None:
-    from clawperator.contract.errors import ClawError
+    from clawperator.errors import ClawError
     from clawperator.ui.parse import parse_hierarchy
 
     try:

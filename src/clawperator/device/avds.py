@@ -5,7 +5,7 @@ import re
 
 from msgspec import Struct
 
-from clawperator.contract.errors import ClawError
+from clawperator.errors import ClawError
 
 DEFAULT_NAME = "clawperator-pixel"
 API_LEVEL = 35

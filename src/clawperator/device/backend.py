@@ -7,9 +7,8 @@ from typing import Any
 from msgspec import UNSET
 from msgspec.structs import replace
 
+from clawperator.commands.model import Backend
 from clawperator.contract.actions import SESSION_ID
-from clawperator.contract.command import Backend
-from clawperator.contract.errors import ClawError
 from clawperator.contract.execution import Plan
 from clawperator.contract.limits import MIN_EXECUTION_TIMEOUT_MS
 from clawperator.contract.results import ExecutionResult, ResultEnvelope, StepResult
@@ -20,6 +19,7 @@ from clawperator.device.hostlog import Level, note
 from clawperator.device.lease import lease
 from clawperator.device.link import Delivered, deliver
 from clawperator.device.quoting import command_line
+from clawperator.errors import ClawError
 
 _HOST_ACTIONS = ("close_app", "take_screenshot")
 _CLOSE_SECONDS = 10.0
@@ -211,7 +211,7 @@ def write_screenshot(png: bytes, path: str | None, command_id: str) -> str:
     """Write a picture to the file that was asked for, or to a new one. Gives the file's name."""
     import tempfile
 
-    from clawperator.files import AtomicFile, why
+    from clawperator._files import AtomicFile, why
 
     if path is None:
         safe = "".join(c if c.isalnum() or c in "-_." else "_" for c in command_id)

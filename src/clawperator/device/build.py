@@ -2,10 +2,10 @@
 
 import os
 
-from clawperator.contract.errors import ClawError
 from clawperator.device.checks import Check, passed, troubled
 from clawperator.device.client import Device, shell
 from clawperator.device.quoting import command_line
+from clawperator.errors import ClawError
 
 _ASSEMBLE = "build.android.assemble"
 _GRADLE_SECONDS = 900.0

@@ -6,9 +6,9 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from clawperator.contract.errors import ClawError
 from clawperator.device.client import AdbRefusedError, Connection, Deadline
 from clawperator.device.find import adb_endpoint
+from clawperator.errors import ClawError
 
 Status = Literal["pass", "warn", "fail"]
 

@@ -13,7 +13,7 @@ from typing import Self
 
 from msgspec import Struct
 
-from clawperator.contract.errors import ClawError
+from clawperator.errors import ClawError
 
 _CONNECT_SECONDS = 5.0
 _BLOCK = 65_536

@@ -6,10 +6,10 @@ from typing import Any
 from msgspec import UNSET, Struct, UnsetType
 
 from clawperator import __version__
-from clawperator.contract.errors import ClawError
 from clawperator.device.client import Device, shell
 from clawperator.device.packages import list_packages, other_variants
 from clawperator.device.quoting import command_line
+from clawperator.errors import ClawError
 
 _SECONDS = 15.0
 _VERSION = re.compile(r"\d{1,9}\.\d{1,9}\.\d{1,9}")

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator, Mapping
 
 from msgspec import UNSET, Struct, UnsetType
 
-from clawperator.contract.errors import ClawError
 from clawperator.device import checks, readiness
 from clawperator.device.checks import Check
 from clawperator.device.client import Device
 from clawperator.device.find import boxed_phones, resolve
 from clawperator.device.hostlog import Level, note
+from clawperator.errors import ClawError
 
 # A service that was turned on needs a moment before it answers.
 _ANSWER_TRIES = 4

@@ -7,7 +7,6 @@ from typing import Literal, NoReturn
 
 from msgspec import Struct
 
-from clawperator.contract.errors import ClawError
 from clawperator.device.avds import (
     DEFAULT_NAME,
     PROFILE,
@@ -21,6 +20,7 @@ from clawperator.device.client import Device, shell
 from clawperator.device.find import list_devices, resolve
 from clawperator.device.program import start_server
 from clawperator.device.sdk import TOOLS, find_tool, require_tools, run_tool
+from clawperator.errors import ClawError
 
 _ASK_SECONDS = 10.0
 _LICENCE_SECONDS = 120.0
@@ -318,7 +318,7 @@ def _allow_development(serial: str) -> None:
 
 
 def _log_of(name: str) -> str:
-    from clawperator.phone.register import product_home
+    from clawperator._home import product_home
 
     folder = os.path.join(product_home(), "emulators")
     os.makedirs(folder, mode=0o700, exist_ok=True)

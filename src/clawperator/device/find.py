@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from clawperator.contract.errors import ClawError
+from clawperator._home import SERIAL, PhoneFolder, PhoneRecord, phone_folders
 from clawperator.device.client import AdbRefusedError, Connection, Deadline, Device, Endpoint, not_ready
-from clawperator.phone.register import SERIAL, PhoneFolder, PhoneRecord, phone_folders
+from clawperator.errors import ClawError
 
 _LIST_SECONDS = 5.0
 _DEFAULT_PORT = 5_037

@@ -12,7 +12,7 @@ from typing import Literal
 
 import msgspec
 
-from clawperator.phone.register import product_home
+from clawperator._home import product_home
 
 KEEP_DAYS = 14
 # A file that is full becomes the older half of its day; the half before that is forgotten.

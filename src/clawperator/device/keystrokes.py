@@ -2,9 +2,9 @@
 
 import re
 
-from clawperator.contract.errors import ClawError
-from clawperator.contract.text import utf16_length
+from clawperator._text import utf16_length
 from clawperator.device.quoting import command_line
+from clawperator.errors import ClawError
 from clawperator.ui.node import Node
 
 ENTER = "66"

@@ -9,10 +9,10 @@ from contextlib import contextmanager, suppress
 import msgspec
 from msgspec import Struct
 
-from clawperator.contract.errors import ClawError
+from clawperator._files import why
+from clawperator._home import product_home
 from clawperator.contract.typed import decode
-from clawperator.files import why
-from clawperator.phone.register import product_home
+from clawperator.errors import ClawError
 
 _POLL_SECONDS = 0.004
 

@@ -10,13 +10,13 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from clawperator.contract.errors import ClawError
 from clawperator.contract.results import ResultEnvelope
 from clawperator.contract.typed import convert
 from clawperator.contract.wire import ACTION, PAYLOAD
 from clawperator.device.answers import Answers, LoggedTree, read_record
 from clawperator.device.client import AdbRefusedError, Deadline, Device, ShellStream
 from clawperator.device.quoting import command_line, quote
+from clawperator.errors import ClawError
 
 _GRACE_SECONDS = 5.0
 _LONGEST_LINE = 64 * 1024

@@ -2,10 +2,10 @@
 
 import re
 
-from clawperator.contract.errors import ClawError
 from clawperator.contract.wire import OPERATOR_PACKAGES
 from clawperator.device.client import Device, shell
 from clawperator.device.quoting import command_line
+from clawperator.errors import ClawError
 
 _SECONDS = 15.0
 _NAME = re.compile(r"[A-Za-z0-9_]+(?:\.[A-Za-z0-9_]+)*")

@@ -5,8 +5,8 @@ import shutil
 import subprocess
 import sys
 
-from clawperator.contract.errors import ClawError
 from clawperator.device.find import adb_endpoint
+from clawperator.errors import ClawError
 
 _START_SECONDS = 20
 

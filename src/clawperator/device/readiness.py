@@ -5,13 +5,13 @@ from contextlib import suppress
 
 from msgspec.structs import replace
 
-from clawperator.contract.errors import ClawError
 from clawperator.contract.wire import OPERATOR_PACKAGE, accessibility_service
 from clawperator.device.checks import Check, Fix, Guidance, Step, passed, troubled
 from clawperator.device.client import Device, shell
 from clawperator.device.compat import install_command, probe_compatibility, require_operator
 from clawperator.device.find import ListedDevice, list_devices, resolve
 from clawperator.device.setup import read_setting
+from clawperator.errors import ClawError
 
 HANDSHAKE_MS = 5_000
 _SHELL_SECONDS = 10.0

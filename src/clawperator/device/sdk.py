@@ -6,8 +6,8 @@ import subprocess
 
 from msgspec import Struct
 
-from clawperator.contract.errors import ClawError
 from clawperator.device.program import find_adb
+from clawperator.errors import ClawError
 
 _PLACES = {
     "emulator": ("emulator",),

@@ -5,12 +5,12 @@ from collections.abc import Callable
 
 from msgspec import UNSET, Struct, UnsetType
 
-from clawperator.contract.errors import ClawError
 from clawperator.contract.wire import OPERATOR_PACKAGES, accessibility_service, notification_listener
 from clawperator.device.client import Device, shell
 from clawperator.device.compat import require_operator
 from clawperator.device.packages import list_packages
 from clawperator.device.quoting import command_line
+from clawperator.errors import ClawError
 
 _SECONDS = 15.0
 _INSTALL_SECONDS = 120.0

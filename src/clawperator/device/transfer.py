@@ -6,10 +6,10 @@ from contextlib import contextmanager, suppress
 from struct import Struct
 from typing import NoReturn
 
-from clawperator.contract.errors import ClawError
+from clawperator._files import AtomicFile, why
 from clawperator.device.client import AdbRefusedError, Connection, Deadline, Device, open_service
 from clawperator.device.quoting import command_line
-from clawperator.files import AtomicFile, why
+from clawperator.errors import ClawError
 
 _HEAD = Struct("<4sI")
 _BLOCK = 64 * 1024

@@ -2,9 +2,9 @@
 
 import re
 
-from clawperator.contract.errors import ClawError
 from clawperator.device.client import Device, shell
 from clawperator.device.find import boxed_endpoint, boxed_phones, resolve
+from clawperator.errors import ClawError
 
 _SECONDS = 5.0
 _STATE = re.compile(r"mWakefulness=(\w+)")

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from clawperator.engine.ports import Windows
+from clawperator.engine.driver import Windows
 
 _SYSTEM_UI = "com.android.systemui"
 # Each names a component: the window with the focus, the app with the focus, the activity that runs in front. The

@@ -3,11 +3,11 @@
 import re
 
 from clawperator.contract.actions import CloseAppParams, OpenAppParams, OpenUriParams, PressKeyParams
-from clawperator.contract.errors import ClawError
+from clawperator.engine.context import Scene, StepData, failure
 from clawperator.engine.retry import retrying
-from clawperator.engine.scene import Scene, StepData, failure
 from clawperator.engine.settle import evidence, settle
 from clawperator.engine.targets import tell
+from clawperator.errors import ClawError
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 

@@ -5,13 +5,13 @@ from typing import Literal
 from msgspec import Struct
 
 from clawperator.contract.actions import ClickParams, Coordinate, Retry
-from clawperator.contract.errors import ClawError
-from clawperator.contract.matcher import NodeMatcher
-from clawperator.engine.ports import NodeAction
+from clawperator.contract.selectors import NodeMatcher
+from clawperator.engine.context import Scene, StepData
+from clawperator.engine.driver import NodeAction
 from clawperator.engine.retry import retrying
-from clawperator.engine.scene import Scene, StepData
 from clawperator.engine.settle import evidence, settle
 from clawperator.engine.targets import aim, nearest, tell, tell_node, visible_part
+from clawperator.errors import ClawError
 from clawperator.ui.node import Hierarchy, Node
 from clawperator.ui.visible import visible
 

@@ -5,10 +5,10 @@ from itertools import islice
 from msgspec import Struct
 
 from clawperator.contract.actions import ScrollAndClickParams, ScrollParams, ScrollUntilParams
-from clawperator.contract.errors import ClawError
-from clawperator.engine.scene import Scene
+from clawperator.engine.context import Scene
 from clawperator.engine.settle import Settled, settle
 from clawperator.engine.targets import given, inside, tell_matcher, tell_node
+from clawperator.errors import ClawError
 from clawperator.ui.node import Bounds, Hierarchy, Node
 from clawperator.ui.visible import visible
 

@@ -1,10 +1,10 @@
 """Observation: the screen as XML and as a picture, and recordings of what happens on it."""
 
 from clawperator.contract.actions import RecordingParams, SnapshotUiParams, TakeScreenshotParams
-from clawperator.contract.errors import ClawError
+from clawperator.engine.context import Scene, StepData, failure, plain
 from clawperator.engine.privacy import without_secrets
 from clawperator.engine.retry import retrying
-from clawperator.engine.scene import Scene, StepData, failure, plain
+from clawperator.errors import ClawError
 from clawperator.ui.write import write_hierarchy
 
 UNSETTLED = (

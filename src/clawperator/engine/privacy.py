@@ -1,6 +1,6 @@
 """What a password field holds is told to nobody."""
 
-from clawperator.contract.text import is_blank
+from clawperator._text import is_blank
 from clawperator.ui.node import Hierarchy, Node
 
 HIDDEN = "••••"

@@ -5,13 +5,13 @@ from collections.abc import Callable
 
 import msgspec
 
+from clawperator._text import compile_pattern, trim
 from clawperator.contract.actions import ReadKeyValuePairParams, ReadTextParams
-from clawperator.contract.errors import ClawError
-from clawperator.contract.text import compile_pattern, trim
+from clawperator.engine.context import Scene, StepData, failure, plain, sound
 from clawperator.engine.privacy import shown_label
 from clawperator.engine.retry import retrying
-from clawperator.engine.scene import Scene, StepData, failure, plain, sound
 from clawperator.engine.targets import aim, given, tell_matcher
+from clawperator.errors import ClawError
 from clawperator.ui.node import Node
 from clawperator.ui.roles import role
 from clawperator.ui.visible import visible

@@ -5,8 +5,8 @@ from random import Random
 from typing import TypeVar
 
 from clawperator.contract.actions import Retry
-from clawperator.contract.errors import ClawError
-from clawperator.engine.scene import Scene
+from clawperator.engine.context import Scene
+from clawperator.errors import ClawError
 
 T = TypeVar("T")
 

@@ -9,12 +9,12 @@ from collections.abc import Callable, Mapping
 from random import Random
 from typing import Any
 
-from clawperator.contract.errors import ClawError
 from clawperator.contract.execution import Action, Execution
 from clawperator.contract.results import ResultEnvelope, StepResult
-from clawperator.engine import apps, clicks, entry, observe, reads, scrolls, waits
-from clawperator.engine.ports import Clock, Driver
-from clawperator.engine.scene import SaveScreenshot, Scene, StepData, failure, plain, sound
+from clawperator.engine import apps, clicks, observe, reads, scrolls, text_entry, waits
+from clawperator.engine.context import SaveScreenshot, Scene, StepData, failure, plain, sound
+from clawperator.engine.driver import Clock, Driver
+from clawperator.errors import ClawError
 
 RUNNERS: Mapping[str, Callable[[Scene, Any], StepData]] = {
     "open_app": apps.open_app,
@@ -28,7 +28,7 @@ RUNNERS: Mapping[str, Callable[[Scene, Any], StepData]] = {
     "scroll": scrolls.scroll,
     "scroll_until": scrolls.scroll_until,
     "read_text": reads.read_text,
-    "enter_text": entry.enter_text,
+    "enter_text": text_entry.enter_text,
     "snapshot_ui": observe.snapshot_ui,
     "take_screenshot": observe.take_screenshot,
     "sleep": waits.sleep,

@@ -4,15 +4,15 @@ from typing import NoReturn
 
 from msgspec import Struct
 
+from clawperator._text import whole
 from clawperator.contract.actions import UI_READINESS, ScrollAndClickParams, ScrollParams, ScrollUntilParams
-from clawperator.contract.errors import ClawError
-from clawperator.contract.text import whole
 from clawperator.engine.clicks import click_kind, click_node
 from clawperator.engine.containers import METHOD, Container, Swipe, container_name, swipe_once
+from clawperator.engine.context import Scene, StepData, failure, plain
 from clawperator.engine.retry import retrying
-from clawperator.engine.scene import Scene, StepData, failure, plain
 from clawperator.engine.settle import Settled, evidence
 from clawperator.engine.targets import aim, given, tell, tell_matcher, tell_node
+from clawperator.errors import ClawError
 from clawperator.ui.node import Hierarchy, Node
 
 _CONTAINER_TROUBLE = ("CONTAINER_NOT_FOUND", "CONTAINER_NOT_SCROLLABLE")

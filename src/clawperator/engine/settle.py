@@ -6,7 +6,7 @@ Nothing here fails a step. The action has been done by then, and what is not kno
 from msgspec import Struct
 
 from clawperator.contract.results import Effect
-from clawperator.engine.scene import Scene, StepData
+from clawperator.engine.context import Scene, StepData
 from clawperator.ui.node import Hierarchy
 
 BUDGET_MS = 1_000

@@ -6,11 +6,11 @@ from itertools import islice
 import msgspec
 from msgspec import UnsetType
 
-from clawperator.contract.errors import ClawError
-from clawperator.contract.matcher import NodeMatcher
-from clawperator.contract.text import printable
+from clawperator._text import printable
+from clawperator.contract.selectors import NodeMatcher
+from clawperator.engine.context import Scene
 from clawperator.engine.privacy import shown_label
-from clawperator.engine.scene import Scene
+from clawperator.errors import ClawError
 from clawperator.ui.node import Hierarchy, Node
 
 # How far above a node the one that reacts may be.

@@ -1,13 +1,13 @@
 """Waits: for a node, for an app to come to the front, or for time to pass."""
 
+from clawperator._text import whole
 from clawperator.contract.actions import SleepParams, WaitForNavigationParams, WaitForNodeParams
-from clawperator.contract.errors import ClawError
-from clawperator.contract.matcher import NodeMatcher
-from clawperator.contract.text import whole
+from clawperator.contract.selectors import NodeMatcher
+from clawperator.engine.context import Scene, StepData, failure
 from clawperator.engine.privacy import shown_label
 from clawperator.engine.retry import pauses, persist, polls
-from clawperator.engine.scene import Scene, StepData, failure
 from clawperator.engine.targets import aim, given
+from clawperator.errors import ClawError
 
 
 def sleep(scene: Scene, params: SleepParams) -> StepData:

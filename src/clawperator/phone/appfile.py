@@ -8,9 +8,9 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
+from clawperator._files import why
 from clawperator.contract.actions import PACKAGE_NAME
-from clawperator.contract.errors import ClawError
-from clawperator.files import why
+from clawperator.errors import ClawError
 from clawperator.phone import views
 from clawperator.phone.app import App, Here
 from clawperator.phone.views import Effect, View

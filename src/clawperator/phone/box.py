@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from clawperator.contract.errors import ClawError
 from clawperator.contract.wire import OPERATOR_PACKAGE
 from clawperator.engine.clock import SystemClock
+from clawperator.errors import ClawError
 from clawperator.phone import shell
 from clawperator.phone.adb.adbd import AdbDoor
 from clawperator.phone.adb.server import AdbServer

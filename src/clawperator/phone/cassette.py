@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping
 import msgspec
 from msgspec import Struct
 
+from clawperator._files import why
 from clawperator.contract.actions import PACKAGE_NAME
-from clawperator.contract.errors import ClawError
-from clawperator.files import why
+from clawperator.errors import ClawError
 from clawperator.phone.display import Display
 from clawperator.recording.events import Event, Facts, PressKeyFacts, has_snapshot
 from clawperator.recording.export import ExportedEvent, read_export

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from clawperator.contract.text import printable
+from clawperator._text import printable
 from clawperator.phone import editing
 from clawperator.phone.app import App, Screen
 from clawperator.phone.cassette import Cassette

@@ -4,7 +4,7 @@ from typing import Literal, TypedDict
 
 from msgspec import Struct
 
-from clawperator.contract.text import printable
+from clawperator._text import printable
 from clawperator.phone.cassette import Cassette, Row, Shot
 from clawperator.recording.events import (
     ClickFacts,

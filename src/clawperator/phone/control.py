@@ -13,10 +13,10 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from clawperator.contract.errors import ClawError
+from clawperator._home import PhoneRecord
 from clawperator.contract.typed import decode
+from clawperator.errors import ClawError
 from clawperator.phone.adb.listener import Listener
-from clawperator.phone.register import PhoneRecord
 
 _LONGEST_REQUEST = 64 * 1024
 _LONGEST_ANSWER = 64 * 1024 * 1024

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from clawperator.contract.errors import ClawError
-from clawperator.engine.ports import Key, NodeAction, Recorded, Windows
+from clawperator.engine.driver import Key, NodeAction, Recorded, Windows
+from clawperator.errors import ClawError
 from clawperator.phone.layout import Place
 from clawperator.phone.system import ANDROID
 from clawperator.ui.node import Bounds, Hierarchy, Node

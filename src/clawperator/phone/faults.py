@@ -10,7 +10,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from clawperator.contract.errors import ClawError
+from clawperator.errors import ClawError
 
 ValueKind = Literal["flag", "chance", "milliseconds", "quarter_turns"]
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from clawperator.contract import limits
-from clawperator.contract.errors import ClawError
 from clawperator.contract.execution import Execution, validate
 from clawperator.contract.results import ResultEnvelope, StepResult
 from clawperator.contract.wire import (
@@ -22,6 +21,7 @@ from clawperator.contract.wire import (
 )
 from clawperator.engine.clock import VirtualClock
 from clawperator.engine.run import Engine
+from clawperator.errors import ClawError
 from clawperator.phone.driver import PhoneDriver
 from clawperator.phone.events import AccessibilityEvent
 from clawperator.phone.log import Priority, timber

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from clawperator import __version__
 from clawperator.contract.wire import OPERATOR_PACKAGE
 from clawperator.engine.clock import VirtualClock
-from clawperator.engine.ports import Clock
+from clawperator.engine.driver import Clock
 from clawperator.phone import editing, kernel, keys, settings, system, touch
 from clawperator.phone.app import App, Here
 from clawperator.phone.apps import CHOOSER, HOME_APPS, LAUNCHER, built_in_apps

@@ -14,13 +14,13 @@ from typing import Any, BinaryIO
 
 import msgspec
 
+from clawperator._files import why
+from clawperator._text import trim
 from clawperator.contract.actions import SESSION_ID
-from clawperator.contract.errors import ClawError
 from clawperator.contract.limits import MAX_ID_LENGTH, MAX_RECORDING_LINE_BYTES, RECORDING_SCHEMA_VERSION
-from clawperator.contract.text import trim
 from clawperator.contract.wire import OPERATOR_PACKAGES, recordings_folder
-from clawperator.engine.ports import Recorded
-from clawperator.files import why
+from clawperator.engine.driver import Recorded
+from clawperator.errors import ClawError
 from clawperator.phone.events import AccessibilityEvent
 from clawperator.phone.log import Priority
 from clawperator.phone.storage import Storage

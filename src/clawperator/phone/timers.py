@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from clawperator.engine.clock import VirtualClock
-from clawperator.engine.ports import Clock
+from clawperator.engine.driver import Clock
 
 Job = Callable[[], None]
 

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from msgspec import Struct
 
-from clawperator.contract.text import is_blank, trim
+from clawperator._text import is_blank, trim
 from clawperator.recording.export import (
     Export,
     ExportedClick,

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from clawperator.contract.text import trim
+from clawperator._text import trim
 from clawperator.recording.checkpoints import VERIFIED_ELSEWHERE, BaselineCheckpoint, summarise
 from clawperator.recording.export import (
     Export,

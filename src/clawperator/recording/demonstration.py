@@ -2,8 +2,8 @@
 
 import os
 
-from clawperator.contract.errors import ClawError
-from clawperator.files import why
+from clawperator._files import why
+from clawperator.errors import ClawError
 from clawperator.recording.export import Export, SnapshotMode, export_recording, read_export
 from clawperator.recording.reader import unreadable
 

@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Iterator
 from functools import lru_cache
 
-from clawperator.contract.text import is_blank
+from clawperator._text import is_blank
 from clawperator.recording.checkpoints import BaselineCheckpoint
 from clawperator.recording.export import Export
 from clawperator.recording.moments import Moment, tell

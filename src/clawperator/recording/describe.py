@@ -2,7 +2,7 @@
 
 from msgspec import UNSET, Struct, UnsetType
 
-from clawperator.contract.text import is_blank, printable
+from clawperator._text import is_blank, printable
 from clawperator.recording.checkpoints import main_package
 from clawperator.recording.demonstration import load_demonstration
 from clawperator.recording.derived import derive_checkpoints

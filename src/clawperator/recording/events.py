@@ -12,9 +12,9 @@ from typing import Annotated, Any, ClassVar, Literal
 import msgspec
 from msgspec import Meta, Raw, Struct
 
-from clawperator.contract.errors import ClawError
+from clawperator._text import trim, whole
 from clawperator.contract.limits import MAX_RECORDING_LINE_BYTES, RECORDING_SCHEMA_VERSION
-from clawperator.contract.text import trim, whole
+from clawperator.errors import ClawError
 
 # Numbers that fit 64 bits; int | float keeps an integer an integer.
 _RANGE = Meta(ge=-(2**63), le=2**63 - 1)

@@ -4,9 +4,9 @@ from typing import Any, Literal
 
 import msgspec
 
-from clawperator.contract.errors import ClawError
+from clawperator._files import why
 from clawperator.contract.skill_result import SkillResult, SkillsRun, check_version
-from clawperator.files import why
+from clawperator.errors import ClawError
 from clawperator.recording.declared import Declaration, declaration_beside, read_declaration
 from clawperator.recording.demonstration import is_export
 from clawperator.recording.export import Export, read_export

@@ -13,10 +13,10 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Raw, Struct
 
-from clawperator.contract.errors import ClawError
+from clawperator._files import Spill, why
+from clawperator._text import whole
 from clawperator.contract.limits import RECORDING_EXPORT_VERSION
-from clawperator.contract.text import whole
-from clawperator.files import Spill, why
+from clawperator.errors import ClawError
 from clawperator.recording.events import (
     FACTS,
     Click,

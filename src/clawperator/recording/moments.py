@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from clawperator.contract.text import trim
+from clawperator._text import trim
 from clawperator.recording.export import (
     ExportedClick,
     ExportedEvent,

@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from functools import partial
 from typing import IO, NoReturn, Self, TypeVar
 
-from clawperator.contract.errors import ClawError
+from clawperator._files import why
 from clawperator.contract.limits import MAX_RECORDING_LINE_BYTES
-from clawperator.files import why
+from clawperator.errors import ClawError
 from clawperator.recording.events import BadLine, Event, Header, decode_event, decode_header, trim_line
 from clawperator.recording.order import SeqIndex
 

@@ -9,8 +9,8 @@ from typing import IO
 
 from msgspec import Struct
 
-from clawperator.contract.errors import ClawError
 from clawperator.contract.limits import MAX_RECORDING_LINE_BYTES
+from clawperator.errors import ClawError
 from clawperator.recording.events import BadLine, Header, decode_event, decode_header, trim_line
 from clawperator.recording.reader import open_recording, raw_lines, reading
 from clawperator.recording.writing import derived_path, output

@@ -7,7 +7,7 @@ asks the same few questions again and again: answers are kept.
 from collections.abc import Sequence
 from functools import lru_cache
 
-from clawperator.contract.text import trim
+from clawperator._text import trim
 from clawperator.recording.export import ExportedClick, ExportedEvent, ExportedPressKey, ExportedWindowChange
 
 SYSTEM_UI = "com.android.systemui"

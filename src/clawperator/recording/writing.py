@@ -7,8 +7,8 @@ from typing import IO, Any
 
 import msgspec
 
-from clawperator.contract.errors import ClawError
-from clawperator.files import AtomicFile, is_same_file, why
+from clawperator._files import AtomicFile, is_same_file, why
+from clawperator.errors import ClawError
 
 
 def pretty(value: Any, depth: int = 0) -> bytes:

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator
 import msgspec
 
 from clawperator.connection.phone import ConnectedPhone
-from clawperator.contract.errors import ClawError
+from clawperator.errors import ClawError
 from clawperator.recording.demonstration import is_export, load_demonstration
 from clawperator.recording.derived import derive_checkpoints
 from clawperator.recording.events import Event, has_snapshot
 from clawperator.recording.export import Export
 from clawperator.recording.reader import Recording
-from clawperator.replay.plan import Seen, Steps, fold, until
+from clawperator.replay.planner import Seen, Steps, fold, until
 from clawperator.replay.report import Demonstration, ReplayPlan, ReplayReport, tell_plan, tell_replay
 from clawperator.replay.run import Proved, replay_steps
 

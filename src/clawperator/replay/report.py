@@ -4,7 +4,6 @@ from typing import Any
 
 from msgspec import UNSET, Struct, UnsetType
 
-from clawperator.contract.errors import ClawError
 from clawperator.contract.skill_result import (
     Checkpoint,
     Diagnostics,
@@ -14,8 +13,9 @@ from clawperator.contract.skill_result import (
     SkillResult,
     TerminalVerification,
 )
+from clawperator.errors import ClawError
 from clawperator.recording.checkpoints import BaselineCheckpoint
-from clawperator.replay.plan import Expectation, Step, Steps
+from clawperator.replay.planner import Expectation, Step, Steps
 from clawperator.replay.run import Proved, Replay
 
 CONTRACT_VERSION = "1.0.0"

@@ -14,12 +14,12 @@ from msgspec import UNSET, Struct, UnsetType
 from clawperator.connection.phone import ConnectedPhone
 from clawperator.connection.results import only_step, scrolled
 from clawperator.connection.snapshot import Snapshot, read_snapshot
-from clawperator.contract.errors import ClawError
 from clawperator.contract.results import ResultEnvelope, StepResult
-from clawperator.replay.clues import fields, state
-from clawperator.replay.plan import Direction, Step, is_keyboard
-from clawperator.replay.screens import ENOUGH, Landmarks, landmarks
-from clawperator.replay.search import Aim, find_field, find_target
+from clawperator.errors import ClawError
+from clawperator.replay.fingerprint import ENOUGH, Landmarks, landmarks
+from clawperator.replay.locate import Aim, find_field, find_target
+from clawperator.replay.planner import Direction, Step, is_keyboard
+from clawperator.replay.target import fields, state
 
 LOOK_EVERY_MS = 250
 MOST_LOOKS = 24
@@ -332,7 +332,7 @@ def _observed(screen: Snapshot) -> dict[str, Any]:
 
 
 def _labels(screen: Snapshot) -> list[str]:
-    from clawperator.contract.text import printable
+    from clawperator._text import printable
 
     return [printable(label)[:80] for label in screen.labels()[:_MOST_LABELS]]
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta, Struct
 
-from clawperator.contract.errors import ClawError
+from clawperator.errors import ClawError
 
 VARIABLE = "CLAWPERATOR_SKILL_AGENT_CLI"
 _NAME = re.compile(r"[A-Za-z0-9._+-]+")

@@ -6,10 +6,10 @@ from typing import Any
 
 import msgspec
 
-from clawperator.contract.errors import ClawError
+from clawperator._files import why
+from clawperator._text import whole
 from clawperator.contract.execution import validate
-from clawperator.contract.text import whole
-from clawperator.files import why
+from clawperator.errors import ClawError
 from clawperator.skills.registry import SkillEntry, SkillRegistry, typed_entry
 
 SUFFIX = ".recipe.json"

@@ -5,9 +5,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from clawperator.contract.errors import ClawError
-from clawperator.contract.matcher import NodeMatcher
-from clawperator.files import why
+from clawperator._files import why
+from clawperator.contract.selectors import NodeMatcher
+from clawperator.errors import ClawError
 from clawperator.recording.export import Export, ExportedClick, ExportedEvent, ExportedTextChange, read_export
 from clawperator.recording.moments import Moment, tell
 from clawperator.ui.match import find_all

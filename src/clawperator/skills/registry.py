@@ -13,10 +13,10 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
-from clawperator.contract.errors import ClawError
-from clawperator.contract.text import is_blank, nearest
-from clawperator.files import why
-from clawperator.phone.register import product_home
+from clawperator._files import why
+from clawperator._home import product_home
+from clawperator._text import is_blank, nearest
+from clawperator.errors import ClawError
 
 VARIABLE = "CLAWPERATOR_SKILLS_REGISTRY"
 SHIPPED = "shipped"

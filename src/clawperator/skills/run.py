@@ -9,16 +9,16 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
-from clawperator.contract.errors import ClawError
+from clawperator._files import why
 from clawperator.device.backend import operator_package
 from clawperator.device.hostlog import note
 from clawperator.device.wakefulness import phone_at_hand, require_awake
-from clawperator.files import why
+from clawperator.errors import ClawError
 from clawperator.skills.agents import Agent, find_agent, read_agent
-from clawperator.skills.frames import is_newer, read_frame
+from clawperator.skills.contract import Promises, expected_text, read_inputs, read_promises, shows
 from clawperator.skills.process import MOST_BYTES, Ended, Listener, run_script
-from clawperator.skills.promises import Promises, expected_text, read_inputs, read_promises, shows
 from clawperator.skills.registry import SkillEntry, SkillRegistry, typed_entry
+from clawperator.skills.result_frame import is_newer, read_frame
 from clawperator.skills.validation import read_skill_json, validate_skill
 
 DEFAULT_TIMEOUT_MS = 120_000

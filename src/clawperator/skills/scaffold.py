@@ -7,9 +7,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from clawperator.contract.errors import ClawError
-from clawperator.files import AtomicFile, why
-from clawperator.skills.pages import Page, script, shell_script, skill_page
+from clawperator._files import AtomicFile, why
+from clawperator.errors import ClawError
 from clawperator.skills.registry import (
     SkillRegistry,
     configured_registry,
@@ -18,6 +17,7 @@ from clawperator.skills.registry import (
     read_json,
     read_registry,
 )
+from clawperator.skills.templates import Page, script, shell_script, skill_page
 
 _ID = re.compile(r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)+")
 _LONGEST_ID = 200

@@ -5,9 +5,9 @@ import re
 import subprocess
 from typing import Any
 
-from clawperator.contract.errors import ClawError
-from clawperator.files import why
-from clawperator.phone.register import product_home
+from clawperator._files import why
+from clawperator._home import product_home
+from clawperator.errors import ClawError
 from clawperator.skills.registry import VARIABLE, home_registry, read_registry
 
 REPOSITORY = "https://github.com/clawperator/clawperator-skills"

@@ -5,10 +5,10 @@ from typing import Any
 
 from msgspec import UNSET, Struct, UnsetType
 
-from clawperator.contract.errors import ClawError
 from clawperator.contract.execution import validate
+from clawperator.errors import ClawError
 from clawperator.skills.agents import read_agent
-from clawperator.skills.promises import read_promises
+from clawperator.skills.contract import read_promises
 from clawperator.skills.registry import FIELDS, SkillEntry, SkillRegistry, read_json, typed_entry
 
 _PLANS = (".json",)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from msgspec import MsgspecError, Struct
 from msgspec.json import Decoder
 
-from clawperator.contract.text import is_blank
+from clawperator._text import is_blank
 
 # A rectangle is two JSON arrays side by side. Reading it as one takes a third of the time a pattern takes.
 decode_edges = Decoder(tuple[int, int, int, int]).decode

@@ -8,9 +8,9 @@ import re
 import sys
 from pyexpat import ErrorString, ExpatError, ParserCreate, errors
 
-from clawperator.contract.errors import ClawError
+from clawperator._text import printable
 from clawperator.contract.limits import MAX_HIERARCHY_BYTES, MAX_HIERARCHY_DEPTH, MAX_HIERARCHY_NODES
-from clawperator.contract.text import printable
+from clawperator.errors import ClawError
 from clawperator.ui.node import Hierarchy, Node
 
 _SHORTEST_NODE = len("<node/>")

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import TypeVar
 
-from clawperator.contract.text import utf16_length
+from clawperator._text import utf16_length
 from clawperator.ui.node import Node
 
 # The part of a class name that tells, in the order in which they are tried. RadioButton and ToggleButton are

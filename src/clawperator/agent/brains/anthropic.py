@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from clawperator._text import encodable
 from clawperator.agent.brains.model_config import ModelConfig
 from clawperator.agent.brains.model_http import Asked, Event, ask, not_an_answer, stream_error
 from clawperator.agent.brains.model_prompt import SYSTEM_TEXT
@@ -22,7 +23,6 @@ from clawperator.agent.brains.model_turn import (
 from clawperator.agent.brains.model_wire import Patience
 from clawperator.agent.foreign_json import Pieces, read_raw_json
 from clawperator.agent.ports import Request, Usage
-from clawperator.contract.text import encodable
 
 _HEADERS = {"anthropic-version": "2023-06-01"}
 # The protocol wants a limit to each reply. Every model can write so much.

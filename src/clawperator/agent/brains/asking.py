@@ -2,6 +2,7 @@
 
 import re
 
+from clawperator._text import one_line
 from clawperator.agent.brains.controls import Fact, find_switch, find_value, is_on
 from clawperator.agent.brains.instructions import Check, Describe, Read, Target
 from clawperator.agent.brains.names import READ, SEEN, WHOLE, shown
@@ -12,8 +13,7 @@ from clawperator.agent.brains.screens import Screen, choose, is_disabled, missin
 from clawperator.agent.brains.touching import told
 from clawperator.agent.brains.turning import find_control
 from clawperator.agent.brains.work import Steps, Work
-from clawperator.contract.errors import ClawError
-from clawperator.contract.text import one_line
+from clawperator.errors import ClawError
 
 _MOST_LABELS = 40
 _LONGEST_VALUE = 400

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from clawperator._text import is_blank
 from clawperator.agent.brains.instructions import Target
 from clawperator.agent.brains.names import (
     BEGINS,
@@ -20,7 +21,6 @@ from clawperator.agent.brains.names import (
 from clawperator.agent.brains.rows import holder, is_checkable, switch_of, value_beside
 from clawperator.agent.brains.screens import Screen, pick, ranked
 from clawperator.agent.brains.targets import is_bare
-from clawperator.contract.text import is_blank
 from clawperator.engine.privacy import HIDDEN
 from clawperator.ui.node import Node
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from clawperator._text import printable
 from clawperator.agent.brains.instructions import (
     CheckPhone,
     ListPhones,
@@ -18,8 +19,7 @@ from clawperator.agent.brains.instructions import (
 from clawperator.agent.brains.names import shown, words
 from clawperator.agent.brains.sentences import mask, unquote
 from clawperator.agent.brains.work import Steps, Work
-from clawperator.contract.errors import ClawError
-from clawperator.contract.text import printable
+from clawperator.errors import ClawError
 
 _MOST_LISTED = 20
 _NUMBER = re.compile(r"-?\d+")

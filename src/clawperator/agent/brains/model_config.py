@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from clawperator.contract.errors import ClawError
+from clawperator.errors import ClawError
 
 Kind = Literal["openai", "anthropic"]
 

@@ -15,13 +15,13 @@ from typing import Any, Protocol
 from msgspec import Struct
 
 from clawperator import __version__
+from clawperator._files import why
+from clawperator._text import printable
 from clawperator.agent.brains.model_config import ModelConfig, address_variable, key_variable
 from clawperator.agent.brains.model_wire import Patience, Wire, connect
 from clawperator.agent.foreign_json import read_json
 from clawperator.agent.watch import Watch
-from clawperator.contract.errors import ClawError
-from clawperator.contract.text import printable
-from clawperator.files import why
+from clawperator.errors import ClawError
 
 MOST_BYTES = 8 * 1024 * 1024
 _MOST_ERROR_BYTES = 65_536

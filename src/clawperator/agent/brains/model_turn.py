@@ -12,13 +12,13 @@ from typing import Any, Protocol
 import msgspec
 from msgspec import Struct
 
+from clawperator._text import encodable
 from clawperator.agent.brains.model_config import ModelConfig
 from clawperator.agent.brains.model_http import not_an_answer, stopped_reply
 from clawperator.agent.brains.model_tools import OfferedTool, offer, wire_name, wire_names
 from clawperator.agent.foreign_json import read_json
 from clawperator.agent.ports import Answer, Request, Tool, ToolCall, ToolResult, Usage
-from clawperator.contract.errors import ClawError
-from clawperator.contract.text import encodable
+from clawperator.errors import ClawError
 
 MOST_CALLS = 64
 LONGEST_RESULT = 20_000

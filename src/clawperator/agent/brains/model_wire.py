@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from clawperator.agent.brains.model_config import Address
 from clawperator.agent.watch import Watch
-from clawperator.contract.errors import ClawError
+from clawperator.errors import ClawError
 
 _SLICE = 0.1
 _BLOCK = 65_536

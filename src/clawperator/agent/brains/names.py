@@ -4,9 +4,9 @@ import re
 from functools import lru_cache
 from unicodedata import normalize
 
+from clawperator._text import distance, is_blank, one_line
 from clawperator.agent.brains.places import squash
 from clawperator.agent.words import stem
-from clawperator.contract.text import distance, is_blank, one_line
 from clawperator.ui.node import Node
 
 # The ways a name may fit, the best first.

@@ -3,14 +3,14 @@
 from collections.abc import Callable, Generator
 from typing import Any
 
+from clawperator._text import one_line
 from clawperator.agent.brains.grammar import NotUnderstood, Part, Reading, read_prompt
 from clawperator.agent.brains.instructions import Help, Type, Use
 from clawperator.agent.brains.names import shown
 from clawperator.agent.brains.sayings import NO_RULE
 from clawperator.agent.brains.work import Steps, Work
 from clawperator.agent.ports import Answer, Request, Tool, ToolCall, ToolResult
-from clawperator.contract.errors import ClawError
-from clawperator.contract.text import one_line
+from clawperator.errors import ClawError
 
 HELP = (
     "I act on an Android phone. Say, one after the other: open Settings; tap Display; tap the second Save; "

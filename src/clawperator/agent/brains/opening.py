@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from typing import TypeVar
 
+from clawperator._text import one_line
 from clawperator.agent.brains.instructions import Close, FindApp, GoTo, ListApps, Open, Target, TellFront
 from clawperator.agent.brains.names import ANY_CASE, WHOLE, fit, shown
 from clawperator.agent.brains.places import Place, as_link, is_package, known_app, squash
@@ -11,9 +12,8 @@ from clawperator.agent.brains.rows import holder
 from clawperator.agent.brains.screens import Screen, aim, choose, missing, pick, ranked
 from clawperator.agent.brains.work import Steps, Work, has_changed
 from clawperator.agent.tools.messages import effect
-from clawperator.contract.errors import ClawError
-from clawperator.contract.text import one_line
 from clawperator.contract.wire import OPERATOR_PACKAGE
+from clawperator.errors import ClawError
 from clawperator.ui.node import Node
 
 T = TypeVar("T")

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
+from clawperator._text import is_blank
 from clawperator.agent.brains.names import is_field, own_label
-from clawperator.contract.text import is_blank
 from clawperator.engine.targets import nearest
 from clawperator.ui.node import Node
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from clawperator._text import is_blank, one_line, utf16_length
 from clawperator.agent.brains.instructions import Target
 from clawperator.agent.brains.names import (
     ANY_CASE,
@@ -24,11 +25,10 @@ from clawperator.agent.brains.names import (
 from clawperator.agent.brains.rows import holder, in_row_of, is_checkable, label_of, rows_among, switch_of
 from clawperator.agent.brains.targets import is_bare
 from clawperator.connection.snapshot import Snapshot
-from clawperator.contract.errors import ClawError
 from clawperator.contract.limits import MAX_MATCHER_VALUE_LENGTH
-from clawperator.contract.matcher import NodeMatcher
-from clawperator.contract.text import is_blank, one_line, utf16_length
+from clawperator.contract.selectors import NodeMatcher
 from clawperator.engine.targets import nearest
+from clawperator.errors import ClawError
 from clawperator.ui.match import find_all
 from clawperator.ui.node import Node
 from clawperator.ui.roles import role

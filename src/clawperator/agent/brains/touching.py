@@ -22,7 +22,7 @@ from clawperator.agent.brains.screens import Screen, aim, choose, find_matcher, 
 from clawperator.agent.brains.work import MOST_SCROLLS, STILL_LOOKS, Steps, Work, has_changed
 from clawperator.agent.tools.messages import effect
 from clawperator.connection.results import number
-from clawperator.contract.errors import ClawError
+from clawperator.errors import ClawError
 from clawperator.ui.node import Node
 
 _MOST_TO_END = 3 * MOST_SCROLLS

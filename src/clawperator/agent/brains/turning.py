@@ -8,7 +8,7 @@ from clawperator.agent.brains.screens import Screen, aim, is_disabled, missing
 from clawperator.agent.brains.touching import told
 from clawperator.agent.brains.work import Steps, Work
 from clawperator.agent.tools.messages import effect
-from clawperator.contract.errors import ClawError
+from clawperator.errors import ClawError
 from clawperator.ui.node import Node
 
 

@@ -6,7 +6,7 @@ from clawperator.agent.brains.asking import is_shown, state_on, tell_shown
 from clawperator.agent.brains.instructions import Check, Pause, Settle, WaitFor
 from clawperator.agent.brains.screens import Screen, missing
 from clawperator.agent.brains.work import Steps, Work
-from clawperator.contract.errors import ClawError
+from clawperator.errors import ClawError
 
 # A turn may make so many calls only, so a long wait looks less often.
 _MOST_LOOKS = 20

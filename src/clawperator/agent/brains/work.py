@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 from clawperator.agent.brains.screens import Screen, read_screen
 from clawperator.agent.ports import ToolCall, ToolResult
 from clawperator.agent.watch import Watch
-from clawperator.contract.errors import ClawError
+from clawperator.errors import ClawError
 
 T = TypeVar("T")
 Steps = Generator[ToolCall, ToolResult, T]

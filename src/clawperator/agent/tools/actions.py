@@ -14,10 +14,10 @@ from clawperator.agent.tools.row import (
     source_of,
 )
 from clawperator.contract.actions import ACTION_ALIASES, ACTIONS, ActionType
-from clawperator.contract.errors import ClawError
 from clawperator.contract.execution import TimeoutMs
 from clawperator.contract.limits import MAX_EXECUTION_ACTIONS
-from clawperator.contract.spelling import normalise
+from clawperator.contract.normalise import normalise
+from clawperator.errors import ClawError
 
 RUN_EXECUTION = "run_execution"
 

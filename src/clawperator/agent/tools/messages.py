@@ -4,11 +4,11 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
+from clawperator._text import one_line, printable
 from clawperator.connection.results import number
 from clawperator.contract.execution import Action
-from clawperator.contract.matcher import NodeMatcher
 from clawperator.contract.results import StepResult
-from clawperator.contract.text import one_line, printable
+from clawperator.contract.selectors import NodeMatcher
 from clawperator.engine.privacy import HIDDEN
 
 DOTS = "•••"

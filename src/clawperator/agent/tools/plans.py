@@ -13,13 +13,13 @@ from clawperator.agent.tools.row import failed, inside
 from clawperator.agent.watch import out_of_time
 from clawperator.connection.results import only_step
 from clawperator.contract.builders import LITERALS, Literals, waiting_timeout
-from clawperator.contract.errors import ClawError
 from clawperator.contract.execution import Action, Plan, validate
 from clawperator.contract.limits import EXPECTED_FORMAT, MAX_EXECUTION_TIMEOUT_MS, MIN_EXECUTION_TIMEOUT_MS
 from clawperator.contract.results import ExecutionResult
 from clawperator.device.backend import operator_package, run_plan
 from clawperator.device.client import Device
 from clawperator.device.find import resolve
+from clawperator.errors import ClawError
 
 _WORDS = Literals("", "claw-", "claw", 30_000, "a1")
 _USUAL_MS: Mapping[str, int] = {words.action: words.timeout_ms for words in LITERALS.values()}

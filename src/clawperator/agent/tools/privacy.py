@@ -10,11 +10,11 @@ from msgspec.structs import replace
 
 from clawperator.connection.snapshot import read_snapshot
 from clawperator.contract.actions import EnterTextParams
-from clawperator.contract.errors import ClawError
 from clawperator.contract.execution import Action, Plan
 from clawperator.contract.results import ExecutionResult, ResultEnvelope, StepResult
 from clawperator.engine.privacy import HIDDEN
 from clawperator.engine.targets import nearest
+from clawperator.errors import ClawError
 from clawperator.ui.match import find_all
 
 # A shorter text stands in too many places that have nothing to do with it.

@@ -12,8 +12,8 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from clawperator.agent.ports import Bench, Evidence, Tool, ToolResult
 from clawperator.agent.tools.row import failed, inside, make_tool, unfit
-from clawperator.contract.errors import CODES, ClawError
 from clawperator.contract.limits import MAX_ID_LENGTH
+from clawperator.errors import CODES, ClawError
 
 _PULL_FOLDER = "recordings"
 _FEWEST_SECONDS = 1.0

@@ -7,11 +7,11 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Struct
 
+from clawperator._text import is_blank
 from clawperator.agent.ports import Bench, Tool, ToolResult
-from clawperator.contract.errors import ClawError
-from clawperator.contract.levels import Level
-from clawperator.contract.text import is_blank
+from clawperator.commands.levels import Level
 from clawperator.contract.typed import convert
+from clawperator.errors import ClawError
 
 P = TypeVar("P", bound=Struct)
 Run = Callable[[Mapping[str, Any], Bench], ToolResult]

@@ -5,10 +5,10 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from clawperator._text import printable
 from clawperator.agent.ports import Bench, Evidence, Tool, ToolResult
 from clawperator.agent.tools.row import failed, make_tool, unfit
-from clawperator.contract.errors import ClawError
-from clawperator.contract.text import printable
+from clawperator.errors import ClawError
 
 _LONGEST_MS = 3_600_000
 _LONGEST_SAID = 80

@@ -6,7 +6,7 @@ from typing import Any
 from msgspec import Struct
 
 from clawperator.agent.envelope import error_object, is_not_found
-from clawperator.contract.errors import ClawError
+from clawperator.errors import ClawError
 
 # In prose a usage error and an interrupt have the exit codes that shells expect.
 _TEXT_CODES: Mapping[str, int] = {"ARGUMENTS_INVALID": 2, "SESSION_ID_INVALID": 2, "INTERRUPTED": 130}

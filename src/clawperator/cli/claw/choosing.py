@@ -9,7 +9,7 @@ from clawperator.agent.assembly import Choices
 from clawperator.agent.policy import read_level
 from clawperator.agent.ports import LEVELS, Tool
 from clawperator.cli.claw.reading import FORMAT_FLAG, FORMAT_VARIABLE, Read
-from clawperator.contract.command import BACKENDS, Backend
+from clawperator.commands.model import BACKENDS, Backend
 
 
 def choices(asked: Read) -> Choices:
@@ -42,7 +42,7 @@ def _somebody_is_there(asked: Read) -> bool:
 def _ask(tool: Tool, params: Mapping[str, Any], reason: str) -> bool:
     import json
 
-    from clawperator.contract.text import printable
+    from clawperator._text import printable
 
     shown = printable(json.dumps(dict(params), default=str))[:500]
     sys.stderr.write(f"claw: {reason}\nRun {tool.name} {shown}? [y/N] ")

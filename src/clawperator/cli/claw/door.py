@@ -7,14 +7,14 @@ is that of the process: 0, 1 for errors of all kinds, 2 when the time ran out.
 import os
 from collections.abc import Callable
 
+from clawperator._text import encodable
 from clawperator.agent.envelope import envelope, filesystem_error
 from clawperator.cli.claw.answer import Told, failure
 from clawperator.cli.claw.holding import heard_again
 from clawperator.cli.claw.reading import FORMAT_VARIABLE, Read, attempted, read, wanted_format
 from clawperator.cli.printing import print_bytes
-from clawperator.contract.errors import ClawError
-from clawperator.contract.handlers import claw_module_of
-from clawperator.contract.text import encodable
+from clawperator.commands.handlers import claw_module_of
+from clawperator.errors import ClawError
 
 
 def run(argv: list[str]) -> int:

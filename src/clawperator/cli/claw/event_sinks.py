@@ -5,13 +5,13 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from clawperator._files import why
 from clawperator.agent.events import Events
 from clawperator.agent.session_files import is_of_sessions
 from clawperator.agent.session_reading import is_session
 from clawperator.cli.claw.inputs import directory
 from clawperator.cli.claw.reading import Read
-from clawperator.contract.errors import ClawError
-from clawperator.files import why
+from clawperator.errors import ClawError
 
 _READER_SECONDS = 5.0
 

@@ -18,7 +18,7 @@ from clawperator.cli.claw.holding import hold_requests
 from clawperator.cli.claw.inputs import text_of
 from clawperator.cli.claw.reading import Read
 from clawperator.cli.ending import ended_with_us
-from clawperator.contract.errors import ClawError
+from clawperator.errors import ClawError
 
 _LONGEST_MESSAGE = 2_000
 

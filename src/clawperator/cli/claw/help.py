@@ -7,8 +7,8 @@ import msgspec
 from clawperator import __version__
 from clawperator.cli.claw.answer import Told
 from clawperator.cli.help import describe_command, flag_lines
-from clawperator.contract.claw_commands import CLAW_COMMANDS, CLAW_GLOBALS
-from clawperator.contract.command import Command
+from clawperator.commands.claw import CLAW_COMMANDS, CLAW_GLOBALS
+from clawperator.commands.model import Command
 
 
 def help_for(command: Command | None) -> Told:

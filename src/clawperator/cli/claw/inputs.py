@@ -4,7 +4,7 @@ import sys
 
 from clawperator.agent.sessions import DEFAULT_DIRECTORY
 from clawperator.cli.claw.reading import Read, parse_error
-from clawperator.contract.errors import ClawError
+from clawperator.errors import ClawError
 
 _MOST_BYTES = 1024 * 1024
 

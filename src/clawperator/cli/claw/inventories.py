@@ -7,7 +7,7 @@ import msgspec
 from clawperator.agent.inventory import Entry, commands, graph, tools
 from clawperator.cli.claw.answer import Told, failure
 from clawperator.cli.claw.reading import Read
-from clawperator.contract.errors import ClawError
+from clawperator.errors import ClawError
 
 _SHOWN_TOOLS = 15
 

@@ -12,12 +12,12 @@ from clawperator.cli import executions, flat
 from clawperator.cli.arguments import read_arguments, split_globals
 from clawperator.cli.call import Call
 from clawperator.cli.console import Console
-from clawperator.contract.command import Command
-from clawperator.contract.errors import ClawError
+from clawperator.commands.handlers import module_of
+from clawperator.commands.model import Command
 from clawperator.contract.execution import validate
-from clawperator.contract.handlers import module_of
 from clawperator.contract.limits import MIN_EXECUTION_TIMEOUT_MS
 from clawperator.contract.results import ExecutionResult
+from clawperator.errors import ClawError
 
 
 class PlanVerb(Struct, frozen=True):

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
-from clawperator.contract.claw_commands import CLAW_COMMANDS, CLAW_GLOBALS
-from clawperator.contract.command import Command, Flag
-from clawperator.contract.errors import ClawError
-from clawperator.contract.text import nearest, read_number
+from clawperator._text import nearest, read_number
+from clawperator.commands.claw import CLAW_COMMANDS, CLAW_GLOBALS
+from clawperator.commands.model import Command, Flag
+from clawperator.errors import ClawError
 
 FORMAT_FLAG = "--output-format"
 FORMAT_VARIABLE = "CLAW_OUTPUT_FORMAT"

@@ -6,7 +6,7 @@ from clawperator.agent.sessions import LoadedSession, SessionStore, SessionSumma
 from clawperator.cli.claw.answer import Told, absent, failure
 from clawperator.cli.claw.inputs import chosen_session, directory, text_of
 from clawperator.cli.claw.reading import Read
-from clawperator.contract.errors import ClawError
+from clawperator.errors import ClawError
 
 
 def answer(asked: Read) -> Told:

@@ -19,7 +19,7 @@ from clawperator.cli.claw.holding import hold_requests
 from clawperator.cli.claw.inputs import chosen_session, directory, text_of
 from clawperator.cli.claw.reading import Read, parse_error
 from clawperator.cli.ending import ended_with_us
-from clawperator.contract.errors import ClawError
+from clawperator.errors import ClawError
 
 _HEARTBEAT_SECONDS = 5.0
 # So long is waited for somebody who reads events from a pipe.

@@ -14,11 +14,11 @@ from clawperator.agent.ports import Bench, Level, Tool, ToolCall, ToolResult
 from clawperator.agent.sessions import DEFAULT_DIRECTORY
 from clawperator.agent.tools.row import failed
 from clawperator.cli.claw.plan_verbs import PlanVerb, plan_verb
-from clawperator.contract.claw_commands import CLAW_COMMANDS
-from clawperator.contract.command import Command
-from clawperator.contract.commands import COMMANDS, find
-from clawperator.contract.errors import CODES, ClawError
-from clawperator.contract.levels import command_level
+from clawperator.commands.actions import COMMANDS, find
+from clawperator.commands.claw import CLAW_COMMANDS
+from clawperator.commands.levels import command_level
+from clawperator.commands.model import Command
+from clawperator.errors import CODES, ClawError
 
 # These act by themselves, and have a policy of their own.
 _ACTING = ("exec-tool", "exec-command", "bootstrap", "turn-loop")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from struct import Struct
 
-from clawperator.files import why
+from clawperator._files import why
 from clawperator.phone.adb.device import Device
 from clawperator.phone.adb.streams import Stream
 from clawperator.phone.storage import FileStat, Storage

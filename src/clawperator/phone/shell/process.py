@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import BinaryIO, Protocol, Self, cast
 
-from clawperator.engine.ports import Clock
+from clawperator.engine.driver import Clock
 from clawperator.phone.storage import Storage, resolve
 
 NOT_FOUND = 127

@@ -2,7 +2,7 @@
 
 import re
 
-from clawperator.skill import Skill
+from clawperator.skill_api import Skill
 
 APP = "com.android.settings"
 # A page of Settings, and the rows to read there by the names they are told under.

@@ -1,6 +1,6 @@
 """Search YouTube for a text and tell what is found. SKILL.md says more."""
 
-from clawperator.skill import Skill, declared_inputs
+from clawperator.skill_api import Skill, declared_inputs
 
 APP = "com.google.android.youtube"
 PLAN = (f"opened:{APP}", "clicked:search", "typed:search-edit-text")

@@ -1,7 +1,7 @@
 """A small agent with fixed rules: it looks at the screen and takes the one step that leads on."""
 
 from clawperator.connection import ConnectedPhone, Snapshot
-from clawperator.skill import Skill, declared_inputs
+from clawperator.skill_api import Skill, declared_inputs
 
 APP = "com.solaxcloud.starter"
 SKILL = f"{APP}.set-discharge-limit-orchestrated"

@@ -1,6 +1,6 @@
 """Set the discharge limit of a SolaX home battery, and read it back. SKILL.md says more."""
 
-from clawperator.skill import Skill, declared_inputs
+from clawperator.skill_api import Skill, declared_inputs
 
 APP = "com.solaxcloud.starter"
 SKILL = f"{APP}.set-discharge-limit"

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
+from clawperator._text import trim, whole
 from clawperator.contract.actions import ACTION_ALIASES, MATCHER_PARAMS, PARAM_ALIASES, WORD_PARAMS
-from clawperator.contract.matcher import MATCHER_ALIASES
-from clawperator.contract.text import trim, whole
+from clawperator.contract.selectors import MATCHER_ALIASES
 
 TOP_ALIASES: Mapping[str, str] = {
     "command_id": "commandId",

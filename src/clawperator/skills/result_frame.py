@@ -4,8 +4,8 @@ from typing import Any
 
 import msgspec
 
-from clawperator.contract.errors import ClawError
 from clawperator.contract.skill_result import FRAME_MARKER, SkillResult, check_version
+from clawperator.errors import ClawError
 
 _KNOWN_MINOR = 0
 
@@ -53,6 +53,6 @@ def _broken(skill_id: str, reason: str) -> ClawError:
     return ClawError(
         "SKILL_RESULT_PARSE_FAILED",
         f"the result frame of {skill_id} breaks its contract: {reason}",
-        hint=f"A skill ends with one line {FRAME_MARKER} and one line of JSON; clawperator.skill prints them.",
+        hint=f"A skill ends with one line {FRAME_MARKER} and one line of JSON; clawperator.skill_api prints them.",
         target=skill_id,
     )

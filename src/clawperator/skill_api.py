@@ -1,6 +1,6 @@
 """For authors of skills: say what was reached, prove the end, and the result frame is printed for you.
 
-    from clawperator.skill import Skill, declared_inputs
+    from clawperator.skill_api import Skill, declared_inputs
 
     inputs = declared_inputs()
     with Skill("com.example.app.greet", goal={"kind": "greet"}, inputs=inputs, plan=("app_opened",)) as skill:
@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import msgspec
 
-from clawperator.contract.errors import ClawError
 from clawperator.contract.skill_result import CONTRACT_VERSION, FRAME_MARKER
+from clawperator.errors import ClawError
 
 if TYPE_CHECKING:
     from clawperator.connection import ConnectedPhone

@@ -15,7 +15,7 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 from clawperator.connection.phone import ConnectedPhone
 from clawperator.connection.recording import Recording
 from clawperator.connection.results import Recorded
-from clawperator.contract.errors import ClawError
+from clawperator.errors import ClawError
 
 P = ParamSpec("P")
 R = TypeVar("R")

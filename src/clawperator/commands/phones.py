@@ -1,6 +1,6 @@
 """``clawperator phone``: the phone in the box."""
 
-from clawperator.contract.command import Command, Flag, switch
+from clawperator.commands.model import Command, Flag, switch
 
 _SEED = Flag("--seed", "what chance is drawn from; the same seed fails the same way", "<number>")
 _APP = Flag("--app", "an app of your own: a .py or .toml file", "<file>", repeats=True)

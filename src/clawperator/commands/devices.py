@@ -1,6 +1,6 @@
 """The commands that look after phones, emulators and the host's log."""
 
-from clawperator.contract.command import Command, Flag, switch
+from clawperator.commands.model import Command, Flag, switch
 
 _NAME = Flag("--name", "its name, instead of the argument; clawperator-pixel if absent", "<name>")
 _NAMED = "Without a name clawperator-pixel is meant."

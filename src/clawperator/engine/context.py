@@ -6,10 +6,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from clawperator.contract.errors import ClawError
-from clawperator.contract.matcher import NodeMatcher
-from clawperator.contract.text import printable
-from clawperator.engine.ports import Clock, Driver
+from clawperator._text import printable
+from clawperator.contract.selectors import NodeMatcher
+from clawperator.engine.driver import Clock, Driver
+from clawperator.errors import ClawError
 from clawperator.ui.match import find_all
 from clawperator.ui.node import Hierarchy, Node
 

@@ -5,8 +5,8 @@ from typing import Annotated
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from clawperator._text import utf16_length
 from clawperator.contract.limits import MAX_MATCHER_VALUE_LENGTH
-from clawperator.contract.text import utf16_length
 
 Value = Annotated[str, Meta(max_length=MAX_MATCHER_VALUE_LENGTH)]
 # Where it lies below the value that was checked, and what is wrong.

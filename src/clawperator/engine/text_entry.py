@@ -3,13 +3,13 @@
 from msgspec import Struct
 
 from clawperator.contract.actions import EnterTextParams
-from clawperator.contract.errors import ClawError
 from clawperator.engine.clicks import press
+from clawperator.engine.context import Scene, StepData
 from clawperator.engine.privacy import HIDDEN
 from clawperator.engine.retry import retrying
-from clawperator.engine.scene import Scene, StepData
 from clawperator.engine.settle import evidence, settle
 from clawperator.engine.targets import aim, nearest, tell_node
+from clawperator.errors import ClawError
 from clawperator.ui.node import Hierarchy, Node
 
 _FIELDS = ("edittext", "autocompletetextview")

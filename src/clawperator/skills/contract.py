@@ -7,7 +7,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from clawperator.contract.errors import ClawError
+from clawperator.errors import ClawError
 
 _NAME = re.compile(r"[A-Za-z0-9_]+")
 _KIND = re.compile(r"string|integer(?:\[-?\d{1,15},-?\d{1,15}\])?")

@@ -1,6 +1,6 @@
 """The commands that find, check, make, fetch and run skills."""
 
-from clawperator.contract.command import Command, Flag, switch
+from clawperator.commands.model import Command, Flag, switch
 
 _REGISTRY = Flag("--registry", "the registry to use, or 'shipped' for the product's own", "<file>")
 _ID = Flag("--skill-id", "the id, instead of the argument", "<id>")

@@ -18,9 +18,9 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
-from clawperator.contract.errors import ClawError
+from clawperator._files import AtomicFile
 from clawperator.contract.typed import decode
-from clawperator.files import AtomicFile
+from clawperator.errors import ClawError
 
 SERIAL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 PhoneState = Literal["running", "crashed", "stopped"]

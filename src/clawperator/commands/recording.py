@@ -1,6 +1,6 @@
 """The commands that record, and those that work on recordings."""
 
-from clawperator.contract.command import BACKEND, PLAN, Command, Flag, switch
+from clawperator.commands.model import BACKEND, PLAN, Command, Flag, switch
 
 _SESSION = Flag("--session-id", "the session: letters, digits, _ and -", "<id>")
 _INPUT = Flag("--input", "the recording", "<file>")

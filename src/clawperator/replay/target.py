@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from clawperator.connection.snapshot import Snapshot
 from clawperator.recording.events import ClickFacts
-from clawperator.replay.screens import SHARED_IDS, is_field
+from clawperator.replay.fingerprint import SHARED_IDS, is_field
 from clawperator.ui.node import NOWHERE, Bounds, Node
 from clawperator.ui.roles import role
 from clawperator.ui.visible import visible

@@ -3,7 +3,7 @@
 Parsing, suggestions, ``--help``, the inventory and the reference in the docs come from this one table.
 """
 
-from clawperator.contract.command import BACKEND, Command, Flag, switch
+from clawperator.commands.model import BACKEND, Command, Flag, switch
 
 _FORMAT = Flag("--output-format", "text for people, or json: one document on one line", "<text|json>")
 CLAW_GLOBALS = (

@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from clawperator.contract.text import printable
+from clawperator._text import printable
 from clawperator.recording.derived import derive_checkpoints
 from clawperator.recording.export import Export
 from clawperator.skills.evidence import ShownStep, shown_steps, written
@@ -63,7 +63,7 @@ def script(page: Page) -> str:
 
 import os
 
-from clawperator.skill import Skill
+from clawperator.skill_api import Skill
 
 APP = {quoted(page.app)}
 # The checkpoints of this skill, in their order.

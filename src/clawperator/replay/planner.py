@@ -16,8 +16,8 @@ from clawperator.recording.events import (
     WindowChangeFacts,
 )
 from clawperator.recording.signs import SYSTEM_UI, is_launcher, name_of
-from clawperator.replay.clues import Target, fit, recorded_target, state
-from clawperator.replay.screens import Landmarks, landmarks, recorded_screen
+from clawperator.replay.fingerprint import Landmarks, landmarks, recorded_screen
+from clawperator.replay.target import Target, fit, recorded_target, state
 
 Kind = Literal["open_app", "click", "enter_text", "press"]
 Key = Literal["back", "home", "recents"]

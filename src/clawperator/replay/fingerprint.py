@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from clawperator.connection.snapshot import Snapshot
-from clawperator.contract.errors import ClawError
+from clawperator.errors import ClawError
 from clawperator.ui.node import Node
 from clawperator.ui.roles import role
 from clawperator.ui.visible import visible

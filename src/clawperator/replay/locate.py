@@ -4,13 +4,13 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from clawperator._text import printable
 from clawperator.connection.snapshot import Snapshot
-from clawperator.contract.errors import ClawError
 from clawperator.contract.limits import MAX_MATCHER_VALUE_LENGTH
-from clawperator.contract.matcher import NodeMatcher
-from clawperator.contract.text import printable
-from clawperator.replay.clues import Target, acting, fields, fit, words
-from clawperator.replay.plan import Step
+from clawperator.contract.selectors import NodeMatcher
+from clawperator.errors import ClawError
+from clawperator.replay.planner import Step
+from clawperator.replay.target import Target, acting, fields, fit, words
 from clawperator.ui.match import find_all
 from clawperator.ui.node import NOWHERE, Node
 from clawperator.ui.roles import role

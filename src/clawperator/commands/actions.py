@@ -6,11 +6,11 @@ command does lives in ``cli``; what its action means lives in ``actions``.
 
 from collections.abc import Iterator, Mapping
 
-from clawperator.contract.command import PLAN, Command, Flag, switch
-from clawperator.contract.device_commands import DEVICE_COMMANDS, VERSION
-from clawperator.contract.phone_commands import PHONE
-from clawperator.contract.recording_commands import RECORDING
-from clawperator.contract.skill_commands import SKILLS
+from clawperator.commands.devices import DEVICE_COMMANDS, VERSION
+from clawperator.commands.model import PLAN, Command, Flag, switch
+from clawperator.commands.phones import PHONE
+from clawperator.commands.recording import RECORDING
+from clawperator.commands.skills import SKILLS
 
 
 def _selectors(prefix: str, whose: str) -> tuple[Flag, ...]:

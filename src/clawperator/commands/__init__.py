@@ -1,0 +1,1 @@
+"""The command registry: one row per command, from which parsing, help, schemas and docs derive."""

@@ -28,7 +28,7 @@ from clawperator.commands.claw import CLAW_COMMANDS, CLAW_GLOBALS
 from clawperator.contract.actions import ACTION_ALIASES, ACTIONS
 from clawperator.contract.execution import validate
 from clawperator.errors import CODES
-from clawperator.recording.compare import SUMMARIES
+from clawperator.recording.compare.compare import SUMMARIES
 from clawperator.schemas import SCHEMAS
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -19,13 +19,13 @@ from clawperator.device.compat import Compatibility
 from clawperator.device.doctor import Report
 from clawperator.device.setup import Granted, OperatorSetup
 from clawperator.errors import CODES, ClawError
-from clawperator.recording.compare import CompareReport
-from clawperator.recording.declared import Declaration
+from clawperator.recording.compare.compare import CompareReport
+from clawperator.recording.compare.strategies.declared import Declaration
 from clawperator.recording.describe import Narrative
 from clawperator.recording.events import FACTS, Header
 from clawperator.recording.export import Export, ExportResult
+from clawperator.recording.parse import ParseResult, StepLog
 from clawperator.recording.repair import RepairResult
-from clawperator.recording.steps import ParseResult, StepLog
 from clawperator.replay.report import ReplayPlan, ReplayReport
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"

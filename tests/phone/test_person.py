@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from clawperator.recording import export_recording, parse_recording
-from clawperator.recording.checkpoints import REQUIRED, baseline_of
+from clawperator.recording.compare.strategies.solax import REQUIRED, baseline_of
 from clawperator.recording.export import read_export
 from clawperator.testing import BoxedPhone
 from showing import show_solar_limit, show_video_search

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clawperator.contract.skill_result import Checkpoint
-from clawperator.recording.alignment import Rejoined, align, rejoined
+from clawperator.recording.compare.alignment import Rejoined, align, rejoined
 
 PATH = ["a", "b", "c", "d"]
 

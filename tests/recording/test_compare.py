@@ -7,7 +7,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from clawperator.recording.compare import MATCHES, SUMMARIES, Outcome
+from clawperator.recording.compare.compare import MATCHES, SUMMARIES, Outcome
 from clawperator.recording.export import export_recording
 from clawperator.schemas import schema
 from recording.samples import HEADER, SOLAR, back, click, scroll, typed, window, write

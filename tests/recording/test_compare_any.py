@@ -10,10 +10,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from clawperator.recording.alignment import MAX_LISTED
-from clawperator.recording.compare import CompareReport, compare
-from clawperator.recording.declared import Declaration, read_declaration
-from clawperator.recording.derived import derive_checkpoints
+from clawperator.recording.compare.alignment import MAX_LISTED
+from clawperator.recording.compare.compare import CompareReport, compare
+from clawperator.recording.compare.strategies.declared import Declaration, read_declaration
+from clawperator.recording.compare.strategies.derived import derive_checkpoints
 from clawperator.recording.export import Export
 from clawperator.schemas import schema
 from recording.demonstrations import (

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from clawperator.recording.declared import find_declared, like, read_declaration
+from clawperator.recording.compare.strategies.declared import find_declared, like, read_declaration
 from recording.demonstrations import NOTES, activity, entered, exported, tapped
 from recording.samples import back, scroll
 from running import clawperator

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.recording.derived import derive_checkpoints, slug
+from clawperator.recording.compare.strategies.derived import derive_checkpoints, slug
 from recording.demonstrations import (
     LAUNCHER,
     NOISE,

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from hypothesis import given
 
-from clawperator.recording.derived import derive_checkpoints
+from clawperator.recording.compare.strategies.derived import derive_checkpoints
 from clawperator.recording.describe import Step, describe
 from clawperator.schemas import schema
 from clawperator.testing import start_phone

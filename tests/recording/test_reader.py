@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from clawperator.contract.limits import MAX_RECORDING_LINE_BYTES
 from clawperator.errors import ClawError
-from clawperator.recording import order
+from clawperator.recording import external_sort
 from clawperator.recording.events import Click, Event
 from clawperator.recording.reader import Recording
 from clawperator.schemas import schema
@@ -183,8 +183,8 @@ def test_seq_is_the_order_whatever_the_file_says(
     shuffled = seed.sample(items, len(items))
     path = write(tmp_path_factory.mktemp("r") / "a.ndjson", shuffled)
     with pytest.MonkeyPatch.context() as patch:  # small runs, so that a few events are many
-        patch.setattr(order, "_RUN", run)
-        patch.setattr(order, "_BLOCK", block)
+        patch.setattr(external_sort, "_RUN", run)
+        patch.setattr(external_sort, "_BLOCK", block)
         got = read(path)
     assert [e.seq for e in got] == sorted(e["seq"] for e in items)
     expected = sorted(shuffled, key=lambda e: e["seq"])

@@ -11,7 +11,7 @@ from clawperator.errors import ClawError
 from clawperator.phone.app import App, Here, back, go, put
 from clawperator.phone.apps import hard
 from clawperator.phone.views import View, button, checkbox, column, field, item, listing, text, toolbar
-from clawperator.recording.compare import compare
+from clawperator.recording.compare.compare import compare
 from clawperator.recording.export import Export, export_recording, read_export
 from clawperator.replay import ReplayReport, open_demonstration, replay
 from clawperator.replay.run import Proved

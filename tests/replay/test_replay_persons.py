@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from msgspec import UNSET, Struct
 
-from clawperator.recording.compare import compare
+from clawperator.recording.compare.compare import compare
 from clawperator.recording.demonstration import load_demonstration
 from clawperator.recording.export import Export
 from clawperator.replay import Demonstration, ReplayReport, open_demonstration, replay

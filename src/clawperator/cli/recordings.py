@@ -21,7 +21,7 @@ def answer(call: Call) -> Any:
 
 
 def _parse(call: Call, source: str, out: str | None) -> Any:
-    from clawperator.recording.steps import parse_recording
+    from clawperator.recording.parse import parse_recording
 
     result, summary = _watched(call, lambda progress: parse_recording(source, out, progress=progress))
     call.console.lines("info", summary)
@@ -52,8 +52,8 @@ def _repair(_: Call, source: str, out: str | None) -> Any:
 
 
 def _compare(call: Call) -> Any:
-    from clawperator.recording.baseline import STRATEGIES
-    from clawperator.recording.compare import MODES, compare_recording
+    from clawperator.recording.compare.baseline import STRATEGIES
+    from clawperator.recording.compare.compare import MODES, compare_recording
 
     get = call.arguments.get
     baseline, result, checkpoints = get("--baseline"), get("--result"), get("--checkpoints")

@@ -7,29 +7,29 @@ needs one of them and start-up counts.
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from clawperator.recording.compare import CompareReport, compare_recording
+    from clawperator.recording.compare.compare import CompareReport, compare_recording
+    from clawperator.recording.compare.strategies.derived import derive_checkpoints
     from clawperator.recording.demonstration import load_demonstration
-    from clawperator.recording.derived import derive_checkpoints
     from clawperator.recording.describe import Narrative, describe_recording
     from clawperator.recording.export import Export, ExportResult, export_recording, read_export
+    from clawperator.recording.parse import ParseResult, parse_recording
     from clawperator.recording.reader import Recording
     from clawperator.recording.repair import RepairResult, repair_recording
-    from clawperator.recording.steps import ParseResult, parse_recording
 
 _HOMES = {
-    "CompareReport": "compare",
+    "CompareReport": "compare.compare",
     "Export": "export",
     "ExportResult": "export",
     "Narrative": "describe",
-    "ParseResult": "steps",
+    "ParseResult": "parse",
     "Recording": "reader",
     "RepairResult": "repair",
-    "compare_recording": "compare",
-    "derive_checkpoints": "derived",
+    "compare_recording": "compare.compare",
+    "derive_checkpoints": "compare.strategies.derived",
     "describe_recording": "describe",
     "export_recording": "export",
     "load_demonstration": "demonstration",
-    "parse_recording": "steps",
+    "parse_recording": "parse",
     "read_export": "export",
     "repair_recording": "repair",
 }

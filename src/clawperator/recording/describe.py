@@ -3,11 +3,11 @@
 from msgspec import UNSET, Struct, UnsetType
 
 from clawperator._text import is_blank, printable
-from clawperator.recording.checkpoints import main_package
+from clawperator.recording.actions import Confidence, Kind, Moment, tell
+from clawperator.recording.compare.strategies.derived import derive_checkpoints
+from clawperator.recording.compare.strategies.solax import main_package
 from clawperator.recording.demonstration import load_demonstration
-from clawperator.recording.derived import derive_checkpoints
 from clawperator.recording.export import Export
-from clawperator.recording.moments import Confidence, Kind, Moment, tell
 from clawperator.recording.writing import output, pretty
 
 _MAX_LINES = 200  # of the text for people; the document has all steps

@@ -16,7 +16,7 @@ from clawperator._files import why
 from clawperator.contract.limits import MAX_RECORDING_LINE_BYTES
 from clawperator.errors import ClawError
 from clawperator.recording.events import BadLine, Event, Header, decode_event, decode_header, trim_line
-from clawperator.recording.order import SeqIndex
+from clawperator.recording.external_sort import SeqIndex
 
 T = TypeVar("T")
 # Called now and then with the bytes read so far and the bytes there are.

@@ -7,8 +7,8 @@ import msgspec
 
 from clawperator.connection.phone import ConnectedPhone
 from clawperator.errors import ClawError
+from clawperator.recording.compare.strategies.derived import derive_checkpoints
 from clawperator.recording.demonstration import is_export, load_demonstration
-from clawperator.recording.derived import derive_checkpoints
 from clawperator.recording.events import Event, has_snapshot
 from clawperator.recording.export import Export
 from clawperator.recording.reader import Recording

@@ -6,7 +6,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from clawperator.recording import signs
+from clawperator.recording import heuristics
 from clawperator.recording.events import (
     ClickFacts,
     Facts,
@@ -15,7 +15,7 @@ from clawperator.recording.events import (
     TextChangeFacts,
     WindowChangeFacts,
 )
-from clawperator.recording.signs import SYSTEM_UI, is_launcher, name_of
+from clawperator.recording.heuristics import SYSTEM_UI, is_launcher, name_of
 from clawperator.replay.fingerprint import Landmarks, landmarks, recorded_screen
 from clawperator.replay.target import Target, fit, recorded_target, state
 
@@ -110,7 +110,7 @@ def until(plan: Steps, seq: int | float) -> Steps:
 
 def is_keyboard(package: str, window: str | None = None) -> bool:
     """Whether a package is a keyboard, by its name or that of its window."""
-    return signs.is_keyboard(package, window) or any(part in package.lower() for part in _KEYBOARDS)
+    return heuristics.is_keyboard(package, window) or any(part in package.lower() for part in _KEYBOARDS)
 
 
 def is_secret(text: str) -> bool:

@@ -8,8 +8,8 @@ from msgspec import Struct
 from clawperator._files import why
 from clawperator.contract.selectors import NodeMatcher
 from clawperator.errors import ClawError
+from clawperator.recording.actions import Moment, tell
 from clawperator.recording.export import Export, ExportedClick, ExportedEvent, ExportedTextChange, read_export
-from clawperator.recording.moments import Moment, tell
 from clawperator.ui.match import find_all
 from clawperator.ui.parse import parse_hierarchy
 

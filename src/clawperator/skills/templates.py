@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from clawperator._text import printable
-from clawperator.recording.derived import derive_checkpoints
+from clawperator.recording.compare.strategies.derived import derive_checkpoints
 from clawperator.recording.export import Export
 from clawperator.skills.evidence import ShownStep, shown_steps, written
 

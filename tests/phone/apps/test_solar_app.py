@@ -11,7 +11,7 @@ from clawperator.phone.apps.solar import PACKAGE
 from clawperator.phone.driver import PhoneDriver
 from clawperator.phone.events import AccessibilityEvent
 from clawperator.phone.phone import Phone
-from clawperator.recording.checkpoints import REQUIRED, baseline_of
+from clawperator.recording.compare.strategies.solax import REQUIRED, baseline_of
 from clawperator.recording.export import export_recording, read_export
 from phone.finding import find, found, tap, texts
 

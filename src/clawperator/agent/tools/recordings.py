@@ -89,7 +89,7 @@ def _pull(params: PullParams, bench: Bench) -> ToolResult:
 
 
 def _parse(params: ParseParams, bench: Bench) -> ToolResult:
-    from clawperator.recording.steps import parse_recording
+    from clawperator.recording.parse import parse_recording
 
     source = _input(params.input, bench, "recording_parse")
     out = _out(params.out, source, ".steps.json", bench, "recording_parse")
@@ -131,8 +131,8 @@ def _export(params: ExportParams, bench: Bench) -> ToolResult:
 
 def _compare(params: CompareParams, bench: Bench) -> ToolResult:
     """The comparison was made, whether the run matches or not: ``outcome`` tells."""
-    from clawperator.recording.compare import compare_recording
-    from clawperator.recording.declared import declaration_beside
+    from clawperator.recording.compare.compare import compare_recording
+    from clawperator.recording.compare.strategies.declared import declaration_beside
 
     tool = "recording_compare"
     baseline, result = _input(params.baseline, bench, tool), _input(params.result, bench, tool)

@@ -5,15 +5,15 @@ from typing import Literal
 
 from msgspec import Struct
 
-from clawperator.recording.checkpoints import (
+from clawperator.recording.compare.strategies.declared import Declaration, Found, find_declared
+from clawperator.recording.compare.strategies.derived import derive_checkpoints
+from clawperator.recording.compare.strategies.solax import (
     MINIMUM_SEMANTIC_COVERAGE,
     REQUIRED,
     BaselineCheckpoint,
     baseline_of,
     main_package,
 )
-from clawperator.recording.declared import Declaration, Found, find_declared
-from clawperator.recording.derived import derive_checkpoints
 from clawperator.recording.export import Export
 
 Strategy = Literal["solax_heuristic", "declared", "derived"]

@@ -19,7 +19,7 @@ from clawperator.recording.export import (
     ExportedTextChange,
     ExportedWindowChange,
 )
-from clawperator.recording.signs import (
+from clawperator.recording.heuristics import (
     SYSTEM_UI,
     is_dialog,
     is_launcher,

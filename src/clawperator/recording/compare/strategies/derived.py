@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from clawperator._text import is_blank
-from clawperator.recording.checkpoints import BaselineCheckpoint
+from clawperator.recording.actions import Moment, tell
+from clawperator.recording.compare.strategies.solax import BaselineCheckpoint
 from clawperator.recording.export import Export
-from clawperator.recording.moments import Moment, tell
-from clawperator.recording.signs import is_launcher, is_vanished, name_of
+from clawperator.recording.heuristics import is_launcher, is_vanished, name_of
 
 STRATEGY = "derived"
 _MAX_SLUG = 48

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import UNSET
 
 from clawperator.contract.skill_result import SkillResult
-from clawperator.recording.alignment import Aligned
+from clawperator.recording.compare.alignment import Aligned
 
 
 def tell_reason(rows: Sequence[Aligned], run: SkillResult, coverage: str | None) -> str:

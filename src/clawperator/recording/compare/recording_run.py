@@ -11,10 +11,10 @@ from clawperator.contract.skill_result import (
     TerminalVerification,
     TextEvidence,
 )
-from clawperator.recording.checkpoints import BaselineCheckpoint
-from clawperator.recording.derived import slug
+from clawperator.recording.compare.strategies.derived import slug
+from clawperator.recording.compare.strategies.solax import BaselineCheckpoint
 from clawperator.recording.export import Export, ExportedTextChange, ExportedWindowChange
-from clawperator.recording.signs import SYSTEM_UI, is_keyboard, is_launcher, is_masked, is_passing
+from clawperator.recording.heuristics import SYSTEM_UI, is_keyboard, is_launcher, is_masked, is_passing
 
 Path = tuple[BaselineCheckpoint, ...]
 

@@ -11,14 +11,14 @@ from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from clawperator.contract.skill_result import AgentSource, Checkpoint, SkillResult
-from clawperator.recording.alignment import MAX_LISTED, Aligned, Rejoined, align, rejoined
-from clawperator.recording.baseline import Ground, Strategy, checkpoints_of, ground_of
-from clawperator.recording.checkpoints import VERIFIED_ELSEWHERE
-from clawperator.recording.declared import Declaration
-from clawperator.recording.exhibits import find_declaration, read_baseline, read_result
+from clawperator.recording.compare.alignment import MAX_LISTED, Aligned, Rejoined, align, rejoined
+from clawperator.recording.compare.baseline import Ground, Strategy, checkpoints_of, ground_of
+from clawperator.recording.compare.explain import tell_reason
+from clawperator.recording.compare.inputs import find_declaration, read_baseline, read_result
+from clawperator.recording.compare.recording_run import run_of_recording
+from clawperator.recording.compare.strategies.declared import Declaration
+from clawperator.recording.compare.strategies.solax import VERIFIED_ELSEWHERE
 from clawperator.recording.export import Export
-from clawperator.recording.reasons import tell_reason
-from clawperator.recording.rerun import run_of_recording
 
 Mode = Literal["auto", "literal", "semantic"]
 MODES: Mapping[str, Mode] = {"auto": "auto", "literal": "literal", "semantic": "semantic"}

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from clawperator._text import trim
-from clawperator.recording.checkpoints import VERIFIED_ELSEWHERE, BaselineCheckpoint, summarise
+from clawperator.recording.compare.strategies.solax import VERIFIED_ELSEWHERE, BaselineCheckpoint, summarise
 from clawperator.recording.export import (
     Export,
     ExportedClick,

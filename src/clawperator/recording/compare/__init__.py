@@ -1,0 +1,1 @@
+"""Compare a run with a demonstration."""

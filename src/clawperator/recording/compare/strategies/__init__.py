@@ -1,0 +1,1 @@
+"""Where a baseline's checkpoints come from: declared, derived, or the SolaX flow."""

@@ -62,8 +62,8 @@ def measure_trip() -> float:
     from clawperator.contract.builders import build
     from clawperator.contract.execution import validate
     from clawperator.contract.wire import OPERATOR_PACKAGE
-    from clawperator.device.backend import run_plan
-    from clawperator.device.find import resolve
+    from clawperator.device.discovery import resolve
+    from clawperator.device.run import run_plan
 
     device = resolve(None)
 

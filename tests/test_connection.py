@@ -17,7 +17,7 @@ from clawperator.connection.results import only_step
 from clawperator.contract.actions import ACTIONS
 from clawperator.contract.builders import LITERALS
 from clawperator.contract.results import ResultEnvelope, StepResult
-from clawperator.device.client import Device, Endpoint
+from clawperator.device.adb.client import Device, Endpoint
 from clawperator.engine.clock import SystemClock
 from clawperator.errors import ClawError
 from clawperator.phone.adb.server import AdbServer

@@ -14,10 +14,10 @@ from clawperator.contract.execution import ExecutionShape
 from clawperator.contract.results import ExecutionResult, ResultEnvelope
 from clawperator.contract.selectors import NodeMatcher
 from clawperator.contract.skill_result import SkillResult, SkillsRun
-from clawperator.device.avds import Avd
-from clawperator.device.compat import Compatibility
-from clawperator.device.doctor import Report
-from clawperator.device.setup import Granted, OperatorSetup
+from clawperator.device.emulators.avd import Avd
+from clawperator.device.setup.doctor import Report
+from clawperator.device.setup.install import Granted, OperatorSetup
+from clawperator.device.setup.version_check import Compatibility
 from clawperator.errors import CODES, ClawError
 from clawperator.recording.compare.compare import CompareReport
 from clawperator.recording.compare.strategies.declared import Declaration

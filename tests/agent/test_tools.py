@@ -21,7 +21,7 @@ from clawperator.agent.watch import TurnCancelledError, Watch
 from clawperator.commands.levels import LEVELS
 from clawperator.contract.actions import ACTIONS
 from clawperator.contract.results import ExecutionResult, ResultEnvelope, StepResult
-from clawperator.device import backend
+from clawperator.device import run
 from clawperator.device.lease import lease
 from clawperator.errors import CODES, ClawError
 from device.ready import route, shared
@@ -370,7 +370,7 @@ def test_what_goes_into_a_password_field_is_a_secret(sign_in: Route) -> None:
 
 
 def test_a_password_that_was_not_taken_is_a_secret_too(sign_in: Route, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = backend.run_plan
+    real = run.run_plan
 
     def fail(plan: Any, device: Any, **more: Any) -> ExecutionResult:
         if plan.execution.actions[0].type == "snapshot_ui":

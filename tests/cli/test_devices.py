@@ -13,7 +13,7 @@ import pytest
 
 from clawperator import __version__
 from clawperator.contract.wire import OPERATOR_PACKAGE, OPERATOR_PACKAGES
-from clawperator.device.hostlog import log_file, note
+from clawperator.device.host_log import log_file, note
 from device.ready import route, shared, take_away
 from phone.apks import make_apk
 from routes import Route, open_route
@@ -26,7 +26,7 @@ BINARY = str(Path(sys.executable).with_name("clawperator"))
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("clawperator.device.doctor._ANSWER_PAUSE", 0.01)
+    monkeypatch.setattr("clawperator.device.setup.doctor._ANSWER_PAUSE", 0.01)
 
 
 def refused(ran: Ran, code: str) -> None:

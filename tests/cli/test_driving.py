@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 import pytest
 
-from clawperator.device import link, program
+from clawperator.device.adb import binary
+from clawperator.device.backends import operator
 from clawperator.phone.adb.server import AdbServer
 from clawperator.ui.parse import parse_hierarchy
 from golden import differences
@@ -119,7 +120,7 @@ def route(shared: Route, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Rou
     if shared.endpoint.boxed:
         monkeypatch.setenv("PATH", str(tmp_path))
         monkeypatch.delenv("ADB_PATH")
-        monkeypatch.setattr(program, "find_adb", lambda: pytest.fail("there is no adb to look for"))
+        monkeypatch.setattr(binary, "find_adb", lambda: pytest.fail("there is no adb to look for"))
     shared.shell("am force-stop com.android.settings")
     return shared
 
@@ -270,7 +271,7 @@ def test_an_operator_that_is_not_there_is_told_before_anything_waits(route: Rout
 
 
 def test_a_result_that_does_not_come_ends_at_its_deadline(faulty: Route, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(link, "_GRACE_SECONDS", 0.1)
+    monkeypatch.setattr(operator, "_GRACE_SECONDS", 0.1)
     faulty.box.phone.set_fault("lost_log", "1")
     ran = typed_in(faulty, "clawperator snapshot --timeout 1000")
     check("snapshot.no-result", ran, faulty)

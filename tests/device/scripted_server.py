@@ -5,7 +5,7 @@ import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 
-from clawperator.device.client import Device, Endpoint
+from clawperator.device.adb.client import Device, Endpoint
 
 LOCALHOST = "127.0.0.1"
 SECONDS = 10.0

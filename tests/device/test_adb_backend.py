@@ -12,10 +12,10 @@ from msgspec import Struct
 
 from clawperator.contract.execution import validate
 from clawperator.contract.results import ResultEnvelope, StepResult
-from clawperator.device.adb_backend import run_over_adb
-from clawperator.device.adb_driver import AdbDriver
-from clawperator.device.client import Device, Endpoint, shell
-from clawperator.device.quoting import command_line
+from clawperator.device.adb.client import Device, Endpoint, shell
+from clawperator.device.adb.quoting import command_line
+from clawperator.device.backends.adb import run_over_adb
+from clawperator.device.backends.adb_driver import AdbDriver
 from clawperator.engine.clock import SystemClock
 from clawperator.engine.run import RUNNERS
 from clawperator.errors import ClawError

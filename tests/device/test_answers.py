@@ -6,7 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clawperator.contract.wire import sum_of
-from clawperator.device.answers import Answers, LoggedTree, Record, plausible_text, proved_text, read_record
+from clawperator.device.backends.operator_log import (
+    Answers,
+    LoggedTree,
+    Record,
+    plausible_text,
+    proved_text,
+    read_record,
+)
 
 TREE = """<?xml version='1.0' encoding='UTF-8' standalone='yes' ?>
 <hierarchy rotation="0">

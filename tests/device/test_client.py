@@ -3,7 +3,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from clawperator.device.client import (
+from clawperator.device.adb.client import (
     AdbRefusedError,
     Connection,
     Deadline,

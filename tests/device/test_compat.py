@@ -5,8 +5,8 @@ import pytest
 from clawperator import __version__
 from clawperator.contract.wire import OPERATOR_PACKAGE, OPERATOR_PACKAGES
 from clawperator.device import packages
-from clawperator.device.compat import probe_compatibility, require_operator
 from clawperator.device.packages import list_packages
+from clawperator.device.setup.version_check import probe_compatibility, require_operator
 from clawperator.errors import ClawError
 from device.ready import route, shared
 from routes import Route
@@ -60,7 +60,7 @@ def test_an_absent_operator_is_told_with_the_command_that_installs_it(route: Rou
 
 
 def test_a_phone_with_no_operator_at_all_says_so(route: Route, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("clawperator.device.compat.list_packages", lambda _: ["com.android.settings"])
+    monkeypatch.setattr("clawperator.device.setup.version_check.list_packages", lambda _: ["com.android.settings"])
     found = probe_compatibility(route.device, OPERATOR_PACKAGES[1])
     assert found.error
     assert found.error.code == "OPERATOR_NOT_INSTALLED"

@@ -20,8 +20,8 @@ WORKER = """
 import sys, time
 from clawperator.contract.execution import validate
 from clawperator.contract.wire import OPERATOR_PACKAGE
-from clawperator.device.backend import run_plan
-from clawperator.device.find import resolve
+from clawperator.device.run import run_plan
+from clawperator.device.discovery import resolve
 
 me, serial, seconds = sys.argv[1], sys.argv[2], float(sys.argv[3])
 device = resolve(serial)

@@ -8,11 +8,11 @@ import msgspec
 import pytest
 
 from clawperator.contract.wire import OPERATOR_PACKAGE, OPERATOR_PACKAGES
-from clawperator.device import doctor
-from clawperator.device.checks import Check, check_adb, check_java, check_python, check_server
-from clawperator.device.client import Device
-from clawperator.device.doctor import Report, examine, report_for_people
+from clawperator.device.adb.client import Device
 from clawperator.device.lease import lease
+from clawperator.device.setup import doctor
+from clawperator.device.setup.doctor import Report, examine, report_for_people
+from clawperator.device.setup.host_checks import Check, check_adb, check_java, check_python, check_server
 from clawperator.errors import CODES, ClawError
 from device.ready import is_granted, route, shared, take_away
 from routes import Route, open_route
@@ -269,7 +269,7 @@ def test_the_other_operator_is_a_warning_that_names_it(route: Route) -> None:
 def test_an_absent_operator_does_not_hide_what_else_is_wrong(
     route: Route, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("clawperator.device.compat.list_packages", lambda _: [])
+    monkeypatch.setattr("clawperator.device.setup.version_check.list_packages", lambda _: [])
     route.box.phone.settings.put("global", "adb_enabled", "0")
     report = look()
     assert not report.ok
@@ -279,7 +279,7 @@ def test_an_absent_operator_does_not_hide_what_else_is_wrong(
 
 
 def test_a_phone_in_use_is_no_failure(route: Route, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("clawperator.device.readiness._LEASE_SECONDS", 0.05)
+    monkeypatch.setattr("clawperator.device.setup.device_checks._LEASE_SECONDS", 0.05)
     with lease(route.serial, "other", 1):
         report = look()
     assert report.ok

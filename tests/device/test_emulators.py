@@ -10,9 +10,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from clawperator.device import avds, emulators
-from clawperator.device.avds import DEFAULT_NAME, Avd, check_name, host_abi, read_avd, system_image
-from clawperator.device.emulators import (
+from clawperator.device.emulators import avd as avds
+from clawperator.device.emulators import emulator
+from clawperator.device.emulators.avd import DEFAULT_NAME, Avd, check_name, host_abi, read_avd, system_image
+from clawperator.device.emulators.emulator import (
     Patience,
     create_avd,
     delete_avd,
@@ -23,7 +24,7 @@ from clawperator.device.emulators import (
     start_emulator,
     stop_emulator,
 )
-from clawperator.device.sdk import find_tool, require_tools, run_tool
+from clawperator.device.emulators.sdk import find_tool, require_tools, run_tool
 from clawperator.errors import ClawError
 from clawperator.phone.adb.server import AdbServer
 from clawperator.phone.attached import AttachedPhone
@@ -310,7 +311,7 @@ def test_an_emulator_that_does_not_stop_is_told(sdk: Sdk, monkeypatch: pytest.Mo
         stop_emulator("a")
     refused(caught, "EMULATOR_STOP_FAILED")
     sdk.put("adb", ADB.replace('rm "$FAKE/running"', "true"))
-    monkeypatch.setattr(emulators, "_STOP_SECONDS", 0.1)
+    monkeypatch.setattr(emulator, "_STOP_SECONDS", 0.1)
     with pytest.raises(ClawError) as caught:
         stop_emulator("a")
     refused(caught, "EMULATOR_STOP_FAILED")

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from clawperator.device import program
-from clawperator.device.client import Endpoint
-from clawperator.device.find import ListedDevice, adb_endpoint, list_devices, resolve
+from clawperator.device.adb import binary
+from clawperator.device.adb.client import Endpoint
+from clawperator.device.discovery import ListedDevice, adb_endpoint, list_devices, resolve
 from clawperator.errors import ClawError
 from device.scripted_server import scripted, text
 from routes import registered
@@ -137,7 +137,7 @@ def test_what_is_no_serial_is_refused_before_anybody_is_asked(serial: str) -> No
 def test_a_phone_in_the_box_needs_no_adb(
     stack: ExitStack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(program, "find_adb", lambda: pytest.fail("nobody should look for adb"))
+    monkeypatch.setattr(binary, "find_adb", lambda: pytest.fail("nobody should look for adb"))
     put_in_box(stack, tmp_path, "claw-1", server_port=4_711)
     device = resolve(None)
     assert (device.serial, device.endpoint) == ("claw-1", Endpoint("127.0.0.1", 4_711, boxed=True))

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.device import hostlog
-from clawperator.device.hostlog import LogReader, log_file, log_folder, note
+from clawperator.device import host_log
+from clawperator.device.host_log import LogReader, log_file, log_folder, note
 
 
 @pytest.fixture(autouse=True)
@@ -70,7 +70,7 @@ def test_the_threshold_keeps_what_is_at_or_above_it(
     threshold: str, kept: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CLAWPERATOR_LOG_LEVEL", threshold)
-    for level in hostlog.LOG_LEVELS:
+    for level in host_log.LOG_LEVELS:
         note("x", level=level)
     assert [line["level"] for line in lines()] == kept
 
@@ -91,7 +91,7 @@ def test_a_folder_that_cannot_be_written_to_has_no_log_and_nobody_notices(
     (tmp_path / "file").write_text("")
     for place in (tmp_path / "file", tmp_path / "file" / "below", Path("/proc/none"), Path("a\0b")):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(hostlog, "log_folder", lambda place=place: str(place))
+            patch.setattr(host_log, "log_folder", lambda place=place: str(place))
             note("x")
     monkeypatch.setattr(os, "write", lambda *_: (_ for _ in ()).throw(OSError("the disk is full")))
     note("x")
@@ -107,7 +107,7 @@ def test_a_link_in_place_of_the_file_is_not_followed(folder: Path, tmp_path: Pat
 
 
 def test_a_full_file_is_put_aside_and_only_two_are_kept(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
-    monkeypatch.setattr(hostlog, "MOST_BYTES", 1_000)
+    monkeypatch.setattr(host_log, "MOST_BYTES", 1_000)
     for number in range(100):
         note("x", number=number)
     sizes = sorted(path.stat().st_size for path in folder.iterdir())
@@ -130,7 +130,7 @@ def test_old_days_are_forgotten_when_a_new_one_begins_and_other_files_are_not(fo
 def test_lines_of_several_threads_do_not_mix_even_while_files_are_put_aside(
     monkeypatch: pytest.MonkeyPatch, folder: Path
 ) -> None:
-    monkeypatch.setattr(hostlog, "MOST_BYTES", 20_000)
+    monkeypatch.setattr(host_log, "MOST_BYTES", 20_000)
 
     def write_many() -> None:
         for _ in range(60):
@@ -171,7 +171,7 @@ def test_a_reader_gets_what_is_there_then_what_comes(folder: Path) -> None:
 
 
 def test_a_reader_goes_on_in_the_new_file_when_the_old_one_was_full(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hostlog, "MOST_BYTES", 300)
+    monkeypatch.setattr(host_log, "MOST_BYTES", 300)
     reader = LogReader()
     seen = []
     for number in range(20):
@@ -186,7 +186,7 @@ def test_a_reader_goes_on_over_midnight(monkeypatch: pytest.MonkeyPatch, folder:
     note("before")
     reader = LogReader()
     assert b"before" in reader.read()
-    monkeypatch.setattr(hostlog, "log_file", lambda _=None: str(folder / "clawperator-2099-01-01.ndjson"))
+    monkeypatch.setattr(host_log, "log_file", lambda _=None: str(folder / "clawperator-2099-01-01.ndjson"))
     note("after")
     assert b"after" in reader.read()
     reader.close()

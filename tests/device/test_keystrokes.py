@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.device.keystrokes import (
+from clawperator.device.adb.input import (
     check_typable,
     clearing_lines,
     find_again,

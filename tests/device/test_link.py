@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from clawperator.device import link
-from clawperator.device.client import Device, Endpoint
-from clawperator.device.link import Delivered, deliver
+from clawperator.device.adb.client import Device, Endpoint
+from clawperator.device.backends import operator
+from clawperator.device.backends.operator import Delivered, deliver
 from clawperator.engine.clock import SystemClock
 from clawperator.errors import ClawError
 from clawperator.testing import BoxedPhone, start_phone
@@ -184,7 +184,7 @@ def test_a_broadcast_that_fails_says_why() -> None:
 
 
 def test_a_log_that_ends_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(link, "_GRACE_SECONDS", 0.1)
+    monkeypatch.setattr(operator, "_GRACE_SECONDS", 0.1)
     assert lost(HEAD + logged("working"), code=1).code == "LOGCAT_UNAVAILABLE"
 
 
@@ -195,7 +195,7 @@ def test_a_phone_that_cannot_be_reached_is_told_by_its_state() -> None:
 
 
 def test_silence_ends_at_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(link, "_GRACE_SECONDS", -0.8)
+    monkeypatch.setattr(operator, "_GRACE_SECONDS", -0.8)
     start = time.monotonic()
     with scripted(OKAY, OKAY, Pause()) as device, pytest.raises(ClawError) as error:
         deliver(device, PACKAGE, execution())

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from clawperator.device.client import Device, Endpoint
+from clawperator.device.adb.client import Device, Endpoint
 from clawperator.device.recordings import PulledRecording, pull_recording
 from clawperator.engine.clock import SystemClock
 from clawperator.errors import ClawError

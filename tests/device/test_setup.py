@@ -6,9 +6,9 @@ import msgspec
 import pytest
 
 from clawperator.contract.wire import OPERATOR_PACKAGE, OPERATOR_PACKAGES, accessibility_service
-from clawperator.device import setup
-from clawperator.device.client import Device, ShellAnswer, shell
-from clawperator.device.setup import grant_permissions, restart_service, set_up_operator, write_setting
+from clawperator.device.adb.client import Device, ShellAnswer, shell
+from clawperator.device.setup import install
+from clawperator.device.setup.install import grant_permissions, restart_service, set_up_operator, write_setting
 from clawperator.errors import ClawError
 from device.ready import NOTIFICATIONS, is_granted, route, secure, shared, take_away
 from phone.apks import make_apk
@@ -87,7 +87,7 @@ def answer_grant(monkeypatch: pytest.MonkeyPatch, answer: ShellAnswer) -> None:
     def answered(device: Device, script: str, *, seconds: float) -> ShellAnswer:
         return answer if script.startswith("pm grant") else shell(device, script, seconds=seconds)
 
-    monkeypatch.setattr(setup, "shell", answered)
+    monkeypatch.setattr(install, "shell", answered)
 
 
 def test_nothing_is_granted_to_an_operator_that_is_not_there(route: Route) -> None:
@@ -98,7 +98,7 @@ def test_nothing_is_granted_to_an_operator_that_is_not_there(route: Route) -> No
 
 def test_a_phone_that_forgets_settings_is_told(route: Route, monkeypatch: pytest.MonkeyPatch) -> None:
     take_away(route)
-    monkeypatch.setattr(setup, "write_setting", lambda *_: None)
+    monkeypatch.setattr(install, "write_setting", lambda *_: None)
     with pytest.raises(ClawError) as caught:
         grant_permissions(route.device, OPERATOR_PACKAGE)
     assert "did not keep the setting enabled_accessibility_services" in caught.value.message

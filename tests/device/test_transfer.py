@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from clawperator.device.client import Device, Endpoint
-from clawperator.device.transfer import (
+from clawperator.device.adb.client import Device, Endpoint
+from clawperator.device.adb.sync import (
     NoSuchFileError,
     TransferError,
     install_apk,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from clawperator.device.window_dumps import read_foreground, read_rotation, read_size, read_windows
+from clawperator.device.adb.dumpsys import read_foreground, read_rotation, read_size, read_windows
 from clawperator.engine.driver import Windows
 
 APP = "com.example.app"

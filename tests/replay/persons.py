@@ -6,7 +6,7 @@ from pathlib import Path
 
 from clawperator.commands.model import Backend
 from clawperator.connection import ConnectedPhone
-from clawperator.device.client import Device, Endpoint
+from clawperator.device.adb.client import Device, Endpoint
 from clawperator.phone.adb.server import AdbServer
 from clawperator.phone.app import App
 from clawperator.phone.attached import AttachedPhone

@@ -13,7 +13,7 @@ from clawperator._home import PhoneFolder, PhoneRecord, phone_folders
 from clawperator._text import read_number, whole
 from clawperator.cli.arguments import usage
 from clawperator.cli.call import Call
-from clawperator.device.hostlog import note
+from clawperator.device.host_log import note
 from clawperator.errors import ClawError
 from clawperator.phone.control import ask
 from clawperator.phone.faults import FAULTS, read_setting

@@ -8,8 +8,8 @@ from clawperator.contract.limits import MAX_EXECUTION_TIMEOUT_MS, MIN_EXECUTION_
 
 
 def answer(call: Call) -> Any:
-    from clawperator.device.backend import operator_package
-    from clawperator.device.doctor import examine, report_for_people
+    from clawperator.device.run import operator_package
+    from clawperator.device.setup.doctor import examine, report_for_people
 
     given = call.arguments
     report = examine(
@@ -27,7 +27,7 @@ def answer(call: Call) -> Any:
 
 def _timeout(call: Call) -> float:
     """How long the Operator may take for its answer."""
-    from clawperator.device.readiness import HANDSHAKE_MS
+    from clawperator.device.setup.device_checks import HANDSHAKE_MS
 
     given = call.options.timeout_ms
     if given is not None and not MIN_EXECUTION_TIMEOUT_MS <= given <= MAX_EXECUTION_TIMEOUT_MS:

@@ -5,28 +5,28 @@ from typing import Any
 from clawperator.cli.arguments import usage
 from clawperator.cli.call import Call
 from clawperator.cli.phones import seconds_given
-from clawperator.device import emulators
-from clawperator.device.avds import DEFAULT_NAME
+from clawperator.device.emulators import emulator
+from clawperator.device.emulators.avd import DEFAULT_NAME
 
 
 def answer(call: Call) -> Any:
     match call.name:
         case "emulator list":
-            return {"avds": emulators.list_avds()}
+            return {"avds": emulator.list_avds()}
         case "emulator status":
-            return {"devices": emulators.running_emulators()}
+            return {"devices": emulator.running_emulators()}
         case "emulator inspect":
-            return emulators.inspect_avd(_name(call))
+            return emulator.inspect_avd(_name(call))
         case "emulator create":
-            return emulators.create_avd(_name(call))
+            return emulator.create_avd(_name(call))
         case "emulator start":
-            return emulators.start_emulator(_name(call), _patience(call))
+            return emulator.start_emulator(_name(call), _patience(call))
         case "emulator stop":
-            return emulators.stop_emulator(_name(call))
+            return emulator.stop_emulator(_name(call))
         case "emulator delete":
-            return emulators.delete_avd(_name(call))
+            return emulator.delete_avd(_name(call))
         case _:
-            return emulators.provision(_name(call), _patience(call))
+            return emulator.provision(_name(call), _patience(call))
 
 
 def _name(call: Call) -> str:
@@ -36,7 +36,7 @@ def _name(call: Call) -> str:
     return flagged or (words[0] if words else DEFAULT_NAME)
 
 
-def _patience(call: Call) -> emulators.Patience:
+def _patience(call: Call) -> emulator.Patience:
     """--timeout is how long the emulator may take to boot."""
     given = seconds_given(call)
-    return emulators.Patience(boot=given["seconds"]) if given else emulators.Patience()
+    return emulator.Patience(boot=given["seconds"]) if given else emulator.Patience()

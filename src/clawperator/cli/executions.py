@@ -61,8 +61,8 @@ def carry_out(document: Any, call: Call) -> Any:
 
 def _run(plan: Plan, call: Call) -> Any:
     from clawperator.commands.model import BACKENDS
-    from clawperator.device.backend import operator_package, run_plan
-    from clawperator.device.find import resolve
+    from clawperator.device.discovery import resolve
+    from clawperator.device.run import operator_package, run_plan
 
     wanted = call.arguments.get("--backend") or "auto"
     backend = next((name for name in BACKENDS if name == wanted), None)

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 from clawperator._files import why
 from clawperator.cli.arguments import usage
 from clawperator.cli.call import Call, Printed
-from clawperator.device.hostlog import LogReader, log_file
+from clawperator.device.host_log import LogReader, log_file
 
 _POLL_SECONDS = 0.5
 

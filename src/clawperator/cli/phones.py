@@ -12,7 +12,7 @@ _LONGEST_MS = 3_600_000
 def answer(call: Call) -> Any:
     match call.name:
         case "devices":
-            from clawperator.device.find import list_devices
+            from clawperator.device.discovery import list_devices
 
             return {"devices": list_devices()}
         case "packages list":
@@ -39,7 +39,7 @@ def seconds_given(call: Call) -> dict[str, float]:
 
 
 def _packages(call: Call) -> Any:
-    from clawperator.device.find import resolve
+    from clawperator.device.discovery import resolve
     from clawperator.device.packages import list_packages
 
     device = resolve(call.options.device)
@@ -51,8 +51,8 @@ def _set_up(call: Call) -> Any:
     apk = call.arguments.get("--apk")
     if not apk:
         return soft_usage("operator setup needs --apk <file>")
-    from clawperator.device.find import resolve
-    from clawperator.device.setup import set_up_operator
+    from clawperator.device.discovery import resolve
+    from clawperator.device.setup.install import set_up_operator
 
     # Which Operator an APK holds is seen when it is installed, unless somebody says so.
     package = call.options.operator_package or os.environ.get("CLAWPERATOR_OPERATOR_PACKAGE")
@@ -60,8 +60,8 @@ def _set_up(call: Call) -> Any:
 
 
 def _grant(call: Call) -> Any:
-    from clawperator.device.backend import operator_package
-    from clawperator.device.find import resolve
-    from clawperator.device.setup import grant_permissions
+    from clawperator.device.discovery import resolve
+    from clawperator.device.run import operator_package
+    from clawperator.device.setup.install import grant_permissions
 
     return grant_permissions(resolve(call.options.device), operator_package(call.options.operator_package))

@@ -73,9 +73,9 @@ def _compare(call: Call) -> Any:
 
 
 def _pull(call: Call) -> Any:
-    from clawperator.device.backend import operator_package
-    from clawperator.device.find import resolve
+    from clawperator.device.discovery import resolve
     from clawperator.device.recordings import PULL_SECONDS, check_session_id, pull_recording
+    from clawperator.device.run import operator_package
 
     session = call.arguments.get("--session-id")
     if session is not None:

@@ -15,9 +15,9 @@ def answer(call: Call) -> Any:
 
 
 def _check_compat(call: Call) -> Verdict:
-    from clawperator.device.backend import operator_package
-    from clawperator.device.compat import probe_compatibility
-    from clawperator.device.find import resolve
+    from clawperator.device.discovery import resolve
+    from clawperator.device.run import operator_package
+    from clawperator.device.setup.version_check import probe_compatibility
 
     package = operator_package(call.options.operator_package)
     found = probe_compatibility(resolve(call.options.device), package)

@@ -26,7 +26,7 @@ def answer(call: Call) -> Any:
 def _replayed(call: Call, demonstration: Any, last: int | float | None) -> Verdict:
     from clawperator.commands.model import BACKENDS
     from clawperator.connection import ConnectedPhone
-    from clawperator.device.find import resolve
+    from clawperator.device.discovery import resolve
     from clawperator.replay import replay
 
     wanted = call.arguments.get("--backend") or "auto"

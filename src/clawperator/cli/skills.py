@@ -138,15 +138,15 @@ def _run(call: Call) -> Any:
 
 def _banner(skill_id: str) -> str:
     from clawperator import __version__
-    from clawperator.device.hostlog import log_file
+    from clawperator.device.host_log import log_file
 
     return f"clawperator {__version__}: runs {skill_id}; the log is {log_file()}"
 
 
 def _operator_line(serial: str | None, named: str | None) -> str:
     """What is on the phone, for people. It informs and never blocks."""
-    from clawperator.device.backend import operator_package
-    from clawperator.device.compat import probe_compatibility
+    from clawperator.device.run import operator_package
+    from clawperator.device.setup.version_check import probe_compatibility
     from clawperator.device.wakefulness import phone_at_hand
     from clawperator.errors import ClawError
 

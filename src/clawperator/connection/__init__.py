@@ -68,7 +68,7 @@ def connect(
     """
     from clawperator.commands.model import BACKENDS
     from clawperator.connection.phone import ConnectedPhone
-    from clawperator.device.find import resolve
+    from clawperator.device.discovery import resolve
 
     if backend not in BACKENDS:
         raise ClawError("USAGE", f"the backend is one of {', '.join(BACKENDS)}, not {backend!r}")

@@ -33,9 +33,9 @@ from clawperator.contract.builders import LONGEST_WAIT_MS, build, waiting_timeou
 from clawperator.contract.execution import validate, with_timeout
 from clawperator.contract.limits import EXPECTED_FORMAT, MAX_EXECUTION_TIMEOUT_MS, MAX_NAVIGATION_TIMEOUT_MS
 from clawperator.contract.results import ResultEnvelope, StepResult
-from clawperator.device.backend import operator_package as chosen_operator
-from clawperator.device.backend import run_plan
-from clawperator.device.client import Device, ShellAnswer
+from clawperator.device.adb.client import Device, ShellAnswer
+from clawperator.device.run import operator_package as chosen_operator
+from clawperator.device.run import run_plan
 from clawperator.errors import ClawError
 
 Direction = Literal["down", "up", "left", "right"]
@@ -295,8 +295,8 @@ class ConnectedPhone:
 
     def shell(self, command: str, *arguments: str, timeout: float = 30) -> ShellAnswer:
         """Run one command on the phone. Its arguments reach it as they are: none is read by the shell."""
-        from clawperator.device.client import shell
-        from clawperator.device.quoting import command_line
+        from clawperator.device.adb.client import shell
+        from clawperator.device.adb.quoting import command_line
 
         limit = _milliseconds(timeout, _LONGEST_SHELL_MS)
         return shell(self.device, command_line(command, *arguments), seconds=limit / 1000)

@@ -3,8 +3,8 @@
 import re
 
 from clawperator.contract.wire import OPERATOR_PACKAGES
-from clawperator.device.client import Device, shell
-from clawperator.device.quoting import command_line
+from clawperator.device.adb.client import Device, shell
+from clawperator.device.adb.quoting import command_line
 from clawperator.errors import ClawError
 
 _SECONDS = 15.0

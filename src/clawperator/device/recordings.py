@@ -7,8 +7,8 @@ from msgspec import Struct
 from clawperator._files import why
 from clawperator.contract.actions import PACKAGE_NAME, SESSION_ID
 from clawperator.contract.limits import MAX_ID_LENGTH
-from clawperator.device.client import Device
-from clawperator.device.transfer import NoSuchFileError, TransferError, pull_file, read_file
+from clawperator.device.adb.client import Device
+from clawperator.device.adb.sync import NoSuchFileError, TransferError, pull_file, read_file
 from clawperator.errors import ClawError
 
 _LONGEST_POINTER = 1024

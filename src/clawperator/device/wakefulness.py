@@ -2,8 +2,8 @@
 
 import re
 
-from clawperator.device.client import Device, shell
-from clawperator.device.find import boxed_endpoint, boxed_phones, resolve
+from clawperator.device.adb.client import Device, shell
+from clawperator.device.discovery import boxed_endpoint, boxed_phones, resolve
 from clawperator.errors import ClawError
 
 _SECONDS = 5.0

@@ -10,8 +10,8 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from clawperator._files import why
-from clawperator.device.backend import operator_package
-from clawperator.device.hostlog import note
+from clawperator.device.host_log import note
+from clawperator.device.run import operator_package
 from clawperator.device.wakefulness import phone_at_hand, require_awake
 from clawperator.errors import ClawError
 from clawperator.skills.agents import Agent, find_agent, read_agent

@@ -16,7 +16,7 @@ class ListPackagesParams(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def _list_devices(_: NoParams, __: Bench) -> ToolResult:
-    from clawperator.device.find import list_devices
+    from clawperator.device.discovery import list_devices
 
     found = list_devices()
     told = ", ".join(f"{device.serial} ({device.state})" for device in found)
@@ -25,7 +25,7 @@ def _list_devices(_: NoParams, __: Bench) -> ToolResult:
 
 
 def _list_packages(params: ListPackagesParams, bench: Bench) -> ToolResult:
-    from clawperator.device.find import resolve
+    from clawperator.device.discovery import resolve
     from clawperator.device.packages import list_packages
 
     device = resolve(bench.device)
@@ -41,9 +41,9 @@ def _list_packages(params: ListPackagesParams, bench: Bench) -> ToolResult:
 def _doctor(_: NoParams, bench: Bench) -> ToolResult:
     """The examination was made, whatever it found: that is in the result and in the message."""
     from clawperator.contract.limits import MIN_EXECUTION_TIMEOUT_MS
-    from clawperator.device.backend import operator_package
-    from clawperator.device.doctor import examine
-    from clawperator.device.readiness import HANDSHAKE_MS
+    from clawperator.device.run import operator_package
+    from clawperator.device.setup.device_checks import HANDSHAKE_MS
+    from clawperator.device.setup.doctor import examine
 
     limit = max(bench.watch.within(HANDSHAKE_MS / 1000) * 1000, MIN_EXECUTION_TIMEOUT_MS)
     report = examine(bench.device, operator_package(bench.operator_package), timeout_ms=limit)

@@ -16,9 +16,9 @@ from clawperator.contract.builders import LITERALS, Literals, waiting_timeout
 from clawperator.contract.execution import Action, Plan, validate
 from clawperator.contract.limits import EXPECTED_FORMAT, MAX_EXECUTION_TIMEOUT_MS, MIN_EXECUTION_TIMEOUT_MS
 from clawperator.contract.results import ExecutionResult
-from clawperator.device.backend import operator_package, run_plan
-from clawperator.device.client import Device
-from clawperator.device.find import resolve
+from clawperator.device.adb.client import Device
+from clawperator.device.discovery import resolve
+from clawperator.device.run import operator_package, run_plan
 from clawperator.errors import ClawError
 
 _WORDS = Literals("", "claw-", "claw", 30_000, "a1")

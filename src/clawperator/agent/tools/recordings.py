@@ -70,9 +70,9 @@ class ReplayParams(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def _pull(params: PullParams, bench: Bench) -> ToolResult:
-    from clawperator.device.backend import operator_package
-    from clawperator.device.find import resolve
+    from clawperator.device.discovery import resolve
     from clawperator.device.recordings import PULL_SECONDS, check_session_id, pull_recording
+    from clawperator.device.run import operator_package
 
     session = None if params.sessionId is UNSET else check_session_id(params.sessionId)
     folder = inside(bench.folder, params.folder, "recording_pull")
@@ -153,7 +153,7 @@ def _compare(params: CompareParams, bench: Bench) -> ToolResult:
 def _replay(params: ReplayParams, bench: Bench) -> ToolResult:
     """Do the steps until one cannot be proved. A cancellation is seen between two of them."""
     from clawperator.connection import ConnectedPhone
-    from clawperator.device.find import resolve
+    from clawperator.device.discovery import resolve
     from clawperator.replay import open_demonstration, plan, replay
 
     demonstration = open_demonstration(_input(params.input, bench, "recording_replay"))

@@ -13,12 +13,12 @@ from clawperator.contract.execution import Plan
 from clawperator.contract.limits import MIN_EXECUTION_TIMEOUT_MS
 from clawperator.contract.results import ExecutionResult, ResultEnvelope, StepResult
 from clawperator.contract.wire import OPERATOR_PACKAGE, TEXT_BYTES, TEXT_SUM
-from clawperator.device.answers import plausible_text, proved_text
-from clawperator.device.client import Device, exec_out, shell
-from clawperator.device.hostlog import Level, note
+from clawperator.device.adb.client import Device, exec_out, shell
+from clawperator.device.adb.quoting import command_line
+from clawperator.device.backends.operator import Delivered, deliver
+from clawperator.device.backends.operator_log import plausible_text, proved_text
+from clawperator.device.host_log import Level, note
 from clawperator.device.lease import lease
-from clawperator.device.link import Delivered, deliver
-from clawperator.device.quoting import command_line
 from clawperator.errors import ClawError
 
 _HOST_ACTIONS = ("close_app", "take_screenshot")
@@ -66,7 +66,7 @@ def _run_leased(plan: Plan, device: Device, package: str, backend: Backend) -> E
     document = plan.document
     with lease(device.serial, document["commandId"], document["timeoutMs"] / 1000):
         if backend == "adb":
-            from clawperator.device.adb_backend import run_over_adb
+            from clawperator.device.backends.adb import run_over_adb
 
             envelope = run_over_adb(plan, device)
         else:

@@ -3,7 +3,7 @@
 import re
 
 from clawperator._text import utf16_length
-from clawperator.device.quoting import command_line
+from clawperator.device.adb.quoting import command_line
 from clawperator.errors import ClawError
 from clawperator.ui.node import Node
 

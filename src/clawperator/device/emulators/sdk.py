@@ -6,7 +6,7 @@ import subprocess
 
 from msgspec import Struct
 
-from clawperator.device.program import find_adb
+from clawperator.device.adb.binary import find_adb
 from clawperator.errors import ClawError
 
 _PLACES = {

@@ -8,11 +8,11 @@ from contextlib import contextmanager
 
 from clawperator.contract.actions import PACKAGE_NAME
 from clawperator.contract.limits import MAX_EXECUTION_TIMEOUT_MS
-from clawperator.device import keystrokes, window_dumps
-from clawperator.device.backend import close_app, take_screenshot
-from clawperator.device.client import Deadline, Device, ShellAnswer, shell
-from clawperator.device.keystrokes import input_line
-from clawperator.device.quoting import command_line
+from clawperator.device.adb import dumpsys, input
+from clawperator.device.adb.client import Deadline, Device, ShellAnswer, shell
+from clawperator.device.adb.input import input_line
+from clawperator.device.adb.quoting import command_line
+from clawperator.device.run import close_app, take_screenshot
 from clawperator.engine.driver import Key, NodeAction, Recorded, Windows
 from clawperator.errors import ClawError
 from clawperator.ui.node import Bounds, Hierarchy, Node
@@ -99,7 +99,7 @@ class AdbDriver:
         self._rotation = tree.rotation
         if self._size is not None:
             return
-        self._size = window_dumps.read_size(told)
+        self._size = dumpsys.read_size(told)
         if self._size is None:
             # A phone too old to tell: its windows fill the display.
             edges = [root.bounds.normalised() for root in tree.roots]
@@ -107,7 +107,7 @@ class AdbDriver:
             self._size = sides if tree.rotation % 2 == 0 else sides[::-1]
 
     def windows(self) -> Windows:
-        told = window_dumps.read_windows(self._ask("dumpsys window").text)
+        told = dumpsys.read_windows(self._ask("dumpsys window").text)
         if told.foreground_package is not None:
             return told
         return Windows(self.foreground(), told.overlay_package, told.count)
@@ -115,7 +115,7 @@ class AdbDriver:
     def foreground(self) -> str | None:
         # From Android 10 on the first tells, before that the second; the third when no window has the focus.
         for service in (("window", "displays"), ("window", "windows"), ("activity", "activities")):
-            found = window_dumps.read_foreground(self._ask(command_line("dumpsys", *service)).text)
+            found = dumpsys.read_foreground(self._ask(command_line("dumpsys", *service)).text)
             if found is not None:
                 return found
         return None
@@ -123,7 +123,7 @@ class AdbDriver:
     def frame(self) -> Bounds:
         if self._size is None or self._rotation is None:
             told = self._ask("wm size; dumpsys window displays").text
-            self._size, self._rotation = window_dumps.read_size(told), window_dumps.read_rotation(told)
+            self._size, self._rotation = dumpsys.read_size(told), dumpsys.read_rotation(told)
         if self._size is None:
             raise ClawError(
                 "DEVICE_SHELL_UNAVAILABLE",
@@ -158,7 +158,7 @@ class AdbDriver:
         return self._inject(input_line("keyevent", _KEYS[key]))
 
     def submit(self, node: Node) -> bool:  # noqa: ARG002 - the field has the focus since the text was typed
-        return self._inject(input_line("keyevent", keystrokes.ENTER))
+        return self._inject(input_line("keyevent", input.ENTER))
 
     def set_text(self, node: Node, text: str) -> bool:
         """Replace what a field holds, and look whether it holds the text afterwards.
@@ -166,26 +166,26 @@ class AdbDriver:
         Nothing is typed unless the field has the focus. ``TEXT_NOT_ACCEPTED`` when the phone or the field took
         something else. Emptying a field is not looked at, for an empty one may show its hint.
         """
-        keystrokes.check_typable(text)
+        input.check_typable(text)
         emptied, self._emptied = node is self._emptied, None
         field = node if emptied else self._focus(node)
         if field is None:
             return False
-        clearing = [] if emptied else keystrokes.clearing_lines(field)
+        clearing = [] if emptied else input.clearing_lines(field)
         if not text:
             self._emptied = node
             return self._inject(*clearing)
         # Once more, and thoroughly, when the cursor stood where not all was deleted.
         for _ in range(2):
-            if not self._inject(*clearing, *keystrokes.typing_lines(text)):
+            if not self._inject(*clearing, *input.typing_lines(text)):
                 break
             seen = self._look_for(field, text)
-            if seen is not None and keystrokes.holds(seen, text):
+            if seen is not None and input.holds(seen, text):
                 return True
             if seen is None or not seen.flag("focused"):
                 break
-            clearing = keystrokes.clearing_lines(seen, around=True)
-        raise keystrokes.not_taken(text)
+            clearing = input.clearing_lines(seen, around=True)
+        raise input.not_taken(text)
 
     def _focus(self, node: Node) -> Node | None:
         """The field with the focus in it, touched if need be. A view that is no field is not touched again."""
@@ -194,9 +194,9 @@ class AdbDriver:
         for touch in (False, True):
             if touch:
                 area = node.bounds.normalised().intersection(self.frame())
-                if not keystrokes.is_field(node) or not self.tap(*area.centre, 0):
+                if not input.is_field(node) or not self.tap(*area.centre, 0):
                     return None
-            seen = keystrokes.find_again(self.dump().nodes, node)
+            seen = input.find_again(self.dump().nodes, node)
             if seen is None or seen.flag("focused"):
                 return seen
         return None
@@ -207,8 +207,8 @@ class AdbDriver:
         for look in range(_LOOKS):
             if look:
                 self._sleep(_LOOK_PAUSE)
-            seen = keystrokes.find_again(self.dump().nodes, field)
-            if seen is not None and keystrokes.holds(seen, text):
+            seen = input.find_again(self.dump().nodes, field)
+            if seen is not None and input.holds(seen, text):
                 break
         return seen
 

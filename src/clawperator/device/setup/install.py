@@ -6,10 +6,10 @@ from collections.abc import Callable
 from msgspec import UNSET, Struct, UnsetType
 
 from clawperator.contract.wire import OPERATOR_PACKAGES, accessibility_service, notification_listener
-from clawperator.device.client import Device, shell
-from clawperator.device.compat import require_operator
+from clawperator.device.adb.client import Device, shell
+from clawperator.device.adb.quoting import command_line
 from clawperator.device.packages import list_packages
-from clawperator.device.quoting import command_line
+from clawperator.device.setup.version_check import require_operator
 from clawperator.errors import ClawError
 
 _SECONDS = 15.0
@@ -92,7 +92,7 @@ def set_up_operator(
 
     The installation may take ``seconds``. Without a ``package`` the one Operator on the phone is meant.
     """
-    from clawperator.device.transfer import install_apk
+    from clawperator.device.adb.sync import install_apk
 
     if not os.path.isfile(apk):
         raise ClawError(

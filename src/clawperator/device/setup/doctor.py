@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator, Mapping
 
 from msgspec import UNSET, Struct, UnsetType
 
-from clawperator.device import checks, readiness
-from clawperator.device.checks import Check
-from clawperator.device.client import Device
-from clawperator.device.find import boxed_phones, resolve
-from clawperator.device.hostlog import Level, note
+from clawperator.device.adb.client import Device
+from clawperator.device.discovery import boxed_phones, resolve
+from clawperator.device.host_log import Level, note
+from clawperator.device.setup import device_checks, host_checks
+from clawperator.device.setup.host_checks import Check
 from clawperator.errors import ClawError
 
 # A service that was turned on needs a moment before it answers.
@@ -53,7 +53,7 @@ def examine(
     *,
     full: bool = False,
     fix: bool = False,
-    timeout_ms: float = readiness.HANDSHAKE_MS,
+    timeout_ms: float = device_checks.HANDSHAKE_MS,
 ) -> Report:
     """Make every check up to the first critical failure. With ``fix``, put right what can be, and look again.
 
@@ -111,17 +111,17 @@ class _Examination:
 
     def _checks(self) -> Iterator[Check]:
         boxed = self._boxed()
-        yield checks.check_python()
-        yield checks.check_adb(boxed)
-        yield checks.check_server(boxed)
+        yield host_checks.check_python()
+        yield host_checks.check_adb(boxed)
+        yield host_checks.check_server(boxed)
         built = False
         if self._full:
-            from clawperator.device.build import check_assembly
+            from clawperator.device.setup.gradle_checks import check_assembly
 
-            yield checks.check_java()
+            yield host_checks.check_java()
             yield (assembly := check_assembly(os.curdir))
             built = assembly.status == "pass"
-        discovery, serial = readiness.discover(self.serial, boxed)
+        discovery, serial = device_checks.discover(self.serial, boxed)
         yield discovery
         if serial is None:
             return
@@ -129,35 +129,35 @@ class _Examination:
         try:
             self.device = resolve(serial)
         except ClawError as e:  # it went away just now
-            yield checks.troubled(discovery.id, e)
+            yield host_checks.troubled(discovery.id, e)
             return
         if built:
-            from clawperator.device.build import check_installation, check_launch
+            from clawperator.device.setup.gradle_checks import check_installation, check_launch
 
             yield check_installation(self.device, os.curdir)
             yield check_launch(self.device, self._package)
         yield from self._phone_checks(self.device)
 
     def _phone_checks(self, device: Device) -> Iterator[Check]:
-        yield readiness.check_capability(device)
-        yield (presence := readiness.check_presence(device, self._package))
+        yield device_checks.check_capability(device)
+        yield (presence := device_checks.check_presence(device, self._package))
         compatible = False
         if presence.status == "pass":
-            yield (versions := readiness.check_compatibility(device, self._package))
+            yield (versions := device_checks.check_compatibility(device, self._package))
             compatible = versions.status == "pass"
-        yield from readiness.check_settings(device)
+        yield from device_checks.check_settings(device)
         if compatible:
             yield (handshake := self._handshake(device))
             if self._full and handshake.status == "pass":
-                yield readiness.check_smoke(device, self._package)
+                yield device_checks.check_smoke(device, self._package)
 
     def _handshake(self, device: Device) -> Check:
-        check = readiness.check_handshake(device, self._package, self._timeout_ms)
+        check = device_checks.check_handshake(device, self._package, self._timeout_ms)
         for _ in range(self._tries - 1):
             if check.status != "fail":
                 break
             time.sleep(_ANSWER_PAUSE)
-            check = readiness.check_handshake(device, self._package, self._timeout_ms)
+            check = device_checks.check_handshake(device, self._package, self._timeout_ms)
         return check
 
     def _boxed(self) -> str | None:
@@ -187,24 +187,24 @@ def _repair(found: list[Check], device: Device | None, package: str) -> Iterator
 
 
 def _restart_server(_: Check, __: Device | None, ___: str) -> None:
-    from clawperator.device.program import run_adb, start_server
+    from clawperator.device.adb.binary import run_adb, start_server
 
     run_adb("kill-server")
     start_server()
 
 
 def _restart_operator(_: Check, device: Device | None, package: str) -> None:
-    from clawperator.device.setup import restart_service
+    from clawperator.device.setup.install import restart_service
 
     if device is not None:
         restart_service(device, package)
 
 
 def _turn_on(check: Check, device: Device | None, _: str) -> None:
-    from clawperator.device.setup import write_setting
+    from clawperator.device.setup.install import write_setting
 
     if device is not None:
-        write_setting(device, "global", readiness.SETTINGS[check.id][0], "1")
+        write_setting(device, "global", device_checks.SETTINGS[check.id][0], "1")
 
 
 _CURES: Mapping[str, tuple[str, Callable[[Check, Device | None, str], None]]] = {

@@ -2,9 +2,9 @@
 
 from clawperator.contract.execution import Plan
 from clawperator.contract.results import ResultEnvelope
-from clawperator.device.adb_driver import AdbDriver
-from clawperator.device.backend import write_screenshot
-from clawperator.device.client import Device
+from clawperator.device.adb.client import Device
+from clawperator.device.backends.adb_driver import AdbDriver
+from clawperator.device.run import write_screenshot
 from clawperator.engine.clock import SystemClock
 from clawperator.engine.run import Engine
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from clawperator._home import SERIAL, PhoneFolder, PhoneRecord, phone_folders
-from clawperator.device.client import AdbRefusedError, Connection, Deadline, Device, Endpoint, not_ready
+from clawperator.device.adb.client import AdbRefusedError, Connection, Deadline, Device, Endpoint, not_ready
 from clawperator.errors import ClawError
 
 _LIST_SECONDS = 5.0
@@ -137,7 +137,7 @@ def _ask_adb(*, start: bool) -> list[ListedDevice]:
         return listed
     if not start:
         return []
-    from clawperator.device.program import start_server
+    from clawperator.device.adb.binary import start_server
 
     start_server()
     return _ask(adb_endpoint()) or []

@@ -7,7 +7,10 @@ from typing import Literal, NoReturn
 
 from msgspec import Struct
 
-from clawperator.device.avds import (
+from clawperator.device.adb.binary import start_server
+from clawperator.device.adb.client import Device, shell
+from clawperator.device.discovery import list_devices, resolve
+from clawperator.device.emulators.avd import (
     DEFAULT_NAME,
     PROFILE,
     Avd,
@@ -16,10 +19,7 @@ from clawperator.device.avds import (
     read_avd,
     system_image,
 )
-from clawperator.device.client import Device, shell
-from clawperator.device.find import list_devices, resolve
-from clawperator.device.program import start_server
-from clawperator.device.sdk import TOOLS, find_tool, require_tools, run_tool
+from clawperator.device.emulators.sdk import TOOLS, find_tool, require_tools, run_tool
 from clawperator.errors import ClawError
 
 _ASK_SECONDS = 10.0
@@ -309,7 +309,7 @@ def _wait_for_boot(name: str, serial: str, wait: Patience) -> None:
 
 
 def _allow_development(serial: str) -> None:
-    from clawperator.device.setup import write_setting
+    from clawperator.device.setup.install import write_setting
 
     device: Device = resolve(serial)
     for setting in ("development_settings_enabled", "adb_enabled"):

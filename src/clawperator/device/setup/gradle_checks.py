@@ -2,9 +2,9 @@
 
 import os
 
-from clawperator.device.checks import Check, passed, troubled
-from clawperator.device.client import Device, shell
-from clawperator.device.quoting import command_line
+from clawperator.device.adb.client import Device, shell
+from clawperator.device.adb.quoting import command_line
+from clawperator.device.setup.host_checks import Check, passed, troubled
 from clawperator.errors import ClawError
 
 _ASSEMBLE = "build.android.assemble"
@@ -59,7 +59,7 @@ def check_assembly(folder: str) -> Check:
 
 def check_installation(device: Device, folder: str) -> Check:
     """Whether what was built can be installed."""
-    from clawperator.device.transfer import install_apk
+    from clawperator.device.adb.sync import install_apk
 
     id_ = "build.android.install"
     apk = os.path.join(folder, _APK)

@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from clawperator.device.client import AdbRefusedError, Connection, Deadline
-from clawperator.device.find import adb_endpoint
+from clawperator.device.adb.client import AdbRefusedError, Connection, Deadline
+from clawperator.device.discovery import adb_endpoint
 from clawperator.errors import ClawError
 
 Status = Literal["pass", "warn", "fail"]
@@ -85,7 +85,7 @@ def check_python(version: tuple[int, ...] = sys.version_info[:3]) -> Check:
 
 def check_adb(boxed: str | None) -> Check:
     """Whether there is an adb. The phone in the box, when it is the one that is meant, needs none."""
-    from clawperator.device.program import find_adb, require_adb, run_adb
+    from clawperator.device.adb.binary import find_adb, require_adb, run_adb
 
     id_ = "host.adb.presence"
     if boxed is not None and find_adb() is None:
@@ -108,7 +108,7 @@ def check_adb(boxed: str | None) -> Check:
 
 def check_server(boxed: str | None) -> Check:
     """Whether the adb server runs; it is started when it is needed."""
-    from clawperator.device.program import start_server
+    from clawperator.device.adb.binary import start_server
 
     id_ = "host.adb.server"
     endpoint = adb_endpoint()

@@ -6,11 +6,11 @@ from contextlib import suppress
 from msgspec.structs import replace
 
 from clawperator.contract.wire import OPERATOR_PACKAGE, accessibility_service
-from clawperator.device.checks import Check, Fix, Guidance, Step, passed, troubled
-from clawperator.device.client import Device, shell
-from clawperator.device.compat import install_command, probe_compatibility, require_operator
-from clawperator.device.find import ListedDevice, list_devices, resolve
-from clawperator.device.setup import read_setting
+from clawperator.device.adb.client import Device, shell
+from clawperator.device.discovery import ListedDevice, list_devices, resolve
+from clawperator.device.setup.host_checks import Check, Fix, Guidance, Step, passed, troubled
+from clawperator.device.setup.install import read_setting
+from clawperator.device.setup.version_check import install_command, probe_compatibility, require_operator
 from clawperator.errors import ClawError
 
 HANDSHAKE_MS = 5_000
@@ -186,8 +186,8 @@ def _check_setting(device: Device, id_: str) -> Check:
 def check_handshake(device: Device, package: str, timeout_ms: float = HANDSHAKE_MS) -> Check:
     """Whether the Operator carries out a command. It is asked to sleep for no time: that changes nothing."""
     from clawperator.contract.execution import validate
+    from clawperator.device.backends.operator import deliver
     from clawperator.device.lease import lease
-    from clawperator.device.link import deliver
 
     id_ = "readiness.handshake"
     document = validate(_execution("handshake", timeout_ms, [("h1", "sleep", {"durationMs": 0})])).document
@@ -240,7 +240,7 @@ def _repair_steps(device: Device, package: str) -> list[Step]:
 def check_smoke(device: Device, package: str) -> Check:
     """Whether a small job is done: close Settings, open it, look at it."""
     from clawperator.contract.execution import validate
-    from clawperator.device.backend import run_plan
+    from clawperator.device.run import run_plan
 
     id_ = "readiness.smoke"
     actions: list[_Action] = [

@@ -13,9 +13,9 @@ from msgspec import Struct
 from clawperator.contract.results import ResultEnvelope
 from clawperator.contract.typed import convert
 from clawperator.contract.wire import ACTION, PAYLOAD
-from clawperator.device.answers import Answers, LoggedTree, read_record
-from clawperator.device.client import AdbRefusedError, Deadline, Device, ShellStream
-from clawperator.device.quoting import command_line, quote
+from clawperator.device.adb.client import AdbRefusedError, Deadline, Device, ShellStream
+from clawperator.device.adb.quoting import command_line, quote
+from clawperator.device.backends.operator_log import Answers, LoggedTree, read_record
 from clawperator.errors import ClawError
 
 _GRACE_SECONDS = 5.0

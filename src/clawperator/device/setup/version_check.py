@@ -6,9 +6,9 @@ from typing import Any
 from msgspec import UNSET, Struct, UnsetType
 
 from clawperator import __version__
-from clawperator.device.client import Device, shell
+from clawperator.device.adb.client import Device, shell
+from clawperator.device.adb.quoting import command_line
 from clawperator.device.packages import list_packages, other_variants
-from clawperator.device.quoting import command_line
 from clawperator.errors import ClawError
 
 _SECONDS = 15.0

@@ -7,8 +7,8 @@ from struct import Struct
 from typing import NoReturn
 
 from clawperator._files import AtomicFile, why
-from clawperator.device.client import AdbRefusedError, Connection, Deadline, Device, open_service
-from clawperator.device.quoting import command_line
+from clawperator.device.adb.client import AdbRefusedError, Connection, Deadline, Device, open_service
+from clawperator.device.adb.quoting import command_line
 from clawperator.errors import ClawError
 
 _HEAD = Struct("<4sI")

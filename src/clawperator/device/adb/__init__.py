@@ -1,0 +1,1 @@
+"""Client side of adb: protocol, quoting, file transfer, input, dumpsys parsing."""

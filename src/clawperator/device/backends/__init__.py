@@ -1,0 +1,1 @@
+"""Execution backends: the Operator app, or the host engine over plain adb."""

@@ -1,0 +1,1 @@
+"""Android emulators (AVDs) through the SDK's tools."""

@@ -1,0 +1,1 @@
+"""Getting a device ready: doctor checks, Operator installation, permissions."""

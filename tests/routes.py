@@ -10,7 +10,7 @@ from msgspec import Struct
 from clawperator._home import PhoneFolder, PhoneRecord
 from clawperator.contract.wire import OPERATOR_PACKAGE
 from clawperator.device.adb.client import Device, Endpoint, shell
-from clawperator.phone.box import HOST, Box, BoxPlan
+from clawperator.phone.process.server import HOST, Box, BoxPlan
 from phone.real_adb import adb_server, connected
 from running import Ran, clawperator
 

@@ -20,8 +20,8 @@ from clawperator.contract.results import ResultEnvelope, StepResult
 from clawperator.device.adb.client import Device, Endpoint
 from clawperator.engine.clock import SystemClock
 from clawperator.errors import ClawError
+from clawperator.phone.adb.phone_device import AttachedPhone
 from clawperator.phone.adb.server import AdbServer
-from clawperator.phone.attached import AttachedPhone
 from clawperator.testing import BoxedPhone, start_phone
 
 SETTINGS = "com.android.settings"

@@ -24,18 +24,18 @@ from clawperator.engine.clock import VirtualClock
 from clawperator.engine.driver import Clock
 from clawperator.engine.run import Engine
 from clawperator.errors import ClawError
-from clawperator.phone import keyboard
-from clawperator.phone.app import App
-from clawperator.phone.driver import PhoneDriver
-from clawperator.phone.phone import Phone
-from clawperator.phone.scene import Window
+from clawperator.phone.core import keyboard
+from clawperator.phone.core.phone import Phone
+from clawperator.phone.core.window import Window
+from clawperator.phone.operator.driver import PhoneDriver
+from clawperator.phone.toolkit.app import App
 from clawperator.ui.match import find, find_all
 from clawperator.ui.node import Hierarchy, Node
 
 if TYPE_CHECKING:
     from clawperator.phone.adb.adbd import AdbDoor
-    from clawperator.phone.cassette import Cassette
-    from clawperator.phone.events import AccessibilityEvent
+    from clawperator.phone.cassette.cassette import Cassette
+    from clawperator.phone.core.events import AccessibilityEvent
 
 __all__ = ["BoxedPhone", "Person", "ShellResult", "start_phone"]
 
@@ -164,8 +164,8 @@ class BoxedPhone:
     def serve(self) -> Iterator["Doors"]:
         """Open adb's doors to this phone on loopback while the ``with`` block runs."""
         from clawperator.phone.adb.adbd import AdbDoor
+        from clawperator.phone.adb.phone_device import AttachedPhone
         from clawperator.phone.adb.server import AdbServer
-        from clawperator.phone.attached import AttachedPhone
 
         device = AttachedPhone(self.phone)
         adbd, server = AdbDoor(device), AdbServer(lambda: [device])
@@ -295,7 +295,7 @@ def _matcher(text: str | None, fields: Mapping[str, str]) -> NodeMatcher:
 
 
 def _load(path: str) -> "Cassette":
-    from clawperator.phone.cassette import load_cassette
+    from clawperator.phone.cassette.cassette import load_cassette
 
     return load_cassette(path)
 

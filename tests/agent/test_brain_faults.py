@@ -8,7 +8,7 @@ import pytest
 from agent.talking import talk
 from clawperator.agent.ports import Bench
 from clawperator.agent.watch import Watch
-from clawperator.phone.phone import Phone
+from clawperator.phone.core.phone import Phone
 from device.boxed import boxed_phone
 
 SECONDS = 30

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from clawperator._home import PhoneFolder, PhoneRecord
-from clawperator.phone.box import HOST, Box, BoxPlan
+from clawperator.phone.process.server import HOST, Box, BoxPlan
 
 
 @contextmanager

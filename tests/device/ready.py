@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from clawperator.contract.wire import OPERATOR_PACKAGE, accessibility_service, notification_listener
-from clawperator.phone.faults import FAULTS
+from clawperator.phone.core.faults import FAULTS
 from routes import Route, open_route
 
 NOTIFICATIONS = "android.permission.POST_NOTIFICATIONS"

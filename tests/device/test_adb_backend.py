@@ -19,8 +19,8 @@ from clawperator.device.backends.adb_driver import AdbDriver
 from clawperator.engine.clock import SystemClock
 from clawperator.engine.run import RUNNERS
 from clawperator.errors import ClawError
-from clawperator.phone.app import App, Here, put
-from clawperator.phone.views import View, column, field, item
+from clawperator.phone.toolkit.app import App, Here, put
+from clawperator.phone.toolkit.views import View, column, field, item
 from clawperator.testing import BoxedPhone, start_phone
 from clawperator.ui.parse import parse_hierarchy
 from running import clawperator

@@ -287,9 +287,9 @@ def test_a_phone_in_use_is_no_failure(route: Route, monkeypatch: pytest.MonkeyPa
 
 
 def test_with_two_phones_one_must_be_chosen(route: Route, tmp_path: Path) -> None:
+    from clawperator.phone.adb.phone_device import AttachedPhone
     from clawperator.phone.adb.server import AdbServer
-    from clawperator.phone.attached import AttachedPhone
-    from clawperator.phone.phone import Phone
+    from clawperator.phone.core.phone import Phone
 
     other = Phone(serial="claw-2", seed=0)
     server = AdbServer(lambda: [AttachedPhone(other)])

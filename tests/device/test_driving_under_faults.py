@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from clawperator.errors import CODES
-from clawperator.phone.faults import FAULTS
+from clawperator.phone.core.faults import FAULTS
 from running import Ran, clawperator
 
 TIMEOUT_MS = 1_500

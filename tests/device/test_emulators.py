@@ -26,9 +26,9 @@ from clawperator.device.emulators.emulator import (
 )
 from clawperator.device.emulators.sdk import find_tool, require_tools, run_tool
 from clawperator.errors import ClawError
+from clawperator.phone.adb.phone_device import AttachedPhone
 from clawperator.phone.adb.server import AdbServer
-from clawperator.phone.attached import AttachedPhone
-from clawperator.phone.phone import Phone
+from clawperator.phone.core.phone import Phone
 
 SERIAL = "emulator-5554"
 SOON = Patience(registration=2.0, boot=0.3, poll=0.01)

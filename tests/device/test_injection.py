@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clawperator.contract.actions import SESSION_ID
-from clawperator.phone.box import Box
+from clawperator.phone.process.server import Box
 from clawperator.phone.shell.process import Process
 from device.boxed import boxed_phone
 from running import Ran, clawperator

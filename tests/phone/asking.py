@@ -4,7 +4,7 @@ import io
 import threading
 from typing import NamedTuple
 
-from clawperator.phone.phone import Phone
+from clawperator.phone.core.phone import Phone
 from clawperator.phone.shell.process import decode
 from clawperator.phone.shell.run import run_script
 

@@ -6,8 +6,8 @@ from typing import Any
 from clawperator.contract.execution import validate
 from clawperator.contract.results import StepResult
 from clawperator.engine.run import Engine
-from clawperator.phone.driver import PhoneDriver
-from clawperator.phone.phone import Phone
+from clawperator.phone.core.phone import Phone
+from clawperator.phone.operator.driver import PhoneDriver
 from clawperator.ui.node import Node
 
 # The short names tests use, and the attributes they stand for; any other name stands for itself.

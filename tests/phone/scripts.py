@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from clawperator.phone.shell.process import decode
 from clawperator.phone.shell.run import run_script
-from clawperator.phone.storage import Storage
+from clawperator.phone.storage.filesystem import Storage
 
 
 class JumpingClock:

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.phone import apk as module
-from clawperator.phone.apk import ApkError, read_apk
-from clawperator.phone.packages import ApkFacts
+from clawperator.phone.core import apk as module
+from clawperator.phone.core.apk import ApkError, read_apk
+from clawperator.phone.core.packages import ApkFacts
 from phone.apks import LABEL, Reference, make_apk, make_manifest, pack
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from clawperator.errors import ClawError
-from clawperator.phone.appfile import load_apps
+from clawperator.phone.toolkit.appfile import load_apps
 from clawperator.testing import start_phone
 
 DOOR = """
@@ -103,8 +103,8 @@ def test_a_link_opens_the_app_that_takes_it(tmp_path: Path) -> None:
 
 def test_a_python_file_gives_every_app_it_defines(tmp_path: Path) -> None:
     source = """
-from clawperator.phone.app import App
-from clawperator.phone.views import column, text
+from clawperator.phone.toolkit.app import App
+from clawperator.phone.toolkit.views import column, text
 one, two = App("com.example.one", "One"), App("com.example.two", "Two")
 for app in (one, two):
     app.screen("home")(lambda here: column(text("hello")))
@@ -162,8 +162,8 @@ def test_a_file_that_is_not_there_is_refused() -> None:
 
 def test_an_app_whose_code_fails_has_crashed_and_the_phone_goes_on(tmp_path: Path) -> None:
     source = """
-from clawperator.phone.app import App
-from clawperator.phone.views import button, column
+from clawperator.phone.toolkit.app import App
+from clawperator.phone.toolkit.views import button, column
 app = App("com.example.crash", "Crash")
 @app.screen("home")
 def home(here):

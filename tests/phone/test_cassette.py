@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clawperator.errors import ClawError
-from clawperator.phone.box import Box, BoxPlan
-from clawperator.phone.cassette import LARGEST_FILE, load_cassette
-from clawperator.phone.cassette_steps import Press, Tap, Type, Wait, steps_of
+from clawperator.phone.cassette.cassette import LARGEST_FILE, load_cassette
+from clawperator.phone.cassette.steps import Press, Tap, Type, Wait, steps_of
+from clawperator.phone.process.server import Box, BoxPlan
 from clawperator.recording import export_recording
 from clawperator.testing import BoxedPhone, start_phone
 from clawperator.ui.node import Node

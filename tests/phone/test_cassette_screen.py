@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.phone.cassette_screen import fields, find_target, one_edit_apart, text_before
+from clawperator.phone.cassette.screen import fields, find_target, one_edit_apart, text_before
 from clawperator.recording.events import Bounds, ClickFacts
 from clawperator.ui.parse import parse_hierarchy
 

@@ -3,7 +3,7 @@
 import pytest
 
 from clawperator.errors import ClawError
-from clawperator.phone.faults import FAULTS, Faults, read_setting
+from clawperator.phone.core.faults import FAULTS, Faults, read_setting
 from clawperator.testing import BoxedPhone, start_phone
 
 

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from clawperator._home import PhoneRecord
-from clawperator.phone import box as boxes
-from clawperator.phone import control
 from clawperator.phone.adb import adbd, server, smart_socket
-from clawperator.phone.box import Box, BoxPlan
-from clawperator.phone.control import ControlDoor, ask
+from clawperator.phone.process import control
+from clawperator.phone.process import server as boxes
+from clawperator.phone.process.control import ControlDoor, ask
+from clawperator.phone.process.server import Box, BoxPlan
 from phone.adb.peer import NEW, Client, FakeDevice, Peer, open_door, open_server, packet
 
 HOST = "127.0.0.1"

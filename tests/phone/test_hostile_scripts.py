@@ -10,7 +10,7 @@ from phone.scripts import SmallPhone, run
 
 @pytest.fixture
 def phone(tmp_path: Path) -> SmallPhone:
-    from clawperator.phone.storage import Storage
+    from clawperator.phone.storage.filesystem import Storage
 
     return SmallPhone(Storage(str(tmp_path)))
 

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clawperator.contract.limits import MAX_MATCHER_VALUE_LENGTH
-from clawperator.phone.app import App, Here
-from clawperator.phone.views import View, column, field
+from clawperator.phone.toolkit.app import App, Here
+from clawperator.phone.toolkit.views import View, column, field
 from clawperator.testing import BoxedPhone, start_phone
 
 PACKAGE = "com.example.form"

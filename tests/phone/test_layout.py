@@ -4,11 +4,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.phone.app import App, Here
-from clawperator.phone.display import Display
-from clawperator.phone.layout import Place, Placing
-from clawperator.phone.tasks import Entry, Process
-from clawperator.phone.views import Rows, View, column, field, frame, item, listing, row, scroll, strip, text
+from clawperator.phone.core.display import Display
+from clawperator.phone.core.tasks import Entry, Process
+from clawperator.phone.toolkit.app import App, Here
+from clawperator.phone.toolkit.layout import Place, Placing
+from clawperator.phone.toolkit.views import (
+    Rows,
+    View,
+    column,
+    field,
+    frame,
+    item,
+    listing,
+    row,
+    scroll,
+    strip,
+    text,
+)
 from clawperator.ui.node import Bounds, Node
 
 AREA = Bounds(0, 136, 1080, 2274)

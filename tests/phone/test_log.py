@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from clawperator.phone.log import MAX_BYTES, MAX_PAYLOAD, Entry, LogBuffer, timber
+from clawperator.phone.log.buffer import MAX_BYTES, MAX_PAYLOAD, Entry, LogBuffer, timber
 
 
 def a_log(capacity: int = 20_000, capacity_bytes: int = 1 << 20) -> LogBuffer:

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from msgspec import Struct
 
 from clawperator.engine.clock import VirtualClock
-from clawperator.phone.log import LogBuffer
-from clawperator.phone.logcat import log, logcat
-from clawperator.phone.logquery import Refusal, read_options, read_time
+from clawperator.phone.log.buffer import LogBuffer
+from clawperator.phone.log.logcat import log, logcat
+from clawperator.phone.log.query import Refusal, read_options, read_time
 from clawperator.phone.shell.process import COMMANDS, INTERRUPTED, Process
-from clawperator.phone.storage import Storage
+from clawperator.phone.storage.filesystem import Storage
 
 # 2023-11-14 22:13:20 UTC
 NOW = 1_700_000_000_000

@@ -9,8 +9,8 @@ import pytest
 
 from clawperator.contract.wire import RESULT_PREFIX, SNAPSHOT_MARKER
 from clawperator.engine.clock import SystemClock
-from clawperator.phone.log import MAX_PAYLOAD
-from clawperator.phone.phone import Phone
+from clawperator.phone.core.phone import Phone
+from clawperator.phone.log.buffer import MAX_PAYLOAD
 from clawperator.testing import BoxedPhone, start_phone
 
 SNAPSHOT = {"id": "snap", "type": "snapshot_ui"}

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.phone import font
-from clawperator.phone.png import Canvas, raw_rgba
+from clawperator.phone.render import font
+from clawperator.phone.render.png import Canvas, raw_rgba
 from clawperator.ui.node import Bounds
 
 WHITE, BLACK, RED = 0xFFFFFF, 0x000000, 0xFF0000

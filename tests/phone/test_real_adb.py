@@ -15,7 +15,7 @@ import pytest
 from PIL import Image
 
 from clawperator.engine.clock import SystemClock
-from clawperator.phone.box import Box, BoxPlan
+from clawperator.phone.process.server import Box, BoxPlan
 from clawperator.testing import BoxedPhone, start_phone
 from clawperator.ui.parse import parse_hierarchy
 from phone.apks import make_apk

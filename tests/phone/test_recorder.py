@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 from clawperator.contract.limits import MAX_RECORDING_LINE_BYTES
 from clawperator.engine.driver import Recorded
 from clawperator.errors import ClawError
-from clawperator.phone.events import AccessibilityEvent
-from clawperator.phone.recorder import Recorder, describe
-from clawperator.phone.storage import Storage
+from clawperator.phone.core.events import AccessibilityEvent
+from clawperator.phone.operator.recorder import Recorder, describe
+from clawperator.phone.storage.filesystem import Storage
 from clawperator.recording.events import decode_event, decode_header
 from clawperator.ui.node import Bounds
 
@@ -391,9 +391,9 @@ def test_a_crash_keeps_what_was_written_and_moves_no_pointer(recorder: Recorder,
 def test_a_killed_phone_loses_no_event_it_had_taken(tmp_path: Path) -> None:
     script = """
 import os, random, signal, sys
-from clawperator.phone.events import AccessibilityEvent
-from clawperator.phone.recorder import Recorder
-from clawperator.phone.storage import Storage
+from clawperator.phone.core.events import AccessibilityEvent
+from clawperator.phone.operator.recorder import Recorder
+from clawperator.phone.storage.filesystem import Storage
 recorder = Recorder(Storage(sys.argv[1]), lambda: 0, random.Random(1), "pkg")
 recorder.start("s")
 for i in range(50):

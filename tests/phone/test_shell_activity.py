@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from clawperator.phone.app import App, Here
-from clawperator.phone.phone import Phone
+from clawperator.phone.core.phone import Phone
 from clawperator.phone.shell.intents import Intent
-from clawperator.phone.views import View, column, field, text
+from clawperator.phone.toolkit.app import App, Here
+from clawperator.phone.toolkit.views import View, column, field, text
 from phone.asking import ask, out
 
 NOTES = "com.example.notes"

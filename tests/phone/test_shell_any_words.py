@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.phone.phone import Phone
+from clawperator.phone.core.phone import Phone
 from phone.asking import ask_bytes, out
 
 COMMANDS = (

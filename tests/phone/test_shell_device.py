@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from clawperator.phone.keyboard import COMPONENT as KEYBOARD
-from clawperator.phone.phone import Phone
+from clawperator.phone.core.keyboard import COMPONENT as KEYBOARD
+from clawperator.phone.core.phone import Phone
 from clawperator.phone.shell.services import SERVICES
 from phone.asking import ask, out
 

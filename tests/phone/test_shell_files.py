@@ -13,7 +13,7 @@ import pytest
 
 from clawperator.phone.shell import texts
 from clawperator.phone.shell.run import run_script
-from clawperator.phone.storage import SHARED, Storage
+from clawperator.phone.storage.filesystem import SHARED, Storage
 from phone.scripts import SmallPhone, run
 
 

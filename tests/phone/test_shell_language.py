@@ -16,7 +16,7 @@ from clawperator.phone.shell import control
 from clawperator.phone.shell.patterns import Pattern
 from clawperator.phone.shell.process import COMMANDS, Process
 from clawperator.phone.shell.run import MAX_SCRIPT, run_script
-from clawperator.phone.storage import Storage
+from clawperator.phone.storage.filesystem import Storage
 from phone.scripts import SmallPhone, run
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from clawperator.phone.phone import Phone
+from clawperator.phone.core.phone import Phone
 from clawperator.phone.shell import installation
 from phone.apks import make_apk
 from phone.asking import ask, out

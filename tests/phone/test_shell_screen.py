@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from clawperator.phone.app import App, Here, go
-from clawperator.phone.phone import Phone
+from clawperator.phone.core.phone import Phone
 from clawperator.phone.shell.process import INTERRUPTED
 from clawperator.phone.shell.run import run_script
-from clawperator.phone.views import View, button, column, field, item, listing, row, text
+from clawperator.phone.toolkit.app import App, Here, go
+from clawperator.phone.toolkit.views import View, button, column, field, item, listing, row, text
 from clawperator.ui.parse import parse_hierarchy
 from phone.asking import ask, ask_bytes, out
 from phone.finding import find, found

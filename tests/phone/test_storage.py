@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.phone.folder import MAX_DEPTH, STAGING
-from clawperator.phone.storage import SHARED, Storage, resolve
+from clawperator.phone.storage.filesystem import SHARED, Storage, resolve
+from clawperator.phone.storage.sandbox import MAX_DEPTH, STAGING
 
 
 @pytest.fixture

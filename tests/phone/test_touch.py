@@ -6,8 +6,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.phone.app import App, Here, go
-from clawperator.phone.views import Effect, View, button, column, field, item, listing, scroll, switch, text
+from clawperator.phone.toolkit.app import App, Here, go
+from clawperator.phone.toolkit.views import (
+    Effect,
+    View,
+    button,
+    column,
+    field,
+    item,
+    listing,
+    scroll,
+    switch,
+    text,
+)
 from clawperator.testing import BoxedPhone, start_phone
 
 

@@ -5,8 +5,8 @@ from random import Random
 
 import pytest
 
-from clawperator.phone.faults import FAULTS
-from clawperator.phone.phone import Phone
+from clawperator.phone.core.faults import FAULTS
+from clawperator.phone.core.phone import Phone
 from clawperator.testing import BoxedPhone, start_phone
 from clawperator.ui.node import Bounds, Hierarchy
 from clawperator.ui.parse import parse_hierarchy

@@ -1,6 +1,6 @@
 """Steps through the Settings app, as several tests take them."""
 
-from clawperator.phone.phone import Phone
+from clawperator.phone.core.phone import Phone
 from clawperator.ui.node import Node
 from phone.finding import find, reveal, tap
 

@@ -7,9 +7,9 @@ from pathlib import Path
 from clawperator.commands.model import Backend
 from clawperator.connection import ConnectedPhone
 from clawperator.device.adb.client import Device, Endpoint
+from clawperator.phone.adb.phone_device import AttachedPhone
 from clawperator.phone.adb.server import AdbServer
-from clawperator.phone.app import App
-from clawperator.phone.attached import AttachedPhone
+from clawperator.phone.toolkit.app import App
 from clawperator.testing import BoxedPhone, start_phone
 from showing import show_solar_limit, show_video_search
 

@@ -8,9 +8,9 @@ import pytest
 from msgspec import UNSET
 
 from clawperator.errors import ClawError
-from clawperator.phone.app import App, Here, back, go, put
-from clawperator.phone.apps import hard
-from clawperator.phone.views import View, button, checkbox, column, field, item, listing, text, toolbar
+from clawperator.phone.apps import stress
+from clawperator.phone.toolkit.app import App, Here, back, go, put
+from clawperator.phone.toolkit.views import View, button, checkbox, column, field, item, listing, text, toolbar
 from clawperator.recording.compare.compare import compare
 from clawperator.recording.export import Export, export_recording, read_export
 from clawperator.replay import ReplayReport, open_demonstration, replay
@@ -302,7 +302,7 @@ def test_equals_of_another_number_are_refused_even_then(
     door: Door, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     demonstration = open_demonstration(record(delete_one, tmp_path))
-    monkeypatch.setattr(hard, "_NAMES", ("Alpha", "Bravo", "Charlie"))
+    monkeypatch.setattr(stress, "_NAMES", ("Alpha", "Bravo", "Charlie"))
     with door.fresh() as (_, hand):
         report = replay(demonstration, hand, allow_coordinates=True)
     assert failure(report) == ("click Delete", "REPLAY_TARGET_AMBIGUOUS")

@@ -10,12 +10,12 @@ import msgspec
 import pytest
 
 from clawperator.engine.clock import SystemClock
-from clawperator.phone import box as boxes
-from clawperator.phone import views
-from clawperator.phone.app import Here
 from clawperator.phone.apps import solar, video
 from clawperator.phone.apps.settings import pages
-from clawperator.phone.box import Box
+from clawperator.phone.process import server as boxes
+from clawperator.phone.process.server import Box
+from clawperator.phone.toolkit import views
+from clawperator.phone.toolkit.app import Here
 from clawperator.skills.registry import shipped_registry
 from device.boxed import boxed_phone
 from running import clawperator

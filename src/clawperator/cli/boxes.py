@@ -15,8 +15,8 @@ from clawperator.cli.arguments import usage
 from clawperator.cli.call import Call
 from clawperator.device.host_log import note
 from clawperator.errors import ClawError
-from clawperator.phone.control import ask
-from clawperator.phone.faults import FAULTS, read_setting
+from clawperator.phone.core.faults import FAULTS, read_setting
+from clawperator.phone.process.control import ask
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -78,7 +78,9 @@ def _start(call: Call) -> Any:
 def _launch(folder: PhoneFolder, plan: dict[str, Any]) -> PhoneRecord:
     """Start the process of a phone and wait until it says where it can be reached."""
     log_start = os.path.getsize(folder.log) if os.path.exists(folder.log) else 0
-    pid, stdin, stdout = _spawn([sys.executable, "-m", "clawperator.cli.box", folder.serial], folder.log)
+    pid, stdin, stdout = _spawn(
+        [sys.executable, "-m", "clawperator.phone.process.main", folder.serial], folder.log
+    )
     try:
         with suppress(BrokenPipeError), open(stdin, "wb") as pipe:  # one that ended at once says why in its log
             pipe.write(msgspec.json.encode(plan))

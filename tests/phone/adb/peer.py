@@ -12,7 +12,7 @@ from typing import NamedTuple, Self
 from clawperator.phone.adb.adbd import AdbDoor
 from clawperator.phone.adb.device import Channel, Input, Output, State
 from clawperator.phone.adb.server import AdbServer
-from clawperator.phone.storage import Storage
+from clawperator.phone.storage.filesystem import Storage
 
 SECONDS = 5.0
 NEW, OLD = 0x01000001, 0x01000000

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.phone.app import App, Here
 from clawperator.phone.apps import CHOOSER
 from clawperator.phone.apps.browser import PACKAGE
-from clawperator.phone.phone import Phone
-from clawperator.phone.views import View, column, text
+from clawperator.phone.core.phone import Phone
+from clawperator.phone.toolkit.app import App, Here
+from clawperator.phone.toolkit.views import View, column, text
 from clawperator.ui.parse import parse_hierarchy
 from phone.finding import execute, find, found, reveal, tap, texts, tree, wander
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from clawperator.phone.apps import hard
-from clawperator.phone.apps.hard import PACKAGE
-from clawperator.phone.phone import Phone
+from clawperator.phone.apps import stress
+from clawperator.phone.apps.stress import PACKAGE
+from clawperator.phone.core.phone import Phone
 from phone.finding import find, found, reveal, tap, texts
 
 NOTHING = "Nothing happened yet"
@@ -34,7 +34,7 @@ def titles(phone: Phone) -> list[str]:
     return [node.text for node in found(phone, id="title")]
 
 
-@pytest.mark.parametrize("room", [room.title for room in hard._ROOMS])
+@pytest.mark.parametrize("room", [room.title for room in stress._ROOMS])
 def test_every_room_can_be_entered_and_left(phone: Phone, room: str) -> None:
     enter(phone, room)
     tap(phone, desc="Leave")
@@ -151,7 +151,7 @@ def test_delete_deletes_its_own_row_alone(phone: Phone) -> None:
 
 def test_odd_texts_reach_the_tree_as_they_are(phone: Phone) -> None:
     enter(phone, "Odd texts")
-    for label in hard._TEXTS:
+    for label in stress._TEXTS:
         reveal(phone, text=label)
         tap(phone, text=label, id="title")
         assert status(phone) == label

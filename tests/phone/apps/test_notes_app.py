@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from clawperator.phone.apps.notes import PACKAGE
-from clawperator.phone.phone import Phone
+from clawperator.phone.core.phone import Phone
 from phone.finding import execute, find, found, reveal, tap, texts, wander
 
 

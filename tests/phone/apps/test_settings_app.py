@@ -7,12 +7,12 @@ import pytest
 
 from clawperator.phone.apps import settings
 from clawperator.phone.apps.settings.pages import CHOICES, PAGES
-from clawperator.phone.phone import Phone
+from clawperator.phone.core.phone import Phone
 from phone.finding import execute, find, found, tap, texts, tree, wander
 from phone.walking import SETTINGS, bar, is_on, part_of, walk
 
 if TYPE_CHECKING:
-    from clawperator.phone.events import AccessibilityEvent
+    from clawperator.phone.core.events import AccessibilityEvent
 
 
 @pytest.fixture

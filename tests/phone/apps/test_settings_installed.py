@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from clawperator.phone.app import App, Here
-from clawperator.phone.phone import Phone
-from clawperator.phone.views import View, text
+from clawperator.phone.core.phone import Phone
+from clawperator.phone.toolkit.app import App, Here
+from clawperator.phone.toolkit.views import View, text
 from phone.finding import find, found, tap, texts
 from phone.walking import SETTINGS, bar, is_on, walk
 

@@ -8,9 +8,9 @@ import pytest
 from clawperator.contract.execution import Execution, validate
 from clawperator.engine.run import Engine
 from clawperator.phone.apps.solar import PACKAGE
-from clawperator.phone.driver import PhoneDriver
-from clawperator.phone.events import AccessibilityEvent
-from clawperator.phone.phone import Phone
+from clawperator.phone.core.events import AccessibilityEvent
+from clawperator.phone.core.phone import Phone
+from clawperator.phone.operator.driver import PhoneDriver
 from clawperator.recording.compare.strategies.solax import REQUIRED, baseline_of
 from clawperator.recording.export import export_recording, read_export
 from phone.finding import find, found, tap, texts

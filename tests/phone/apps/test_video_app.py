@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clawperator.phone.apps.video import PACKAGE, VIDEOS, found_videos, suggestions_for, video_in
-from clawperator.phone.phone import Phone
+from clawperator.phone.core.phone import Phone
 from phone.finding import find, found, reveal, tap, texts
 
 if TYPE_CHECKING:
-    from clawperator.phone.events import AccessibilityEvent
+    from clawperator.phone.core.events import AccessibilityEvent
 
 SONG = "linkin park waiting for the end"
 

@@ -4,7 +4,7 @@ import threading
 from typing import TYPE_CHECKING, Literal, Protocol
 
 if TYPE_CHECKING:
-    from clawperator.phone.storage import Storage
+    from clawperator.phone.storage.filesystem import Storage
 
 State = Literal["device", "offline", "unauthorized"]
 

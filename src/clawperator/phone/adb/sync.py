@@ -10,7 +10,7 @@ from struct import Struct
 from clawperator._files import why
 from clawperator.phone.adb.device import Device
 from clawperator.phone.adb.streams import Stream
-from clawperator.phone.storage import FileStat, Storage
+from clawperator.phone.storage.filesystem import FileStat, Storage
 
 MAX_PATH_BYTES = 1024
 MAX_DATA = 64 * 1024

@@ -5,9 +5,21 @@ Nothing is fetched: a page is looked up by its host. What a link says is shown, 
 
 from msgspec import Struct
 
-from clawperator.phone.app import App, Here, back, go
 from clawperator.phone.apps import CHOOSER
-from clawperator.phone.views import View, button, column, field, icon, item, progress, row, text, title, web
+from clawperator.phone.toolkit.app import App, Here, back, go
+from clawperator.phone.toolkit.views import (
+    View,
+    button,
+    column,
+    field,
+    icon,
+    item,
+    progress,
+    row,
+    text,
+    title,
+    web,
+)
 
 PACKAGE = "com.android.chrome"
 _ACTIVITY = "org.chromium.chrome.browser.ChromeTabbedActivity"

@@ -1,8 +1,8 @@
 """The launcher: a screen of icons, and the apps used last."""
 
-from clawperator.phone.app import App, Here, start
 from clawperator.phone.apps import LAUNCHER
-from clawperator.phone.views import Rows, View, column, item, listing, row, text, title
+from clawperator.phone.toolkit.app import App, Here, start
+from clawperator.phone.toolkit.views import Rows, View, column, item, listing, row, text, title
 
 _COLUMNS = 4
 _ROW_DP = 104

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from clawperator.phone.app import App, Here, back, go, put
-from clawperator.phone.views import (
+from clawperator.phone.toolkit.app import App, Here, back, go, put
+from clawperator.phone.toolkit.views import (
     Effect,
     View,
     button,

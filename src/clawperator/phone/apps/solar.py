@@ -4,8 +4,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from clawperator.phone.app import App, Here, back, go, put
-from clawperator.phone.views import (
+from clawperator.phone.toolkit.app import App, Here, back, go, put
+from clawperator.phone.toolkit.views import (
     Effect,
     View,
     column,

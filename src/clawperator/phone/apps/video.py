@@ -2,9 +2,9 @@
 
 from msgspec import Struct
 
-from clawperator.phone.app import App, Here, back, go
-from clawperator.phone.keys import CODES
-from clawperator.phone.views import (
+from clawperator.phone.core.keys import CODES
+from clawperator.phone.toolkit.app import App, Here, back, go
+from clawperator.phone.toolkit.views import (
     Effect,
     Rows,
     View,

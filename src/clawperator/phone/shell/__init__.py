@@ -4,7 +4,7 @@ import importlib
 
 # Each registers its commands when it is imported.
 COMMAND_MODULES = (
-    "clawperator.phone.logcat",
+    "clawperator.phone.log.logcat",
     "clawperator.phone.shell.activity",
     "clawperator.phone.shell.capture",
     "clawperator.phone.shell.conditions",

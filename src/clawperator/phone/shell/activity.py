@@ -3,7 +3,8 @@
 from clawperator.contract.wire import ACTION
 from clawperator.phone.apps import CHOOSER
 from clawperator.phone.apps import LAUNCHER as HOME_APP
-from clawperator.phone.phone import SYSTEM_SERVER_PID, Phone
+from clawperator.phone.core.phone import SYSTEM_SERVER_PID, Phone
+from clawperator.phone.core.tasks import Task
 from clawperator.phone.shell.intents import CLEARING, FROM_SHELL, NEW_TASK, Intent, read_intent
 from clawperator.phone.shell.process import INTERRUPTED, Process, command, encode
 from clawperator.phone.shell.resolution import (
@@ -15,7 +16,6 @@ from clawperator.phone.shell.resolution import (
     tasks_from_top,
 )
 from clawperator.phone.shell.world import FAILED, SHELL_UID, Arguments, Handler, denied, phone, say_error, serve
-from clawperator.phone.tasks import Task
 
 RECEIVER = "clawperator.operator.runtime.OperatorCommandReceiver"
 # Only the system itself may send these.

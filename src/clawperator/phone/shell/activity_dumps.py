@@ -3,15 +3,15 @@
 import zlib
 from typing import TYPE_CHECKING
 
-from clawperator.phone.display import Display
-from clawperator.phone.keyboard import PACKAGE as KEYBOARD
+from clawperator.phone.core.display import Display
+from clawperator.phone.core.keyboard import PACKAGE as KEYBOARD
+from clawperator.phone.core.system_apps import ANDROID, SYSTEM_UI
+from clawperator.phone.core.tasks import Entry, Process, Task
 from clawperator.phone.shell.processes import user_name
 from clawperator.phone.shell.resolution import activity_of, component_of, tasks_from_top
-from clawperator.phone.system import ANDROID, SYSTEM_UI
-from clawperator.phone.tasks import Entry, Process, Task
 
 if TYPE_CHECKING:
-    from clawperator.phone.phone import Phone
+    from clawperator.phone.core.phone import Phone
 
 
 def record_id(*parts: object) -> str:

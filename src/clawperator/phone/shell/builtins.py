@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from clawperator.phone.shell.control import Exit, LeaveLoop, Return
 from clawperator.phone.shell.process import COMMANDS, NOT_FOUND, Source, decode, encode, reason
-from clawperator.phone.storage import resolve
+from clawperator.phone.storage.filesystem import resolve
 
 if TYPE_CHECKING:
     from clawperator.phone.shell.run import Shell

@@ -4,15 +4,15 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import quoteattr
 
-from clawperator.phone.png import raw_rgba
+from clawperator.phone.render.png import raw_rgba
 from clawperator.phone.shell.process import INTERRUPTED, Process, command, encode
 from clawperator.phone.shell.world import phone, say_error
-from clawperator.phone.storage import resolve
+from clawperator.phone.storage.filesystem import resolve
 from clawperator.ui.node import Hierarchy, Node
 from clawperator.ui.write import write_hierarchy
 
 if TYPE_CHECKING:
-    from clawperator.phone.phone import Phone
+    from clawperator.phone.core.phone import Phone
 
 DISPLAY_ID = "4619827259835644672"
 _DUMP_FILE = "/sdcard/window_dump.xml"
@@ -174,7 +174,7 @@ def screencap(process: Process) -> int:
 
 
 def _raw(device: "Phone") -> bytes:
-    from clawperator.phone.painter import paint
+    from clawperator.phone.render.painter import paint
 
     with device.lock:
         canvas = paint(device.glass, device.clock.now_ms())

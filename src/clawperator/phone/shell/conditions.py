@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from clawperator.phone.shell.patterns import Pattern
 from clawperator.phone.shell.process import Process, command
-from clawperator.phone.storage import FileStat, may_write
+from clawperator.phone.storage.filesystem import FileStat, may_write
 
 _MAX_WORDS = 500
 _MODES: dict[str, Callable[[FileStat], bool]] = {

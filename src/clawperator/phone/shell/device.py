@@ -1,7 +1,7 @@
 """The phone's tables: ``settings``, ``getprop`` and ``setprop``, ``ime``, ``svc``."""
 
-from clawperator.phone.keyboard import COMPONENT as KEYBOARD
-from clawperator.phone.settings import NAMESPACES
+from clawperator.phone.core.keyboard import COMPONENT as KEYBOARD
+from clawperator.phone.core.settings import NAMESPACES
 from clawperator.phone.shell.process import Process, command
 from clawperator.phone.shell.world import FAILED, Arguments, Handler, ServiceError, phone, say_error, serve
 

@@ -13,7 +13,7 @@ from clawperator.phone.shell.services import SERVICES
 from clawperator.phone.shell.world import phone, say_error
 
 if TYPE_CHECKING:
-    from clawperator.phone.phone import Phone
+    from clawperator.phone.core.phone import Phone
 
 Dump = Callable[["Phone", list[str]], str]
 

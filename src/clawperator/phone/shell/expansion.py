@@ -7,7 +7,7 @@ from typing import Literal, Protocol, TypeAlias
 from clawperator.phone.shell.arithmetic import ArithmeticSyntaxError, evaluate
 from clawperator.phone.shell.patterns import Pattern, Segments, is_pattern
 from clawperator.phone.shell.script import Arithmetic, Lines, Literally, Substitution, Variable, Word
-from clawperator.phone.storage import Storage
+from clawperator.phone.storage.filesystem import Storage
 
 _MAX_LOOKED_AT = 3_000_000  # characters, for one replacement
 MAX_VALUE = 1024 * 1024

@@ -6,7 +6,7 @@ import re
 from clawperator.phone.shell.options import Options, blocks
 from clawperator.phone.shell.process import Process, command, reason
 from clawperator.phone.shell.search import join
-from clawperator.phone.storage import resolve
+from clawperator.phone.storage.filesystem import resolve
 
 _SYMBOLIC = re.compile(r"([ugoa]*)([-+=])([rwxXst]*)")
 

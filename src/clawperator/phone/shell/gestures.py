@@ -4,12 +4,12 @@ import threading
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from clawperator.phone import keys, touch
+from clawperator.phone.core import keys, touch
 from clawperator.phone.shell.process import INTERRUPTED, Process, command
 from clawperator.phone.shell.world import Arguments, Handler, ServiceError, attempt, phone, read_whole
 
 if TYPE_CHECKING:
-    from clawperator.phone.phone import Phone
+    from clawperator.phone.core.phone import Phone
 
 _SOURCES = (
     "dpad",

@@ -5,14 +5,14 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary, ref
 
-from clawperator.phone.apk import ApkError, read_apk
-from clawperator.phone.packages import ApkFacts
+from clawperator.phone.core.apk import ApkError, read_apk
+from clawperator.phone.core.packages import ApkFacts
 from clawperator.phone.shell.permissions import RUNTIME_PERMISSIONS
 from clawperator.phone.shell.process import Source
 from clawperator.phone.shell.world import denied
 
 if TYPE_CHECKING:
-    from clawperator.phone.phone import Phone
+    from clawperator.phone.core.phone import Phone
 
 MAX_APK = 512 * 1024 * 1024
 _BLOCK = 256 * 1024

@@ -10,7 +10,7 @@ from clawperator.phone.shell.expansion import expand_fields, expand_text
 from clawperator.phone.shell.process import NOT_EXECUTABLE, NOT_FOUND, encode, find_command
 from clawperator.phone.shell.redirections import RedirectionError, process_of, redirect_for_good, run_redirected
 from clawperator.phone.shell.script import Literally, Simple, Word
-from clawperator.phone.storage import resolve
+from clawperator.phone.storage.filesystem import resolve
 
 if TYPE_CHECKING:
     from clawperator.phone.shell.run import Shell

@@ -7,7 +7,7 @@ import zlib
 from clawperator.phone.shell.options import Options
 from clawperator.phone.shell.process import Process, command, encode, reason
 from clawperator.phone.shell.search import Entry, join, walk
-from clawperator.phone.storage import ALIASES, SHARED
+from clawperator.phone.storage.filesystem import ALIASES, SHARED
 
 
 def owner(path: str) -> tuple[str, str]:

@@ -12,7 +12,7 @@ from clawperator.phone.shell.resolution import Target, find_all
 from clawperator.phone.shell.world import phone, say_error
 
 if TYPE_CHECKING:
-    from clawperator.phone.phone import Phone
+    from clawperator.phone.core.phone import Phone
 
 _BAD_ARGUMENTS = 255
 _NOTHING_TO_RUN = 252

@@ -1,6 +1,6 @@
 """``pm``: what is installed, and how it gets there and away."""
 
-from clawperator.phone.packages import Package
+from clawperator.phone.core.packages import Package
 from clawperator.phone.shell.intents import LAUNCHER, MAIN, Intent, read_intent
 from clawperator.phone.shell.package_install import INSTALL_HANDLERS
 from clawperator.phone.shell.permissions import (

@@ -3,13 +3,13 @@
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from clawperator.phone.packages import Package
+from clawperator.phone.core.packages import Package
 from clawperator.phone.shell.activity_dumps import record_id
 from clawperator.phone.shell.permissions import INSTALL_PERMISSIONS, RUNTIME_PERMISSIONS
 from clawperator.phone.shell.resolution import home_of, is_exported
 
 if TYPE_CHECKING:
-    from clawperator.phone.phone import Phone
+    from clawperator.phone.core.phone import Phone
 
 
 def dump_packages(device: "Phone", words: list[str]) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import BinaryIO, Protocol, Self, cast
 
 from clawperator.engine.driver import Clock
-from clawperator.phone.storage import Storage, resolve
+from clawperator.phone.storage.filesystem import Storage, resolve
 
 NOT_FOUND = 127
 NOT_EXECUTABLE = 126

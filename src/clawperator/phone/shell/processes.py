@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from clawperator.phone.phone import SYSTEM_SERVER_PID
+from clawperator.phone.core.phone import SYSTEM_SERVER_PID
 from clawperator.phone.shell.process import SHELL_PID, Process, command
 from clawperator.phone.shell.world import phone
 
 if TYPE_CHECKING:
-    from clawperator.phone.phone import Phone
+    from clawperator.phone.core.phone import Phone
 
 _ZYGOTE = 601
 MEMORY_KB = 3_906_252

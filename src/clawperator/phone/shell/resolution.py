@@ -4,14 +4,14 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from clawperator.phone.app import App
 from clawperator.phone.apps import LAUNCHER as HOME_APP
+from clawperator.phone.core.tasks import Entry, Task
 from clawperator.phone.shell.intents import HOME, LAUNCHER, MAIN, VIEW, Component, Intent
 from clawperator.phone.shell.world import SHELL_UID, denied
-from clawperator.phone.tasks import Entry, Task
+from clawperator.phone.toolkit.app import App
 
 if TYPE_CHECKING:
-    from clawperator.phone.phone import Phone
+    from clawperator.phone.core.phone import Phone
 
 _SETTINGS = "com.android.settings"
 _SETTINGS_ACTIONS = "android.settings."

@@ -36,7 +36,7 @@ from clawperator.phone.shell.script import Command as Node
 from clawperator.phone.shell.script import Function, Line, Lines, Pipeline, Simple
 from clawperator.phone.shell.syntax import Parser
 from clawperator.phone.shell.words import ShellSyntaxError, UnfinishedError
-from clawperator.phone.storage import Storage
+from clawperator.phone.storage.filesystem import Storage
 
 MAX_SCRIPT = 1024 * 1024
 MAX_CAPTURED = 1024 * 1024

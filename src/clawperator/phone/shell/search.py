@@ -8,7 +8,7 @@ from msgspec import Struct
 from clawperator.phone.shell.options import UsageError
 from clawperator.phone.shell.patterns import Pattern
 from clawperator.phone.shell.process import Process, command
-from clawperator.phone.storage import FileStat
+from clawperator.phone.storage.filesystem import FileStat
 
 
 class Entry(Struct, frozen=True):

@@ -3,7 +3,7 @@
 import re
 import time
 
-from clawperator.phone.kernel import BUILD, RELEASE
+from clawperator.phone.core.procfs import BUILD, RELEASE
 from clawperator.phone.shell.options import Options, UsageError
 from clawperator.phone.shell.pipes import Cancel
 from clawperator.phone.shell.process import COMMANDS, SH, Process, command, decode, find_command

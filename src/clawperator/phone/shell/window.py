@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from clawperator.phone.display import Display
+from clawperator.phone.core.display import Display
 from clawperator.phone.shell.process import Process, command
 from clawperator.phone.shell.world import FAILED, Arguments, Handler, phone, read_whole, say_error, serve
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 from clawperator.phone.shell.process import Process, encode
 
 if TYPE_CHECKING:
-    from clawperator.phone.phone import Phone
+    from clawperator.phone.core.phone import Phone
 
 FAILED = 255
 SHELL_UID = 2_000

@@ -2,11 +2,11 @@
 
 from functools import partial
 
-from clawperator.phone.app import App, Here, back, go
 from clawperator.phone.apps.settings import devices, installed
 from clawperator.phone.apps.settings.pages import CHOICES, PAGES, Choice, Page, Row, read, write
 from clawperator.phone.apps.settings.parts import PACKAGE, SUB, bar, confirm, stored_switch, sub
-from clawperator.phone.views import View, button, column, field, icon, item, listing, row, scroll, text
+from clawperator.phone.toolkit.app import App, Here, back, go
+from clawperator.phone.toolkit.views import View, button, column, field, icon, item, listing, row, scroll, text
 
 
 def apps() -> list[App]:

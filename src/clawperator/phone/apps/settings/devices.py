@@ -1,6 +1,5 @@
 """Pages of what the phone is connected to, and of its display."""
 
-from clawperator.phone.app import App, Here, back, go, put
 from clawperator.phone.apps.settings.pages import (
     BRIGHTNESS,
     NEARBY,
@@ -15,7 +14,8 @@ from clawperator.phone.apps.settings.pages import (
     write,
 )
 from clawperator.phone.apps.settings.parts import SUB, ask, stored_switch, sub
-from clawperator.phone.views import Effect, View, button, column, field, item, progress, row, text, title
+from clawperator.phone.toolkit.app import App, Here, back, go, put
+from clawperator.phone.toolkit.views import Effect, View, button, column, field, item, progress, row, text, title
 
 _SEARCH_MS = 800
 _SHORTEST_PASSWORD = 8

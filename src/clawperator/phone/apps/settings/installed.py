@@ -1,9 +1,9 @@
 """Pages of what is installed: apps, what they may do, and the Operator's service."""
 
-from clawperator.phone.app import App, Here, go
 from clawperator.phone.apps.settings.pages import Stored, write
 from clawperator.phone.apps.settings.parts import PACKAGE, SUB, ask, bar, stored_switch, sub, switch
-from clawperator.phone.views import Rows, View, button, column, item, listing, row, text, title
+from clawperator.phone.toolkit.app import App, Here, go
+from clawperator.phone.toolkit.views import Rows, View, button, column, item, listing, row, text, title
 
 _ROW_DP = 76
 

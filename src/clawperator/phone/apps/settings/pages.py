@@ -5,7 +5,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from clawperator.phone.app import Here
+from clawperator.phone.toolkit.app import Here
 
 
 class Stored(Struct, frozen=True):

@@ -1,8 +1,8 @@
 """What the pages of the Settings app are put together from."""
 
-from clawperator.phone.app import Here, back, go
 from clawperator.phone.apps.settings.pages import Stored, is_on, write
-from clawperator.phone.views import Effect, View, button, column, icon, item, listing, row, text, title
+from clawperator.phone.toolkit.app import Here, back, go
+from clawperator.phone.toolkit.views import Effect, View, button, column, icon, item, listing, row, text, title
 
 PACKAGE = "com.android.settings"
 # The activity of every page that has none of its own.

@@ -1,0 +1,1 @@
+"""Cassettes: a recording played back as a simulated phone."""

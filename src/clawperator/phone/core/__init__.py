@@ -1,0 +1,1 @@
+"""The simulated phone's state: windows, tasks, packages, input, settings, faults."""

@@ -1,0 +1,155 @@
+"""What is installed: the apps that came with the phone, and those that were put on it."""
+
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec import Struct
+
+from clawperator.phone.core.system_apps import installed_app
+from clawperator.phone.toolkit.app import App
+
+if TYPE_CHECKING:
+    from clawperator.phone.core.phone import Phone
+
+FIRST_UID = 10_100
+_FOLDER = "/data/app"
+_FACTS = "package.json"
+
+
+class Package(Struct, frozen=True, kw_only=True):
+    """One installed package. ``app`` is what it shows."""
+
+    app: App
+    uid: int
+    version_code: int
+    path: str
+    installed_ms: int
+    # Whether a person or a program put it there; ``pm list packages -3`` lists just these.
+    third_party: bool
+
+
+class ApkFacts(Struct, frozen=True):
+    """What is kept of an installed APK, so that the next start of the phone finds it."""
+
+    package: str
+    label: str
+    version_name: str
+    version_code: int
+
+
+class Packages:
+    """All packages of one phone, by name."""
+
+    def __init__(self, phone: "Phone") -> None:
+        self._phone = phone
+        self._packages: dict[str, Package] = {}
+        self._permissions: dict[str, set[str]] = {}
+        self._preferred: dict[str, str] = {}
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._packages
+
+    def __getitem__(self, name: str) -> Package:
+        return self._packages[name]
+
+    def all(self) -> list[Package]:
+        return [self._packages[name] for name in sorted(self._packages)]
+
+    def app(self, name: str) -> App:
+        return self._packages[name].app
+
+    def launchable(self, name: str) -> App | None:
+        package = self._packages.get(name)
+        return package.app if package is not None and package.app.launchable else None
+
+    def handlers(self, uri: str) -> list[App]:
+        """The apps that open a link; just the one a person has chosen for good, if there is one."""
+        found = [p.app for p in self.all() if any(uri.lower().startswith(link) for link in p.app.links)]
+        chosen = self._preferred.get(_site(uri))
+        return [app for app in found if app.package == chosen] or found
+
+    def prefer(self, uri: str, name: str) -> None:
+        """From now on open links to this site with one app, without asking."""
+        self._preferred[_site(uri)] = name
+
+    def add(self, app: App, *, path: str = "", version_code: int | None = None) -> None:
+        """Put a package on the phone, in place of an older one of that name."""
+        known = self._packages.get(app.package)
+        name = app.label.replace(" ", "")
+        self._packages[app.package] = Package(
+            app=app,
+            uid=known.uid if known else FIRST_UID + len(self._packages),
+            version_code=code_of(app.version) if version_code is None else version_code,
+            path=path or (f"/system/app/{name}/{name}.apk" if app.system else f"{_FOLDER}/{app.package}/base.apk"),
+            installed_ms=self._phone.clock.now_ms(),
+            third_party=not app.system,
+        )
+
+    def install(self, facts: ApkFacts, apk: str) -> None:
+        """Take over an APK that lies on the phone already. ``OSError`` when there is no room for its facts.
+
+        A running app is ended, as it would be for its update; what it was allowed it still is.
+        """
+        folder = f"{_FOLDER}/{facts.package}"
+        files = self._phone.storage.system
+        files.mkdir(folder, parents=True)
+        files.write(f"{folder}/{_FACTS}", msgspec.json.encode(facts))
+        files.rename(apk, f"{folder}/base.apk")
+        self._phone.restart_for_update(facts.package)
+        self._add_installed(facts)
+
+    def remove(self, name: str) -> bool:
+        """Take a package off the phone. False for one that is not there or belongs to the phone."""
+        package = self._packages.get(name)
+        if package is None or not package.third_party:
+            return False
+        self._phone.clear_app(name)
+        del self._packages[name]
+        self._permissions.pop(name, None)
+        files = self._phone.storage.system
+        if files.exists(f"{_FOLDER}/{name}"):
+            files.remove_tree(f"{_FOLDER}/{name}")
+        return True
+
+    def load(self) -> None:
+        """Find what an earlier run installed."""
+        files = self._phone.storage.system
+        try:
+            names = files.list(_FOLDER)
+        except OSError:
+            return
+        for name in names:
+            try:
+                facts = msgspec.json.decode(files.read(f"{_FOLDER}/{name}/{_FACTS}"), type=ApkFacts)
+            except (OSError, msgspec.DecodeError):
+                continue
+            self._add_installed(facts)
+
+    def grant(self, name: str, permission: str) -> None:
+        self._permissions.setdefault(name, set()).add(permission)
+
+    def revoke(self, name: str, permission: str) -> None:
+        self._permissions.get(name, set()).discard(permission)
+
+    def granted(self, name: str) -> list[str]:
+        return sorted(self._permissions.get(name, ()))
+
+    def _add_installed(self, facts: ApkFacts) -> None:
+        known = self._packages.get(facts.package)
+        # An update of an app that has screens keeps them; the code in an APK does not run here.
+        app = known.app if known else installed_app(facts.package, facts.label, facts.version_name)
+        app.version = facts.version_name
+        self.add(app, path=f"{_FOLDER}/{facts.package}/base.apk", version_code=facts.version_code)
+
+
+def code_of(version: str) -> int:
+    """A version code that grows with the version."""
+    parts = [int(part) if part.isdecimal() else 0 for part in version.split("-", maxsplit=1)[0].split(".")[:3]]
+    major, minor, patch = (*parts, 0, 0, 0)[:3]
+    return major * 10_000_000 + minor * 100_000 + patch * 1_000 + 900
+
+
+def _site(uri: str) -> str:
+    """The part of a link that a choice is remembered for: scheme and host."""
+    scheme, _, rest = uri.partition("://")
+    return f"{scheme}://{rest.split('/')[0]}".lower() if rest else uri.partition(":")[0].lower()

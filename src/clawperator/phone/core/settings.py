@@ -1,0 +1,126 @@
+"""What ``settings get`` and ``getprop`` know: the phone's own small tables."""
+
+from collections.abc import Callable
+
+import msgspec
+
+from clawperator.phone.storage.filesystem import Storage
+
+NAMESPACES = ("system", "secure", "global")
+_FILE = "/data/system/settings.json"
+_MOST_ENTRIES = 2_000
+_LONGEST_VALUE = 64 * 1024
+
+_FIRST = {
+    "system": {
+        "accelerometer_rotation": "0",
+        "user_rotation": "0",
+        "screen_brightness": "102",
+        "screen_brightness_mode": "0",
+        "screen_off_timeout": "600000",
+        "font_scale": "1.0",
+    },
+    "secure": {"android_id": "c1a9e6a70000b0c5", "location_mode": "3"},
+    "global": {
+        "adb_enabled": "1",
+        "development_settings_enabled": "1",
+        "airplane_mode_on": "0",
+        "wifi_on": "1",
+        "bluetooth_on": "1",
+        "window_animation_scale": "0.0",
+        "transition_animation_scale": "0.0",
+        "animator_duration_scale": "0.0",
+        "device_provisioned": "1",
+    },
+}
+
+
+class Settings:
+    """The three tables of settings. A change is written to storage at once, and ``changed`` is told."""
+
+    def __init__(self, storage: Storage, changed: Callable[[], None]) -> None:
+        self._storage = storage
+        self._changed = changed
+        self._tables: dict[str, dict[str, str]] = {name: dict(table) for name, table in _FIRST.items()}
+
+    def load(self) -> None:
+        """Take up what an earlier run left. A file that cannot be read is as none."""
+        try:
+            kept = msgspec.json.decode(self._storage.system.read(_FILE), type=dict[str, dict[str, str]])
+        except (OSError, msgspec.DecodeError):
+            return
+        for name in NAMESPACES:
+            self._tables[name].update(kept.get(name, {}))
+
+    def get(self, namespace: str, key: str) -> str | None:
+        return self._tables[namespace].get(key)
+
+    def put(self, namespace: str, key: str, value: str) -> None:
+        """``ValueError`` when the table or the value would outgrow the phone."""
+        table = self._tables[namespace]
+        if len(value) > _LONGEST_VALUE or len(key) > _LONGEST_VALUE:
+            raise ValueError("the setting is too long")
+        if key not in table and len(table) >= _MOST_ENTRIES:
+            raise ValueError("the table of settings is full")
+        table[key] = value
+        self._keep()
+
+    def delete(self, namespace: str, key: str) -> bool:
+        if self._tables[namespace].pop(key, None) is None:
+            return False
+        self._keep()
+        return True
+
+    def table(self, namespace: str) -> dict[str, str]:
+        return dict(self._tables[namespace])
+
+    def set_quietly(self, namespace: str, key: str, value: str) -> None:
+        """A value the phone starts with: kept in memory, written with the next change."""
+        self._tables[namespace][key] = value
+
+    def _keep(self) -> None:
+        self._changed()
+        try:
+            self._storage.system.mkdir("/data/system", parents=True)
+            self._storage.system.write(_FILE, msgspec.json.encode(self._tables))
+        except OSError:
+            return  # a full phone forgets its settings at the next start, and goes on until then
+
+
+def properties(serial: str, version: str) -> dict[str, str]:
+    """The system properties of a phone with this serial."""
+    return {
+        "dev.bootcomplete": "1",
+        "gsm.operator.alpha": "",
+        "init.svc.adbd": "running",
+        "persist.sys.locale": "en-US",
+        "persist.sys.timezone": "UTC",
+        "ro.boot.serialno": serial,
+        "ro.build.characteristics": "default",
+        "ro.build.date.utc": "1700000000",
+        "ro.build.fingerprint": "clawperator/box/box:15/AP3A.240905/1:user/release-keys",
+        "ro.build.id": "AP3A.240905",
+        "ro.build.tags": "release-keys",
+        "ro.build.type": "user",
+        "ro.build.version.codename": "REL",
+        "ro.build.version.incremental": version,
+        "ro.build.version.release": "15",
+        "ro.build.version.sdk": "35",
+        "ro.build.version.security_patch": "2024-09-05",
+        "ro.debuggable": "0",
+        "ro.hardware": "box",
+        "ro.kernel.qemu": "0",
+        "ro.product.board": "box",
+        "ro.product.brand": "clawperator",
+        "ro.product.cpu.abi": "arm64-v8a",
+        "ro.product.cpu.abilist": "arm64-v8a,armeabi-v7a,armeabi",
+        "ro.product.device": "box",
+        "ro.product.locale": "en-US",
+        "ro.product.manufacturer": "Clawperator",
+        "ro.product.model": "Phone in the box",
+        "ro.product.name": "box",
+        "ro.secure": "1",
+        "ro.serialno": serial,
+        "ro.sf.lcd_density": "420",
+        "sys.boot_completed": "1",
+    }

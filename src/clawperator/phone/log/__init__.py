@@ -1,0 +1,1 @@
+"""The simulated phone's log and logcat."""

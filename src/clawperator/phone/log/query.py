@@ -1,0 +1,285 @@
+"""What a ``logcat`` command line asks for."""
+
+import re
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+
+from msgspec import Struct
+
+from clawperator.phone.log.buffer import Entry
+from clawperator.phone.log.formats import Format
+from clawperator.phone.shell.matching import Regex
+from clawperator.phone.shell.options import UsageError
+from clawperator.phone.shell.regexes import compile_regex
+
+BUFFERS = ("main", "radio", "events", "system", "crash", "stats", "security", "kernel")
+_DEFAULT_BUFFERS = ("main", "system", "crash", "kernel")
+_LEVELS = "VDIWEFS"
+_SILENT = _LEVELS.index("S")
+_SEPARATORS = re.compile(r"[,:; \t\n\r\f]+")
+
+# The options by their letters; a colon says that a value follows.
+_SHORT = {o[0]: o[1:] == ":" for o in ["c", "d", "D", "h", "t:", "T:", "g", "G:", "s", "v:", "b:", "m:", "e:"]}
+_LONG = {
+    "buffer": "b",
+    "buffer-size": "g",
+    "clear": "c",
+    "dividers": "D",
+    "format": "v",
+    "help": "h",
+    "max-count": "m",
+    "pid": "pid",
+    "print": "print",
+    "regex": "e",
+    "tail": "t",
+    "uid": "uid",
+}
+_LONG_WITH_VALUE = ("b", "e", "m", "pid", "t", "uid", "v")
+_REFUSED = ("B", "L", "P", "Q", "S", "f", "n", "p", "r")
+_REFUSED_LONG = (
+    "binary",
+    "file",
+    "id",
+    "last",
+    "proto",
+    "prune",
+    "rotate-count",
+    "rotate-kbytes",
+    "statistics",
+    "wrap",
+)
+
+_DATED = re.compile(r"(?:(\d{4})-)?(\d\d?)-(\d\d?)[ T](\d\d?):(\d\d?):(\d\d?)(?:\.(\d+))?", re.ASCII)
+_EPOCH = re.compile(r"(\d{1,12})\.(\d*)", re.ASCII)
+_SIZE = re.compile(r"(\d{1,12})([kmg]?)b?", re.ASCII | re.IGNORECASE)
+_DAY_MS = 24 * 60 * 60 * 1000
+
+
+class Refusal(Exception):  # noqa: N818 - it ends the command with a line of text
+    """Why the command line makes no sense."""
+
+
+class Options(Struct):
+    """What a command line asks for. ``levels`` are the filters by tag, ``level`` is for all other tags."""
+
+    format: Format
+    buffers: set[str]
+    levels: dict[str, int]
+    uids: set[int]
+    warnings: list[str]
+    level: int = 0
+    follow: bool = True
+    help: bool = False
+    clear: bool = False
+    sizes: bool = False
+    size: int = 0
+    tail: int = 0
+    since_ms: int | None = None
+    pid: int = 0
+    pattern: Regex | None = None
+    max_count: int = 0
+    print_all: bool = False
+    dividers: bool = False
+    tail_only: bool = False
+
+    def stored(self, entry: Entry) -> bool:
+        """Whether the logger hands the record over at all."""
+        return (
+            entry.buffer in self.buffers
+            and (not self.pid or entry.pid == self.pid)
+            and (not self.uids or entry.uid in self.uids)
+        )
+
+    def wants(self, entry: Entry) -> bool:
+        """Whether the filters let the record through."""
+        return _LEVELS.index(entry.priority) >= self.levels.get(entry.tag, self.level)
+
+
+def read_options(arguments: Sequence[str], env: Mapping[str, str], boot_ms: int, now_ms: int) -> Options:
+    """What the command line asks for, or ``Refusal``. Options may stand behind filters."""
+    options = Options(Format(boot_ms=boot_ms), set(), {}, set(), [])
+    filters: list[str] = []
+    waiting = list(reversed(arguments))
+    while waiting:
+        word = waiting.pop()
+        if word == "--":
+            filters.extend(reversed(waiting))
+            break
+        if word.startswith("--"):
+            _long_option(options, word, waiting, now_ms)
+        elif word.startswith("-") and word != "-":
+            _short_options(options, word, waiting, now_ms)
+        else:
+            filters.append(word)
+    for text in filters or [env.get("ANDROID_LOG_TAGS", "")]:
+        _add_filters(options, text)
+    options.buffers = options.buffers or set(_DEFAULT_BUFFERS)
+    if options.max_count and options.tail_only:
+        raise Refusal("Cannot use -m (--max-count) and -t together.")
+    if options.print_all and not (options.pattern and options.max_count):
+        options.warnings.append("--print needs --regex and --max-count, and is ignored")
+        options.print_all = False
+    return options
+
+
+def _long_option(options: Options, word: str, waiting: list[str], now_ms: int) -> None:
+    name, has_value, value = word[2:].partition("=")
+    if name in _REFUSED_LONG:
+        raise Refusal(f"--{name} is not available on this phone.")
+    if name not in _LONG:
+        raise Refusal(f"Unknown option '{word}'.")
+    letter = _LONG[name]
+    if letter == "g" and has_value:
+        letter = "G"
+    elif letter in _LONG_WITH_VALUE:
+        value = value if has_value else _value_of(word, waiting)
+    elif has_value:
+        raise Refusal(f"Unknown option '{word}'.")
+    _take(options, letter, value, now_ms)
+
+
+def _short_options(options: Options, word: str, waiting: list[str], now_ms: int) -> None:
+    for place, letter in enumerate(word[1:], 2):
+        if letter in _REFUSED:
+            raise Refusal(f"-{letter} is not available on this phone.")
+        if letter not in _SHORT:
+            raise Refusal(f"Unknown option '-{letter}'.")
+        if _SHORT[letter]:
+            _take(options, letter, word[place:] or _value_of(f"-{letter}", waiting), now_ms)
+            return
+        _take(options, letter, "", now_ms)
+
+
+def _value_of(option: str, waiting: list[str]) -> str:
+    if not waiting:
+        raise Refusal(f"Option '{option}' needs an argument.")
+    return waiting.pop()
+
+
+def _take(options: Options, letter: str, value: str, now_ms: int) -> None:  # noqa: C901, PLR0912 - a line an option
+    match letter:
+        case "c":
+            options.clear = True
+        case "d":
+            options.follow = False
+        case "D":
+            options.dividers = True
+        case "h":
+            options.help = True
+        case "g":
+            options.sizes = True
+        case "s":
+            options.level = _SILENT
+        case "print":
+            options.print_all = True
+        case "t" | "T":
+            options.follow = options.follow and letter == "T"
+            options.tail_only = options.tail_only or letter == "t"
+            _set_start(options, letter, value, now_ms)
+        case "v":
+            _set_format(options, value)
+        case "b":
+            _add_buffers(options, value)
+        case "G":
+            options.size = _read_size(value)
+        case "m":
+            options.max_count = _number(value)
+            if not options.max_count:
+                raise Refusal(f"-m '{value}' isn't an integer greater than zero.")
+        case "pid":
+            options.pid = _number(value)
+            if not options.pid:
+                raise Refusal(f"pid '{value}' out of range.")
+        case "uid":
+            options.uids.update(_number(word) for word in _words(value))
+        case "e":
+            try:
+                options.pattern = compile_regex(value, extended=True, modern=True)
+            except UsageError as e:
+                raise Refusal(f"-e '{value}': {e}") from None
+
+
+def _words(text: str) -> list[str]:
+    return [word for word in _SEPARATORS.split(text) if word]
+
+
+def _number(text: str) -> int:
+    """A count; 0 when it is none, or none that a phone could mean."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
+
+
+def _read_size(text: str) -> int:
+    found = _SIZE.fullmatch(text)
+    size = int(found[1]) << (10 * "kmg".find(found[2].lower()) + 10 if found[2] else 0) if found else 0
+    if not size:
+        raise Refusal("-G must be specified as <num><multiplier>.")
+    return size
+
+
+def _set_format(options: Options, text: str) -> None:
+    for word in _words(text):
+        asked = options.format.asked(word)
+        if asked is None:
+            raise Refusal(f"Invalid -v '{word}'.")
+        options.format = asked
+
+
+def _add_buffers(options: Options, text: str) -> None:
+    for name in _words(text):
+        if name not in (*BUFFERS, "default", "all"):
+            raise Refusal(f"Unknown -b buffer '{name}'.")
+        options.buffers.update({"default": ("main", "system", "crash"), "all": BUFFERS}.get(name, (name,)))
+
+
+def _add_filters(options: Options, text: str) -> None:
+    for spec in re.split(r"[ \t,]+", text):
+        if not spec:
+            continue
+        tag, has_level, letter = spec.partition(":")
+        letter = letter[:1].upper()
+        if not tag or (has_level and (not letter or letter not in _LEVELS + "*")):
+            raise Refusal(f"Invalid filter expression '{text}'.")
+        named = letter in _LEVELS if letter else False
+        if tag == "*":
+            options.level = _LEVELS.index(letter if named else "D")
+        else:
+            options.levels[tag] = _LEVELS.index(letter if named else "V")
+
+
+def _set_start(options: Options, letter: str, value: str, now_ms: int) -> None:
+    if value.isascii() and value.isdecimal():
+        options.tail = _number(value)
+        if not options.tail:
+            options.warnings.append(f"-{letter} {value} invalid, setting to 1")
+            options.tail = 1
+        return
+    since = read_time(value, now_ms)
+    if since is None:
+        raise Refusal(f"-{letter} '{value}' not in time format.")
+    options.since_ms, rest = since
+    if rest:
+        options.warnings.append(f"-{letter} '{value}': '{rest}' is no part of the time")
+
+
+def read_time(text: str, now_ms: int) -> tuple[int, str] | None:
+    """A moment in epoch milliseconds, and what stands behind it in the text. None when it tells no time.
+
+    A date without a year is the last one before tomorrow.
+    """
+    if found := _EPOCH.match(text):
+        return int(found[1]) * 1000 + int(found[2][:3].ljust(3, "0")), text[found.end() :]
+    found = _DATED.match(text)
+    if found is None:
+        return None
+    year = int(found[1] or 0)
+    month, day, hour, minute, second = (int(part) for part in found.groups()[1:6])
+    fraction = int((found[7] or "")[:3].ljust(3, "0"))
+    this_year = datetime.fromtimestamp(now_ms / 1000, UTC).year
+    for candidate in (year,) if year else (this_year, this_year - 1):
+        try:
+            moment = int(datetime(candidate, month, day, hour, minute, second, tzinfo=UTC).timestamp()) * 1000
+        except ValueError:  # no such day, or no such hour
+            continue
+        if year or moment <= now_ms + _DAY_MS:
+            return moment + fraction, text[found.end() :]
+    return None

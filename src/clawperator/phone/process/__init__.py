@@ -1,0 +1,1 @@
+"""A simulated phone in a process of its own: servers, control channel, entry point."""

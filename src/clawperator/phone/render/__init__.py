@@ -1,0 +1,1 @@
+"""Screenshots: painting windows and writing PNG."""

@@ -1,0 +1,1 @@
+"""The simulated phone's file system and the host folder behind it."""

@@ -1,0 +1,1 @@
+"""What apps of the simulated phone are written with: screens, views, layout."""

@@ -1,0 +1,212 @@
+"""What a screen is made of: plain data, built anew each time the screen is shown.
+
+Sizes are in dp. A view fills the width it is given; a column gives each child its natural height and what is
+left to those with a ``weight``; a row does the same across. Text, rows of a list and dialogs below are
+shorthands over ``View``: anything they cannot say, a ``View`` can.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    from clawperator.phone.toolkit.app import Here
+
+Effect = Callable[["Here"], None]
+Change = Callable[["Here", str], None]
+Layout = Literal["leaf", "column", "row", "frame"]
+
+
+class Rows(Struct, frozen=True):
+    """Rows of one height that are built only while they can be seen: a list may be endless in practice."""
+
+    count: int
+    height: float
+    build: Callable[[int], "View"]
+
+
+class View(Struct, frozen=True, kw_only=True, eq=False):
+    """One rectangle of the screen."""
+
+    layout: Layout = "leaf"
+    class_name: str = "android.view.View"
+    children: tuple["View", ...] = ()
+    rows: Rows | None = None
+
+    text: str = ""
+    desc: str = ""
+    hint: str = ""
+    # "save" is package:id/save; a name with a colon or a slash stands as it is.
+    id: str = ""
+
+    on_click: Effect | None = None
+    on_long_click: Effect | None = None
+    on_change: Change | None = None
+    on_submit: Effect | None = None
+    # The key of the app's state that holds a field's text or a switch's position.
+    bind: str = ""
+
+    scrolls: Literal["", "vertical", "horizontal"] = ""
+    # A ScrollView keeps what is scrolled away in the tree; a RecyclerView does not.
+    keeps_hidden: bool = False
+    edits: Literal["", "text", "number", "password"] = ""
+    # Whether the enter key makes a new line.
+    multiline: bool = False
+    checked: bool | None = None
+    selected: bool = False
+    enabled: bool = True
+    clickable: bool | None = None
+    heading: bool = False
+    collection_item: bool = False
+    columns: int = 1
+
+    width: float = 0
+    height: float = 0
+    weight: float = 0
+    padding: float = 0
+    gap: float = 0
+    # In a frame: keep to the lower corner, as a floating button does.
+    corner: bool = False
+    size: float = 16
+    # How it is painted; nothing but a picture shows it.
+    tone: Literal["", "surface", "accent", "muted", "danger", "dark"] = ""
+    # A sign or two, painted in a square instead of the description.
+    picture: str = ""
+
+
+def text(label: str, **more: Any) -> View:
+    return View(text=label, **{"class_name": "android.widget.TextView", "padding": 4, **more})
+
+
+def title(label: str, **more: Any) -> View:
+    return text(label, **{"heading": True, "size": 22, "padding": 12, **more})
+
+
+def button(label: str, on_click: Effect | None = None, **more: Any) -> View:
+    plain = {
+        "class_name": "android.widget.Button",
+        "clickable": True,
+        "height": 48,
+        "padding": 12,
+        "tone": "accent",
+    }
+    return View(text=label, on_click=on_click, **{**plain, **more})
+
+
+def icon(desc: str, on_click: Effect | None = None, **more: Any) -> View:
+    """A picture to tap. Without ``desc`` it is one of those buttons no reader can name."""
+    plain = {"class_name": "android.widget.ImageButton", "width": 48, "height": 48, "clickable": True}
+    return View(desc=desc, on_click=on_click, **{**plain, **more})
+
+
+def image(desc: str = "", **more: Any) -> View:
+    return View(desc=desc, **{"class_name": "android.widget.ImageView", "width": 40, "height": 40, **more})
+
+
+def field(bind: str, hint: str = "", **more: Any) -> View:
+    """A text field; what is typed lies in the app's state under ``bind``."""
+    plain = {"class_name": "android.widget.EditText", "edits": "text", "height": 56, "padding": 12}
+    return View(bind=bind, hint=hint, **{**plain, **more})
+
+
+def switch(bind: str, **more: Any) -> View:
+    """On or off, kept in the app's state under ``bind`` as a bool."""
+    plain = {"class_name": "android.widget.Switch", "width": 52, "height": 48, "checked": False}
+    return View(bind=bind, **{**plain, **more})
+
+
+def checkbox(label: str, bind: str, **more: Any) -> View:
+    plain = {"class_name": "android.widget.CheckBox", "height": 48, "padding": 12, "checked": False}
+    return View(text=label, bind=bind, **{**plain, **more})
+
+
+def radio(label: str, on_click: Effect | None = None, **more: Any) -> View:
+    """One choice of several. Which one is checked the app says each time it is shown."""
+    plain = {"class_name": "android.widget.RadioButton", "height": 48, "padding": 12, "checked": False}
+    return View(text=label, on_click=on_click, **{**plain, **more})
+
+
+def progress(desc: str = "", **more: Any) -> View:
+    """The bar of something that is under way."""
+    return View(desc=desc, **{"class_name": "android.widget.ProgressBar", "height": 8, "tone": "accent", **more})
+
+
+def column(*children: View, **more: Any) -> View:
+    return View(layout="column", children=children, **{"class_name": "android.widget.LinearLayout", **more})
+
+
+def row(*children: View, **more: Any) -> View:
+    return View(layout="row", children=children, **{"class_name": "android.widget.LinearLayout", **more})
+
+
+def frame(*children: View, **more: Any) -> View:
+    """Children one over the other, the last on top."""
+    return View(layout="frame", children=children, **{"class_name": "android.widget.FrameLayout", **more})
+
+
+def scroll(*children: View, **more: Any) -> View:
+    """A page longer than the screen. Children stay in the tree when they are scrolled away."""
+    plain = {"class_name": "android.widget.ScrollView", "scrolls": "vertical", "keeps_hidden": True}
+    return View(layout="column", children=children, **{**plain, **_filling(more)})
+
+
+def listing(*children: View, **more: Any) -> View:
+    """A list whose children leave the tree when they are scrolled away."""
+    plain = {"class_name": "androidx.recyclerview.widget.RecyclerView", "scrolls": "vertical"}
+    return View(layout="column", children=children, **{**plain, **_filling(more)})
+
+
+def _filling(more: dict[str, Any]) -> dict[str, Any]:
+    """What scrolls takes the room that is left, unless it is told how high to be."""
+    return more if "height" in more else {"weight": 1, **more}
+
+
+def strip(*children: View, **more: Any) -> View:
+    """A list that scrolls sideways."""
+    name = "androidx.recyclerview.widget.RecyclerView"
+    return View(layout="row", children=children, **{"class_name": name, "scrolls": "horizontal", **more})
+
+
+def item(
+    label: str, summary: str = "", on_click: Effect | None = None, *, end: View | None = None, **more: Any
+) -> View:
+    """A row of a list: a title, perhaps a summary below it, perhaps a switch or a value at its end."""
+    lines = [View(class_name="android.widget.TextView", text=label, id="android:id/title", padding=2)]
+    if summary:
+        name = "android.widget.TextView"
+        lines.append(
+            View(class_name=name, text=summary, id="android:id/summary", size=14, tone="muted", padding=2)
+        )
+    words = column(*lines, weight=1, class_name="android.widget.RelativeLayout")
+    parts = (words, end) if end is not None else (words,)
+    plain = {"padding": 12, "collection_item": True}
+    return row(*parts, on_click=on_click, clickable=on_click is not None, **{**plain, **more})
+
+
+def toolbar(label: str, *actions: View, **more: Any) -> View:
+    """The bar at the top of a screen."""
+    plain = {"class_name": "androidx.appcompat.widget.Toolbar", "height": 56, "padding": 4, "tone": "surface"}
+    named = View(class_name="android.widget.TextView", text=label, size=20, weight=1, padding=12, height=48)
+    return row(named, *actions, **{**plain, **more})
+
+
+def tabs(*children: View, **more: Any) -> View:
+    name = "com.google.android.material.bottomnavigation.BottomNavigationView"
+    return row(*children, **{"class_name": name, "height": 64, "tone": "surface", **more})
+
+
+def tab(label: str, on_click: Effect | None = None, **more: Any) -> View:
+    plain = {
+        "class_name": "android.widget.FrameLayout",
+        "weight": 1,
+        "height": 64,
+        "clickable": True,
+        "padding": 12,
+    }
+    return View(text=label, on_click=on_click, **{**plain, **more})
+
+
+def web(*children: View, **more: Any) -> View:
+    """A page drawn by a browser engine: its parts have no widget classes and no package ids."""
+    return column(*children, **{"class_name": "android.webkit.WebView", "weight": 1, **more})

@@ -126,7 +126,7 @@ class BoxedPhone:
         """Run a shell script on the phone, as ``adb shell`` would."""
         import io
 
-        from clawperator.phone.shell.run import run_script
+        from clawperator.phone.shell.language.interpreter import run_script
 
         out, err = io.BytesIO(), io.BytesIO()
         code = run_script(

@@ -5,8 +5,8 @@ import threading
 from typing import NamedTuple
 
 from clawperator.phone.core.phone import Phone
+from clawperator.phone.shell.language.interpreter import run_script
 from clawperator.phone.shell.process import decode
-from clawperator.phone.shell.run import run_script
 
 
 class Said(NamedTuple):

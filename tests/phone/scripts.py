@@ -4,8 +4,8 @@ import io
 import threading
 from typing import NamedTuple
 
+from clawperator.phone.shell.language.interpreter import run_script
 from clawperator.phone.shell.process import decode
-from clawperator.phone.shell.run import run_script
 from clawperator.phone.storage.filesystem import Storage
 
 

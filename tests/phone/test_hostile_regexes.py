@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clawperator.phone.log.query import read_options
-from clawperator.phone.shell import matching
-from clawperator.phone.shell.matching import Program, Regex, _Run
-from clawperator.phone.shell.options import UsageError
-from clawperator.phone.shell.regexes import compile_literal, compile_regex
+from clawperator.phone.shell.regex import match as matching
+from clawperator.phone.shell.regex.match import Program, Regex, _Run
+from clawperator.phone.shell.regex.parse import compile_literal, compile_regex
+from clawperator.phone.shell.toybox.options import UsageError
 from clawperator.phone.storage.filesystem import Storage
 from phone.scripts import SmallPhone, run
 

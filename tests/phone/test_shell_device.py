@@ -7,7 +7,7 @@ import pytest
 
 from clawperator.phone.core.keyboard import COMPONENT as KEYBOARD
 from clawperator.phone.core.phone import Phone
-from clawperator.phone.shell.services import SERVICES
+from clawperator.phone.shell.android.cmd import SERVICES
 from phone.asking import ask, out
 
 OPERATOR = "com.clawperator.operator"

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from clawperator.phone.shell import texts
-from clawperator.phone.shell.run import run_script
+from clawperator.phone.shell.language.interpreter import run_script
+from clawperator.phone.shell.toybox import streams
 from clawperator.phone.storage.filesystem import SHARED, Storage
 from phone.scripts import SmallPhone, run
 
@@ -255,7 +255,7 @@ def test_what_cannot_grow_is_not_followed(phone: SmallPhone) -> None:
 
 
 def test_tail_keeps_no_more_than_it_must(phone: SmallPhone, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(texts, "_MAX_KEPT", 1000)
+    monkeypatch.setattr(streams, "_MAX_KEPT", 1000)
     assert len(run(phone, "head -c 300000 /dev/zero | tail -c 2000000000").out) == 1000
     assert len(run(phone, "head -c 300000 /dev/zero | tail -c +200001").out) == 100_000
     assert run(phone, "printf abc | tail -c +0; printf abc | tail -c +3; printf abc | tail -c 0").out == "abcc"

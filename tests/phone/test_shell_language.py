@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.phone.shell import control
-from clawperator.phone.shell.patterns import Pattern
+from clawperator.phone.shell.language import control
+from clawperator.phone.shell.language.interpreter import MAX_SCRIPT, run_script
+from clawperator.phone.shell.language.patterns import Pattern
 from clawperator.phone.shell.process import COMMANDS, Process
-from clawperator.phone.shell.run import MAX_SCRIPT, run_script
 from clawperator.phone.storage.filesystem import Storage
 from phone.scripts import SmallPhone, run
 

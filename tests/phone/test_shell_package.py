@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from clawperator.phone.core.phone import Phone
-from clawperator.phone.shell import installation
+from clawperator.phone.shell.android import installation
 from phone.apks import make_apk
 from phone.asking import ask, out
 

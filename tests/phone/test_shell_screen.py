@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from clawperator.phone.core.phone import Phone
+from clawperator.phone.shell.language.interpreter import run_script
 from clawperator.phone.shell.process import INTERRUPTED
-from clawperator.phone.shell.run import run_script
 from clawperator.phone.toolkit.app import App, Here, go
 from clawperator.phone.toolkit.views import View, button, column, field, item, listing, row, text
 from clawperator.ui.parse import parse_hierarchy

@@ -4,7 +4,7 @@ import threading
 
 from clawperator.phone.adb.device import Channel, Input, Output, State
 from clawperator.phone.core.phone import Phone
-from clawperator.phone.shell.run import run_script
+from clawperator.phone.shell.language.interpreter import run_script
 from clawperator.phone.storage.filesystem import Storage
 
 _TOLD = ("ro.product.name", "ro.product.model", "ro.product.device")

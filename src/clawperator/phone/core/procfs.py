@@ -37,7 +37,7 @@ def _processors() -> str:
 
 
 def _memory(phone: "Phone") -> str:
-    from clawperator.phone.shell.processes import MEMORY_KB, running
+    from clawperator.phone.shell.toybox.ps import MEMORY_KB, running
 
     free = MEMORY_KB - sum(row.memory_kb for row in running(phone))
     amounts = {"MemTotal": MEMORY_KB, "MemFree": free, "MemAvailable": free, "Buffers": 0, "Cached": 0}

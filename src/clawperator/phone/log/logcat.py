@@ -10,9 +10,9 @@ from typing import Protocol, cast
 from clawperator.phone.log.buffer import MAX_PAYLOAD, Entry, LogBuffer, Priority
 from clawperator.phone.log.formats import render
 from clawperator.phone.log.query import BUFFERS, Options, Refusal, read_options
-from clawperator.phone.shell.options import Options as Arguments
-from clawperator.phone.shell.options import lines
 from clawperator.phone.shell.process import INTERRUPTED, SHELL_PID, Process, World, command, encode
+from clawperator.phone.shell.toybox.options import Options as Arguments
+from clawperator.phone.shell.toybox.options import lines
 
 _BLOCK = 32 * 1024
 # How long a silent log is listened to before asking whether anyone still wants to hear it.

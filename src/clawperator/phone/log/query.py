@@ -8,9 +8,9 @@ from msgspec import Struct
 
 from clawperator.phone.log.buffer import Entry
 from clawperator.phone.log.formats import Format
-from clawperator.phone.shell.matching import Regex
-from clawperator.phone.shell.options import UsageError
-from clawperator.phone.shell.regexes import compile_regex
+from clawperator.phone.shell.regex.match import Regex
+from clawperator.phone.shell.regex.parse import compile_regex
+from clawperator.phone.shell.toybox.options import UsageError
 
 BUFFERS = ("main", "radio", "events", "system", "crash", "stats", "security", "kernel")
 _DEFAULT_BUFFERS = ("main", "system", "crash", "kernel")

@@ -1,0 +1,1 @@
+"""Android commands of the shell: am, pm, input, dumpsys, wm, settings and others."""

@@ -1,0 +1,225 @@
+"""``dumpsys activity`` and ``dumpsys window``: which activity is in front, which window has the focus."""
+
+import zlib
+from typing import TYPE_CHECKING
+
+from clawperator.phone.core.display import Display
+from clawperator.phone.core.keyboard import PACKAGE as KEYBOARD
+from clawperator.phone.core.system_apps import ANDROID, SYSTEM_UI
+from clawperator.phone.core.tasks import Entry, Process, Task
+from clawperator.phone.shell.android.resolution import activity_of, component_of, tasks_from_top
+from clawperator.phone.shell.toybox.ps import user_name
+
+if TYPE_CHECKING:
+    from clawperator.phone.core.phone import Phone
+
+
+def record_id(*parts: object) -> str:
+    """The number by which a dump tells one object from another: the same as long as the object is."""
+    return f"{zlib.crc32(repr(parts).encode()) & 0xFFFFFFF:07x}"
+
+
+# Activities
+
+
+def dump_activities(device: "Phone", words: list[str]) -> str:
+    what = next((word for word in words if not word.startswith("-")), "activities")
+    if what in {"activities", "a"}:
+        return _activities(device)
+    if what in {"top", "t"}:
+        return _top(device)
+    if what in {"recents", "r"}:
+        return _recents(device)
+    if what in {"processes", "p"}:
+        return _processes(device)
+    if what in {"services", "broadcasts", "providers"}:
+        return f"ACTIVITY MANAGER {what.upper()} (dumpsys activity {what})\n  (nothing)\n"
+    return f"Bad activity command, or no activities match: {what}\n"
+
+
+def activity_record(task: Task, entry: Entry) -> str:
+    number = record_id(task.number, entry.screen.name, task.entries.index(entry))
+    return f"ActivityRecord{{{number} u0 {component_of(entry).short} t{task.number}}}"
+
+
+def _resumed(task: Task) -> str:
+    return activity_record(task, task.shown()[0])
+
+
+def _process_record(device: "Phone", process: Process) -> str:
+    package = process.app.package
+    user = user_name(device.packages[package].uid).replace("_", "")
+    return f"ProcessRecord{{{record_id(process.pid)} {process.pid}:{package}/{user}}}"
+
+
+def _task_text(device: "Phone", task: Task) -> str:
+    package = task.process.app.package
+    uid = device.packages[package].uid
+    kind = "home" if task is device.tasks.launcher else "standard"
+    visible = str(task is device.tasks.front).lower()
+    activities = [entry for entry in task.entries if entry.screen.kind == "activity"]
+    return (
+        f"Task{{{record_id(task.number)} #{task.number} type={kind} A={uid}:{package} U=0 visible={visible}"
+        f" mode=fullscreen translucent=false sz={len(activities)}}}"
+    )
+
+
+def _activities(device: "Phone") -> str:
+    front = device.tasks.front
+    lines = [
+        "ACTIVITY MANAGER ACTIVITIES (dumpsys activity activities)",
+        "Display #0 (activities from top to bottom):",
+    ]
+    for task in tasks_from_top(device):
+        lines.append(f"  * {_task_text(device, task)}")
+        if task is front:
+            lines.append(f"    mResumedActivity: {_resumed(task)}")
+        activities = [entry for entry in task.entries if entry.screen.kind == "activity"]
+        for number, entry in reversed(list(enumerate(activities))):
+            state = "RESUMED" if task is front and entry is task.shown()[0] else "STOPPED"
+            lines += [
+                f"    * Hist  #{number}: {activity_record(task, entry)}",
+                f"      packageName={entry.package} processName={entry.package}",
+                f"      app={_process_record(device, task.process)}",
+                f"      mActivityComponent={component_of(entry).short}",
+                f"      state={state}",
+            ]
+        lines.append("")
+    lines += [
+        "  Resumed activities in task display areas (from top to bottom):",
+        f"    Resumed: {_resumed(front)}",
+        "",
+        f"  ResumedActivity: {_resumed(front)}",
+        f"  topResumedActivity={_resumed(front)}",
+        f"  mFocusedApp={_resumed(front)}",
+        f"  mTopFocusedRootTask={_task_text(device, front)}",
+        f"  mSleeping={str(not device.glass.awake).lower()}",
+    ]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _top(device: "Phone") -> str:
+    """The topmost activity of each task, the one in front last."""
+    lines = []
+    for task in reversed(tasks_from_top(device)):
+        component = activity_of(task)
+        uid = device.packages[component.package].uid
+        lines += [
+            f"TASK {task.number}:{component.package} id={task.number} userId=0",
+            f"  ACTIVITY {component.short} {record_id(task.number)} pid={task.process.pid} userId=0 uid={uid}",
+            "",
+        ]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _recents(device: "Phone") -> str:
+    lines = ["ACTIVITY MANAGER RECENT TASKS (dumpsys activity recents)"]
+    for number, task in enumerate(tasks_from_top(device)):
+        lines += [
+            f"  * Recent #{number}: {_task_text(device, task)}",
+            f"    realActivity={{{activity_of(task).full}}}",
+        ]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _processes(device: "Phone") -> str:
+    lines = ["ACTIVITY MANAGER RUNNING PROCESSES (dumpsys activity processes)"]
+    for process in device.tasks.processes():
+        if process.app.package in device.packages:
+            lines += [f"  *APP* UID {device.packages[process.app.package].uid} {_process_record(device, process)}"]
+    return "".join(f"{line}\n" for line in lines)
+
+
+# Windows
+
+
+def dump_windows(device: "Phone", words: list[str]) -> str:
+    what = next((word for word in words if not word.startswith("-")), "")
+    parts = {
+        "windows": _windows,
+        "w": _windows,
+        "displays": _displays,
+        "d": _displays,
+        "policy": _policy,
+        "p": _policy,
+    }
+    if what in parts:
+        return parts[what](device)
+    return _policy(device) + _displays(device) + _windows(device)
+
+
+def _titles(device: "Phone") -> list[str]:
+    """The titles of all windows, the topmost first."""
+    glass = device.glass
+    titles = ["StatusBar", "NavigationBar0"]
+    if glass.keyboard() is not None:
+        titles.insert(0, "InputMethod")
+    return [*titles, *(_title(device, window.entry) for window in reversed(glass.windows()))]
+
+
+def _title(device: "Phone", entry: Entry) -> str:
+    if entry.package == ANDROID:
+        return f"Application Not Responding: {SYSTEM_UI}"
+    if entry.screen.kind == "activity":
+        return component_of(entry).full
+    # A dialog bears the name of the activity that opened it.
+    return activity_of(device.tasks.front).full
+
+
+def _window(title: str, *parts: object) -> str:
+    return f"Window{{{record_id(title, *parts)} u0 {title}}}"
+
+
+def _focus(device: "Phone") -> str:
+    front = device.tasks.front
+    focus = _window(_title(device, device.glass.top()), front.number) if device.glass.awake else "null"
+    return f"  mCurrentFocus={focus}\n  mFocusedApp={_resumed(front)}\n"
+
+
+def _windows(device: "Phone") -> str:
+    bounds = device.glass.display.bounds
+    lines = ["WINDOW MANAGER WINDOWS (dumpsys window windows)"]
+    for number, title in enumerate(_titles(device)):
+        package = title.partition("/")[0] if "/" in title else KEYBOARD if title == "InputMethod" else SYSTEM_UI
+        lines += [
+            f"  Window #{number} {_window(title, device.tasks.front.number)}:",
+            f"    mDisplayId=0 rootTaskId={device.tasks.front.number} package={package}",
+            f"    mBounds={bounds}",
+            "    isOnScreen=true",
+            f"    isVisible={str(device.glass.awake).lower()}",
+        ]
+    keyboard = device.glass.keyboard()
+    target = _window(_title(device, device.glass.top()), device.tasks.front.number) if keyboard else "null"
+    lines += [f"  imeLayeringTarget in display# 0 {target}", f"  mInputMethodTarget={target}"]
+    return "".join(f"{line}\n" for line in lines) + _focus(device)
+
+
+def _displays(device: "Phone") -> str:
+    now, first = device.glass.display, Display()
+    return (
+        "WINDOW MANAGER DISPLAY CONTENTS (dumpsys window displays)\n"
+        "  Display: mDisplayId=0 (organized)\n"
+        f"    init={first.natural_width}x{first.natural_height} {first.density}dpi"
+        f" base={now.natural_width}x{now.natural_height} {now.density}dpi"
+        f" cur={now.width}x{now.height} app={now.width}x{now.height}"
+        f" rng={now.natural_width}x{now.natural_width}-{now.natural_height}x{now.natural_height}\n"
+        "    deferred=false mLayoutNeeded=false\n"
+        f"    mRotation={now.rotation} mCurrentRotation=ROTATION_{90 * now.rotation}\n"
+        "    mCurrentAppOrientation=SCREEN_ORIENTATION_UNSPECIFIED\n"
+    ) + _focus(device)
+
+
+def _policy(device: "Phone") -> str:
+    awake = device.glass.awake
+    return (
+        "WINDOW MANAGER POLICY STATE (dumpsys window policy)\n"
+        f"    mAwake={str(awake).lower()}\n"
+        f"    interactiveState=INTERACTIVE_STATE_{'AWAKE' if awake else 'SLEEP'}\n"
+        f"    screenState=SCREEN_STATE_{'ON' if awake else 'OFF'}\n"
+        f"    mScreenOnEarly={str(awake).lower()} mScreenOnFully={str(awake).lower()}\n"
+        "    KeyguardServiceDelegate\n"
+        "      showing=false\n"
+        "      inputRestricted=false\n"
+        "    mShowingLockscreen=false mShowingDream=false mDreamingLockscreen=false\n"
+        "    isStatusBarKeyguard=false\n"
+    )

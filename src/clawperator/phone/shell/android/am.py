@@ -1,0 +1,308 @@
+"""``am``: starting and stopping apps, and the broadcasts that reach the Operator."""
+
+from clawperator.contract.wire import ACTION
+from clawperator.phone.apps import CHOOSER
+from clawperator.phone.apps import LAUNCHER as HOME_APP
+from clawperator.phone.core.phone import SYSTEM_SERVER_PID, Phone
+from clawperator.phone.core.tasks import Task
+from clawperator.phone.shell.android.base import (
+    FAILED,
+    SHELL_UID,
+    Arguments,
+    Handler,
+    denied,
+    phone,
+    say_error,
+    serve,
+)
+from clawperator.phone.shell.android.intents import CLEARING, FROM_SHELL, NEW_TASK, Intent, read_intent
+from clawperator.phone.shell.android.resolution import (
+    Target,
+    activity_of,
+    find_all,
+    find_component,
+    front_activity,
+    tasks_from_top,
+)
+from clawperator.phone.shell.process import INTERRUPTED, Process, command, encode
+
+RECEIVER = "clawperator.operator.runtime.OperatorCommandReceiver"
+# Only the system itself may send these.
+_PROTECTED = ("android.intent.action.AIRPLANE_MODE", "android.intent.action.BOOT_COMPLETED")
+_STOP_SECONDS = 0.25
+_START_OPTIONS = {
+    **dict.fromkeys(("-W", "-S", "-D", "-N", "--streaming", "--lock-task", "--splashscreen-show-icon"), 0),
+    **dict.fromkeys(("--user", "-R", "--display", "--windowingMode", "--activityType", "--task"), 1),
+}
+_BROADCAST_OPTIONS = {
+    "--user": 1,
+    "--receiver-permission": 1,
+    "--async": 0,
+    "--allow-background-activity-starts": 0,
+}
+_USAGE = """\
+Activity manager (activity) commands:
+  start-activity [-W] [-S] <INTENT>
+  force-stop <PACKAGE>
+  stop-app <PACKAGE>
+  kill <PACKAGE>
+  kill-all
+  broadcast [--async] <INTENT>
+  instrument <COMPONENT>
+  get-current-user
+  stack list|info
+
+<INTENT> specifications include these flags and arguments:
+  [-a <ACTION>] [-d <DATA_URI>] [-t <MIME_TYPE>] [-i <IDENTIFIER>]
+  [-c <CATEGORY> [-c <CATEGORY>] ...]
+  [-n <COMPONENT_NAME>] [-p <PACKAGE>] [-f <FLAGS>]
+  [-e|--es <EXTRA_KEY> <EXTRA_STRING_VALUE> ...]
+  [--ez|--ei|--el|--ef|--eu|--ecn <EXTRA_KEY> <VALUE> ...]
+  [<URI> | <PACKAGE> | <COMPONENT>]
+"""
+
+
+@command("am")
+def am(process: Process) -> int:
+    return serve(process, process.argv[1:], _HANDLERS, _USAGE)
+
+
+# Starting
+
+
+def _start(process: Process, arguments: Arguments) -> int:
+    intent, options = read_intent(arguments, _START_OPTIONS)
+    device = phone(process)
+    waits = "-W" in options
+    if "-S" in options and (code := _stop_before(process, device, intent)) is not None:
+        return code
+    process.write(f"Starting: {intent}\n")
+    intent = intent.with_flags(NEW_TASK)
+    began = device.clock.monotonic()
+    with device.lock:
+        found = _resolve(device, intent)
+        if not found:
+            lines = _not_found(intent)
+        else:
+            state, warning = _bring_up(device, intent, found)
+            lines = [f"Warning: {warning}"] if warning else []
+            elapsed = round((device.clock.monotonic() - began) * 1000)
+            if waits:
+                lines += ["Status: ok", f"LaunchState: {state}", f"Activity: {front_activity(device).short}"]
+                lines += [f"TotalTime: {elapsed}", f"WaitTime: {elapsed}", "Complete"]
+    if lines:
+        # Only one who waits reads the outcome where the rest of the output is.
+        (process.stdout if waits else process.stderr).write(encode("".join(f"{line}\n" for line in lines)))
+    return 0 if found else 1
+
+
+def _resolve(device: Phone, intent: Intent) -> list[Target]:
+    if intent.component is None:
+        return find_all(device, intent)
+    target = find_component(device, intent, intent.component)
+    return [target] if target is not None else []
+
+
+def _not_found(intent: Intent) -> list[str]:
+    if intent.component is None:
+        return [f"Error: Activity not started, unable to resolve {intent}"]
+    return ["Error type 3", f"Error: Activity class {{{intent.component.full}}} does not exist."]
+
+
+def _stop_before(process: Process, device: Phone, intent: Intent) -> int | None:
+    """Stop the app the intent will start. An exit code when that cannot be told or is no longer wanted."""
+    package = intent.component.package if intent.component else None
+    if package is None:
+        with device.lock:
+            found = find_all(device, intent)
+        if len(found) != 1:
+            words = "matches multiple activities; can't stop" if found else "does not match any activities"
+            say_error(process, f"Error: Intent {words}: {intent}")
+            return 1
+        package = found[0].app.package
+    process.write(f"Stopping: {package}\n")
+    force_stop(device, package)
+    return INTERRUPTED if process.wait(_STOP_SECONDS) else None
+
+
+def _bring_up(device: Phone, intent: Intent, found: list[Target]) -> tuple[str, str]:
+    """Start what was found. How it was started, and what a client is warned of."""
+    target, asks = found[0], len(found) > 1
+    link = target.uri
+    package = CHOOSER if asks and link else target.app.package
+    in_front = device.tasks.front.process.app.package == package
+    has_task = in_front or any(task.process.app.package == package for task in device.tasks.recent())
+    was_running = device.process_of(package) is not None
+    if asks and link:
+        device.view(link)
+    elif link:
+        device.open_with(package, link)
+    elif package == HOME_APP:
+        device.go_home()
+    else:
+        device.tasks.start(target.app, target.screen, dict(target.args))
+        if intent.flags & CLEARING and target.screen is None:
+            device.tasks.unwind(device.tasks.front.top)
+    log_start(device, intent, cold=not was_running)
+    if not has_task:
+        return ("WARM" if was_running else "COLD"), ""
+    if link or target.screen:
+        return "HOT", ""
+    if in_front:
+        return "UNKNOWN (0)", (
+            "Activity not started, intent has been delivered to currently running top-most instance."
+        )
+    return "HOT", "Activity not started, its current task has been brought to the front"
+
+
+def log_start(device: Phone, intent: Intent, *, cold: bool) -> None:
+    """What the system says of an activity that was started and is in front now."""
+    component = front_activity(device)
+    said = intent.brief() if intent.component else f"{intent.brief()} cmp={component.short}"
+    _write_system(device, "ActivityTaskManager", f"START u0 {{{said}}} from uid {SHELL_UID}")
+    process = device.process_of(component.package)
+    if cold and process is not None:
+        uid = device.packages[component.package].uid
+        name = f"{process.pid}:{component.package}/u0a{uid - 10_000}"
+        _write_system(device, "ActivityManager", f"Start proc {name} for top-activity {{{component.full}}}")
+        record = f"[0,{process.pid},{uid},{component.package},top-activity,{{{component.full}}}]"
+        device.log.write("I", "am_proc_start", record, SYSTEM_SERVER_PID, buffer="events")
+        _write_system(device, "ActivityTaskManager", f"Displayed {component.short} for user 0: +1ms")
+
+
+def _write_system(device: Phone, tag: str, message: str) -> None:
+    device.log.write("I", tag, message, SYSTEM_SERVER_PID, buffer="system")
+
+
+# Stopping
+
+
+def force_stop(device: Phone, package: str) -> None:
+    """Stop an app as ``am force-stop`` does; one that is not there is nothing to stop."""
+    with device.lock:
+        if package in device.packages:
+            uid = device.packages[package].uid
+            message = f"Force stopping {package} appid={uid} user=0: from pid {SHELL_UID}"
+            _write_system(device, "ActivityManager", message)
+            device.stop_app(package)
+
+
+def _force_stop(process: Process, arguments: Arguments) -> int:
+    _skip_user(arguments)
+    force_stop(phone(process), arguments.required())
+    return 0
+
+
+def _kill(process: Process, arguments: Arguments) -> int:
+    """Only what nobody would miss: an app in front stays, and so does one with a service that runs."""
+    _skip_user(arguments)
+    _kill_idle(phone(process), arguments.required())
+    return 0
+
+
+def _kill_all(process: Process, _: Arguments) -> int:
+    device = phone(process)
+    with device.lock:
+        for running in device.tasks.processes():
+            _kill_idle(device, running.app.package)
+    return 0
+
+
+def _kill_idle(device: Phone, package: str) -> None:
+    with device.lock:
+        kept = (device.foreground(), device.operator.package, HOME_APP)
+        if package in device.packages and package not in kept and device.packages[package].third_party:
+            device.tasks.stop(package)
+
+
+def _skip_user(arguments: Arguments) -> None:
+    while (option := arguments.option()) is not None:
+        if option == "--user":
+            arguments.required()
+
+
+# Broadcasts
+
+
+def _broadcast(process: Process, arguments: Arguments) -> int:
+    intent, _ = read_intent(arguments, _BROADCAST_OPTIONS)
+    intent = intent.with_flags(FROM_SHELL)
+    process.write(f"Broadcasting: {intent}\n")
+    if intent.action in _PROTECTED:
+        raise denied(
+            f"Permission Denial: not allowed to send broadcast {intent.action}"
+            f" from pid={SHELL_UID}, uid={SHELL_UID}"
+        )
+    operator = phone(process).operator
+    wanted = intent.component.package if intent.component else intent.package
+    receiver = intent.component is None or intent.component.name == RECEIVER
+    if intent.action == ACTION and receiver and wanted in (None, operator.package):
+        operator.receive(intent.extras.get("payload"))
+    process.write("Broadcast completed: result=0\n")
+    return 0
+
+
+def _start_service(process: Process, arguments: Arguments) -> int:
+    intent, _ = read_intent(arguments, {"--user": 1})
+    process.write(f"Starting service: {intent}\n")
+    say_error(process, "Error: Not found; no service started.")
+    return FAILED
+
+
+def _instrument(process: Process, arguments: Arguments) -> int:
+    """No test runs on this phone: it says what a phone says that has no such test."""
+    with_value = ("-e", "--user", "-p", "--abi")
+    while (option := arguments.option()) is not None:
+        for _ in range((option in with_value) + (option == "-e")):
+            arguments.required()
+    component = arguments.required()
+    process.write(
+        "INSTRUMENTATION_STATUS: id=ActivityManagerService\n"
+        f"INSTRUMENTATION_STATUS: Error=Unable to find instrumentation info for: ComponentInfo{{{component}}}\n"
+        "INSTRUMENTATION_STATUS_CODE: -1\n"
+    )
+    say_error(process, f"android.util.AndroidException: INSTRUMENTATION_FAILED: {component}")
+    return 1
+
+
+def _current_user(process: Process, _: Arguments) -> int:
+    process.write("0\n")
+    return 0
+
+
+def _stack(process: Process, arguments: Arguments) -> int:
+    what = arguments.required()
+    if what not in {"list", "info"}:
+        say_error(process, f"Error: unknown command '{what}'")
+        return FAILED
+    device = phone(process)
+    with device.lock:
+        text = "".join(_stack_text(task, device) for task in tasks_from_top(device))
+    process.write(text)
+    return 0
+
+
+def _stack_text(task: Task, device: Phone) -> str:
+    component, bounds = activity_of(task).full, device.glass.display.bounds
+    return (
+        f"RootTask id={task.number} bounds={bounds} displayId=0 userId=0\n"
+        f"  taskId={task.number}: {component} bounds={bounds} userId=0"
+        f" visible={str(task is device.tasks.front).lower()} topActivity=ComponentInfo{{{component}}}\n\n"
+    )
+
+
+_HANDLERS: dict[str, Handler] = {
+    "start": _start,
+    "start-activity": _start,
+    "startservice": _start_service,
+    "start-service": _start_service,
+    "start-foreground-service": _start_service,
+    "force-stop": _force_stop,
+    "stop-app": _force_stop,
+    "kill": _kill,
+    "kill-all": _kill_all,
+    "broadcast": _broadcast,
+    "instrument": _instrument,
+    "get-current-user": _current_user,
+    "stack": _stack,
+}

@@ -1,0 +1,171 @@
+"""``cmd`` and ``service``: the system services by name, and what each does when it is called."""
+
+from clawperator.phone.shell.android.base import FAILED, Arguments, Handler, phone, say_error, serve
+from clawperator.phone.shell.process import Process, command
+
+NOT_FOUND = 20
+# The services there are and what they are in Java. Those in ``_PROGRAMS`` have a program of their own too.
+SERVICES = {
+    "accessibility": "android.view.accessibility.IAccessibilityManager",
+    "activity": "android.app.IActivityManager",
+    "activity_task": "android.app.IActivityTaskManager",
+    "battery": "",
+    "connectivity": "android.net.IConnectivityManager",
+    "display": "android.hardware.display.IDisplayManager",
+    "input": "android.hardware.input.IInputManager",
+    "input_method": "com.android.internal.view.IInputMethodManager",
+    "meminfo": "",
+    "notification": "android.app.INotificationManager",
+    "package": "android.content.pm.IPackageManager",
+    "power": "android.os.IPowerManager",
+    "settings": "",
+    "statusbar": "com.android.internal.statusbar.IStatusBarService",
+    "SurfaceFlinger": "android.ui.ISurfaceComposer",
+    "uimode": "android.app.IUiModeManager",
+    "wifi": "android.net.wifi.IWifiManager",
+    "window": "android.view.IWindowManager",
+}
+_PROGRAMS = {
+    "activity": "am",
+    "activity_task": "am",
+    "input": "input",
+    "input_method": "ime",
+    "package": "pm",
+    "settings": "settings",
+    "window": "wm",
+}
+
+
+@command("cmd")
+def cmd(process: Process) -> int:
+    words = process.argv[1:]
+    if words[:1] == ["-w"]:
+        words = words[1:]
+    if not words:
+        say_error(
+            process,
+            "cmd: No service specified; use -l to list all running services."
+            " Use -w to start and wait for a service.",
+        )
+        return NOT_FOUND
+    name, rest = words[0], words[1:]
+    if name == "-l":
+        process.write("Currently running services:\n" + "".join(f"  {name}\n" for name in SERVICES))
+        return 0
+    if name not in SERVICES:
+        say_error(process, f"cmd: Can't find service: {name}")
+        return NOT_FOUND
+    if name in _PROGRAMS:
+        return process.run([_PROGRAMS[name], *rest])
+    handlers = _SERVED.get(name, {})
+    return serve(process, rest, handlers, _usage(name, handlers))
+
+
+def _usage(name: str, handlers: dict[str, Handler]) -> str:
+    return f"Commands of {name}:\n" + "".join(f"  {word}\n" for word in handlers)
+
+
+def _silent(_: Process, arguments: Arguments) -> int:
+    """What has no window here, and answers with nothing on any phone."""
+    arguments.rest()
+    return 0
+
+
+def _wake(*, awake: bool) -> Handler:
+    def run(process: Process, _: Arguments) -> int:
+        device = phone(process)
+        with device.lock:
+            device.glass.awake = awake
+        return 0
+
+    return run
+
+
+def _night(process: Process, arguments: Arguments) -> int:
+    device = phone(process)
+    given = arguments.next()
+    modes = {"no": "1", "yes": "2", "auto": "0"}
+    if given is not None:
+        if given not in modes:
+            say_error(process, "Error: mode must be 'yes', 'no', or 'auto'")
+            return FAILED
+        device.settings.put("secure", "ui_night_mode", modes[given])
+    now = device.settings.get("secure", "ui_night_mode")
+    process.write(f"Night mode: {next((word for word, code in modes.items() if code == now), 'no')}\n")
+    return 0
+
+
+def _set_wifi(process: Process, arguments: Arguments) -> int:
+    given = arguments.required()
+    if given not in {"enabled", "disabled"}:
+        say_error(process, "Invalid args for set-wifi-enabled: Expected 'enabled' or 'disabled' as next arg")
+        return FAILED
+    return process.run(["svc", "wifi", given.removesuffix("d")])
+
+
+def _wifi_status(process: Process, _: Arguments) -> int:
+    on = phone(process).settings.get("global", "wifi_on") == "1"
+    process.write(f"Wifi is {'enabled' if on else 'disabled'}\n")
+    return 0
+
+
+def _airplane(process: Process, arguments: Arguments) -> int:
+    device = phone(process)
+    given = arguments.next()
+    if given is None:
+        on = device.settings.get("global", "airplane_mode_on") == "1"
+        process.write("enabled\n" if on else "disabled\n")
+        return 0
+    if given not in {"enable", "disable"}:
+        say_error(process, f"Error: unknown argument '{given}'")
+        return FAILED
+    with device.lock:
+        device.settings.put("global", "airplane_mode_on", "1" if given == "enable" else "0")
+        device.changed()
+    return 0
+
+
+_SERVED: dict[str, dict[str, Handler]] = {
+    "statusbar": dict.fromkeys(("expand-notifications", "expand-settings", "collapse"), _silent),
+    "power": {"wakeup": _wake(awake=True), "sleep": _wake(awake=False)},
+    "uimode": {"night": _night},
+    "wifi": {"set-wifi-enabled": _set_wifi, "status": _wifi_status},
+    "connectivity": {"airplane-mode": _airplane},
+}
+
+
+@command("content")
+def content(process: Process) -> int:
+    """No app here shares its tables with other programs."""
+    words = process.argv[1:]
+    uri = words[words.index("--uri") + 1] if "--uri" in words[:-1] else ""
+    name = uri.removeprefix("content://").partition("/")[0]
+    if not words or not name:
+        say_error(process, "[ERROR] Unsupported operation, or no --uri content://PROVIDER/TABLE")
+        return 1
+    say_error(
+        process,
+        f"Error while accessing provider:{name}\njava.lang.IllegalStateException: Could not find provider: {name}",
+    )
+    return 1
+
+
+@command("service")
+def service(process: Process) -> int:
+    words = process.argv[1:]
+    if words == ["list"]:
+        rows = (f"{number}\t{name}: [{SERVICES[name]}]\n" for number, name in enumerate(SERVICES))
+        process.write(f"Found {len(SERVICES)} services:\n{''.join(rows)}")
+        return 0
+    if len(words) < 2 or words[0] not in {"check", "call"}:
+        say_error(process, "Usage: service list|check SERVICE|call SERVICE CODE")
+        return 10
+    found = words[1] in SERVICES
+    if words[0] == "check":
+        process.write(f"Service {words[1]}: {'found' if found else 'not found'}\n")
+    elif found:
+        # Nobody speaks to the services in their own language here; they answer that it is not allowed.
+        process.write('Result: Parcel(Error: 0xffffffffffffffff "Operation not permitted")\n')
+    else:
+        say_error(process, f"service: Service {words[1]} does not exist")
+    return 0

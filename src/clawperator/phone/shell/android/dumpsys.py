@@ -1,0 +1,227 @@
+"""``dumpsys``: what each system service says of its state, in the lines clients look for."""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+from clawperator.phone.shell.android.activity_dumps import dump_activities, dump_windows
+from clawperator.phone.shell.android.base import phone, say_error
+from clawperator.phone.shell.android.cmd import SERVICES
+from clawperator.phone.shell.android.package_dumps import dump_packages
+from clawperator.phone.shell.android.uiautomator import DISPLAY_ID
+from clawperator.phone.shell.process import Process, command
+from clawperator.phone.shell.toybox.ps import MEMORY_KB, running
+
+if TYPE_CHECKING:
+    from clawperator.phone.core.phone import Phone
+
+Dump = Callable[["Phone", list[str]], str]
+
+
+@command("dumpsys")
+def dumpsys(process: Process) -> int:
+    words = process.argv[1:]
+    while words and words[0] in {"-t", "-T", "--priority"}:
+        words = words[2:]
+    device = phone(process)
+    if words[:1] == ["-l"]:
+        process.write("Currently running services:\n" + "".join(f"  {name}\n" for name in SERVICES))
+        return 0
+    if words and words[0] not in SERVICES:
+        say_error(process, f"Can't find service: {words[0]}")
+        return 0
+    for name in words[:1] or list(SERVICES):
+        with device.lock:
+            text = _DUMPS[name](device, words[1:]) if name in _DUMPS else ""
+        line = "-" * 79
+        process.write(text if words else f"{line}\nDUMP OF SERVICE {name}:\n{text}")
+    return 0
+
+
+def _display(device: "Phone", _: list[str]) -> str:
+    display = device.glass.display
+    state = "ON" if device.glass.awake else "OFF"
+    size = f"{display.natural_width} x {display.natural_height}"
+    now = f"{display.width} x {display.height}"
+    return (
+        "DISPLAY MANAGER (dumpsys display)\n"
+        f"  mStableDisplaySize=Point({display.natural_width}, {display.natural_height})\n"
+        "  mViewports=[DisplayViewport{type=INTERNAL, valid=true, isActive=true, displayId=0,"
+        f" uniqueId='local:{DISPLAY_ID}', physicalPort=0, orientation={display.rotation},"
+        f" logicalFrame=Rect(0, 0 - {display.width}, {display.height}),"
+        f" physicalFrame=Rect(0, 0 - {display.width}, {display.height}),"
+        f" deviceWidth={display.width}, deviceHeight={display.height}}}]\n"
+        "Logical Displays: size=1\n"
+        "  Display 0:\n"
+        "    mDisplayId=0\n"
+        f'    mBaseDisplayInfo=DisplayInfo{{"Built-in Screen", displayId 0, state {state},'
+        f" real {size}, largest app {size}, rotation 0, density {display.density} dpi}}\n"
+        f'    mOverrideDisplayInfo=DisplayInfo{{"Built-in Screen", displayId 0, state {state},'
+        f" real {now}, app {now}, rotation {display.rotation}, density {display.density} dpi}}\n"
+        f"  mScreenState={state}\n"
+    )
+
+
+def _input_method(device: "Phone", _: list[str]) -> str:
+    shown = str(device.glass.keyboard() is not None).lower()
+    method = device.settings.get("secure", "default_input_method") or "null"
+    return (
+        "Current Input Method Manager state:\n"
+        "  Input Methods:\n"
+        f"  InputMethod #0:\n    mId={method}\n"
+        f"  mCurMethodId={method}\n"
+        f"  mCurId={method} mHaveConnection=true mBoundToMethod=true\n"
+        f"  mShowRequested={shown} mShowExplicitlyRequested=false mShowForced=false mInputShown={shown}\n"
+        f"  mInteractive={str(device.glass.awake).lower()}\n"
+        f"  mInputShown={shown}\n"
+    )
+
+
+def _power(device: "Phone", _: list[str]) -> str:
+    awake = device.glass.awake
+    flag, state = str(awake).lower(), "ON" if awake else "OFF"
+    return (
+        "POWER MANAGER (dumpsys power)\n\n"
+        "Power Manager State:\n"
+        f"  mWakefulness={'Awake' if awake else 'Asleep'}\n"
+        "  mIsPowered=true\n"
+        "  mStayOn=false\n"
+        f"  mHoldingWakeLockSuspendBlocker={flag}\n"
+        f"  mHoldingDisplaySuspendBlocker={flag}\n"
+        f"  mScreenOffTimeoutSetting={device.settings.get('system', 'screen_off_timeout') or '60000'}\n\n"
+        f"Display Power: state={state}\n"
+    )
+
+
+def _accessibility(device: "Phone", _: list[str]) -> str:
+    table = device.settings
+    names = [n for n in (table.get("secure", "enabled_accessibility_services") or "").split(":") if n]
+    on = table.get("secure", "accessibility_enabled") == "1"
+    bound = [device.operator.component] if device.operator.is_bound() else []
+    services = ", ".join(f"Service[label=Clawperator Operator, id={name}]" for name in bound)
+    return (
+        "ACCESSIBILITY MANAGER (dumpsys accessibility)\n\n"
+        "User state[\n"
+        f"     attributes:{{id=0, accessibilityEnabled={str(on).lower()}, touchExplorationEnabled=false}}\n"
+        f"     Bound services:{{{services}}}\n"
+        f"     Enabled services:{{{', '.join(f'{{{name}}}' for name in names)}}}\n"
+        "     Binding services:{}\n"
+        "     Crashed services:{}]\n"
+    )
+
+
+# Battery
+
+_FULL = {"ac": "0", "usb": "1", "wireless": "0", "level": "100", "status": "5", "present": "1", "temp": "250"}
+_batteries: "WeakKeyDictionary[Phone, dict[str, str]]" = WeakKeyDictionary()
+
+
+def _battery(device: "Phone", words: list[str]) -> str:
+    """The state of the battery. As on a phone, a test may pretend another one until ``reset``."""
+    said = _batteries.setdefault(device, dict(_FULL))
+    match words:
+        case ["set", name, value] if name in _FULL and value.isascii() and value.isdigit() and len(value) < 6:
+            said[name] = value
+            return ""
+        case ["unplug"]:
+            said.update(ac="0", usb="0", wireless="0", status="3")
+            return ""
+        case ["reset"]:
+            said.update(_FULL)
+            return ""
+        case [] | ["-a"]:
+            return _battery_text(said)
+        case _:
+            names = "|".join(_FULL)
+            return f"Battery service (battery) commands:\n  set [{names}] <value>\n  unplug\n  reset\n"
+
+
+def _battery_text(said: dict[str, str]) -> str:
+    def flag(name: str) -> str:
+        return str(said[name] != "0").lower()
+
+    changed = "  (UPDATES STOPPED -- use 'reset' to restart)\n" if said != _FULL else ""
+    return (
+        f"Current Battery Service state:\n{changed}"
+        f"  AC powered: {flag('ac')}\n"
+        f"  USB powered: {flag('usb')}\n"
+        f"  Wireless powered: {flag('wireless')}\n"
+        "  Dock powered: false\n"
+        "  Max charging current: 500000\n"
+        "  Max charging voltage: 5000000\n"
+        "  Charge counter: 4000000\n"
+        f"  status: {said['status']}\n"
+        "  health: 2\n"
+        f"  present: {flag('present')}\n"
+        f"  level: {said['level']}\n"
+        "  scale: 100\n"
+        "  voltage: 4350\n"
+        f"  temperature: {said['temp']}\n"
+        "  technology: Li-ion\n"
+    )
+
+
+# Memory and the rest
+
+
+def _memory(device: "Phone", words: list[str]) -> str:
+    names = [word for word in words if not word.startswith("-")]
+    rows = running(device)
+    if not names:
+        lines = "".join(f"    {row.memory_kb:>9,}K: {row.name} (pid {row.pid})\n" for row in rows)
+        return f"Total RSS by process:\n{lines}\nTotal RAM: {MEMORY_KB:,}K (status normal)\n"
+    row = next((row for row in rows if names[0] in {row.name, str(row.pid)}), None)
+    if row is None:
+        return f"No process found for: {names[0]}\n"
+    half = row.memory_kb // 2
+    up = device.clock.now_ms() - device.log.boot_ms
+    return (
+        f"Applications Memory Usage (in Kilobytes):\nUptime: {up} Realtime: {up}\n\n"
+        f"** MEMINFO in pid {row.pid} [{row.name}] **\n"
+        "                   Pss  Private  Private  SwapPss      Rss\n"
+        "                 Total    Dirty    Clean    Dirty    Total\n"
+        f"        TOTAL {half:>8} {half // 2:>8} {half // 4:>8} {0:>8} {row.memory_kb:>8}\n\n"
+        " App Summary\n"
+        f"           TOTAL PSS: {half:>8}            TOTAL RSS: {row.memory_kb:>8}\n"
+    )
+
+
+def _surface(device: "Phone", words: list[str]) -> str:
+    if "--display-id" in words:
+        return f'Display {DISPLAY_ID} (HWC display 0): port=0 pnpId=CLW displayName="Built-in Screen"\n'
+    display = device.glass.display
+    return f"Display {DISPLAY_ID}\n  size={display.width}x{display.height}\n"
+
+
+def _settings(device: "Phone", _: list[str]) -> str:
+    sections = []
+    for name in ("global", "secure", "system"):
+        rows = sorted(device.settings.table(name).items())
+        sections.append(f"{name.upper()} SETTINGS (user 0)\n" + "".join(f"name:{k} value:{v}\n" for k, v in rows))
+    return "\n".join(sections)
+
+
+def _notifications(_: "Phone", __: list[str]) -> str:
+    return "Current Notification Manager state:\n  Notification List:\n"
+
+
+def _wifi(device: "Phone", _: list[str]) -> str:
+    on = device.settings.get("global", "wifi_on") == "1"
+    return f"Wi-Fi is {'enabled' if on else 'disabled'}\n"
+
+
+_DUMPS: Mapping[str, Dump] = {
+    "accessibility": _accessibility,
+    "activity": dump_activities,
+    "battery": _battery,
+    "display": _display,
+    "input_method": _input_method,
+    "meminfo": _memory,
+    "notification": _notifications,
+    "package": dump_packages,
+    "power": _power,
+    "settings": _settings,
+    "SurfaceFlinger": _surface,
+    "wifi": _wifi,
+    "window": dump_windows,
+}

@@ -1,0 +1,189 @@
+"""``input``: fingers and keys, as a program moves them."""
+
+import threading
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+from clawperator.phone.core import keys, touch
+from clawperator.phone.shell.android.base import Arguments, Handler, ServiceError, attempt, phone, read_whole
+from clawperator.phone.shell.process import INTERRUPTED, Process, command
+
+if TYPE_CHECKING:
+    from clawperator.phone.core.phone import Phone
+
+_SOURCES = (
+    "dpad",
+    "gamepad",
+    "joystick",
+    "keyboard",
+    "mouse",
+    "rotaryencoder",
+    "stylus",
+    "touchnavigation",
+    "touchpad",
+    "touchscreen",
+    "trackball",
+)
+_SWIPE_MS = 300
+_LONG_PRESS_MS = 500
+_LONGEST_MS = 60_000
+_MOST_KEYS = 10_000
+_USAGE = f"""\
+Usage: input [<source>] [-d DISPLAY_ID] <command> [<arg>...]
+
+The sources are: {" ".join(_SOURCES)}
+
+The commands are:
+      text <string>
+      keyevent [--longpress|--doubletap|--async|--delay <ms>] <key code number or name> ...
+      tap <x> <y>
+      swipe <x1> <y1> <x2> <y2> [duration(ms)]
+      draganddrop <x1> <y1> <x2> <y2> [duration(ms)]
+      press
+      roll <dx> <dy>
+      motionevent <DOWN|UP|MOVE|CANCEL> <x> <y>
+"""
+
+
+class _Finger:
+    """A finger on the glass between two commands: where it came down and when, and where it is."""
+
+    __slots__ = ("at", "down", "since")
+
+    def __init__(self, x: int, y: int, since: float) -> None:
+        self.down = self.at = (x, y)
+        self.since = since
+
+
+_fingers: "WeakKeyDictionary[Phone, _Finger]" = WeakKeyDictionary()
+_fingers_lock = threading.Lock()
+
+
+@command("input")
+def input_(process: Process) -> int:
+    words = process.argv[1:]
+    if words and words[0] in _SOURCES:
+        words = words[1:]
+    if words and words[0] == "-d":
+        words = words[2:]
+    if not words or words[0] not in _HANDLERS:
+        # Android's own tool says so and still exits with 0.
+        process.write(f"Unknown command: {words[0]}\n" if words and words[0] not in {"help", "-h"} else _USAGE)
+        return 0
+    return attempt(process, _HANDLERS[words[0]], words)
+
+
+def _tap(process: Process, arguments: Arguments) -> int:
+    phone(process).tap(arguments.pixel(), arguments.pixel())
+    return 0
+
+
+def _swipe(process: Process, arguments: Arguments) -> int:
+    start, end, duration = _read_stroke(arguments)
+    if process.wait(duration / 1000):
+        return INTERRUPTED
+    phone(process).swipe(start, end, duration)
+    return 0
+
+
+def _drag(process: Process, arguments: Arguments) -> int:
+    """A long press that then moves. What takes long presses takes this one; a list is moved by it."""
+    start, end, duration = _read_stroke(arguments)
+    if process.wait((_LONG_PRESS_MS + duration) / 1000):
+        return INTERRUPTED
+    device = phone(process)
+    with device.lock:
+        window = device.glass.window_at(*start)
+        held = window.at(*start, lambda place: touch.takes_press(place, long=True)) if window else None
+        if held is not None:
+            device.tap(*start, hold_ms=_LONG_PRESS_MS + duration)
+        else:
+            device.swipe(start, end, duration)
+    return 0
+
+
+def _read_stroke(arguments: Arguments) -> tuple[tuple[int, int], tuple[int, int], int]:
+    start, end = (arguments.pixel(), arguments.pixel()), (arguments.pixel(), arguments.pixel())
+    given = arguments.next()
+    duration = read_whole(given) if given is not None else -1
+    return start, end, min(duration, _LONGEST_MS) if duration >= 0 else _SWIPE_MS
+
+
+def _text(process: Process, arguments: Arguments) -> int:
+    """Type any text; ``%s`` is a space. Many phones take only ASCII here: ours has a keyboard for everything."""
+    phone(process).type_text(arguments.required().replace("%s", " "))
+    return 0
+
+
+def _key_event(process: Process, arguments: Arguments) -> int:
+    device = phone(process)
+    repeat, delay = 1, 0
+    while (option := arguments.option()) is not None:
+        if option == "--delay":
+            delay = min(arguments.whole(), _LONGEST_MS)
+        elif option == "--longpress":
+            delay = max(delay, _LONG_PRESS_MS)
+        elif option == "--doubletap":
+            repeat = 2
+    words = [arguments.required(), *arguments.rest()]
+    for word in words[:_MOST_KEYS]:
+        code = keys.read_code(word)
+        if delay > 0 and process.wait(delay / 1000):
+            return INTERRUPTED
+        for _ in range(repeat if code is not None else 0):
+            assert code is not None
+            device.key(code)
+    return 0
+
+
+def _press(process: Process, _: Arguments) -> int:
+    """A trackball is pressed: as on a phone without one, it is a touch in the corner."""
+    phone(process).tap(0, 0)
+    return 0
+
+
+def _roll(_: Process, arguments: Arguments) -> int:
+    """A trackball is rolled. Nothing here is moved by one."""
+    arguments.pixel()
+    arguments.pixel()
+    return 0
+
+
+def _motion(process: Process, arguments: Arguments) -> int:
+    """A finger comes down, moves and leaves in commands of their own. What it did is done when it leaves."""
+    word = arguments.required()
+    action = word.upper()
+    if action not in {"DOWN", "UP", "MOVE", "CANCEL"}:
+        raise ServiceError(f"Unknown action: {word}")
+    device = phone(process)
+    if action == "CANCEL":
+        with _fingers_lock:
+            _fingers.pop(device, None)
+        return 0
+    x, y = arguments.pixel(), arguments.pixel()
+    with _fingers_lock:
+        if action == "DOWN":
+            _fingers[device] = _Finger(x, y, device.clock.monotonic())
+            return 0
+        finger = _fingers.get(device)
+        if finger is None:
+            return 0
+        finger.at = (x, y)
+        if action == "MOVE":
+            return 0
+        del _fingers[device]
+    held = round((device.clock.monotonic() - finger.since) * 1000)
+    device.swipe(finger.down, finger.at, min(held, _LONGEST_MS))
+    return 0
+
+
+_HANDLERS: dict[str, Handler] = {
+    "tap": _tap,
+    "swipe": _swipe,
+    "draganddrop": _drag,
+    "text": _text,
+    "keyevent": _key_event,
+    "press": _press,
+    "roll": _roll,
+    "motionevent": _motion,
+}

@@ -1,0 +1,199 @@
+"""Intents: what a client wants done, as it is written in the arguments of ``am`` and printed back."""
+
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from clawperator.phone.shell.android.base import Arguments, ServiceError, read_whole
+
+MAIN = "android.intent.action.MAIN"
+VIEW = "android.intent.action.VIEW"
+LAUNCHER = "android.intent.category.LAUNCHER"
+HOME = "android.intent.category.HOME"
+
+NEW_TASK = 0x10000000
+FROM_SHELL = 0x00400000
+# Either of these leaves only the first screen of a task that is brought back.
+CLEARING = 0x04000000 | 0x00008000
+
+# How many words follow each option that carries an extra.
+_EXTRAS = {
+    **dict.fromkeys(("-e", "--es", "--ez", "--ei", "--el", "--ef", "--ed", "--eu", "--ecn"), 2),
+    **dict.fromkeys(("--eia", "--eial", "--ela", "--elal", "--efa", "--efal", "--eda", "--edal"), 2),
+    **dict.fromkeys(("--esa", "--esal"), 2),
+    "--esn": 1,
+}
+_FLAGS = {
+    "--grant-read-uri-permission": 0x1,
+    "--grant-write-uri-permission": 0x2,
+    "--debug-log-resolution": 0x8,
+    "--exclude-stopped-packages": 0x10,
+    "--include-stopped-packages": 0x20,
+    "--activity-brought-to-front": 0x400000,
+    "--activity-clear-top": 0x4000000,
+    "--activity-clear-when-task-reset": 0x80000,
+    "--activity-exclude-from-recents": 0x800000,
+    "--activity-launched-from-history": 0x100000,
+    "--activity-multiple-task": 0x8000000,
+    "--activity-no-animation": 0x10000,
+    "--activity-no-history": 0x40000000,
+    "--activity-no-user-action": 0x40000,
+    "--activity-previous-is-top": 0x1000000,
+    "--activity-reorder-to-front": 0x20000,
+    "--activity-reset-task-if-needed": 0x200000,
+    "--activity-single-top": 0x20000000,
+    "--activity-clear-task": 0x8000,
+    "--activity-task-on-home": 0x4000,
+    "--activity-match-external": 0x800,
+    "--receiver-registered-only": 0x40000000,
+    "--receiver-replace-pending": 0x20000000,
+    "--receiver-foreground": 0x10000000,
+    "--receiver-no-abort": 0x8000000,
+    "--receiver-include-background": 0x1000000,
+}
+# The options that are one word of the intent as it is.
+_TEXTS = {"-a": "action", "-d": "data", "-t": "type", "-i": "identifier", "-p": "package"}
+# Of these a log shows only how many characters there are.
+_PRIVATE = ("tel", "sip", "sms", "smsto", "mailto", "nfc")
+
+
+class Component(Struct, frozen=True):
+    """A part of an app: its package and the full name of a class."""
+
+    package: str
+    name: str
+
+    @property
+    def full(self) -> str:
+        return f"{self.package}/{self.name}"
+
+    @property
+    def short(self) -> str:
+        """With the package left out of the name of the class, where it begins with it."""
+        inside = self.name.startswith(f"{self.package}.")
+        return f"{self.package}/{self.name[len(self.package) :] if inside else self.name}"
+
+
+def read_component(word: str) -> Component:
+    """``package/class``, where a class that starts with a dot lies in the package."""
+    package, slash, name = word.partition("/")
+    if not (package and slash and name):
+        raise ServiceError(f"Bad component name: {word}")
+    return Component(package, package + name if name.startswith(".") else name)
+
+
+class Intent(Struct, frozen=True, kw_only=True):
+    """What is wanted. A component names who is to do it, a package says whose it must be."""
+
+    action: str | None = None
+    categories: tuple[str, ...] = ()
+    data: str | None = None
+    type: str | None = None
+    identifier: str | None = None
+    flags: int = 0
+    package: str | None = None
+    component: Component | None = None
+    extras: dict[str, str] = {}
+
+    def __str__(self) -> str:
+        """As Android prints it: links shortened, extras only mentioned."""
+        return f"Intent {{ {self.brief()} }}"
+
+    def brief(self) -> str:
+        parts = (
+            self.action and f"act={self.action}",
+            self.categories and f"cat=[{','.join(self.categories)}]",
+            self.data and f"dat={_safe(self.data)}",
+            self.type and f"typ={self.type}",
+            self.identifier and f"id={self.identifier}",
+            self.flags and f"flg=0x{self.flags:x}",
+            self.package and f"pkg={self.package}",
+            self.component and f"cmp={self.component.short}",
+            self.extras and "(has extras)",
+        )
+        return " ".join(part for part in parts if part)
+
+    def with_flags(self, flags: int) -> "Intent":
+        return replace(self, flags=self.flags | flags)
+
+
+def read_intent(arguments: Arguments, own: Mapping[str, int]) -> tuple[Intent, dict[str, str]]:
+    """The intent in the arguments of a command, and the options that are the command's own.
+
+    ``own`` says how many words follow each of those, none or one.
+    """
+    intent, found = Intent(), dict[str, str]()
+    while (option := arguments.option()) is not None:
+        if option in own:
+            found[option] = arguments.required() if own[option] else ""
+        else:
+            intent = _read_option(intent, option, arguments)
+    given = arguments.next()
+    if given is not None:
+        intent = _fill_in(intent, given)
+    if intent == Intent():
+        raise ServiceError("No intent supplied")
+    return intent, found
+
+
+def _read_option(intent: Intent, option: str, arguments: Arguments) -> Intent:
+    if option in _FLAGS:
+        return intent.with_flags(_FLAGS[option])
+    if option in _EXTRAS:
+        key = arguments.required()
+        value = arguments.required() if _EXTRAS[option] == 2 else ""
+        _check_extra(option, value)
+        return replace(intent, extras={**intent.extras, key: value})
+    if option in _TEXTS:
+        return replace(intent, **{_TEXTS[option]: arguments.required()})
+    match option:
+        case "-c":
+            return replace(intent, categories=(*intent.categories, arguments.required()))
+        case "-n":
+            return replace(intent, component=read_component(arguments.required()))
+        case "-f":
+            return intent.with_flags(_read_flags(arguments.required()))
+        case _:
+            raise ServiceError(f"Unknown option: {option}")
+
+
+def _check_extra(option: str, value: str) -> None:
+    if option == "--ei":
+        read_whole(value)
+    elif option == "--ez" and value.lower() not in {"true", "t", "false", "f", "0", "1"}:
+        raise ServiceError(f"Invalid boolean value: {value}")
+
+
+def _read_flags(word: str) -> int:
+    try:
+        return int(word, 0) & 0xFFFFFFFF
+    except ValueError:
+        raise ServiceError(f'For input string: "{word[:200]}"', "java.lang.NumberFormatException") from None
+
+
+def _fill_in(intent: Intent, word: str) -> Intent:
+    """What a word without an option adds: a link, a component or a package, where nothing else was said."""
+    if ":" in word:
+        return replace(intent, action=intent.action or VIEW, data=intent.data or word)
+    if "/" in word:
+        whole = replace(intent, component=intent.component or read_component(word))
+    else:
+        whole = replace(intent, package=intent.package or word)
+    return replace(whole, action=intent.action or MAIN, categories=intent.categories or (LAUNCHER,))
+
+
+def _safe(uri: str) -> str:
+    scheme, colon, rest = uri.partition(":")
+    if not colon:
+        return ""
+    if scheme.lower() in _PRIVATE:
+        return f"{scheme}:" + "".join(c if c in "-@." else "x" for c in rest)
+    try:
+        parts = urlsplit(uri)
+        host, port = parts.hostname or "", parts.port
+    except ValueError:
+        return f"{scheme}:"
+    authority = f"//{host}" + (f":{port}" if port is not None else "") if rest.startswith("//") else ""
+    return f"{scheme}:{authority}" + ("/..." if authority or rest.startswith("/") else "")

@@ -1,0 +1,116 @@
+"""``monkey``: starts an app and, when asked for more than one event, plays with it blindly."""
+
+from random import Random
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from clawperator.phone.shell.android.am import log_start
+from clawperator.phone.shell.android.base import phone, say_error
+from clawperator.phone.shell.android.intents import LAUNCHER, MAIN, Intent
+from clawperator.phone.shell.android.resolution import Target, find_all
+from clawperator.phone.shell.process import INTERRUPTED, Process, command
+
+if TYPE_CHECKING:
+    from clawperator.phone.core.phone import Phone
+
+_BAD_ARGUMENTS = 255
+_NOTHING_TO_RUN = 252
+_MOST_EVENTS = 100_000
+_LONGEST_MS = 60_000
+_WITH_VALUE = ("-p", "-c", "-s", "--throttle", "--pkg-blacklist-file", "--pkg-whitelist-file")
+
+
+class _Wish(Struct, frozen=True):
+    packages: tuple[str, ...]
+    categories: tuple[str, ...]
+    seed: int
+    throttle_ms: int
+    count: int
+    verbose: bool
+
+
+@command("monkey")
+def monkey(process: Process) -> int:
+    words = process.argv[1:]
+    process.write("".join(f"  bash arg: {word}\n" for word in words))
+    lines = [f"args: [{', '.join(words)}]", *(f' arg: "{word}"' for word in words)]
+    for line in lines:
+        say_error(process, line)
+    device = phone(process)
+    wish = _read(words, device.seed)
+    if wish is None:
+        say_error(process, "** Error: Unknown option or missing count")
+        return _BAD_ARGUMENTS
+    with device.lock:
+        found = _launchable(device, wish)
+    if not found:
+        process.write("** No activities found to run, monkey aborted.\n")
+        return _NOTHING_TO_RUN
+    if wish.verbose:
+        allowed = "".join(f":AllowPackage: {name}\n" for name in wish.packages)
+        process.write(f":Monkey: seed={wish.seed} count={wish.count}\n{allowed}")
+    began = device.clock.monotonic()
+    for number in range(wish.count):
+        if number and process.wait(wish.throttle_ms / 1000):
+            return INTERRUPTED
+        if process.cancelled.is_set():
+            return INTERRUPTED
+        _play(device, found, wish, number)
+    elapsed = round((device.clock.monotonic() - began) * 1000)
+    process.write(
+        f"Events injected: {wish.count}\n"
+        f"## Network stats: elapsed time={elapsed}ms (0ms mobile, 0ms wifi, {elapsed}ms not connected)\n"
+    )
+    return 0
+
+
+def _read(words: list[str], seed: int) -> _Wish | None:
+    """What was asked for; None when that cannot be read."""
+    values: dict[str, list[str]] = {name: [] for name in _WITH_VALUE}
+    verbose, left = False, list(words)
+    count = None
+    while left:
+        word = left.pop(0)
+        if word in values:
+            if not left:
+                return None
+            values[word].append(left.pop(0))
+        elif word.startswith("-"):
+            verbose = verbose or word.startswith("-v")
+        else:
+            count = word
+    numbers = [*values["-s"][-1:], *values["--throttle"][-1:], count or ""]
+    if not all(word.isascii() and word.isdigit() and len(word) < 20 for word in numbers):
+        return None
+    return _Wish(
+        packages=tuple(values["-p"]),
+        categories=tuple(values["-c"]) or (LAUNCHER,),
+        seed=int(values["-s"][-1]) if values["-s"] else seed,
+        throttle_ms=min(int(values["--throttle"][-1]), _LONGEST_MS) if values["--throttle"] else 0,
+        count=min(int(count or "0"), _MOST_EVENTS),
+        verbose=verbose,
+    )
+
+
+def _launchable(device: "Phone", wish: _Wish) -> list[Target]:
+    found = [target for name in wish.categories for target in find_all(device, _intent((name,)))]
+    return [target for target in found if not wish.packages or target.app.package in wish.packages]
+
+
+def _intent(categories: tuple[str, ...]) -> Intent:
+    return Intent(action=MAIN, categories=categories)
+
+
+def _play(device: "Phone", found: list[Target], wish: _Wish, number: int) -> None:
+    """One event: the app is started, also when it was left, or touched anywhere."""
+    chance = Random(f"{wish.seed}:{number}")  # noqa: S311 - it must repeat itself
+    with device.lock:
+        if number == 0 or device.foreground() not in {target.app.package for target in found}:
+            target = chance.choice(found)
+            cold = device.process_of(target.app.package) is None
+            device.tasks.start(target.app)
+            log_start(device, _intent(wish.categories), cold=cold)
+        else:
+            area = device.glass.display.content
+            device.tap(chance.randrange(area.left, area.right), chance.randrange(area.top, area.bottom))

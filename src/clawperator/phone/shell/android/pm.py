@@ -1,0 +1,272 @@
+"""``pm``: what is installed, and how it gets there and away."""
+
+from clawperator.phone.core.packages import Package
+from clawperator.phone.shell.android.base import (
+    FAILED,
+    Arguments,
+    Handler,
+    ServiceError,
+    denied,
+    phone,
+    say_error,
+    serve,
+)
+from clawperator.phone.shell.android.intents import LAUNCHER, MAIN, Intent, read_intent
+from clawperator.phone.shell.android.permissions import (
+    DEVELOPMENT_PERMISSIONS,
+    GRANTABLE,
+    INSTALL_PERMISSIONS,
+    RUNTIME_PERMISSIONS,
+)
+from clawperator.phone.shell.android.pm_install import INSTALL_HANDLERS
+from clawperator.phone.shell.android.resolution import Target, find_all, find_component
+from clawperator.phone.shell.process import Process, command
+
+_FEATURES = (
+    "android.hardware.bluetooth",
+    "android.hardware.camera",
+    "android.hardware.location",
+    "android.hardware.microphone",
+    "android.hardware.screen.landscape",
+    "android.hardware.screen.portrait",
+    "android.hardware.touchscreen",
+    "android.hardware.touchscreen.multitouch",
+    "android.hardware.wifi",
+    "android.software.input_methods",
+    "android.software.webview",
+)
+_LISTS: dict[str, tuple[str, ...]] = {
+    "features": ("feature:reqGlEsVersion=0x30002", *(f"feature:{name}" for name in _FEATURES)),
+    "instrumentation": (),
+    "libraries": ("library:android.test.runner", "library:org.apache.http.legacy"),
+    "permissions": (
+        "All Permissions:",
+        "",
+        *(f"permission:{n}" for n in (*RUNTIME_PERMISSIONS, *DEVELOPMENT_PERMISSIONS, *INSTALL_PERMISSIONS)),
+    ),
+    "users": ("Users:", "\tUserInfo{0:Owner:c13} running"),
+}
+_MATCH = "priority=0 preferredOrder=0 match=0x108000 specificIndex=-1 isDefault=true"
+_USAGE = """\
+Package manager (package) commands:
+  path PACKAGE
+  dump PACKAGE
+  list packages [-f] [-d] [-e] [-s] [-3] [-i] [-U] [--show-versioncode] [FILTER]
+  list features | libraries | permissions | users
+  has-feature FEATURE_NAME
+  resolve-activity [--brief] [--components] INTENT
+  query-activities [--brief] [--components] INTENT
+  install [-rtgdR] [-i INSTALLER] [-S BYTES] [PATH|-]
+  install-create [-rtgdR] [-S BYTES]
+  install-write [-S BYTES] SESSION_ID SPLIT_NAME [PATH|-]
+  install-commit SESSION_ID
+  install-abandon SESSION_ID
+  uninstall [-k] PACKAGE
+  clear PACKAGE
+  enable | disable | disable-user PACKAGE
+  grant | revoke PACKAGE PERMISSION
+  get-install-location
+"""
+
+
+@command("pm")
+def pm(process: Process) -> int:
+    return serve(process, process.argv[1:], _HANDLERS, _USAGE)
+
+
+# Asking
+
+
+def _list(process: Process, arguments: Arguments) -> int:
+    what = arguments.required()
+    if what in {"packages", "package"}:
+        return _list_packages(process, arguments)
+    if what not in _LISTS:
+        say_error(process, f"Error: unknown list type '{what}'")
+        return FAILED
+    process.write("".join(f"{row}\n" for row in _LISTS[what]))
+    return 0
+
+
+def _list_packages(process: Process, arguments: Arguments) -> int:
+    known = {"-3", "-s", "-f", "-e", "-d", "-U", "-u", "-i", "-a", "-l", "-q", "--show-versioncode"}
+    options = set()
+    while (option := arguments.option()) is not None:
+        if option in {"--user", "--uid"}:
+            arguments.required()
+        elif option in known:
+            options.add(option)
+        else:
+            say_error(process, f"Error: Unknown option: {option}")
+            return FAILED
+    wanted = arguments.next() or ""
+    device = phone(process)
+    with device.lock:
+        found = [p for p in device.packages.all() if wanted in p.app.package and _is_listed(p, options)]
+    process.write("".join(f"package:{_line(package, options)}\n" for package in found))
+    return 0
+
+
+def _is_listed(package: Package, options: set[str]) -> bool:
+    return not (
+        ("-3" in options and not package.third_party)
+        or ("-s" in options and package.third_party)
+        or "-d" in options  # nothing on this phone is disabled
+    )
+
+
+def _line(package: Package, options: set[str]) -> str:
+    line = f"{package.path}={package.app.package}" if "-f" in options else package.app.package
+    if "--show-versioncode" in options:
+        line += f" versionCode:{package.version_code}"
+    if "-i" in options:
+        line += "  installer=null"
+    return line + (f" uid:{package.uid}" if "-U" in options else "")
+
+
+def _path(process: Process, arguments: Arguments) -> int:
+    _skip_user(arguments)
+    package = _find(process, arguments.required())
+    if package is None:
+        return 1
+    process.write(f"package:{package.path}\n")
+    return 0
+
+
+def _dump(process: Process, arguments: Arguments) -> int:
+    return process.run(["dumpsys", "package", arguments.required()])
+
+
+def _has_feature(process: Process, arguments: Arguments) -> int:
+    has = arguments.required() in _FEATURES
+    process.write("true\n" if has else "false\n")
+    return 0 if has else 1
+
+
+def _install_location(process: Process, _: Arguments) -> int:
+    process.write("0[auto]\n")
+    return 0
+
+
+def _resolve_activity(process: Process, arguments: Arguments) -> int:
+    found, options = _query(process, arguments)
+    if not found:
+        process.write("No activity found\n")
+        return 0
+    component = found[0].component
+    lines = [] if "--components" in options else [_MATCH]
+    process.write("".join(f"{line}\n" for line in (*lines, component.short)))
+    return 0
+
+
+def _query_activities(process: Process, arguments: Arguments) -> int:
+    found, options = _query(process, arguments)
+    if "--components" in options:
+        process.write("".join(f"{target.component.short}\n" for target in found))
+        return 0
+    lines = [f"{len(found)} activities found:" if found else "No activities found"]
+    for number, target in enumerate(found):
+        lines += [f"  Activity #{number}:", f"    {_MATCH}", f"    {target.component.short}"]
+    process.write("".join(f"{line}\n" for line in lines))
+    return 0
+
+
+def _query(process: Process, arguments: Arguments) -> tuple[list[Target], dict[str, str]]:
+    own = {"--brief": 0, "--components": 0, "--user": 1, "--query-flags": 1}
+    intent, options = read_intent(arguments, own)
+    if intent.action is None and intent.data is None:
+        intent = Intent(action=MAIN, categories=(LAUNCHER,), package=intent.package, component=intent.component)
+    device = phone(process)
+    with device.lock:
+        if intent.component is None:
+            return find_all(device, intent), options
+        target = find_component(device, intent, intent.component)
+        return ([target] if target is not None else []), options
+
+
+# Changing
+
+
+def _uninstall(process: Process, arguments: Arguments) -> int:
+    _skip_user(arguments)
+    device = phone(process)
+    name = arguments.required()
+    with device.lock:
+        done = device.packages.remove(name)
+    process.write("Success\n" if done else "Failure [DELETE_FAILED_INTERNAL_ERROR]\n")
+    return 0 if done else 1
+
+
+def _clear(process: Process, arguments: Arguments) -> int:
+    _skip_user(arguments)
+    package = _find(process, arguments.required())
+    if package is None:
+        say_error(process, "Failed")
+        return 1
+    phone(process).clear_app(package.app.package)
+    process.write("Success\n")
+    return 0
+
+
+def _grant(process: Process, arguments: Arguments) -> int:
+    _skip_user(arguments)
+    device = phone(process)
+    name, permission = arguments.required(), arguments.required()
+    if name not in device.packages:
+        raise ServiceError(f"Unknown package: {name}")
+    if permission in INSTALL_PERMISSIONS:
+        raise denied(f"Permission {permission} requested by {name} is not a changeable permission type")
+    if permission not in GRANTABLE:
+        raise ServiceError(f"Unknown permission: {permission}")
+    with device.lock:
+        if arguments.command == "grant":
+            device.packages.grant(name, permission)
+        else:
+            device.packages.revoke(name, permission)
+    return 0
+
+
+def _enable(process: Process, arguments: Arguments) -> int:
+    """Every package here is enabled and stays so."""
+    _skip_user(arguments)
+    name = arguments.required()
+    if _find(process, name) is None:
+        raise ServiceError(f"Unknown package: {name}")
+    if arguments.command != "enable":
+        raise denied(f"Cannot disable a protected package: {name}")
+    process.write(f"Package {name} new state: enabled\n")
+    return 0
+
+
+def _find(process: Process, name: str) -> Package | None:
+    device = phone(process)
+    with device.lock:
+        if name not in device.packages:
+            return None
+        return device.packages[name]
+
+
+def _skip_user(arguments: Arguments) -> None:
+    while (option := arguments.option()) is not None:
+        if option in {"--user", "--versionCode"}:
+            arguments.required()
+
+
+_HANDLERS: dict[str, Handler] = {
+    "list": _list,
+    "path": _path,
+    "dump": _dump,
+    "dump-package": _dump,
+    "has-feature": _has_feature,
+    "get-install-location": _install_location,
+    "resolve-activity": _resolve_activity,
+    "query-activities": _query_activities,
+    **INSTALL_HANDLERS,
+    "uninstall": _uninstall,
+    "clear": _clear,
+    "grant": _grant,
+    "revoke": _grant,
+    "enable": _enable,
+    "disable": _enable,
+    "disable-user": _enable,
+}

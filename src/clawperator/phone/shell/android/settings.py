@@ -1,0 +1,229 @@
+"""The phone's tables: ``settings``, ``getprop`` and ``setprop``, ``ime``, ``svc``."""
+
+from clawperator.phone.core.keyboard import COMPONENT as KEYBOARD
+from clawperator.phone.core.settings import NAMESPACES
+from clawperator.phone.shell.android.base import FAILED, Arguments, Handler, ServiceError, phone, say_error, serve
+from clawperator.phone.shell.process import Process, command
+
+_MOST_PROPERTIES = 2_000
+_LONGEST_PROPERTY = 91
+# What a shell user may set.
+_OPEN_PROPERTIES = ("debug.", "log.", "persist.log.", "sys.usb.")
+_SETTINGS_USAGE = """\
+Settings provider (settings) commands:
+  get [--user USER_ID] NAMESPACE KEY
+  put [--user USER_ID] NAMESPACE KEY VALUE [TAG] [default]
+  delete [--user USER_ID] NAMESPACE KEY
+  list [--user USER_ID] NAMESPACE
+  NAMESPACE is one of {system, secure, global}, case-insensitive
+"""
+_IME_USAGE = """\
+ime <command>:
+  list [-a] [-s]
+  enable ID
+  disable ID
+  set ID
+  reset
+"""
+
+
+# Settings
+
+
+@command("settings")
+def settings(process: Process) -> int:
+    words = process.argv[1:]
+    if words[:1] == ["--user"]:
+        words = words[2:]
+    return serve(process, words, _SETTINGS, _SETTINGS_USAGE)
+
+
+def _namespace(arguments: Arguments) -> str:
+    while (option := arguments.option()) is not None:
+        if option == "--user":
+            arguments.required()
+    name = arguments.required().lower()
+    if name not in NAMESPACES:
+        raise ServiceError(f"Invalid namespace '{name}'")
+    return name
+
+
+def _get(process: Process, arguments: Arguments) -> int:
+    namespace, key = _namespace(arguments), arguments.required()
+    value = phone(process).settings.get(namespace, key)
+    process.write(f"{'null' if value is None else value}\n")
+    return 0
+
+
+def _put(process: Process, arguments: Arguments) -> int:
+    namespace, key, value = _namespace(arguments), arguments.required(), arguments.required()
+    device = phone(process)
+    with device.lock:
+        try:
+            device.settings.put(namespace, key, value)
+        except ValueError as e:
+            raise ServiceError(str(e)) from e
+        if namespace == "system" and key in {"user_rotation", "accelerometer_rotation"}:
+            _turn(process)
+        device.changed()  # an app may show it
+    return 0
+
+
+def _turn(process: Process) -> None:
+    """While nothing else decides, the display lies as it was told to."""
+    device = phone(process)
+    rotation = device.settings.get("system", "user_rotation") or "0"
+    if device.settings.get("system", "accelerometer_rotation") == "0" and rotation in {"0", "1", "2", "3"}:
+        device.glass.turn(int(rotation))
+
+
+def _delete(process: Process, arguments: Arguments) -> int:
+    namespace, key = _namespace(arguments), arguments.required()
+    device = phone(process)
+    with device.lock:
+        gone = device.settings.delete(namespace, key)
+        device.changed()
+    process.write(f"Deleted {int(gone)} rows\n")
+    return 0
+
+
+def _list(process: Process, arguments: Arguments) -> int:
+    table = phone(process).settings.table(_namespace(arguments))
+    process.write("".join(f"{key}={value}\n" for key, value in sorted(table.items())))
+    return 0
+
+
+# Properties
+
+
+@command("getprop")
+def getprop(process: Process) -> int:
+    properties, words = phone(process).properties, process.argv[1:]
+    if words:
+        default = words[1] if len(words) > 1 else ""
+        process.write(f"{properties.get(words[0]) or default}\n")
+    else:
+        process.write("".join(f"[{key}]: [{value}]\n" for key, value in sorted(properties.items())))
+    return 0
+
+
+@command("setprop")
+def setprop(process: Process) -> int:
+    if len(process.argv) != 3:
+        return process.error("Needs 2 arguments\nusage: setprop NAME VALUE")
+    _, name, value = process.argv
+    device = phone(process)
+    with device.lock:
+        full = name not in device.properties and len(device.properties) >= _MOST_PROPERTIES
+        if full or not name.startswith(_OPEN_PROPERTIES) or max(len(name), len(value)) > _LONGEST_PROPERTY:
+            say_error(process, f"Failed to set property '{name}' to '{value}'.\nSee dmesg for error reason.")
+            return 1
+        device.properties[name] = value
+    return 0
+
+
+# Keyboards
+
+
+@command("ime")
+def ime(process: Process) -> int:
+    return serve(process, process.argv[1:], _IME, _IME_USAGE)
+
+
+def _list_keyboards(process: Process, arguments: Arguments) -> int:
+    """There is one keyboard; ``-a`` shows it even while it is disabled."""
+    options = []
+    while (option := arguments.option()) is not None:
+        options.append(option)
+    enabled = KEYBOARD in _enabled_keyboards(process)
+    if not enabled and "-a" not in options:
+        return 0
+    package, _, name = KEYBOARD.partition("/")
+    process.write(
+        f"{KEYBOARD}\n"
+        if "-s" in options
+        else f"{KEYBOARD}:\n  mId={KEYBOARD} mSettingsActivityName=null\n  mIsDefaultResId=0x0\n"
+        f"  Service:\n    packageName={package}\n    name={name}\n"
+    )
+    return 0
+
+
+def _change_keyboard(process: Process, arguments: Arguments) -> int:
+    words = {"enable": "enabled", "disable": "disabled", "set": "selected"}
+    done = words[arguments.command]
+    while arguments.option() is not None:
+        arguments.required()
+    name = arguments.required()
+    if name != KEYBOARD:
+        say_error(process, f"Unknown input method {name} cannot be {done} for user #0")
+        return FAILED
+    if done == "selected":
+        _keep_keyboard(process, selected=True, enabled=True)
+        process.write(f"Input method {name} selected for user #0\n")
+        return 0
+    was = KEYBOARD in _enabled_keyboards(process)
+    _keep_keyboard(process, selected=done == "enabled", enabled=done == "enabled")
+    already = was == (done == "enabled")
+    process.write(f"Input method {name}: {'already' if already else 'now'} {done} for user #0\n")
+    return 0
+
+
+def _reset_keyboards(process: Process, _: Arguments) -> int:
+    _keep_keyboard(process, selected=True, enabled=True)
+    process.write(f"Reset current and enabled IMEs for user #0\n  Newly selected IME is {KEYBOARD}\n")
+    return 0
+
+
+def _enabled_keyboards(process: Process) -> list[str]:
+    return (phone(process).settings.get("secure", "enabled_input_methods") or "").split(":")
+
+
+def _keep_keyboard(process: Process, *, selected: bool, enabled: bool) -> None:
+    device = phone(process)
+    with device.lock:
+        device.settings.put("secure", "enabled_input_methods", KEYBOARD if enabled else "")
+        device.settings.put("secure", "default_input_method", KEYBOARD if selected else "")
+
+
+# Switches
+
+_SWITCHES = {"wifi": "wifi_on", "data": "mobile_data", "bluetooth": "bluetooth_on", "nfc": "nfc_on"}
+_STAY_ON = {"true": "15", "false": "0", "ac": "1", "usb": "2", "wireless": "4", "dock": "8"}
+
+
+@command("svc")
+def svc(process: Process) -> int:
+    words = process.argv[1:]
+    device = phone(process)
+    match words:
+        case [name, "enable" | "disable" as state] if name in _SWITCHES:
+            with device.lock:
+                device.settings.put("global", _SWITCHES[name], "1" if state == "enable" else "0")
+                device.changed()
+            return 0
+        case ["power", "stayon", when] if when in _STAY_ON:
+            device.settings.put("global", "stay_on_while_plugged_in", _STAY_ON[when])
+            return 0
+        case ["power", "reboot" | "shutdown", *_]:
+            return process.run(["reboot"])
+        case _:
+            names = "\n    ".join((*_SWITCHES, "power"))
+            say_error(process, f"Available commands:\n    help\n    {names}")
+            return 0
+
+
+@command("reboot")
+def reboot(process: Process) -> int:
+    """A phone in a box is switched off and on from outside."""
+    say_error(process, "reboot: Permission denied")
+    return 1
+
+
+_SETTINGS: dict[str, Handler] = {"get": _get, "put": _put, "delete": _delete, "list": _list}
+_IME: dict[str, Handler] = {
+    "list": _list_keyboards,
+    "enable": _change_keyboard,
+    "disable": _change_keyboard,
+    "set": _change_keyboard,
+    "reset": _reset_keyboards,
+}

@@ -1,0 +1,181 @@
+"""``uiautomator dump`` and ``screencap``: what is on the glass, as XML and as a picture."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+from xml.sax.saxutils import quoteattr
+
+from clawperator.phone.render.png import raw_rgba
+from clawperator.phone.shell.android.base import phone, say_error
+from clawperator.phone.shell.process import INTERRUPTED, Process, command, encode
+from clawperator.phone.storage.filesystem import resolve
+from clawperator.ui.node import Hierarchy, Node
+from clawperator.ui.write import write_hierarchy
+
+if TYPE_CHECKING:
+    from clawperator.phone.core.phone import Phone
+
+DISPLAY_ID = "4619827259835644672"
+_DUMP_FILE = "/sdcard/window_dump.xml"
+_ACTIONS = ("clickable", "long-clickable", "scrollable", "checkable", "focusable")
+_STREAMS = ("/dev/tty", "/dev/stdout", "/proc/self/fd/1")
+_DUMP_USAGE = f"""\
+Usage: uiautomator <subcommand> [options]
+
+Available subcommands:
+
+help: displays help message
+
+dump: creates an XML dump of current UI hierarchy
+    dump [--compressed][--windows][file]
+      [--compressed]: dumps compressed layout information.
+      [--windows]: dumps the hierarchies of all windows.
+      [file]: the location where the dumped XML should be stored, default is
+      {_DUMP_FILE}
+"""
+_SCREENCAP_USAGE = """\
+usage: screencap [-hp] [-d display-id] [FILENAME]
+   -h: this message
+   -p: save the file as a png.
+   -d: specify the display ID to capture.
+If FILENAME ends with .png it will be saved as a png.
+If FILENAME is not given, the results will be printed to stdout.
+"""
+
+
+# The tree
+
+
+@command("uiautomator")
+def uiautomator(process: Process) -> int:
+    words = process.argv[1:]
+    if words[:1] == ["dump"]:
+        return _dump(process, words[1:])
+    if words[:1] in (["runtest"], ["events"]):
+        say_error(process, f"Error: '{words[0]}' is not available on this device")
+        return 1
+    process.write(_DUMP_USAGE)
+    return 0 if words[:1] == ["help"] else 1
+
+
+def _dump(process: Process, words: list[str]) -> int:
+    device = phone(process)
+    named = [word for word in words if not word.startswith("-")]
+    place = named[-1] if named else _DUMP_FILE
+    with device.accessibility_suspended():
+        if process.wait(device.faults.value("slow_dump") / 1000):
+            return INTERRUPTED
+        with device.lock:
+            if "--windows" in words:
+                xml = _every_window(device)
+            else:
+                tree = _without(device.glass.capture(), _is_hidden)
+                xml = one_line(write_hierarchy(_without(tree, _says_nothing) if "--compressed" in words else tree))
+    if place in _STREAMS:
+        process.write(xml)
+    else:
+        try:
+            process.world.storage.write(process.path(place), encode(xml))
+        except OSError as e:
+            # The tool itself does not tell: it logs the failure and ends as if all were well.
+            device.log.write("E", "AccessibilityNodeInfoDumper", f"failed to dump window to file: {e.strerror}", 0)
+    shown = place if place in _STREAMS or place.startswith("/") else resolve(place, process.cwd)
+    process.write(f"UI hierchary dumped to: {shown}\n")
+    return 0
+
+
+def one_line(xml: str) -> str:
+    """The document without line breaks, as the tool on the phone writes it. Breaks in texts are escaped."""
+    return "".join(line.lstrip(" ") for line in xml.split("\n"))
+
+
+def _is_hidden(node: Node) -> bool:
+    """The tool leaves out what is scrolled away; accessibility itself does not."""
+    return "invisible" in node.extras
+
+
+def _says_nothing(node: Node) -> bool:
+    return not node.label and not any(map(node.flag, _ACTIONS))
+
+
+def _without(tree: Hierarchy, unwanted: Callable[[Node], bool]) -> Hierarchy:
+    """The tree without some nodes, never without its roots; what lay in them moves up."""
+    kept: dict[int, Node] = {}
+    nodes: list[Node] = []
+    roots: list[Node] = []
+    for node in tree.nodes:
+        parent = next((kept[id(a)] for a in node.ancestors() if id(a) in kept), None)
+        if parent is not None and unwanted(node):
+            continue
+        siblings = parent.children if parent is not None else roots
+        copy = Node({**node.attributes, "index": str(len(siblings))}, parent, node.extras, node.source)
+        siblings.append(copy)
+        nodes.append(copy)
+        kept[id(node)] = copy
+    return Hierarchy(tree.attributes, roots, nodes)
+
+
+def _every_window(device: "Phone") -> str:
+    """All windows of the display, the topmost first."""
+    glass = device.glass
+    keyboard = glass.keyboard()
+    own = [glass.navigation(), *([keyboard] if keyboard is not None else [])]
+    windows = [*((window, 3) for window in own[:1]), *((window, 2) for window in own[1:])]
+    windows += [(window, 1) for window in reversed(glass.windows())]
+    active = glass.active()
+    parts = []
+    for number, (window, kind) in enumerate(windows):
+        whole = one_line(write_hierarchy(window.tree))
+        flag = str(window is active).lower()
+        parts.append(
+            f'<window index="{number}" id="{len(windows) - number}" '
+            f"title={quoteattr(window.entry.screen.title or '')} "
+            f'bounds="{window.bounds}" active="{flag}" type="{kind}" layer="{len(windows) - number - 1}" '
+            f'token="0" focused="{flag}" accessibility-focused="false">'
+            f"{whole[whole.index('<hierarchy') :]}</window>"
+        )
+    declaration = "<?xml version='1.0' encoding='UTF-8' standalone='yes' ?>"
+    return f'{declaration}<displays><display id="0">{"".join(parts)}</display></displays>'
+
+
+# The picture
+
+
+@command("screencap")
+def screencap(process: Process) -> int:
+    words = process.argv[1:]
+    png, place = False, None
+    while words:
+        word = words.pop(0)
+        if word == "-d":
+            display = words.pop(0) if words else ""
+            if display not in {DISPLAY_ID, "0"}:
+                say_error(process, f"Display Id '{display}' is not valid.")
+                return 1
+        elif word == "-p":
+            png = True
+        elif word.startswith("-") and word != "-":
+            process.write(_SCREENCAP_USAGE)
+            return 0 if word == "-h" else 1
+        else:
+            place = word
+    device = phone(process)
+    as_png = png or (place is not None and place.endswith(".png"))
+    picture = device.screenshot() if as_png else _raw(device)
+    if place is None:
+        process.stdout.write(picture)
+        return 0
+    try:
+        with process.open(place, "wb") as file:
+            file.write(picture)
+    except OSError as e:
+        say_error(process, f"Error opening file: {place} ({e.strerror})")
+        return 1
+    return 0
+
+
+def _raw(device: "Phone") -> bytes:
+    from clawperator.phone.render.painter import paint
+
+    with device.lock:
+        canvas = paint(device.glass, device.clock.now_ms())
+    return raw_rgba(canvas)

@@ -1,0 +1,138 @@
+"""``wm``: the size, the density and the rotation of the display."""
+
+from msgspec.structs import replace
+
+from clawperator.phone.core.display import Display
+from clawperator.phone.shell.android.base import FAILED, Arguments, Handler, phone, read_whole, say_error, serve
+from clawperator.phone.shell.process import Process, command
+
+SMALLEST, LARGEST = 200, 8_000
+_DENSEST = 1_200
+_FIXED = "persist.wm.fixed_to_user_rotation"
+_USAGE = """\
+Window manager (window) commands:
+  size [reset|WxH|WdpxHdp] [-d DISPLAY_ID]
+  density [reset|DENSITY] [-d DISPLAY_ID]
+  user-rotation [-d DISPLAY_ID] [free|lock] [rotation]
+  set-user-rotation [free|lock] [rotation]
+  fixed-to-user-rotation [enabled|disabled|default]
+  dismiss-keyguard
+"""
+
+
+@command("wm")
+def wm(process: Process) -> int:
+    return serve(process, process.argv[1:], _HANDLERS, _USAGE)
+
+
+def _size(process: Process, arguments: Arguments) -> int:
+    glass, first = phone(process).glass, Display()
+    given = arguments.next()
+    if given in {None, "-d"}:
+        now = glass.display
+        process.write(f"Physical size: {first.natural_width}x{first.natural_height}\n")
+        if (now.natural_width, now.natural_height) != (first.natural_width, first.natural_height):
+            process.write(f"Override size: {now.natural_width}x{now.natural_height}\n")
+        return 0
+    assert given is not None
+    if given == "reset":
+        sizes = [first.natural_width, first.natural_height]
+    else:
+        sides = given.split("x")
+        if len(sides) != 2 or not all(sides):
+            say_error(process, f"Error: bad size {given}")
+            return FAILED
+        sizes = [_read_side(side, glass.display) for side in sides]
+        if not all(SMALLEST <= side <= LARGEST for side in sizes):
+            say_error(process, f"Error: bad size {given}")
+            return FAILED
+    _resize(process, natural_width=sizes[0], natural_height=sizes[1])
+    return 0
+
+
+def _read_side(word: str, display: Display) -> int:
+    if word.endswith("dp"):
+        return read_whole(word.removesuffix("dp")) * display.density // 160
+    return read_whole(word.removesuffix("px"))
+
+
+def _density(process: Process, arguments: Arguments) -> int:
+    glass, first = phone(process).glass, Display()
+    given = arguments.next()
+    if given in {None, "-d"}:
+        process.write(f"Physical density: {first.density}\n")
+        if glass.display.density != first.density:
+            process.write(f"Override density: {glass.display.density}\n")
+        return 0
+    assert given is not None
+    density = first.density if given == "reset" else read_whole(given)
+    if density < 72:
+        say_error(process, "Error: density must be >= 72")
+        return FAILED
+    _resize(process, density=min(density, _DENSEST))
+    return 0
+
+
+def _resize(process: Process, **changes: int) -> None:
+    device = phone(process)
+    with device.lock:
+        device.glass.resize(replace(device.glass.display, **changes))
+
+
+def _rotation(process: Process, arguments: Arguments) -> int:
+    device = phone(process)
+    given = arguments.next()
+    if given == "-d":
+        arguments.required()
+        given = arguments.next()
+    if given is None:
+        free = device.settings.get("system", "accelerometer_rotation") == "1"
+        process.write("free\n" if free else f"lock {device.settings.get('system', 'user_rotation') or 0}\n")
+        return 0
+    if given not in {"free", "lock"}:
+        say_error(process, "Error: argument needs to be either -d, free or lock.")
+        return FAILED
+    turn = arguments.next()
+    rotation = read_whole(turn) if turn is not None else device.glass.display.rotation
+    if not 0 <= rotation <= 3:
+        say_error(process, f"Error: rotation argument is not a valid rotation constant: {rotation}")
+        return FAILED
+    with device.lock:
+        device.settings.put("system", "accelerometer_rotation", "1" if given == "free" else "0")
+        if given == "lock":
+            device.settings.put("system", "user_rotation", str(rotation))
+            device.glass.turn(rotation)
+    return 0
+
+
+def _fixed(process: Process, arguments: Arguments) -> int:
+    """Whether an app may turn the display on its own. None here ever does, so it is only remembered."""
+    properties = phone(process).properties
+    given = arguments.next()
+    if given is None:
+        process.write(f"{properties.get(_FIXED, 'default')}\n")
+        return 0
+    if given not in {"enabled", "disabled", "default"}:
+        say_error(process, f"Error: expecting enabled, disabled or default, but we get {given}")
+        return FAILED
+    properties[_FIXED] = given
+    return 0
+
+
+def _dismiss_keyguard(process: Process, _: Arguments) -> int:
+    """There is no lock on this phone: it is enough that it is awake."""
+    device = phone(process)
+    with device.lock:
+        device.glass.awake = True
+    return 0
+
+
+_HANDLERS: dict[str, Handler] = {
+    "size": _size,
+    "density": _density,
+    "user-rotation": _rotation,
+    "set-user-rotation": _rotation,
+    "fixed-to-user-rotation": _fixed,
+    "set-fix-to-user-rotation": _fixed,
+    "dismiss-keyguard": _dismiss_keyguard,
+}

@@ -1,0 +1,1 @@
+"""The POSIX shell language: parser, expansion, interpreter."""

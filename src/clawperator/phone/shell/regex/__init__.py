@@ -1,0 +1,1 @@
+"""Regular expressions for grep, sed and logcat that no pattern can hang."""

@@ -1,0 +1,1 @@
+"""Generic Unix commands of the shell, as toybox has them."""

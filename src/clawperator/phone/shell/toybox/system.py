@@ -1,0 +1,285 @@
+"""Commands about the phone as a computer: time, users, other commands, and the shell itself."""
+
+import re
+import time
+
+from clawperator.phone.core.procfs import BUILD, RELEASE
+from clawperator.phone.shell.language.pipes import Cancel
+from clawperator.phone.shell.process import COMMANDS, SH, Process, command, decode, find_command
+from clawperator.phone.shell.toybox.options import Options, UsageError
+
+_TIMED_OUT = 124
+_DURATION = re.compile(r"(\d+\.?\d*|\.\d+)([smhd]?)")
+_GROUPS = (
+    "2000(shell),1004(input),1007(log),1011(adb),1015(sdcard_rw),1028(sdcard_r),1078(ext_data_rw),"
+    "1079(ext_obb_rw),3001(net_bt_admin),3002(net_bt),3003(inet),3006(net_bw_stats),3009(readproc),"
+    "3011(uhid),3012(readtracefs)"
+)
+_UNAME = {
+    "s": "Linux",
+    "n": "localhost",
+    "r": RELEASE,
+    "v": BUILD,
+    "m": "aarch64",
+    "o": "Toybox",
+}
+
+
+@command("true")
+def true(process: Process) -> int:  # noqa: ARG001 - a command
+    return 0
+
+
+@command("false")
+def false(process: Process) -> int:  # noqa: ARG001 - a command
+    return 1
+
+
+def read_duration(text: str) -> float:
+    """Seconds, from ``1.5``, ``2m`` or ``1h``."""
+    match = _DURATION.fullmatch(text[:20])
+    if match is None:
+        raise UsageError(f"bad duration '{text[:40]}'")
+    return float(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}[match[2]]
+
+
+@command("sleep")
+def sleep(process: Process) -> int:
+    if len(process.argv) < 2:
+        return process.error('Needs 1 argument (see "sleep --help")')
+    process.wait(sum(read_duration(word) for word in process.argv[1:]))
+    return 0
+
+
+@command("usleep")
+def usleep(process: Process) -> int:
+    if len(process.argv) != 2 or not process.argv[1].isdigit():
+        return process.error('Needs 1 argument (see "usleep --help")')
+    process.wait(int(process.argv[1][:15]) / 1_000_000)
+    return 0
+
+
+@command("timeout")
+def timeout(process: Process) -> int:
+    words = process.argv[1:]
+    while words and words[0].startswith("-"):
+        word = words.pop(0)
+        if word in {"-k", "-s"} and words:
+            words.pop(0)
+    if len(words) < 2:
+        return process.error('Needs 2 arguments (see "timeout --help")')
+    clock = process.world.clock
+    end = clock.monotonic() + read_duration(words[0])
+    child = process.child(words[1:])
+    child.cancelled = Cancel(process.cancelled, expired=lambda: clock.monotonic() >= end)
+    status = child.start()
+    late = clock.monotonic() >= end and not process.cancelled.is_set()
+    return _TIMED_OUT if late else status
+
+
+@command("nohup", "setsid")
+def nohup(process: Process) -> int:
+    """Run a command that no hang-up ends; ours get none."""
+    if len(process.argv) < 2:
+        return process.error(f'Needs 1 argument (see "{process.name} --help")')
+    return process.run(process.argv[1:])
+
+
+def read_moment(text: str) -> float:
+    """Epoch seconds, from ``@N`` or a date in UTC."""
+    if re.fullmatch(r"@\d{1,12}(\.\d+)?", text):
+        return float(text[1:])
+    import calendar
+
+    for form in ("%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%d", "%m%d%H%M%Y"):
+        try:
+            return calendar.timegm(time.strptime(text.removesuffix("Z"), form))
+        except ValueError:
+            continue
+    raise UsageError(f"bad date '{text[:40]}'")
+
+
+@command("date")
+def date(process: Process) -> int:
+    options = Options(process, "uR", "dsr")
+    seconds = process.world.clock.now_ms() / 1000
+    if (given := options.value("d")) is not None:
+        seconds = read_moment(given)
+    if (reference := options.value("r")) is not None:
+        seconds = process.world.storage.stat(process.path(reference)).mtime
+    forms = [word for word in options.operands if word.startswith("+")]
+    if "s" in options or len(forms) < len(options.operands):
+        return process.error("cannot set date: Operation not permitted")
+    form = forms[0][1:] if forms else "%a %b %e %H:%M:%S %Z %Y"
+    form = "%a, %d %b %Y %H:%M:%S %z" if "R" in options else form
+    process.write(format_moment(form, seconds) + "\n")
+    return 0
+
+
+def format_moment(form: str, seconds: float) -> str:
+    """A time in UTC, as date writes it."""
+    parts = time.gmtime(seconds)
+    nanoseconds = f"{round(seconds * 1000) % 1000:03}000000"
+
+    def one(match: re.Match[str]) -> str:
+        plain, width, letter = match[1], match[2], match[3]
+        if letter == "s":
+            return str(int(seconds))
+        if letter == "N":
+            return nanoseconds[: int(width or 9)]
+        if letter in {"Z", "z"}:
+            return "UTC" if letter == "Z" else "+0000"
+        if letter not in "aAbBcCdDeFgGhHIjklmMnprRStTuUVwWxXyY%":
+            return match[0]
+        text = time.strftime(f"%{letter}", parts)
+        return (text.lstrip("0 ") or "0") if plain == "-" else text
+
+    return re.sub(r"%([-_0]?)(\d?)([A-Za-z%])", one, form)
+
+
+@command("id")
+def identity(process: Process) -> int:
+    options = Options(process, "unGgZ")
+    if "Z" in options:
+        text = "u:r:shell:s0"
+    elif "G" in options:
+        found = re.findall(r"\((\w+)\)" if "n" in options else r"(\d+)\(", _GROUPS)
+        text = " ".join(found)
+    elif "u" in options or "g" in options:
+        text = "shell" if "n" in options else "2000"
+    else:
+        text = f"uid=2000(shell) gid=2000(shell) groups={_GROUPS} context=u:r:shell:s0"
+    process.write(text + "\n")
+    return 0
+
+
+@command("whoami", "logname")
+def whoami(process: Process) -> int:
+    process.write("shell\n")
+    return 0
+
+
+@command("groups")
+def groups(process: Process) -> int:
+    process.write(" ".join(re.findall(r"\((\w+)\)", _GROUPS)) + "\n")
+    return 0
+
+
+@command("hostname")
+def hostname(process: Process) -> int:
+    process.write("localhost\n")
+    return 0
+
+
+@command("uname")
+def uname(process: Process) -> int:
+    options = Options(process, "asnrvmo")
+    wanted = [flag for flag in _UNAME if flag in options or "a" in options] or ["s"]
+    process.write(" ".join(_UNAME[flag] for flag in wanted) + "\n")
+    return 0
+
+
+@command("which")
+def which(process: Process) -> int:
+    status = 0
+    for name in process.argv[1:]:
+        if name.startswith("-"):
+            continue
+        if find_command(name):
+            process.write((name if "/" in name else f"/system/bin/{name}") + "\n")
+        else:
+            status = 1
+    return status
+
+
+@command("toybox")
+def toybox(process: Process) -> int:
+    words = process.argv[1:]
+    if not words:
+        process.write(" ".join(sorted(COMMANDS)) + "\n")
+        return 0
+    if words[0] in {"--version", "--help"}:
+        process.write("toybox 0.8.6-android\n")
+        return 0
+    if words[0] not in COMMANDS:
+        return process.error(f"Unknown command {words[0]}", 127)
+    return process.run(words)
+
+
+@command("env", "printenv")
+def env(process: Process) -> int:
+    words = process.argv[1:]
+    if process.name == "printenv":
+        found = [process.env.get(word) for word in words]
+        process.write("".join(f"{value}\n" for value in found if value is not None))
+        return int(None in found)
+    while words and (words[0] in {"-i", "-u"} or re.match(r"[A-Za-z_]\w*=", words[0])):
+        word = words.pop(0)
+        if word == "-i":
+            process.env.clear()
+        elif word == "-u":
+            process.env.pop(words.pop(0) if words else "", None)
+        else:
+            name, _, value = word.partition("=")
+            process.env[name] = value
+    if words:
+        return process.run(words)
+    process.write("".join(f"{name}={value}\n" for name, value in process.env.items()))
+    return 0
+
+
+@command("kill")
+def kill(process: Process) -> int:
+    """A shell user may end no process of the phone."""
+    words = [word for word in process.argv[1:] if not word.startswith("-")]
+    if process.argv[1:2] == ["-l"]:
+        process.write("HUP INT QUIT ILL TRAP ABRT BUS FPE KILL USR1 SEGV USR2 PIPE ALRM TERM\n")
+        return 0
+    if not words:
+        return process.error('Needs 1 argument (see "kill --help")')
+    for word in words:
+        process.error(
+            f"{word}: {'Operation not permitted' if word.isdigit() else 'arguments must be jobs or PIDs'}"
+        )
+    return 1
+
+
+@command("sh", "mksh")
+def sh(process: Process) -> int:
+    """``sh -c script [name argument...]``, ``sh file [argument...]``, or a script from stdin, line by line."""
+    from clawperator.phone.shell.language.interpreter import MAX_SCRIPT, run_lines_of, run_script
+
+    words = process.argv[1:]
+    options = ""
+    text: str | None = None
+    while words and re.fullmatch(r"-[cefuxils]+|--", words[0]):
+        letters = words.pop(0)
+        options += letters
+        if letters == "--":
+            break
+    wanted = "".join(letter for letter in options if letter in "efux")
+    if "c" in options:
+        if not words:
+            return process.error("-c: requires argument")
+        text = words.pop(0)
+    elif words and "s" not in options:
+        try:
+            with process.open(words[0]) as file:
+                text = decode(file.read(MAX_SCRIPT + 1))
+        except OSError as e:
+            return process.error(f"{words[0]}: can't open: {e.strerror}", 127)
+    if text is None:
+        return run_lines_of(process, [SH, *words], wanted)
+    return run_script(
+        text,
+        world=process.world,
+        stdin=process.stdin,
+        stdout=process.stdout,
+        stderr=process.stderr,
+        cancelled=process.cancelled,
+        env=process.env,
+        arguments=words or [SH],
+        cwd=process.cwd,
+        depth=process.depth,
+        options=wanted,
+    )

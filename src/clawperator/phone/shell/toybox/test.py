@@ -1,0 +1,169 @@
+"""test, and its other names ``[`` and ``[[``."""
+
+import stat
+from collections.abc import Callable
+
+from clawperator.phone.shell.language.patterns import Pattern
+from clawperator.phone.shell.process import Process, command
+from clawperator.phone.storage.filesystem import FileStat, may_write
+
+_MAX_WORDS = 500
+_MODES: dict[str, Callable[[FileStat], bool]] = {
+    "-e": lambda _: True,
+    "-f": lambda status: stat.S_ISREG(status.mode),
+    "-d": lambda status: status.is_dir,
+    "-s": lambda status: status.size > 0,
+    "-r": lambda status: bool(status.mode & 0o444),
+    "-x": lambda status: bool(status.mode & 0o111),
+    "-L": lambda status: stat.S_ISLNK(status.mode),
+    "-h": lambda status: stat.S_ISLNK(status.mode),
+    "-b": lambda status: stat.S_ISBLK(status.mode),
+    "-c": lambda status: stat.S_ISCHR(status.mode),
+    "-p": lambda status: stat.S_ISFIFO(status.mode),
+    "-S": lambda status: stat.S_ISSOCK(status.mode),
+}
+_NUMBERS: dict[str, Callable[[int, int], bool]] = {
+    "-eq": lambda a, b: a == b,
+    "-ne": lambda a, b: a != b,
+    "-lt": lambda a, b: a < b,
+    "-le": lambda a, b: a <= b,
+    "-gt": lambda a, b: a > b,
+    "-ge": lambda a, b: a >= b,
+}
+_TEXTS: dict[str, Callable[[str, str], bool]] = {
+    "=": lambda a, b: a == b,
+    "==": lambda a, b: a == b,
+    "!=": lambda a, b: a != b,
+    "<": lambda a, b: a < b,
+    ">": lambda a, b: a > b,
+}
+
+
+class _Condition:
+    """An expression and how far it is read."""
+
+    def __init__(self, process: Process, words: list[str], *, patterns: bool) -> None:
+        self.process = process
+        self.words = words
+        self.at = 0
+        self.depth = 0
+        self.patterns = patterns
+
+    def whole(self) -> bool:
+        value = self._either()
+        if self.at < len(self.words):
+            raise ValueError(f"{self.words[self.at]}: unexpected operator/operand")
+        return value
+
+    def _take(self, *words: str) -> bool:
+        found = self.at < len(self.words) and self.words[self.at] in words
+        self.at += found
+        return found
+
+    def _either(self) -> bool:
+        value = self._both()
+        while self._take("-o"):
+            value = self._both() or value
+        return value
+
+    def _both(self) -> bool:
+        value = self._negation()
+        while self._take("-a"):
+            value = self._negation() and value
+        return value
+
+    def _negation(self) -> bool:
+        negated = False
+        while len(self.words) - self.at > 1 and self.words[self.at] == "!" and not self._is_binary():
+            self.at += 1
+            negated = not negated
+        return self._primary() != negated
+
+    def _is_binary(self) -> bool:
+        operator = self.words[self.at + 1] if self.at + 2 < len(self.words) else ""
+        return operator in _TEXTS or operator in _NUMBERS or operator in {"-nt", "-ot", "-ef"}
+
+    def _primary(self) -> bool:
+        if self.at >= len(self.words):
+            raise ValueError("missing argument")
+        word = self.words[self.at]
+        if self._is_binary():
+            left, operator, right = self.words[self.at : self.at + 3]
+            self.at += 3
+            return self._compare(left, operator, right)
+        if word == "(" and len(self.words) - self.at > 2:
+            return self._parenthesis()
+        if self.at + 1 < len(self.words) and (word in _MODES or word in {"-n", "-z", "-w", "-t"}):
+            self.at += 2
+            return self._single(word, self.words[self.at - 1])
+        self.at += 1
+        return word != ""
+
+    def _parenthesis(self) -> bool:
+        self.at += 1
+        self.depth += 1
+        if self.depth > 20:
+            raise ValueError("nested too deeply")
+        value = self._either()
+        self.depth -= 1
+        if not self._take(")"):
+            raise ValueError("missing )")
+        return value
+
+    def _single(self, operator: str, operand: str) -> bool:
+        if operator in {"-n", "-z"}:
+            return (operand != "") == (operator == "-n")
+        if operator == "-t":
+            return False
+        try:
+            status = self.process.world.storage.stat(self.process.path(operand))
+        except OSError:
+            return False
+        if operator == "-w":
+            return may_write(self.process.path(operand))
+        return _MODES[operator](status)
+
+    def _compare(self, left: str, operator: str, right: str) -> bool:
+        if operator in _TEXTS:
+            if self.patterns and operator in {"=", "==", "!="}:
+                return Pattern([(right, False)]).matches(left) == (operator != "!=")
+            return _TEXTS[operator](left, right)
+        if operator in _NUMBERS:
+            return _NUMBERS[operator](_whole(left), _whole(right))
+        return self._compare_files(left, operator, right)
+
+    def _compare_files(self, left: str, operator: str, right: str) -> bool:
+        if operator == "-ef":
+            return self.process.path(left) == self.process.path(right)
+        times = []
+        for name in (left, right):
+            try:
+                times.append(self.process.world.storage.stat(self.process.path(name)).mtime)
+            except OSError:
+                times.append(-1)
+        return times[0] > times[1] if operator == "-nt" else times[0] < times[1]
+
+
+def _whole(text: str) -> int:
+    try:
+        return int(text[:40])
+    except ValueError:
+        raise ValueError(f"{text[:40]}: bad number") from None
+
+
+@command("test", "[", "[[")
+def test(process: Process) -> int:
+    words = process.argv[1:]
+    closing = {"[": "]", "[[": "]]"}.get(process.name)
+    if closing:
+        if words[-1:] != [closing]:
+            return process.error(f"missing {closing}", 2)
+        words = words[:-1]
+    if len(words) > _MAX_WORDS:
+        return process.error("too many arguments", 2)
+    if not words:
+        return 1
+    try:
+        return int(not _Condition(process, words, patterns=process.name == "[[").whole())
+    except ValueError as e:
+        return process.error(str(e), 2)

@@ -1,0 +1,354 @@
+"""Commands that work on lines: grep, sort, uniq, cut, tr, seq and xargs."""
+
+import re
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import BinaryIO
+
+from clawperator.phone.shell.language.words import unescape
+from clawperator.phone.shell.process import Process, command, decode, encode
+from clawperator.phone.shell.regex.match import Regex
+from clawperator.phone.shell.regex.parse import compile_literal, compile_regex
+from clawperator.phone.shell.toybox.find import walk
+from clawperator.phone.shell.toybox.options import Inputs, Options, UsageError, blocks, lines
+
+_MAX_KEPT = 16 * 1024 * 1024
+_MAX_CONTEXT = 10_000
+
+
+class _Grep:
+    """One run of grep."""
+
+    def __init__(self, process: Process) -> None:
+        self.process = process
+        if process.name in {"egrep", "fgrep"}:
+            process.argv[1:1] = ["-" + process.name[0].upper()]
+        self.options = options = Options(process, "EFivcqnolLrRwxsHha", "emABC", ("color", "line-buffered"))
+        operands = options.operands
+        text = options.value("e")
+        if text is None:
+            if not operands:
+                raise UsageError('no REGEX (see "grep --help")')
+            text = operands.pop(0)
+        self.patterns = [self._compile(one) for one in text.split("\n")]
+        self.names = operands
+        around = options.number("C", 0)
+        self.before = min(options.number("B", around), _MAX_CONTEXT)
+        self.after = options.number("A", around)
+        self.limit = options.number("m", -1)
+        self.found = False
+
+    def _compile(self, text: str) -> Regex:
+        options = self.options
+        around = "word" if "w" in options else "line" if "x" in options else ""
+        if "F" in options:
+            return compile_literal(text, ignore_case="i" in options, around=around)
+        return compile_regex(text, extended="E" in options, ignore_case="i" in options, around=around)
+
+    def run(self) -> int:
+        recursive = "r" in self.options or "R" in self.options
+        names = self.names or (["."] if recursive else [])
+        if recursive:
+            names = [e.name for name in names for e, _ in walk(self.process, name) if not e.status.is_dir]
+            if not names:
+                return 1
+        named = (len(names) > 1 or recursive or "H" in self.options) and "h" not in self.options
+        inputs = Inputs(self.process, names, quiet="s" in self.options)
+        for name, file in inputs:
+            self._read(name, file, f"{name}:" if named else "")
+            if self.found and "q" in self.options:
+                return 0
+        return 2 if inputs.failed else int(not self.found)
+
+    def _read(self, name: str, file: BinaryIO, prefix: str) -> None:
+        options, write = self.options, self.process.write
+        quiet = any(flag in options for flag in "qclL")
+        kept: deque[tuple[int, str]] = deque(maxlen=self.before)
+        count = trailing = 0
+        for number, raw in enumerate(lines(self.process, file), 1):
+            line = decode(raw).removesuffix("\n")
+            if any(pattern.search(line) for pattern in self.patterns) != ("v" in options):
+                self.found = True
+                count += 1
+                trailing = self.after
+                if not quiet:
+                    for old, text in kept:
+                        write(self._shown(prefix, old, text, "-"))
+                    kept.clear()
+                    self._print_match(prefix, number, line)
+                if count == self.limit or (quiet and "c" not in options):
+                    break
+            elif trailing and not quiet:
+                trailing -= 1
+                write(self._shown(prefix, number, line, "-"))
+            else:
+                kept.append((number, line))
+        if "q" in options:
+            return
+        if "c" in options:
+            write(f"{prefix}{count}\n")
+        elif ("l" in options and count) or ("L" in options and not count):
+            write(f"{name}\n")
+
+    def _print_match(self, prefix: str, number: int, line: str) -> None:
+        if "o" not in self.options:
+            self.process.write(self._shown(prefix, number, line, ":"))
+            return
+        for pattern in self.patterns:
+            for found in pattern.find_all(line):
+                if found[0]:
+                    self.process.write(self._shown(prefix, number, found[0], ":"))
+
+    def _shown(self, prefix: str, number: int, line: str, mark: str) -> str:
+        return prefix + (f"{number}{mark}" if "n" in self.options else "") + line + "\n"
+
+
+@command("grep", "egrep", "fgrep")
+def grep(process: Process) -> int:
+    try:
+        return _Grep(process).run()
+    except UsageError as e:
+        return process.error(str(e), 2)
+
+
+def _all_lines(process: Process, inputs: Inputs) -> list[str]:
+    """Every line without its newline, within a limit of memory."""
+    found: list[str] = []
+    size = 0
+    for _, file in inputs:
+        for line in lines(process, file):
+            size += len(line)
+            if size > _MAX_KEPT:
+                raise UsageError("out of memory")
+            found.append(decode(line).removesuffix("\n"))
+    return found
+
+
+@command("sort")
+def sort(process: Process) -> int:
+    options = Options(process, "nrufgs", "kto")
+    inputs = Inputs(process, options.operands)
+    found = _all_lines(process, inputs)
+    separator = options.value("t")
+    column = re.match(r"\d+", options.value("k") or "")
+    numeric = any(flag in options or flag in (options.value("k") or "") for flag in "ng")
+
+    def key(line: str) -> tuple[float, str]:
+        text = line
+        if column:
+            fields = line.split(separator)
+            text = (separator or " ").join(fields[max(int(column[0][:6]) - 1, 0) :])
+        if numeric:
+            number = re.match(r"\s*-?\d*\.?\d*", text)
+            try:
+                return float(number[0] if number else 0), ""
+            except ValueError:
+                return 0.0, ""
+        return 0.0, text.lower() if "f" in options else text
+
+    found.sort(key=lambda line: (key(line), "" if "s" in options else line), reverse="r" in options)
+    if "u" in options:
+        found = [line for n, line in enumerate(found) if not n or key(line) != key(found[n - 1])]
+    text = "".join(f"{line}\n" for line in found)
+    if target := options.value("o"):
+        process.world.storage.write(process.path(target), encode(text))
+    else:
+        process.write(text)
+    return inputs.status
+
+
+@command("uniq")
+def uniq(process: Process) -> int:
+    options = Options(process, "cdui")
+    inputs = Inputs(process, options.operands[:1])
+
+    def tell(line: str, count: int) -> None:
+        if count and not ("d" in options and count == 1) and not ("u" in options and count > 1):
+            process.write((f"{count:>7} " if "c" in options else "") + line + "\n")
+
+    last, count = "", 0
+    for _, file in inputs:
+        for raw in lines(process, file):
+            line = decode(raw).removesuffix("\n")
+            same = line.lower() == last.lower() if "i" in options else line == last
+            if count and same:
+                count += 1
+            else:
+                tell(last, count)
+                last, count = line, 1
+    tell(last, count)
+    return inputs.status
+
+
+def _read_ranges(text: str) -> Callable[[int], bool]:
+    """Which positions, from one, ``1,3-5,7-`` names."""
+    ranges = []
+    for part in text.replace("\n", ",").split(","):
+        match = re.fullmatch(r"(\d{0,9})(-?)(\d{0,9})", part)
+        if match is None or not (match[1] or match[3]):
+            raise UsageError(f"bad list '{part}'")
+        first = int(match[1] or 1)
+        ranges.append((first, int(match[3] or 1 << 31) if match[2] else first))
+    return lambda position: any(a <= position <= b for a, b in ranges)
+
+
+@command("cut")
+def cut(process: Process) -> int:
+    options = Options(process, "s", "dfcbF")
+    chosen = next((flag for flag in "fcbF" if flag in options), None)
+    if chosen is None:
+        return process.error("no -cCfF")
+    wanted = _read_ranges(options.value(chosen) or "")
+    separator = options.value("d") or "\t"
+    inputs = Inputs(process, options.operands)
+    for _, file in inputs:
+        for raw in lines(process, file):
+            line = decode(raw).removesuffix("\n")
+            if chosen in {"c", "b"}:
+                text = "".join(c for n, c in enumerate(line, 1) if wanted(n))
+            elif chosen == "f" and separator not in line:
+                if "s" in options:
+                    continue
+                text = line
+            else:
+                fields = line.split() if chosen == "F" else line.split(separator)
+                joint = " " if chosen == "F" else separator
+                text = joint.join(field for n, field in enumerate(fields, 1) if wanted(n))
+            process.write(text + "\n")
+    return inputs.status
+
+
+_SETS = {
+    "alpha": (65, 90, 97, 122),
+    "upper": (65, 90),
+    "lower": (97, 122),
+    "digit": (48, 57),
+    "alnum": (48, 57, 65, 90, 97, 122),
+    "space": (9, 13, 32, 32),
+    "blank": (9, 9, 32, 32),
+    "punct": (33, 47, 58, 64, 91, 96, 123, 126),
+    "cntrl": (0, 31, 127, 127),
+    "print": (32, 126),
+    "xdigit": (48, 57, 65, 70, 97, 102),
+}
+
+
+def _read_set(text: str) -> bytes:
+    """The bytes ``a-z[:digit:]\\n`` names, in order."""
+    out = bytearray()
+    text = re.sub(r"\[:(\w+):\]", lambda m: f"\0{m[1]}\0", text)
+    parts = text.split("\0")
+    for number, part in enumerate(parts):
+        if number % 2:
+            bounds = _SETS.get(part, ())
+            for a, b in zip(bounds[::2], bounds[1::2], strict=True):
+                out += bytes(range(a, b + 1))
+            continue
+        raw = encode(unescape(part))
+        at = 0
+        while at < len(raw):
+            if raw[at + 1 : at + 2] == b"-" and at + 2 < len(raw):
+                out += bytes(range(raw[at], raw[at + 2] + 1))
+                at += 3
+            else:
+                out.append(raw[at])
+                at += 1
+    return bytes(out)
+
+
+@command("tr")
+def tr(process: Process) -> int:
+    options = Options(process, "dscC")
+    if not options.operands:
+        return process.error('Needs 1 argument (see "tr --help")')
+    first = _read_set(options.operands[0])
+    second = _read_set(options.operands[1]) if len(options.operands) > 1 else b""
+    if "c" in options or "C" in options:
+        first = bytes(byte for byte in range(256) if byte not in first)
+    table = None
+    if second and "d" not in options:
+        table = bytes.maketrans(first, (second + second[-1:] * len(first))[: len(first)])
+    squeezed = (second or first) if "s" in options else b""
+    last = -1
+    for block in blocks(process, process.stdin):
+        out = block.translate(table, first if "d" in options else b"")
+        if squeezed:
+            kept = bytearray()
+            for byte in out:
+                if byte != last or byte not in squeezed:
+                    kept.append(byte)
+                last = byte
+            out = bytes(kept)
+        process.stdout.write(out)
+    return 0
+
+
+@command("seq")
+def seq(process: Process) -> int:
+    words = process.argv[1:]
+    separator = "\n"
+    if words[:1] == ["-s"] and len(words) > 1:
+        separator, words = words[1], words[2:]
+    try:
+        numbers = [int(word) for word in words]
+    except ValueError:
+        return process.error(f"not integer: {' '.join(words)}")
+    if not 1 <= len(numbers) <= 3:
+        return process.error('Needs 1 argument (see "seq --help")')
+    first = numbers[0] if len(numbers) > 1 else 1
+    step = numbers[1] if len(numbers) == 3 else 1
+    if not step:
+        return process.error("step is zero")
+    for number in range(first, numbers[-1] + (1 if step > 0 else -1), step):
+        if process.cancelled.is_set():
+            return 1
+        process.write(f"{separator if number != first else ''}{number}")
+    process.write("\n")
+    return 0
+
+
+def _arguments(process: Process, separator: str | None) -> Iterator[str]:
+    """The words of stdin: those between separators, or between blanks, where quotes hold words together."""
+    text = bytearray()
+    for block in blocks(process, process.stdin):
+        text += block
+        if len(text) > _MAX_KEPT:
+            raise UsageError("out of memory")
+    whole = decode(bytes(text))
+    if separator is not None:
+        yield from (part for part in whole.split(separator) if part)
+        return
+    for match in re.finditer(r"""(?:[^\s'"\\]|\\.|'[^']*'|"[^"]*")+""", whole):
+        yield re.sub(r"""\\(.)|'([^']*)'|"([^"]*)\"""", lambda m: m[1] or m[2] or m[3] or "", match[0])
+
+
+@command("xargs")
+def xargs(process: Process) -> int:
+    words = process.argv[1:]
+    flags: dict[str, str] = {}
+    while words and words[0].startswith("-") and len(words[0]) > 1:
+        word = words.pop(0)
+        if word[1] in "nI":
+            flags[word[1]] = word[2:] or (words.pop(0) if words else "")
+        elif set(word[1:]) <= set("0r"):
+            flags.update(dict.fromkeys(word[1:], ""))
+        else:
+            raise UsageError(f"Unknown option '{word[1:]}' (see \"xargs --help\")")
+    words = words or ["echo"]
+    found = list(_arguments(process, "\0" if "0" in flags else "\n" if "I" in flags else None))
+    size = flags.get("n", "")
+    step = max(int(size[:6]), 1) if size.isdigit() else 1_000
+    if mark := flags.get("I"):
+        batches = [[word.replace(mark, one) for word in words] for one in found]
+    else:
+        batches = [[*words, *found[at : at + step]] for at in range(0, len(found), step)]
+        batches = batches or ([] if "r" in flags else [words])
+    status = 0
+    for batch in batches:
+        if process.cancelled.is_set():
+            return 1
+        code = process.run(batch)
+        if code == 127:
+            return code
+        status = 123 if code else status
+    return status

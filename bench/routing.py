@@ -3,9 +3,9 @@
 from functools import partial
 from random import Random
 
-from clawperator.agent.inventory import Entry, commands
-from clawperator.agent.plugins import Found
-from clawperator.agent.routing import Router
+from clawperator.agent.inventory.inventory import Entry, commands
+from clawperator.agent.inventory.plugins import Found
+from clawperator.agent.inventory.routing import Router
 from measure import fastest
 
 ENTRIES = 500

@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from clawperator.agent.brains.model_wire import Patience
+from clawperator.agent.cancellation import Watch
+from clawperator.agent.models.wire import Patience
 from clawperator.agent.ports import Answer, Brain, Request, Tool, ToolCall, ToolResult
-from clawperator.agent.watch import Watch
 
 QUICK = Patience(connect=2, idle=0.3, reply=5, pauses=(0.01, 0.01))
 

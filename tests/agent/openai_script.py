@@ -7,8 +7,8 @@ import msgspec
 import pytest
 
 from agent.model_server import QUICK, Scripted, events, model_server, take_turn
-from clawperator.agent.brains.model_config import model_config
-from clawperator.agent.brains.openai import OpenAIBrain
+from clawperator.agent.models.config import model_config
+from clawperator.agent.models.openai import OpenAIBrain
 from clawperator.errors import ClawError
 
 KEY = "sk-very-secret-0123456789"

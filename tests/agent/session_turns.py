@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from clawperator.agent.session_records import TurnRecord
-from clawperator.agent.sessions import SessionStore
+from clawperator.agent.sessions.records import TurnRecord
+from clawperator.agent.sessions.store import SessionStore
 from clawperator.errors import ClawError
 
 

@@ -1,9 +1,9 @@
 """Saying something to the offline brain before a phone, by the real tools."""
 
-from clawperator.agent.brains.offline import OfflineBrain
+from clawperator.agent.offline.brain import OfflineBrain
 from clawperator.agent.policy import Policy
 from clawperator.agent.ports import Answer, Bench, Request, ToolCall, ToolResult
-from clawperator.agent.toolbox import Toolbox
+from clawperator.agent.tool_registry import Toolbox
 from clawperator.agent.tools import builtin_tools
 
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from agent.model_server import QUICK, Scripted, bytewise, events, model_server, take_turn
-from clawperator.agent.brains.anthropic import AnthropicBrain
-from clawperator.agent.brains.model_config import model_config
+from clawperator.agent.models.anthropic import AnthropicBrain
+from clawperator.agent.models.config import model_config
 from clawperator.agent.ports import Exchange, ToolCall, ToolResult, Usage
 from clawperator.errors import ClawError
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from clawperator.agent.assembly import Choices, assemble, tool_pool
-from clawperator.agent.events import Events
-from clawperator.agent.watch import Watch
+from clawperator.agent.cancellation import Watch
+from clawperator.agent.turns.assembly import Choices, assemble, tool_pool
+from clawperator.agent.turns.events import Events
 from clawperator.errors import ClawError
 
 PYTHON = (sys.executable, "-I", "-S")

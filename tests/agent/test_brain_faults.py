@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from agent.talking import talk
+from clawperator.agent.cancellation import Watch
 from clawperator.agent.ports import Bench
-from clawperator.agent.watch import Watch
 from clawperator.phone.core.phone import Phone
 from device.boxed import boxed_phone
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.agent.brains.grammar import MOST_CHARACTERS, MOST_INSTRUCTIONS, read_prompt
-from clawperator.agent.brains.instructions import (
+from clawperator.agent.offline.grammar import MOST_CHARACTERS, MOST_INSTRUCTIONS, read_prompt
+from clawperator.agent.offline.instructions import (
     Check,
     CheckPhone,
     Clear,
@@ -42,7 +42,7 @@ from clawperator.agent.brains.instructions import (
     Use,
     WaitFor,
 )
-from clawperator.agent.brains.sentences import mask, sentences
+from clawperator.agent.offline.sentences import mask, sentences
 
 
 def named(name: str) -> Target:

@@ -12,8 +12,8 @@ import pytest
 from msgspec import Struct
 
 from agent.talking import talk
+from clawperator.agent.cancellation import Watch
 from clawperator.agent.ports import Bench
-from clawperator.agent.watch import Watch
 from device.boxed import boxed_phone
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "instructions.md"

@@ -12,10 +12,10 @@ import pytest
 
 import clawperator
 from clawperator.agent import ports
-from clawperator.agent.inventory import Entry, Inventory, commands, graph, tools
-from clawperator.agent.plugins import Found, Plugin
+from clawperator.agent.inventory.inventory import Entry, Inventory, commands, graph, tools
+from clawperator.agent.inventory.plugins import Found, Plugin
 from clawperator.agent.ports import Tool, ToolResult
-from clawperator.agent.stages import STAGES
+from clawperator.agent.turns.stages import STAGES
 from clawperator.commands.actions import COMMANDS
 from clawperator.commands.claw import CLAW_COMMANDS, CLAW_GLOBALS
 from clawperator.commands.handlers import claw_module_of, module_of

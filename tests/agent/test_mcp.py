@@ -11,12 +11,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from clawperator.agent.mcp_client import McpServerClient
-from clawperator.agent.mcp_process import ServerProcess
-from clawperator.agent.mcp_tools import Discovered, McpPool, discover, level_of
+from clawperator.agent.cancellation import TurnCancelledError, Watch
+from clawperator.agent.mcp.client import McpServerClient
+from clawperator.agent.mcp.process import ServerProcess
+from clawperator.agent.mcp.tools import Discovered, McpPool, discover, level_of
 from clawperator.agent.ports import Bench, ToolResult
 from clawperator.agent.settings import McpServer, Timeouts
-from clawperator.agent.watch import TurnCancelledError, Watch
 from clawperator.errors import ClawError
 
 PROGRAM = str(Path(__file__).parent / "mcp_server.py")
@@ -101,7 +101,7 @@ def test_a_huge_result_arrives_whole() -> None:
 
 
 def test_a_line_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("clawperator.agent.mcp_process.LONGEST_LINE", 100_000)
+    monkeypatch.setattr("clawperator.agent.mcp.process.LONGEST_LINE", 100_000)
     result = run(found(), "huge", size=1_000_000)
     assert result.error is not None
     assert result.error.code == "MCP_SERVER_FAILED"

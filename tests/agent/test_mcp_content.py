@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from clawperator.agent.mcp_content import for_model, headline
+from clawperator.agent.mcp.content import for_model, headline
 
 
 def text(value: str) -> dict[str, Any]:

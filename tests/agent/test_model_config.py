@@ -6,7 +6,7 @@ import pytest
 
 from agent.model_server import model_server, take_turn
 from agent.openai_script import KEY, brain_at, text_reply
-from clawperator.agent.brains.model_config import model_config
+from clawperator.agent.models.config import model_config
 from clawperator.errors import ClawError
 
 

@@ -10,10 +10,10 @@ import pytest
 
 from agent.model_server import QUICK, Scripted, bytewise, events, model_server, take_turn
 from agent.openai_script import KEY, brain_at, chunk, error_body, failing, text_reply
-from clawperator.agent.brains.model_config import ModelConfig, Secret, model_config
-from clawperator.agent.brains.model_http import _pause
-from clawperator.agent.brains.openai import OpenAIBrain
-from clawperator.agent.watch import TurnCancelledError, Watch
+from clawperator.agent.cancellation import TurnCancelledError, Watch
+from clawperator.agent.models.config import ModelConfig, Secret, model_config
+from clawperator.agent.models.http import _pause
+from clawperator.agent.models.openai import OpenAIBrain
 from clawperator.errors import ClawError
 
 

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from agent.model_server import tool
-from clawperator.agent.brains.model_tools import KNOBS, offer
+from clawperator.agent.models.tools import KNOBS, offer
 from clawperator.agent.tools import builtin_tools
 
 TEXT = {"type": "string"}

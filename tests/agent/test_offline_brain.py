@@ -3,12 +3,12 @@
 import pytest
 
 from agent.told_screens import APP, CHANGED, code, failure, field, node, row, say, screen, step, switch
-from clawperator.agent.brains.jobs import map_values
-from clawperator.agent.brains.offline import OfflineBrain
-from clawperator.agent.brains.work import MOST_SCROLLS
+from clawperator.agent.cancellation import TurnCancelledError, Watch
+from clawperator.agent.offline.brain import OfflineBrain
+from clawperator.agent.offline.handlers.misc import map_values
+from clawperator.agent.offline.run import MOST_SCROLLS
 from clawperator.agent.ports import Answer, Request, ToolResult
 from clawperator.agent.tools import builtin_tools
-from clawperator.agent.watch import TurnCancelledError, Watch
 from clawperator.errors import ClawError
 
 # Understanding comes first

@@ -16,14 +16,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agent.session_turns import refused, turn, written
-from clawperator.agent import session_files
 from clawperator.agent.ports import Evidence
-from clawperator.agent.session_records import CallRecord, Denial, Usage
-from clawperator.agent.sessions import SessionStore
+from clawperator.agent.sessions import files
+from clawperator.agent.sessions.records import CallRecord, Denial, Usage
+from clawperator.agent.sessions.store import SessionStore
 from clawperator.errors import ClawError
 
 if TYPE_CHECKING:
-    from clawperator.agent.open_session import OpenSession
+    from clawperator.agent.sessions.writer import OpenSession
 
 META = '{"type":"session_meta","version":1,"session_id":"s","created_at_ms":1000}\n'
 
@@ -91,7 +91,7 @@ def test_a_session_without_an_id_gets_one_that_is_valid_and_its_own(store: Sessi
     with store.open() as one, store.open() as two:
         assert one.session_id != two.session_id
         assert re.fullmatch(r"sess_[0-9a-z]{8,9}_[0-9a-f]{8}", one.session_id)
-        assert session_files.is_session_id(one.session_id)
+        assert files.is_session_id(one.session_id)
         assert one.path == os.path.join(store.directory, f"{one.session_id}.jsonl")
 
 
@@ -366,17 +366,17 @@ def test_a_deleter_that_was_too_slow_does_not_take_the_next_session(
     store: SessionStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = written(tmp_path, "s", "old")
-    real = session_files.take_lock
+    real = files.take_lock
 
     def overtaken(descriptor: int, deadline: float) -> bool:
-        monkeypatch.setattr("clawperator.agent.sessions.take_lock", real)
+        monkeypatch.setattr("clawperator.agent.sessions.store.take_lock", real)
         path.unlink()
         held.append(store.open("s"))
         held[0].commit(turn("new"), [Evidence("document", "d", document=1)])
         return real(descriptor, deadline)
 
     held: list[OpenSession] = []
-    monkeypatch.setattr("clawperator.agent.sessions.take_lock", overtaken)
+    monkeypatch.setattr("clawperator.agent.sessions.store.take_lock", overtaken)
     with refused("SESSION_BUSY"):
         store.delete("s")
     (kept,) = store.load("s").turns

@@ -8,10 +8,10 @@ import pytest
 
 from agent.model_server import Scripted, bytewise, events, model_server, take_turn, tool
 from agent.openai_script import KEY, brain_at, call_piece, call_reply, chunk, error_body, failing, text_reply
-from clawperator.agent.brains.model_tools import wire_names
-from clawperator.agent.brains.model_turn import LONGEST_RESULT
+from clawperator.agent.cancellation import Watch
+from clawperator.agent.models.tools import wire_names
+from clawperator.agent.models.turn import LONGEST_RESULT
 from clawperator.agent.ports import Exchange, Request, ToolCall, ToolResult, Usage
-from clawperator.agent.watch import Watch
 from clawperator.errors import ClawError
 
 

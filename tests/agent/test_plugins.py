@@ -8,8 +8,8 @@ from textwrap import dedent
 
 import pytest
 
-from clawperator.agent.plugins import Found, Plugin, PluginContext, discover, run_plugin
-from clawperator.agent.watch import TurnCancelledError
+from clawperator.agent.cancellation import TurnCancelledError
+from clawperator.agent.inventory.plugins import Found, Plugin, PluginContext, discover, run_plugin
 from clawperator.errors import ClawError
 
 CONTEXT = PluginContext(folder="/tmp", device="claw-1", directory=".claw/sessions")
@@ -136,7 +136,7 @@ def test_entry_points_of_other_groups_are_none_of_our_business(site: Site) -> No
 
 def test_without_plugins_the_metadata_of_distributions_is_not_even_imported() -> None:
     script = (
-        "import sys; from clawperator.agent.plugins import discover;"
+        "import sys; from clawperator.agent.inventory.plugins import discover;"
         "found = discover(); print(len(found.plugins), 'importlib.metadata' in sys.modules)"
     )
     ran = subprocess.run(

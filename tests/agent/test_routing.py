@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.agent.inventory import Entry, Kind, commands, tools
-from clawperator.agent.plugins import Found
+from clawperator.agent.inventory.inventory import Entry, Kind, commands, tools
+from clawperator.agent.inventory.plugins import Found
+from clawperator.agent.inventory.routing import Match, Router
+from clawperator.agent.inventory.tokens import STOP_WORDS, SYNONYMS, stem, tokens
 from clawperator.agent.ports import Tool, ToolResult
-from clawperator.agent.routing import Match, Router
-from clawperator.agent.words import STOP_WORDS, SYNONYMS, stem, tokens
 from clawperator.contract.actions import ACTIONS
 from clawperator.errors import ClawError
 

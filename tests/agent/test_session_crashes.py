@@ -15,14 +15,14 @@ import pytest
 
 from agent.session_turns import refused, turn, written
 from clawperator.agent.ports import Evidence
-from clawperator.agent.sessions import SessionStore
+from clawperator.agent.sessions.store import SessionStore
 from clawperator.errors import ClawError
 
 BEGIN = """
 import os, sys
 from clawperator.agent.ports import Evidence
-from clawperator.agent.session_records import TurnRecord
-from clawperator.agent.sessions import SessionStore
+from clawperator.agent.sessions.records import TurnRecord
+from clawperator.agent.sessions.store import SessionStore
 from clawperator.errors import ClawError
 def turn(prompt):
     return TurnRecord(prompt=prompt, output=prompt.upper(), started_at_ms=1, ended_at_ms=2)

@@ -13,9 +13,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agent.session_turns import refused, turn, written
-from clawperator.agent import session_files
 from clawperator.agent.ports import Evidence
-from clawperator.agent.sessions import SessionStore
+from clawperator.agent.sessions import files
+from clawperator.agent.sessions.store import SessionStore
 from clawperator.errors import ClawError
 
 INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
@@ -133,7 +133,7 @@ def test_turns_out_of_order_are_told(store: SessionStore, tmp_path: Path) -> Non
 
 def test_a_file_past_the_limit_is_not_read(store: SessionStore, tmp_path: Path) -> None:
     path = written(tmp_path)
-    os.truncate(path, session_files.MOST_BYTES + 1)
+    os.truncate(path, files.MOST_BYTES + 1)
     assert not store.list().sessions[0].valid
     with refused("SESSION_LOAD_FAILED") as error:
         store.load("s")
@@ -144,7 +144,7 @@ def test_a_session_never_grows_past_the_limit(
     store: SessionStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = written(tmp_path).read_bytes()
-    monkeypatch.setattr("clawperator.agent.open_session.MOST_BYTES", len(before) + 50)
+    monkeypatch.setattr("clawperator.agent.sessions.writer.MOST_BYTES", len(before) + 50)
     with store.open("s", resume=True) as session, refused("SESSION_WRITE_FAILED"):
         session.commit(turn(), [Evidence("document", "d", document=1)])
     assert (tmp_path / "s.jsonl").read_bytes() == before
@@ -211,7 +211,7 @@ def test_a_session_that_may_not_be_read_is_listed_with_its_problem(
 ) -> None:
     written(tmp_path, "a")
     written(tmp_path, "b")
-    real = session_files.open_file
+    real = files.open_file
 
     def refuse(path: str, flags: int = os.O_RDONLY) -> int:  # as root nothing is refused by its mode
         if path.endswith("a.jsonl"):
@@ -436,7 +436,7 @@ def test_any_bytes_are_a_session_or_an_error_and_hide_nobody(
 
 def test_listing_loads_no_more_than_it_needs() -> None:
     script = (
-        "import sys; from clawperator.agent.sessions import SessionStore; SessionStore('/none').list();"
+        "import sys; from clawperator.agent.sessions.store import SessionStore; SessionStore('/none').list();"
         "print([m for m in ('json', 'pathlib', 'threading', 'hashlib', 'shutil', 'subprocess', 'dataclasses',"
         " 'clawperator.agent.redaction', 'clawperator.device') if m in sys.modules])"
     )

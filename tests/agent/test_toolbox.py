@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
+from clawperator.agent.cancellation import TurnCancelledError, Watch
 from clawperator.agent.policy import Policy, make_policy, read_rule
 from clawperator.agent.ports import Bench, Tool, ToolCall, ToolResult
 from clawperator.agent.settings import Settings
-from clawperator.agent.toolbox import SIMPLE_TOOLS, Toolbox, filter_tools
+from clawperator.agent.tool_registry import SIMPLE_TOOLS, Toolbox, filter_tools
 from clawperator.agent.tools import builtin_tools
-from clawperator.agent.watch import TurnCancelledError, Watch
 from clawperator.commands.levels import Level
 from clawperator.errors import ClawError
 

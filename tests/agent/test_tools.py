@@ -14,10 +14,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from clawperator.agent.cancellation import TurnCancelledError, Watch
 from clawperator.agent.ports import Bench, ToolResult
 from clawperator.agent.tools import builtin_tools, plans
 from clawperator.agent.tools.row import inside
-from clawperator.agent.watch import TurnCancelledError, Watch
 from clawperator.commands.levels import LEVELS
 from clawperator.contract.actions import ACTIONS
 from clawperator.contract.results import ExecutionResult, ResultEnvelope, StepResult

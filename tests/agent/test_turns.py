@@ -14,14 +14,14 @@ import msgspec
 import pytest
 
 from agent.scripted import Script, ScriptedBrain, saying, tool
-from clawperator.agent.events import Events
-from clawperator.agent.loop import run_turns
+from clawperator.agent.cancellation import Watch
 from clawperator.agent.policy import Policy
 from clawperator.agent.ports import Answer, Bench, Evidence, Request, Tool, ToolCall, ToolResult, Usage
-from clawperator.agent.sessions import SessionStore
-from clawperator.agent.toolbox import Toolbox
-from clawperator.agent.turns import Limits, Matched, TurnEngine
-from clawperator.agent.watch import Watch
+from clawperator.agent.sessions.store import SessionStore
+from clawperator.agent.tool_registry import Toolbox
+from clawperator.agent.turns.engine import Limits, Matched, TurnEngine
+from clawperator.agent.turns.events import Events
+from clawperator.agent.turns.runner import run_turns
 from clawperator.errors import ClawError
 
 MATCHED = Matched(("open",), ("click",))

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from clawperator.agent.watch import LeftBehindError, TurnCancelledError, Watch, within_deadline
+from clawperator.agent.cancellation import LeftBehindError, TurnCancelledError, Watch, within_deadline
 
 
 def test_without_a_deadline_there_is_always_time() -> None:

@@ -2,10 +2,10 @@
 
 from msgspec import Struct
 
-from clawperator.agent.brains.offline import OfflineBrain
+from clawperator.agent.cancellation import Watch
+from clawperator.agent.offline.brain import OfflineBrain
 from clawperator.agent.ports import Answer, Request, ToolCall, ToolResult
 from clawperator.agent.tools import builtin_tools
-from clawperator.agent.watch import Watch
 from clawperator.errors import ClawError
 from clawperator.ui.node import Hierarchy, Node
 from clawperator.ui.write import write_hierarchy

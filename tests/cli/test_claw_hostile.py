@@ -25,8 +25,8 @@ import pytest
 from agent.session_turns import turn
 from clawperator.agent.foreign_json import read_json
 from clawperator.agent.ports import Evidence
-from clawperator.agent.session_files import make_id
-from clawperator.agent.sessions import SessionStore
+from clawperator.agent.sessions.files import make_id
+from clawperator.agent.sessions.store import SessionStore
 from device.boxed import boxed_phone
 from running import Ran, claw
 
@@ -436,7 +436,7 @@ def test_an_interrupt_while_the_answer_is_written_does_not_lose_it(monkeypatch: 
     "value", [float("nan"), float("inf"), 10**5_000, object()], ids=lambda v: type(v).__name__
 )
 def test_what_no_document_can_hold_is_an_error_in_one(value: object, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("clawperator.agent.sessions.SessionStore.delete", lambda *_: value)
+    monkeypatch.setattr("clawperator.agent.sessions.store.SessionStore.delete", lambda *_: value)
     document = told("delete-session", "s")
     assert (document["exit_code"], document["error"]["code"]) == (1, "UNKNOWN")
     assert "deleted" not in document
@@ -741,7 +741,7 @@ def test_an_interrupt_while_the_end_of_a_turn_is_announced_does_not_lose_it(
         raise KeyboardInterrupt
 
     before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
-    monkeypatch.setattr("clawperator.agent.turns.TurnEngine.announce", interrupted)
+    monkeypatch.setattr("clawperator.agent.turns.engine.TurnEngine.announce", interrupted)
     document = answered("turn-loop", "hello", "--continuation-prompt", "hello", "--session-id", "s")
     assert (document["turns_committed"], prompts_of("s")) == (1, ["hello"])
     assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before

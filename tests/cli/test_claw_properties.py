@@ -107,7 +107,7 @@ def test_01_also_when_the_program_itself_has_a_fault(monkeypatch: pytest.MonkeyP
     def fault(*_: object) -> None:
         raise ZeroDivisionError("a fault")
 
-    monkeypatch.setattr("clawperator.agent.sessions.SessionStore.list", fault)
+    monkeypatch.setattr("clawperator.agent.sessions.store.SessionStore.list", fault)
     error = claw_json("list-sessions").json["error"]
     assert (error["kind"], error["code"]) == ("runtime", "UNKNOWN")
     assert "ZeroDivisionError" in error["message"]

@@ -15,7 +15,7 @@ import pytest
 from agent.model_server import model_server
 from agent.openai_script import call_reply, text_reply
 from agent.test_plugins import Site
-from clawperator.agent.sessions import SessionStore
+from clawperator.agent.sessions.store import SessionStore
 from device.boxed import boxed_phone
 from running import claw, claw_json
 

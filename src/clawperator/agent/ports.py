@@ -5,8 +5,8 @@ from typing import Any, Literal, Protocol
 
 from msgspec import Struct
 
-from clawperator.agent.session_records import Denial, Usage
-from clawperator.agent.watch import Watch
+from clawperator.agent.cancellation import Watch
+from clawperator.agent.sessions.records import Denial, Usage
 from clawperator.commands.levels import LEVELS, Level
 from clawperator.commands.model import Backend
 from clawperator.errors import ClawError

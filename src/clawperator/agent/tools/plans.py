@@ -6,11 +6,11 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from clawperator.agent.cancellation import out_of_time
 from clawperator.agent.ports import Bench, Evidence, ToolResult
 from clawperator.agent.tools.messages import tell_plan
 from clawperator.agent.tools.privacy import field_is_secret, secrets_of, steps_without, without_secrets
 from clawperator.agent.tools.row import failed, inside
-from clawperator.agent.watch import out_of_time
 from clawperator.connection.results import only_step
 from clawperator.contract.builders import LITERALS, Literals, waiting_timeout
 from clawperator.contract.execution import Action, Plan, validate

@@ -5,9 +5,9 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from clawperator.agent.assembly import Choices
 from clawperator.agent.policy import read_level
 from clawperator.agent.ports import LEVELS, Tool
+from clawperator.agent.turns.assembly import Choices
 from clawperator.cli.claw.reading import FORMAT_FLAG, FORMAT_VARIABLE, Read
 from clawperator.commands.model import BACKENDS, Backend
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from clawperator._files import why
-from clawperator.agent.events import Events
-from clawperator.agent.session_files import is_of_sessions
-from clawperator.agent.session_reading import is_session
+from clawperator.agent.sessions.files import is_of_sessions
+from clawperator.agent.sessions.reading import is_session
+from clawperator.agent.turns.events import Events
 from clawperator.cli.claw.inputs import directory
 from clawperator.cli.claw.reading import Read
 from clawperator.errors import ClawError

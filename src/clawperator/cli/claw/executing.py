@@ -6,12 +6,12 @@ from typing import Any
 
 import msgspec
 
-from clawperator.agent.assembly import assemble, is_foreign
+from clawperator.agent.cancellation import LeftBehindError, TurnCancelledError, Watch, out_of_time, within_deadline
 from clawperator.agent.envelope import is_not_found
-from clawperator.agent.events import Events
 from clawperator.agent.ports import ToolCall, ToolResult
-from clawperator.agent.toolbox import Toolbox
-from clawperator.agent.watch import LeftBehindError, TurnCancelledError, Watch, out_of_time, within_deadline
+from clawperator.agent.tool_registry import Toolbox
+from clawperator.agent.turns.assembly import assemble, is_foreign
+from clawperator.agent.turns.events import Events
 from clawperator.cli.claw.answer import Told, failure
 from clawperator.cli.claw.choosing import choices
 from clawperator.cli.claw.holding import hold_requests
@@ -74,8 +74,8 @@ def _tool_call(work: _Work, watch: Watch) -> Iterator[Callable[[], ToolResult]]:
 
 @contextmanager
 def _command_call(work: _Work, watch: Watch) -> Iterator[Callable[[], ToolResult]]:
-    from clawperator.agent.inventory import commands
-    from clawperator.agent.plugins import discover
+    from clawperator.agent.inventory.inventory import commands
+    from clawperator.agent.inventory.plugins import discover
     from clawperator.cli.claw.verbs import Surroundings, prepare
 
     chosen, plugins = choices(work.asked), discover()

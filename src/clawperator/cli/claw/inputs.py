@@ -2,7 +2,7 @@
 
 import sys
 
-from clawperator.agent.sessions import DEFAULT_DIRECTORY
+from clawperator.agent.sessions.store import DEFAULT_DIRECTORY
 from clawperator.cli.claw.reading import Read, parse_error
 from clawperator.errors import ClawError
 

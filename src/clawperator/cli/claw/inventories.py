@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from clawperator.agent.inventory import Entry, commands, graph, tools
+from clawperator.agent.inventory.inventory import Entry, commands, graph, tools
 from clawperator.cli.claw.answer import Told, failure
 from clawperator.cli.claw.reading import Read
 from clawperator.errors import ClawError
@@ -38,7 +38,7 @@ def _show_command(asked: Read) -> Told:
 
 
 def _show_tool(asked: Read) -> Told:
-    from clawperator.agent.assembly import tool_pool
+    from clawperator.agent.turns.assembly import tool_pool
 
     name = asked.words[0]
     try:
@@ -100,8 +100,8 @@ def _command_graph() -> Told:
 
 
 def _tool_pool(asked: Read) -> Told:
-    from clawperator.agent.assembly import tool_pool
-    from clawperator.agent.toolbox import filter_tools
+    from clawperator.agent.tool_registry import filter_tools
+    from clawperator.agent.turns.assembly import tool_pool
 
     simple, include_mcp = asked.has("--simple-mode"), not asked.has("--no-mcp")
     with tool_pool(include_mcp=include_mcp and not simple) as pool:
@@ -127,7 +127,7 @@ def _tool_pool(asked: Read) -> Told:
 
 
 def _bootstrap_graph() -> Told:
-    from clawperator.agent.stages import NOTE, STAGES
+    from clawperator.agent.turns.stages import NOTE, STAGES
 
     payload = {
         "stages": [stage.label for stage in STAGES],
@@ -139,7 +139,7 @@ def _bootstrap_graph() -> Told:
 
 
 def _route(asked: Read) -> Told:
-    from clawperator.agent.routing import Router
+    from clawperator.agent.inventory.routing import Router
     from clawperator.agent.tools import builtin_tools
     from clawperator.cli.claw.inputs import text_of
 

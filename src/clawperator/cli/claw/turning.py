@@ -7,11 +7,11 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from clawperator.agent.conversation import BRAINS, Conversation, Order, converse
+from clawperator.agent.cancellation import Watch
 from clawperator.agent.envelope import error_object
 from clawperator.agent.ports import Usage
-from clawperator.agent.turn_results import TurnResult
-from clawperator.agent.watch import Watch
+from clawperator.agent.turns.conversation import BRAINS, Conversation, Order, converse
+from clawperator.agent.turns.results import TurnResult
 from clawperator.cli.claw.answer import Told, absent, failure
 from clawperator.cli.claw.choosing import choices
 from clawperator.cli.claw.event_sinks import open_events

@@ -8,10 +8,10 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from clawperator.agent.inventory import Entry
-from clawperator.agent.plugins import Plugin, PluginContext, run_plugin
+from clawperator.agent.inventory.inventory import Entry
+from clawperator.agent.inventory.plugins import Plugin, PluginContext, run_plugin
 from clawperator.agent.ports import Bench, Level, Tool, ToolCall, ToolResult
-from clawperator.agent.sessions import DEFAULT_DIRECTORY
+from clawperator.agent.sessions.store import DEFAULT_DIRECTORY
 from clawperator.agent.tools.row import failed
 from clawperator.cli.claw.plan_verbs import PlanVerb, plan_verb
 from clawperator.commands.actions import COMMANDS, find

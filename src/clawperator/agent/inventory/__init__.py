@@ -1,0 +1,1 @@
+"""Inventory of commands and tools, and routing of prompts to them."""

@@ -1,0 +1,1 @@
+"""Client for MCP servers over stdio."""

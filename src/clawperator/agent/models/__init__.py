@@ -1,0 +1,1 @@
+"""Brains backed by a model service (Anthropic Messages, OpenAI Chat Completions)."""

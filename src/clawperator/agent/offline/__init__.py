@@ -1,0 +1,1 @@
+"""The offline brain: English instructions by fixed rules, without a model."""

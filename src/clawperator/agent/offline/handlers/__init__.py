@@ -1,0 +1,1 @@
+"""What the offline brain does for each kind of instruction."""

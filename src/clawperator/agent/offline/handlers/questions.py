@@ -1,0 +1,144 @@
+"""Questions about the screen: what is on it, what a value is, whether something is so."""
+
+import re
+
+from clawperator._text import one_line
+from clawperator.agent.offline.controls import Fact, find_switch, find_value, is_on
+from clawperator.agent.offline.handlers.apps import go_to_place, is_at
+from clawperator.agent.offline.handlers.switches import find_control
+from clawperator.agent.offline.handlers.touch import told
+from clawperator.agent.offline.instructions import Check, Describe, Read, Target
+from clawperator.agent.offline.known_places import find_place, squash
+from clawperator.agent.offline.names import READ, SEEN, WHOLE, shown
+from clawperator.agent.offline.row_grouping import holder, label_of, state_beside
+from clawperator.agent.offline.run import Steps, Work
+from clawperator.agent.offline.screens import Screen, choose, is_disabled, missing, ranked
+from clawperator.errors import ClawError
+
+_MOST_LABELS = 40
+_LONGEST_VALUE = 400
+_BETWEEN = re.compile(r"\s*,\s*(?:and\s+)?|\s+and\s+", re.IGNORECASE)
+
+
+def describe(work: Work, _asked: Describe) -> Steps[str]:
+    _, screen = yield from work.await_on_screen(lambda screen: None if screen.is_loading else screen)
+    labels = list(dict.fromkeys(screen.labels))
+    if not labels:
+        return f"{screen.package or 'An unknown app'} is in front, and nothing on it can be read."
+    more = f", and {len(labels) - _MOST_LABELS} more" if len(labels) > _MOST_LABELS else ""
+    return f"{screen.package or 'The screen'} shows: {', '.join(map(shown, labels[:_MOST_LABELS]))}{more}."
+
+
+# Values
+
+
+def read(work: Work, asked: Read) -> Steps[str]:
+    told_facts = []
+    for target in (yield from _each(work, asked.target)):
+        fact = yield from find_fact(work, target)
+        told_facts.append(f"{one_line(fact.label)}: {one_line(fact.value, _LONGEST_VALUE)}.")
+    return " ".join(told_facts)
+
+
+def _each(work: Work, target: Target) -> Steps[list[Target]]:
+    """The things that are asked for: one, unless the name is a list and nothing has it as a whole."""
+    names = _BETWEEN.split(target.words)
+    if len(names) == 1 or not all(names) or target.exact or target.ordinal:
+        return [target]
+    screen = yield from work.look()
+    return [target] if ranked(screen, target, READ) else [Target(name, name) for name in names]
+
+
+def find_fact(work: Work, target: Target) -> Steps[Fact]:
+    """A value on this screen, further down on it, or in the place that is known for it."""
+    place = None if target.exact else find_place(target.name)
+    most = READ if place is None else WHOLE
+    there = target if place is None else Target(place.label, place.label)
+    screen = yield from work.look()
+    fact = find_value(screen, target, most)
+    if fact is None and (place is None or is_at(screen, place)):
+        fact, screen = yield from work.search(lambda screen: find_value(screen, there, most))
+    if fact is None and place is not None:
+        fact, screen = yield from go_to_place(work, place, lambda screen: find_value(screen, there, most))
+    if fact is not None:
+        return fact
+    if ranked(screen, target, READ):
+        raise ClawError(
+            "VALUE_NODE_NOT_FOUND",
+            f"{shown(target.words)} is on the screen, and no value stands beside it",
+            operation="read",
+            target=target.words,
+        )
+    raise missing(target, screen)
+
+
+# Whether it is so
+
+
+def check(work: Work, asked: Check) -> Steps[str]:
+    so, sentence = yield from _look_whether(work, asked)
+    if asked.must and not so:
+        raise ClawError("INSTRUCTION_CHECK_FAILED", sentence, operation="check", target=asked.target.words)
+    return f"{'Yes' if so else 'No'}: {sentence}."
+
+
+def _look_whether(work: Work, asked: Check) -> Steps[tuple[bool, str]]:
+    """Whether it is as asked, and what is so, in words."""
+    if asked.value:
+        fact = yield from find_fact(work, asked.target)
+        told_so, wanted = squash(fact.value), squash(asked.value)
+        same = told_so == wanted if wanted else fact.value == asked.value
+        return same == asked.holds, f"{shown(fact.label)} is {shown(fact.value)}"
+    if asked.state:
+        first = yield from _find_state(work, asked)
+        on, sentence = yield from work.agree(first, lambda: _find_state(work, asked))
+        return (on == (asked.state == "on")) == asked.holds, sentence
+    screen = yield from work.look()
+    if asked.must and not is_shown(screen, asked):  # what has to be so may need a moment
+        _, screen = yield from work.await_on_screen(lambda screen: is_shown(screen, asked) or None)
+    return is_shown(screen, asked), tell_shown(screen, asked.target)
+
+
+def _find_state(work: Work, asked: Check) -> Steps[tuple[bool, str]]:
+    """Whether something is on, on this screen or where it is known to be, and that in words."""
+    here = state_on((yield from work.look()), asked)
+    if here is not None:
+        return here
+    label, control, target, _ = yield from find_control(work, asked.target)
+    return is_on(control), f"{told(label, target)} is {'on' if is_on(control) else 'off'}"
+
+
+def is_shown(screen: Screen, asked: Check) -> bool:
+    """Whether something is on the screen, or is not, as asked."""
+    return bool(ranked(screen, asked.target, SEEN)) == asked.holds
+
+
+def tell_shown(screen: Screen, target: Target) -> str:
+    """What is on the screen, by its own label, or what is not."""
+    found = next((node for nodes in ranked(screen, target, SEEN) for node in nodes), None)
+    if found is None:
+        return f"{shown(target.words)} is not on the screen"
+    return f"{shown(label_of(found) or target.words)} is on the screen"
+
+
+def state_on(screen: Screen, asked: Check) -> tuple[bool, str] | None:
+    """Whether something on this screen is on, by its switch, by what it is itself, or by what stands beside it."""
+    found = find_switch(screen, asked.target)
+    if found is not None:
+        label, control = found
+        return is_on(control), f"{told(label, asked.target)} is {'on' if is_on(control) else 'off'}"
+    if find_place(asked.target.name) and not asked.target.exact:
+        return None
+    node = choose(screen, asked.target) if asked.sense else None
+    if node is not None and asked.sense == "enabled":
+        able = not is_disabled(node)
+        return able, f"{told(node, asked.target)} is {'enabled' if able else 'disabled'}"
+    if node is not None:
+        chosen = node.flag("selected") or ((above := holder(node)) is not None and above.flag("selected"))
+        return chosen, f"{told(node, asked.target)} is {'' if chosen else 'not '}selected"
+    for nodes in ranked(screen, asked.target, WHOLE):
+        said = {word for each in nodes if (word := state_beside(each))}
+        if len(said) == 1:
+            word = said.pop()
+            return word == "on", f"{told(nodes[0], asked.target)} is {word}"
+    return None

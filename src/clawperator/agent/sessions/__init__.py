@@ -1,0 +1,1 @@
+"""Session files: records, evidence, locks, reading and writing."""

@@ -1,0 +1,189 @@
+"""A session that is open for writing: each turn is added whole, or not at all."""
+
+import errno
+import os
+import threading
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Self
+
+import msgspec
+from msgspec.structs import replace
+
+from clawperator.agent.redaction import Redactor, environment_secrets, over_texts
+from clawperator.agent.sessions.evidence import EvidenceFolder, sync_folder
+from clawperator.agent.sessions.files import MOST_BYTES, SUFFIX, is_at, now_ms, unwritable
+from clawperator.agent.sessions.records import (
+    Records,
+    SessionMeta,
+    TurnRecord,
+    Usage,
+    count_messages,
+    cut,
+    line_of,
+    read_turn,
+    rewritten,
+    sum_usage,
+)
+from clawperator.errors import ClawError
+
+if TYPE_CHECKING:
+    from clawperator.agent.ports import Evidence
+
+
+class OpenSession:
+    """Holds the lock of its session until it is closed. ``SessionStore.open`` makes it.
+
+    A turn whose ``commit`` returned is on the disk. One whose ``commit`` raised is no part of the session, and its
+    evidence is gone. A session that was begun here and got no turn is removed when it is closed.
+    """
+
+    def __init__(
+        self, directory: str, session_id: str, descriptor: int, records: Records[TurnRecord], *, resumed: bool
+    ) -> None:
+        self.session_id = session_id
+        self.path = os.path.join(directory, session_id + SUFFIX)
+        self.turns = records.turns
+        self.warnings = records.warnings
+        self._directory = directory
+        self._descriptor: int | None = descriptor
+        self._committed = records.committed
+        self._resumed = resumed
+        self._is_clean = False  # whether what a crash left has been removed
+        self._secrets = set[str]()
+        self._evidence = EvidenceFolder(directory, session_id)
+        # A turn that was given up on may still come to its commit while the session is being closed.
+        self._guard = threading.Lock()
+
+    @property
+    def usage(self) -> Usage:
+        return sum_usage(self.turns)
+
+    @property
+    def prompt_count(self) -> int:
+        return len(self.turns)
+
+    @property
+    def message_count(self) -> int:
+        return count_messages(self.turns)
+
+    def begin(self) -> None:
+        """Write the first line, if it is not there yet."""
+        descriptor = self._descriptor
+        assert descriptor is not None
+        if self._committed:
+            return
+        line = line_of(SessionMeta(session_id=self.session_id, created_at_ms=now_ms()))
+        try:
+            os.ftruncate(descriptor, 0)
+            _write_once(descriptor, line)
+        except OSError as e:
+            raise unwritable(self.path, e) from e
+        self._committed = len(line)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def commit(
+        self, record: TurnRecord, evidence: "Sequence[Evidence]" = (), secrets: Iterable[str] = ()
+    ) -> TurnRecord:
+        """Add a turn and its evidence, and return it as it was written: numbered, redacted, with its links.
+
+        ``secrets`` are hidden in this turn and in all after it. ``SESSION_WRITE_FAILED`` when it cannot be kept.
+        """
+        with self._guard:
+            self._secrets.update(secrets)
+            redactor = Redactor((*environment_secrets(), *self._secrets))
+            turn = self.turns[-1].turn + 1 if self.turns else 1
+            try:
+                written = self._write(replace(record, turn=turn), evidence, redactor)
+            except OSError as e:
+                raise unwritable(self.path, e) from e
+            self.turns = (*self.turns, written)
+            return written
+
+    def keep(self, prompt: str) -> TurnRecord:
+        """Add a prompt alone: nobody answers it, and its words are what it used."""
+        now = now_ms()
+        return self.commit(
+            TurnRecord(
+                correlation_id=os.urandom(8).hex(),
+                prompt=prompt,
+                started_at_ms=now,
+                ended_at_ms=now,
+                usage=Usage(len(prompt.split())),
+            )
+        )
+
+    def close(self) -> None:
+        """Let go of the session. May be called again."""
+        with self._guard:
+            if self._descriptor is None:
+                return
+            descriptor, self._descriptor = self._descriptor, None
+            try:
+                if not self.turns and not self._resumed and is_at(descriptor, self.path):
+                    self._evidence.forget_from(1)
+                    with suppress(OSError):
+                        os.unlink(self.path)
+            finally:
+                os.close(descriptor)
+
+    def _write(self, record: TurnRecord, evidence: "Sequence[Evidence]", redactor: Redactor) -> TurnRecord:
+        descriptor = self._descriptor
+        if descriptor is None or not is_at(descriptor, self.path):
+            raise self._refusal("it was closed or removed in the meantime")
+        if not self._is_clean:
+            os.ftruncate(descriptor, self._committed)
+            self._evidence.forget_from(record.turn)
+            self._is_clean = True
+        record = rewritten(
+            record,
+            lambda text: cut(redactor.text(text)),
+            lambda value: over_texts(redactor.value(value), lambda text, _: cut(text)),
+        )
+        try:
+            record = replace(record, evidence=self._evidence.keep(record.turn, evidence, redactor))
+            line = self._checked_line(record)
+            _write_once(descriptor, line)
+            os.fsync(descriptor)
+            if not self.turns:
+                sync_folder(self._directory)  # the name of the file must last, too
+        except BaseException:
+            self._is_clean = False  # should it not come off now, the next turn tries again
+            with suppress(OSError):
+                os.ftruncate(descriptor, self._committed)
+            self._evidence.forget_from(record.turn)
+            raise
+        self._committed += len(line)
+        return record
+
+    def _checked_line(self, record: TurnRecord) -> bytes:
+        """The line of a turn. One that could not be read again would cost the whole session."""
+        try:
+            line = line_of(record)
+            read_turn(line)
+        except (msgspec.MsgspecError, TypeError, ValueError) as e:
+            raise self._refusal(f"it is no record of a turn: {e}") from e
+        if self._committed + len(line) > MOST_BYTES:
+            raise self._refusal(f"it would grow past {MOST_BYTES // 1024 // 1024} MiB")
+        return line
+
+    def _refusal(self, reason: str) -> ClawError:
+        return ClawError(
+            "SESSION_WRITE_FAILED",
+            f"cannot write {self.path}: {reason}",
+            hint="Go on in a new session, with another --session-id or none.",
+            operation="write",
+            target=self.path,
+        )
+
+
+def _write_once(descriptor: int, line: bytes) -> None:
+    """The whole line in one write, or an error: those who read never see two halves of two lines."""
+    written = os.write(descriptor, line)
+    if written < len(line):
+        raise OSError(errno.ENOSPC, f"only {written} of {len(line)} bytes could be written")

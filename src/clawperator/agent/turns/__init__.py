@@ -1,0 +1,1 @@
+"""Turns: prompt in, tool calls, result recorded."""

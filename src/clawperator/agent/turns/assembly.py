@@ -1,0 +1,137 @@
+"""Putting the parts together: settings, tools, policy. Every way to act begins here."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from clawperator.agent.cancellation import TurnCancelledError, Watch, out_of_time
+from clawperator.agent.policy import Policy, make_policy
+from clawperator.agent.ports import Bench, Level, Tool
+from clawperator.agent.settings import Settings, read_settings
+from clawperator.agent.tool_registry import Asker, Toolbox
+from clawperator.agent.tools import builtin_tools
+from clawperator.agent.turns.events import Events
+from clawperator.commands.model import Backend
+
+# What the name of every tool of a server for MCP begins with.
+MCP_MARK = "mcp__"
+
+
+class Choices(Struct, frozen=True, kw_only=True):
+    """What a caller decides: where, on which phone, and what may run."""
+
+    folder: str = "."
+    device: str | None = None
+    operator_package: str | None = None
+    mode: Level | None = None
+    allow_tools: tuple[str, ...] = ()
+    deny_tools: tuple[str, ...] = ()
+    deny_prefixes: tuple[str, ...] = ()
+    ask_tools: tuple[str, ...] = ()
+    include_mcp: bool = True
+    asker: Asker | None = None
+    backend: Backend = "auto"
+
+    def bench(self, watch: Watch) -> Bench:
+        """Where tools do their work."""
+        return Bench(watch, self.folder, self.device, self.operator_package, self.backend)
+
+
+class Assembly(Struct, frozen=True, kw_only=True):
+    """The parts, ready to be used while the block of ``assemble`` runs."""
+
+    policy: Policy
+    toolbox: Toolbox
+    watch: Watch
+    mcp_servers: list[dict[str, Any]]
+    warnings: tuple[str, ...]
+
+
+@contextmanager
+def assemble(
+    choices: Choices, watch: Watch, events: Events, *, with_mcp: bool, tool: str | None = None
+) -> Iterator[Assembly]:
+    """All parts. Servers for MCP are started only ``with_mcp``, and ended with the block.
+
+    With the name of the one ``tool`` that is wanted, only a server is started that can have it.
+    """
+    events.emit("stage", stage="settings")
+    settings = read_settings(choices.folder)
+    events.emit("stage", stage="inventory")
+    with _mcp_tools(settings, watch, wanted=with_mcp and choices.include_mcp, name=tool) as found:
+        events.emit("stage", stage="policy")
+        policy = make_policy(
+            settings,
+            mode=choices.mode,
+            allow_tools=choices.allow_tools,
+            deny_tools=choices.deny_tools,
+            deny_prefixes=choices.deny_prefixes,
+            ask_tools=choices.ask_tools,
+        )
+        yield Assembly(
+            policy=policy,
+            toolbox=Toolbox((*builtin_tools(), *found.tools), policy, asker=choices.asker),
+            watch=watch,
+            mcp_servers=found.servers,
+            warnings=(*settings.warnings, *found.warnings),
+        )
+
+
+class Pool(Struct, frozen=True):
+    """The tools there are, and how the servers for MCP do."""
+
+    tools: tuple[Tool, ...] = ()
+    servers: list[dict[str, Any]] = []
+    warnings: tuple[str, ...] = ()
+
+
+@contextmanager
+def tool_pool(folder: str = ".", *, name: str | None = None, include_mcp: bool = True) -> Iterator[Pool]:
+    """Every tool. With the ``name`` of one, no server is started that cannot have it."""
+    settings = read_settings(folder)
+    wanted = include_mcp and (name is None or is_foreign(name))
+    with _mcp_tools(settings, Watch(), wanted=wanted, name=name) as found:
+        tools = (*builtin_tools(), *found.tools)
+        yield Pool(tools, found.servers, (*settings.warnings, *found.warnings))
+
+
+def is_foreign(name: str) -> bool:
+    """Whether a tool of this name is one of a server for MCP."""
+    return name.strip().casefold().startswith(MCP_MARK)
+
+
+@contextmanager
+def _mcp_tools(settings: Settings, watch: Watch, *, wanted: bool, name: str | None) -> Iterator[Pool]:
+    """The tools of the servers that are configured. One that fails is told, and hides no other.
+
+    When the tool of the ``name`` is not there, and a server that could have it failed, that is the error.
+    """
+    if not wanted or not settings.mcp_servers:
+        yield Pool()
+        return
+    from clawperator.agent.mcp.tools import McpPool, discover, failure_of, may_have
+
+    servers = {
+        server: program
+        for server, program in settings.mcp_servers.items()
+        if name is None or may_have(server, name)
+    }
+    with McpPool() as pool:
+        try:
+            found = discover(servers, watch, pool=pool)
+        except TurnCancelledError:
+            if watch.remaining != 0:
+                raise
+            raise out_of_time("mcp.tool_discovery", ", ".join(servers)) from None
+        failed = [report for report in found.servers if report.status != "ready"]
+        if name is not None and failed and not any(_is_called(tool, name) for tool in found.tools):
+            raise failure_of(failed[0])
+        told = (report.error or report.name for report in failed)
+        yield Pool(found.tools, [msgspec.to_builtins(report) for report in found.servers], (*told, *found.notes))
+
+
+def _is_called(tool: Tool, name: str) -> bool:
+    return tool.name.casefold() == name.strip().casefold()

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from contextlib import redirect_stderr
 from typing import Any, NamedTuple
 
-from clawperator.cli import door
-from clawperator.cli.claw import door as claw_door
+from clawperator.cli import dispatch
+from clawperator.cli.claw import dispatch as claw_door
 
 
 class Ran(NamedTuple):
@@ -26,7 +26,7 @@ class Ran(NamedTuple):
 
 def clawperator(*argv: str, stdin: bytes = b"") -> Ran:
     """Run ``clawperator`` with these arguments."""
-    return _run(door.run, argv, stdin)
+    return _run(dispatch.run, argv, stdin)
 
 
 def claw(*argv: str, stdin: bytes = b"") -> Ran:

@@ -379,7 +379,7 @@ def test_what_may_be_repeated_says_so() -> None:
 
 
 def test_the_examples_of_claw_can_be_read() -> None:
-    from clawperator.cli.claw.reading import read
+    from clawperator.cli.claw.parsing import read
 
     for command in CLAW_COMMANDS:
         for example in command.examples:

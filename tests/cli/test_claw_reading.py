@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.cli.claw.reading import attempted, read, wanted_format
+from clawperator.cli.claw.parsing import attempted, read, wanted_format
 from clawperator.commands.claw import CLAW_COMMANDS
 from clawperator.errors import ClawError
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import clawperator as package
-from clawperator.cli.door import exit_code
+from clawperator.cli.dispatch import exit_code
 from clawperator.commands.actions import COMMANDS
 from clawperator.contract.results import ExecutionResult, ResultEnvelope, StepResult
 from clawperator.errors import CODES
@@ -288,7 +288,7 @@ def test_any_command_line_ends_in_a_document_or_help(argv: list[str]) -> None:
 
 
 def test_the_unforeseen_is_a_document_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("clawperator.cli.reference.__version__", object())  # no JSON can be made of it
+    monkeypatch.setattr("clawperator.cli.handlers.schema.__version__", object())  # no JSON can be made of it
     ran = clawperator("version", "--verbose")
     assert (ran.code, ran.json["code"]) == (1, "UNKNOWN")
     assert "Traceback" in ran.err

@@ -8,7 +8,7 @@ import sys
 
 
 def main() -> int:
-    """The ``clawperator`` command. It ends the process; a program calls ``clawperator.cli.door.run``.
+    """The ``clawperator`` command. It ends the process; a program calls ``clawperator.cli.dispatch.run``.
 
     ``--version`` is answered before anything else is imported.
     """
@@ -17,18 +17,18 @@ def main() -> int:
             break
         if token == "--version":
             return _version()
-    from clawperator.cli.lead import lead
+    from clawperator.cli.main import lead
 
-    return lead("clawperator.cli.door")
+    return lead("clawperator.cli.dispatch")
 
 
 def claw() -> int:
     """The ``claw`` command. It ends the process, whatever a worker still does."""
     if sys.argv[1:] in (["--version"], ["-V"]) and not os.environ.get("CLAW_OUTPUT_FORMAT"):
         return _version()
-    from clawperator.cli.lead import lead
+    from clawperator.cli.main import lead
 
-    return lead("clawperator.cli.claw.door")
+    return lead("clawperator.cli.claw.dispatch")
 
 
 def _version() -> int:

@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterable
 from contextlib import suppress
 
-from clawperator.cli.arguments import LEVELS
+from clawperator.cli.parsing import LEVELS
 
 _EVERY_S = 0.1
 

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from clawperator._text import is_blank
-from clawperator.cli.arguments import Arguments, invalid
+from clawperator.cli.parsing import Arguments, invalid
 from clawperator.errors import ClawError
 
 _FIELDS = {

@@ -10,7 +10,7 @@ from clawperator.agent.sessions.files import is_of_sessions
 from clawperator.agent.sessions.reading import is_session
 from clawperator.agent.turns.events import Events
 from clawperator.cli.claw.inputs import directory
-from clawperator.cli.claw.reading import Read
+from clawperator.cli.claw.parsing import Read
 from clawperator.errors import ClawError
 
 _READER_SECONDS = 5.0

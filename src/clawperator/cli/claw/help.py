@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from clawperator import __version__
-from clawperator.cli.claw.answer import Told
+from clawperator.cli.claw.response import Told
 from clawperator.cli.help import describe_command, flag_lines
 from clawperator.commands.claw import CLAW_COMMANDS, CLAW_GLOBALS
 from clawperator.commands.model import Command

@@ -3,7 +3,7 @@
 import sys
 
 from clawperator.agent.sessions.store import DEFAULT_DIRECTORY
-from clawperator.cli.claw.reading import Read, parse_error
+from clawperator.cli.claw.parsing import Read, parse_error
 from clawperator.errors import ClawError
 
 _MOST_BYTES = 1024 * 1024

@@ -3,9 +3,9 @@
 from typing import Any
 
 from clawperator.agent.sessions.store import LoadedSession, SessionStore, SessionSummary
-from clawperator.cli.claw.answer import Told, absent, failure
 from clawperator.cli.claw.inputs import chosen_session, directory, text_of
-from clawperator.cli.claw.reading import Read
+from clawperator.cli.claw.parsing import Read
+from clawperator.cli.claw.response import Told, absent, failure
 from clawperator.errors import ClawError
 
 

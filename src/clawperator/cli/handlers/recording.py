@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from clawperator.cli.arguments import invalid, usage
-from clawperator.cli.call import Call, Verdict, soft_usage
 from clawperator.cli.console import Progress
+from clawperator.cli.handler import Call, Verdict, soft_usage
+from clawperator.cli.parsing import invalid, usage
 
 _PULL_FOLDER = "./recordings/"
 T = TypeVar("T")

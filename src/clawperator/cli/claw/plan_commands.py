@@ -8,10 +8,10 @@ from msgspec.structs import replace
 
 from clawperator.agent.ports import Bench, ToolCall, ToolResult
 from clawperator.agent.tools.row import failed
-from clawperator.cli import executions, flat
-from clawperator.cli.arguments import read_arguments, split_globals
-from clawperator.cli.call import Call
 from clawperator.cli.console import Console
+from clawperator.cli.handler import Call
+from clawperator.cli.handlers import actions, execution
+from clawperator.cli.parsing import read_arguments, split_globals
 from clawperator.commands.handlers import module_of
 from clawperator.commands.model import Command
 from clawperator.contract.execution import validate
@@ -30,7 +30,7 @@ class PlanVerb(Struct, frozen=True):
     def run(self, bench: Bench) -> ToolResult:
         """Carry it out on the phone of the bench, unless the verb itself names one."""
         try:
-            answer = executions.carry_out(self._timed(bench), self._call(bench))
+            answer = execution.carry_out(self._timed(bench), self._call(bench))
         except ClawError as e:
             return failed(e)
         if isinstance(answer, ExecutionResult):
@@ -72,7 +72,7 @@ class PlanVerb(Struct, frozen=True):
 def plan_verb(path: list[str], command: Command, words: list[str]) -> PlanVerb | None:
     """The verb, if it is an execution. What is wrong with its arguments is raised."""
     name = " ".join(path)
-    maker = {flat.__name__: flat.execution, executions.__name__: executions.execution}.get(module_of(name))
+    maker = {actions.__name__: actions.execution, execution.__name__: execution.execution}.get(module_of(name))
     if maker is None or words[:1] == ["best-effort"] or "--help" in words:
         return None
     from clawperator.agent.tools.actions import planned_calls

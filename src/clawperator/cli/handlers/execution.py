@@ -8,8 +8,8 @@ import msgspec
 
 from clawperator._files import why
 from clawperator._text import trim
-from clawperator.cli.arguments import invalid, usage
-from clawperator.cli.call import Call
+from clawperator.cli.handler import Call
+from clawperator.cli.parsing import invalid, usage
 from clawperator.contract.execution import Plan, validate, with_timeout
 from clawperator.contract.limits import MAX_PAYLOAD_BYTES
 from clawperator.errors import ClawError

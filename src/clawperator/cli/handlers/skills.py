@@ -4,9 +4,9 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from clawperator.cli.arguments import usage
-from clawperator.cli.call import Call, soft_usage
-from clawperator.cli.ending import ended_with_us
+from clawperator.cli.handler import Call, soft_usage
+from clawperator.cli.parsing import usage
+from clawperator.cli.signals import ended_with_us
 from clawperator.skills.registry import SkillRegistry, open_registry
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import Any
 from clawperator.agent.policy import read_level
 from clawperator.agent.ports import LEVELS, Tool
 from clawperator.agent.turns.assembly import Choices
-from clawperator.cli.claw.reading import FORMAT_FLAG, FORMAT_VARIABLE, Read
+from clawperator.cli.claw.parsing import FORMAT_FLAG, FORMAT_VARIABLE, Read
 from clawperator.commands.model import BACKENDS, Backend
 
 

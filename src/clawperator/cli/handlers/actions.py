@@ -5,9 +5,9 @@ from typing import Any
 
 from clawperator._text import is_blank, read_number
 from clawperator.cli import selectors
-from clawperator.cli.arguments import Arguments, invalid
-from clawperator.cli.call import Call
-from clawperator.cli.executions import carry_out
+from clawperator.cli.handler import Call
+from clawperator.cli.handlers.execution import carry_out
+from clawperator.cli.parsing import Arguments, invalid
 from clawperator.contract.builders import LONGEST_WAIT_MS, build, waiting_timeout
 from clawperator.contract.execution import with_timeout
 from clawperator.contract.limits import MAX_NAVIGATION_TIMEOUT_MS

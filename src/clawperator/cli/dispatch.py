@@ -7,10 +7,10 @@ import msgspec
 from msgspec import Struct
 
 from clawperator._text import distance, encodable, nearest
-from clawperator.cli.arguments import Options, read_arguments, split_globals, usage
-from clawperator.cli.call import Call, Printed, Text, Verdict, soft_usage
 from clawperator.cli.console import Console
-from clawperator.cli.printing import print_bytes
+from clawperator.cli.handler import Call, Printed, Text, Verdict, soft_usage
+from clawperator.cli.output import print_bytes
+from clawperator.cli.parsing import Options, read_arguments, split_globals, usage
 from clawperator.commands.actions import COMMANDS, REMOVED, find
 from clawperator.commands.handlers import module_of
 from clawperator.errors import ClawError

@@ -6,8 +6,8 @@ import time
 from typing import Any, NoReturn
 
 from clawperator._files import why
-from clawperator.cli.arguments import usage
-from clawperator.cli.call import Call, Printed
+from clawperator.cli.handler import Call, Printed
+from clawperator.cli.parsing import usage
 from clawperator.device.host_log import LogReader, log_file
 
 _POLL_SECONDS = 0.5

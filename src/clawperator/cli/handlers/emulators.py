@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from clawperator.cli.arguments import usage
-from clawperator.cli.call import Call
-from clawperator.cli.phones import seconds_given
+from clawperator.cli.handler import Call
+from clawperator.cli.handlers.devices import seconds_given
+from clawperator.cli.parsing import usage
 from clawperator.device.emulators import emulator
 from clawperator.device.emulators.avd import DEFAULT_NAME
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from clawperator import __version__
-from clawperator.cli.call import Call, Verdict
+from clawperator.cli.handler import Call, Verdict
 
 
 def answer(call: Call) -> Any:

@@ -12,12 +12,12 @@ from clawperator.agent.ports import ToolCall, ToolResult
 from clawperator.agent.tool_registry import Toolbox
 from clawperator.agent.turns.assembly import assemble, is_foreign
 from clawperator.agent.turns.events import Events
-from clawperator.cli.claw.answer import Told, failure
-from clawperator.cli.claw.choosing import choices
-from clawperator.cli.claw.holding import hold_requests
 from clawperator.cli.claw.inputs import text_of
-from clawperator.cli.claw.reading import Read
-from clawperator.cli.ending import ended_with_us
+from clawperator.cli.claw.options import choices
+from clawperator.cli.claw.parsing import Read
+from clawperator.cli.claw.response import Told, failure
+from clawperator.cli.claw.signals import hold_requests
+from clawperator.cli.signals import ended_with_us
 from clawperator.errors import ClawError
 
 _LONGEST_MESSAGE = 2_000
@@ -76,7 +76,7 @@ def _tool_call(work: _Work, watch: Watch) -> Iterator[Callable[[], ToolResult]]:
 def _command_call(work: _Work, watch: Watch) -> Iterator[Callable[[], ToolResult]]:
     from clawperator.agent.inventory.inventory import commands
     from clawperator.agent.inventory.plugins import discover
-    from clawperator.cli.claw.verbs import Surroundings, prepare
+    from clawperator.cli.claw.command_tools import Surroundings, prepare
 
     chosen, plugins = choices(work.asked), discover()
     inventory = commands(found=plugins)

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from clawperator.cli.arguments import invalid
-from clawperator.cli.call import Call, Text, Verdict
+from clawperator.cli.handler import Call, Text, Verdict
+from clawperator.cli.parsing import invalid
 from clawperator.contract.limits import MAX_EXECUTION_TIMEOUT_MS, MIN_EXECUTION_TIMEOUT_MS
 
 

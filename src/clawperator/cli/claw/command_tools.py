@@ -13,7 +13,7 @@ from clawperator.agent.inventory.plugins import Plugin, PluginContext, run_plugi
 from clawperator.agent.ports import Bench, Level, Tool, ToolCall, ToolResult
 from clawperator.agent.sessions.store import DEFAULT_DIRECTORY
 from clawperator.agent.tools.row import failed
-from clawperator.cli.claw.plan_verbs import PlanVerb, plan_verb
+from clawperator.cli.claw.plan_commands import PlanVerb, plan_verb
 from clawperator.commands.actions import COMMANDS, find
 from clawperator.commands.claw import CLAW_COMMANDS
 from clawperator.commands.levels import command_level
@@ -160,8 +160,8 @@ def _run_skill(call: ToolCall, bench: Bench) -> ToolResult:
 
 def _run_claw(name: str, words: list[str], around: Surroundings, bench: Bench) -> ToolResult:
     """A verb of ours. It cannot call itself for ever: each level needs one more layer of quotes."""
-    from clawperator.cli.claw.door import answer
-    from clawperator.cli.claw.reading import FORMAT_FLAG, read
+    from clawperator.cli.claw.dispatch import answer
+    from clawperator.cli.claw.parsing import FORMAT_FLAG, read
 
     asked = read([name, *_inherited(name, words, around, bench), *words])
     if around.is_json:
@@ -206,7 +206,7 @@ def _said(payload: Mapping[str, Any]) -> str | None:
 
 
 def _run_verb(path: list[str], words: list[str], bench: Bench) -> ToolResult:
-    from clawperator.cli.door import answer_line
+    from clawperator.cli.dispatch import answer_line
 
     title = " ".join(path)
     if path[0] in _STREAMING:

@@ -4,8 +4,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from clawperator.cli.arguments import Arguments, Options
 from clawperator.cli.console import Console
+from clawperator.cli.parsing import Arguments, Options
 
 
 class Call(Struct, frozen=True):

@@ -3,8 +3,8 @@
 import os
 from typing import Any
 
-from clawperator.cli.arguments import invalid
-from clawperator.cli.call import Call, soft_usage
+from clawperator.cli.handler import Call, soft_usage
+from clawperator.cli.parsing import invalid
 
 _LONGEST_MS = 3_600_000
 

@@ -9,10 +9,10 @@ from collections.abc import Callable
 
 from clawperator._text import encodable
 from clawperator.agent.envelope import envelope, filesystem_error
-from clawperator.cli.claw.answer import Told, failure
-from clawperator.cli.claw.holding import heard_again
-from clawperator.cli.claw.reading import FORMAT_VARIABLE, Read, attempted, read, wanted_format
-from clawperator.cli.printing import print_bytes
+from clawperator.cli.claw.parsing import FORMAT_VARIABLE, Read, attempted, read, wanted_format
+from clawperator.cli.claw.response import Told, failure
+from clawperator.cli.claw.signals import heard_again
+from clawperator.cli.output import print_bytes
 from clawperator.commands.handlers import claw_module_of
 from clawperator.errors import ClawError
 

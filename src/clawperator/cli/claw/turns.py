@@ -12,13 +12,13 @@ from clawperator.agent.envelope import error_object
 from clawperator.agent.ports import Usage
 from clawperator.agent.turns.conversation import BRAINS, Conversation, Order, converse
 from clawperator.agent.turns.results import TurnResult
-from clawperator.cli.claw.answer import Told, absent, failure
-from clawperator.cli.claw.choosing import choices
 from clawperator.cli.claw.event_sinks import open_events
-from clawperator.cli.claw.holding import hold_requests
 from clawperator.cli.claw.inputs import chosen_session, directory, text_of
-from clawperator.cli.claw.reading import Read, parse_error
-from clawperator.cli.ending import ended_with_us
+from clawperator.cli.claw.options import choices
+from clawperator.cli.claw.parsing import Read, parse_error
+from clawperator.cli.claw.response import Told, absent, failure
+from clawperator.cli.claw.signals import hold_requests
+from clawperator.cli.signals import ended_with_us
 from clawperator.errors import ClawError
 
 _HEARTBEAT_SECONDS = 5.0

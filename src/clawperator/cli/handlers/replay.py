@@ -3,8 +3,8 @@
 from typing import Any
 
 from clawperator._text import printable, read_number
-from clawperator.cli.arguments import invalid, usage
-from clawperator.cli.call import Call, Verdict, soft_usage
+from clawperator.cli.handler import Call, Verdict, soft_usage
+from clawperator.cli.parsing import invalid, usage
 
 
 def answer(call: Call) -> Any:

@@ -11,8 +11,8 @@ import msgspec
 from clawperator._files import AtomicFile, why
 from clawperator._home import PhoneFolder, PhoneRecord, phone_folders
 from clawperator._text import read_number, whole
-from clawperator.cli.arguments import usage
-from clawperator.cli.call import Call
+from clawperator.cli.handler import Call
+from clawperator.cli.parsing import usage
 from clawperator.device.host_log import note
 from clawperator.errors import ClawError
 from clawperator.phone.core.faults import FAULTS, read_setting

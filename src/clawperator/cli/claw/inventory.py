@@ -5,8 +5,8 @@ from typing import Any
 import msgspec
 
 from clawperator.agent.inventory.inventory import Entry, commands, graph, tools
-from clawperator.cli.claw.answer import Told, failure
-from clawperator.cli.claw.reading import Read
+from clawperator.cli.claw.parsing import Read
+from clawperator.cli.claw.response import Told, failure
 from clawperator.errors import ClawError
 
 _SHOWN_TOOLS = 15

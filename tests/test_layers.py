@@ -27,13 +27,16 @@ LAYERS = (
     "commands",
     "contract",
     "_home",
+    "_typed",
     "_files",
     "_text",
     "errors",
+    "_lazy",
     "__init__",
 )
 # A skill is a program of its own, and its result frame is what it prints.
 DOORS = ("__main__", "cli", "skill_api")
+PHONE_PROCESS = ROOT / "phone" / "process" / "main.py"  # a program of its own, started by ``phone start``
 
 
 def modules() -> Iterator[tuple[str, Path]]:
@@ -83,7 +86,7 @@ def test_the_face_of_the_package_loads_nothing_until_it_is_asked() -> None:
 
 def test_nothing_below_the_doors_prints_reads_argv_or_exits() -> None:
     for room, path in modules():
-        if room in DOORS:
+        if room in DOORS or path == PHONE_PROCESS:
             continue
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):

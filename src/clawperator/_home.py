@@ -19,7 +19,7 @@ import msgspec
 from msgspec import Struct
 
 from clawperator._files import AtomicFile
-from clawperator.contract.typed import decode
+from clawperator._typed import decode
 from clawperator.errors import ClawError
 
 SERIAL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")

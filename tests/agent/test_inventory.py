@@ -166,7 +166,7 @@ def test_nobody_takes_over_a_name_or_an_alias_of_the_product(tmp_path: Path) -> 
     assert more == ["com.a.b", "mine"]
     assert len(inventory.warnings) == 5
     assert inventory.find("tap").name == "click"
-    assert "the skill 'TAP' is left out: clawperator/cli/flat.py has this name" in inventory.warnings
+    assert "the skill 'TAP' is left out: clawperator/cli/handlers/actions.py has this name" in inventory.warnings
 
 
 # Finding.
@@ -396,8 +396,8 @@ def test_the_table_of_claw_is_all_that_is_loaded_with_it() -> None:
     ran = subprocess.run(
         [sys.executable, "-I", "-c", script], capture_output=True, text=True, check=True, timeout=30
     )
-    room = "clawperator.contract"
-    assert ran.stdout.split() == ["clawperator", room, f"{room}.claw_commands", f"{room}.command"]
+    package = "clawperator.commands"
+    assert ran.stdout.split() == ["clawperator", package, f"{package}.claw", f"{package}.model"]
 
 
 # The stages of bootstrap.

@@ -218,8 +218,8 @@ def test_a_session_that_may_not_be_read_is_listed_with_its_problem(
             raise PermissionError(13, "Permission denied")
         return real(path, flags)
 
-    for module in ("session_reading", "sessions"):
-        monkeypatch.setattr(f"clawperator.agent.{module}.open_file", refuse)
+    for module in ("reading", "store"):
+        monkeypatch.setattr(f"clawperator.agent.sessions.{module}.open_file", refuse)
     first, second = store.list().sessions
     assert not first.valid
     assert "Permission denied" in (first.problem or "")

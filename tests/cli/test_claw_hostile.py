@@ -709,9 +709,9 @@ def test_a_signal_in_the_middle_of_a_turn_is_answered_and_frees_the_session(
 @pytest.mark.parametrize(
     ("where", "argv"),
     [
-        ("turning", ["bootstrap", "hello", "--session-id", "s"]),
-        ("turning", ["turn-loop", "hello", "--session-id", "s", "--timeout-seconds", "30"]),
-        ("executing", ["exec-tool", "list_skills", "{}"]),
+        ("turns", ["bootstrap", "hello", "--session-id", "s"]),
+        ("turns", ["turn-loop", "hello", "--session-id", "s", "--timeout-seconds", "30"]),
+        ("execute", ["exec-tool", "list_skills", "{}"]),
     ],
 )
 def test_a_signal_that_comes_when_the_work_is_done_does_not_lose_the_answer(

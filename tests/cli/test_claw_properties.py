@@ -305,7 +305,7 @@ def test_15_the_process_ends_although_a_worker_is_stuck(tmp_path: Path) -> None:
     stuck = tmp_path / "stuck.py"
     stuck.write_text(
         "import sys, time\n"
-        "from clawperator.agent.brains import offline\n"
+        "from clawperator.agent.offline import brain as offline\n"
         "def think(self, request):\n"
         "    time.sleep(30)\n"
         "    yield\n"

@@ -7,7 +7,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from clawperator.recording import steps
+from clawperator.recording import parse as parse_module
 from clawperator.schemas import schema
 from recording.samples import HEADER, back, click, scroll, typed, window, write
 from running import clawperator
@@ -129,7 +129,7 @@ def test_out_is_used_as_it_is_and_other_names_get_the_ending_appended(tmp_path: 
 def test_many_warnings_are_all_in_the_file_and_capped_in_the_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(steps, "MAX_REPORTED", 3)
+    monkeypatch.setattr(parse_module, "MAX_REPORTED", 3)
     source = write(tmp_path / "a.ndjson", [click(0, snapshot=None), *(scroll(i) for i in range(1, 9))])
     result = parse(source)
     assert len(result["warnings"]) == 3

@@ -12,11 +12,11 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from clawperator._text import is_blank, utf16_length
+from clawperator._typed import convert
 from clawperator.contract import limits
 from clawperator.contract.actions import ACTIONS, Params
 from clawperator.contract.normalise import normalise
 from clawperator.contract.selectors import Problem
-from clawperator.contract.typed import convert
 from clawperator.errors import ClawError
 
 Id = Annotated[str, Meta(min_length=1, max_length=limits.MAX_ID_LENGTH)]

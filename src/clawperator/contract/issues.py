@@ -12,9 +12,9 @@ import msgspec
 from msgspec import NODEFAULT, Struct
 
 from clawperator._text import nearest
+from clawperator._typed import convert
 from clawperator.contract.actions import ACTION_ALIASES, ACTIONS, PARAM_ALIASES
 from clawperator.contract.execution import ExecutionShape
-from clawperator.contract.typed import convert
 from clawperator.errors import ClawError
 
 

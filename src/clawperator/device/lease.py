@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from clawperator._files import why
 from clawperator._home import product_home
-from clawperator.contract.typed import decode
+from clawperator._typed import decode
 from clawperator.errors import ClawError
 
 _POLL_SECONDS = 0.004

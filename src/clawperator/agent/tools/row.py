@@ -8,9 +8,9 @@ import msgspec
 from msgspec import Struct
 
 from clawperator._text import is_blank
+from clawperator._typed import convert
 from clawperator.agent.ports import Bench, Tool, ToolResult
 from clawperator.commands.levels import Level
-from clawperator.contract.typed import convert
 from clawperator.errors import ClawError
 
 P = TypeVar("P", bound=Struct)

@@ -28,9 +28,9 @@ def _describe(_: NoParams, bench: Bench) -> ToolResult:
 def _outline(step: dict[str, Any]) -> dict[str, Any]:
     """The labels that can be seen, in the order of the tree. Passwords are dots, control characters escaped."""
     from clawperator._text import printable
+    from clawperator._typed import convert
     from clawperator.connection.snapshot import read_snapshot
     from clawperator.contract.results import StepResult
-    from clawperator.contract.typed import convert
     from clawperator.engine.privacy import shown_label
     from clawperator.ui.roles import role
     from clawperator.ui.visible import visible

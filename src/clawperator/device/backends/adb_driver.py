@@ -8,7 +8,8 @@ from contextlib import contextmanager
 
 from clawperator.contract.actions import PACKAGE_NAME
 from clawperator.contract.limits import MAX_EXECUTION_TIMEOUT_MS
-from clawperator.device.adb import dumpsys, input
+from clawperator.device.adb import dumpsys
+from clawperator.device.adb import input as adb_input
 from clawperator.device.adb.client import Deadline, Device, ShellAnswer, shell
 from clawperator.device.adb.input import input_line
 from clawperator.device.adb.quoting import command_line
@@ -158,7 +159,7 @@ class AdbDriver:
         return self._inject(input_line("keyevent", _KEYS[key]))
 
     def submit(self, node: Node) -> bool:  # noqa: ARG002 - the field has the focus since the text was typed
-        return self._inject(input_line("keyevent", input.ENTER))
+        return self._inject(input_line("keyevent", adb_input.ENTER))
 
     def set_text(self, node: Node, text: str) -> bool:
         """Replace what a field holds, and look whether it holds the text afterwards.
@@ -166,26 +167,26 @@ class AdbDriver:
         Nothing is typed unless the field has the focus. ``TEXT_NOT_ACCEPTED`` when the phone or the field took
         something else. Emptying a field is not looked at, for an empty one may show its hint.
         """
-        input.check_typable(text)
+        adb_input.check_typable(text)
         emptied, self._emptied = node is self._emptied, None
         field = node if emptied else self._focus(node)
         if field is None:
             return False
-        clearing = [] if emptied else input.clearing_lines(field)
+        clearing = [] if emptied else adb_input.clearing_lines(field)
         if not text:
             self._emptied = node
             return self._inject(*clearing)
         # Once more, and thoroughly, when the cursor stood where not all was deleted.
         for _ in range(2):
-            if not self._inject(*clearing, *input.typing_lines(text)):
+            if not self._inject(*clearing, *adb_input.typing_lines(text)):
                 break
             seen = self._look_for(field, text)
-            if seen is not None and input.holds(seen, text):
+            if seen is not None and adb_input.holds(seen, text):
                 return True
             if seen is None or not seen.flag("focused"):
                 break
-            clearing = input.clearing_lines(seen, around=True)
-        raise input.not_taken(text)
+            clearing = adb_input.clearing_lines(seen, around=True)
+        raise adb_input.not_taken(text)
 
     def _focus(self, node: Node) -> Node | None:
         """The field with the focus in it, touched if need be. A view that is no field is not touched again."""
@@ -194,9 +195,9 @@ class AdbDriver:
         for touch in (False, True):
             if touch:
                 area = node.bounds.normalised().intersection(self.frame())
-                if not input.is_field(node) or not self.tap(*area.centre, 0):
+                if not adb_input.is_field(node) or not self.tap(*area.centre, 0):
                     return None
-            seen = input.find_again(self.dump().nodes, node)
+            seen = adb_input.find_again(self.dump().nodes, node)
             if seen is None or seen.flag("focused"):
                 return seen
         return None
@@ -207,8 +208,8 @@ class AdbDriver:
         for look in range(_LOOKS):
             if look:
                 self._sleep(_LOOK_PAUSE)
-            seen = input.find_again(self.dump().nodes, field)
-            if seen is not None and input.holds(seen, text):
+            seen = adb_input.find_again(self.dump().nodes, field)
+            if seen is not None and adb_input.holds(seen, text):
                 break
         return seen
 

@@ -10,8 +10,8 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
+from clawperator._typed import convert
 from clawperator.contract.results import ResultEnvelope
-from clawperator.contract.typed import convert
 from clawperator.contract.wire import ACTION, PAYLOAD
 from clawperator.device.adb.client import AdbRefusedError, Deadline, Device, ShellStream
 from clawperator.device.adb.quoting import command_line, quote

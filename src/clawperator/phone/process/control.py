@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from clawperator._home import PhoneRecord
-from clawperator.contract.typed import decode
+from clawperator._typed import decode
 from clawperator.errors import ClawError
 from clawperator.phone.adb.listener import Listener
 

@@ -22,6 +22,7 @@ from types import ModuleType
 from typing import NamedTuple
 
 import pytest
+from tests.support.paths import REPOSITORY
 
 from clawperator.commands.actions import COMMANDS, GLOBALS, all_flags, find
 from clawperator.commands.claw import CLAW_COMMANDS, CLAW_GLOBALS
@@ -31,7 +32,7 @@ from clawperator.errors import CODES
 from clawperator.recording.compare.compare import SUMMARIES
 from clawperator.schemas import SCHEMAS
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = REPOSITORY
 DOCS = ROOT / "docs"
 
 

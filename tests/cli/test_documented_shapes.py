@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from recording.samples import back, click, scroll, typed, window, write
-from recording.test_compare import FLOW, FOUR, run_of
-from running import Ran, clawperator
+from tests.recording.compare.test_compare import FLOW, FOUR, run_of
+from tests.recording.samples import back, click, scroll, typed, window, write
+from tests.support.running import Ran, clawperator
 
 NAVIGATION = (
     '{"commandId":"settings-nav-1","taskId":"settings-nav-1","source":"docs","expectedFormat":"android-ui-automator",'

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 import pytest
+from tests.support.routes import Route, open_route
 
 from clawperator.contract.wire import OPERATOR_PACKAGE, accessibility_service, notification_listener
 from clawperator.phone.core.faults import FAULTS
-from routes import Route, open_route
 
 NOTIFICATIONS = "android.permission.POST_NOTIFICATIONS"
 

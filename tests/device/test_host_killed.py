@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
-from running import clawperator
+from tests.support.running import clawperator
 
 
 @pytest.fixture(autouse=True)

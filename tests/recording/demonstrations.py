@@ -6,14 +6,15 @@ from typing import Any
 
 import msgspec
 from hypothesis import strategies as st
+from tests.recording.samples import back, click, scroll, typed, window
+from tests.support.paths import CAPTURES
 
 from clawperator.contract.skill_result import SkillResult
 from clawperator.recording.export import Export, read_export
-from recording.samples import back, click, scroll, typed, window
 
 LAUNCHER = "com.android.launcher3"
 NOTES = "com.example.notes"
-SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "exports"
+SHARED = CAPTURES / "exports"
 REAL = sorted(SHARED.glob("*.export.json"))
 
 

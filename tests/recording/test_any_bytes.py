@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-
-from recording.samples import click, typed, window, write
-from running import Ran, clawperator
+from tests.recording.samples import click, typed, window, write
+from tests.support.running import Ran, clawperator
 
 
 def _corpus(folder: Path) -> list[bytes]:

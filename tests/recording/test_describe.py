@@ -8,12 +8,7 @@ import jsonschema
 import msgspec
 import pytest
 from hypothesis import given
-
-from clawperator.recording.compare.strategies.derived import derive_checkpoints
-from clawperator.recording.describe import Step, describe
-from clawperator.schemas import schema
-from clawperator.testing import start_phone
-from recording.demonstrations import (
+from tests.recording.demonstrations import (
     LAUNCHER,
     NOTES,
     NOWHERE,
@@ -26,8 +21,13 @@ from recording.demonstrations import (
     real,
     tapped,
 )
-from recording.samples import back, click, event_lists, scroll, window, write
-from running import clawperator
+from tests.recording.samples import back, click, event_lists, scroll, window, write
+from tests.support.running import clawperator
+
+from clawperator.recording.compare.strategies.derived import derive_checkpoints
+from clawperator.recording.describe import Step, describe
+from clawperator.schemas import schema
+from clawperator.testing import start_phone
 
 HOME = window(0, LAUNCHER, className="a.Launcher", title="Home screen")
 

@@ -9,13 +9,14 @@ from typing import Any
 import jsonschema
 import pytest
 from hypothesis import given
+from tests.recording.samples import HEADER, back, click, event_lists, scroll, typed, window, write
+from tests.support.paths import CAPTURES, GOLDEN
+from tests.support.running import clawperator
 
 from clawperator.recording.export import export_recording, read_export
 from clawperator.schemas import schema
-from recording.samples import HEADER, back, click, event_lists, scroll, typed, window, write
-from running import clawperator
 
-REAL_EXPORTS = Path(__file__).parents[2].parent / "shared" / "data" / "exports"
+REAL_EXPORTS = CAPTURES / "exports"
 FIVE = [window(0), click(1), scroll(2), back(3), typed(4, "é", "com.google.android.youtube")]
 
 
@@ -50,7 +51,7 @@ def test_the_answer_is_a_summary(tmp_path: Path) -> None:
 
 
 def test_the_document_is_the_golden_one(tmp_path: Path) -> None:
-    golden = Path(__file__).parents[1] / "fixtures" / "json"
+    golden = GOLDEN
     for mode in ("omit", "include"):
         source = write(tmp_path / "five.ndjson", FIVE)
         out = tmp_path / f"five.{mode}.export.json"
@@ -237,6 +238,6 @@ def damaged(document: dict[str, Any], path: str, value: Any) -> bytes:
     ],
 )
 def test_what_is_no_export_is_refused_as_one(path: str, value: Any) -> None:
-    golden = Path(__file__).parents[1] / "fixtures" / "json" / "recording-export.omit.json"
+    golden = GOLDEN / "recording-export.omit.json"
     with pytest.raises(ValueError):
         read_export(damaged(json.loads(golden.read_text()), path, value))

@@ -8,6 +8,9 @@ from typing import Any
 
 import msgspec
 import pytest
+from tests.device.boxed import boxed_phone
+from tests.skills.demonstrations import SETTINGS, SOLAR, VIDEO, demonstrate
+from tests.support.running import clawperator
 
 from clawperator.engine.clock import SystemClock
 from clawperator.phone.apps import solar, video
@@ -17,9 +20,6 @@ from clawperator.phone.process.server import Box
 from clawperator.phone.toolkit import views
 from clawperator.phone.toolkit.app import Here
 from clawperator.skills.registry import shipped_registry
-from device.boxed import boxed_phone
-from running import clawperator
-from skills.demonstrations import SETTINGS, SOLAR, VIDEO, demonstrate
 
 ORCHESTRATED = f"{SOLAR}-orchestrated"
 INPUTS = {SOLAR: ["--percent", "25"], ORCHESTRATED: ["25"], SETTINGS: [], VIDEO: ["linkin park"]}

@@ -1,12 +1,11 @@
 """Trees for the tests of the screen: built by hand, and drawn at random."""
 
-from pathlib import Path
-
 from hypothesis import strategies as st
+from tests.support.paths import CAPTURES
 
 from clawperator.ui.node import Hierarchy, Node
 
-REAL_DUMPS = Path(__file__).parents[2].parent / "shared" / "data" / "dumps"
+REAL_DUMPS = CAPTURES / "dumps"
 DUMPS = sorted(REAL_DUMPS.glob("*.xml"))
 
 NAMES = ("text", "resource-id", "class", "content-desc", "bounds", "clickable", "NAF", "visible-to-user", "hint")

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
-from phone.adb.peer import SECONDS, Client, FakeDevice, open_server, shell_packets
+from tests.phone.adb.peer import SECONDS, Client, FakeDevice, open_server, shell_packets
 
 
 @pytest.fixture

@@ -1,0 +1,58 @@
+"""Where a model is reached: what the environment must say."""
+
+import os
+
+import pytest
+from tests.agent.models.model_server import model_server, take_turn
+from tests.agent.models.openai_script import KEY, brain_at, text_reply
+
+from clawperator.agent.models.config import model_config
+from clawperator.errors import ClawError
+
+
+def test_a_key_is_optional_on_this_machine_only() -> None:
+    with model_server(text_reply("ok")) as server:
+        take_turn(brain_at(server.url, key=""))
+    assert "authorization" not in server.received[0].headers
+    with pytest.raises(ClawError) as caught:
+        model_config("openai", model="m", environ={"OPENAI_BASE_URL": "https://127.0.0.1.example.com/v1"})
+    assert caught.value.code == "BRAIN_NOT_CONFIGURED"
+    assert caught.value.details == {"variables": ["OPENAI_API_KEY"]}
+
+
+@pytest.mark.parametrize(
+    ("environ", "model", "variables"),
+    [
+        ({}, None, ["OPENAI_BASE_URL", "OPENAI_API_KEY", "CLAW_MODEL"]),
+        ({"OPENAI_API_KEY": KEY}, "m", ["OPENAI_BASE_URL"]),
+        ({"OPENAI_BASE_URL": "http://localhost"}, None, ["CLAW_MODEL"]),
+        ({"OPENAI_BASE_URL": "localhost:8080", "CLAW_MODEL": "m"}, None, ["OPENAI_BASE_URL"]),
+        ({"OPENAI_BASE_URL": f"http://u:{KEY}@localhost", "CLAW_MODEL": "m"}, None, ["OPENAI_BASE_URL"]),
+        ({"OPENAI_BASE_URL": "http://localhost/?a=b", "CLAW_MODEL": "m"}, None, ["OPENAI_BASE_URL"]),
+        ({"OPENAI_BASE_URL": "http://localhost:x", "CLAW_MODEL": "m"}, None, ["OPENAI_BASE_URL"]),
+        ({"OPENAI_BASE_URL": "http://localhost", "OPENAI_API_KEY": f"{KEY}\r\nX: y"}, "m", ["OPENAI_API_KEY"]),
+    ],
+)
+def test_what_is_not_set_up_is_named(environ: dict[str, str], model: str | None, variables: list[str]) -> None:
+    with pytest.raises(ClawError) as caught:
+        model_config("openai", model=model, environ=environ)
+    error = caught.value
+    assert error.code == "BRAIN_NOT_CONFIGURED"
+    assert error.details == {"variables": variables}
+    assert error.hint is not None
+    assert all(name in error.hint for name in variables)
+    assert KEY not in f"{error.document()}{error!r}"
+
+
+def test_the_flag_goes_before_the_variable() -> None:
+    environ = {"OPENAI_BASE_URL": "http://[::1]:8080", "CLAW_MODEL": "a"}
+    assert model_config("openai", model=None, environ=environ).model == "a"
+    config = model_config("openai", model="b", environ=environ)
+    assert config.model == "b"
+    assert str(config.address) == "http://[::1]:8080"
+
+
+def test_the_environment_of_this_process_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(os.environ, "OPENAI_BASE_URL", "http://localhost")
+    with pytest.raises(ClawError):
+        model_config("openai", model="m", environ={})

@@ -1,0 +1,400 @@
+"""The brain that speaks Chat Completions, against a service that follows a script."""
+
+import json
+import time
+
+import msgspec
+import pytest
+from tests.agent.models.model_server import Scripted, bytewise, events, model_server, take_turn, tool
+from tests.agent.models.openai_script import (
+    KEY,
+    brain_at,
+    call_piece,
+    call_reply,
+    chunk,
+    error_body,
+    failing,
+    text_reply,
+)
+
+from clawperator.agent.cancellation import Watch
+from clawperator.agent.models.tools import wire_names
+from clawperator.agent.models.turn import LONGEST_RESULT
+from clawperator.agent.ports import Exchange, Request, ToolCall, ToolResult, Usage
+from clawperator.errors import ClawError
+
+
+def test_text_is_said_as_it_comes() -> None:
+    with model_server(text_reply("Hel", "lo ", "you.")) as server:
+        turn = take_turn(brain_at(server.url))
+    assert turn.said == ["Hel", "lo ", "you."]
+    assert turn.answer.text == "Hello you."
+    assert turn.answer.outcome == "done"
+    assert turn.answer.usage is None
+
+
+def test_the_request_holds_the_conversation_the_tools_and_the_key() -> None:
+    history = (Exchange("one", "first"), Exchange("two", ""))
+    with model_server(text_reply("ok")) as server:
+        take_turn(brain_at(server.url), "three", history=history)
+    (received,) = server.received
+    assert received.path == "/v1/chat/completions"
+    assert received.headers["authorization"] == f"Bearer {KEY}"
+    assert received.headers["host"] == f"127.0.0.1:{server.port}"
+    body = received.body
+    assert (body["model"], body["stream"], body["stream_options"]) == ("small", True, {"include_usage": True})
+    assert body["messages"][0]["role"] == "system"
+    assert "data" in body["messages"][0]["content"]
+    assert body["messages"][1:] == [
+        {"role": "user", "content": "one"},
+        {"role": "assistant", "content": "first"},
+        {"role": "user", "content": "two"},
+        {"role": "assistant", "content": "(nothing)"},
+        {"role": "user", "content": "three"},
+    ]
+    assert [entry["function"]["name"] for entry in body["tools"]] == ["click", "read_text"]
+    assert body["tools"][0] == {
+        "type": "function",
+        "function": {
+            "name": "click",
+            "description": "Do click.",
+            "parameters": {"type": "object", "properties": {"text": {"type": "string"}}},
+        },
+    }
+
+
+@pytest.mark.parametrize(
+    ("base", "path"),
+    [
+        ("", "/v1/chat/completions"),
+        ("/", "/v1/chat/completions"),
+        ("/v1", "/v1/chat/completions"),
+        ("/v1/", "/v1/chat/completions"),
+        ("/some/gateway", "/some/gateway/chat/completions"),
+    ],
+)
+def test_a_base_url_may_end_in_v1_or_not(base: str, path: str) -> None:
+    with model_server(text_reply("ok")) as server:
+        take_turn(brain_at(server.url + base))
+    assert server.received[0].path == path
+
+
+def test_without_tools_none_are_offered() -> None:
+    with model_server(text_reply("ok")) as server:
+        take_turn(brain_at(server.url), tools=())
+    assert "tools" not in server.bodies[0]
+
+
+def test_a_call_is_made_and_its_result_sent_back() -> None:
+    with model_server(
+        call_reply("click", '{"text": "Wi-Fi"}', usage=(100, 10)), text_reply("Clicked.", usage=(150, 5))
+    ) as server:
+        turn = take_turn(
+            brain_at(server.url),
+            act=lambda _: ToolResult(True, "clicked Wi-Fi", {"effect": "changed", "n": [1, 2]}),
+        )
+    assert turn.calls == [ToolCall("click", {"text": "Wi-Fi"}, "c1")]
+    assert turn.answer.text == "Clicked."
+    assert turn.answer.usage == Usage(250, 15)
+    assert len(server.bodies) == 2
+    first, second = (body["messages"] for body in server.bodies)
+    assert second[: len(first)] == first
+    assert second[len(first) :] == [
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [
+                {"id": "c1", "type": "function", "function": {"name": "click", "arguments": '{"text":"Wi-Fi"}'}}
+            ],
+        },
+        {"role": "tool", "tool_call_id": "c1", "content": 'clicked Wi-Fi\n{"effect":"changed","n":[1,2]}'},
+    ]
+
+
+def test_what_the_service_counts_is_told_reply_by_reply() -> None:
+    counted: list[Usage] = []
+    with model_server(call_reply("click", "{}", usage=(100, 10)), text_reply("ok", usage=(150, 5))) as server:
+        take_turn(brain_at(server.url), count=counted.append)
+    assert counted == [Usage(100, 10), Usage(150, 5)]
+
+
+def test_arguments_split_at_every_byte_are_put_together() -> None:
+    arguments = '{"text": "Grüße 😀 \\"x\\""}'
+    pieces = [
+        chunk(tool_calls=[call_piece(0, call_id="c1", name="cl")]),
+        chunk(tool_calls=[call_piece(0, name="ick")]),
+    ]
+    pieces += [chunk(tool_calls=[call_piece(0, character)]) for character in arguments]
+    stream = events(*pieces, chunk(finish="tool_calls"), "[DONE]").replace(b"\n", b"\r\n")
+    with model_server(Scripted(bytewise(stream, 7)), text_reply("ok")) as server:
+        turn = take_turn(brain_at(server.url))
+    assert turn.calls == [ToolCall("click", {"text": 'Grüße 😀 "x"'}, "c1")]
+
+
+def test_a_character_split_over_two_pieces_is_one_character() -> None:
+    high, low = '{"choices":[{"delta":{"content":"a\\ud83d"}}]}', '{"choices":[{"delta":{"content":"\\ude00b"}}]}'
+    with model_server(Scripted((events(high, low, chunk(finish="stop")),))) as server:
+        turn = take_turn(brain_at(server.url))
+    assert turn.answer.text == "a😀b"
+    assert turn.said == ["a", "😀b"]
+
+
+def test_several_calls_of_one_reply_are_made_in_the_order_of_their_index() -> None:
+    reply = Scripted(
+        (
+            events(
+                chunk(content="Both. "),
+                chunk(tool_calls=[call_piece(1, '{"text":"b"', call_id="c2", name="read_text")]),
+                chunk(tool_calls=[call_piece(0, '{"text":"a"}', call_id="c1", name="click"), call_piece(1, "}")]),
+                chunk(finish="tool_calls"),
+                "[DONE]",
+            ),
+        )
+    )
+    with model_server(reply, text_reply("Done.")) as server:
+        turn = take_turn(brain_at(server.url))
+    assert turn.calls == [ToolCall("click", {"text": "a"}, "c1"), ToolCall("read_text", {"text": "b"}, "c2")]
+    assert turn.answer.text == "Both. \n\nDone."
+    assert "".join(turn.said) == turn.answer.text
+    assistant, *results = server.bodies[1]["messages"][2:]
+    assert assistant["content"] == "Both. "
+    assert [call["id"] for call in assistant["tool_calls"]] == ["c1", "c2"]
+    assert [result["tool_call_id"] for result in results] == ["c1", "c2"]
+
+
+@pytest.mark.parametrize("index", [0, None])
+def test_calls_that_a_server_does_not_number_are_told_apart_by_their_ids(index: int | None) -> None:
+    calls = [call_piece(0, json.dumps({"text": name}), call_id=name, name="click") for name in ("a", "b")]
+    for call in calls:
+        call["index"] = index
+    reply = Scripted((events(chunk(tool_calls=calls), chunk(finish="tool_calls"), "[DONE]"),))
+    with model_server(reply, text_reply("ok")) as server:
+        turn = take_turn(brain_at(server.url))
+    assert [(call.id, call.params["text"]) for call in turn.calls] == [("a", "a"), ("b", "b")]
+
+
+def test_a_call_without_an_id_is_given_one() -> None:
+    with model_server(call_reply("click", "", call_id=""), text_reply("ok")) as server:
+        turn = take_turn(brain_at(server.url))
+    assert turn.calls[0].params == {}
+    assert turn.calls[0].id.startswith("call_")
+    assistant, result = server.bodies[1]["messages"][2:]
+    assert assistant["tool_calls"][0]["id"] == result["tool_call_id"] == turn.calls[0].id
+
+
+def test_a_denied_call_is_told_to_the_model_with_its_reason() -> None:
+    denied = ToolResult(False, "not allowed", error=ClawError("PERMISSION_DENIED", "click needs act", hint="Ask."))
+    with model_server(call_reply("click", "{}"), text_reply("I may not.")) as server:
+        turn = take_turn(brain_at(server.url), act=lambda _: denied)
+    assert turn.answer.outcome == "done"
+    content = server.bodies[1]["messages"][-1]["content"]
+    assert content.splitlines()[0] == "Not done: not allowed"
+    assert json.loads(content.splitlines()[1]) == {
+        "code": "PERMISSION_DENIED",
+        "message": "click needs act",
+        "hint": "Ask.",
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "code"),
+    [
+        ("click", '{"text": "unfinis', "TOOL_PAYLOAD_INVALID"),
+        ("click", "[1]", "TOOL_PAYLOAD_INVALID"),
+        ("click", "NaN", "TOOL_PAYLOAD_INVALID"),
+        ("click", "[" * 5000, "TOOL_PAYLOAD_INVALID"),
+        ("fly me", "{}", "TOOL_NOT_FOUND"),
+    ],
+)
+def test_a_call_that_cannot_be_made_is_told_to_the_model(name: str, arguments: str, code: str) -> None:
+    with model_server(call_reply(name, arguments), text_reply("Sorry.")) as server:
+        turn = take_turn(brain_at(server.url))
+    assert turn.calls == []
+    assert turn.answer.text == "Sorry."
+    assistant, result = server.bodies[1]["messages"][2:]
+    assert assistant["tool_calls"][0]["function"] == {"name": name.replace(" ", "_"), "arguments": "{}"}
+    assert code in result["content"]
+
+
+def test_a_model_that_only_makes_impossible_calls_is_stopped() -> None:
+    with model_server(call_reply("fly", "{}")) as server:
+        answer = take_turn(brain_at(server.url)).answer
+    assert answer.outcome == "failed"
+    assert answer.error is not None
+    assert answer.error.code == "BRAIN_ANSWER_INVALID"
+    assert len(server.received) == 5
+
+
+def test_a_long_result_is_cut_with_a_mark() -> None:
+    with model_server(call_reply("click", "{}"), text_reply("ok")) as server:
+        take_turn(brain_at(server.url), act=lambda _: ToolResult(True, "seen", {"text": "x" * 50_000}))
+    content = server.bodies[1]["messages"][-1]["content"]
+    assert len(content) < LONGEST_RESULT + 100
+    assert content.endswith("more characters are not shown]")
+
+
+def test_a_reply_cut_for_its_length_says_so() -> None:
+    with model_server(
+        Scripted((events(chunk(content="I was abou"), chunk(finish="length"), "[DONE]"),))
+    ) as server:
+        turn = take_turn(brain_at(server.url))
+    assert turn.answer.text.startswith("I was abou\n\n[The reply is not complete")
+    assert "".join(turn.said) == turn.answer.text
+
+
+@pytest.mark.parametrize(
+    ("finish", "code"),
+    [
+        ("length", "BRAIN_ANSWER_INVALID"),
+        ("model_length", "BRAIN_ANSWER_INVALID"),
+        ("error", "BRAIN_ANSWER_INVALID"),
+        ("content_filter", "BRAIN_REQUEST_REFUSED"),
+        ("SAFETY", "BRAIN_REQUEST_REFUSED"),
+    ],
+)
+def test_a_turn_that_the_service_stopped_is_not_done(finish: str, code: str) -> None:
+    with model_server(Scripted((events(chunk(content="Well"), chunk(finish=finish), "[DONE]"),))) as server:
+        answer = take_turn(brain_at(server.url)).answer
+    assert answer.outcome == "failed"
+    assert answer.error is not None
+    assert answer.error.code == code
+    assert finish in answer.error.message
+
+
+@pytest.mark.parametrize("finish", ["stop", "eos", "tool_calls", "function_call"])
+def test_a_turn_that_ends_by_itself_is_done_whatever_the_service_calls_it(finish: str) -> None:
+    with model_server(Scripted((events(chunk(content="Well"), chunk(finish=finish)),))) as server:
+        answer = take_turn(brain_at(server.url)).answer
+    assert (answer.outcome, answer.text) == ("done", "Well")
+
+
+def test_a_turn_without_a_word_says_so() -> None:
+    with model_server(
+        Scripted((events(chunk(reasoning_content="hm"), chunk(finish="stop"), "[DONE]"),))
+    ) as server:
+        turn = take_turn(brain_at(server.url))
+    assert turn.answer.text == "[The model ended its turn without a word.]"
+    assert turn.said == [turn.answer.text]
+
+
+def test_thoughts_and_what_comes_with_a_call_are_told_again_and_not_said() -> None:
+    signed = {**call_piece(0, "{}", call_id="c1", name="click"), "extra_content": {"google": {"signature": "s"}}}
+    reply = Scripted(
+        (
+            events(
+                chunk(role="assistant", reasoning_content="let me "),
+                chunk(reasoning_content="see"),
+                chunk(tool_calls=[signed]),
+                chunk(tool_calls=[call_piece(1, "{}", call_id="c2", name="click")]),
+                chunk(finish="tool_calls"),
+                "[DONE]",
+            ),
+        )
+    )
+    with model_server(reply, text_reply("ok")) as server:
+        turn = take_turn(brain_at(server.url))
+    assert turn.answer.text == "ok"
+    assistant = server.bodies[1]["messages"][2]
+    assert assistant["reasoning_content"] == "let me see"
+    assert assistant["tool_calls"][0]["extra_content"] == {"google": {"signature": "s"}}
+    assert "extra_content" not in assistant["tool_calls"][1]
+
+
+@pytest.mark.parametrize(
+    ("usage", "counted"),
+    [
+        ({"prompt_tokens": 3.0, "completion_tokens": 4}, Usage(3, 4)),
+        ({"prompt_tokens": None, "completion_tokens": 4}, Usage(0, 4)),
+        ({"prompt_tokens": "many", "completion_tokens": -1}, None),
+        ({"total_tokens": 7}, None),
+        ([], None),
+        ("much", None),
+    ],
+)
+def test_an_odd_count_of_tokens_costs_no_reply(usage: object, counted: Usage | None) -> None:
+    last = {"choices": [], "usage": usage}
+    with model_server(Scripted((events(chunk(content="ok"), chunk(finish="stop"), last, "[DONE]"),))) as server:
+        answer = take_turn(brain_at(server.url)).answer
+    assert (answer.text, answer.usage) == ("ok", counted)
+
+
+def test_a_chunk_without_choices_is_no_trouble() -> None:
+    first = {"choices": [], "prompt_filter_results": [{"prompt_index": 0}]}
+    with model_server(
+        Scripted((events(first, chunk(content="ok", refusal=None), chunk(finish="stop")),))
+    ) as server:
+        assert take_turn(brain_at(server.url)).answer.text == "ok"
+
+
+def test_the_result_of_an_mcp_tool_is_told_in_its_own_words() -> None:
+    picture = {"type": "image", "mimeType": "image/png", "data": "A" * 9_000}
+    result = {
+        "content": [{"type": "text", "text": "Bern: 21"}, picture],
+        "structuredContent": {"result": "Bern: 21"},
+    }
+    foreign = msgspec.structs.replace(tool("mcp__w__weather"), family="mcp")
+    replies = [call_reply("mcp__w__weather", "{}"), call_reply("mcp__w__weather", "{}"), text_reply("ok")]
+    outcomes = iter(
+        [ToolResult(True, "Bern: 21", result), ToolResult(False, "Bern: 21", result, ClawError("UNKNOWN", "x"))]
+    )
+    with model_server(*replies) as server:
+        take_turn(brain_at(server.url), tools=(foreign,), act=lambda _: next(outcomes))
+    told = [message["content"] for message in server.bodies[2]["messages"] if message["role"] == "tool"]
+    assert told[0] == "Bern: 21\n[an image (image/png, 6 kB)]"
+    assert told[1] == "Not done: Bern: 21\n[an image (image/png, 6 kB)]"
+
+
+def test_a_whole_document_instead_of_a_stream_is_taken() -> None:
+    message = {
+        "role": "assistant",
+        "content": "One.",
+        "tool_calls": [call_piece(0, "{}", call_id="c", name="click")],
+    }
+    usage = {"prompt_tokens": 3, "completion_tokens": 4}
+    document = {"choices": [{"index": 0, "message": message, "finish_reason": "tool_calls"}], "usage": usage}
+    whole = Scripted((json.dumps(document, indent=1).encode(),), headers={"Content-Type": "application/json"})
+    with model_server(whole, text_reply("Two.")) as server:
+        turn = take_turn(brain_at(server.url))
+    assert [call.name for call in turn.calls] == ["click"]
+    assert turn.answer.text == "One.\n\nTwo."
+    assert turn.answer.usage == Usage(3, 4)
+
+
+def test_too_many_calls_in_one_reply_are_refused() -> None:
+    calls = [call_piece(i, "{}", call_id=f"c{i}", name="click") for i in range(65)]
+    error, _ = failing(Scripted((events(chunk(tool_calls=calls), chunk(finish="tool_calls")),)))
+    assert error.code == "BRAIN_ANSWER_INVALID"
+
+
+def test_what_was_done_before_a_failure_is_not_lost() -> None:
+    with model_server(call_reply("click", "{}", usage=(7, 8)), error_body("gone", 500)) as server:
+        turn = take_turn(brain_at(server.url))
+    assert turn.answer.outcome == "failed"
+    assert turn.answer.error is not None
+    assert turn.answer.error.code == "BRAIN_UNAVAILABLE"
+    assert turn.answer.text.startswith("[Broken off:")
+    assert turn.answer.usage == Usage(7, 8)
+    assert len(server.received) == 4
+
+
+def test_a_turn_that_is_closed_asks_nothing_more() -> None:
+    with model_server(call_reply("click", "{}")) as server:
+        thinking = brain_at(server.url).think(Request(prompt="x", tools=(tool("click"),), watch=Watch(5)))
+        next(thinking)
+        thinking.close()
+        time.sleep(0.05)
+    assert len(server.received) == 1
+
+
+def test_names_that_services_refuse_are_mapped_there_and_back() -> None:
+    long = "mcp__server__" + "x" * 80
+    tools = tuple(tool(name) for name in ("a.b", "a b", "a_b", long, long + "y"))
+    names = wire_names(tools)
+    assert [entry.name for entry in names.values()] == [entry.name for entry in tools]
+    assert all(len(name) <= 64 and name.replace("_", "").isalnum() for name in names)
+    assert names["a_b"].name == "a_b"
+    wanted = next(name for name, entry in names.items() if entry.name == "a.b")
+    with model_server(call_reply(wanted, "{}"), text_reply("ok")) as server:
+        turn = take_turn(brain_at(server.url), tools=tools)
+    assert turn.calls[0].name == "a.b"
+    assert server.bodies[1]["messages"][-2]["tool_calls"][0]["function"]["name"] == wanted

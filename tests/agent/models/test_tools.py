@@ -1,0 +1,100 @@
+"""Tools as models are offered them."""
+
+from typing import Any
+
+import msgspec
+import pytest
+from tests.agent.models.model_server import tool
+
+from clawperator.agent.models.tools import KNOBS, offer
+from clawperator.agent.tools import builtin_tools
+
+TEXT = {"type": "string"}
+
+
+def foreign(schema: dict[str, Any]) -> dict[str, Any]:
+    return offer("t", msgspec.structs.replace(tool("t", schema), family="mcp")).parameters
+
+
+@pytest.mark.parametrize("place", ["$defs", "definitions"])
+def test_a_schema_behind_a_reference_is_offered_as_an_object(place: str) -> None:
+    schema = {"$ref": f"#/{place}/P", place: {"P": {"type": "object", "properties": {"a": TEXT}}}}
+    assert foreign(schema) == {"type": "object", "properties": {"a": TEXT}, place: schema[place]}
+
+
+def test_what_a_program_adds_for_itself_is_not_offered() -> None:
+    schema = {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "title": "tArguments",
+        "type": "object",
+        "properties": {"title": {"title": "Title", "type": "string"}, "many": {"items": {"title": "x", **TEXT}}},
+        "required": ["title"],
+        "additionalProperties": False,
+    }
+    assert foreign(schema) == {
+        "type": "object",
+        "properties": {"title": TEXT, "many": {"items": TEXT}},
+        "required": ["title"],
+        "additionalProperties": False,
+    }
+
+
+@pytest.mark.parametrize("word", ["anyOf", "oneOf", "allOf"])
+def test_alternatives_at_the_top_which_services_refuse_are_told_as_one_object(word: str) -> None:
+    branches = [{"properties": {"a": TEXT}, "required": ["a"]}, {"$ref": "#/$defs/B"}, "no schema"]
+    schema = {word: branches, "$defs": {"B": {"properties": {"b": TEXT}}}}
+    parameters = foreign(schema)
+    assert parameters["properties"] == {"a": TEXT, "b": TEXT}
+    assert word not in parameters
+
+
+@pytest.mark.parametrize(
+    "schema", [{"type": "string"}, {"properties": None}, {"$ref": 5}, {"$ref": "#/$defs/none"}, {"anyOf": {}}]
+)
+def test_an_odd_schema_is_offered_as_an_object_of_anything(schema: dict[str, Any]) -> None:
+    parameters = foreign(schema)
+    assert (parameters["type"], parameters["properties"]) == ("object", {})
+
+
+def test_a_schema_without_bottom_is_cut() -> None:
+    schema: dict[str, Any] = {}
+    for _ in range(400):
+        schema = {"type": "array", "items": schema}
+    depth, below = 0, foreign({"type": "object", "properties": {"a": schema}})["properties"]["a"]
+    while below:
+        depth, below = depth + 1, below.get("items")
+    assert depth < 50
+
+
+def test_own_tools_are_offered_without_the_knobs_they_take_all_the_same() -> None:
+    own = {entry.name: entry for entry in builtin_tools()}
+    click = offer("click", own["click"]).parameters
+    assert "retry" in own["click"].schema()["properties"]
+    assert sorted(click["properties"]) == ["clickType", "coordinate", "matcher"]
+    for entry in own.values():
+        offered = offer(entry.name, entry).parameters
+        schema = entry.schema()
+        left_out = set(schema.get("properties", {})) - set(offered["properties"])
+        assert left_out <= KNOBS - set(schema.get("required", []))
+        assert offered.get("required", []) == schema.get("required", [])
+        assert "additionalProperties" not in offered
+
+
+def test_own_schemas_say_everything_where_it_is_used() -> None:
+    matcher = offer("click", next(entry for entry in builtin_tools() if entry.name == "click")).parameters
+    node = matcher["properties"]["matcher"]
+    assert node["description"].startswith("the node that is meant. The first node")
+    assert node["properties"]["textEquals"] == {"description": "exact label", "type": "string"}
+    assert matcher["properties"]["clickType"]["type"] == "string"
+    assert "$defs" not in matcher
+
+
+def test_what_is_used_twice_is_said_once() -> None:
+    scroll = offer("s", next(entry for entry in builtin_tools() if entry.name == "scroll_until")).parameters
+    assert list(scroll["$defs"]) == ["NodeMatcher"]
+    assert scroll["properties"]["matcher"]["$ref"] == "#/$defs/NodeMatcher"
+
+
+def test_all_own_tools_together_stay_short() -> None:
+    offered = [msgspec.to_builtins(offer(entry.name, entry)) for entry in builtin_tools()]
+    assert len(msgspec.json.encode(offered)) < 20_000

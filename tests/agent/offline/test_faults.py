@@ -1,0 +1,89 @@
+"""The offline brain with a phone that fails: what it tells stays true."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.agent.talking import talk
+from tests.device.boxed import boxed_phone
+
+from clawperator.agent.cancellation import Watch
+from clawperator.agent.ports import Bench
+from clawperator.phone.core.phone import Phone
+
+SECONDS = 30
+
+
+@pytest.fixture
+def phone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Phone]:
+    monkeypatch.setenv("CLAWPERATOR_HOME", str(tmp_path / "home"))
+    with boxed_phone("claw-1") as box:
+        yield box.phone
+
+
+def tell(prompt: str, folder: Path) -> str:
+    return talk(prompt, Bench(Watch(SECONDS), folder=str(folder), device="claw-1"))[1].text
+
+
+def test_a_lost_tap_is_told_to_have_changed_nothing(phone: Phone, tmp_path: Path) -> None:
+    tell("open Hard Mode, tap Many deletes", tmp_path)
+    phone.set_fault("dropped_tap", 1)
+    told = tell("tap the second Delete, tap at 901 568, read the status", tmp_path)
+    assert told == (
+        "Tapped 'Delete'; nothing changed on the screen. "
+        "Tapped the point (901, 568); nothing changed on the screen. status: Nothing happened yet."
+    )
+
+
+def test_lost_swipes_are_told_to_have_changed_nothing(phone: Phone, tmp_path: Path) -> None:
+    tell("open Settings", tmp_path)
+    phone.set_fault("dropped_tap", 1)
+    told = tell("scroll down 3 times, scroll to the bottom", tmp_path)
+    assert told == " ".join(["Scrolled down; nothing changed on the screen."] * 2)
+
+
+def test_a_swipe_lost_on_the_way_does_not_end_a_search(phone: Phone, tmp_path: Path) -> None:
+    tell("open Settings", tmp_path)
+    phone.set_fault("dropped_tap", 0.5)
+    assert tell("tap About phone and read Model", tmp_path).endswith("Model: box.")
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_switches_are_told_as_they_are_though_captures_are_old(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    monkeypatch.setenv("CLAWPERATOR_HOME", str(tmp_path / "home"))
+    with boxed_phone("claw-1", seed) as box:
+        tell("open Settings, tap Display", tmp_path)
+        box.phone.set_fault("stale_tree", 0.3)
+        told = tell("turn on Dark theme, turn off Dark theme, is Dark theme on?", tmp_path)
+        stored = box.phone.settings.get("secure", "ui_night_mode")
+    assert told == "Turned 'Dark theme' on. Turned 'Dark theme' off. No: 'Dark theme' is off."
+    assert stored == "1"
+
+
+def test_a_dialog_out_of_nowhere_is_what_is_on_the_screen(phone: Phone, tmp_path: Path) -> None:
+    tell("open Settings", tmp_path)
+    phone.set_fault("dialog", 1)
+    told = tell("is Display on the screen? what is on the screen?", tmp_path)
+    assert told.startswith("No: 'Display' is not on the screen.")
+    assert "isn't responding" in told
+
+
+def test_a_slow_phone_is_told_the_same(phone: Phone, tmp_path: Path) -> None:
+    phone.set_fault("latency", 300)
+    assert tell("is Chrome on the screen?", tmp_path) == "Yes: 'Chrome' is on the screen."
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"), [("offline", "tap Settings"), ("unauthorized", "open Settings"), ("offline", "go home")]
+)
+def test_a_phone_that_is_not_there_fails_at_the_first_call(
+    phone: Phone, tmp_path: Path, fault: str, said: str
+) -> None:
+    phone.set_fault(fault, 1)
+    called, answer = talk(said, Bench(Watch(SECONDS), folder=str(tmp_path), device="claw-1"))
+    assert len(called) == 1
+    assert answer.error is not None
+    assert answer.error.code in ("DEVICE_OFFLINE", "DEVICE_UNAUTHORIZED")
+    assert answer.error.hint

@@ -1,0 +1,92 @@
+"""Which MCP servers are started, and what is said when they fail."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.paths import REPOSITORY
+
+from clawperator.agent.cancellation import Watch
+from clawperator.agent.turns.assembly import Choices, assemble, tool_pool
+from clawperator.agent.turns.events import Events
+from clawperator.errors import ClawError
+
+PYTHON = (sys.executable, "-I", "-S")
+PROGRAM = str(REPOSITORY / "tests" / "agent" / "mcp" / "mcp_server.py")
+
+
+@pytest.fixture(autouse=True)
+def nobody_at_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("CLAW_CONFIG_HOME", str(tmp_path / "nobody"))
+
+
+def folder_with(tmp_path: Path, **modes: str) -> str:
+    """A folder whose servers behave in these ways, and leave a file when they are started."""
+    servers: dict[str, Any] = {
+        name: {
+            "command": "/bin/sh",
+            "args": ["-c", f'touch "{tmp_path}/{name}.started"; exec "$@"', "sh", *PYTHON, PROGRAM, mode],
+        }
+        for name, mode in modes.items()
+    }
+    (tmp_path / ".claw").mkdir()
+    (tmp_path / ".claw" / "settings.json").write_text(json.dumps({"mcpServers": servers}))
+    return str(tmp_path)
+
+
+def started(tmp_path: Path) -> list[str]:
+    return sorted(path.stem for path in tmp_path.glob("*.started"))
+
+
+def test_for_a_tool_that_is_named_only_its_server_is_started(tmp_path: Path) -> None:
+    folder = folder_with(tmp_path, one="good", two="good")
+    with tool_pool(folder, name=" MCP__One__Echo ") as pool:
+        assert "mcp__one__echo" in [tool.name for tool in pool.tools]
+    assert started(tmp_path) == ["one"]
+
+
+def test_the_same_goes_for_a_tool_that_is_run(tmp_path: Path) -> None:
+    choices = Choices(folder=folder_with(tmp_path, one="good", two="good"))
+    with assemble(choices, Watch(10), Events(""), with_mcp=True, tool="mcp__two__pid") as parts:
+        assert parts.toolbox.find("mcp__two__pid").name == "mcp__two__pid"
+    assert started(tmp_path) == ["two"]
+
+
+def test_a_tool_of_no_server_starts_none(tmp_path: Path) -> None:
+    with tool_pool(folder_with(tmp_path, one="good"), name="mcp__three__echo"):
+        pass
+    with tool_pool(str(tmp_path), name="click"):
+        pass
+    assert started(tmp_path) == []
+
+
+def test_servers_whose_tools_could_have_the_name_are_all_started(tmp_path: Path) -> None:
+    with tool_pool(folder_with(tmp_path, a="good", a__b="good"), name="mcp__a__b__echo") as pool:
+        assert "mcp__a__b__echo" in [tool.name for tool in pool.tools]
+    assert started(tmp_path) == ["a", "a__b"]
+
+
+def test_a_server_that_failed_is_the_reason_why_its_tool_is_not_there(tmp_path: Path) -> None:
+    folder = folder_with(tmp_path, one="dies", two="good")
+    with pytest.raises(ClawError) as caught, tool_pool(folder, name="mcp__one__echo"):
+        pass
+    assert caught.value.code == "MCP_SERVER_FAILED"
+    assert caught.value.message.endswith("no licence found")
+    assert (caught.value.operation, caught.value.target) == ("mcp.initialize_handshake", "one")
+    assert caught.value.hint is not None
+    assert "--no-mcp" not in caught.value.hint
+
+
+def test_without_a_name_a_server_that_failed_is_a_warning(tmp_path: Path) -> None:
+    with tool_pool(folder_with(tmp_path, one="dies", two="good")) as pool:
+        assert [server["status"] for server in pool.servers] == ["failed", "ready"]
+        assert len(pool.warnings) == 1
+
+
+def test_time_that_runs_out_while_servers_start_is_told_as_that(tmp_path: Path) -> None:
+    choices = Choices(folder=folder_with(tmp_path, one="silent"))
+    with pytest.raises(ClawError) as caught, assemble(choices, Watch(0.2), Events(""), with_mcp=True):
+        pass
+    assert caught.value.code == "TURN_TIMEOUT"

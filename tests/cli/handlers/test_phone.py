@@ -1,0 +1,267 @@
+"""``clawperator phone``: phones that run in processes of their own."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.running import Ran, clawperator
+
+from clawperator._home import PhoneFolder
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A product home of its own; whatever still runs in it at the end is stopped."""
+    monkeypatch.setenv("CLAWPERATOR_HOME", str(tmp_path / "product"))
+    yield tmp_path / "product"
+    clawperator("phone", "stop", "--all")
+
+
+def start(*arguments: str) -> dict[str, Any]:
+    ran = clawperator("phone", "start", *arguments)
+    assert ran.code == 0, ran.out
+    answer: dict[str, Any] = ran.json
+    return answer
+
+
+def refused(ran: Ran, code: str) -> dict[str, Any]:
+    assert ran.code == 1, ran.out
+    assert ran.json["code"] == code
+    assert ran.json["hint"]
+    error: dict[str, Any] = ran.json
+    return error
+
+
+def ask_server(port: int, request: str) -> bytes:
+    """What the door for adb clients answers."""
+    with socket.create_connection(("127.0.0.1", port), 5) as connection:
+        connection.sendall(f"{len(request):04x}{request}".encode())
+        connection.settimeout(5)
+        said = b""
+        while block := connection.recv(4_096):
+            said += block
+        return said
+
+
+def wait_until_gone(pid: int) -> None:
+    deadline = time.monotonic() + 5
+    while time.monotonic() < deadline:
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return
+        with suppress(ChildProcessError):  # a child of these tests stays as a zombie until somebody asks
+            os.waitpid(pid, os.WNOHANG)
+        time.sleep(0.01)
+    raise AssertionError(f"process {pid} is still there")
+
+
+def test_a_phone_starts_answers_and_stops_and_leaves_nothing_running() -> None:
+    answer = start()
+    assert answer["serial"] == "claw-1"
+    assert answer["recovered"] is False
+    assert answer["connect"] == f"adb connect 127.0.0.1:{answer['adbd']['port']}"
+    assert b"claw-1\tdevice" in ask_server(answer["server"]["port"], "host:devices")
+    (listed,) = clawperator("phone", "list").json["phones"]
+    assert listed["state"] == "running"
+    assert listed["answering"] is True
+    assert listed["foreground"] == "com.android.launcher3"
+    stopped = clawperator("phone", "stop")
+    assert stopped.json == {"serial": "claw-1", "state": "stopped", "wasRunning": True, "crashed": False}
+    wait_until_gone(answer["pid"])
+    with pytest.raises(OSError, match="refused"):
+        socket.create_connection(("127.0.0.1", answer["adbd"]["port"]), 1)
+
+
+def test_a_phone_outlives_the_shell_that_started_it(home: Path) -> None:
+    command = f"{Path(sys.executable).parent}/clawperator phone start --output json"
+    ran = subprocess.run(
+        ["bash", "-c", f"setsid -w bash -c '{command}'"],
+        capture_output=True,
+        timeout=60,
+        check=True,
+        env={**os.environ, "CLAWPERATOR_HOME": str(home)},
+    )
+    answer = json.loads(ran.stdout)
+    assert b"claw-1\tdevice" in ask_server(answer["server"]["port"], "host:devices")
+    assert os.getsid(answer["pid"]) == answer["pid"]
+
+
+def test_several_phones_run_at_once_and_one_must_be_named() -> None:
+    first, second = start("one"), start("two", "--seed", "9")
+    assert first["pid"] != second["pid"]
+    assert second["seed"] == 9
+    error = refused(clawperator("phone", "stop"), "MULTIPLE_DEVICES_DEVICE_ID_REQUIRED")
+    assert error["details"]["devices"] == ["one", "two"]
+    refused(clawperator("phone", "fault"), "MULTIPLE_DEVICES_DEVICE_ID_REQUIRED")
+    assert clawperator("phone", "fault", "latency", "5", "--device", "two").json["value"] == 5
+    assert clawperator("phone", "stop", "one").code == 0
+    assert clawperator("phone", "stop", "--all").json == {"stopped": ["two"]}
+
+
+def test_a_second_start_of_the_same_phone_is_refused_and_told_where_it_is() -> None:
+    answer = start()
+    error = refused(clawperator("phone", "start"), "PHONE_ALREADY_RUNNING")
+    assert error["details"]["adbd"] == answer["adbd"]
+
+
+def test_a_crashed_phone_is_noticed_and_keeps_its_files() -> None:
+    answer = start()
+    files = Path(PhoneFolder("claw-1").files)
+    (files / "storage/emulated/0/Download/kept.txt").write_text("kept")
+    os.kill(answer["pid"], signal.SIGKILL)
+    wait_until_gone(answer["pid"])
+    (listed,) = clawperator("phone", "list").json["phones"]
+    assert listed["state"] == "crashed"
+    error = refused(clawperator("phone", "fault", "--device", "claw-1"), "PHONE_NOT_RUNNING")
+    assert "crashed" in error["message"]
+    again = start()
+    assert again["recovered"] is True
+    assert (files / "storage/emulated/0/Download/kept.txt").read_text() == "kept"
+
+
+def test_a_phone_that_does_not_answer_is_ended_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    answer = start()
+    os.kill(answer["pid"], signal.SIGSTOP)
+    monkeypatch.setattr("clawperator.cli.handlers.phone._STOP_SECONDS", 0.3)
+    assert clawperator("phone", "stop").json == {
+        "serial": "claw-1",
+        "state": "stopped",
+        "wasRunning": True,
+        "crashed": True,
+    }
+    wait_until_gone(answer["pid"])
+    assert clawperator("phone", "list").json["phones"][0]["state"] == "stopped"
+
+
+def test_a_phone_whose_address_is_lost_can_still_be_stopped() -> None:
+    answer = start()
+    (Path(PhoneFolder("claw-1").path) / "phone.json").unlink()
+    assert clawperator("phone", "stop").json["wasRunning"] is True
+    wait_until_gone(answer["pid"])
+
+
+def test_a_phone_told_to_end_by_a_signal_says_goodbye() -> None:
+    answer = start()
+    os.kill(answer["pid"], signal.SIGTERM)
+    wait_until_gone(answer["pid"])
+    assert clawperator("phone", "list").json["phones"][0]["state"] == "stopped"
+
+
+def test_reset_makes_it_new_behind_the_same_doors() -> None:
+    answer = start("--fault", "latency=5")
+    assert clawperator("phone", "fault").json["faults"]["latency"]["value"] == 5
+    file = Path(PhoneFolder("claw-1").files) / "storage/emulated/0/Download/gone.txt"
+    file.write_text("gone")
+    assert clawperator("phone", "reset").json == {"serial": "claw-1", "state": "running", "reset": True}
+    assert not file.exists()
+    assert clawperator("phone", "fault").json["faults"]["latency"]["value"] == 0
+    assert b"claw-1\tdevice" in ask_server(answer["server"]["port"], "host:devices")
+
+
+def test_faults_are_set_while_it_runs_even_those_that_shut_adbs_doors() -> None:
+    answer = start()
+    clawperator("phone", "fault", "offline", "on")
+    assert b"claw-1\toffline" in ask_server(answer["server"]["port"], "host:devices")
+    clawperator("phone", "fault", "offline", "off")
+    clawperator("phone", "fault", "unauthorized", "on")
+    assert b"claw-1\tunauthorized" in ask_server(answer["server"]["port"], "host:devices")
+    clawperator("phone", "fault", "unauthorized", "off")
+    assert b"claw-1\tdevice" in ask_server(answer["server"]["port"], "host:devices")
+
+
+def test_a_screenshot_is_a_png_file(tmp_path: Path) -> None:
+    start()
+    path = tmp_path / "screen.png"
+    answer = clawperator("phone", "screenshot", "--path", str(path)).json
+    assert answer["path"] == str(path)
+    assert path.read_bytes().startswith(b"\x89PNG")
+    error = clawperator("phone", "screenshot", "--path", str(tmp_path / "no" / "such" / "folder.png"))
+    assert error.json["code"] == "USAGE"
+
+
+def test_an_app_of_ones_own_is_on_the_phone(tmp_path: Path) -> None:
+    app = tmp_path / "door.toml"
+    app.write_text('package = "com.example.door"\nlabel = "Door"\n[[screen]]\nname = "home"\n')
+    answer = start("--app", str(app))
+    assert answer["apps"] == [str(app)]
+    request = "host:transport-any"
+    with (
+        socket.create_connection(("127.0.0.1", answer["server"]["port"]), 5) as connection,
+        connection.makefile("rb") as stream,
+    ):
+        for request in ("host:transport-any", "shell:pm list packages com.example"):
+            connection.sendall(f"{len(request):04x}{request}".encode())
+            assert stream.read(4) == b"OKAY"
+        assert stream.read() == b"package:com.example.door\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("start", "../escape"), "USAGE"),
+        (("start", "x" * 65), "USAGE"),
+        (("start", "--seed", "many"), "USAGE"),
+        (("start", "--adbd-port", "70000"), "USAGE"),
+        (("start", "--fault", "gravity=1"), "PHONE_FAULT_INVALID"),
+        (("start", "--fault", "latency=-1"), "PHONE_FAULT_INVALID"),
+        (("start", "--app", "/nonexistent.py"), "PHONE_APP_INVALID"),
+        (("stop", "nobody"), "PHONE_NOT_FOUND"),
+        (("stop",), "PHONE_NOT_FOUND"),
+        (("reset",), "PHONE_NOT_FOUND"),
+        (("fault",), "PHONE_NOT_RUNNING"),
+        (("fault", "gravity", "on"), "PHONE_FAULT_INVALID"),
+        (("screenshot",), "PHONE_NOT_RUNNING"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_with_a_typed_error(arguments: tuple[str, ...], code: str) -> None:
+    ran = clawperator("phone", *arguments)
+    assert ran.code == 1
+    assert ran.json["code"] == code
+
+
+def test_a_broken_app_file_keeps_the_phone_from_starting_and_says_why(tmp_path: Path) -> None:
+    app = tmp_path / "broken.toml"
+    app.write_text("package = ")
+    error = refused(clawperator("phone", "start", "--app", str(app)), "PHONE_APP_INVALID")
+    assert "broken.toml" in error["message"]
+    assert clawperator("phone", "list").json["phones"][0]["state"] == "stopped"
+
+
+def test_a_port_that_is_taken_keeps_the_phone_from_starting_and_says_why() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        error = refused(clawperator("phone", "start", "--adbd-port", str(port)), "PHONE_START_FAILED")
+    assert "in use" in error["message"]
+
+
+def test_only_its_owner_may_read_the_word_that_opens_the_control_door() -> None:
+    start()
+    record = Path(PhoneFolder("claw-1").path) / "phone.json"
+    assert record.stat().st_mode & 0o077 == 0
+
+
+def test_the_control_door_answers_nobody_without_the_word() -> None:
+    start()
+    record = PhoneFolder("claw-1").read()
+    assert record is not None
+    for line in (b"{}\n", b'{"token":"","command":"stop"}\n', b"garbage\n", b"\xff" * 100_000 + b"\n", b""):
+        with socket.create_connection((record.host, record.control_port), 5) as connection:
+            connection.settimeout(5)
+            try:
+                connection.sendall(line)
+                connection.shutdown(socket.SHUT_WR)
+                assert connection.recv(100) == b""
+            except ConnectionError:
+                pass  # it hung up before it had read it all
+    assert PhoneFolder("claw-1").state() == "running"
+    assert clawperator("phone", "stop").json["wasRunning"] is True

@@ -1,0 +1,94 @@
+"""``recording replay`` at the command line, on a phone that the command finds by itself."""
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.device.boxed import boxed_phone
+from tests.replay.persons import record, settings_dark
+from tests.support.running import clawperator
+
+from clawperator.replay import run
+
+
+@pytest.fixture
+def shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A recording, where no real phone is looked for."""
+    monkeypatch.setenv("CLAWPERATOR_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("ADB_PATH", str(tmp_path / "no-adb"))
+    return record(settings_dark, tmp_path)
+
+
+def test_the_plan_is_shown_without_a_phone(shown: str) -> None:
+    ran = clawperator("recording", "replay", "--input", shown, "--dry-run")
+    assert ran.code == 0
+    plan = ran.json
+    assert plan["dryRun"] is True
+    assert [step["told"] for step in plan["steps"]] == [
+        "press home",
+        "click Settings",
+        "click Display",
+        "click Dark theme",
+        "press home",
+    ]
+    assert plan["steps"][2]["clues"][:2] == ["id_and_text", "text"]
+    assert plan["steps"][2]["expects"]["title"] == "Display"
+
+
+def test_a_proved_replay_is_written_and_compare_accepts_it(shown: str, tmp_path: Path) -> None:
+    out = str(tmp_path / "run.json")
+    with boxed_phone():
+        ran = clawperator("recording", "replay", "--input", shown, "--out", out)
+    assert ran.code == 0, ran.json.get("error")
+    assert ran.json["ok"] is True
+    assert json.loads(Path(out).read_bytes()) == ran.json
+    baseline = str(tmp_path / "shown.export.json")
+    assert clawperator("recording", "export", "--input", shown, "--out", baseline).code == 0
+    verdict = clawperator("recording", "compare", "--baseline", baseline, "--result", out, "--strategy", "derived")
+    assert (verdict.code, verdict.json["outcome"]) == (0, "literal_match")
+
+
+def test_a_replay_that_cannot_be_proved_fails_the_command(shown: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run, "LOOK_EVERY_MS", 10)
+    with boxed_phone() as box:
+        box.phone.set_fault("dialog", 1)
+        ran = clawperator("recording", "replay", "--input", shown)
+    assert ran.code == 1
+    assert ran.json["ok"] is False
+    assert ran.json["error"]["code"].startswith("REPLAY_")
+    assert ran.json["skillResult"]["status"] == "failed"
+
+
+@pytest.mark.parametrize(
+    ("more", "code"),
+    [
+        (("--until", "soon"), "EXECUTION_VALIDATION_FAILED"),
+        (("--until=-1",), "EXECUTION_VALIDATION_FAILED"),
+        (("--backend", "telepathy"), "USAGE"),
+        ((), "ADB_NOT_FOUND"),
+    ],
+)
+def test_what_cannot_be_done_is_refused(more: tuple[str, ...], code: str, shown: str) -> None:
+    ran = clawperator("recording", "replay", "--input", shown, *more)
+    assert (ran.code, ran.json["code"]) == (1, code)
+
+
+def test_an_end_before_the_first_step_is_refused(shown: str) -> None:
+    lines = Path(shown).read_bytes().splitlines(keepends=True)
+    Path(shown).write_bytes(lines[0] + b"".join(lines[3:]))
+    ran = clawperator("recording", "replay", "--input", shown, "--dry-run", "--until", "0")
+    assert (ran.code, ran.json["code"]) == (1, "RECORDING_REPLAY_FAILED")
+    assert ran.json["details"] == {"until": 0, "first": 2}
+
+
+def test_the_recording_is_not_overwritten_by_the_result(shown: str) -> None:
+    before = Path(shown).read_bytes()
+    ran = clawperator("recording", "replay", "--input", shown, "--dry-run", "--out", shown)
+    assert (ran.code, ran.json["code"]) == (1, "RECORDING_REPLAY_FAILED")
+    assert Path(shown).read_bytes() == before
+
+
+def test_without_an_input_the_usage_is_told() -> None:
+    ran = clawperator("recording", "replay")
+    assert (ran.code, ran.json["code"]) == (0, "USAGE")

@@ -1,0 +1,362 @@
+"""The frame: finding commands, options anywhere, one document, exit codes."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.support.running import clawperator
+
+import clawperator as package
+from clawperator.cli.dispatch import exit_code
+from clawperator.commands.actions import COMMANDS
+from clawperator.contract.results import ExecutionResult, ResultEnvelope, StepResult
+from clawperator.errors import CODES
+
+BINARY = str(Path(sys.executable).with_name("clawperator"))
+PLAN = {
+    "commandId": "settings-nav-1",
+    "taskId": "settings-nav-1",
+    "source": "docs",
+    "expectedFormat": "android-ui-automator",
+    "timeoutMs": 30000,
+    "actions": [
+        {"id": "open", "type": "open_app", "params": {"applicationId": "com.android.settings"}},
+        {
+            "id": "wait",
+            "type": "wait_for_navigation",
+            "params": {"expectedPackage": "com.android.settings", "timeoutMs": 5000},
+        },
+        {"id": "snap", "type": "snapshot_ui"},
+    ],
+}
+
+
+def test_no_words_or_help_print_the_overview() -> None:
+    for argv in ([], ["help"], ["--help"], ["-h"], ["help", "nonsense"], ["nonsense", "--help"]):
+        ran = clawperator(*argv)
+        assert ran.code == 0
+        text = ran.out.decode()
+        assert text.startswith("clawperator ")
+        assert all(f"  {command.name} " in text for command in COMMANDS)
+
+
+def test_each_command_has_help_that_names_its_flags() -> None:
+    for command in COMMANDS:
+        for verb in command.subcommands or (None,):
+            words = [command.name, *([verb.name] if verb else [])]
+            if words == ["help"]:
+                continue
+            by_flag = clawperator(*words, "--help")
+            assert by_flag.code == 0
+            assert by_flag.out == clawperator("help", *words).out
+            text = by_flag.out.decode()
+            assert f"Usage: clawperator {' '.join(words)}" in text
+            for flag in (verb or command).flags:
+                assert flag.name in text
+    assert clawperator("record", "parse", "--help").out == clawperator("recording", "parse", "--help").out
+
+
+def test_only_options_is_usage_and_exit_0() -> None:
+    ran = clawperator("--json")
+    assert (ran.code, ran.json["code"]) == (0, "USAGE")
+
+
+def test_options_are_taken_anywhere_before_two_dashes() -> None:
+    for argv in (["--json", "version"], ["version", "--json"], ["--device", "x", "version", "--verbose"]):
+        assert clawperator(*argv).json == {"cliVersion": package.__version__}
+    kept = clawperator("type", "--id", "y", "--dry-run", "--", "--device").json
+    assert kept["plan"]["actions"][0]["params"]["text"] == "--device"
+    literal = clawperator("click", "--text", "--", "--device", "--dry-run", "--output", "pretty")
+    assert literal.out.startswith(b'{\n  "ok": true')
+    assert b'"textEquals": "--device"' in literal.out
+
+
+def test_pretty_is_the_same_document_indented() -> None:
+    flat = clawperator("schema", "execution")
+    for option in (["--output", "pretty"], ["--format=pretty"]):
+        ran = clawperator("schema", "execution", *option)
+        assert ran.out.decode() == json.dumps(flat.json, indent=2) + "\n"
+    assert clawperator("schema", "--output", "yaml").json
+    assert clawperator("record", "parse", "--output", "pretty").json["code"] == "USAGE"
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["snapshot", "--operator-package"],
+        ["snapshot", "--operator-package", " "],
+        ["snapshot", "--operator-package", "-x"],
+        ["snapshot", "--timeout"],
+        ["snapshot", "--log-level", "loud"],
+        ["snapshot", "--device"],
+        ["snapshot", "--bogus"],
+        ["--bogus", "snapshot"],
+        ["-x"],
+        ["record", "parse", "--input", "--out", "x"],
+        ["record", "parse", "--input", "a", "--input", "b"],
+        ["snapshot", "--dry-run=yes"],
+        ["snapshot", "--dry-run", "extra"],
+        ["snapshot", "-v"],
+        ["click", "--text", "a", "extra"],
+        ["schema", "a", "b"],
+        ["exec", "a.json", "b.json"],
+        ["open", "a.b", "c.d"],
+        ["exec", "--goal", "x"],
+    ],
+)
+def test_a_bad_command_line_is_usage_and_exit_1(argv: list[str]) -> None:
+    ran = clawperator(*argv)
+    assert (ran.code, ran.json["code"]) == (1, "USAGE")
+
+
+def test_an_empty_device_is_ignored() -> None:
+    assert clawperator("snapshot", "--device", "", "--dry-run").code == 0
+
+
+def test_a_flag_close_to_a_known_one_is_offered() -> None:
+    assert "did you mean --text-contains?" in clawperator("click", "--text-contain", "x").json["message"]
+    assert "did you mean" not in clawperator("click", "--zzzzz").json["message"]
+
+
+def test_a_flag_of_another_command_is_passed_over_with_its_value_and_a_warning() -> None:
+    ran = clawperator("snapshot", "--coordinate", "1", "2", "--key", "x", "--skill-id=y", "--dry-run")
+    assert ran.code == 0
+    assert ran.err.count("means nothing to snapshot") == 3
+
+
+@pytest.mark.parametrize(
+    ("argv", "suggestion"),
+    [
+        (["snapsot"], "snapshot"),
+        (["clik"], "click"),
+        (["scroll-untl"], "scroll-until"),
+        (["open-ap"], "open-app"),
+        (["xyzzy-nothing-like-it"], None),
+        (["action", "press-key"], "press"),
+        (["action", "open-uri"], "open"),
+        (["observe", "screenshot"], "screenshot"),
+        (["inspect", "ui"], "snapshot"),
+        (["action"], None),
+    ],
+)
+def test_an_unknown_command_is_told_with_the_closest_one(argv: list[str], suggestion: str | None) -> None:
+    ran = clawperator(*argv)
+    assert (ran.code, ran.json["code"]) == (1, "UNKNOWN_COMMAND")
+    assert ran.json.get("suggestion") == suggestion
+
+
+def test_a_family_without_its_verb_is_usage_and_exit_0() -> None:
+    for argv in (["record"], ["packages"], ["operator"], ["operator", "setup"]):
+        ran = clawperator(*argv)
+        assert (ran.code, ran.json["code"]) == (0, "USAGE")
+
+
+def test_a_misspelt_verb_is_usage_and_exit_1_so_that_no_script_believes_it() -> None:
+    ran = clawperator("recording", "exprot", "--input", "x")
+    assert (ran.code, ran.json["code"]) == (1, "USAGE")
+    assert "did you mean 'export'?" in ran.json["message"]
+
+
+def test_exec_takes_inline_json_files_and_stdin(tmp_path: Path) -> None:
+    text = json.dumps(PLAN)
+    path = tmp_path / "plan.json"
+    path.write_text("\ufeff" + text, "utf-8")
+    for argv in (
+        ["exec", text],
+        ["execute", "--execution", f" {text} "],
+        ["exec", "--payload", str(path)],
+        ["exec", str(path)],
+        ["exec", "--file", str(path)],
+        ["exec", "-"],
+    ):
+        ran = clawperator(*argv, "--validate-only", stdin=text.encode())
+        assert ran.json == {"ok": True, "validated": True, "execution": PLAN}
+
+
+def test_exec_dry_run_shows_the_plan_and_wins() -> None:
+    ran = clawperator("exec", "--dry-run", "--validate-only", "--execution", json.dumps(PLAN))
+    plan = {k: PLAN[k] for k in ("commandId", "timeoutMs")} | {"actionCount": 3, "actions": PLAN["actions"]}
+    assert ran.json == {"ok": True, "dryRun": True, "plan": plan}
+
+
+def test_exec_timeout_overrides_the_plan() -> None:
+    text = json.dumps(PLAN)
+    assert clawperator("exec", text, "--validate-only", "--timeout", "5000").json["execution"]["timeoutMs"] == 5000
+    ran = clawperator("exec", text, "--validate-only", "--timeout", "5")
+    assert (ran.code, ran.json["code"]) == (1, "EXECUTION_VALIDATION_FAILED")
+    assert "details" not in ran.json
+
+
+@pytest.mark.parametrize(
+    ("argv", "code"),
+    [
+        ([], "MISSING_ARGUMENT"),
+        (["nowhere.json"], "EXECUTION_VALIDATION_FAILED"),
+        (["--nowhere.json"], "EXECUTION_VALIDATION_FAILED"),
+        (["/"], "EXECUTION_VALIDATION_FAILED"),
+        (["{"], "EXECUTION_VALIDATION_FAILED"),
+        (["[1]"], "EXECUTION_VALIDATION_FAILED"),
+        (["{" * 9_000], "EXECUTION_VALIDATION_FAILED"),
+        (["{}", "--payload", "{}"], "EXECUTION_VALIDATION_FAILED"),
+        (["/dev/zero"], "PAYLOAD_TOO_LARGE"),
+        ([json.dumps(PLAN)], "ADB_NOT_FOUND"),
+    ],
+)
+def test_exec_refuses_what_is_no_plan(argv: list[str], code: str) -> None:
+    ran = clawperator("exec", *argv)
+    assert (ran.code, ran.json["code"]) == (1, code)
+
+
+def test_exec_best_effort_says_it_is_not_built() -> None:
+    ran = clawperator("exec", "best-effort", "--goal", "buy milk")
+    assert (ran.code, ran.json["code"], ran.json["goal"]) == (0, "NOT_IMPLEMENTED", "buy milk")
+
+
+def test_schema_lists_and_prints_and_refuses() -> None:
+    names = [entry["name"] for entry in clawperator("schema").json["schemas"]]
+    assert "execution" in names
+    assert clawperator("schema", "recording-export").json["title"] == "recording-export"
+    ran = clawperator("schema", "recording-exprt")
+    assert (ran.code, ran.json["code"]) == (1, "SCHEMA_NOT_FOUND")
+    assert "'recording-export'" in ran.json["message"]
+
+
+@pytest.mark.parametrize(
+    ("document", "code"),
+    [
+        ({"ok": True}, 0),
+        ({"code": "USAGE"}, 0),
+        ({"code": "NOT_IMPLEMENTED"}, 0),
+        ({"code": "NO_DEVICES"}, 1),
+        ({"code": ""}, 0),
+        ({"envelope": {"status": "success", "stepResults": []}}, 0),
+        ({"envelope": {"status": "failed", "stepResults": []}}, 1),
+        ({"envelope": {"status": "success", "stepResults": [{"success": False}]}, "code": "USAGE"}, 1),
+        ([], 0),
+    ],
+)
+def test_the_exit_code_follows_the_document(document: Any, code: int) -> None:
+    assert exit_code(document) == code
+
+
+def test_a_typed_result_that_failed_exits_1_like_the_document_it_becomes() -> None:
+    failed = StepResult("a1", "click", success=False, data={"error": "NODE_NOT_FOUND"})
+    for status, steps, code in (("success", [], 0), ("failed", [], 1), ("success", [failed], 1)):
+        envelope = ResultEnvelope("c", "t", status, steps, None)  # type: ignore[arg-type]
+        assert exit_code(ExecutionResult(envelope, "emulator-5554")) == code
+
+
+@pytest.mark.random
+@given(
+    argv=st.lists(
+        st.sampled_from([c.name for c in COMMANDS])
+        | st.text(max_size=6)
+        | st.sampled_from(
+            [
+                "--text",
+                "--json",
+                "--input",
+                "--dry-run",
+                "--timeout",
+                "5",
+                "--",
+                "-",
+                "--coordinate",
+                "{}",
+                "record",
+                "parse",
+            ]
+        ),
+        max_size=7,
+    )
+)
+def test_any_command_line_ends_in_a_document_or_help(argv: list[str]) -> None:
+    ran = clawperator(*argv)
+    assert ran.code in (0, 1)
+    assert "Traceback" not in ran.err
+    if ran.out.startswith(b"{"):
+        assert ran.json.get("code", "USAGE") in CODES
+        assert ran.json.get("code") != "UNKNOWN"
+
+
+def test_the_unforeseen_is_a_document_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("clawperator.cli.handlers.schema.__version__", object())  # no JSON can be made of it
+    ran = clawperator("version", "--verbose")
+    assert (ran.code, ran.json["code"]) == (1, "UNKNOWN")
+    assert "Traceback" in ran.err
+    assert "Traceback" not in clawperator("version").err
+
+
+# As a process ----------------------------------------------------------------------------------------------------
+
+
+def shell(command: str, **more: Any) -> subprocess.CompletedProcess[bytes]:
+    env = {**os.environ, "PATH": f"{Path(BINARY).parent}:{os.environ['PATH']}"}
+    return subprocess.run(["bash", "-c", command], capture_output=True, timeout=60, check=False, env=env, **more)
+
+
+def test_version_is_answered_before_anything_is_imported() -> None:
+    done = shell(
+        'python -X importtime -c \'import sys; sys.argv[1:] = ["--version"];'
+        " from clawperator.cli import main; sys.exit(main())'"
+    )
+    assert done.stdout.decode() == package.__version__ + "\n"
+    assert b"msgspec" not in done.stderr
+    assert shell("clawperator -- --version").returncode == 1
+
+
+def test_nothing_heavy_is_imported_for_a_command() -> None:
+    done = shell("python -X importtime -m clawperator click --text A --dry-run")
+    assert done.returncode == 0
+    loaded = {line.split("|")[-1].strip() for line in done.stderr.decode().splitlines()}
+    assert "msgspec" in loaded
+    heavy = {"argparse", "dataclasses", "pathlib", "tempfile", "random", "subprocess", "asyncio", "json", "shlex"}
+    assert not loaded & heavy
+    assert not any(name.startswith("clawperator.recording") for name in loaded)
+
+
+def test_a_closed_pipe_or_stdout_is_no_traceback() -> None:
+    for command in (
+        "clawperator schema execution | head -c 1",
+        "clawperator schema >&-",
+        "clawperator version 2>&-",
+    ):
+        done = shell(f"set -o pipefail; {command}; exit 0")
+        assert b"Traceback" not in done.stderr
+        assert b"Exception" not in done.stderr
+    assert shell("clawperator version > /dev/full").returncode == 1
+
+
+def test_an_argument_that_is_not_text_is_a_typed_error() -> None:
+    done = shell("clawperator click --text $'\\xff' --dry-run")
+    assert json.loads(done.stdout)["code"] == "EXECUTION_VALIDATION_FAILED"
+    done = shell("clawperator recording parse --input $'/tmp/\\xff'")
+    assert json.loads(done.stdout)["code"] == "RECORDING_PARSE_FAILED"
+
+
+def test_ctrl_c_leaves_the_old_output_and_a_document(tmp_path: Path) -> None:
+    source = tmp_path / "a.ndjson"
+    header = '{"type":"recording_header","schemaVersion":1,"sessionId":"a","startedAt":1,"operatorPackage":"p"}\n'
+    event = '{"ts":1,"seq":1,"type":"press_key","key":"back","snapshot":"%s"}\n' % ("x" * 100_000)
+    source.write_text(header + event * 3_000)
+    out = tmp_path / "a.export.json"
+    out.write_text("old")
+    argv = [BINARY, "recording", "export", "--input", str(source), "--snapshots", "include"]
+    child = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    while not list(tmp_path.glob(".clawperator-*.part")):
+        assert child.poll() is None
+        time.sleep(0.001)
+    child.send_signal(signal.SIGINT)
+    stdout, stderr = child.communicate(timeout=30)
+    assert (child.returncode, json.loads(stdout)["code"]) == (130, "INTERRUPTED")
+    assert stderr == b""
+    assert out.read_text() == "old"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.export.json", "a.ndjson"]

@@ -1,0 +1,122 @@
+import time
+from collections.abc import Iterator
+
+import pytest
+from tests.device.adb.scripted_server import OKAY, Pause, packet, refusal, scripted
+
+from clawperator.device.adb.client import (
+    AdbRefusedError,
+    Connection,
+    Deadline,
+    Device,
+    Endpoint,
+    ShellStream,
+    exec_out,
+    open_service,
+    shell,
+)
+from clawperator.engine.clock import SystemClock
+from clawperator.errors import ClawError
+from clawperator.testing import start_phone
+
+
+@pytest.fixture(scope="module")
+def phone() -> Iterator[Device]:
+    with start_phone(clock=SystemClock()) as boxed, boxed.serve() as doors:
+        yield Device("claw-1", Endpoint("127.0.0.1", doors.server_port, boxed=True))
+
+
+def code_of(error: pytest.ExceptionInfo[ClawError]) -> str:
+    return error.value.code
+
+
+def test_output_errors_and_exit_code_come_apart(phone: Device) -> None:
+    answer = shell(phone, "echo out; echo err >&2; exit 7", seconds=5)
+    assert (answer.code, answer.stdout, answer.stderr) == (7, b"out\n", b"err\n")
+    assert (answer.text, answer.complaint) == ("out\n", "err")
+
+
+def test_a_command_is_given_input(phone: Device) -> None:
+    with ShellStream(phone, "cat", Deadline(5)) as stream:
+        stream.send(b"x" * 200_000)
+        stream.end_input()
+        assert sum(len(data) for _, data in stream.packets()) == 200_000
+        assert stream.code == 0
+
+
+def test_raw_output_is_not_changed(phone: Device) -> None:
+    assert exec_out(phone, r"printf '\r\n\0\377'", seconds=5) == b"\r\n\0\xff"
+
+
+def test_a_command_that_says_too_much_is_cut_off(phone: Device) -> None:
+    for run in (shell, exec_out):
+        with pytest.raises(ClawError, match="more than 1000 bytes") as error:
+            run(phone, "head -c 100000 /dev/zero", seconds=5, most=1000)
+        assert code_of(error) == "DEVICE_SHELL_UNAVAILABLE"
+
+
+def test_a_command_that_does_not_end_is_left_at_its_deadline(phone: Device) -> None:
+    start = time.monotonic()
+    with pytest.raises(ClawError, match="too long") as error:
+        shell(phone, "sleep 20", seconds=0.2)
+    assert code_of(error) == "DEVICE_SHELL_UNAVAILABLE"
+    assert time.monotonic() - start < 5
+
+
+def test_a_command_line_adb_cannot_carry_is_refused_at_once(phone: Device) -> None:
+    with pytest.raises(ClawError) as error:
+        shell(phone, "echo " + "x" * 70_000, seconds=5)
+    assert code_of(error) == "PAYLOAD_TOO_LARGE"
+
+
+@pytest.mark.parametrize(
+    ("reason", "code"),
+    [
+        ("device unauthorized.\nThis adb server's $ADB_VENDOR_KEYS is not set", "DEVICE_UNAUTHORIZED"),
+        ("device offline", "DEVICE_OFFLINE"),
+        ("device 'scripted' not found", "DEVICE_NOT_FOUND"),
+    ],
+)
+def test_a_phone_that_cannot_be_reached_is_told_by_its_state(reason: str, code: str) -> None:
+    with scripted(refusal(reason)) as device, pytest.raises(ClawError) as error:
+        open_service(device, "shell:", Deadline(5))
+    assert code_of(error) == code
+    assert error.value.hint
+
+
+def test_a_service_that_is_refused_says_why() -> None:
+    with scripted(OKAY, refusal("closed")) as device, pytest.raises(AdbRefusedError, match="closed"):
+        open_service(device, "nothing:", Deadline(5))
+
+
+@pytest.mark.parametrize(
+    "stream",
+    [b"", packet(1, b"half"), packet(1, b"half")[:-1], bytes([1, 255, 255, 255, 127]) + b"x"],
+    ids=["at once", "without exit code", "in a packet", "in a packet that claims to be huge"],
+)
+def test_a_stream_that_ends_early_is_no_success(stream: bytes) -> None:
+    with scripted(OKAY, OKAY, after=stream) as device, pytest.raises(ClawError) as error:
+        shell(device, "true", seconds=5)
+    assert code_of(error) == "DEVICE_SHELL_UNAVAILABLE"
+
+
+@pytest.mark.parametrize("answer", [b"HTTP/1.1 400 Bad Request\r\n", b"OK", b"FAILzzzz"])
+def test_something_else_at_the_port_is_no_adb_server(answer: bytes) -> None:
+    with (
+        scripted(answer) as device,
+        pytest.raises(ConnectionError),
+        Connection(device.endpoint, Deadline(5)) as it,
+    ):
+        it.request("host:version")
+
+
+def test_a_server_that_falls_silent_is_left_at_the_deadline() -> None:
+    with scripted(OKAY, Pause()) as device, pytest.raises(TimeoutError):
+        open_service(device, "shell:", Deadline(0.2))
+
+
+def test_a_deadline_that_has_passed_leaves_nothing() -> None:
+    deadline = Deadline(0)
+    assert deadline.is_over
+    with pytest.raises(TimeoutError):
+        deadline.left()

@@ -1,0 +1,381 @@
+"""Every action over plain adb commands, on the phone in the box by way of its server door."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec import Struct
+from tests.support.running import clawperator
+
+from clawperator.contract.execution import validate
+from clawperator.contract.results import ResultEnvelope, StepResult
+from clawperator.device.adb.client import Device, Endpoint, shell
+from clawperator.device.adb.quoting import command_line
+from clawperator.device.backends.adb import run_over_adb
+from clawperator.device.backends.adb_driver import AdbDriver
+from clawperator.engine.clock import SystemClock
+from clawperator.engine.run import RUNNERS
+from clawperator.errors import ClawError
+from clawperator.phone.toolkit.app import App, Here, put
+from clawperator.phone.toolkit.views import View, column, field, item
+from clawperator.testing import BoxedPhone, start_phone
+from clawperator.ui.parse import parse_hierarchy
+
+SETTINGS = "com.android.settings"
+NOTES = "com.clawperator.notes"
+FORM = "com.example.form"
+ONCE = {"maxAttempts": 1}
+SAID = {"resourceId": f"{FORM}:id/said"}
+
+
+class Bench(Struct, frozen=True):
+    """A phone, and the way to it."""
+
+    phone: BoxedPhone
+    device: Device
+
+    def run(self, *actions: dict[str, Any], timeout_ms: int = 20_000) -> ResultEnvelope:
+        document = {
+            "commandId": "c/1",
+            "taskId": "t",
+            "source": "test",
+            "expectedFormat": "android-ui-automator",
+            "timeoutMs": timeout_ms,
+            "actions": [{"id": f"a{i}", **action} for i, action in enumerate(actions, 1)],
+        }
+        return run_over_adb(validate(document), self.device)
+
+    def step(self, kind: str, **params: Any) -> StepResult:
+        """The only step of an execution."""
+        envelope = self.run({"type": kind, "params": params} if params else {"type": kind})
+        (step,) = envelope.stepResults
+        return step
+
+    def data(self, kind: str, **params: Any) -> dict[str, str]:
+        """What a step that must succeed tells."""
+        step = self.step(kind, **params)
+        assert step.success, step
+        return step.data
+
+
+def form() -> App:
+    app = App(FORM, "Form", state={"said": "", "twin": "", "story": ""})
+
+    @app.screen("home")
+    def home(_: Here) -> View:
+        return column(
+            field("said", "Say it", id="said"),
+            field("twin", "Say it again"),
+            field("story", "Tell it", id="story", height=200, multiline=True),
+            item("Hold me", on_long_click=put("said", "held")),
+        )
+
+    return app
+
+
+@pytest.fixture
+def bench() -> Iterator[Bench]:
+    with start_phone(apps=[form()], clock=SystemClock()) as phone, phone.serve() as doors:
+        yield Bench(phone, Device("claw-1", Endpoint("127.0.0.1", doors.server_port, boxed=True)))
+
+
+@pytest.fixture
+def settings(bench: Bench) -> Bench:
+    bench.phone.launch(SETTINGS)
+    return bench
+
+
+@pytest.fixture
+def written(bench: Bench) -> Bench:
+    bench.phone.launch(FORM)
+    return bench
+
+
+def held(bench: Bench, name: str = "said") -> Any:
+    return bench.phone.phone.tasks.front.process.state[name]
+
+
+def touch(bench: Bench, label: str) -> None:
+    """A finger of the person, without the pace of one."""
+    found = bench.phone.find(label)
+    assert found is not None
+    bench.phone.phone.tap(*found.bounds.centre)
+
+
+# Every action
+
+
+def test_these_tests_try_every_action() -> None:
+    source = Path(__file__).read_text("utf-8")
+    assert [kind for kind in RUNNERS if f'("{kind}"' not in source and f'"type": "{kind}"' not in source] == []
+
+
+def test_an_app_is_opened_and_closed(bench: Bench) -> None:
+    opened = bench.data("open_app", applicationId=SETTINGS)
+    assert (opened["dispatch_method"], opened["effect"]) == ("launch_intent", "changed")
+    assert bench.phone.foreground() == SETTINGS
+    assert bench.data("close_app", applicationId=SETTINGS)["effect"] == "changed"
+    assert bench.phone.foreground() != SETTINGS
+
+
+def test_an_app_that_is_not_there_is_not_opened(bench: Bench) -> None:
+    assert bench.step("open_app", applicationId="com.nope", retry=ONCE).data["error"] == "APP_NOT_FOUND"
+
+
+def test_a_link_is_opened_whatever_signs_it_holds(bench: Bench) -> None:
+    bench.data("open_uri", uri="https://example.com/?q=it's $(reboot); error")
+    assert bench.phone.foreground() != "com.android.launcher"
+    assert bench.phone.shows(textContains="$(reboot)") or bench.phone.shows(textContains="example.com")
+
+
+def test_a_link_that_nothing_opens_and_one_that_may_not_be_opened_fail_with_different_codes(bench: Bench) -> None:
+    assert AdbDriver(bench.device).view("nope:x") is False
+    assert AdbDriver(bench.device).view("http://a\0b") is False
+    assert bench.step("open_uri", uri="nope:x", retry=ONCE).data["error"] == "URI_SCHEME_NOT_ALLOWED"
+
+
+def test_a_click_is_a_touch_and_tells_what_it_changed(settings: Bench) -> None:
+    data = settings.data("click", matcher={"textEquals": "Display"})
+    assert (data["dispatch_method"], data["effect"]) == ("gesture_tap", "changed")
+    assert settings.phone.shows("Dark theme")
+
+
+def test_a_long_click_is_held(written: Bench) -> None:
+    data = written.data("click", matcher={"textEquals": "Hold me"}, clickType="long_click")
+    assert (data["dispatch_method"], held(written)) == ("gesture_long_press", "held")
+
+
+def test_a_point_is_touched_only_within_the_display(settings: Bench) -> None:
+    found = settings.phone.find("Display")
+    assert found is not None
+    x, y = found.bounds.centre
+    assert settings.data("click", coordinate={"x": x, "y": y})["effect"] == "changed"
+    assert settings.step("click", coordinate={"x": x, "y": 2_400}).data["error"] == "GESTURE_FAILED"
+
+
+def test_a_list_is_scrolled_once_until_and_to_what_is_clicked(settings: Bench) -> None:
+    swiped = settings.data("scroll", direction="down", settleDelayMs=0)
+    assert (swiped["scroll_outcome"], swiped["dispatch_method"]) == ("moved", "gesture_swipe")
+    until = settings.data("scroll_until", direction="up", matcher={"textEquals": "Wi-Fi"}, settleDelayMs=0)
+    assert until["termination_reason"] == "TARGET_FOUND"
+    settings.data("scroll_and_click", matcher={"textEquals": "About phone"}, settleDelayMs=0)
+    assert settings.phone.shows("Build number")
+
+
+def test_text_and_pairs_are_read_and_nodes_waited_for(settings: Bench) -> None:
+    assert settings.data("read_text", matcher={"textContains": "dark theme"})["text"].startswith("Dark theme")
+    pair = settings.data("read_key_value_pair", labelMatcher={"textEquals": "Battery"})
+    assert pair == {"label": "Battery", "value": "100%"}
+    assert settings.data("wait_for_node", matcher={"textEquals": "Battery"})["label"] == "Battery"
+
+
+def test_the_app_in_front_is_waited_for(settings: Bench) -> None:
+    done = settings.data("wait_for_navigation", expectedPackage=SETTINGS, timeoutMs=2_000)
+    assert done["resolved_package"] == SETTINGS
+    late = settings.step("wait_for_navigation", expectedPackage=NOTES, timeoutMs=100)
+    assert (late.data["error"], late.data["last_package"]) == ("NAVIGATION_TIMEOUT", SETTINGS)
+
+
+@pytest.mark.parametrize("key", ["back", "home", "recents"])
+def test_keys_are_pressed(settings: Bench, key: str) -> None:
+    touch(settings, "Display")
+    assert settings.data("press_key", key=key)["effect"] == "changed"
+    assert settings.phone.shows("Battery") is (key == "back")
+
+
+def test_a_snapshot_tells_the_windows_too(written: Bench) -> None:
+    data = written.data("snapshot_ui")
+    assert (data["foreground_package"], data["has_overlay"], data["window_count"]) == (FORM, "false", "3")
+    assert parse_hierarchy(data["text"]).roots[0].package == FORM
+    touch(written, "Say it")
+    data = written.data("snapshot_ui")
+    assert (data["has_overlay"], data["window_count"]) == ("true", "4")
+    assert "inputmethod" in data["overlay_package"]
+
+
+def test_a_screenshot_goes_to_its_file_in_its_turn(settings: Bench, tmp_path: Path) -> None:
+    paths = [str(tmp_path / f"{i}.png") for i in range(2)]
+    shots = [{"type": "take_screenshot", "params": {"path": path}} for path in paths]
+    home = {"type": "press_key", "params": {"key": "home"}}
+    envelope = settings.run(shots[0], home, shots[1], {"type": "sleep", "params": {"durationMs": 1}})
+    assert envelope.status == "success"
+    first, second = (Path(path).read_bytes() for path in paths)
+    assert first.startswith(b"\x89PNG")
+    assert first != second
+
+
+def test_a_screenshot_that_cannot_be_written_fails_its_step(settings: Bench, tmp_path: Path) -> None:
+    step = settings.step("take_screenshot", path=str(tmp_path / "none" / "a.png"), retry=ONCE)
+    assert step.data["error"] == "SCREENSHOT_NOT_SAVED"
+
+
+def test_recordings_need_the_operator_and_the_next_action_still_runs(bench: Bench) -> None:
+    envelope = bench.run({"type": "start_recording"}, {"type": "stop_recording"}, {"type": "snapshot_ui"})
+    start, stop, snapshot = envelope.stepResults
+    assert [start.data["error"], stop.data["error"]] == ["RECORDING_UNAVAILABLE"] * 2
+    assert "--backend adb" in start.data["hint"]
+    assert snapshot.success
+
+
+# Text
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["plain", "two words", "100%", "100%sure % s %%s", 'it\'s "$HOME" `id` $(id) ; & | < > \\ *', "-5", "äß漢😀"],
+)
+def test_text_is_typed_as_it_is(written: Bench, text: str) -> None:
+    assert written.data("enter_text", matcher=SAID, text=text)["text"] == text
+    assert held(written) == text
+
+
+def test_typed_text_replaces_what_was_there(written: Bench) -> None:
+    for clear in (False, True):
+        written.data("enter_text", matcher=SAID, text=f"new {clear}", clear=clear)
+        assert held(written) == f"new {clear}"
+
+
+def test_all_lines_of_a_long_text_are_replaced_wherever_the_cursor_is(written: Bench) -> None:
+    touch(written, "Tell it")
+    written.phone.phone.type_text("one\ntwo\nthree")
+    for _ in range(6):
+        written.phone.shell("input keyevent DPAD_LEFT")
+    written.data("enter_text", matcher={"resourceId": f"{FORM}:id/story"}, text="new")
+    assert held(written, "story") == "new"
+
+
+def test_a_line_break_is_refused_for_it_may_send_the_form(written: Bench) -> None:
+    data = written.step("enter_text", matcher=SAID, text="a\nb", retry=ONCE).data
+    assert (data["error"], held(written)) == ("TEXT_NOT_ACCEPTED", "")
+    assert "Operator" in data["hint"]
+
+
+def test_a_password_is_typed_and_not_told(bench: Bench) -> None:
+    bench.phone.launch(NOTES)
+    touch(bench, "Account")
+    data = bench.data("enter_text", matcher={"textEquals": "Password"}, text="s3cret!")
+    assert held(bench, "password") == "s3cret!"
+    assert "s3cret" not in json.dumps(data)
+
+
+def test_enter_submits_the_field(bench: Bench) -> None:
+    bench.phone.launch("com.google.android.youtube")
+    touch(bench, "Search")
+    fields = bench.phone.find_all(role="textfield")
+    data = bench.data("enter_text", matcher={"resourceId": fields[0].resource_id}, text="solar", submit=True)
+    assert data["dispatch_method"] == "set_text+submit"
+    assert bench.phone.phone.glass.keyboard() is None
+
+
+def test_nothing_is_typed_into_another_field_when_the_touch_is_lost(written: Bench) -> None:
+    touch(written, "Say it")
+    written.phone.phone.type_text("keep me")
+    written.phone.fault("dropped_tap", 1)
+    step = written.step("enter_text", matcher={"textEquals": "Say it again"}, text="elsewhere", retry=ONCE)
+    assert step.data["error"] == "TEXT_NOT_ACCEPTED"
+    assert (held(written), held(written, "twin")) == ("keep me", "")
+
+
+def test_what_is_no_field_is_touched_once_and_takes_no_text(settings: Bench) -> None:
+    step = settings.step("enter_text", matcher={"textEquals": "Settings"}, text="x", retry=ONCE)
+    assert step.data["error"] == "TEXT_NOT_ACCEPTED"
+    assert "textfield" in step.data["hint"]
+
+
+@pytest.mark.random
+def test_any_arguments_reach_a_program_on_the_phone_unchanged(bench: Bench) -> None:
+    odd = st.sampled_from(" '\"\\$`;|&<>(){}[]*?!#~%^=\n\t\r\x01\x7f-")
+    words = st.lists(st.text(odd | st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12))
+
+    @given(words)
+    def reach(arguments: list[str]) -> None:
+        answer = shell(bench.device, command_line("printf", r"%s\0", "first", *arguments), seconds=5)
+        assert answer.text.split("\0") == ["first", *arguments, ""]
+
+    reach()
+
+
+# Trouble
+
+
+def test_steps_before_a_failure_stay_and_the_failure_is_typed(settings: Bench) -> None:
+    missing = {"type": "click", "params": {"matcher": {"textEquals": "Nowhere"}, "retry": ONCE}}
+    envelope = settings.run({"type": "snapshot_ui"}, missing, {"type": "snapshot_ui"})
+    assert [step.success for step in envelope.stepResults] == [True, False]
+    assert envelope.errorCode == "NODE_NOT_FOUND"
+
+
+def test_a_lost_touch_is_told_as_no_change(settings: Bench) -> None:
+    settings.phone.fault("dropped_tap", 1)
+    assert settings.data("click", matcher={"textEquals": "Display"})["effect"] == "unchanged"
+
+
+def test_a_slow_phone_does_the_same_later(settings: Bench) -> None:
+    settings.phone.fault("latency", 40)
+    assert settings.data("click", matcher={"textEquals": "Display"})["effect"] == "changed"
+
+
+@pytest.mark.parametrize(
+    ("fault", "code"), [("offline", "DEVICE_OFFLINE"), ("unauthorized", "DEVICE_UNAUTHORIZED")]
+)
+def test_a_phone_that_does_not_answer_fails_the_step_with_its_own_code(
+    bench: Bench, fault: str, code: str
+) -> None:
+    bench.phone.fault(fault)
+    step = bench.step("snapshot_ui")
+    assert step.data["error"] == code
+    assert step.data["hint"]
+
+
+def test_a_phone_whose_storage_is_full_still_shows_its_screen(settings: Bench) -> None:
+    settings.phone.fault("storage_full")
+    assert "Display" in settings.data("snapshot_ui")["text"]
+
+
+def test_an_operator_that_is_dead_is_not_missed(settings: Bench) -> None:
+    settings.phone.fault("operator_killed")
+    assert settings.data("click", matcher={"textEquals": "Display"})["effect"] == "changed"
+
+
+def test_a_turned_display_is_touched_where_things_are(bench: Bench) -> None:
+    bench.phone.fault("rotation", 1)
+    bench.phone.launch(SETTINGS)
+    driver = AdbDriver(bench.device)
+    before = driver.frame()
+    assert (before.width, before.height) == (2_400, 1_080)
+    driver.dump()
+    assert driver.frame() == before
+    assert bench.data("click", matcher={"textEquals": "Apps"})["effect"] == "changed"
+
+
+def test_no_dump_stays_on_the_phone(settings: Bench) -> None:
+    settings.run({"type": "snapshot_ui"}, {"type": "snapshot_ui"})
+    assert "clawperator" not in settings.phone.shell("ls /data/local/tmp /sdcard").stdout
+
+
+def test_nothing_outlasts_the_time_of_the_execution(settings: Bench) -> None:
+    settings.phone.fault("slow_dump", 60_000)
+    began = SystemClock().monotonic()
+    driver = AdbDriver(settings.device, seconds=0.2)
+    for call in (driver.dump, driver.dump, driver.foreground, driver.screenshot):
+        with pytest.raises(ClawError) as e:
+            call()
+        assert e.value.code == "COMMAND_TIMEOUT"
+    assert SystemClock().monotonic() - began < 1.5
+
+
+def test_the_command_clicks_with_no_operator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLAWPERATOR_HOME", str(tmp_path))
+    assert clawperator("phone", "start").code == 0
+    try:
+        assert clawperator("open", SETTINGS, "--backend", "adb").code == 0
+        ran = clawperator("click", "--text", "Display", "--backend", "adb")
+        assert ran.code == 0, ran.out
+        (step,) = ran.json["envelope"]["stepResults"]
+        assert (step["data"]["dispatch_method"], step["data"]["effect"]) == ("gesture_tap", "changed")
+    finally:
+        clawperator("phone", "stop", "--all")

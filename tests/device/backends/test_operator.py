@@ -1,0 +1,205 @@
+import json
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from tests.device.adb.scripted_server import OKAY, Pause, packet, refusal, scripted
+
+from clawperator.device.adb.client import Device, Endpoint
+from clawperator.device.backends import operator
+from clawperator.device.backends.operator import Delivered, deliver
+from clawperator.engine.clock import SystemClock
+from clawperator.errors import ClawError
+from clawperator.testing import BoxedPhone, start_phone
+
+PACKAGE = "com.clawperator.operator"
+HEAD = b"clock 1.5\nsent\nprocess 42\n"
+
+
+def execution(*actions: dict[str, Any], command_id: str = "c-1") -> dict[str, Any]:
+    return {
+        "commandId": command_id,
+        "taskId": "t-1",
+        "source": "test",
+        "expectedFormat": "android-ui-automator",
+        "timeoutMs": 1000,
+        "actions": list(actions) or [{"id": "a1", "type": "sleep", "params": {"durationMs": 0}}],
+    }
+
+
+def envelope(**changes: Any) -> dict[str, Any]:
+    step = {"id": "a1", "actionType": "sleep", "success": True, "data": {"duration_ms": "0"}}
+    document = {"commandId": "c-1", "taskId": "t-1", "status": "success", "stepResults": [step], "error": None}
+    return document | changes
+
+
+def logged(*messages: str, tid: int = 42) -> bytes:
+    return "".join(f"11-15 10:00:00.000    42  {tid:4} I Operator: {message}\n" for message in messages).encode()
+
+
+def result(document: Any) -> bytes:
+    return logged(f"[Clawperator-Result] {json.dumps(document)}")
+
+
+def delivered(*output: bytes, code: int | None = None) -> Delivered:
+    """What a phone that says this delivers. It hangs up then, with an exit code or without."""
+    stream = b"".join(packet(1, piece) for piece in output)
+    if code is not None:
+        stream += packet(3, bytes([code]))
+    with scripted(OKAY, OKAY, after=stream) as device:
+        return deliver(device, PACKAGE, execution())
+
+
+def lost(*output: bytes, code: int | None = None) -> ClawError:
+    with pytest.raises(ClawError) as error:
+        delivered(*output, code=code)
+    assert error.value.hint
+    return error.value
+
+
+# The phone in the box
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[tuple[BoxedPhone, Device]]:
+    with start_phone(clock=SystemClock()) as boxed, boxed.serve() as doors:
+        yield boxed, Device("claw-1", Endpoint("127.0.0.1", doors.server_port, boxed=True))
+
+
+def test_an_execution_comes_back_as_its_envelope(served: tuple[BoxedPhone, Device]) -> None:
+    came = deliver(served[1], PACKAGE, execution({"id": "look", "type": "snapshot_ui"}))
+    assert (came.envelope.commandId, came.envelope.status) == ("c-1", "success")
+    assert [tree.is_whole for tree in came.hierarchies] == [True]
+
+
+def test_an_earlier_result_is_not_taken_for_ours(served: tuple[BoxedPhone, Device]) -> None:
+    deliver(served[1], PACKAGE, execution(command_id="earlier"))
+    assert deliver(served[1], PACKAGE, execution(command_id="later")).envelope.commandId == "later"
+
+
+def test_the_log_is_left_as_it_is(served: tuple[BoxedPhone, Device]) -> None:
+    boxed, device = served
+    boxed.shell("log -t Mine kept")
+    deliver(device, PACKAGE, execution())
+    assert "kept" in boxed.shell("logcat -d -s Mine").stdout
+
+
+def test_text_in_a_plan_is_no_command(served: tuple[BoxedPhone, Device]) -> None:
+    boxed, device = served
+    hostile = "'; touch /sdcard/pwned; echo '$(touch /sdcard/pwned)`touch /sdcard/pwned`"
+    wait = {"id": "a1", "type": "wait_for_node", "params": {"matcher": {"textEquals": hostile}, "timeoutMs": 1}}
+    step = deliver(device, PACKAGE, execution(wait)).envelope.stepResults[0]
+    assert hostile in json.loads(step.data["message"].removeprefix("no visible node matches ")).values()
+    assert boxed.shell("ls /sdcard/pwned").code != 0
+
+
+@pytest.mark.parametrize("package", ["com.example.none", "$(reboot)", "a;b"])
+def test_an_operator_that_is_not_there_is_named(package: str, served: tuple[BoxedPhone, Device]) -> None:
+    with pytest.raises(ClawError) as error:
+        deliver(served[1], package, execution())
+    assert error.value.code == "OPERATOR_NOT_INSTALLED"
+    assert package in error.value.message
+
+
+# A phone that says what it likes
+
+
+def test_the_result_of_another_command_is_passed_over() -> None:
+    came = delivered(HEAD + result(envelope(commandId="other")) + result(envelope(taskId="mine")))
+    assert came.envelope.taskId == "mine"
+
+
+def test_nonsense_in_the_log_is_passed_over() -> None:
+    noise = logged("[Clawperator-Result] {nonsense}", "[Clawperator-Result]", "}") + b"\xff\xfe\n\n----- main\n"
+    assert delivered(HEAD + noise + result(envelope())).envelope.status == "success"
+
+
+def test_a_result_comes_through_however_it_is_cut() -> None:
+    stream = HEAD + result(envelope())
+    for size in (1, 7, 100):
+        pieces = [stream[i : i + size] for i in range(0, len(stream), size)]
+        assert delivered(*pieces).envelope.status == "success"
+
+
+def test_data_that_are_no_strings_are_made_strings() -> None:
+    step = {"id": "a1", "actionType": "x", "success": True, "data": {"n": 1, "b": True, "l": [1], "z": None}}
+    steps = delivered(HEAD + result(envelope(stepResults=[step]))).envelope.stepResults
+    assert steps[0].data == {"n": "1", "b": "true", "l": "[1]", "z": "null"}
+
+
+@pytest.mark.parametrize("data", [None, [], "text", 1])
+def test_data_that_are_no_object_are_none(data: Any) -> None:
+    step = {"id": "a1", "actionType": "x", "success": True, "data": data}
+    assert delivered(HEAD + result(envelope(stepResults=[step]))).envelope.stepResults[0].data == {}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"taskId": 1},
+        {"status": "done"},
+        {"stepResults": {}},
+        {"stepResults": [1]},
+        {"stepResults": [{"id": 1, "actionType": "x", "success": True}]},
+        {"stepResults": [{"id": "a", "actionType": "x", "success": "yes"}]},
+        {"stepResults": [{"id": "a"}]},
+        {"error": 1},
+        {"errorCode": 1},
+    ],
+)
+def test_our_own_result_must_keep_the_contract(changes: dict[str, Any]) -> None:
+    error = lost(HEAD + result(envelope(**changes)))
+    assert error.code == "RESULT_ENVELOPE_MALFORMED"
+    assert not error.retryable
+
+
+def test_a_result_without_the_word_error_breaks_the_contract() -> None:
+    document = envelope()
+    del document["error"]
+    assert lost(HEAD + result(document)).code == "RESULT_ENVELOPE_MALFORMED"
+
+
+@pytest.mark.parametrize(
+    ("output", "code", "status"),
+    [
+        (b"", "BROADCAST_FAILED", "not_sent"),
+        (b"clock 1\n", "LOGCAT_UNAVAILABLE", "unknown"),
+        (b"clock 1\nsent\n", "LOGCAT_UNAVAILABLE", "sent"),
+        (HEAD, "LOGCAT_UNAVAILABLE", "sent"),
+        (HEAD + logged("[Clawperator-Result] {"), "LOGCAT_UNAVAILABLE", "sent"),
+    ],
+    ids=["at once", "before it was sent", "after it was sent", "while waiting", "in the result"],
+)
+def test_a_connection_that_breaks_says_how_far_it_got(output: bytes, code: str, status: str) -> None:
+    error = lost(output)
+    assert (error.code, error.extra["broadcastDispatchStatus"]) == (code, status)
+
+
+def test_a_broadcast_that_fails_says_why() -> None:
+    stream = packet(1, b"clock 1\n") + packet(2, b"Security exception: not allowed\n") + packet(3, b"\x04")
+    with scripted(OKAY, OKAY, after=stream) as device, pytest.raises(ClawError, match="not allowed") as error:
+        deliver(device, PACKAGE, execution())
+    assert error.value.code == "BROADCAST_FAILED"
+
+
+def test_a_log_that_ends_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(operator, "_GRACE_SECONDS", 0.1)
+    assert lost(HEAD + logged("working"), code=1).code == "LOGCAT_UNAVAILABLE"
+
+
+def test_a_phone_that_cannot_be_reached_is_told_by_its_state() -> None:
+    with scripted(refusal("device offline")) as device, pytest.raises(ClawError) as error:
+        deliver(device, PACKAGE, execution())
+    assert error.value.code == "DEVICE_OFFLINE"
+
+
+def test_silence_ends_at_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(operator, "_GRACE_SECONDS", -0.8)
+    start = time.monotonic()
+    with scripted(OKAY, OKAY, Pause()) as device, pytest.raises(ClawError) as error:
+        deliver(device, PACKAGE, execution())
+    assert time.monotonic() - start < 3
+    assert error.value.code == "RESULT_ENVELOPE_TIMEOUT"
+    assert error.value.extra["broadcastDispatchStatus"] == "not_sent"
+    assert (error.value.details or {})["lastActionId"] == "a1"

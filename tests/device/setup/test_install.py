@@ -1,0 +1,221 @@
+"""Making a phone ready: what is granted, what was so already, and what is told when it does not work."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+from tests.device.ready import NOTIFICATIONS, is_granted, route, secure, shared, take_away
+from tests.phone.core.apks import make_apk
+from tests.support.routes import Route
+
+from clawperator.contract.wire import OPERATOR_PACKAGE, OPERATOR_PACKAGES, accessibility_service
+from clawperator.device.adb.client import Device, ShellAnswer, shell
+from clawperator.device.setup import install
+from clawperator.device.setup.install import grant_permissions, restart_service, set_up_operator, write_setting
+from clawperator.errors import ClawError
+
+__all__ = ["route", "shared"]
+
+DEV = OPERATOR_PACKAGES[1]
+
+
+def test_what_is_granted_already_stays_so(route: Route) -> None:
+    granted = grant_permissions(route.device, OPERATOR_PACKAGE)
+    assert msgspec.to_builtins(granted) == {
+        "ok": True,
+        "deviceId": "claw-1",
+        "operatorPackage": OPERATOR_PACKAGE,
+        "permissions": {
+            "accessibility": {"ok": True, "alreadyEnabled": True},
+            "notification": {"ok": True, "skipped": False},
+            "notificationListener": {"ok": True, "alreadyEnabled": True},
+        },
+    }
+
+
+def test_what_is_missing_is_granted_beside_what_others_have(route: Route) -> None:
+    take_away(route)
+    route.box.phone.settings.put("secure", "enabled_accessibility_services", "com.other/.Reader")
+    granted = grant_permissions(route.device, OPERATOR_PACKAGE)
+    assert granted.permissions.accessibility.alreadyEnabled is False
+    assert is_granted(route)
+    assert secure(route, "enabled_accessibility_services")[0] == "com.other/.Reader"
+    assert route.box.phone.operator.is_bound()
+
+
+def test_a_listed_service_is_not_enough_when_accessibility_as_a_whole_is_off(route: Route) -> None:
+    route.box.phone.settings.put("secure", "accessibility_enabled", "0")
+    granted = grant_permissions(route.device, OPERATOR_PACKAGE)
+    assert granted.permissions.accessibility.alreadyEnabled is False
+    assert is_granted(route)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "java.lang.IllegalArgumentException: Unknown permission: android.permission.POST_NOTIFICATIONS",
+        "Permission android.permission.POST_NOTIFICATIONS is not a changeable permission type",
+    ],
+)
+def test_a_phone_without_the_permission_is_no_failure(
+    route: Route, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer_grant(monkeypatch, ShellAnswer(255, b"", said.encode()))
+    granted = grant_permissions(route.device, OPERATOR_PACKAGE)
+    assert granted.permissions.notification.skipped is True
+
+
+def test_a_grant_that_fails_is_told_and_the_others_are_still_made(
+    route: Route, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    take_away(route)
+    answer_grant(monkeypatch, ShellAnswer(255, b"", b"SecurityException: not allowed"))
+    with pytest.raises(ClawError) as caught:
+        grant_permissions(route.device, OPERATOR_PACKAGE)
+    assert caught.value.code == "GRANT_DEVICE_PERMISSIONS_FAILED"
+    assert "not allowed" in caught.value.message
+    details = caught.value.details
+    assert details is not None
+    assert details["permissions"]["accessibility"]["ok"] is True
+    assert details["permissions"]["notification"]["ok"] is False
+    assert details["permissions"]["notificationListener"]["ok"] is True
+
+
+def answer_grant(monkeypatch: pytest.MonkeyPatch, answer: ShellAnswer) -> None:
+    """Let the phone answer ``pm grant`` in another way."""
+
+    def answered(device: Device, script: str, *, seconds: float) -> ShellAnswer:
+        return answer if script.startswith("pm grant") else shell(device, script, seconds=seconds)
+
+    monkeypatch.setattr(install, "shell", answered)
+
+
+def test_nothing_is_granted_to_an_operator_that_is_not_there(route: Route) -> None:
+    with pytest.raises(ClawError) as caught:
+        grant_permissions(route.device, DEV)
+    assert caught.value.code == "OPERATOR_VARIANT_MISMATCH"
+
+
+def test_a_phone_that_forgets_settings_is_told(route: Route, monkeypatch: pytest.MonkeyPatch) -> None:
+    take_away(route)
+    monkeypatch.setattr(install, "write_setting", lambda *_: None)
+    with pytest.raises(ClawError) as caught:
+        grant_permissions(route.device, OPERATOR_PACKAGE)
+    assert "did not keep the setting enabled_accessibility_services" in caught.value.message
+
+
+def test_restarting_turns_the_service_off_and_on(route: Route) -> None:
+    seen: list[bool] = []
+    settings = route.box.phone.settings
+    real = settings.put, settings.delete
+
+    def put(namespace: str, key: str, value: str) -> None:
+        real[0](namespace, key, value)
+        seen.append(accessibility_service(OPERATOR_PACKAGE) in secure(route, "enabled_accessibility_services"))
+
+    def delete(namespace: str, key: str) -> bool:
+        done = real[1](namespace, key)
+        seen.append(accessibility_service(OPERATOR_PACKAGE) in secure(route, "enabled_accessibility_services"))
+        return done
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(settings, "put", put)
+        patch.setattr(settings, "delete", delete)
+        restart_service(route.device, OPERATOR_PACKAGE)
+    assert seen == [False, True]
+    assert route.box.phone.operator.is_bound()
+
+
+def test_a_setting_is_written_as_it_is_and_an_empty_one_taken_away(route: Route) -> None:
+    hostile = 'a b\'; reboot; "$(id)" *'
+    write_setting(route.device, "global", "claw_test", hostile)
+    assert route.box.phone.settings.get("global", "claw_test") == hostile
+    write_setting(route.device, "global", "claw_test", "")
+    assert route.box.phone.settings.get("global", "claw_test") is None
+
+
+def test_an_apk_is_installed_and_its_operator_set_up(route: Route, tmp_path: Path) -> None:
+    apk = tmp_path / "the operator's.apk"
+    apk.write_bytes(make_apk(DEV, version_name="0.1.0-d", filler=300_000))
+    try:
+        done = set_up_operator(route.device, str(apk), DEV)
+        assert is_granted(route, DEV)
+    finally:
+        route.box.phone.packages.remove(DEV)
+    assert msgspec.to_builtins(done) == {
+        "operatorPackage": DEV,
+        "install": {"ok": True},
+        "permissions": {
+            "accessibility": {"ok": True, "alreadyEnabled": False},
+            "notification": {"ok": True, "skipped": False},
+            "notificationListener": {"ok": True, "alreadyEnabled": False},
+        },
+        "verification": {"ok": True, "packageInstalled": True},
+        "message": f"The Operator {DEV} is installed on claw-1 and has what it needs.",
+    }
+
+
+def test_without_a_name_the_only_operator_on_the_phone_is_meant(route: Route, tmp_path: Path) -> None:
+    other = tmp_path / "other.apk"
+    other.write_bytes(make_apk("com.example.other"))
+    done = set_up_operator(route.device, str(other), None)
+    assert done.operatorPackage == OPERATOR_PACKAGE
+    route.box.phone.packages.remove("com.example.other")
+
+
+def test_with_two_operators_one_must_be_named(route: Route, tmp_path: Path) -> None:
+    apk = tmp_path / "dev.apk"
+    apk.write_bytes(make_apk(DEV))
+    try:
+        with pytest.raises(ClawError) as caught:
+            set_up_operator(route.device, str(apk), None)
+    finally:
+        route.box.phone.packages.remove(DEV)
+    assert caught.value.code == "OPERATOR_VERIFY_FAILED"
+    assert caught.value.details == {"installed": list(OPERATOR_PACKAGES)}
+
+
+def test_an_apk_of_something_else_is_noticed(route: Route, tmp_path: Path) -> None:
+    apk = tmp_path / "game.apk"
+    apk.write_bytes(make_apk("com.example.game"))
+    with pytest.raises(ClawError) as caught:
+        set_up_operator(route.device, str(apk), DEV)
+    route.box.phone.packages.remove("com.example.game")
+    assert caught.value.code == "OPERATOR_VERIFY_FAILED"
+
+
+@pytest.mark.parametrize(
+    ("content", "code"), [(b"no apk", "OPERATOR_INSTALL_FAILED"), (None, "OPERATOR_APK_NOT_FOUND")]
+)
+def test_a_file_that_is_no_apk_is_refused(route: Route, tmp_path: Path, content: bytes | None, code: str) -> None:
+    apk = tmp_path / "x.apk"
+    if content is not None:
+        apk.write_bytes(content)
+    with pytest.raises(ClawError) as caught:
+        set_up_operator(route.device, str(apk), None)
+    assert caught.value.code == code
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize("fault", ["offline", "unauthorized"])
+def test_a_phone_that_cannot_be_reached_is_told_as_such(route: Route, tmp_path: Path, fault: str) -> None:
+    apk = tmp_path / "x.apk"
+    apk.write_bytes(make_apk(DEV))
+    route.box.phone.set_fault(fault, "on")
+    for attempt in (
+        lambda: set_up_operator(route.device, str(apk), None),
+        lambda: grant_permissions(route.device, OPERATOR_PACKAGE),
+    ):
+        with pytest.raises(ClawError) as caught:
+            attempt()
+        assert caught.value.code == f"DEVICE_{fault.upper()}"
+
+
+def test_a_full_phone_installs_nothing(route: Route, tmp_path: Path) -> None:
+    apk = tmp_path / "x.apk"
+    apk.write_bytes(make_apk(DEV))
+    route.box.phone.set_fault("storage_full", "on")
+    with pytest.raises(ClawError) as caught:
+        set_up_operator(route.device, str(apk), DEV)
+    assert caught.value.code == "OPERATOR_INSTALL_FAILED"
+    assert NOTIFICATIONS not in route.box.phone.packages.granted(DEV)

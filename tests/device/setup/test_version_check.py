@@ -1,0 +1,121 @@
+"""Program and Operator must have the same version, and whoever asks is told what to do when they have not."""
+
+import pytest
+from tests.device.ready import route, shared
+from tests.support.routes import Route
+
+from clawperator import __version__
+from clawperator.contract.wire import OPERATOR_PACKAGE, OPERATOR_PACKAGES
+from clawperator.device import packages
+from clawperator.device.packages import list_packages
+from clawperator.device.setup.version_check import probe_compatibility, require_operator
+from clawperator.errors import ClawError
+
+__all__ = ["route", "shared"]
+
+
+def set_version(route: Route, version: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(route.box.phone.packages.app(OPERATOR_PACKAGE), "version", version)
+
+
+def test_the_same_version_fits(route: Route) -> None:
+    found = probe_compatibility(route.device, OPERATOR_PACKAGE)
+    assert found.compatible
+    assert (found.cliVersion, found.apkVersion) == (__version__, __version__)
+    assert found.apkVersionCode == 100_900
+    assert not found.error
+    assert not found.remediation
+
+
+@pytest.mark.parametrize(
+    ("version", "code"),
+    [
+        (f"{__version__}-d", ""),
+        ("9.9.9", "VERSION_INCOMPATIBLE"),
+        (f"{__version__}-rc1", "APK_VERSION_INVALID"),
+        ("garbage", "APK_VERSION_INVALID"),
+        ("1.2", "APK_VERSION_INVALID"),
+        ("", "APK_VERSION_INVALID"),  # the phone says null
+    ],
+)
+def test_only_the_same_numbers_fit(route: Route, version: str, code: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    set_version(route, version, monkeypatch)
+    found = probe_compatibility(route.device, OPERATOR_PACKAGE)
+    assert found.compatible is (code == "")
+    if code:
+        assert found.error
+        assert found.error.code == code
+        assert found.error.hint
+        assert isinstance(found.remediation, list)
+        assert any("operator setup" in step for step in found.remediation)
+
+
+def test_an_absent_operator_is_told_with_the_command_that_installs_it(route: Route) -> None:
+    with pytest.raises(ClawError) as caught:
+        require_operator(route.device, "com.example.none")
+    # The released Operator is there, so another one is meant.
+    assert caught.value.code == "OPERATOR_VARIANT_MISMATCH"
+    assert caught.value.details is not None
+    assert caught.value.details["installed"] == [OPERATOR_PACKAGE]
+
+
+def test_a_phone_with_no_operator_at_all_says_so(route: Route, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("clawperator.device.setup.version_check.list_packages", lambda _: ["com.android.settings"])
+    found = probe_compatibility(route.device, OPERATOR_PACKAGES[1])
+    assert found.error
+    assert found.error.code == "OPERATOR_NOT_INSTALLED"
+    assert found.error.details == {
+        "installCommand": "clawperator operator setup --apk <operator.apk> --device claw-1"
+    }
+
+
+def test_the_other_variant_is_named(route: Route) -> None:
+    found = probe_compatibility(route.device, OPERATOR_PACKAGES[1])
+    assert found.error
+    assert found.error.code == "OPERATOR_VARIANT_MISMATCH"
+    assert f"--operator-package {OPERATOR_PACKAGE}" in str(found.error.hint)
+
+
+def test_a_program_of_unknown_version_fits_nothing(route: Route) -> None:
+    found = probe_compatibility(route.device, OPERATOR_PACKAGE, version="0.1.0.dev3+g1")
+    assert found.error
+    assert found.error.code == "CLI_VERSION_INVALID"
+    assert not found.compatible
+
+
+def test_a_phone_that_cannot_be_reached_is_an_error_of_the_answer(route: Route) -> None:
+    route.box.phone.set_fault("offline", "on")
+    found = probe_compatibility(route.device, OPERATOR_PACKAGE)
+    assert found.error
+    assert found.error.code == "DEVICE_OFFLINE"
+
+
+def test_packages_are_listed_all_or_those_of_third_parties(route: Route) -> None:
+    every, third = list_packages(route.device), list_packages(route.device, third_party=True)
+    assert "com.android.settings" in every
+    assert OPERATOR_PACKAGE in third
+    assert set(third) < set(every)
+    assert "com.android.settings" not in third
+
+
+def test_what_is_no_name_of_a_package_is_not_believed(route: Route, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Odd:
+        code = 0
+        text = "WARNING: linker\npackage:com.a.b\npackage:com.a;rm -rf /\npackage:\n\npackage:a\r\n"
+        complaint = ""
+
+    monkeypatch.setattr(packages, "shell", lambda *_, **__: Odd)
+    assert list_packages(route.device) == ["com.a.b", "a"]
+
+
+def test_a_phone_that_does_not_list_its_packages_is_told(route: Route, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Failed:
+        code = 1
+        text = ""
+        complaint = "cmd: Can't find service: package"
+
+    monkeypatch.setattr(packages, "shell", lambda *_, **__: Failed)
+    with pytest.raises(ClawError) as caught:
+        list_packages(route.device)
+    assert caught.value.code == "DEVICE_SHELL_UNAVAILABLE"
+    assert "service: package" in caught.value.message

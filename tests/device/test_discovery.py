@@ -1,0 +1,197 @@
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from tests.device.adb.scripted_server import scripted, text
+from tests.support.routes import registered
+
+from clawperator.device.adb import binary
+from clawperator.device.adb.client import Endpoint
+from clawperator.device.discovery import ListedDevice, adb_endpoint, list_devices, resolve
+from clawperator.errors import ClawError
+
+SERVER = 41_000  # nobody asks it: a phone in the box that was named is not listed first
+
+
+@pytest.fixture
+def stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ExitStack]:
+    """What is open until the test ends. The product's home is empty."""
+    monkeypatch.setenv("CLAWPERATOR_HOME", str(tmp_path))
+    with ExitStack() as stack:
+        yield stack
+
+
+@pytest.fixture
+def adb(stack: ExitStack, monkeypatch: pytest.MonkeyPatch) -> "Adb":
+    return Adb(stack, monkeypatch)
+
+
+class Adb:
+    """An adb server that lists what a test says."""
+
+    def __init__(self, stack: ExitStack, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._stack = stack
+        self._monkeypatch = monkeypatch
+        self.port = 0
+
+    def lists(self, **states: str) -> None:
+        answer = text("".join(f"{serial}\t{state}\n" for serial, state in states.items()))
+        self.port = self._stack.enter_context(scripted(answer)).endpoint.port
+        self._monkeypatch.setenv("ANDROID_ADB_SERVER_PORT", str(self.port))
+
+
+def put_in_box(stack: ExitStack, home: Path, serial: str, server_port: int = SERVER, adbd_port: int = 1) -> None:
+    stack.enter_context(registered(home, serial, server_port=server_port, adbd_port=adbd_port))
+
+
+def refused(serial: str | None = None) -> ClawError:
+    with pytest.raises(ClawError) as error:
+        resolve(serial)
+    assert error.value.hint
+    return error.value
+
+
+@pytest.mark.parametrize(
+    ("variables", "endpoint"),
+    [
+        ({}, Endpoint("127.0.0.1", 5037)),
+        ({"ANDROID_ADB_SERVER_PORT": "5038"}, Endpoint("127.0.0.1", 5038)),
+        ({"ANDROID_ADB_SERVER_PORT": "no"}, Endpoint("127.0.0.1", 5037)),
+        ({"ADB_SERVER_SOCKET": "tcp:5039", "ANDROID_ADB_SERVER_PORT": "5038"}, Endpoint("127.0.0.1", 5039)),
+        ({"ADB_SERVER_SOCKET": "tcp:desk:5039"}, Endpoint("desk", 5039)),
+        ({"ADB_SERVER_SOCKET": "localfilesystem:/x"}, Endpoint("127.0.0.1", 5037)),
+    ],
+)
+def test_the_adb_server_is_where_adbs_own_variables_say(
+    variables: dict[str, str], endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("ANDROID_ADB_SERVER_PORT")
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert adb_endpoint() == endpoint
+
+
+def test_the_only_phone_is_meant(adb: Adb) -> None:
+    adb.lists(pixel="device")
+    assert resolve(None).serial == "pixel"
+    assert resolve(None).endpoint == Endpoint("127.0.0.1", adb.port)
+
+
+def test_the_only_phone_that_is_ready_is_meant(adb: Adb) -> None:
+    adb.lists(old="offline", pixel="device", new="unauthorized")
+    assert resolve(None).serial == "pixel"
+
+
+def test_of_several_phones_one_must_be_chosen(adb: Adb) -> None:
+    adb.lists(pixel="device", galaxy="device")
+    error = refused()
+    assert (error.code, error.details) == (
+        "MULTIPLE_DEVICES_DEVICE_ID_REQUIRED",
+        {"devices": ["pixel", "galaxy"]},
+    )
+    assert resolve("galaxy").serial == "galaxy"
+
+
+@pytest.mark.parametrize(
+    ("state", "code"),
+    [
+        ("offline", "DEVICE_OFFLINE"),
+        ("unauthorized", "DEVICE_UNAUTHORIZED"),
+        ("recovery", "DEVICE_NOT_FOUND"),
+    ],
+)
+def test_a_phone_that_is_not_ready_says_why(state: str, code: str, adb: Adb) -> None:
+    adb.lists(pixel=state)
+    assert refused("pixel").code == code
+    assert refused().code == code
+
+
+def test_no_phone_at_all(adb: Adb) -> None:
+    adb.lists()
+    assert refused().code == "NO_DEVICES"
+    assert list_devices() == []
+
+
+def test_several_phones_of_which_none_is_ready(adb: Adb) -> None:
+    adb.lists(a="offline", b="unauthorized")
+    error = refused()
+    assert error.code == "NO_DEVICES"
+    assert error.details == {
+        "devices": [{"serial": "a", "state": "offline"}, {"serial": "b", "state": "unauthorized"}]
+    }
+
+
+def test_a_phone_that_is_not_there_names_those_that_are(adb: Adb, stack: ExitStack, tmp_path: Path) -> None:
+    put_in_box(stack, tmp_path, "claw-1")
+    adb.lists(pixel="device", old="offline")
+    error = refused("emulator-5554")
+    assert (error.code, error.details) == ("DEVICE_NOT_FOUND", {"connected": ["claw-1", "pixel"]})
+
+
+@pytest.mark.parametrize("serial", ["../../etc", "a b", "a;reboot", "x" * 200, "a\nb"])
+def test_what_is_no_serial_is_refused_before_anybody_is_asked(serial: str) -> None:
+    assert refused(serial).code == "DEVICE_NOT_FOUND"
+
+
+def test_a_phone_in_the_box_needs_no_adb(
+    stack: ExitStack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(binary, "find_adb", lambda: pytest.fail("nobody should look for adb"))
+    put_in_box(stack, tmp_path, "claw-1", server_port=4_711)
+    device = resolve(None)
+    assert (device.serial, device.endpoint) == ("claw-1", Endpoint("127.0.0.1", 4_711, boxed=True))
+    assert resolve("claw-1") == device
+
+
+def test_a_phone_in_the_box_that_adb_knows_too_is_one_phone(stack: ExitStack, tmp_path: Path, adb: Adb) -> None:
+    server = stack.enter_context(scripted(text("claw-1\tdevice\n"))).endpoint
+    put_in_box(stack, tmp_path, "claw-1", server_port=server.port, adbd_port=4_712)
+    adb.lists(**{"127.0.0.1:4712": "device"})
+    assert resolve(None).serial == "claw-1"
+    assert list_devices() == [ListedDevice("claw-1", "device")]
+
+
+def test_phones_in_the_box_and_others_are_listed_together(stack: ExitStack, tmp_path: Path, adb: Adb) -> None:
+    server = stack.enter_context(scripted(text("claw-1\tdevice\n"))).endpoint
+    put_in_box(stack, tmp_path, "claw-1", server_port=server.port)
+    put_in_box(stack, tmp_path, "claw-2", server_port=1)
+    adb.lists(pixel="unauthorized")
+    assert list_devices() == [
+        ListedDevice("claw-1", "device"),
+        ListedDevice("claw-2", "offline"),
+        ListedDevice("pixel", "unauthorized"),
+    ]
+
+
+def test_a_phone_in_the_box_that_stopped_is_not_meant(stack: ExitStack, tmp_path: Path, adb: Adb) -> None:
+    put_in_box(stack, tmp_path, "claw-1")
+    stack.close()
+    adb.lists()
+    assert refused().code == "NO_DEVICES"
+    assert refused("claw-1").code == "DEVICE_NOT_FOUND"
+
+
+@pytest.mark.usefixtures("stack")
+def test_a_missing_adb_is_told_as_such() -> None:
+    for ask in (lambda: resolve(None), lambda: resolve("pixel"), list_devices):
+        with pytest.raises(ClawError) as error:
+            ask()
+        assert error.value.code == "ADB_NOT_FOUND"
+
+
+@pytest.mark.usefixtures("stack")
+def test_an_adb_that_cannot_start_its_server_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake = tmp_path / "adb"
+    fake.write_text("#!/bin/sh\necho 'cannot bind' >&2\nexit 1\n")
+    fake.chmod(0o755)
+    monkeypatch.setenv("ADB_PATH", str(fake))
+    error = refused()
+    assert error.code == "ADB_SERVER_FAILED"
+    assert "cannot bind" in error.message
+
+
+def test_a_server_that_speaks_nonsense_lists_nothing(stack: ExitStack, monkeypatch: pytest.MonkeyPatch) -> None:
+    server = stack.enter_context(scripted(text("rm -rf\tdevice\n\n\tdevice\npixel\n"))).endpoint
+    monkeypatch.setenv("ANDROID_ADB_SERVER_PORT", str(server.port))
+    assert list_devices() == [ListedDevice("pixel", "unknown")]

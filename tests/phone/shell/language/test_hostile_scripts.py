@@ -1,0 +1,44 @@
+"""Scripts that mean harm. Each ends by itself, soon, and takes nothing from the others."""
+
+import time
+from pathlib import Path
+
+import pytest
+from tests.phone.shell.scripts import SmallPhone, run
+
+
+@pytest.fixture
+def phone(tmp_path: Path) -> SmallPhone:
+    from clawperator.phone.storage.filesystem import Storage
+
+    return SmallPhone(Storage(str(tmp_path)))
+
+
+@pytest.mark.parametrize(
+    ("script", "status", "said"),
+    [
+        ("\\" * 60_000, 127, "inaccessible or not found"),
+        ("echo '" + "x'\"y\"'" * 20_000 + "' | wc -c", 0, "40001"),
+        ("a=$(head -c 60000 /dev/zero | tr '\\0' a); echo ${a//*b/x}", 1, "value too long"),
+        ("(" * 100_000, 1, "nested too deeply"),
+        ("echo " + "$(" * 100_000, 1, "nested too deeply"),
+        ("f() { f; }; f", 1, "nested too deeply"),
+        ("f() { f | f & }; f; wait", 0, ""),
+        ("while :; do sleep 0 & done", 1, "can't fork"),
+        ("a=x; while :; do a=$a$a; done", 1, "value too long"),
+        ("printf %1000000000d 1 | wc -c", 0, "10000"),
+        ("sort /dev/zero", 1, "out of memory"),
+        ("cat /dev/zero | head -c 5 | wc -c", 0, "5"),
+        ("echo $((9223372036854775807 * 9223372036854775807 << 99999))", 0, ""),
+        ("set -- $(seq 1 200000); echo $#", 1, "argument list too long"),
+        ("cd /; echo " + "*/" * 300 + "*", 0, "*/*"),
+        ("mkdir -p /sdcard/" + "d/" * 2000, 1, "File name too long"),
+    ],
+)
+def test_it_ends_and_says_why(phone: SmallPhone, script: str, status: int, said: str) -> None:
+    began = time.monotonic()
+    ran = run(phone, script)
+    assert time.monotonic() - began < 4
+    assert ran.status == status
+    assert said in ran.out + ran.err
+    assert run(phone, "echo fine").out == "fine\n"

@@ -1,0 +1,175 @@
+"""Regular expressions from people who mean harm, and those that only look like it."""
+
+import re
+import threading
+import time
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.phone.shell.scripts import SmallPhone, run
+
+from clawperator.phone.log.query import read_options
+from clawperator.phone.shell.regex import match as matching
+from clawperator.phone.shell.regex.match import Program, Regex, _Run
+from clawperator.phone.shell.regex.parse import compile_literal, compile_regex
+from clawperator.phone.shell.toybox.options import UsageError
+from clawperator.phone.storage.filesystem import Storage
+
+BOMBS = [
+    "(a+)+b",
+    "(a|a)*b",
+    "(a*)*b",
+    "(x*(a+))+b",
+    "(.|a)+b",
+    r"(\w|a)*z",
+    "(a?a?)*b",
+    "(aa?)*b",
+    "(a{0,9}){0,9}b",
+    "a*a*a*a*a*a*a*a*b",
+    ".*.*.*.*=x",
+    "(a|aa)+$x",
+    "(((a*)*)*)*b",
+    "a{1,500}b",
+]
+
+
+@pytest.fixture
+def phone(tmp_path: object) -> SmallPhone:
+    return SmallPhone(Storage(str(tmp_path)))
+
+
+@pytest.mark.parametrize("pattern", BOMBS)
+def test_a_bomb_finds_nothing_and_takes_no_time(pattern: str) -> None:
+    began = time.monotonic()
+    assert compile_regex(pattern, extended=True).search("a" * 2_000) is None
+    assert time.monotonic() - began < 2
+
+
+@pytest.mark.parametrize("pattern", BOMBS)
+def test_a_bomb_still_finds_what_it_means(pattern: str) -> None:
+    wanted = "a" * 40 + {"z": "z", "x": "x"}.get(pattern[-1], "b")
+    wanted = wanted.replace("x", "=x") if "=x" in pattern else wanted
+    found = compile_regex(pattern, extended=True).search(wanted)
+    assert (found is not None) is (not pattern.endswith("$x"))
+
+
+def test_others_run_while_a_bomb_does() -> None:
+    turns: list[float] = []
+    done = threading.Event()
+
+    def tick() -> None:
+        while not done.is_set():
+            turns.append(time.monotonic())
+            time.sleep(0.005)
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    compile_regex("(a*)*(a*)*(a*)*b", extended=True).search("a" * 3_000)
+    done.set()
+    thread.join()
+    assert max(b - a for a, b in pairwise(turns)) < 0.5
+
+
+def test_a_regex_that_takes_too_long_ends_with_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(matching, "MAX_STEPS", 10_000)
+    with pytest.raises(UsageError) as caught:
+        compile_regex(r"(a*)(a*)(a*)\1\2\3b", extended=True).search("a" * 5_000)
+    assert str(caught.value) == "regex used up its time"
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "(((a{900}){900}){900}){900}",
+        "(" * 5_000,
+        "(a",
+        "a)",
+        r"\1",
+        r"(\1)",
+        "a{2,1}",
+        "(a{0,99}){0,99}b",
+        "a{5000}",
+    ],
+)
+def test_what_is_no_regex_or_too_large_is_refused(pattern: str) -> None:
+    with pytest.raises(UsageError):
+        compile_regex(pattern, extended=True).search("a" * 50_000)
+
+
+@pytest.mark.parametrize("pattern", ["(foo|bar)+", "a+b+", "[a-z]+@[a-z]+", "(ab)*c", "^(one|two)$", "x{2,3}"])
+def test_an_ordinary_regex_is_quick(pattern: str) -> None:
+    began = time.monotonic()
+    compile_regex(pattern, extended=True).search("a" * 20_000)
+    assert time.monotonic() - began < 2
+
+
+def test_a_long_line_of_a_hierarchy_is_taken_apart(phone: SmallPhone) -> None:
+    nodes = "".join(f'<node text="t{i}" bounds="[{i},0][{i},9]"/>' for i in range(800))
+    phone.storage.write("/sdcard/ui.xml", nodes.encode() + b"\n")
+    found = run(phone, 'grep -o \'text="[^"]*"\' /sdcard/ui.xml')
+    assert found.out.splitlines()[-1] == 'text="t799"'
+    script = r's/.*text="t700" bounds="\[\([0-9]*\),\([0-9]*\)\]\[\([0-9]*\),\([0-9]*\)\]".*/\1 \2 \3 \4/p'
+    assert run(phone, f"sed -n '{script}' /sdcard/ui.xml").out == "700 0 700 9\n"
+
+
+@pytest.mark.parametrize(
+    ("script", "out"),
+    [
+        ("echo abxd | sed 's/x*/-/g'", "-a-b-d-\n"),
+        ("echo aaa | sed 's/a/b/2'", "aba\n"),
+        ("echo aaa | sed 's/a/b/2g'", "abb\n"),
+        (r"echo 'a.b*c' | grep -Fo '.b*'", ".b*\n"),
+        ("echo 'cat concat' | grep -wo cat", "cat\n"),
+        ("printf 'ab\\nabc\\n' | grep -x 'ab\\|x'", "ab\n"),
+        (r"echo abab | sed 's/\(ab\)\1/[\1]/'", "[ab]\n"),
+        ("echo ABC | grep -io b", "B\n"),
+        ("echo 'a**' | sed -E 's/a\\*+/x/'", "x\n"),
+        ("echo aab | grep -oE '(a*)+b'", "aab\n"),
+        ("echo '$5' | grep -oF '$5'", "$5\n"),
+    ],
+)
+def test_grep_and_sed_mean_what_they_say(phone: SmallPhone, script: str, out: str) -> None:
+    assert run(phone, script).out == out
+
+
+@pytest.mark.parametrize(
+    ("pattern", "found"), [(r"[\d.]+s", "1.5s"), (r"(?:took|in) \d+", "took 1"), (r"[^\]\s]+\]", "[a]")]
+)
+def test_logcat_takes_modern_expressions(pattern: str, found: str) -> None:
+    options = read_options(["-e", pattern], {}, 0, 0)
+    assert options.pattern is not None
+    match = options.pattern.search("[a] took 1.5s")
+    assert match is not None
+    assert match[0] == found
+
+
+_PIECES = st.sampled_from(["a", "b", ".", "[ab]", "^", "$", r"\b", "(a)", "(a|b)", "(ab|a)", "(b?)", "()"])
+_SIGNS = st.sampled_from(["", "", "*", "+", "?", "{2}", "{1,2}", "{0,}"])
+_PATTERNS = st.lists(st.tuples(_PIECES, _SIGNS), min_size=1, max_size=5)
+
+
+@pytest.mark.random
+@given(_PATTERNS, st.text("ab ", max_size=8))
+def test_both_matchers_find_the_same(parts: list[tuple[str, str]], text: str) -> None:
+    pattern = "|".join(
+        "".join(p + ("" if p in {"^", "$", r"\b"} else s) for p, s in part)
+        for part in (parts[:3], parts[3:])
+        if part
+    )
+    regex: Regex = compile_regex(pattern, extended=True)
+    theirs = re.compile(pattern).search(text)
+    ours = _Run(Program(regex._tree, regex.groups, 0), text).search(0)
+    assert (ours and (ours.start, ours.end)) == (theirs and theirs.span())
+    quick = regex.search(text)
+    assert (quick and (quick.start, quick.end)) == (theirs and theirs.span())
+
+
+@pytest.mark.random
+@given(st.text(max_size=20), st.text(max_size=20))
+def test_a_literal_is_found_where_it_stands(before: str, text: str) -> None:
+    found = compile_literal(text).search(before + text)
+    assert found is not None
+    assert found[0] == text
+    assert found.start == (before + text).find(text)

@@ -1,0 +1,400 @@
+"""A replay on a live phone: what it proves, and where it stops."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from msgspec import UNSET
+from tests.replay.persons import Door, Show, open_door, record, settings_dark
+from tests.support.demonstrations import show_solar_limit
+
+from clawperator.errors import ClawError
+from clawperator.phone.apps import stress
+from clawperator.phone.toolkit.app import App, Here, back, go, put
+from clawperator.phone.toolkit.views import View, button, checkbox, column, field, item, listing, text, toolbar
+from clawperator.recording.compare.compare import compare
+from clawperator.recording.export import Export, export_recording, read_export
+from clawperator.replay import ReplayReport, open_demonstration, replay
+from clawperator.replay.run import Proved
+from clawperator.testing import BoxedPhone
+
+SHOP = "com.example.shop"
+
+
+@pytest.fixture(scope="module")
+def door() -> Iterator[Door]:
+    with open_door() as opened:
+        yield opened
+
+
+def exported(path: str, folder: Path) -> Export:
+    out = folder / "shown.export.json"
+    export_recording(path, str(out))
+    return read_export(out.read_bytes())
+
+
+def failure(report: ReplayReport) -> tuple[str, str]:
+    """The step a replay stopped at, and the code."""
+    step = next(step for step in report.steps if step.status == "failed")
+    assert isinstance(step.error, dict)
+    assert report.error == step.error
+    return step.told, step.error["code"]
+
+
+# What works
+
+
+def test_the_phone_is_left_as_the_person_left_it(door: Door, tmp_path: Path) -> None:
+    demonstration = open_demonstration(record(show_solar_limit, tmp_path))
+    with door.fresh() as (phone, hand):
+        assert replay(demonstration, hand).ok
+        assert phone.shows("Discharge to 40%")
+
+
+def test_every_checkpoint_points_to_the_execution_that_reached_it(door: Door, tmp_path: Path) -> None:
+    demonstration = open_demonstration(record(show_solar_limit, tmp_path))
+    with door.fresh() as (_, hand):
+        result = replay(demonstration, hand).skillResult
+    assert [c.id for c in result.checkpoints] == [c.id for c in demonstration.checkpoints]
+    assert result.execEnvelopes is not UNSET
+    saved = result.checkpoints[-1].evidence
+    assert saved
+    envelope = result.execEnvelopes[getattr(saved, "execEnvelopeIndex")]  # noqa: B009 - the union has other kinds
+    assert "Save" in envelope.stepResults[0].data["matched_target"]
+    assert result.terminalVerification
+    assert result.terminalVerification.status == "verified"
+
+
+def test_an_export_with_snapshots_is_replayed_like_the_recording(door: Door, tmp_path: Path) -> None:
+    path = record(settings_dark, tmp_path)
+    out = str(tmp_path / "with.json")
+    export_recording(path, out, snapshots="include")
+    assert open_demonstration(out) == open_demonstration(path)
+    with door.fresh() as (_, hand):
+        assert replay(open_demonstration(out), hand).ok
+
+
+def test_an_export_without_snapshots_has_fewer_clues_and_says_so(door: Door, tmp_path: Path) -> None:
+    path = record(settings_dark, tmp_path)
+    out = str(tmp_path / "without.json")
+    export_recording(path, out)
+    demonstration = open_demonstration(out)
+    assert any("no snapshot" in warning for warning in demonstration.steps.warnings)
+    with door.fresh() as (_, hand):
+        assert replay(demonstration, hand).ok
+
+
+def test_a_phone_without_an_operator_is_replayed_on_over_plain_adb(door: Door, tmp_path: Path) -> None:
+    demonstration = open_demonstration(record(settings_dark, tmp_path))
+    with door.fresh(backend="adb") as (phone, hand):
+        report = replay(demonstration, hand)
+        assert report.error is UNSET
+        assert phone.foreground() == "com.android.launcher3"
+
+
+def test_the_replay_ends_where_it_is_told_to(door: Door, tmp_path: Path) -> None:
+    demonstration = open_demonstration(record(settings_dark, tmp_path))
+    last = next(step for step in demonstration.steps.steps if step.told == "click Display")
+    with door.fresh() as (phone, hand):
+        report = replay(demonstration, hand, last=last.seq)
+        assert phone.shows("Dark theme")
+    assert report.ok
+    assert [step.told for step in report.steps] == ["press home", "click Settings", "click Display"]
+    assert report.skillResult.status == "indeterminate"
+    assert report.skillResult.terminalVerification
+    assert report.skillResult.terminalVerification.status == "not_run"
+
+
+# An app whose words and behaviour a test chooses
+
+
+def shop(*, buy: str = "Buy", rows: tuple[str, ...] = ("Bread", "Milk"), does: bool = True) -> list[App]:
+    app = App(SHOP, "Shop", state={"bag": "empty", "gift": False, "pin": "", "name": ""})
+
+    @app.screen("home", title="Shop")
+    def home(_: Here) -> View:
+        return column(
+            toolbar("Shop"),
+            listing(*(item(name, "fresh", go("ware", name=name), id="ware") for name in rows)),
+            weight=1,
+        )
+
+    @app.screen("ware", title="Ware")
+    def ware(here: Here) -> View:
+        return column(
+            toolbar(here.args["name"]),
+            text(f"The bag is {here.state['bag']}", id="bag"),
+            checkbox("As a gift", "gift", id="gift"),
+            field("name", "Your name", id="name"),
+            field("pin", "PIN", id="pin", edits="password"),
+            button(buy, put("bag", "full") if does else None),
+            weight=1,
+        )
+
+    return [app]
+
+
+def buy_milk(phone: BoxedPhone) -> None:
+    person = phone.person
+    person.tap("Shop")
+    person.tap("Milk")
+    person.tap("As a gift")
+    person.tap("Buy")
+    person.home()
+
+
+def replay_shop(door: Door, folder: Path, show: Show, apps: Callable[[], list[App]]) -> ReplayReport:
+    demonstration = open_demonstration(record(show, folder, shop))
+    with door.fresh(apps) as (_, hand):
+        return replay(demonstration, hand)
+
+
+def test_a_renamed_label_stops_the_replay_at_its_step(door: Door, tmp_path: Path) -> None:
+    report = replay_shop(door, tmp_path, buy_milk, lambda: shop(buy="Purchase"))
+    assert failure(report) == ("click Buy", "REPLAY_TARGET_NOT_FOUND")
+    assert [step.status for step in report.steps] == [*["proved"] * 4, "failed", "not_run"]
+    assert isinstance(report.error, dict)
+    assert any("Purchase" in told for told in report.error["details"]["candidates"])
+    assert [c.status for c in report.skillResult.checkpoints][-1] == "failed"
+    verdict = compare(exported(str(tmp_path / "shown.ndjson"), tmp_path), report.skillResult, strategy="derived")
+    assert not verdict.is_match
+
+
+def test_a_missing_row_stops_the_replay_and_no_other_row_is_taken_for_it(door: Door, tmp_path: Path) -> None:
+    report = replay_shop(door, tmp_path, buy_milk, lambda: shop(rows=("Bread",)))
+    assert failure(report) == ("click Milk", "REPLAY_TARGET_NOT_FOUND")
+
+
+def test_a_click_that_does_nothing_any_more_is_no_proof(door: Door, tmp_path: Path) -> None:
+    report = replay_shop(door, tmp_path, buy_milk, lambda: shop(does=False))
+    assert failure(report) == ("click Buy", "REPLAY_EFFECT_MISSING")
+
+
+def test_rows_in_another_order_are_found_by_what_they_say(door: Door, tmp_path: Path) -> None:
+    assert replay_shop(door, tmp_path, buy_milk, lambda: shop(rows=("Milk", "Salt", "Bread"))).ok
+
+
+def test_a_box_that_is_ticked_already_is_left_alone(door: Door, tmp_path: Path) -> None:
+    demonstration = open_demonstration(record(buy_milk, tmp_path, shop))
+    with door.fresh(shop) as (phone, hand):
+        phone.launch(SHOP)
+        phone.person.tap("Bread")
+        phone.person.tap("As a gift")
+        phone.person.back()
+        report = replay(demonstration, hand, last=demonstration.steps.steps[-2].seq)
+        told = next(step for step in report.steps if step.told == "click As a gift")
+        assert "on already" in str(told.evidence)
+        assert phone.phone.tasks.front.process.state["gift"] is True
+
+
+def test_a_field_that_has_the_focus_already_may_be_touched_again(door: Door, tmp_path: Path) -> None:
+    def sign(phone: BoxedPhone) -> None:
+        phone.person.tap("Shop")
+        phone.person.tap("Milk")
+        phone.person.tap("Your name")
+        phone.person.type("Ann")
+        phone.person.tap("Ann")
+        phone.person.type("a")
+        phone.person.tap("Buy")
+
+    report = replay_shop(door, tmp_path, sign, shop)
+    assert report.error is UNSET
+    assert [step.told for step in report.steps][3:6] == ["click name", "enter 'Ann' into name", "click name"]
+
+
+@pytest.mark.parametrize("at", ["click Milk", "click As a gift"])
+def test_a_surprise_dialog_stops_the_replay_where_it_came(at: str, door: Door, tmp_path: Path) -> None:
+    demonstration = open_demonstration(record(buy_milk, tmp_path, shop))
+    before = [step.told for step in demonstration.steps.steps]
+    with door.fresh(shop) as (phone, hand):
+
+        def surprise(done: Proved) -> None:
+            if done.step.told == before[before.index(at) - 1]:
+                phone.fault("dialog", 1)
+
+        report = replay(demonstration, hand, watch=surprise)
+    assert failure(report) == (at, "REPLAY_SCREEN_UNEXPECTED")
+    assert isinstance(report.error, dict)
+    assert report.error["details"]["observed"] == "android"
+
+
+def test_a_password_is_refused_before_anything_is_touched(door: Door, tmp_path: Path) -> None:
+    def pay(phone: BoxedPhone) -> None:
+        phone.person.tap("Shop")
+        phone.person.tap("Milk")
+        phone.person.tap(resourceId=f"{SHOP}:id/pin")
+        phone.person.type("1234")
+        phone.person.tap("Buy")
+
+    demonstration = open_demonstration(record(pay, tmp_path, shop))
+    with door.fresh(shop) as (phone, hand):
+        with pytest.raises(ClawError) as refused:
+            replay(demonstration, hand)
+        assert phone.events == []
+        assert refused.value.code == "REPLAY_TEXT_HIDDEN"
+        assert refused.value.hint
+        last = demonstration.steps.steps[3].seq
+        assert f"--until {last}" in refused.value.hint
+        assert replay(demonstration, hand, last=last).ok
+
+
+def test_a_click_that_leaves_the_app_is_proved_by_the_home_screen(door: Door, tmp_path: Path) -> None:
+    def leaving() -> list[App]:
+        app = App(SHOP, "Shop")
+
+        @app.screen("home", title="Shop")
+        def home(_: Here) -> View:
+            return column(
+                toolbar("Shop"), text("Open all day", id="hours"), button("Exit", back, id="exit"), weight=1
+            )
+
+        return [app]
+
+    def leave(phone: BoxedPhone) -> None:
+        phone.person.tap("Shop")
+        phone.person.tap("Exit")
+
+    demonstration = open_demonstration(record(leave, tmp_path, leaving))
+    with door.fresh(leaving) as (phone, hand):
+        report = replay(demonstration, hand)
+        assert phone.foreground() == "com.android.launcher3"
+    assert [(step.told, step.status) for step in report.steps][2:] == [
+        ("click Exit", "proved"),
+        ("press home", "proved"),
+    ]
+
+
+# Hard Mode
+
+
+def delete_one(phone: BoxedPhone) -> None:
+    phone.person.tap("Hard Mode")
+    phone.person.scroll_down()
+    phone.person.tap("Many deletes")
+    buttons = phone.find_all("Delete")
+    phone.phone.tap(*buttons[2].bounds.centre)
+    phone.wait(1)
+    phone.person.home()
+
+
+def test_equal_buttons_are_refused_and_none_is_touched(door: Door, tmp_path: Path) -> None:
+    demonstration = open_demonstration(record(delete_one, tmp_path))
+    with door.fresh() as (phone, hand):
+        report = replay(demonstration, hand)
+        assert phone.shows("Charlie")
+    assert failure(report) == ("click Delete", "REPLAY_TARGET_AMBIGUOUS")
+    assert isinstance(report.error, dict)
+    assert report.error["details"]["candidateCount"] == 6
+
+
+def test_the_place_among_equals_decides_if_that_is_allowed(door: Door, tmp_path: Path) -> None:
+    demonstration = open_demonstration(record(delete_one, tmp_path))
+    last = demonstration.steps.steps[-2].seq
+    with door.fresh() as (phone, hand):
+        report = replay(demonstration, hand, last=last, allow_coordinates=True)
+        assert phone.shows("Charlie deleted")
+    assert report.ok
+    assert report.steps[-1].foundBy == "position"
+
+
+def test_equals_of_another_number_are_refused_even_then(
+    door: Door, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    demonstration = open_demonstration(record(delete_one, tmp_path))
+    monkeypatch.setattr(stress, "_NAMES", ("Alpha", "Bravo", "Charlie"))
+    with door.fresh() as (_, hand):
+        report = replay(demonstration, hand, allow_coordinates=True)
+    assert failure(report) == ("click Delete", "REPLAY_TARGET_AMBIGUOUS")
+
+
+def test_an_icon_without_a_name_is_touched_only_where_that_is_allowed(door: Door, tmp_path: Path) -> None:
+    def touch_sixth(phone: BoxedPhone) -> None:
+        phone.person.tap("Hard Mode")
+        phone.person.tap("Icons without names")
+        icons = [n for n in phone.hierarchy().nodes if n.class_name.endswith("ImageButton") and not n.label]
+        phone.phone.tap(*icons[5].bounds.centre)
+        phone.wait(1)
+        phone.person.back()
+
+    demonstration = open_demonstration(record(touch_sixth, tmp_path))
+    with door.fresh() as (_, hand):
+        told, code = failure(replay(demonstration, hand))
+    assert told.startswith("click the node at [")
+    assert code == "REPLAY_TARGET_NOT_FOUND"
+    with door.fresh() as (phone, hand):
+        report = replay(demonstration, hand, last=demonstration.steps.steps[-2].seq, allow_coordinates=True)
+        assert report.steps[-1].foundBy == "coordinate"
+        assert phone.shows("Icon 6")
+
+
+WARES = tuple(f"Ware {n}" for n in range(30))
+
+
+@pytest.mark.parametrize("there", [WARES[::-1], WARES[20:] + WARES[:20], WARES[:16]])
+def test_a_row_is_searched_for_to_both_ends_of_its_list(
+    there: tuple[str, ...], door: Door, tmp_path: Path
+) -> None:
+    def far(phone: BoxedPhone) -> None:
+        phone.person.tap("Shop")
+        phone.person.scroll_down()
+        phone.person.scroll_down()
+        phone.person.tap("Ware 16")
+
+    demonstration = open_demonstration(record(far, tmp_path, lambda: shop(rows=WARES)))
+    with door.fresh(lambda: shop(rows=there)) as (_, hand):
+        report = replay(demonstration, hand)
+    assert report.ok is ("Ware 16" in there)
+    if not report.ok:
+        assert failure(report) == ("click Ware 16", "REPLAY_TARGET_NOT_FOUND")
+
+
+def test_a_phone_that_goes_away_ends_the_replay_with_its_own_code(door: Door, tmp_path: Path) -> None:
+    demonstration = open_demonstration(record(buy_milk, tmp_path, shop))
+    with door.fresh(shop) as (phone, hand):
+
+        def unplug(done: Proved) -> None:
+            if done.step.told == "click Shop":
+                phone.fault("accessibility_off")
+
+        report = replay(demonstration, hand, watch=unplug)
+    assert failure(report)[1] == "SERVICE_UNAVAILABLE"
+    verdict = compare(exported(str(tmp_path / "shown.ndjson"), tmp_path), report.skillResult, strategy="derived")
+    assert verdict.outcome == "runtime_unavailable"
+
+
+# Files
+
+
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [
+        (b"", "RECORDING_PARSE_FAILED"),
+        (b'{"exportVersion": 2}', "RECORDING_PARSE_FAILED"),
+        (b"not json", "RECORDING_PARSE_FAILED"),
+        (
+            json.dumps(
+                {
+                    "type": "recording_header",
+                    "schemaVersion": 1,
+                    "sessionId": "a",
+                    "startedAt": 1,
+                    "operatorPackage": "p",
+                }
+            ).encode(),
+            "RECORDING_REPLAY_FAILED",
+        ),
+    ],
+)
+def test_a_file_that_shows_nothing_is_refused(content: bytes, code: str, tmp_path: Path) -> None:
+    path = tmp_path / "x.ndjson"
+    path.write_bytes(content)
+    with pytest.raises(ClawError) as refused:
+        open_demonstration(str(path))
+    assert refused.value.code == code
+
+
+def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ClawError) as refused:
+        open_demonstration(str(tmp_path / "none.ndjson"))
+    assert refused.value.code == "RECORDING_PARSE_FAILED"

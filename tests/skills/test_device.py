@@ -1,0 +1,35 @@
+"""Before a skill runs: a phone that sleeps is told, and people see which Operator there is."""
+
+from pathlib import Path
+
+import pytest
+from tests.device.boxed import boxed_phone
+from tests.support.running import clawperator
+
+OVERVIEW = "com.android.settings.overview"
+
+
+@pytest.fixture(autouse=True)
+def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLAWPERATOR_HOME", str(tmp_path / "product"))
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize("device", [(), ("--device", "claw-1")])
+def test_a_phone_that_sleeps_is_told_before_anything_runs(device: tuple[str, ...]) -> None:
+    with boxed_phone() as box:
+        box.phone.key(223)
+        error = clawperator("skills", "run", OVERVIEW, *device).json
+        assert error["code"] == "DEVICE_NOT_INTERACTIVE"
+        assert "WAKEUP" in error["hint"]
+        box.phone.key(224)
+        assert clawperator("skills", "run", OVERVIEW, *device).json["status"] == "success"
+
+
+def test_people_see_which_operator_there_is() -> None:
+    with boxed_phone():
+        ran = clawperator("skills", "run", OVERVIEW, "--output", "pretty", "--skip-validate")
+        assert "the Operator com.clawperator.operator on claw-1: version" in ran.err
+    ran = clawperator("skills", "run", OVERVIEW, "--output", "pretty", "--device", "nobody", "--timeout", "1000")
+    assert "the Operator com.clawperator.operator: " in ran.err
+    assert ran.code == 1

@@ -1,0 +1,348 @@
+"""Running skills: what a script is told, what becomes of what it says, and how it is ended."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.skills.homemade import ID, frame, write_skill
+from tests.support.running import Ran, clawperator
+
+from clawperator.contract.skill_result import FRAME_MARKER
+from clawperator.errors import ClawError
+from clawperator.skills import process
+from clawperator.skills.registry import read_registry
+from clawperator.skills.run import Order, run_skill
+
+CONTRACT = {"inputs": {"name": "string", "times": "integer[1,3]"}}
+
+
+def run(registry: Path, *argv: str) -> Ran:
+    return clawperator("skills", "run", ID, "--registry", str(registry), *argv)
+
+
+def saying(document: Any, code: int = 0) -> str:
+    """A script that prints a frame."""
+    return f"print('hello')\nprint({FRAME_MARKER!r})\nprint({json.dumps(document)!r})\nraise SystemExit({code})\n"
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return state != "Z"
+
+
+def test_a_script_without_a_frame_succeeds_by_its_exit_code(tmp_path: Path) -> None:
+    ran = run(write_skill(tmp_path, "print('hello')"), "--timeout", "20000", "--expect-contains", "hell")
+    assert ran.code == 0
+    document = ran.json
+    assert document.pop("durationMs") > 0
+    assert document == {
+        "status": "success",
+        "skillId": ID,
+        "output": "hello\n",
+        "exitCode": 0,
+        "skillResult": None,
+        "timeoutMs": 20000,
+        "expectedSubstring": "hell",
+    }
+
+
+def test_a_frame_becomes_the_result(tmp_path: Path) -> None:
+    ran = run(write_skill(tmp_path, saying(frame())))
+    assert ran.json["skillResult"] == {**frame(), "source": {"kind": "script"}}
+
+
+def test_a_failing_script_keeps_its_result_and_its_words(tmp_path: Path) -> None:
+    points = [{"id": "one", "status": "ok"}, {"id": "two", "status": "failed", "note": "no door"}]
+    failed = frame(status="failed", checkpoints=points)
+    ran = run(write_skill(tmp_path, "import sys\nprint('oh', file=sys.stderr)\n" + saying(failed, 3)))
+    assert (ran.code, ran.json["code"], ran.json["exitCode"]) == (1, "SKILL_EXECUTION_FAILED", 3)
+    assert ran.json["message"] == f"the skill {ID} failed at two: no door"
+    assert ran.json["stderr"] == "oh\n"
+    assert ran.json["skillResult"]["status"] == "failed"
+
+
+def test_a_script_that_says_nothing_has_no_empty_words(tmp_path: Path) -> None:
+    ran = run(write_skill(tmp_path, "raise SystemExit(4)"))
+    assert (ran.json["exitCode"], ran.json["skillResult"]) == (4, None)
+    assert not {"stdout", "stderr"} & set(ran.json)
+
+
+@pytest.mark.parametrize(
+    ("document", "code"),
+    [
+        (frame(status="failed"), "SKILL_EXECUTION_FAILED"),
+        (frame(status="indeterminate"), "SKILL_VERIFICATION_INDETERMINATE"),
+        (frame(skillId="other"), "SKILL_RESULT_PARSE_FAILED"),
+    ],
+)
+def test_an_exit_code_of_0_does_not_hide_what_the_frame_says(tmp_path: Path, document: Any, code: str) -> None:
+    ran = run(write_skill(tmp_path, saying(document)))
+    assert (ran.code, ran.json["code"]) == (1, code)
+
+
+def test_a_broken_frame_comes_before_the_exit_code(tmp_path: Path) -> None:
+    ran = run(write_skill(tmp_path, saying([], 3)))
+    assert (ran.json["code"], ran.json["exitCode"], ran.json["skillResult"]) == (
+        "SKILL_RESULT_PARSE_FAILED",
+        3,
+        None,
+    )
+
+
+def test_output_without_the_expected_text_fails(tmp_path: Path) -> None:
+    ran = run(write_skill(tmp_path, "print('hello')"), "--expect-contains", "bye")
+    assert (ran.code, ran.json["code"], ran.json["output"]) == (1, "SKILL_OUTPUT_ASSERTION_FAILED", "hello\n")
+
+
+def test_what_a_script_is_told(tmp_path: Path) -> None:
+    script = "import json, os, sys\nprint(json.dumps([sys.argv[1:], dict(os.environ), sys.stdin.read()]))\n"
+    registry = write_skill(tmp_path, script)
+    argv = ("--device", "claw-7", "--operator-package", "com.op", "--", "--any", "thing", "--", "-x")
+    given, env, stdin = json.loads(run(registry, *argv).json["output"])
+    assert given == ["claw-7", "--any", "thing", "--", "-x"]
+    assert stdin == ""
+    told = {
+        name.removeprefix("CLAWPERATOR_"): value for name, value in env.items() if name.startswith("CLAWPERATOR_")
+    }
+    assert told.pop("SKILL_PROGRAM") == str(tmp_path / "skills" / ID / "SKILL.md")
+    assert json.loads(told.pop("SKILL_INPUTS")) == ["--any", "thing", "--", "-x"]
+    assert told == {
+        "BIN": f"{sys.executable} -m clawperator",
+        "DEVICE_ID": "claw-7",
+        "OPERATOR_PACKAGE": "com.op",
+        "SKILL_ID": ID,
+    }
+
+
+def test_declared_inputs_reach_the_script_by_name(tmp_path: Path) -> None:
+    registry = write_skill(tmp_path, "import os\nprint(os.environ['CLAWPERATOR_SKILL_INPUTS'])", contract=CONTRACT)
+    for argv in (["Ann", "2"], ["--times", "2", "--name=Ann"], ["--times=2", "Ann"]):
+        assert json.loads(run(registry, "--", *argv).json["output"]) == {"name": "Ann", "times": 2}
+
+
+def test_flags_the_command_does_not_know_are_the_skills(tmp_path: Path) -> None:
+    registry = write_skill(tmp_path, "import os\nprint(os.environ['CLAWPERATOR_SKILL_INPUTS'])", contract=CONTRACT)
+    ran = run(registry, "--name", "Ann", "--times=2", "--expect-contains", "Ann")
+    assert json.loads(ran.json["output"]) == {"name": "Ann", "times": 2}
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        ([], "name is missing"),
+        (["Ann"], "times is missing"),
+        (["Ann", "4"], "from 1 to 3"),
+        (["Ann", "two"], "from 1 to 3"),
+        (["Ann", "2", "more"], "'more' is no input"),
+        (["--name", "Ann", "--name", "Ben", "2"], "twice"),
+        (["Ann", "--tims", "2"], "no input"),
+    ],
+)
+def test_inputs_that_do_not_fit_are_refused_before_anything_runs(
+    tmp_path: Path, argv: list[str], said: str
+) -> None:
+    ran = run(write_skill(tmp_path, "open('ran', 'w')", contract=CONTRACT), "--", *argv)
+    assert (ran.code, ran.json["code"]) == (1, "SKILL_INPUT_INVALID")
+    assert said in ran.json["message"]
+
+
+@pytest.mark.parametrize(
+    ("verification", "code"),
+    [
+        ({"status": "verified", "observed": {"kind": "text", "text": "Hello Ann!"}}, None),
+        ({"status": "verified", "observed": {"kind": "json", "value": {"a": ["Hello  Ann"]}}}, None),
+        (
+            {"status": "verified", "observed": {"kind": "text", "text": "Hello Anna"}},
+            "SKILL_VERIFICATION_INDETERMINATE",
+        ),
+        ({"status": "verified"}, "SKILL_VERIFICATION_INDETERMINATE"),
+        ({"status": "not_run"}, "SKILL_VERIFICATION_INDETERMINATE"),
+        (None, "SKILL_VERIFICATION_INDETERMINATE"),
+    ],
+)
+def test_a_promised_proof_must_be_there(tmp_path: Path, verification: Any, code: str | None) -> None:
+    proof = {
+        "inputs": {"name": "string"},
+        "verification": {"kind": "node_text_matches", "matcher": "Hello {name}"},
+    }
+    registry = write_skill(tmp_path, saying(frame(terminalVerification=verification)), contract=proof)
+    assert run(registry, "--", "Ann").json.get("code") == code
+
+
+def test_a_shell_script_runs_by_itself(tmp_path: Path) -> None:
+    ran = run(write_skill(tmp_path, '#!/bin/sh\necho "sh $1"\n', "run.sh"), "--", "me")
+    assert ran.json["output"] == "sh me\n"
+
+
+def test_a_shell_script_that_may_not_be_run_says_so(tmp_path: Path) -> None:
+    ran = run(write_skill(tmp_path, "#!/bin/nowhere\n", "run.sh"))
+    assert (ran.json["code"], ran.json["skillResult"]) == ("SKILL_EXECUTION_FAILED", None)
+    assert "chmod" in ran.json["hint"]
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="there is no Node")
+def test_a_javascript_skill_runs_under_node(tmp_path: Path) -> None:
+    ran = run(write_skill(tmp_path, "console.log('js ' + process.argv[2])", "run.js", mode=0o644), "--", "me")
+    assert ran.json["output"] == "js me\n"
+
+
+def test_a_javascript_skill_needs_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert run(write_skill(tmp_path, "", "run.js")).json["code"] == "HOST_DEPENDENCY_MISSING"
+
+
+def test_a_skill_that_is_not_valid_does_not_run(tmp_path: Path) -> None:
+    registry = write_skill(tmp_path, "print('ran')")
+    (tmp_path / "skills" / ID / "SKILL.md").unlink()
+    assert run(registry).json["code"] == "SKILL_VALIDATION_FAILED"
+    assert run(registry, "--skip-validate").json["output"] == "ran\n"
+    (tmp_path / "skills" / ID / "scripts" / "run.py").unlink()
+    assert run(registry, "--skip-validate").json["code"] == "SKILL_SCRIPT_NOT_FOUND"
+
+
+def test_time_that_runs_out_ends_all_that_was_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "_TERM_SECONDS", 0.3)
+    script = (
+        "import os, signal, subprocess, sys, time\n"
+        "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+        "child = subprocess.Popen(['sh', '-c', 'trap \"\" TERM; sleep 60; sleep 60'])\n"
+        "print(os.getpid(), child.pid, flush=True)\n"
+        "print('partly', file=sys.stderr, flush=True)\n"
+        "time.sleep(60)\n"
+    )
+    started = time.monotonic()
+    ran = run(write_skill(tmp_path, script), "--timeout", "700")
+    assert time.monotonic() - started < 10
+    assert (ran.code, ran.json["code"]) == (1, "SKILL_EXECUTION_TIMEOUT")
+    assert (ran.json["stderr"], ran.json["skillResult"]) == ("partly\n", None)
+    assert not any(is_alive(int(pid)) for pid in ran.json["stdout"].split())
+
+
+def test_a_frame_is_not_believed_when_the_time_ran_out(tmp_path: Path) -> None:
+    script = f"print({FRAME_MARKER!r}); print({json.dumps(frame())!r}, flush=True)\nimport time; time.sleep(60)"
+    ran = run(write_skill(tmp_path, script), "--timeout", "600")
+    assert (ran.json["code"], ran.json["skillResult"]) == ("SKILL_EXECUTION_TIMEOUT", None)
+    assert FRAME_MARKER in ran.json["stdout"]
+
+
+def test_somebody_who_holds_the_streams_open_does_not_hold_us(tmp_path: Path) -> None:
+    script = "import subprocess\nchild = subprocess.Popen(['sleep', '3'])\nprint('done')"
+    started = time.monotonic()
+    assert run(write_skill(tmp_path, script)).json["output"] == "done\n"
+    assert time.monotonic() - started < 2.5
+
+
+def test_a_skill_that_writes_without_end_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "MOST_BYTES", 100_000)
+    ran = run(write_skill(tmp_path, "while True: print('x' * 1000)"))
+    assert ran.json["code"] == "SKILL_EXECUTION_FAILED"
+    assert len(ran.json["stdout"]) == 100_000
+
+
+def test_pretty_output_comes_as_it_is_said_and_then_the_document(tmp_path: Path) -> None:
+    ran = run(write_skill(tmp_path, "print('hello')"), "--output", "pretty")
+    first, *document = ran.out.decode().splitlines()
+    assert first == "hello"
+    assert json.loads("\n".join(document))["output"] == "hello\n"
+    assert f"runs {ID}" in ran.err
+
+
+def test_a_request_to_end_the_command_ends_the_skill(tmp_path: Path) -> None:
+    script = "import os, time\nopen('pid.part', 'w').write(str(os.getpid()))\nos.rename('pid.part', 'pid')\ntime.sleep(60)"
+    registry = write_skill(tmp_path, script)
+    argv = [sys.executable, "-m", "clawperator", "skills", "run", ID, "--registry", str(registry)]
+    with subprocess.Popen(argv, cwd=tmp_path, stdout=subprocess.PIPE) as ours:
+        deadline = time.monotonic() + 20
+        while not (tmp_path / "pid").exists():
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        os.kill(ours.pid, signal.SIGTERM)
+        out, _ = ours.communicate(timeout=20)
+    assert json.loads(out)["code"] == "INTERRUPTED"
+    assert not is_alive(int((tmp_path / "pid").read_text()))
+
+
+# Agents
+
+TELL = "import json, os\nprint(json.dumps({k: v for k, v in os.environ.items() if 'AGENT' in k}))\n"
+
+
+def test_an_agent_is_found_beside_the_skill_or_on_the_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent = {"cli": "helper", "cliPath": "scripts/run.py", "timeoutMs": 5000}
+    registry = write_skill(tmp_path, TELL + saying(frame()), agent=agent)
+    document = run(registry).json
+    assert document["skillResult"]["source"] == {"kind": "agent", "agentCli": "helper"}
+    told = json.loads(document["output"].splitlines()[0])
+    assert told["CLAWPERATOR_SKILL_AGENT_CLI_PATH"] == str(tmp_path / "skills" / ID / "scripts" / "run.py")
+    assert told["CLAWPERATOR_SKILL_AGENT_TIMEOUT_MS"] == "5000"
+    monkeypatch.setenv("CLAWPERATOR_SKILL_AGENT_CLI", "sh")
+    told = json.loads(run(registry).json["output"].splitlines()[0])
+    assert told["CLAWPERATOR_SKILL_AGENT_CLI_PATH"] == shutil.which("sh")
+
+
+@pytest.mark.parametrize(
+    ("agent", "variable"),
+    [({"cli": "nobody-here"}, None), ({"cli": "a", "cliPath": "none.sh"}, None), ({"cli": "sh"}, "../sh")],
+)
+def test_an_agent_that_cannot_be_run_is_said_before_anything_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, agent: Any, variable: str | None
+) -> None:
+    if variable:
+        monkeypatch.setenv("CLAWPERATOR_SKILL_AGENT_CLI", variable)
+    assert run(write_skill(tmp_path, "print(1)", agent=agent)).json["code"] == "SKILL_AGENT_CLI_UNAVAILABLE"
+
+
+def test_the_result_of_a_skill_with_a_broken_agent_is_not_believed(tmp_path: Path) -> None:
+    registry = write_skill(tmp_path, saying(frame()), agent={"cli": ""})
+    assert run(registry).json["code"] == "SKILL_VALIDATION_FAILED"
+    assert run(registry, "--skip-validate").json["code"] == "SKILL_RESULT_PARSE_FAILED"
+
+
+# Stopping
+
+SLEEPERS = (
+    "import os, signal, subprocess, sys, time\n"
+    "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+    "child = subprocess.Popen(['sh', '-c', 'trap \"\" TERM; sleep 60; sleep 60'])\n"
+    "print(os.getpid(), child.pid, flush=True)\n"
+)
+
+
+def test_a_skill_that_is_stopped_is_ended_with_all_it_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "_TERM_SECONDS", 0.3)
+    heard: list[bytes] = []
+    registry = read_registry(str(write_skill(tmp_path, SLEEPERS + "time.sleep(60)")))
+    started = time.monotonic()
+    with pytest.raises(ClawError) as caught:
+        run_skill(registry, Order(ID), lambda _, data: heard.append(data), stop=lambda: bool(heard))
+    assert time.monotonic() - started < 10
+    assert (caught.value.code, caught.value.extra["skillResult"]) == ("INTERRUPTED", None)
+    assert not any(is_alive(int(pid)) for pid in caught.value.extra["stdout"].split())
+
+
+def test_a_skill_that_closed_its_streams_can_be_stopped_too(tmp_path: Path) -> None:
+    begun = tmp_path / "begun"
+    script = f"import os, time\nos.close(1); os.close(2)\nopen({str(begun)!r}, 'w').write('x')\ntime.sleep(60)"
+    registry = read_registry(str(write_skill(tmp_path, script)))
+    with pytest.raises(ClawError) as caught:
+        run_skill(registry, Order(ID), stop=begun.exists)
+    assert caught.value.code == "INTERRUPTED"
+
+
+def test_a_skill_that_nobody_stops_runs_to_its_end(tmp_path: Path) -> None:
+    registry = read_registry(str(write_skill(tmp_path, "print('hello')")))
+    assert run_skill(registry, Order(ID), stop=lambda: False).output == "hello\n"

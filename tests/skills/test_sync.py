@@ -1,0 +1,106 @@
+"""Fetching skills with git, from a repository on this computer."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from tests.skills.homemade import entry, write_registry
+from tests.support.running import clawperator
+
+
+def git(folder: Path, *arguments: str) -> None:
+    who = ("-c", "user.name=a", "-c", "user.email=a@example.com")
+    subprocess.run(["git", "-C", str(folder), *who, *arguments], check=True, capture_output=True, timeout=30)
+
+
+@pytest.fixture
+def published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository with one skill, tagged v1."""
+    folder = tmp_path / "published"
+    write_registry(folder, entry("a.one"))
+    git(folder, "init", "--quiet", "--initial-branch", "main")
+    git(folder, "add", ".")
+    git(folder, "commit", "--quiet", "-m", "one")
+    git(folder, "tag", "v1")
+    monkeypatch.setenv("CLAWPERATOR_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("CLAWPERATOR_SKILLS_REPO", str(folder))
+    monkeypatch.chdir(tmp_path)
+    return folder
+
+
+def listed() -> list[str]:
+    return [skill["id"] for skill in clawperator("skills", "list").json["skills"]]
+
+
+def add_another(published: Path) -> None:
+    write_registry(published, entry("a.one"), entry("a.two"))
+    git(published, "commit", "--quiet", "-am", "two")
+
+
+def test_installed_skills_are_the_ones_that_count(published: Path, tmp_path: Path) -> None:
+    document = clawperator("skills", "install").json
+    path = str(tmp_path / "home" / "skills" / "skills" / "skills-registry.json")
+    assert (document["synced"], document["registryPath"]) == (True, path)
+    assert document["envInstruction"] == f'export CLAWPERATOR_SKILLS_REGISTRY="{path}"'
+    assert listed() == ["a.one"]
+    assert published.exists()
+
+
+def test_update_brings_what_is_new_and_sync_goes_anywhere(published: Path) -> None:
+    clawperator("skills", "install")
+    add_another(published)
+    assert clawperator("skills", "update").json["synced"]
+    assert listed() == ["a.one", "a.two"]
+    clawperator("skills", "sync", "--ref", "v1")
+    assert listed() == ["a.one"]
+    clawperator("skills", "update")
+    assert listed() == ["a.one", "a.two"]
+
+
+def test_update_fetches_what_is_not_there(published: Path) -> None:
+    add_another(published)
+    assert clawperator("skills", "update", "--ref", "v1").code == 0
+    assert listed() == ["a.one"]
+
+
+def test_a_clone_that_lost_its_origin_finds_it_again(published: Path, tmp_path: Path) -> None:
+    clawperator("skills", "install")
+    git(tmp_path / "home" / "skills", "remote", "remove", "origin")
+    add_another(published)
+    assert clawperator("skills", "update").code == 0
+    assert listed() == ["a.one", "a.two"]
+
+
+def test_work_of_ones_own_is_not_written_over(published: Path, tmp_path: Path) -> None:
+    clawperator("skills", "install")
+    mine = tmp_path / "home" / "skills"
+    (mine / "mine").write_text("")
+    git(mine, "add", ".")
+    git(mine, "commit", "--quiet", "-m", "mine")
+    add_another(published)
+    assert clawperator("skills", "update").json["code"] == "SKILLS_SYNC_FAILED"
+    assert (mine / "mine").exists()
+
+
+@pytest.mark.parametrize("ref", ["nowhere", "v9"])
+def test_a_ref_that_is_not_there_fails(published: Path, ref: str) -> None:
+    assert published.exists()
+    ran = clawperator("skills", "sync", "--ref", ref)
+    assert (ran.code, ran.json["code"]) == (1, "SKILLS_SYNC_FAILED")
+
+
+@pytest.mark.parametrize("ref", ["--upload-pack=x", "a b", "a..b", ""])
+def test_a_ref_that_is_no_name_never_reaches_git(published: Path, ref: str) -> None:
+    assert published.exists()
+    assert clawperator("skills", "sync", f"--ref={ref}").json["code"] == "USAGE"
+
+
+def test_what_was_fetched_must_be_a_registry(published: Path) -> None:
+    git(published, "rm", "--quiet", "-r", "skills")
+    git(published, "commit", "--quiet", "-m", "gone")
+    assert clawperator("skills", "install").json["code"] == "SKILLS_SYNC_FAILED"
+
+
+def test_without_git_nothing_is_fetched(published: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(published))
+    assert clawperator("skills", "install").json["code"] == "SKILLS_GIT_NOT_FOUND"

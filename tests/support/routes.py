@@ -1,0 +1,90 @@
+"""Two ways to a phone in the box, for the same tests: its own server door with no adb anywhere, and a real adb."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+from msgspec import Struct
+from tests.phone.adb.real_adb import adb_server, connected
+from tests.support.running import Ran, clawperator
+
+from clawperator._home import PhoneFolder, PhoneRecord
+from clawperator.contract.wire import OPERATOR_PACKAGE
+from clawperator.device.adb.client import Device, Endpoint, shell
+from clawperator.phone.process.server import HOST, Box, BoxPlan
+
+ROUTES = ("no adb", "real adb")
+SERIAL = "claw-1"
+
+
+class Route(Struct, frozen=True):
+    """A phone and what the command needs to know to reach it."""
+
+    box: Box
+    serial: str
+    endpoint: Endpoint
+    environment: dict[str, str]
+
+    @property
+    def device(self) -> Device:
+        return Device(self.serial, self.endpoint)
+
+    def run(self, *argv: str) -> Ran:
+        return clawperator(*argv, "--device", self.serial)
+
+    def shell(self, script: str) -> str:
+        """What a command line on the phone prints that must succeed."""
+        answer = shell(self.device, script, seconds=10)
+        assert answer.code == 0, answer
+        return answer.text
+
+    def take(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        for name, value in self.environment.items():
+            monkeypatch.setenv(name, value)
+
+
+@contextmanager
+def open_route(name: str, folder: Path) -> Iterator[Route]:
+    """A fresh phone in this process, reached by the route of this name."""
+    box = Box(BoxPlan(serial=SERIAL, folder=str(folder / "files")))
+    with ExitStack() as stack:
+        stack.callback(box.close)
+        box.open()
+        home = {"CLAWPERATOR_HOME": str(folder / "home")}
+        if name == "no adb":
+            ports = {"server_port": box.server_port, "adbd_port": box.adbd_port}
+            stack.enter_context(registered(folder / "home", SERIAL, **ports))
+            yield Route(box, SERIAL, Endpoint(HOST, box.server_port, boxed=True), home)
+            return
+        adb = stack.enter_context(adb_server("system", folder))
+        serial = stack.enter_context(connected(adb, box.adbd_port))
+        where = {"ADB_PATH": adb.program, "ANDROID_ADB_SERVER_PORT": str(adb.port)}
+        yield Route(box, serial, Endpoint(HOST, adb.port), home | where)
+
+
+@contextmanager
+def registered(home: Path, serial: str, *, server_port: int, adbd_port: int = 1) -> Iterator[None]:
+    """While the block runs, the command finds a phone as one that runs in a process of its own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CLAWPERATOR_HOME", str(home))
+        folder = PhoneFolder(serial)
+    folder.make()
+    folder.write(
+        PhoneRecord(
+            serial=serial,
+            pid=1,
+            seed=0,
+            host=HOST,
+            adbd_port=adbd_port,
+            server_port=server_port,
+            control_port=1,
+            token="",
+            started_at=0,
+            operator_package=OPERATOR_PACKAGE,
+            apps=[],
+        )
+    )
+    with folder.lock() as held:
+        assert held
+        yield

@@ -1,16 +1,21 @@
-"""What all tests share: how to run the command, and how many random examples to draw."""
+"""Fixtures and settings for all tests: isolation from the machine, Hypothesis profiles, a shared simulated phone."""
 
 import os
 import signal
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-# What a shell starts in the background ignores the keyboard, and so would everything that tests start.
+if TYPE_CHECKING:
+    from tests.support.routes import Route
+
+# A background job of a shell ignores SIGINT, and so would every process that tests start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# The suite draws the same examples each time, so that red and green mean something; the soak looks for new ones.
+# The suite draws the same examples each time, so failures are reproducible; the soak profile draws new ones.
 settings.register_profile(
     "default",
     max_examples=60,
@@ -24,10 +29,10 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
 @pytest.fixture(autouse=True)
-def _nobody_here(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No test touches what belongs to the person who runs it: the home folder, phones, an adb server.
+def _isolated_environment(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep tests away from the user's home folder, phones and adb server.
 
-    Nothing listens at port 1, and there is no adb to start a server with. Tests that want one bring their own.
+    Nothing listens on port 1, and there is no adb to start a server with. Tests that need adb start their own.
     """
     home = tmp_path_factory.mktemp("home")
     monkeypatch.setenv("HOME", str(home))
@@ -39,3 +44,27 @@ def _nobody_here(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.M
     )
     for name in ("ADB_SERVER_SOCKET", *(f"CLAWPERATOR_{word}" for word in ours)):
         monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator["Route"]:
+    """A simulated phone that the tests of a module share, reached without adb."""
+    from tests.support.routes import open_route
+
+    with open_route("no adb", tmp_path_factory.mktemp("phone")) as route:
+        yield route
+
+
+@pytest.fixture
+def route(shared: "Route", monkeypatch: pytest.MonkeyPatch) -> "Route":
+    """The shared phone, reset: no faults, the Operator granted everything it needs."""
+    from clawperator.phone.core.faults import FAULTS
+
+    shared.take(monkeypatch)
+    phone = shared.box.phone
+    for name in FAULTS:
+        phone.set_fault(name, "off")
+    phone.operator.grant()
+    for name in ("development_settings_enabled", "adb_enabled"):
+        phone.settings.put("global", name, "1")
+    return shared

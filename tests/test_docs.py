@@ -22,7 +22,6 @@ from types import ModuleType
 from typing import NamedTuple
 
 import pytest
-from tests.support.paths import REPOSITORY
 
 from clawperator.commands.actions import COMMANDS, GLOBALS, all_flags, find
 from clawperator.commands.claw import CLAW_COMMANDS, CLAW_GLOBALS
@@ -31,6 +30,7 @@ from clawperator.contract.execution import validate
 from clawperator.errors import CODES
 from clawperator.recording.compare.compare import SUMMARIES
 from clawperator.schemas import SCHEMAS
+from tests.support.paths import REPOSITORY
 
 ROOT = REPOSITORY
 DOCS = ROOT / "docs"

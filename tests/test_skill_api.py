@@ -4,11 +4,11 @@ import json
 from typing import Any
 
 import pytest
-from tests.skills.homemade import ID
 
 from clawperator.errors import ClawError
 from clawperator.skill_api import Skill, declared_inputs
 from clawperator.skills.result_frame import read_frame
+from tests.skills.homemade import ID
 
 Captured = pytest.CaptureFixture[str]
 

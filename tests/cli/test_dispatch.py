@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support.running import clawperator
 
 import clawperator as package
 from clawperator.cli.dispatch import exit_code
 from clawperator.commands.actions import COMMANDS
 from clawperator.contract.results import ExecutionResult, ResultEnvelope, StepResult
 from clawperator.errors import CODES
+from tests.support.running import clawperator
 
 BINARY = str(Path(sys.executable).with_name("clawperator"))
 PLAN = {

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tests.recording.compare.test_compare import FLOW, FOUR, run_of
 from tests.recording.samples import back, click, scroll, typed, window, write
 from tests.support.running import Ran, clawperator

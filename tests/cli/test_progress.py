@@ -8,10 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.recording.samples import window, write
-from tests.support.running import clawperator
 
 from clawperator.cli import console
+from tests.recording.samples import window, write
+from tests.support.running import clawperator
 
 BINARY = str(Path(sys.executable).with_name("clawperator"))
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from tests.support.running import clawperator
 
 SOAK = os.environ.get("HYPOTHESIS_PROFILE") == "soak"

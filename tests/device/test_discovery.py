@@ -3,13 +3,13 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from tests.device.adb.scripted_server import scripted, text
-from tests.support.routes import registered
 
 from clawperator.device.adb import binary
 from clawperator.device.adb.client import Endpoint
 from clawperator.device.discovery import ListedDevice, adb_endpoint, list_devices, resolve
 from clawperator.errors import ClawError
+from tests.device.adb.scripted_server import scripted, text
+from tests.support.routes import registered
 
 SERVER = 41_000  # nobody asks it: a phone in the box that was named is not listed first
 

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.support.running import Ran, clawperator
 
 from clawperator.errors import CODES
 from clawperator.phone.core.faults import FAULTS
+from tests.support.running import Ran, clawperator
 
 TIMEOUT_MS = 1_500
 # What a command may take beyond its timeout: five seconds of grace for the result, and a slow machine.

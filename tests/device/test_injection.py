@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.device.boxed import boxed_phone
-from tests.support.running import Ran, clawperator
 
 from clawperator.contract.actions import SESSION_ID
 from clawperator.phone.process.server import Box
 from clawperator.phone.shell.process import Process
+from tests.device.boxed import boxed_phone
+from tests.support.running import Ran, clawperator
 
 # What shells, XML, JSON and file systems trip over, in any mixture.
 SHARP = st.sampled_from(

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.engine.scripted import ScriptedPhone, node, run, step
 
 from clawperator.engine.clock import VirtualClock
+from tests.engine.scripted import ScriptedPhone, node, run, step
 
 AFTER = ("sleep", {"durationMs": 0})
 

@@ -4,11 +4,11 @@ import json
 from typing import Any
 
 import pytest
-from tests.engine.scripted import ScriptedPhone, node, run, step
 
 from clawperator.engine.clock import VirtualClock
 from clawperator.errors import ClawError
 from clawperator.ui.node import Node
+from tests.engine.scripted import ScriptedPhone, node, run, step
 
 ONCE = {"maxAttempts": 1}
 

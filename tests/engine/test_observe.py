@@ -3,12 +3,12 @@
 from typing import Any
 
 import pytest
-from tests.engine.scripted import ScriptedPhone, node, run, step
 
 from clawperator.engine.clock import VirtualClock
 from clawperator.engine.driver import Recorded, Windows
 from clawperator.errors import ClawError
 from clawperator.ui.parse import parse_hierarchy
+from tests.engine.scripted import ScriptedPhone, node, run, step
 
 AFTER = ("sleep", {"durationMs": 0})
 WARNING = (

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.engine.scripted import ScriptedPhone, node, run, step
 
 from clawperator.contract.actions import ReadTextParams
 from clawperator.contract.execution import Action, Execution
@@ -14,6 +13,7 @@ from clawperator.contract.selectors import NodeMatcher
 from clawperator.engine.clock import VirtualClock
 from clawperator.engine.run import Engine
 from clawperator.ui.node import Node
+from tests.engine.scripted import ScriptedPhone, node, run, step
 
 ONCE = {"maxAttempts": 1}
 AFTER = ("sleep", {"durationMs": 0})

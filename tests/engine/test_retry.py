@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import UNSET
-from tests.engine.scripted import ScriptedPhone, node, step
 
 from clawperator.contract.actions import APP_CLOSE, APP_LAUNCH, ONCE, UI_READINESS, UI_SCROLL, Retry
 from clawperator.engine.clock import VirtualClock
 from clawperator.engine.retry import pauses
+from tests.engine.scripted import ScriptedPhone, node, step
 
 
 @pytest.mark.parametrize(

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import UNSET
-from tests.engine.scripted import ScriptedPhone, node, plan, run
 
 from clawperator.contract.actions import ACTIONS, SleepParams
 from clawperator.contract.execution import Action, Execution
 from clawperator.engine.clock import VirtualClock
 from clawperator.engine.run import RUNNERS, Engine
 from clawperator.errors import CODES, ClawError
+from tests.engine.scripted import ScriptedPhone, node, plan, run
 
 SLEEP = ("sleep", {"durationMs": 100})
 MISSING = ("click", {"matcher": {"textEquals": "nowhere"}, "retry": {"maxAttempts": 1}})

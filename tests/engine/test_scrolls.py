@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.engine.scripted import FRAME, ListPhone, ScriptedPhone, node, run, step
 
 from clawperator.engine.clock import VirtualClock
 from clawperator.engine.containers import Place, has_moved, swipe_line
 from clawperator.errors import ClawError
 from clawperator.ui.node import Bounds, Hierarchy, Node
+from tests.engine.scripted import FRAME, ListPhone, ScriptedPhone, node, run, step
 
 AFTER = ("sleep", {"durationMs": 0})
 ROWS = [f"Row {i}" for i in range(40)]

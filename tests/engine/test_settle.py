@@ -1,11 +1,11 @@
 """What an action says came of it."""
 
 import pytest
-from tests.engine.scripted import ScriptedPhone, node, step
 
 from clawperator.engine.clock import VirtualClock
 from clawperator.errors import ClawError
 from clawperator.ui.node import Hierarchy
+from tests.engine.scripted import ScriptedPhone, node, step
 
 
 def button(text: str = "OK") -> ScriptedPhone:

@@ -6,11 +6,11 @@ from typing import Any
 
 import msgspec
 from hypothesis import strategies as st
-from tests.recording.samples import back, click, scroll, typed, window
-from tests.support.paths import CAPTURES
 
 from clawperator.contract.skill_result import SkillResult
 from clawperator.recording.export import Export, read_export
+from tests.recording.samples import back, click, scroll, typed, window
+from tests.support.paths import CAPTURES
 
 LAUNCHER = "com.android.launcher3"
 NOTES = "com.example.notes"

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+
 from tests.recording.samples import click, typed, window, write
 from tests.support.running import Ran, clawperator
 

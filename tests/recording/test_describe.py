@@ -8,6 +8,11 @@ import jsonschema
 import msgspec
 import pytest
 from hypothesis import given
+
+from clawperator.recording.compare.strategies.derived import derive_checkpoints
+from clawperator.recording.describe import Step, describe
+from clawperator.schemas import schema
+from clawperator.testing import start_phone
 from tests.recording.demonstrations import (
     LAUNCHER,
     NOTES,
@@ -23,11 +28,6 @@ from tests.recording.demonstrations import (
 )
 from tests.recording.samples import back, click, event_lists, scroll, window, write
 from tests.support.running import clawperator
-
-from clawperator.recording.compare.strategies.derived import derive_checkpoints
-from clawperator.recording.describe import Step, describe
-from clawperator.schemas import schema
-from clawperator.testing import start_phone
 
 HOME = window(0, LAUNCHER, className="a.Launcher", title="Home screen")
 

@@ -9,12 +9,12 @@ from typing import Any
 import jsonschema
 import pytest
 from hypothesis import given
-from tests.recording.samples import HEADER, back, click, event_lists, scroll, typed, window, write
-from tests.support.paths import CAPTURES, GOLDEN
-from tests.support.running import clawperator
 
 from clawperator.recording.export import export_recording, read_export
 from clawperator.schemas import schema
+from tests.recording.samples import HEADER, back, click, event_lists, scroll, typed, window, write
+from tests.support.paths import CAPTURES, GOLDEN
+from tests.support.running import clawperator
 
 REAL_EXPORTS = CAPTURES / "exports"
 FIVE = [window(0), click(1), scroll(2), back(3), typed(4, "é", "com.google.android.youtube")]

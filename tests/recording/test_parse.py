@@ -6,11 +6,11 @@ from typing import Any
 
 import jsonschema
 import pytest
-from tests.recording.samples import HEADER, back, click, scroll, typed, window, write
-from tests.support.running import clawperator
 
 from clawperator.recording import parse as parse_module
 from clawperator.schemas import schema
+from tests.recording.samples import HEADER, back, click, scroll, typed, window, write
+from tests.support.running import clawperator
 
 
 def parse(path: Path, *more: str) -> Any:

@@ -8,7 +8,6 @@ import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.recording.samples import HEADER, SPELLINGS, Spelling, click, event_lists, events, window, write
 
 from clawperator.contract.limits import MAX_RECORDING_LINE_BYTES
 from clawperator.errors import ClawError
@@ -16,6 +15,7 @@ from clawperator.recording import external_sort
 from clawperator.recording.events import Click, Event
 from clawperator.recording.reader import Recording
 from clawperator.schemas import schema
+from tests.recording.samples import HEADER, SPELLINGS, Spelling, click, event_lists, events, window, write
 
 
 def read(path: Path) -> list[Event]:

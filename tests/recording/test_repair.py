@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.recording.samples import HEADER, click, event_lists, typed, window, write
-from tests.support.running import clawperator
 
 from clawperator.contract.limits import MAX_RECORDING_LINE_BYTES
+from tests.recording.samples import HEADER, click, event_lists, typed, window, write
+from tests.support.running import clawperator
 
 
 def repair(path: Path) -> Any:

@@ -4,8 +4,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.support.demonstrations import show_solar_limit, show_video_search
-
 from clawperator.commands.model import Backend
 from clawperator.connection import ConnectedPhone
 from clawperator.device.adb.client import Device, Endpoint
@@ -13,6 +11,7 @@ from clawperator.phone.adb.phone_device import AttachedPhone
 from clawperator.phone.adb.server import AdbServer
 from clawperator.phone.toolkit.app import App
 from clawperator.testing import BoxedPhone, start_phone
+from tests.support.demonstrations import show_solar_limit, show_video_search
 
 Show = Callable[[BoxedPhone], None]
 

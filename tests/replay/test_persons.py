@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 import pytest
 from msgspec import UNSET, Struct
-from tests.replay.persons import PERSONS, Door, open_door, record
 
 from clawperator.recording.compare.compare import compare
 from clawperator.recording.demonstration import load_demonstration
 from clawperator.recording.export import Export
 from clawperator.replay import Demonstration, ReplayReport, open_demonstration, replay
+from tests.replay.persons import PERSONS, Door, open_door, record
 
 
 class Shown(Struct, frozen=True):

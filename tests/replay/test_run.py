@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pytest
 from msgspec import UNSET
-from tests.replay.persons import Door, Show, open_door, record, settings_dark
-from tests.support.demonstrations import show_solar_limit
 
 from clawperator.errors import ClawError
 from clawperator.phone.apps import stress
@@ -18,6 +16,8 @@ from clawperator.recording.export import Export, export_recording, read_export
 from clawperator.replay import ReplayReport, open_demonstration, replay
 from clawperator.replay.run import Proved
 from clawperator.testing import BoxedPhone
+from tests.replay.persons import Door, Show, open_door, record, settings_dark
+from tests.support.demonstrations import show_solar_limit
 
 SHOP = "com.example.shop"
 

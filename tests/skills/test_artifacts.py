@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.skills.homemade import ID, write_skill
-from tests.support.running import Ran, clawperator
 
 from clawperator.skills.artifacts import fingerprint
+from tests.skills.homemade import ID, write_skill
+from tests.support.running import Ran, clawperator
 
 PLAN = {
     "commandId": "{{COMMAND_ID}}",

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+
 from tests.device.boxed import boxed_phone
 from tests.support.running import clawperator
 

@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.skills.homemade import ID, entry, write_registry
-from tests.support.running import clawperator
 
 from clawperator.errors import ClawError
 from clawperator.skills.registry import SkillRegistry, find_registry, read_registry, shipped_registry, typed_entry
 from clawperator.skills.search import search
+from tests.skills.homemade import ID, entry, write_registry
+from tests.support.running import clawperator
 
 
 def test_the_nearest_registry_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.skills.homemade import ID, frame
 
 from clawperator.contract.skill_result import FRAME_MARKER
 from clawperator.errors import ClawError
 from clawperator.skills.result_frame import is_newer, read_frame
+from tests.skills.homemade import ID, frame
 
 SCRIPT = {"kind": "script"}
 

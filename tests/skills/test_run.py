@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.skills.homemade import ID, frame, write_skill
-from tests.support.running import Ran, clawperator
 
 from clawperator.contract.skill_result import FRAME_MARKER
 from clawperator.errors import ClawError
 from clawperator.skills import process
 from clawperator.skills.registry import read_registry
 from clawperator.skills.run import Order, run_skill
+from tests.skills.homemade import ID, frame, write_skill
+from tests.support.running import Ran, clawperator
 
 CONTRACT = {"inputs": {"name": "string", "times": "integer[1,3]"}}
 

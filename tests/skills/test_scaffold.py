@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.device.boxed import boxed_phone
-from tests.recording.samples import click, typed, window, write
-from tests.skills.homemade import entry, write_registry
-from tests.support.running import clawperator
 
 from clawperator.recording.export import export_recording, read_export
 from clawperator.skills.evidence import shown_steps
 from clawperator.skills.templates import quoted
+from tests.device.boxed import boxed_phone
+from tests.recording.samples import click, typed, window, write
+from tests.skills.homemade import entry, write_registry
+from tests.support.running import clawperator
 
 NEW = "com.example.app.greet"
 SCREEN = (

@@ -8,9 +8,6 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.device.boxed import boxed_phone
-from tests.skills.demonstrations import SETTINGS, SOLAR, VIDEO, demonstrate
-from tests.support.running import clawperator
 
 from clawperator.engine.clock import SystemClock
 from clawperator.phone.apps import solar, video
@@ -20,6 +17,9 @@ from clawperator.phone.process.server import Box
 from clawperator.phone.toolkit import views
 from clawperator.phone.toolkit.app import Here
 from clawperator.skills.registry import shipped_registry
+from tests.device.boxed import boxed_phone
+from tests.skills.demonstrations import SETTINGS, SOLAR, VIDEO, demonstrate
+from tests.support.running import clawperator
 
 ORCHESTRATED = f"{SOLAR}-orchestrated"
 INPUTS = {SOLAR: ["--percent", "25"], ORCHESTRATED: ["25"], SETTINGS: [], VIDEO: ["linkin park"]}

@@ -4,6 +4,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+
 from tests.skills.homemade import entry, write_registry
 from tests.support.running import clawperator
 

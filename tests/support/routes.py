@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 from msgspec import Struct
-from tests.phone.adb.real_adb import adb_server, connected
-from tests.support.running import Ran, clawperator
 
 from clawperator._home import PhoneFolder, PhoneRecord
 from clawperator.contract.wire import OPERATOR_PACKAGE
 from clawperator.device.adb.client import Device, Endpoint, shell
 from clawperator.phone.process.server import HOST, Box, BoxPlan
+from tests.phone.adb.real_adb import adb_server, connected
+from tests.support.running import Ran, clawperator
 
 ROUTES = ("no adb", "real adb")
 SERIAL = "claw-1"

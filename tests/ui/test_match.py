@@ -3,12 +3,12 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.ui.trees import hierarchies, hierarchy, node
 
 from clawperator.contract.selectors import NodeMatcher
 from clawperator.ui.match import compile_matcher, find, find_all, matches
 from clawperator.ui.node import Bounds, Hierarchy
 from clawperator.ui.visible import visible
+from tests.ui.trees import hierarchies, hierarchy, node
 
 FRAME = Bounds(0, 0, 1000, 2000)
 

@@ -1,9 +1,9 @@
 """Nodes: what their attributes mean."""
 
 import pytest
-from tests.ui.trees import hierarchy, node
 
 from clawperator.ui.node import NOWHERE, Bounds, Node, read_bounds
+from tests.ui.trees import hierarchy, node
 
 
 def test_bounds_are_read_as_they_are_written() -> None:

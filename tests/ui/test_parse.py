@@ -5,11 +5,11 @@ from contextlib import suppress
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.ui.trees import DUMPS, REAL_DUMPS
 
 from clawperator.contract.limits import MAX_HIERARCHY_BYTES, MAX_HIERARCHY_DEPTH, MAX_HIERARCHY_NODES
 from clawperator.errors import ClawError
 from clawperator.ui.parse import parse_hierarchy
+from tests.ui.trees import DUMPS, REAL_DUMPS
 
 HEAD = "<?xml version='1.0' encoding='UTF-8' standalone='yes' ?>"
 

@@ -3,11 +3,11 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.ui.trees import node
 
 from clawperator.ui import roles
 from clawperator.ui.node import Node
 from clawperator.ui.roles import role, role_test, takes_click
+from tests.ui.trees import node
 
 CLASSES = [
     "android.widget.TextView",

@@ -3,10 +3,10 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.ui.trees import hierarchies, hierarchy, node
 
 from clawperator.ui.node import Bounds, Hierarchy
 from clawperator.ui.visible import keep_visible, visible
+from tests.ui.trees import hierarchies, hierarchy, node
 
 FRAME = Bounds(0, 0, 1000, 2000)
 

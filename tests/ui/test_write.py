@@ -2,11 +2,11 @@
 
 import pytest
 from hypothesis import given
-from tests.ui.trees import DUMPS, REAL_DUMPS, hierarchies, hierarchy, node
 
 from clawperator.ui.node import Hierarchy, Node
 from clawperator.ui.parse import NOT_XML, parse_hierarchy
 from clawperator.ui.write import ATTRIBUTES, write_hierarchy
+from tests.ui.trees import DUMPS, REAL_DUMPS, hierarchies, hierarchy, node
 
 
 def test_the_form_is_the_phones() -> None:

@@ -1,9 +1,9 @@
 """Trees for the tests of the screen: built by hand, and drawn at random."""
 
 from hypothesis import strategies as st
-from tests.support.paths import CAPTURES
 
 from clawperator.ui.node import Hierarchy, Node
+from tests.support.paths import CAPTURES
 
 REAL_DUMPS = CAPTURES / "dumps"
 DUMPS = sorted(REAL_DUMPS.glob("*.xml"))

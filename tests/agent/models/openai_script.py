@@ -5,11 +5,11 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.agent.models.model_server import QUICK, Scripted, events, model_server, take_turn
 
 from clawperator.agent.models.config import model_config
 from clawperator.agent.models.openai import OpenAIBrain
 from clawperator.errors import ClawError
+from tests.agent.models.model_server import QUICK, Scripted, events, model_server, take_turn
 
 KEY = "sk-very-secret-0123456789"
 

@@ -4,12 +4,12 @@ import json
 from typing import Any
 
 import pytest
-from tests.agent.models.model_server import QUICK, Scripted, bytewise, events, model_server, take_turn
 
 from clawperator.agent.models.anthropic import AnthropicBrain
 from clawperator.agent.models.config import model_config
 from clawperator.agent.ports import Exchange, ToolCall, ToolResult, Usage
 from clawperator.errors import ClawError
+from tests.agent.models.model_server import QUICK, Scripted, bytewise, events, model_server, take_turn
 
 KEY = "sk-ant-very-secret-0123456789"
 

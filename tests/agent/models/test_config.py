@@ -3,11 +3,11 @@
 import os
 
 import pytest
-from tests.agent.models.model_server import model_server, take_turn
-from tests.agent.models.openai_script import KEY, brain_at, text_reply
 
 from clawperator.agent.models.config import model_config
 from clawperator.errors import ClawError
+from tests.agent.models.model_server import model_server, take_turn
+from tests.agent.models.openai_script import KEY, brain_at, text_reply
 
 
 def test_a_key_is_optional_on_this_machine_only() -> None:

@@ -7,14 +7,14 @@ from collections.abc import Mapping
 
 import msgspec
 import pytest
-from tests.agent.models.model_server import QUICK, Scripted, bytewise, events, model_server, take_turn
-from tests.agent.models.openai_script import KEY, brain_at, chunk, error_body, failing, text_reply
 
 from clawperator.agent.cancellation import TurnCancelledError, Watch
 from clawperator.agent.models.config import ModelConfig, Secret, model_config
 from clawperator.agent.models.http import _pause
 from clawperator.agent.models.openai import OpenAIBrain
 from clawperator.errors import ClawError
+from tests.agent.models.model_server import QUICK, Scripted, bytewise, events, model_server, take_turn
+from tests.agent.models.openai_script import KEY, brain_at, chunk, error_body, failing, text_reply
 
 
 def test_a_stream_that_comes_byte_by_byte_is_read_whole() -> None:

@@ -5,6 +5,12 @@ import time
 
 import msgspec
 import pytest
+
+from clawperator.agent.cancellation import Watch
+from clawperator.agent.models.tools import wire_names
+from clawperator.agent.models.turn import LONGEST_RESULT
+from clawperator.agent.ports import Exchange, Request, ToolCall, ToolResult, Usage
+from clawperator.errors import ClawError
 from tests.agent.models.model_server import Scripted, bytewise, events, model_server, take_turn, tool
 from tests.agent.models.openai_script import (
     KEY,
@@ -16,12 +22,6 @@ from tests.agent.models.openai_script import (
     failing,
     text_reply,
 )
-
-from clawperator.agent.cancellation import Watch
-from clawperator.agent.models.tools import wire_names
-from clawperator.agent.models.turn import LONGEST_RESULT
-from clawperator.agent.ports import Exchange, Request, ToolCall, ToolResult, Usage
-from clawperator.errors import ClawError
 
 
 def test_text_is_said_as_it_comes() -> None:

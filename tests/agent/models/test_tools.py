@@ -4,10 +4,10 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.agent.models.model_server import tool
 
 from clawperator.agent.models.tools import KNOBS, offer
 from clawperator.agent.tools import builtin_tools
+from tests.agent.models.model_server import tool
 
 TEXT = {"type": "string"}
 

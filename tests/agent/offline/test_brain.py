@@ -1,6 +1,14 @@
 """The offline brain before screens that are told it: what it calls, what it says, and where it stops."""
 
 import pytest
+
+from clawperator.agent.cancellation import TurnCancelledError, Watch
+from clawperator.agent.offline.brain import OfflineBrain
+from clawperator.agent.offline.handlers.misc import map_values
+from clawperator.agent.offline.run import MOST_SCROLLS
+from clawperator.agent.ports import Answer, Request, ToolResult
+from clawperator.agent.tools import builtin_tools
+from clawperator.errors import ClawError
 from tests.agent.offline.sample_screens import (
     APP,
     CHANGED,
@@ -14,14 +22,6 @@ from tests.agent.offline.sample_screens import (
     step,
     switch,
 )
-
-from clawperator.agent.cancellation import TurnCancelledError, Watch
-from clawperator.agent.offline.brain import OfflineBrain
-from clawperator.agent.offline.handlers.misc import map_values
-from clawperator.agent.offline.run import MOST_SCROLLS
-from clawperator.agent.ports import Answer, Request, ToolResult
-from clawperator.agent.tools import builtin_tools
-from clawperator.errors import ClawError
 
 # Understanding comes first
 

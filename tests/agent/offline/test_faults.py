@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.agent.talking import talk
-from tests.device.boxed import boxed_phone
 
 from clawperator.agent.cancellation import Watch
 from clawperator.agent.ports import Bench
 from clawperator.phone.core.phone import Phone
+from tests.agent.talking import talk
+from tests.device.boxed import boxed_phone
 
 SECONDS = 30
 

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 from msgspec import Struct
-from tests.agent.talking import talk
-from tests.device.boxed import boxed_phone
-from tests.support.paths import REPOSITORY
 
 from clawperator.agent.cancellation import Watch
 from clawperator.agent.ports import Bench
+from tests.agent.talking import talk
+from tests.device.boxed import boxed_phone
+from tests.support.paths import REPOSITORY
 
 PAGE = REPOSITORY / "docs" / "instructions.md"
 HEAD = "| say | phone starts at | what is called | it answers |"

@@ -3,6 +3,9 @@
 import time
 
 import pytest
+
+from clawperator.agent.ports import ToolResult
+from clawperator.ui.node import Node
 from tests.agent.offline.sample_screens import (
     APP,
     Told,
@@ -16,9 +19,6 @@ from tests.agent.offline.sample_screens import (
     step,
     switch,
 )
-
-from clawperator.agent.ports import ToolResult
-from clawperator.ui.node import Node
 
 
 def button(label: str, top: int = 0, **more: str) -> Node:

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.agent.sessions.session_turns import refused, turn, written
 
 from clawperator.agent.ports import Evidence
 from clawperator.agent.sessions.store import SessionStore
 from clawperator.errors import ClawError
+from tests.agent.sessions.session_turns import refused, turn, written
 
 BEGIN = """
 import os, sys

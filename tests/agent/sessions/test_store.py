@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from tests.agent.sessions.session_turns import refused, turn, written
 
 from clawperator.agent.ports import Evidence
 from clawperator.agent.sessions import files
 from clawperator.agent.sessions.store import SessionStore
 from clawperator.errors import ClawError
+from tests.agent.sessions.session_turns import refused, turn, written
 
 INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 META = '{"type":"session_meta","version":1,"session_id":"s","created_at_ms":1000}\n'

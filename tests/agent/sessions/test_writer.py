@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from tests.agent.sessions.session_turns import refused, turn, written
 
 from clawperator.agent.ports import Evidence
 from clawperator.agent.sessions import files
 from clawperator.agent.sessions.records import CallRecord, Denial, Usage
 from clawperator.agent.sessions.store import SessionStore
 from clawperator.errors import ClawError
+from tests.agent.sessions.session_turns import refused, turn, written
 
 if TYPE_CHECKING:
     from clawperator.agent.sessions.writer import OpenSession

@@ -13,9 +13,6 @@ import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.device.ready import route, shared
-from tests.skills.homemade import ID, write_skill
-from tests.support.routes import Route
 
 from clawperator.agent.cancellation import TurnCancelledError, Watch
 from clawperator.agent.ports import Bench, ToolResult
@@ -27,8 +24,8 @@ from clawperator.contract.results import ExecutionResult, ResultEnvelope, StepRe
 from clawperator.device import run
 from clawperator.device.lease import lease
 from clawperator.errors import CODES, ClawError
-
-__all__ = ["route", "shared"]
+from tests.skills.homemade import ID, write_skill
+from tests.support.routes import Route
 
 TOOLS = {tool.name: tool for tool in builtin_tools()}
 NOTES, SETTINGS = "com.clawperator.notes", "com.android.settings"

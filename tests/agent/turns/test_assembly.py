@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.paths import REPOSITORY
 
 from clawperator.agent.cancellation import Watch
 from clawperator.agent.turns.assembly import Choices, assemble, tool_pool
 from clawperator.agent.turns.events import Events
 from clawperator.errors import ClawError
+from tests.support.paths import REPOSITORY
 
 PYTHON = (sys.executable, "-I", "-S")
 PROGRAM = str(REPOSITORY / "tests" / "agent" / "mcp" / "mcp_server.py")

@@ -12,7 +12,6 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.agent.scripted import Script, ScriptedBrain, saying, tool
 
 from clawperator.agent.cancellation import Watch
 from clawperator.agent.policy import Policy
@@ -23,6 +22,7 @@ from clawperator.agent.turns.engine import Limits, Matched, TurnEngine
 from clawperator.agent.turns.events import Events
 from clawperator.agent.turns.runner import run_turns
 from clawperator.errors import ClawError
+from tests.agent.scripted import Script, ScriptedBrain, saying, tool
 
 MATCHED = Matched(("open",), ("click",))
 

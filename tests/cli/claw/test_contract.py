@@ -12,14 +12,14 @@ from typing import Any
 
 import jsonschema
 import pytest
-from tests.device.boxed import boxed_phone
-from tests.support import golden
-from tests.support.running import Ran, claw, claw_json
 
 from clawperator.agent.envelope import CLASSES, COMMON, KINDS, error_object
 from clawperator.commands.claw import CLAW_COMMANDS
 from clawperator.errors import CODES, ClawError
 from clawperator.schemas import schema
+from tests.device.boxed import boxed_phone
+from tests.support import golden
+from tests.support.running import Ran, claw, claw_json
 
 pytestmark = pytest.mark.usefixtures("folder")
 

@@ -21,14 +21,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.agent.sessions.session_turns import turn
-from tests.device.boxed import boxed_phone
-from tests.support.running import Ran, claw
 
 from clawperator.agent.foreign_json import read_json
 from clawperator.agent.ports import Evidence
 from clawperator.agent.sessions.files import make_id
 from clawperator.agent.sessions.store import SessionStore
+from tests.agent.sessions.session_turns import turn
+from tests.device.boxed import boxed_phone
+from tests.support.running import Ran, claw
 
 SESSIONS = Path(".claw/sessions")
 PROCESS = "import sys; from clawperator.cli import claw; sys.exit(claw())"

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.device.boxed import boxed_phone
-from tests.support.running import Ran, claw, claw_json
 
 from clawperator.commands.claw import CLAW_COMMANDS
+from tests.device.boxed import boxed_phone
+from tests.support.running import Ran, claw, claw_json
 
 pytestmark = pytest.mark.usefixtures("folder")
 

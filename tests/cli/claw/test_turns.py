@@ -11,13 +11,13 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
+
+from clawperator.agent.sessions.store import SessionStore
 from tests.agent.inventory.test_plugins import Site
 from tests.agent.models.model_server import model_server
 from tests.agent.models.openai_script import call_reply, text_reply
 from tests.device.boxed import boxed_phone
 from tests.support.running import claw, claw_json
-
-from clawperator.agent.sessions.store import SessionStore
 
 pytestmark = pytest.mark.usefixtures("folder")
 PROCESS = "import sys; from clawperator.cli import claw; sys.exit(claw())"

@@ -5,10 +5,10 @@ from typing import Any
 
 import jsonschema
 import pytest
-from tests.support.running import clawperator
 
 from clawperator.commands.actions import COMMANDS
 from clawperator.schemas import schema
+from tests.support.running import clawperator
 
 SETTINGS = "com.android.settings"
 

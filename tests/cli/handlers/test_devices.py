@@ -10,16 +10,14 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from tests.device.ready import route, shared, take_away
-from tests.phone.core.apks import make_apk
-from tests.support.routes import Route, open_route
-from tests.support.running import Ran, clawperator
 
 from clawperator import __version__
 from clawperator.contract.wire import OPERATOR_PACKAGE, OPERATOR_PACKAGES
 from clawperator.device.host_log import log_file, note
-
-__all__ = ["route", "shared"]
+from tests.phone.core.apks import make_apk
+from tests.support.operator_state import take_away
+from tests.support.routes import Route, open_route
+from tests.support.running import Ran, clawperator
 
 BINARY = str(Path(sys.executable).with_name("clawperator"))
 

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from tests.support.golden import differences
-from tests.support.routes import ROUTES, Route, open_route
-from tests.support.running import Ran, clawperator
 
 from clawperator.device.adb import binary
 from clawperator.device.backends import operator
 from clawperator.phone.adb.server import AdbServer
 from clawperator.ui.parse import parse_hierarchy
+from tests.support.golden import differences
+from tests.support.routes import ROUTES, Route, open_route
+from tests.support.running import Ran, clawperator
 
 SETTINGS = "monkey -p com.android.settings -c android.intent.category.LAUNCHER 1"
 HOME = "input keyevent HOME"

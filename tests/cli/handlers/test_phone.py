@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.running import Ran, clawperator
 
 from clawperator._home import PhoneFolder
+from tests.support.running import Ran, clawperator
 
 
 @pytest.fixture(autouse=True)

@@ -4,11 +4,11 @@ import json
 from pathlib import Path
 
 import pytest
+
+from clawperator.replay import run
 from tests.device.boxed import boxed_phone
 from tests.replay.persons import record, settings_dark
 from tests.support.running import clawperator
-
-from clawperator.replay import run
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from tests.device.adb.scripted_server import OKAY, Pause, packet, refusal, scripted
 
 from clawperator.device.adb.client import (
     AdbRefusedError,
@@ -18,6 +17,7 @@ from clawperator.device.adb.client import (
 from clawperator.engine.clock import SystemClock
 from clawperator.errors import ClawError
 from clawperator.testing import start_phone
+from tests.device.adb.scripted_server import OKAY, Pause, packet, refusal, scripted
 
 
 @pytest.fixture(scope="module")

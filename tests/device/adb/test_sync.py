@@ -4,9 +4,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.device.adb.scripted_server import OKAY, Pause, refusal, scripted
-from tests.phone.core.apks import make_apk
-from tests.support.routes import ROUTES, Route, open_route
 
 from clawperator.device.adb.client import Device, Endpoint
 from clawperator.device.adb.sync import (
@@ -18,6 +15,9 @@ from clawperator.device.adb.sync import (
     read_file,
 )
 from clawperator.errors import ClawError
+from tests.device.adb.scripted_server import OKAY, Pause, refusal, scripted
+from tests.phone.core.apks import make_apk
+from tests.support.routes import ROUTES, Route, open_route
 
 SIZES = (0, 1, 65_535, 65_536, 65_537, 300_000)
 

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Struct
-from tests.support.running import clawperator
 
 from clawperator.contract.execution import validate
 from clawperator.contract.results import ResultEnvelope, StepResult
@@ -24,6 +23,7 @@ from clawperator.phone.toolkit.app import App, Here, put
 from clawperator.phone.toolkit.views import View, column, field, item
 from clawperator.testing import BoxedPhone, start_phone
 from clawperator.ui.parse import parse_hierarchy
+from tests.support.running import clawperator
 
 SETTINGS = "com.android.settings"
 NOTES = "com.clawperator.notes"

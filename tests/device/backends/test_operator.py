@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.device.adb.scripted_server import OKAY, Pause, packet, refusal, scripted
 
 from clawperator.device.adb.client import Device, Endpoint
 from clawperator.device.backends import operator
@@ -12,6 +11,7 @@ from clawperator.device.backends.operator import Delivered, deliver
 from clawperator.engine.clock import SystemClock
 from clawperator.errors import ClawError
 from clawperator.testing import BoxedPhone, start_phone
+from tests.device.adb.scripted_server import OKAY, Pause, packet, refusal, scripted
 
 PACKAGE = "com.clawperator.operator"
 HEAD = b"clock 1.5\nsent\nprocess 42\n"

@@ -6,8 +6,6 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.device.ready import is_granted, route, shared, take_away
-from tests.support.routes import Route, open_route
 
 from clawperator.contract.wire import OPERATOR_PACKAGE, OPERATOR_PACKAGES
 from clawperator.device.adb.client import Device
@@ -16,8 +14,8 @@ from clawperator.device.setup import doctor
 from clawperator.device.setup.doctor import Report, examine, report_for_people
 from clawperator.device.setup.host_checks import Check, check_adb, check_java, check_python, check_server
 from clawperator.errors import CODES, ClawError
-
-__all__ = ["route", "shared"]
+from tests.support.operator_state import is_granted, take_away
+from tests.support.routes import Route, open_route
 
 WHOLE = [
     "host.python.version",

@@ -4,17 +4,15 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.device.ready import NOTIFICATIONS, is_granted, route, secure, shared, take_away
-from tests.phone.core.apks import make_apk
-from tests.support.routes import Route
 
 from clawperator.contract.wire import OPERATOR_PACKAGE, OPERATOR_PACKAGES, accessibility_service
 from clawperator.device.adb.client import Device, ShellAnswer, shell
 from clawperator.device.setup import install
 from clawperator.device.setup.install import grant_permissions, restart_service, set_up_operator, write_setting
 from clawperator.errors import ClawError
-
-__all__ = ["route", "shared"]
+from tests.phone.core.apks import make_apk
+from tests.support.operator_state import NOTIFICATIONS, is_granted, secure, take_away
+from tests.support.routes import Route
 
 DEV = OPERATOR_PACKAGES[1]
 

@@ -1,8 +1,6 @@
 """Program and Operator must have the same version, and whoever asks is told what to do when they have not."""
 
 import pytest
-from tests.device.ready import route, shared
-from tests.support.routes import Route
 
 from clawperator import __version__
 from clawperator.contract.wire import OPERATOR_PACKAGE, OPERATOR_PACKAGES
@@ -10,8 +8,7 @@ from clawperator.device import packages
 from clawperator.device.packages import list_packages
 from clawperator.device.setup.version_check import probe_compatibility, require_operator
 from clawperator.errors import ClawError
-
-__all__ = ["route", "shared"]
+from tests.support.routes import Route
 
 
 def set_version(route: Route, version: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.phone.adb.peer import NEW, SECONDS, Client, FakeDevice, Peer, open_door, open_server, packet
 
 from clawperator.phone.adb import adbd, wire
 from clawperator.phone.adb.adbd_stream import MAX_WAITING
 from clawperator.phone.adb.workers import Workers
+from tests.phone.adb.peer import NEW, SECONDS, Client, FakeDevice, Peer, open_door, open_server, packet
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from tests.phone.adb.peer import SECONDS, Client, FakeDevice, open_server, shell_packets
 
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.phone.adb.peer import NEW, OLD, SECONDS, FakeDevice, Peer, open_door, shell_packets
 
 from clawperator.phone.adb import adbd, streams
 from clawperator.phone.adb.adbd import AdbDoor
+from tests.phone.adb.peer import NEW, OLD, SECONDS, FakeDevice, Peer, open_door, shell_packets
 
 
 @pytest.fixture

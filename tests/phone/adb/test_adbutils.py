@@ -12,13 +12,13 @@ from typing import Any
 
 import adbutils  # type: ignore[import-untyped]
 import pytest
-from tests.phone.adb.real_adb import LOCALHOST, PROGRAMS, SECONDS, adb_server
-from tests.phone.core.apks import make_apk
 
 from clawperator.engine.clock import SystemClock
 from clawperator.testing import BoxedPhone, start_phone
 from clawperator.ui.node import Node
 from clawperator.ui.parse import parse_hierarchy
+from tests.phone.adb.real_adb import LOCALHOST, PROGRAMS, SECONDS, adb_server
+from tests.phone.core.apks import make_apk
 
 LAUNCHER, SETTINGS, NOTES = "com.android.launcher3", "com.android.settings", "com.clawperator.notes"
 

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 from PIL import Image
-from tests.phone.adb.real_adb import LOCALHOST, PROGRAMS, SECONDS, Adb, Lines, adb_server, connected, find_program
-from tests.phone.core.apks import make_apk
 
 from clawperator.engine.clock import SystemClock
 from clawperator.phone.process.server import Box, BoxPlan
 from clawperator.testing import BoxedPhone, start_phone
 from clawperator.ui.parse import parse_hierarchy
+from tests.phone.adb.real_adb import LOCALHOST, PROGRAMS, SECONDS, Adb, Lines, adb_server, connected, find_program
+from tests.phone.core.apks import make_apk
 
 
 @pytest.fixture(scope="module", params=PROGRAMS)

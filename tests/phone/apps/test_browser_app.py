@@ -5,7 +5,6 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.phone.finding import execute, find, found, reveal, tap, texts, tree, wander
 
 from clawperator.phone.apps import CHOOSER
 from clawperator.phone.apps.browser import PACKAGE
@@ -13,6 +12,7 @@ from clawperator.phone.core.phone import Phone
 from clawperator.phone.toolkit.app import App, Here
 from clawperator.phone.toolkit.views import View, column, text
 from clawperator.ui.parse import parse_hierarchy
+from tests.phone.finding import execute, find, found, reveal, tap, texts, tree, wander
 
 READER = "org.example.reader"
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 import pytest
-from tests.phone.finding import execute, find, found, reveal, tap, texts, wander
 
 from clawperator.phone.apps.notes import PACKAGE
 from clawperator.phone.core.phone import Phone
+from tests.phone.finding import execute, find, found, reveal, tap, texts, wander
 
 
 @pytest.fixture

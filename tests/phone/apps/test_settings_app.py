@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.phone.core.walking import SETTINGS, bar, is_on, part_of, walk
-from tests.phone.finding import execute, find, found, tap, texts, tree, wander
 
 from clawperator.phone.apps import settings
 from clawperator.phone.apps.settings.pages import CHOICES, PAGES
 from clawperator.phone.core.phone import Phone
+from tests.phone.core.walking import SETTINGS, bar, is_on, part_of, walk
+from tests.phone.finding import execute, find, found, tap, texts, tree, wander
 
 if TYPE_CHECKING:
     from clawperator.phone.core.events import AccessibilityEvent

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 
 import pytest
-from tests.phone.core.walking import SETTINGS, bar, is_on, walk
-from tests.phone.finding import find, found, tap, texts
 
 from clawperator.phone.core.phone import Phone
 from clawperator.phone.toolkit.app import App, Here
 from clawperator.phone.toolkit.views import View, text
+from tests.phone.core.walking import SETTINGS, bar, is_on, walk
+from tests.phone.finding import find, found, tap, texts
 
 
 @pytest.fixture

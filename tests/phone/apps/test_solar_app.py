@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
-from tests.phone.finding import find, found, tap, texts
 
 from clawperator.contract.execution import Execution, validate
 from clawperator.engine.run import Engine
@@ -14,6 +13,7 @@ from clawperator.phone.core.phone import Phone
 from clawperator.phone.operator.driver import PhoneDriver
 from clawperator.recording.compare.strategies.solax import REQUIRED, baseline_of
 from clawperator.recording.export import export_recording, read_export
+from tests.phone.finding import find, found, tap, texts
 
 DELETE = 67
 

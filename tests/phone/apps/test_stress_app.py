@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 
 import pytest
-from tests.phone.finding import find, found, reveal, tap, texts
 
 from clawperator.phone.apps import stress
 from clawperator.phone.apps.stress import PACKAGE
 from clawperator.phone.core.phone import Phone
+from tests.phone.finding import find, found, reveal, tap, texts
 
 NOTHING = "Nothing happened yet"
 

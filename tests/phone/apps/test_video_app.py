@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.phone.finding import find, found, reveal, tap, texts
 
 from clawperator.phone.apps.video import PACKAGE, VIDEOS, found_videos, suggestions_for, video_in
 from clawperator.phone.core.phone import Phone
+from tests.phone.finding import find, found, reveal, tap, texts
 
 if TYPE_CHECKING:
     from clawperator.phone.core.events import AccessibilityEvent

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support.demonstrations import show_solar_limit, show_video_search
 
 from clawperator.errors import ClawError
 from clawperator.phone.cassette.cassette import LARGEST_FILE, load_cassette
@@ -19,6 +18,7 @@ from clawperator.recording import export_recording
 from clawperator.testing import BoxedPhone, start_phone
 from clawperator.ui.node import Node
 from clawperator.ui.parse import parse_hierarchy
+from tests.support.demonstrations import show_solar_limit, show_video_search
 
 SOLAR = "com.solaxcloud.starter"
 SETTINGS = "com.android.settings"

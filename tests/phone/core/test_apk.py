@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.phone.core.apks import LABEL, Reference, make_apk, make_manifest, pack
 
 from clawperator.phone.core import apk as module
 from clawperator.phone.core.apk import ApkError, read_apk
 from clawperator.phone.core.packages import ApkFacts
+from tests.phone.core.apks import LABEL, Reference, make_apk, make_manifest, pack
 
 
 def reason(data: bytes) -> str:

@@ -1,9 +1,8 @@
 """Steps through the Settings app, as several tests take them."""
 
-from tests.phone.finding import find, reveal, tap
-
 from clawperator.phone.core.phone import Phone
 from clawperator.ui.node import Node
+from tests.phone.finding import find, reveal, tap
 
 SETTINGS = "com.android.settings"
 

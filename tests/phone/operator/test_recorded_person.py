@@ -4,12 +4,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tests.support.demonstrations import show_solar_limit, show_video_search
-
 from clawperator.recording import export_recording, parse_recording
 from clawperator.recording.compare.strategies.solax import REQUIRED, baseline_of
 from clawperator.recording.export import read_export
 from clawperator.testing import BoxedPhone
+from tests.support.demonstrations import show_solar_limit, show_video_search
 
 SOLAR = "com.solaxcloud.starter"
 VIDEO = "com.google.android.youtube"

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.phone.adb.peer import NEW, Client, FakeDevice, Peer, open_door, open_server, packet
 
 from clawperator._home import PhoneRecord
 from clawperator.phone.adb import adbd, server, smart_socket
@@ -16,6 +15,7 @@ from clawperator.phone.process import control
 from clawperator.phone.process import server as boxes
 from clawperator.phone.process.control import ControlDoor, ask
 from clawperator.phone.process.server import Box, BoxPlan
+from tests.phone.adb.peer import NEW, Client, FakeDevice, Peer, open_door, open_server, packet
 
 HOST = "127.0.0.1"
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import jsonschema
 import pytest
-from tests.recording.samples import HEADER, SOLAR, back, click, scroll, typed, window, write
-from tests.support.paths import GOLDEN
-from tests.support.running import Ran, clawperator
 
 from clawperator.recording.compare.compare import MATCHES, SUMMARIES, Outcome
 from clawperator.recording.export import export_recording
 from clawperator.schemas import schema
+from tests.recording.samples import HEADER, SOLAR, back, click, scroll, typed, window, write
+from tests.support.paths import GOLDEN
+from tests.support.running import Ran, clawperator
 
 FOUR = ["app_opened", "discharge_to_row_focused", "target_text_entered", "save_completed"]
 FLOW = [

@@ -9,6 +9,13 @@ import msgspec
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+
+from clawperator.recording.compare.alignment import MAX_LISTED
+from clawperator.recording.compare.compare import CompareReport, compare
+from clawperator.recording.compare.strategies.declared import Declaration, read_declaration
+from clawperator.recording.compare.strategies.derived import derive_checkpoints
+from clawperator.recording.export import Export
+from clawperator.schemas import schema
 from tests.recording.demonstrations import (
     LAUNCHER,
     NOTES,
@@ -24,13 +31,6 @@ from tests.recording.demonstrations import (
 )
 from tests.recording.samples import window
 from tests.support.running import clawperator
-
-from clawperator.recording.compare.alignment import MAX_LISTED
-from clawperator.recording.compare.compare import CompareReport, compare
-from clawperator.recording.compare.strategies.declared import Declaration, read_declaration
-from clawperator.recording.compare.strategies.derived import derive_checkpoints
-from clawperator.recording.export import Export
-from clawperator.schemas import schema
 
 FLOW = [
     tapped("Notes", LAUNCHER),

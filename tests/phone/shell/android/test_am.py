@@ -4,12 +4,12 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from tests.phone.asking import ask, out
 
 from clawperator.phone.core.phone import Phone
 from clawperator.phone.shell.android.intents import Intent
 from clawperator.phone.toolkit.app import App, Here
 from clawperator.phone.toolkit.views import View, column, field, text
+from tests.phone.asking import ask, out
 
 NOTES = "com.example.notes"
 LAUNCHER = "com.android.launcher3"

@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from tests.phone.asking import ask, out
 
 from clawperator.phone.core.keyboard import COMPONENT as KEYBOARD
 from clawperator.phone.core.phone import Phone
 from clawperator.phone.shell.android.cmd import SERVICES
+from tests.phone.asking import ask, out
 
 OPERATOR = "com.clawperator.operator"
 

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.phone.asking import ask, out
-from tests.phone.core.apks import make_apk
 
 from clawperator.phone.core.phone import Phone
 from clawperator.phone.shell.android import installation
+from tests.phone.asking import ask, out
+from tests.phone.core.apks import make_apk
 
 OPERATOR = "com.clawperator.operator"
 APP = "com.example.app"

@@ -6,8 +6,6 @@ import threading
 from collections.abc import Iterator
 
 import pytest
-from tests.phone.asking import ask, ask_bytes, out
-from tests.phone.finding import find, found
 
 from clawperator.phone.core.phone import Phone
 from clawperator.phone.shell.language.interpreter import run_script
@@ -15,6 +13,8 @@ from clawperator.phone.shell.process import INTERRUPTED
 from clawperator.phone.toolkit.app import App, Here, go
 from clawperator.phone.toolkit.views import View, button, column, field, item, listing, row, text
 from clawperator.ui.parse import parse_hierarchy
+from tests.phone.asking import ask, ask_bytes, out
+from tests.phone.finding import find, found
 
 APP = "com.example.pad"
 

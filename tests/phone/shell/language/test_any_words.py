@@ -6,9 +6,9 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.phone.asking import ask_bytes, out
 
 from clawperator.phone.core.phone import Phone
+from tests.phone.asking import ask_bytes, out
 
 COMMANDS = (
     *("am", "pm", "cmd", "dumpsys", "input", "wm", "settings", "getprop", "setprop", "ime", "svc", "service"),

@@ -4,6 +4,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from tests.phone.shell.scripts import SmallPhone, run
 
 

@@ -11,13 +11,13 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.phone.shell.scripts import SmallPhone, run
 
 from clawperator.phone.shell.language import control
 from clawperator.phone.shell.language.interpreter import MAX_SCRIPT, run_script
 from clawperator.phone.shell.language.patterns import Pattern
 from clawperator.phone.shell.process import COMMANDS, Process
 from clawperator.phone.storage.filesystem import Storage
+from tests.phone.shell.scripts import SmallPhone, run
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,6 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.phone.shell.scripts import SmallPhone, run
 
 from clawperator.phone.log.query import read_options
 from clawperator.phone.shell.regex import match as matching
@@ -16,6 +15,7 @@ from clawperator.phone.shell.regex.match import Program, Regex, _Run
 from clawperator.phone.shell.regex.parse import compile_literal, compile_regex
 from clawperator.phone.shell.toybox.options import UsageError
 from clawperator.phone.storage.filesystem import Storage
+from tests.phone.shell.scripts import SmallPhone, run
 
 BOMBS = [
     "(a+)+b",

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.phone.shell.scripts import SmallPhone, run
 
 from clawperator.phone.shell.language.interpreter import run_script
 from clawperator.phone.shell.toybox import streams
 from clawperator.phone.storage.filesystem import SHARED, Storage
+from tests.phone.shell.scripts import SmallPhone, run
 
 
 @pytest.fixture

@@ -6,11 +6,11 @@ from typing import Any
 
 import msgspec
 import pytest
+
+from clawperator.recording.compare.strategies.declared import find_declared, like, read_declaration
 from tests.recording.demonstrations import NOTES, activity, entered, exported, tapped
 from tests.recording.samples import back, scroll
 from tests.support.running import clawperator
-
-from clawperator.recording.compare.strategies.declared import find_declared, like, read_declaration
 
 FLOW = [
     activity("List"),

@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
+from clawperator.recording.compare.strategies.derived import derive_checkpoints, slug
 from tests.recording.demonstrations import (
     LAUNCHER,
     NOISE,
@@ -21,8 +23,6 @@ from tests.recording.demonstrations import (
     tapped,
 )
 from tests.recording.samples import back, window
-
-from clawperator.recording.compare.strategies.derived import derive_checkpoints, slug
 
 
 def ids(events: list[dict[str, Any]]) -> list[str]:

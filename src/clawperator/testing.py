@@ -131,7 +131,7 @@ class BoxedPhone:
         out, err = io.BytesIO(), io.BytesIO()
         code = run_script(
             script,
-            world=self.phone,
+            phone=self.phone,
             stdin=io.BytesIO(stdin),
             stdout=out,
             stderr=err,

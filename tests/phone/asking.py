@@ -25,7 +25,7 @@ def ask_bytes(phone: Phone, script: str, stdin: bytes = b"") -> tuple[int, bytes
     """The same for output that is not text."""
     out, err = io.BytesIO(), io.BytesIO()
     code = run_script(
-        script, world=phone, stdin=io.BytesIO(stdin), stdout=out, stderr=err, cancelled=threading.Event()
+        script, phone=phone, stdin=io.BytesIO(stdin), stdout=out, stderr=err, cancelled=threading.Event()
     )
     return code, out.getvalue(), decode(err.getvalue())
 

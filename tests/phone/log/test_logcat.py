@@ -10,24 +10,21 @@ from hypothesis import strategies as st
 from msgspec import Struct
 
 from clawperator.engine.clock import VirtualClock
+from clawperator.phone.core.phone import Phone
 from clawperator.phone.log.buffer import LogBuffer
 from clawperator.phone.log.logcat import log, logcat
 from clawperator.phone.log.query import Refusal, read_options, read_time
 from clawperator.phone.shell.process import COMMANDS, INTERRUPTED, Process
-from clawperator.phone.storage.filesystem import Storage
 
 # 2023-11-14 22:13:20 UTC
 NOW = 1_700_000_000_000
 
 
-class World:
-    """A phone that has nothing but a log."""
-
-    def __init__(self) -> None:
-        self.clock = VirtualClock(NOW)
-        self.storage = Storage(None)
-        self.log = LogBuffer(self.clock.now_ms)
-        self.stopping = threading.Event()
+def new_phone(time_ms: int = NOW) -> Phone:
+    """A phone with an empty log."""
+    phone = Phone(clock=VirtualClock(time_ms))
+    phone.log = LogBuffer(phone.clock.now_ms)
+    return phone
 
 
 class Pipe:
@@ -56,22 +53,22 @@ class Ran(Struct):
     err: str
 
 
-def start(world: World, *arguments: str, out: Pipe, err: Pipe, cancelled: threading.Event, tags: str = "") -> int:
+def start(phone: Phone, *arguments: str, out: Pipe, err: Pipe, cancelled: threading.Event, tags: str = "") -> int:
     env = {"ANDROID_LOG_TAGS": tags}
     argv = ["logcat", *arguments]
-    return logcat(Process(argv, world=world, stdin=Pipe(), stdout=out, stderr=err, cancelled=cancelled, env=env))
+    return logcat(Process(argv, phone=phone, stdin=Pipe(), stdout=out, stderr=err, cancelled=cancelled, env=env))
 
 
-def run(world: World, *arguments: str, tags: str = "") -> Ran:
+def run(phone: Phone, *arguments: str, tags: str = "") -> Ran:
     out, err = Pipe(), Pipe()
-    code = start(world, *arguments, out=out, err=err, cancelled=threading.Event(), tags=tags)
+    code = start(phone, *arguments, out=out, err=err, cancelled=threading.Event(), tags=tags)
     return Ran(code, out.data.decode(), err.data.decode())
 
 
 @pytest.fixture
-def world() -> World:
+def phone() -> Phone:
     """A log of five records, each a second after the one before."""
-    world = World()
+    phone = new_phone()
     for priority, tag, message, pid in (
         ("I", "ActivityManager", "Start proc", 600),
         ("D", "a", "first\nsecond", 4242),
@@ -79,17 +76,17 @@ def world() -> World:
         ("E", "a", "broken", 4242),
         ("V", "Chatty", "", 12345),
     ):
-        world.log.write(priority, tag, message, pid, pid + 1, uid=10_123)  # type: ignore[arg-type] # a literal above
-        world.clock.sleep(1)
-    return world
+        phone.log.write(priority, tag, message, pid, pid + 1, uid=10_123)  # type: ignore[arg-type] # a literal above
+        phone.clock.sleep(1)
+    return phone
 
 
 def test_the_command_is_registered() -> None:
     assert COMMANDS["logcat"] is logcat
 
 
-def test_threadtime_is_the_default(world: World) -> None:
-    assert run(world, "-d").out == (
+def test_threadtime_is_the_default(phone: Phone) -> None:
+    assert run(phone, "-d").out == (
         "--------- beginning of main\n"
         "11-14 22:13:20.000   600   601 I ActivityManager: Start proc\n"
         "11-14 22:13:21.000  4242  4243 D a       : first\n"
@@ -120,46 +117,46 @@ def test_threadtime_is_the_default(world: World) -> None:
         ("descriptive,tag", "E/a       : broken"),
     ],
 )
-def test_a_format_prints_as_on_android(world: World, words: str, line: str) -> None:
-    assert run(world, "-d", "-v", words, "-s", "a:E").out == f"--------- beginning of main\n{line}\n"
+def test_a_format_prints_as_on_android(phone: Phone, words: str, line: str) -> None:
+    assert run(phone, "-d", "-v", words, "-s", "a:E").out == f"--------- beginning of main\n{line}\n"
 
 
-def test_formats_may_be_given_one_by_one(world: World) -> None:
-    assert run(world, "-d", "-v", "epoch", "-vtime", "a:E", "*:S").out.endswith(
+def test_formats_may_be_given_one_by_one(phone: Phone) -> None:
+    assert run(phone, "-d", "-v", "epoch", "-vtime", "a:E", "*:S").out.endswith(
         "         1700000003.000 E/a       ( 4242): broken\n"
     )
 
 
 def test_printable_shows_what_would_move_the_cursor() -> None:
-    world = World()
-    world.log.write("I", "t", "a\tb\x1b[2J\\\nnext é", 1)
-    assert run(world, "-d", "-v", "raw,printable").out.splitlines()[1:] == ["a\\tb\\033[2J\\\\", "next é"]
+    phone = new_phone()
+    phone.log.write("I", "t", "a\tb\x1b[2J\\\nnext é", 1)
+    assert run(phone, "-d", "-v", "raw,printable").out.splitlines()[1:] == ["a\\tb\\033[2J\\\\", "next é"]
 
 
 @pytest.mark.parametrize(
     ("message", "lines"), [("", 1), ("a", 1), ("a\n", 1), ("\n", 1), ("a\n\nb", 3), ("\n\n", 2)]
 )
 def test_a_record_has_a_head_for_each_line(message: str, lines: int) -> None:
-    world = World()
-    world.log.write("I", "t", message, 1)
-    assert run(world, "-d", "-v", "tag").out.count("I/t       : ") == lines
+    phone = new_phone()
+    phone.log.write("I", "t", message, 1)
+    assert run(phone, "-d", "-v", "tag").out.count("I/t       : ") == lines
 
 
 def test_an_empty_log_prints_nothing() -> None:
-    assert run(World(), "-d") == Ran(0, "", "")
+    assert run(new_phone(), "-d") == Ran(0, "", "")
 
 
 def test_each_buffer_begins_once_and_dividers_tell_each_change() -> None:
-    world = World()
+    phone = new_phone()
     for text, buffer in (("a", "main"), ("b", "system"), ("c", "main"), ("d", "events")):
-        world.log.write("I", "t", text, 1, buffer=buffer)
+        phone.log.write("I", "t", text, 1, buffer=buffer)
     began_main, began_system = "--------- beginning of main\n", "--------- beginning of system\n"
-    assert run(world, "-d", "-v", "raw").out == f"{began_main}a\n{began_system}b\nc\n"
+    assert run(phone, "-d", "-v", "raw").out == f"{began_main}a\n{began_system}b\nc\n"
     switched = "--------- switch to main\n"
-    assert run(world, "-d", "-D", "-v", "raw").out == f"{began_main}a\n{began_system}b\n{switched}c\n"
-    assert run(world, "-d", "-b", "events", "-v", "raw").out == "--------- beginning of events\nd\n"
-    assert run(world, "-d", "-b", "main,events", "-b", "crash", "-v", "raw").out.count("beginning") == 2
-    assert run(world, "-d", "--buffer=all", "-v", "raw").out.endswith("d\n")
+    assert run(phone, "-d", "-D", "-v", "raw").out == f"{began_main}a\n{began_system}b\n{switched}c\n"
+    assert run(phone, "-d", "-b", "events", "-v", "raw").out == "--------- beginning of events\nd\n"
+    assert run(phone, "-d", "-b", "main,events", "-b", "crash", "-v", "raw").out.count("beginning") == 2
+    assert run(phone, "-d", "--buffer=all", "-v", "raw").out.endswith("d\n")
 
 
 @pytest.mark.parametrize(
@@ -193,9 +190,9 @@ def test_each_buffer_begins_once_and_dividers_tell_each_change() -> None:
     ],
 )
 def test_records_are_chosen_as_on_android(
-    world: World, arguments: list[str], tags: str, printed: list[str]
+    phone: Phone, arguments: list[str], tags: str, printed: list[str]
 ) -> None:
-    ran = run(world, "-d", "-v", "raw", *arguments, tags=tags)
+    ran = run(phone, "-d", "-v", "raw", *arguments, tags=tags)
     assert (ran.code, ran.err) == (0, "")
     assert [line for line in ran.out.splitlines() if not line.startswith("-")] == printed
 
@@ -224,58 +221,58 @@ def test_records_are_chosen_as_on_android(
         (["--wrap"], "--wrap is not available on this phone."),
     ],
 )
-def test_a_command_line_without_sense_is_refused(world: World, arguments: list[str], told: str) -> None:
-    assert run(world, *arguments) == Ran(1, "", f"logcat: {told}\n")
+def test_a_command_line_without_sense_is_refused(phone: Phone, arguments: list[str], told: str) -> None:
+    assert run(phone, *arguments) == Ran(1, "", f"logcat: {told}\n")
 
 
-def test_clearing_prints_nothing_and_leaves_other_buffers(world: World) -> None:
-    world.log.write("F", "t", "crash", 1, buffer="crash")
-    assert run(world, "-c", "-b", "main") == Ran(0, "", "")
-    assert run(world, "-d", "-v", "raw").out == "--------- beginning of crash\ncrash\n"
-    assert run(world, "--clear").code == 0
-    assert run(world, "-d").out == ""
+def test_clearing_prints_nothing_and_leaves_other_buffers(phone: Phone) -> None:
+    phone.log.write("F", "t", "crash", 1, buffer="crash")
+    assert run(phone, "-c", "-b", "main") == Ran(0, "", "")
+    assert run(phone, "-d", "-v", "raw").out == "--------- beginning of crash\ncrash\n"
+    assert run(phone, "--clear").code == 0
+    assert run(phone, "-d").out == ""
 
 
-def test_sizes_are_shown_and_set(world: World) -> None:
-    shown = run(world, "-g").out.splitlines()
+def test_sizes_are_shown_and_set(phone: Phone) -> None:
+    shown = run(phone, "-g").out.splitlines()
     assert shown[0] == (
         "main: ring buffer is 1 MiB (1 KiB consumed, 1 KiB readable), max entry is 5120 B, max payload is 4068 B"
     )
     assert [line.split(":")[0] for line in shown] == ["main", "system", "crash", "kernel"]
-    assert run(world, "-G", "256K").code == 0
-    assert "ring buffer is 256 KiB" in run(world, "--buffer-size", "-b", "crash").out
-    assert run(world, "--buffer-size=2M").code == 0
-    assert world.log.capacity_bytes == 2 * 1024 * 1024
+    assert run(phone, "-G", "256K").code == 0
+    assert "ring buffer is 256 KiB" in run(phone, "--buffer-size", "-b", "crash").out
+    assert run(phone, "--buffer-size=2M").code == 0
+    assert phone.log.capacity_bytes == 2 * 1024 * 1024
 
 
-def test_help_names_the_options(world: World) -> None:
-    ran = run(world, "--help")
+def test_help_names_the_options(phone: Phone) -> None:
+    ran = run(phone, "--help")
     assert (ran.code, ran.err) == (0, "")
     assert "-T N|TIME" in ran.out
 
 
-def test_a_count_of_nothing_and_a_tail_of_text_are_warned_of(world: World) -> None:
-    ran = run(world, "-t", "0", "-v", "tag")
+def test_a_count_of_nothing_and_a_tail_of_text_are_warned_of(phone: Phone) -> None:
+    ran = run(phone, "-t", "0", "-v", "tag")
     assert (ran.code, ran.err) == (0, "WARNING: -t 0 invalid, setting to 1\n")
     assert ran.out.endswith("V/Chatty  : \n")
-    assert "'junk' is no part of the time" in run(world, "-t", "11-14 22:13:23.000junk").err
-    assert "--print needs" in run(world, "-d", "--print").err
+    assert "'junk' is no part of the time" in run(phone, "-t", "11-14 22:13:23.000junk").err
+    assert "--print needs" in run(phone, "-d", "--print").err
 
 
-def test_a_stream_replays_and_then_follows_until_it_is_cancelled(world: World) -> None:
+def test_a_stream_replays_and_then_follows_until_it_is_cancelled(phone: Phone) -> None:
     out, cancelled, codes = Pipe(), threading.Event(), list[int]()
     thread = threading.Thread(
         target=lambda: codes.append(
-            start(world, "-v", "raw", "-T", "2", "--pid=4242", out=out, err=Pipe(), cancelled=cancelled)
+            start(phone, "-v", "raw", "-T", "2", "--pid=4242", out=out, err=Pipe(), cancelled=cancelled)
         )
     )
     thread.start()
     assert out.wait_for(b"second\nbroken\n")
-    world.log.write("I", "other", "not ours", 1)
-    world.log.write("I", "a", "live", 4242)
+    phone.log.write("I", "other", "not ours", 1)
+    phone.log.write("I", "a", "live", 4242)
     assert out.wait_for(b"live\n")
-    world.log.clear()
-    world.log.write("I", "a", "after clearing", 4242)
+    phone.log.clear()
+    phone.log.write("I", "a", "after clearing", 4242)
     assert out.wait_for(b"after clearing\n")
     cancelled.set()
     thread.join(5)
@@ -283,28 +280,28 @@ def test_a_stream_replays_and_then_follows_until_it_is_cancelled(world: World) -
     assert out.data == b"--------- beginning of main\nfirst\nsecond\nbroken\nlive\nafter clearing\n"
 
 
-def test_a_stream_with_a_count_ends_by_itself(world: World) -> None:
+def test_a_stream_with_a_count_ends_by_itself(phone: Phone) -> None:
     out, codes = Pipe(), list[int]()
     thread = threading.Thread(
         target=lambda: codes.append(
-            start(world, "-vraw", "-T1", "-m3", out=out, err=Pipe(), cancelled=threading.Event())
+            start(phone, "-vraw", "-T1", "-m3", out=out, err=Pipe(), cancelled=threading.Event())
         )
     )
     thread.start()
     for text in ("x", "y", "z"):
-        world.log.write("I", "a", text, 1)
+        phone.log.write("I", "a", text, 1)
     thread.join(5)
     assert codes == [0]
     assert len(out.data.splitlines()) == 4
 
 
-def test_a_peer_that_is_gone_ends_the_stream(world: World) -> None:
+def test_a_peer_that_is_gone_ends_the_stream(phone: Phone) -> None:
     class Gone(Pipe):
         def write(self, data: bytes) -> None:
             raise BrokenPipeError(len(data))
 
     with pytest.raises(BrokenPipeError):
-        start(world, out=Gone(), err=Pipe(), cancelled=threading.Event())
+        start(phone, out=Gone(), err=Pipe(), cancelled=threading.Event())
 
 
 def test_a_date_without_a_year_lies_in_the_past() -> None:
@@ -325,27 +322,25 @@ def test_any_command_line_is_understood_or_refused(arguments: list[str]) -> None
 @pytest.mark.random
 @given(st.integers(0, 4_102_444_800_000))
 def test_a_printed_time_is_read_back(time_ms: int) -> None:
-    world = World()
-    world.clock = VirtualClock(time_ms)
-    world.log = LogBuffer(world.clock.now_ms)
-    world.log.write("I", "t", "x", 1)
+    phone = new_phone(time_ms)
+    phone.log.write("I", "t", "x", 1)
     for words in ("year,time", "epoch,time"):
-        line = run(world, "-d", "-v", words).out.splitlines()[1]
+        line = run(phone, "-d", "-v", words).out.splitlines()[1]
         assert read_time(line.partition(" I/")[0].strip(), time_ms) == (time_ms, "")
 
 
-def write(world: World, *arguments: str, stdin: bytes = b"") -> int:
+def write(phone: Phone, *arguments: str, stdin: bytes = b"") -> int:
     out = Pipe()
     words = ["log", *arguments]
     given = io.BytesIO(stdin)
-    return log(Process(words, world=world, stdin=given, stdout=out, stderr=out, cancelled=threading.Event()))
+    return log(Process(words, phone=phone, stdin=given, stdout=out, stderr=out, cancelled=threading.Event()))
 
 
-def test_the_shell_writes_to_the_log(world: World) -> None:
-    assert write(world, "plain", "words") == 0
-    assert write(world, "-p", "e", "-t", "Tag", "größer") == 0
-    assert write(world, "-t", "Piped", stdin=b"one\n\xff\n") == 0
-    assert [(e.priority, e.tag, e.message) for e in world.log.read()[5:]] == [
+def test_the_shell_writes_to_the_log(phone: Phone) -> None:
+    assert write(phone, "plain", "words") == 0
+    assert write(phone, "-p", "e", "-t", "Tag", "größer") == 0
+    assert write(phone, "-t", "Piped", stdin=b"one\n\xff\n") == 0
+    assert [(e.priority, e.tag, e.message) for e in phone.log.read()[5:]] == [
         ("I", "log", "plain words"),
         ("E", "Tag", "größer"),
         ("I", "Piped", "one"),
@@ -353,6 +348,6 @@ def test_the_shell_writes_to_the_log(world: World) -> None:
     ]
 
 
-def test_an_unknown_priority_is_not_logged(world: World) -> None:
-    assert write(world, "-p", "x", "words") == 1
-    assert len(world.log.read()) == 5
+def test_an_unknown_priority_is_not_logged(phone: Phone) -> None:
+    assert write(phone, "-p", "x", "words") == 1
+    assert len(phone.log.read()) == 5

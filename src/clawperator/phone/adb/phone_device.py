@@ -36,7 +36,7 @@ class AttachedPhone:
     def run_shell(
         self, script: bytes, stdin: Input, stdout: Output, stderr: Output, cancelled: threading.Event
     ) -> int:
-        return run_script(script, world=self.phone, stdin=stdin, stdout=stdout, stderr=stderr, cancelled=cancelled)
+        return run_script(script, phone=self.phone, stdin=stdin, stdout=stdout, stderr=stderr, cancelled=cancelled)
 
     def open_socket(self, name: str) -> Channel | None:
         return self.phone.sockets.connect(name)

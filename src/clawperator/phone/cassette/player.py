@@ -29,7 +29,8 @@ from clawperator.phone.cassette.steps import (
 )
 from clawperator.phone.core import text_fields
 from clawperator.phone.core.events import AccessibilityEvent
-from clawperator.phone.core.phone import SYSTEM_SERVER_PID, Phone
+from clawperator.phone.core.phone import Phone
+from clawperator.phone.core.process_list import SYSTEM_SERVER_PID
 from clawperator.phone.core.tasks import Entry
 from clawperator.phone.log.buffer import Priority
 from clawperator.phone.toolkit.app import App, Screen

@@ -21,6 +21,7 @@ from clawperator.phone.core.faults import Faults
 from clawperator.phone.core.keyboard import COMPONENT as KEYBOARD
 from clawperator.phone.core.keyboard import keyboard_app
 from clawperator.phone.core.packages import Packages
+from clawperator.phone.core.process_list import SYSTEM_SERVER_PID
 from clawperator.phone.core.sockets import Sockets
 from clawperator.phone.core.tasks import Entry, Process, Tasks
 from clawperator.phone.core.timers import Timers
@@ -36,8 +37,6 @@ from clawperator.phone.toolkit.views import Effect
 if TYPE_CHECKING:
     from clawperator.phone.cassette.cassette import Cassette
     from clawperator.phone.cassette.player import Player
-
-SYSTEM_SERVER_PID = 1_201
 
 
 class Phone:

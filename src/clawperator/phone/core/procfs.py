@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+from clawperator.phone.core.process_list import MEMORY_KB, running_processes
+
 if TYPE_CHECKING:
     from clawperator.phone.core.phone import Phone
 
@@ -37,9 +39,8 @@ def _processors() -> str:
 
 
 def _memory(phone: "Phone") -> str:
-    from clawperator.phone.shell.toybox.ps import MEMORY_KB, running
-
-    free = MEMORY_KB - sum(row.memory_kb for row in running(phone))
+    with phone.lock:
+        free = MEMORY_KB - sum(row.memory_kb for row in running_processes(phone.tasks, phone.packages))
     amounts = {"MemTotal": MEMORY_KB, "MemFree": free, "MemAvailable": free, "Buffers": 0, "Cached": 0}
     amounts |= {"SwapTotal": 0, "SwapFree": 0}
     return "".join(f"{name + ':':<16}{amount:>8} kB\n" for name, amount in amounts.items())

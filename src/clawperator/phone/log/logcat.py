@@ -5,12 +5,12 @@ boot are refused by name.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Protocol, cast
 
+from clawperator.phone.core.process_list import SHELL_PID
 from clawperator.phone.log.buffer import MAX_PAYLOAD, Entry, LogBuffer, Priority
 from clawperator.phone.log.formats import render
 from clawperator.phone.log.query import BUFFERS, Options, Refusal, read_options
-from clawperator.phone.shell.process import INTERRUPTED, SHELL_PID, Process, World, command, encode
+from clawperator.phone.shell.process import INTERRUPTED, Process, command, encode
 from clawperator.phone.shell.toybox.options import Options as Arguments
 from clawperator.phone.shell.toybox.options import lines
 
@@ -42,18 +42,11 @@ PRIORITY is one of V D I W E F S. TIME is MM-DD hh:mm:ss.mmm, with YYYY- before 
 """
 
 
-class Logging(World, Protocol):
-    """A phone with a log."""
-
-    @property
-    def log(self) -> LogBuffer: ...
-
-
 @command("logcat")
 def logcat(process: Process) -> int:
-    log = cast("Logging", process.world).log
+    log = process.phone.log
     try:
-        options = read_options(process.argv[1:], process.env, log.boot_ms, process.world.clock.now_ms())
+        options = read_options(process.argv[1:], process.env, log.boot_ms, process.phone.clock.now_ms())
     except Refusal as refusal:
         return process.error(str(refusal))
     if options.help:
@@ -88,7 +81,7 @@ def log(process: Process) -> int:
     messages: Iterable[bytes] = [encode(" ".join(arguments.operands))]
     if not arguments.operands:
         messages = (line.removesuffix(b"\n") for line in lines(process, process.stdin))
-    buffer = cast("Logging", process.world).log
+    buffer = process.phone.log
     tag = encode(arguments.value("t") or "log").decode("utf-8", "replace")
     for message in messages:
         buffer.write(priority, tag, message.decode("utf-8", "replace"), SHELL_PID, uid=_SHELL_UID)

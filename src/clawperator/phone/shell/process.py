@@ -11,15 +11,14 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import BinaryIO, Protocol, Self, cast
 
-from clawperator.engine.driver import Clock
-from clawperator.phone.storage.filesystem import Storage, resolve
+from clawperator.phone.core.phone import Phone
+from clawperator.phone.storage.filesystem import resolve
 
 NOT_FOUND = 127
 NOT_EXECUTABLE = 126
 INTERRUPTED = 130
 BROKEN_PIPE = 141
 SH = "/system/bin/sh"
-SHELL_PID = 4_242
 # How deep scripts and commands may start one another.
 MAX_DEPTH = 30
 _STEP_SECONDS = 0.05
@@ -37,19 +36,6 @@ class Sink(Protocol):
     def write(self, data: bytes, /) -> object: ...
 
 
-class World(Protocol):
-    """What every command may use of the phone. Those that need more name it in a protocol of their own."""
-
-    @property
-    def storage(self) -> Storage: ...
-    @property
-    def clock(self) -> Clock: ...
-    @property
-    def stopping(self) -> threading.Event:
-        """Set when the phone is switched off; it ends what still runs in the background."""
-        ...
-
-
 class Process:
     """One command while it runs. ``argv[0]`` is its name."""
 
@@ -57,7 +43,7 @@ class Process:
         self,
         argv: Sequence[str],
         *,
-        world: World,
+        phone: Phone,
         stdin: Source,
         stdout: Sink,
         stderr: Sink,
@@ -67,7 +53,7 @@ class Process:
         depth: int = 0,
     ) -> None:
         self.argv = list(argv)
-        self.world = world
+        self.phone = phone
         self.stdin = stdin
         self.stdout = stdout
         self.stderr = stderr
@@ -82,7 +68,7 @@ class Process:
 
     def wait(self, seconds: float) -> bool:
         """Let time pass on the phone's clock. True, at once, when the command is to stop."""
-        clock = self.world.clock
+        clock = self.phone.clock
         end = clock.monotonic() + seconds
         while not self.cancelled.is_set():
             left = end - clock.monotonic()
@@ -114,7 +100,7 @@ class Process:
         if argument in {"-", "/dev/tty"}:
             stream = self.stdin if mode == "rb" else self.stdout
         if stream is None:
-            return self.world.storage.open(self.path(argument), mode)
+            return self.phone.storage.open(self.path(argument), mode)
         if not hasattr(stream, "read" if mode == "rb" else "write"):
             raise OSError(errno.EACCES, os.strerror(errno.EACCES), argument)
         return cast("BinaryIO", _Borrowed(stream))
@@ -126,7 +112,7 @@ class Process:
     def child(self, argv: Sequence[str], *, stdin: Source | None = None, stdout: Sink | None = None) -> "Process":
         return Process(
             argv,
-            world=self.world,
+            phone=self.phone,
             stdin=stdin or self.stdin,
             stdout=stdout or self.stdout,
             stderr=self.stderr,

@@ -167,7 +167,7 @@ def test_a_long_swipe_ends_when_it_is_cancelled(phone: Phone) -> None:
     nothing = io.BytesIO()
     code = run_script(
         "input swipe 1 1 1 900 60000",
-        world=phone,
+        phone=phone,
         stdin=nothing,
         stdout=nothing,
         stderr=nothing,

@@ -5,14 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.phone.shell.scripts import SmallPhone, run
+from clawperator.phone.core.phone import Phone
+from tests.phone.shell.scripts import run
 
 
 @pytest.fixture
-def phone(tmp_path: Path) -> SmallPhone:
-    from clawperator.phone.storage.filesystem import Storage
-
-    return SmallPhone(Storage(str(tmp_path)))
+def phone(tmp_path: Path) -> Phone:
+    return Phone(folder=str(tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -36,7 +35,7 @@ def phone(tmp_path: Path) -> SmallPhone:
         ("mkdir -p /sdcard/" + "d/" * 2000, 1, "File name too long"),
     ],
 )
-def test_it_ends_and_says_why(phone: SmallPhone, script: str, status: int, said: str) -> None:
+def test_it_ends_and_says_why(phone: Phone, script: str, status: int, said: str) -> None:
     began = time.monotonic()
     ran = run(phone, script)
     assert time.monotonic() - began < 4

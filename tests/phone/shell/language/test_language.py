@@ -12,19 +12,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clawperator.engine.clock import VirtualClock
+from clawperator.phone.core.phone import Phone
 from clawperator.phone.shell.language import control
 from clawperator.phone.shell.language.interpreter import MAX_SCRIPT, run_script
 from clawperator.phone.shell.language.patterns import Pattern
 from clawperator.phone.shell.process import COMMANDS, Process
-from clawperator.phone.storage.filesystem import Storage
-from tests.phone.shell.scripts import SmallPhone, run
+from tests.phone.shell.scripts import run
 
 
 @pytest.fixture(scope="module")
-def phone() -> Iterator[SmallPhone]:
-    storage = Storage()
-    yield SmallPhone(storage)
-    storage.close()
+def phone() -> Iterator[Phone]:
+    phone = Phone()
+    yield phone
+    phone.close()
+
+
+class NeverArriving(VirtualClock):
+    """Time stands still however long a command sleeps."""
+
+    def sleep(self, seconds: float) -> None:
+        time.sleep(min(seconds, 0.005))
 
 
 def contract_quote(text: str) -> str:
@@ -39,7 +47,7 @@ ARGUMENTS = st.lists(
 @pytest.mark.random
 @pytest.mark.parametrize("quote", [shlex.quote, contract_quote])
 @given(arguments=ARGUMENTS)
-def test_quoted_arguments_arrive_as_they_were(phone: SmallPhone, quote: object, arguments: list[str]) -> None:
+def test_quoted_arguments_arrive_as_they_were(phone: Phone, quote: object, arguments: list[str]) -> None:
     seen: list[list[str]] = []
 
     def show(process: Process) -> int:
@@ -59,11 +67,11 @@ def test_quoted_arguments_arrive_as_they_were(phone: SmallPhone, quote: object, 
 
 @pytest.mark.random
 @given(st.binary(max_size=40).filter(lambda raw: b"\0" not in raw))
-def test_bytes_that_are_not_utf8_pass_unchanged(phone: SmallPhone, raw: bytes) -> None:
+def test_bytes_that_are_not_utf8_pass_unchanged(phone: Phone, raw: bytes) -> None:
     out = io.BytesIO()
     script = b"printf %s '" + raw.replace(b"'", b"'\"'\"'") + b"'"
     run_script(
-        script, world=phone, stdin=io.BytesIO(), stdout=out, stderr=io.BytesIO(), cancelled=threading.Event()
+        script, phone=phone, stdin=io.BytesIO(), stdout=out, stderr=io.BytesIO(), cancelled=threading.Event()
     )
     assert out.getvalue() == raw
 
@@ -115,7 +123,7 @@ SCRIPTS = [
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
-def test_scripts_run_as_in_a_real_shell(phone: SmallPhone, script: str) -> None:
+def test_scripts_run_as_in_a_real_shell(phone: Phone, script: str) -> None:
     dash = shutil.which("dash")
     if dash is None:
         pytest.skip("no shell to compare with")
@@ -142,12 +150,12 @@ def test_scripts_run_as_in_a_real_shell(phone: SmallPhone, script: str) -> None:
         ("x=$((y = 4)); echo $x $y; x=5; echo $((x += 2)) $((x > 3 ? 1 : 0))", "4 4\n7 1\n"),
     ],
 )
-def test_what_the_phones_shell_adds(phone: SmallPhone, script: str, out: str) -> None:
+def test_what_the_phones_shell_adds(phone: Phone, script: str, out: str) -> None:
     ran = run(phone, script)
     assert (ran.status, ran.out, ran.err) == (0, out, "")
 
 
-def test_an_unknown_command_is_127(phone: SmallPhone) -> None:
+def test_an_unknown_command_is_127(phone: Phone) -> None:
     assert run(phone, "su -c id") == (127, "", "/system/bin/sh: su: inaccessible or not found\n")
     assert run(phone, "/data/local/tmp/nope").status == 127
     assert run(phone, "/sdcard").status == 126
@@ -167,11 +175,11 @@ def test_an_unknown_command_is_127(phone: SmallPhone) -> None:
         ("cat <<E\nx", "here document 'E' unclosed"),
     ],
 )
-def test_a_script_that_cannot_be_read_says_why_and_fails(phone: SmallPhone, script: str, said: str) -> None:
+def test_a_script_that_cannot_be_read_says_why_and_fails(phone: Phone, script: str, said: str) -> None:
     assert run(phone, script) == (1, "", f"/system/bin/sh: {said}\n")
 
 
-def test_lines_before_a_mistake_still_run(phone: SmallPhone) -> None:
+def test_lines_before_a_mistake_still_run(phone: Phone) -> None:
     assert run(phone, "echo first\nfi").out == "first\n"
 
 
@@ -201,7 +209,7 @@ def test_lines_before_a_mistake_still_run(phone: SmallPhone) -> None:
         "[ " + "( " * 200 + "a" + " )" * 200 + " ]",
     ],
 )
-def test_no_script_takes_the_phone_down(phone: SmallPhone, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
+def test_no_script_takes_the_phone_down(phone: Phone, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
     monkeypatch.setattr(control, "MAX_COMMANDS", 2_000)
     began = time.monotonic()
     assert 0 <= run(phone, script).status <= 255
@@ -234,7 +242,7 @@ TOKENS = st.sampled_from(
 
 @pytest.mark.random
 @given(st.lists(TOKENS, max_size=25).map("".join))
-def test_any_text_is_a_script_that_ends(phone: SmallPhone, script: str) -> None:
+def test_any_text_is_a_script_that_ends(phone: Phone, script: str) -> None:
     before, control.MAX_COMMANDS = control.MAX_COMMANDS, 200
     try:
         assert 0 <= run(phone, script).status <= 255
@@ -242,7 +250,7 @@ def test_any_text_is_a_script_that_ends(phone: SmallPhone, script: str) -> None:
         control.MAX_COMMANDS = before
 
 
-def test_stages_stream_and_a_stage_nobody_reads_ends(phone: SmallPhone) -> None:
+def test_stages_stream_and_a_stage_nobody_reads_ends(phone: Phone) -> None:
     assert run(phone, "yes | head -n 3").out == "y\ny\ny\n"
     began = time.monotonic()
     assert run(phone, "sleep 100 | echo at once").out == "at once\n"
@@ -269,10 +277,10 @@ class Slow:
         self.go_on.set()
 
 
-def test_a_pipeline_passes_a_line_on_before_the_next_one_comes(phone: SmallPhone) -> None:
+def test_a_pipeline_passes_a_line_on_before_the_next_one_comes(phone: Phone) -> None:
     peer = Slow()
     began = time.monotonic()
-    run_script("cat | grep o", world=phone, stdin=peer, stdout=peer, stderr=peer, cancelled=threading.Event())
+    run_script("cat | grep o", phone=phone, stdin=peer, stdout=peer, stderr=peer, cancelled=threading.Event())
     assert peer.lines == [b"one\n"]
     assert time.monotonic() - began < 3
 
@@ -282,11 +290,11 @@ class Gone:
         raise BrokenPipeError(f"nobody reads {data!r}")
 
 
-def test_a_closed_stream_ends_the_script(phone: SmallPhone) -> None:
+def test_a_closed_stream_ends_the_script(phone: Phone) -> None:
     script = "while :; do echo x; done; echo > /sdcard/reached"
     cancelled = threading.Event()
     status = run_script(
-        script, world=phone, stdin=io.BytesIO(), stdout=Gone(), stderr=io.BytesIO(), cancelled=cancelled
+        script, phone=phone, stdin=io.BytesIO(), stdout=Gone(), stderr=io.BytesIO(), cancelled=cancelled
     )
     assert status == 141
     assert not phone.storage.exists("/sdcard/reached")
@@ -296,49 +304,43 @@ def test_a_closed_stream_ends_the_script(phone: SmallPhone) -> None:
     "script", ["sleep 1000000", "while :; do sleep 1; done", "sleep 1000000 & wait", "cat /dev/zero | wc -c"]
 )
 def test_a_cancelled_script_ends_soon(script: str) -> None:
-    storage = Storage()
-    small = SmallPhone(storage)
-    small.clock.sleep = lambda seconds: time.sleep(min(seconds, 0.005))  # type: ignore[method-assign] # never arrives
+    phone = Phone(clock=NeverArriving())
     cancelled = threading.Event()
     timer = threading.Timer(0.1, cancelled.set)
     timer.start()
     began = time.monotonic()
     out = io.BytesIO()
-    run_script(script, world=small, stdin=io.BytesIO(), stdout=out, stderr=out, cancelled=cancelled)
+    run_script(script, phone=phone, stdin=io.BytesIO(), stdout=out, stderr=out, cancelled=cancelled)
     assert time.monotonic() - began < 2
     timer.join()
-    storage.close()
+    phone.close()
 
 
-def test_sleeping_takes_the_phones_time_not_ours(phone: SmallPhone) -> None:
-    began, before = time.monotonic(), phone.clock.seconds
+def test_sleeping_takes_the_phones_time_not_ours(phone: Phone) -> None:
+    began, before = time.monotonic(), phone.clock.monotonic()
     assert run(phone, "sleep 60; sleep 0.5; timeout 5 sleep 100; echo $?").out == "124\n"
-    assert phone.clock.seconds - before == pytest.approx(65.5, abs=0.2)
+    assert phone.clock.monotonic() - before == pytest.approx(65.5, abs=0.2)
     assert time.monotonic() - began < 2
 
 
 def test_a_job_with_its_output_elsewhere_outlives_the_script_until_the_phone_stops() -> None:
-    storage = Storage()
-    small = SmallPhone(storage)
-    small.clock.sleep = lambda seconds: time.sleep(min(seconds, 0.005))  # type: ignore[method-assign] # never arrives
-    assert run(small, "nohup sleep 100000 >/dev/null 2>&1 & echo started").out == "started\n"
+    phone = Phone(clock=NeverArriving())
+    assert run(phone, "nohup sleep 100000 >/dev/null 2>&1 & echo started").out == "started\n"
     threads = [thread for thread in threading.enumerate() if thread.name == "phone-shell"]
     assert len(threads) == 1
-    small.stopping.set()
+    phone.stopping.set()
     threads[0].join(2)
     assert not threads[0].is_alive()
-    storage.close()
+    phone.close()
 
 
-def test_a_shell_on_stdin_runs_each_line_as_it_comes(phone: SmallPhone) -> None:
+def test_a_shell_on_stdin_runs_each_line_as_it_comes(phone: Phone) -> None:
     ran = run(phone, "sh", b"echo one\nif true\nthen echo two\nfi\nfi\necho $?\nexit 3\necho never\n")
     assert (ran.status, ran.out) == (3, "one\ntwo\n1\n")
     assert "unexpected 'fi'" in ran.err
 
 
-def test_a_command_that_breaks_is_an_error_of_that_command(
-    phone: SmallPhone, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_command_that_breaks_is_an_error_of_that_command(phone: Phone, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(process: Process) -> int:
         raise KeyError(process.name)
 

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clawperator.phone.core.phone import Phone
 from clawperator.phone.log.query import read_options
 from clawperator.phone.shell.regex import match as matching
 from clawperator.phone.shell.regex.match import Program, Regex, _Run
 from clawperator.phone.shell.regex.parse import compile_literal, compile_regex
 from clawperator.phone.shell.toybox.options import UsageError
-from clawperator.phone.storage.filesystem import Storage
-from tests.phone.shell.scripts import SmallPhone, run
+from tests.phone.shell.scripts import run
 
 BOMBS = [
     "(a+)+b",
@@ -36,8 +36,8 @@ BOMBS = [
 
 
 @pytest.fixture
-def phone(tmp_path: object) -> SmallPhone:
-    return SmallPhone(Storage(str(tmp_path)))
+def phone(tmp_path: object) -> Phone:
+    return Phone(folder=str(tmp_path))
 
 
 @pytest.mark.parametrize("pattern", BOMBS)
@@ -105,7 +105,7 @@ def test_an_ordinary_regex_is_quick(pattern: str) -> None:
     assert time.monotonic() - began < 2
 
 
-def test_a_long_line_of_a_hierarchy_is_taken_apart(phone: SmallPhone) -> None:
+def test_a_long_line_of_a_hierarchy_is_taken_apart(phone: Phone) -> None:
     nodes = "".join(f'<node text="t{i}" bounds="[{i},0][{i},9]"/>' for i in range(800))
     phone.storage.write("/sdcard/ui.xml", nodes.encode() + b"\n")
     found = run(phone, 'grep -o \'text="[^"]*"\' /sdcard/ui.xml')
@@ -130,7 +130,7 @@ def test_a_long_line_of_a_hierarchy_is_taken_apart(phone: SmallPhone) -> None:
         ("echo '$5' | grep -oF '$5'", "$5\n"),
     ],
 )
-def test_grep_and_sed_mean_what_they_say(phone: SmallPhone, script: str, out: str) -> None:
+def test_grep_and_sed_mean_what_they_say(phone: Phone, script: str, out: str) -> None:
     assert run(phone, script).out == out
 
 

@@ -11,17 +11,18 @@ from pathlib import Path
 
 import pytest
 
+from clawperator.phone.core.phone import Phone
 from clawperator.phone.shell.language.interpreter import run_script
 from clawperator.phone.shell.toybox import streams
-from clawperator.phone.storage.filesystem import SHARED, Storage
-from tests.phone.shell.scripts import SmallPhone, run
+from clawperator.phone.storage.filesystem import SHARED
+from tests.phone.shell.scripts import run
 
 
 @pytest.fixture
-def phone(tmp_path: Path) -> Iterator[SmallPhone]:
-    storage = Storage(str(tmp_path / "phone"))
-    yield SmallPhone(storage)
-    storage.close()
+def phone(tmp_path: Path) -> Iterator[Phone]:
+    phone = Phone(folder=str(tmp_path / "phone"))
+    yield phone
+    phone.close()
 
 
 @pytest.mark.parametrize(
@@ -54,11 +55,11 @@ def phone(tmp_path: Path) -> Iterator[SmallPhone]:
         ),
     ],
 )
-def test_failures_are_told_as_the_phones_tools_tell_them(phone: SmallPhone, script: str, err: str) -> None:
+def test_failures_are_told_as_the_phones_tools_tell_them(phone: Phone, script: str, err: str) -> None:
     assert run(phone, script) == (1, "", err)
 
 
-def test_files_are_made_copied_moved_and_removed(phone: SmallPhone) -> None:
+def test_files_are_made_copied_moved_and_removed(phone: Phone) -> None:
     ran = run(
         phone,
         "mkdir -p /sdcard/a/b && cd /sdcard/a && echo one > x && cp x y && mv y b && cp -r b c && ls -R . && "
@@ -68,7 +69,7 @@ def test_files_are_made_copied_moved_and_removed(phone: SmallPhone) -> None:
     assert ran.err == "ls: /sdcard/a: No such file or directory\n"
 
 
-def test_ls_shows_what_it_is_asked_for(phone: SmallPhone) -> None:
+def test_ls_shows_what_it_is_asked_for(phone: Phone) -> None:
     run(
         phone,
         "cd /sdcard/Download; echo hi > b; echo longer > a; touch .hidden; chmod 600 b; touch -d @1600000000 a b",
@@ -84,7 +85,7 @@ def test_ls_shows_what_it_is_asked_for(phone: SmallPhone) -> None:
     )
 
 
-def test_find_finds(phone: SmallPhone) -> None:
+def test_find_finds(phone: Phone) -> None:
     run(phone, "mkdir -p /sdcard/t/u; touch /sdcard/t/a.txt /sdcard/t/u/b.txt /sdcard/t/u/c.png")
     assert run(phone, "find /sdcard/t -name '*.txt'").out == "/sdcard/t/a.txt\n/sdcard/t/u/b.txt\n"
     assert run(phone, "find /sdcard/t -type d").out == "/sdcard/t\n/sdcard/t/u\n"
@@ -93,19 +94,19 @@ def test_find_finds(phone: SmallPhone) -> None:
     assert run(phone, "find /sdcard/t -name '*.txt' -delete; find /sdcard/t -type f").out == "/sdcard/t/u/c.png\n"
 
 
-def test_paths_are_taken_apart(phone: SmallPhone) -> None:
+def test_paths_are_taken_apart(phone: Phone) -> None:
     script = "basename /a/b.c .c; basename /; dirname /a/b /a a; realpath /sdcard/Download; readlink /sdcard"
     assert run(phone, script).out == f"b\n/\n/a\n/\n.\n{SHARED}/Download\n{SHARED}\n"
 
 
-def test_patterns_name_device_files_and_nothing_else(phone: SmallPhone) -> None:
+def test_patterns_name_device_files_and_nothing_else(phone: Phone) -> None:
     run(phone, "cd /sdcard/Download; touch a1 a2 b1 .h")
     assert run(phone, "cd /sdcard/Download; echo a* '*' [ab]1 .h* *z").out == "a1 a2 * a1 b1 .h *z\n"
     assert run(phone, "echo /s*card/Down*/a?").out == "/sdcard/Download/a1 /sdcard/Download/a2\n"
     assert run(phone, "echo /../../../../*passwd* /etc/*").out == "/../../../../*passwd* /etc/*\n"
 
 
-def test_nothing_outside_the_folder_is_read_or_written(phone: SmallPhone, tmp_path: Path) -> None:
+def test_nothing_outside_the_folder_is_read_or_written(phone: Phone, tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("secret")
     run(phone, "ls /")
     (tmp_path / "phone" / SHARED[1:] / "link").symlink_to(tmp_path)
@@ -159,7 +160,7 @@ TEXTS = [
 
 
 @pytest.mark.parametrize("script", TEXTS)
-def test_text_commands_print_what_real_ones_print(phone: SmallPhone, script: str) -> None:
+def test_text_commands_print_what_real_ones_print(phone: Phone, script: str) -> None:
     dash = shutil.which("dash")
     if dash is None:
         pytest.skip("no shell to compare with")
@@ -175,13 +176,13 @@ def test_text_commands_print_what_real_ones_print(phone: SmallPhone, script: str
     assert (mine.out, mine.status) == (real.stdout, real.returncode)
 
 
-def test_echo_escapes_only_when_asked(phone: SmallPhone) -> None:
+def test_echo_escapes_only_when_asked(phone: Phone) -> None:
     assert run(phone, r"echo 'a\tb'; echo -e 'a\tb\0101'; echo -n x; echo -ne 'y\n'; echo -e 'cut\chere'").out == (
         "a\\tb\na\tbA\nxy\ncut"
     )
 
 
-def test_the_phone_tells_its_own_time_and_user(phone: SmallPhone) -> None:
+def test_the_phone_tells_its_own_time_and_user(phone: Phone) -> None:
     assert run(phone, "date +%s; date +%s%3N").out == "1700000000\n1700000000000\n"
     assert run(phone, "date").out == "Tue Nov 14 22:13:20 UTC 2023\n"
     assert run(phone, "id").out.startswith("uid=2000(shell) gid=2000(shell) groups=2000(shell)")
@@ -191,7 +192,7 @@ def test_the_phone_tells_its_own_time_and_user(phone: SmallPhone) -> None:
     )
 
 
-def test_tee_and_sums_see_all_bytes(phone: SmallPhone) -> None:
+def test_tee_and_sums_see_all_bytes(phone: Phone) -> None:
     data = bytes(range(256)) * 1000
     ran = run(
         phone, "tee /sdcard/copy | sha1sum -; wc -c < /sdcard/copy; base64 -w 0 /sdcard/copy > /sdcard/text", data
@@ -201,7 +202,7 @@ def test_tee_and_sums_see_all_bytes(phone: SmallPhone) -> None:
     assert base64.b64decode(phone.storage.read("/sdcard/text")) == data
 
 
-def test_a_full_disk_is_told_by_each_command(phone: SmallPhone) -> None:
+def test_a_full_disk_is_told_by_each_command(phone: Phone) -> None:
     run(phone, "echo old > /sdcard/a")
     phone.storage.full = True
     assert (
@@ -213,7 +214,7 @@ def test_a_full_disk_is_told_by_each_command(phone: SmallPhone) -> None:
     assert run(phone, "cat /sdcard/a").out == "old\n"
 
 
-def test_a_script_on_the_phone_runs_when_it_may(phone: SmallPhone) -> None:
+def test_a_script_on_the_phone_runs_when_it_may(phone: Phone) -> None:
     run(phone, "cd /data/local/tmp; echo 'echo ran $1; exit 4' > s.sh; chmod 644 s.sh")
     assert run(phone, "/data/local/tmp/s.sh").status == 126
     assert run(phone, "sh /data/local/tmp/s.sh a") == (4, "ran a\n", "")
@@ -223,7 +224,7 @@ def test_a_script_on_the_phone_runs_when_it_may(phone: SmallPhone) -> None:
     assert run(phone, "/data/local/tmp/elf").status == 126
 
 
-def test_a_file_is_followed_as_it_grows_and_when_it_begins_anew(phone: SmallPhone) -> None:
+def test_a_file_is_followed_as_it_grows_and_when_it_begins_anew(phone: Phone) -> None:
     cancelled = threading.Event()
     next_scripts = iter(["echo two >> /sdcard/f", "echo 3 > /sdcard/f"])
 
@@ -240,7 +241,7 @@ def test_a_file_is_followed_as_it_grows_and_when_it_begins_anew(phone: SmallPhon
     out = Reader()
     status = run_script(
         "tail -n 1 -f /sdcard/f",
-        world=phone,
+        phone=phone,
         stdin=io.BytesIO(),
         stdout=out,
         stderr=io.BytesIO(),
@@ -249,12 +250,12 @@ def test_a_file_is_followed_as_it_grows_and_when_it_begins_anew(phone: SmallPhon
     assert (out.getvalue(), status) == (b"one\ntwo\n3\n", 130)
 
 
-def test_what_cannot_grow_is_not_followed(phone: SmallPhone) -> None:
+def test_what_cannot_grow_is_not_followed(phone: Phone) -> None:
     assert run(phone, "echo piped | tail -f").out == "piped\n"
     assert run(phone, "tail -f /nope") == (1, "", "tail: /nope: No such file or directory\n")
 
 
-def test_tail_keeps_no_more_than_it_must(phone: SmallPhone, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tail_keeps_no_more_than_it_must(phone: Phone, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streams, "_MAX_KEPT", 1000)
     assert len(run(phone, "head -c 300000 /dev/zero | tail -c 2000000000").out) == 1000
     assert len(run(phone, "head -c 300000 /dev/zero | tail -c +200001").out) == 100_000

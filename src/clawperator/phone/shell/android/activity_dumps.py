@@ -1,17 +1,14 @@
 """``dumpsys activity`` and ``dumpsys window``: which activity is in front, which window has the focus."""
 
 import zlib
-from typing import TYPE_CHECKING
 
 from clawperator.phone.core.display import Display
 from clawperator.phone.core.keyboard import PACKAGE as KEYBOARD
+from clawperator.phone.core.phone import Phone
+from clawperator.phone.core.process_list import user_name
 from clawperator.phone.core.system_apps import ANDROID, SYSTEM_UI
 from clawperator.phone.core.tasks import Entry, Process, Task
 from clawperator.phone.shell.android.resolution import activity_of, component_of, tasks_from_top
-from clawperator.phone.shell.toybox.ps import user_name
-
-if TYPE_CHECKING:
-    from clawperator.phone.core.phone import Phone
 
 
 def record_id(*parts: object) -> str:
@@ -22,7 +19,7 @@ def record_id(*parts: object) -> str:
 # Activities
 
 
-def dump_activities(device: "Phone", words: list[str]) -> str:
+def dump_activities(device: Phone, words: list[str]) -> str:
     what = next((word for word in words if not word.startswith("-")), "activities")
     if what in {"activities", "a"}:
         return _activities(device)
@@ -46,13 +43,13 @@ def _resumed(task: Task) -> str:
     return activity_record(task, task.shown()[0])
 
 
-def _process_record(device: "Phone", process: Process) -> str:
+def _process_record(device: Phone, process: Process) -> str:
     package = process.app.package
     user = user_name(device.packages[package].uid).replace("_", "")
     return f"ProcessRecord{{{record_id(process.pid)} {process.pid}:{package}/{user}}}"
 
 
-def _task_text(device: "Phone", task: Task) -> str:
+def _task_text(device: Phone, task: Task) -> str:
     package = task.process.app.package
     uid = device.packages[package].uid
     kind = "home" if task is device.tasks.launcher else "standard"
@@ -64,7 +61,7 @@ def _task_text(device: "Phone", task: Task) -> str:
     )
 
 
-def _activities(device: "Phone") -> str:
+def _activities(device: Phone) -> str:
     front = device.tasks.front
     lines = [
         "ACTIVITY MANAGER ACTIVITIES (dumpsys activity activities)",
@@ -98,7 +95,7 @@ def _activities(device: "Phone") -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _top(device: "Phone") -> str:
+def _top(device: Phone) -> str:
     """The topmost activity of each task, the one in front last."""
     lines = []
     for task in reversed(tasks_from_top(device)):
@@ -112,7 +109,7 @@ def _top(device: "Phone") -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _recents(device: "Phone") -> str:
+def _recents(device: Phone) -> str:
     lines = ["ACTIVITY MANAGER RECENT TASKS (dumpsys activity recents)"]
     for number, task in enumerate(tasks_from_top(device)):
         lines += [
@@ -122,7 +119,7 @@ def _recents(device: "Phone") -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _processes(device: "Phone") -> str:
+def _processes(device: Phone) -> str:
     lines = ["ACTIVITY MANAGER RUNNING PROCESSES (dumpsys activity processes)"]
     for process in device.tasks.processes():
         if process.app.package in device.packages:
@@ -133,7 +130,7 @@ def _processes(device: "Phone") -> str:
 # Windows
 
 
-def dump_windows(device: "Phone", words: list[str]) -> str:
+def dump_windows(device: Phone, words: list[str]) -> str:
     what = next((word for word in words if not word.startswith("-")), "")
     parts = {
         "windows": _windows,
@@ -148,7 +145,7 @@ def dump_windows(device: "Phone", words: list[str]) -> str:
     return _policy(device) + _displays(device) + _windows(device)
 
 
-def _titles(device: "Phone") -> list[str]:
+def _titles(device: Phone) -> list[str]:
     """The titles of all windows, the topmost first."""
     glass = device.glass
     titles = ["StatusBar", "NavigationBar0"]
@@ -157,7 +154,7 @@ def _titles(device: "Phone") -> list[str]:
     return [*titles, *(_title(device, window.entry) for window in reversed(glass.windows()))]
 
 
-def _title(device: "Phone", entry: Entry) -> str:
+def _title(device: Phone, entry: Entry) -> str:
     if entry.package == ANDROID:
         return f"Application Not Responding: {SYSTEM_UI}"
     if entry.screen.kind == "activity":
@@ -170,13 +167,13 @@ def _window(title: str, *parts: object) -> str:
     return f"Window{{{record_id(title, *parts)} u0 {title}}}"
 
 
-def _focus(device: "Phone") -> str:
+def _focus(device: Phone) -> str:
     front = device.tasks.front
     focus = _window(_title(device, device.glass.top()), front.number) if device.glass.awake else "null"
     return f"  mCurrentFocus={focus}\n  mFocusedApp={_resumed(front)}\n"
 
 
-def _windows(device: "Phone") -> str:
+def _windows(device: Phone) -> str:
     bounds = device.glass.display.bounds
     lines = ["WINDOW MANAGER WINDOWS (dumpsys window windows)"]
     for number, title in enumerate(_titles(device)):
@@ -194,7 +191,7 @@ def _windows(device: "Phone") -> str:
     return "".join(f"{line}\n" for line in lines) + _focus(device)
 
 
-def _displays(device: "Phone") -> str:
+def _displays(device: Phone) -> str:
     now, first = device.glass.display, Display()
     return (
         "WINDOW MANAGER DISPLAY CONTENTS (dumpsys window displays)\n"
@@ -209,7 +206,7 @@ def _displays(device: "Phone") -> str:
     ) + _focus(device)
 
 
-def _policy(device: "Phone") -> str:
+def _policy(device: Phone) -> str:
     awake = device.glass.awake
     return (
         "WINDOW MANAGER POLICY STATE (dumpsys window policy)\n"

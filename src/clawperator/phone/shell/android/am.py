@@ -3,18 +3,10 @@
 from clawperator.contract.wire import ACTION
 from clawperator.phone.apps import CHOOSER
 from clawperator.phone.apps import LAUNCHER as HOME_APP
-from clawperator.phone.core.phone import SYSTEM_SERVER_PID, Phone
+from clawperator.phone.core.phone import Phone
+from clawperator.phone.core.process_list import SYSTEM_SERVER_PID
 from clawperator.phone.core.tasks import Task
-from clawperator.phone.shell.android.base import (
-    FAILED,
-    SHELL_UID,
-    Arguments,
-    Handler,
-    denied,
-    phone,
-    say_error,
-    serve,
-)
+from clawperator.phone.shell.android.base import FAILED, SHELL_UID, Arguments, Handler, denied, say_error, serve
 from clawperator.phone.shell.android.intents import CLEARING, FROM_SHELL, NEW_TASK, Intent, read_intent
 from clawperator.phone.shell.android.resolution import (
     Target,
@@ -72,7 +64,7 @@ def am(process: Process) -> int:
 
 def _start(process: Process, arguments: Arguments) -> int:
     intent, options = read_intent(arguments, _START_OPTIONS)
-    device = phone(process)
+    device = process.phone
     waits = "-W" in options
     if "-S" in options and (code := _stop_before(process, device, intent)) is not None:
         return code
@@ -189,19 +181,19 @@ def force_stop(device: Phone, package: str) -> None:
 
 def _force_stop(process: Process, arguments: Arguments) -> int:
     _skip_user(arguments)
-    force_stop(phone(process), arguments.required())
+    force_stop(process.phone, arguments.required())
     return 0
 
 
 def _kill(process: Process, arguments: Arguments) -> int:
     """Only what nobody would miss: an app in front stays, and so does one with a service that runs."""
     _skip_user(arguments)
-    _kill_idle(phone(process), arguments.required())
+    _kill_idle(process.phone, arguments.required())
     return 0
 
 
 def _kill_all(process: Process, _: Arguments) -> int:
-    device = phone(process)
+    device = process.phone
     with device.lock:
         for running in device.tasks.processes():
             _kill_idle(device, running.app.package)
@@ -233,7 +225,7 @@ def _broadcast(process: Process, arguments: Arguments) -> int:
             f"Permission Denial: not allowed to send broadcast {intent.action}"
             f" from pid={SHELL_UID}, uid={SHELL_UID}"
         )
-    operator = phone(process).operator
+    operator = process.phone.operator
     wanted = intent.component.package if intent.component else intent.package
     receiver = intent.component is None or intent.component.name == RECEIVER
     if intent.action == ACTION and receiver and wanted in (None, operator.package):
@@ -275,7 +267,7 @@ def _stack(process: Process, arguments: Arguments) -> int:
     if what not in {"list", "info"}:
         say_error(process, f"Error: unknown command '{what}'")
         return FAILED
-    device = phone(process)
+    device = process.phone
     with device.lock:
         text = "".join(_stack_text(task, device) for task in tasks_from_top(device))
     process.write(text)

@@ -5,20 +5,12 @@ stderr, and the exit code of -1.
 """
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TypeAlias
 
 from clawperator.phone.shell.process import Process, encode
 
-if TYPE_CHECKING:
-    from clawperator.phone.core.phone import Phone
-
 FAILED = 255
 SHELL_UID = 2_000
-
-
-def phone(process: Process) -> "Phone":
-    """The phone a command runs on."""
-    return cast("Phone", process.world)
 
 
 class ServiceError(Exception):

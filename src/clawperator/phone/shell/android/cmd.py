@@ -1,6 +1,6 @@
 """``cmd`` and ``service``: the system services by name, and what each does when it is called."""
 
-from clawperator.phone.shell.android.base import FAILED, Arguments, Handler, phone, say_error, serve
+from clawperator.phone.shell.android.base import FAILED, Arguments, Handler, say_error, serve
 from clawperator.phone.shell.process import Process, command
 
 NOT_FOUND = 20
@@ -73,7 +73,7 @@ def _silent(_: Process, arguments: Arguments) -> int:
 
 def _wake(*, awake: bool) -> Handler:
     def run(process: Process, _: Arguments) -> int:
-        device = phone(process)
+        device = process.phone
         with device.lock:
             device.glass.awake = awake
         return 0
@@ -82,7 +82,7 @@ def _wake(*, awake: bool) -> Handler:
 
 
 def _night(process: Process, arguments: Arguments) -> int:
-    device = phone(process)
+    device = process.phone
     given = arguments.next()
     modes = {"no": "1", "yes": "2", "auto": "0"}
     if given is not None:
@@ -104,13 +104,13 @@ def _set_wifi(process: Process, arguments: Arguments) -> int:
 
 
 def _wifi_status(process: Process, _: Arguments) -> int:
-    on = phone(process).settings.get("global", "wifi_on") == "1"
+    on = process.phone.settings.get("global", "wifi_on") == "1"
     process.write(f"Wifi is {'enabled' if on else 'disabled'}\n")
     return 0
 
 
 def _airplane(process: Process, arguments: Arguments) -> int:
-    device = phone(process)
+    device = process.phone
     given = arguments.next()
     if given is None:
         on = device.settings.get("global", "airplane_mode_on") == "1"

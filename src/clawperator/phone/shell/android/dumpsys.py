@@ -1,21 +1,18 @@
 """``dumpsys``: what each system service says of its state, in the lines clients look for."""
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
+from clawperator.phone.core.phone import Phone
+from clawperator.phone.core.process_list import MEMORY_KB, running_processes
 from clawperator.phone.shell.android.activity_dumps import dump_activities, dump_windows
-from clawperator.phone.shell.android.base import phone, say_error
+from clawperator.phone.shell.android.base import say_error
 from clawperator.phone.shell.android.cmd import SERVICES
 from clawperator.phone.shell.android.package_dumps import dump_packages
 from clawperator.phone.shell.android.uiautomator import DISPLAY_ID
 from clawperator.phone.shell.process import Process, command
-from clawperator.phone.shell.toybox.ps import MEMORY_KB, running
 
-if TYPE_CHECKING:
-    from clawperator.phone.core.phone import Phone
-
-Dump = Callable[["Phone", list[str]], str]
+Dump = Callable[[Phone, list[str]], str]
 
 
 @command("dumpsys")
@@ -23,7 +20,7 @@ def dumpsys(process: Process) -> int:
     words = process.argv[1:]
     while words and words[0] in {"-t", "-T", "--priority"}:
         words = words[2:]
-    device = phone(process)
+    device = process.phone
     if words[:1] == ["-l"]:
         process.write("Currently running services:\n" + "".join(f"  {name}\n" for name in SERVICES))
         return 0
@@ -38,7 +35,7 @@ def dumpsys(process: Process) -> int:
     return 0
 
 
-def _display(device: "Phone", _: list[str]) -> str:
+def _display(device: Phone, _: list[str]) -> str:
     display = device.glass.display
     state = "ON" if device.glass.awake else "OFF"
     size = f"{display.natural_width} x {display.natural_height}"
@@ -62,7 +59,7 @@ def _display(device: "Phone", _: list[str]) -> str:
     )
 
 
-def _input_method(device: "Phone", _: list[str]) -> str:
+def _input_method(device: Phone, _: list[str]) -> str:
     shown = str(device.glass.keyboard() is not None).lower()
     method = device.settings.get("secure", "default_input_method") or "null"
     return (
@@ -77,7 +74,7 @@ def _input_method(device: "Phone", _: list[str]) -> str:
     )
 
 
-def _power(device: "Phone", _: list[str]) -> str:
+def _power(device: Phone, _: list[str]) -> str:
     awake = device.glass.awake
     flag, state = str(awake).lower(), "ON" if awake else "OFF"
     return (
@@ -93,7 +90,7 @@ def _power(device: "Phone", _: list[str]) -> str:
     )
 
 
-def _accessibility(device: "Phone", _: list[str]) -> str:
+def _accessibility(device: Phone, _: list[str]) -> str:
     table = device.settings
     names = [n for n in (table.get("secure", "enabled_accessibility_services") or "").split(":") if n]
     on = table.get("secure", "accessibility_enabled") == "1"
@@ -113,10 +110,10 @@ def _accessibility(device: "Phone", _: list[str]) -> str:
 # Battery
 
 _FULL = {"ac": "0", "usb": "1", "wireless": "0", "level": "100", "status": "5", "present": "1", "temp": "250"}
-_batteries: "WeakKeyDictionary[Phone, dict[str, str]]" = WeakKeyDictionary()
+_batteries: WeakKeyDictionary[Phone, dict[str, str]] = WeakKeyDictionary()
 
 
-def _battery(device: "Phone", words: list[str]) -> str:
+def _battery(device: Phone, words: list[str]) -> str:
     """The state of the battery. As on a phone, a test may pretend another one until ``reset``."""
     said = _batteries.setdefault(device, dict(_FULL))
     match words:
@@ -164,9 +161,9 @@ def _battery_text(said: dict[str, str]) -> str:
 # Memory and the rest
 
 
-def _memory(device: "Phone", words: list[str]) -> str:
+def _memory(device: Phone, words: list[str]) -> str:
     names = [word for word in words if not word.startswith("-")]
-    rows = running(device)
+    rows = running_processes(device.tasks, device.packages)
     if not names:
         lines = "".join(f"    {row.memory_kb:>9,}K: {row.name} (pid {row.pid})\n" for row in rows)
         return f"Total RSS by process:\n{lines}\nTotal RAM: {MEMORY_KB:,}K (status normal)\n"
@@ -186,14 +183,14 @@ def _memory(device: "Phone", words: list[str]) -> str:
     )
 
 
-def _surface(device: "Phone", words: list[str]) -> str:
+def _surface(device: Phone, words: list[str]) -> str:
     if "--display-id" in words:
         return f'Display {DISPLAY_ID} (HWC display 0): port=0 pnpId=CLW displayName="Built-in Screen"\n'
     display = device.glass.display
     return f"Display {DISPLAY_ID}\n  size={display.width}x{display.height}\n"
 
 
-def _settings(device: "Phone", _: list[str]) -> str:
+def _settings(device: Phone, _: list[str]) -> str:
     sections = []
     for name in ("global", "secure", "system"):
         rows = sorted(device.settings.table(name).items())
@@ -201,11 +198,11 @@ def _settings(device: "Phone", _: list[str]) -> str:
     return "\n".join(sections)
 
 
-def _notifications(_: "Phone", __: list[str]) -> str:
+def _notifications(_: Phone, __: list[str]) -> str:
     return "Current Notification Manager state:\n  Notification List:\n"
 
 
-def _wifi(device: "Phone", _: list[str]) -> str:
+def _wifi(device: Phone, _: list[str]) -> str:
     on = device.settings.get("global", "wifi_on") == "1"
     return f"Wi-Fi is {'enabled' if on else 'disabled'}\n"
 

@@ -1,15 +1,12 @@
 """``input``: fingers and keys, as a program moves them."""
 
 import threading
-from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from clawperator.phone.core import keys, touch
-from clawperator.phone.shell.android.base import Arguments, Handler, ServiceError, attempt, phone, read_whole
+from clawperator.phone.core.phone import Phone
+from clawperator.phone.shell.android.base import Arguments, Handler, ServiceError, attempt, read_whole
 from clawperator.phone.shell.process import INTERRUPTED, Process, command
-
-if TYPE_CHECKING:
-    from clawperator.phone.core.phone import Phone
 
 _SOURCES = (
     "dpad",
@@ -55,7 +52,7 @@ class _Finger:
         self.since = since
 
 
-_fingers: "WeakKeyDictionary[Phone, _Finger]" = WeakKeyDictionary()
+_fingers: WeakKeyDictionary[Phone, _Finger] = WeakKeyDictionary()
 _fingers_lock = threading.Lock()
 
 
@@ -74,7 +71,7 @@ def input_(process: Process) -> int:
 
 
 def _tap(process: Process, arguments: Arguments) -> int:
-    phone(process).tap(arguments.pixel(), arguments.pixel())
+    process.phone.tap(arguments.pixel(), arguments.pixel())
     return 0
 
 
@@ -82,7 +79,7 @@ def _swipe(process: Process, arguments: Arguments) -> int:
     start, end, duration = _read_stroke(arguments)
     if process.wait(duration / 1000):
         return INTERRUPTED
-    phone(process).swipe(start, end, duration)
+    process.phone.swipe(start, end, duration)
     return 0
 
 
@@ -91,7 +88,7 @@ def _drag(process: Process, arguments: Arguments) -> int:
     start, end, duration = _read_stroke(arguments)
     if process.wait((_LONG_PRESS_MS + duration) / 1000):
         return INTERRUPTED
-    device = phone(process)
+    device = process.phone
     with device.lock:
         window = device.glass.window_at(*start)
         held = window.at(*start, lambda place: touch.takes_press(place, long=True)) if window else None
@@ -111,12 +108,12 @@ def _read_stroke(arguments: Arguments) -> tuple[tuple[int, int], tuple[int, int]
 
 def _text(process: Process, arguments: Arguments) -> int:
     """Type any text; ``%s`` is a space. Many phones take only ASCII here: ours has a keyboard for everything."""
-    phone(process).type_text(arguments.required().replace("%s", " "))
+    process.phone.type_text(arguments.required().replace("%s", " "))
     return 0
 
 
 def _key_event(process: Process, arguments: Arguments) -> int:
-    device = phone(process)
+    device = process.phone
     repeat, delay = 1, 0
     while (option := arguments.option()) is not None:
         if option == "--delay":
@@ -138,7 +135,7 @@ def _key_event(process: Process, arguments: Arguments) -> int:
 
 def _press(process: Process, _: Arguments) -> int:
     """A trackball is pressed: as on a phone without one, it is a touch in the corner."""
-    phone(process).tap(0, 0)
+    process.phone.tap(0, 0)
     return 0
 
 
@@ -155,7 +152,7 @@ def _motion(process: Process, arguments: Arguments) -> int:
     action = word.upper()
     if action not in {"DOWN", "UP", "MOVE", "CANCEL"}:
         raise ServiceError(f"Unknown action: {word}")
-    device = phone(process)
+    device = process.phone
     if action == "CANCEL":
         with _fingers_lock:
             _fingers.pop(device, None)

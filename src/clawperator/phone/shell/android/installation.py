@@ -2,17 +2,14 @@
 
 import threading
 from contextlib import suppress
-from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary, ref
 
 from clawperator.phone.core.apk import ApkError, read_apk
 from clawperator.phone.core.packages import ApkFacts
+from clawperator.phone.core.phone import Phone
 from clawperator.phone.shell.android.base import denied
 from clawperator.phone.shell.android.permissions import RUNTIME_PERMISSIONS
 from clawperator.phone.shell.process import Source
-
-if TYPE_CHECKING:
-    from clawperator.phone.core.phone import Phone
 
 MAX_APK = 512 * 1024 * 1024
 _BLOCK = 256 * 1024
@@ -29,7 +26,7 @@ class InstallError(Exception):
 class Sessions:
     """The unfinished installations of one phone. Many threads may use it."""
 
-    def __init__(self, phone: "Phone") -> None:
+    def __init__(self, phone: Phone) -> None:
         self._whose = ref(phone)  # a phone that is gone takes its sessions with it
         self._lock = threading.Lock()
         self._files: dict[int, list[str]] = {}
@@ -38,7 +35,7 @@ class Sessions:
         self.options: dict[int, dict[str, str]] = {}
 
     @property
-    def _phone(self) -> "Phone":
+    def _phone(self) -> Phone:
         phone = self._whose()
         assert phone is not None  # whoever calls this holds it
         return phone
@@ -173,11 +170,11 @@ class Sessions:
             )
 
 
-_all: "WeakKeyDictionary[Phone, Sessions]" = WeakKeyDictionary()
+_all: WeakKeyDictionary[Phone, Sessions] = WeakKeyDictionary()
 _all_lock = threading.Lock()
 
 
-def sessions(phone: "Phone") -> Sessions:
+def sessions(phone: Phone) -> Sessions:
     """The sessions of a phone."""
     with _all_lock:
         return _all.setdefault(phone, Sessions(phone))

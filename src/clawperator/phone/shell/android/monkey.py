@@ -1,18 +1,15 @@
 """``monkey``: starts an app and, when asked for more than one event, plays with it blindly."""
 
 from random import Random
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from clawperator.phone.core.phone import Phone
 from clawperator.phone.shell.android.am import log_start
-from clawperator.phone.shell.android.base import phone, say_error
+from clawperator.phone.shell.android.base import say_error
 from clawperator.phone.shell.android.intents import LAUNCHER, MAIN, Intent
 from clawperator.phone.shell.android.resolution import Target, find_all
 from clawperator.phone.shell.process import INTERRUPTED, Process, command
-
-if TYPE_CHECKING:
-    from clawperator.phone.core.phone import Phone
 
 _BAD_ARGUMENTS = 255
 _NOTHING_TO_RUN = 252
@@ -37,7 +34,7 @@ def monkey(process: Process) -> int:
     lines = [f"args: [{', '.join(words)}]", *(f' arg: "{word}"' for word in words)]
     for line in lines:
         say_error(process, line)
-    device = phone(process)
+    device = process.phone
     wish = _read(words, device.seed)
     if wish is None:
         say_error(process, "** Error: Unknown option or missing count")
@@ -93,7 +90,7 @@ def _read(words: list[str], seed: int) -> _Wish | None:
     )
 
 
-def _launchable(device: "Phone", wish: _Wish) -> list[Target]:
+def _launchable(device: Phone, wish: _Wish) -> list[Target]:
     found = [target for name in wish.categories for target in find_all(device, _intent((name,)))]
     return [target for target in found if not wish.packages or target.app.package in wish.packages]
 
@@ -102,7 +99,7 @@ def _intent(categories: tuple[str, ...]) -> Intent:
     return Intent(action=MAIN, categories=categories)
 
 
-def _play(device: "Phone", found: list[Target], wish: _Wish, number: int) -> None:
+def _play(device: Phone, found: list[Target], wish: _Wish, number: int) -> None:
     """One event: the app is started, also when it was left, or touched anywhere."""
     chance = Random(f"{wish.seed}:{number}")  # noqa: S311 - it must repeat itself
     with device.lock:

@@ -1,18 +1,15 @@
 """``dumpsys package``: all that is known of a package."""
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 from clawperator.phone.core.packages import Package
+from clawperator.phone.core.phone import Phone
 from clawperator.phone.shell.android.activity_dumps import record_id
 from clawperator.phone.shell.android.permissions import INSTALL_PERMISSIONS, RUNTIME_PERMISSIONS
 from clawperator.phone.shell.android.resolution import home_of, is_exported
 
-if TYPE_CHECKING:
-    from clawperator.phone.core.phone import Phone
 
-
-def dump_packages(device: "Phone", words: list[str]) -> str:
+def dump_packages(device: Phone, words: list[str]) -> str:
     """One package when it is named, otherwise all."""
     names = [word for word in words if not word.startswith("-")]
     if not names:
@@ -37,7 +34,7 @@ def _resolver(package: Package) -> str:
     )
 
 
-def _package(device: "Phone", package: Package) -> str:
+def _package(device: Phone, package: Package) -> str:
     name = package.app.package
     installed = datetime.fromtimestamp(package.installed_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
     flags = ["HAS_CODE", "ALLOW_CLEAR_USER_DATA", "ALLOW_BACKUP"]

@@ -1,16 +1,7 @@
 """``pm``: what is installed, and how it gets there and away."""
 
 from clawperator.phone.core.packages import Package
-from clawperator.phone.shell.android.base import (
-    FAILED,
-    Arguments,
-    Handler,
-    ServiceError,
-    denied,
-    phone,
-    say_error,
-    serve,
-)
+from clawperator.phone.shell.android.base import FAILED, Arguments, Handler, ServiceError, denied, say_error, serve
 from clawperator.phone.shell.android.intents import LAUNCHER, MAIN, Intent, read_intent
 from clawperator.phone.shell.android.permissions import (
     DEVELOPMENT_PERMISSIONS,
@@ -100,7 +91,7 @@ def _list_packages(process: Process, arguments: Arguments) -> int:
             say_error(process, f"Error: Unknown option: {option}")
             return FAILED
     wanted = arguments.next() or ""
-    device = phone(process)
+    device = process.phone
     with device.lock:
         found = [p for p in device.packages.all() if wanted in p.app.package and _is_listed(p, options)]
     process.write("".join(f"package:{_line(package, options)}\n" for package in found))
@@ -176,7 +167,7 @@ def _query(process: Process, arguments: Arguments) -> tuple[list[Target], dict[s
     intent, options = read_intent(arguments, own)
     if intent.action is None and intent.data is None:
         intent = Intent(action=MAIN, categories=(LAUNCHER,), package=intent.package, component=intent.component)
-    device = phone(process)
+    device = process.phone
     with device.lock:
         if intent.component is None:
             return find_all(device, intent), options
@@ -189,7 +180,7 @@ def _query(process: Process, arguments: Arguments) -> tuple[list[Target], dict[s
 
 def _uninstall(process: Process, arguments: Arguments) -> int:
     _skip_user(arguments)
-    device = phone(process)
+    device = process.phone
     name = arguments.required()
     with device.lock:
         done = device.packages.remove(name)
@@ -203,14 +194,14 @@ def _clear(process: Process, arguments: Arguments) -> int:
     if package is None:
         say_error(process, "Failed")
         return 1
-    phone(process).clear_app(package.app.package)
+    process.phone.clear_app(package.app.package)
     process.write("Success\n")
     return 0
 
 
 def _grant(process: Process, arguments: Arguments) -> int:
     _skip_user(arguments)
-    device = phone(process)
+    device = process.phone
     name, permission = arguments.required(), arguments.required()
     if name not in device.packages:
         raise ServiceError(f"Unknown package: {name}")
@@ -239,7 +230,7 @@ def _enable(process: Process, arguments: Arguments) -> int:
 
 
 def _find(process: Process, name: str) -> Package | None:
-    device = phone(process)
+    device = process.phone
     with device.lock:
         if name not in device.packages:
             return None

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from clawperator.phone.shell.android.base import Arguments, Handler, ServiceError, phone, read_whole, say_error
+from clawperator.phone.shell.android.base import Arguments, Handler, ServiceError, read_whole, say_error
 from clawperator.phone.shell.android.installation import InstallError, Sessions, sessions
 from clawperator.phone.shell.process import Process
 
@@ -77,7 +77,7 @@ def _install_abandon(process: Process, arguments: Arguments) -> int:
 def _answer(process: Process, run: Callable[[Sessions], str]) -> int:
     """The one line a client reads: what was done, or ``Failure`` and why not."""
     try:
-        line, code = run(sessions(phone(process))), 0
+        line, code = run(sessions(process.phone)), 0
     except InstallError as e:
         line, code = f"Failure [{e}]", 1
     process.write(f"{line}\n")

@@ -1,17 +1,13 @@
 """Who answers an intent: the activities other programs may start, and what stands in front."""
 
-from typing import TYPE_CHECKING
-
 from msgspec import Struct
 
 from clawperator.phone.apps import LAUNCHER as HOME_APP
+from clawperator.phone.core.phone import Phone
 from clawperator.phone.core.tasks import Entry, Task
 from clawperator.phone.shell.android.base import SHELL_UID, denied
 from clawperator.phone.shell.android.intents import HOME, LAUNCHER, MAIN, VIEW, Component, Intent
 from clawperator.phone.toolkit.app import App
-
-if TYPE_CHECKING:
-    from clawperator.phone.core.phone import Phone
 
 _SETTINGS = "com.android.settings"
 _SETTINGS_ACTIONS = "android.settings."
@@ -56,7 +52,7 @@ def is_exported(app: App) -> bool:
     return app.launchable or app.package == HOME_APP
 
 
-def find_component(phone: "Phone", intent: Intent, component: Component) -> Target | None:
+def find_component(phone: Phone, intent: Intent, component: Component) -> Target | None:
     """The activity of that name; None when there is none. One that only its own app may start is refused."""
     if component.package not in phone.packages:
         return None
@@ -75,7 +71,7 @@ def find_component(phone: "Phone", intent: Intent, component: Component) -> Targ
     )
 
 
-def find_all(phone: "Phone", intent: Intent) -> list[Target]:
+def find_all(phone: Phone, intent: Intent) -> list[Target]:
     """Every activity that answers an intent without a component."""
     if (intent.action or "").startswith(_SETTINGS_ACTIONS):
         found = _settings_page(phone, intent)
@@ -93,7 +89,7 @@ def find_all(phone: "Phone", intent: Intent) -> list[Target]:
     return [target for target in found if intent.package in (None, target.app.package)]
 
 
-def _settings_page(phone: "Phone", intent: Intent) -> list[Target]:
+def _settings_page(phone: Phone, intent: Intent) -> list[Target]:
     app = phone.packages.launchable(_SETTINGS)
     if app is None:
         return []
@@ -105,7 +101,7 @@ def _settings_page(phone: "Phone", intent: Intent) -> list[Target]:
     return [Target(app, Component(app.package, app.screens[page].activity), screen=page, args=args)]
 
 
-def front_activity(phone: "Phone") -> Component:
+def front_activity(phone: Phone) -> Component:
     """The activity in front, below the dialogs that lie over it."""
     return activity_of(phone.tasks.front)
 
@@ -115,7 +111,7 @@ def activity_of(task: Task) -> Component:
     return component_of(task.shown()[0])
 
 
-def tasks_from_top(phone: "Phone") -> list[Task]:
+def tasks_from_top(phone: Phone) -> list[Task]:
     """All that is open, what is in front first."""
     front = phone.tasks.front
     return [front, *(task for task in (*phone.tasks.recent(), phone.tasks.launcher) if task is not front)]

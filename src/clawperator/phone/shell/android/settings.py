@@ -2,7 +2,7 @@
 
 from clawperator.phone.core.keyboard import COMPONENT as KEYBOARD
 from clawperator.phone.core.settings import NAMESPACES
-from clawperator.phone.shell.android.base import FAILED, Arguments, Handler, ServiceError, phone, say_error, serve
+from clawperator.phone.shell.android.base import FAILED, Arguments, Handler, ServiceError, say_error, serve
 from clawperator.phone.shell.process import Process, command
 
 _MOST_PROPERTIES = 2_000
@@ -50,14 +50,14 @@ def _namespace(arguments: Arguments) -> str:
 
 def _get(process: Process, arguments: Arguments) -> int:
     namespace, key = _namespace(arguments), arguments.required()
-    value = phone(process).settings.get(namespace, key)
+    value = process.phone.settings.get(namespace, key)
     process.write(f"{'null' if value is None else value}\n")
     return 0
 
 
 def _put(process: Process, arguments: Arguments) -> int:
     namespace, key, value = _namespace(arguments), arguments.required(), arguments.required()
-    device = phone(process)
+    device = process.phone
     with device.lock:
         try:
             device.settings.put(namespace, key, value)
@@ -71,7 +71,7 @@ def _put(process: Process, arguments: Arguments) -> int:
 
 def _turn(process: Process) -> None:
     """While nothing else decides, the display lies as it was told to."""
-    device = phone(process)
+    device = process.phone
     rotation = device.settings.get("system", "user_rotation") or "0"
     if device.settings.get("system", "accelerometer_rotation") == "0" and rotation in {"0", "1", "2", "3"}:
         device.glass.turn(int(rotation))
@@ -79,7 +79,7 @@ def _turn(process: Process) -> None:
 
 def _delete(process: Process, arguments: Arguments) -> int:
     namespace, key = _namespace(arguments), arguments.required()
-    device = phone(process)
+    device = process.phone
     with device.lock:
         gone = device.settings.delete(namespace, key)
         device.changed()
@@ -88,7 +88,7 @@ def _delete(process: Process, arguments: Arguments) -> int:
 
 
 def _list(process: Process, arguments: Arguments) -> int:
-    table = phone(process).settings.table(_namespace(arguments))
+    table = process.phone.settings.table(_namespace(arguments))
     process.write("".join(f"{key}={value}\n" for key, value in sorted(table.items())))
     return 0
 
@@ -98,7 +98,7 @@ def _list(process: Process, arguments: Arguments) -> int:
 
 @command("getprop")
 def getprop(process: Process) -> int:
-    properties, words = phone(process).properties, process.argv[1:]
+    properties, words = process.phone.properties, process.argv[1:]
     if words:
         default = words[1] if len(words) > 1 else ""
         process.write(f"{properties.get(words[0]) or default}\n")
@@ -112,7 +112,7 @@ def setprop(process: Process) -> int:
     if len(process.argv) != 3:
         return process.error("Needs 2 arguments\nusage: setprop NAME VALUE")
     _, name, value = process.argv
-    device = phone(process)
+    device = process.phone
     with device.lock:
         full = name not in device.properties and len(device.properties) >= _MOST_PROPERTIES
         if full or not name.startswith(_OPEN_PROPERTIES) or max(len(name), len(value)) > _LONGEST_PROPERTY:
@@ -175,11 +175,11 @@ def _reset_keyboards(process: Process, _: Arguments) -> int:
 
 
 def _enabled_keyboards(process: Process) -> list[str]:
-    return (phone(process).settings.get("secure", "enabled_input_methods") or "").split(":")
+    return (process.phone.settings.get("secure", "enabled_input_methods") or "").split(":")
 
 
 def _keep_keyboard(process: Process, *, selected: bool, enabled: bool) -> None:
-    device = phone(process)
+    device = process.phone
     with device.lock:
         device.settings.put("secure", "enabled_input_methods", KEYBOARD if enabled else "")
         device.settings.put("secure", "default_input_method", KEYBOARD if selected else "")
@@ -194,7 +194,7 @@ _STAY_ON = {"true": "15", "false": "0", "ac": "1", "usb": "2", "wireless": "4", 
 @command("svc")
 def svc(process: Process) -> int:
     words = process.argv[1:]
-    device = phone(process)
+    device = process.phone
     match words:
         case [name, "enable" | "disable" as state] if name in _SWITCHES:
             with device.lock:

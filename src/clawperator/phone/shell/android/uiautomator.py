@@ -1,18 +1,15 @@
 """``uiautomator dump`` and ``screencap``: what is on the glass, as XML and as a picture."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 from xml.sax.saxutils import quoteattr
 
+from clawperator.phone.core.phone import Phone
 from clawperator.phone.render.png import raw_rgba
-from clawperator.phone.shell.android.base import phone, say_error
+from clawperator.phone.shell.android.base import say_error
 from clawperator.phone.shell.process import INTERRUPTED, Process, command, encode
 from clawperator.phone.storage.filesystem import resolve
 from clawperator.ui.node import Hierarchy, Node
 from clawperator.ui.write import write_hierarchy
-
-if TYPE_CHECKING:
-    from clawperator.phone.core.phone import Phone
 
 DISPLAY_ID = "4619827259835644672"
 _DUMP_FILE = "/sdcard/window_dump.xml"
@@ -58,7 +55,7 @@ def uiautomator(process: Process) -> int:
 
 
 def _dump(process: Process, words: list[str]) -> int:
-    device = phone(process)
+    device = process.phone
     named = [word for word in words if not word.startswith("-")]
     place = named[-1] if named else _DUMP_FILE
     with device.accessibility_suspended():
@@ -74,7 +71,7 @@ def _dump(process: Process, words: list[str]) -> int:
         process.write(xml)
     else:
         try:
-            process.world.storage.write(process.path(place), encode(xml))
+            process.phone.storage.write(process.path(place), encode(xml))
         except OSError as e:
             # The tool itself does not tell: it logs the failure and ends as if all were well.
             device.log.write("E", "AccessibilityNodeInfoDumper", f"failed to dump window to file: {e.strerror}", 0)
@@ -114,7 +111,7 @@ def _without(tree: Hierarchy, unwanted: Callable[[Node], bool]) -> Hierarchy:
     return Hierarchy(tree.attributes, roots, nodes)
 
 
-def _every_window(device: "Phone") -> str:
+def _every_window(device: Phone) -> str:
     """All windows of the display, the topmost first."""
     glass = device.glass
     keyboard = glass.keyboard()
@@ -158,7 +155,7 @@ def screencap(process: Process) -> int:
             return 0 if word == "-h" else 1
         else:
             place = word
-    device = phone(process)
+    device = process.phone
     as_png = png or (place is not None and place.endswith(".png"))
     picture = device.screenshot() if as_png else _raw(device)
     if place is None:
@@ -173,7 +170,7 @@ def screencap(process: Process) -> int:
     return 0
 
 
-def _raw(device: "Phone") -> bytes:
+def _raw(device: Phone) -> bytes:
     from clawperator.phone.render.painter import paint
 
     with device.lock:

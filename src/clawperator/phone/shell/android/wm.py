@@ -3,7 +3,7 @@
 from msgspec.structs import replace
 
 from clawperator.phone.core.display import Display
-from clawperator.phone.shell.android.base import FAILED, Arguments, Handler, phone, read_whole, say_error, serve
+from clawperator.phone.shell.android.base import FAILED, Arguments, Handler, read_whole, say_error, serve
 from clawperator.phone.shell.process import Process, command
 
 SMALLEST, LARGEST = 200, 8_000
@@ -26,7 +26,7 @@ def wm(process: Process) -> int:
 
 
 def _size(process: Process, arguments: Arguments) -> int:
-    glass, first = phone(process).glass, Display()
+    glass, first = process.phone.glass, Display()
     given = arguments.next()
     if given in {None, "-d"}:
         now = glass.display
@@ -57,7 +57,7 @@ def _read_side(word: str, display: Display) -> int:
 
 
 def _density(process: Process, arguments: Arguments) -> int:
-    glass, first = phone(process).glass, Display()
+    glass, first = process.phone.glass, Display()
     given = arguments.next()
     if given in {None, "-d"}:
         process.write(f"Physical density: {first.density}\n")
@@ -74,13 +74,13 @@ def _density(process: Process, arguments: Arguments) -> int:
 
 
 def _resize(process: Process, **changes: int) -> None:
-    device = phone(process)
+    device = process.phone
     with device.lock:
         device.glass.resize(replace(device.glass.display, **changes))
 
 
 def _rotation(process: Process, arguments: Arguments) -> int:
-    device = phone(process)
+    device = process.phone
     given = arguments.next()
     if given == "-d":
         arguments.required()
@@ -107,7 +107,7 @@ def _rotation(process: Process, arguments: Arguments) -> int:
 
 def _fixed(process: Process, arguments: Arguments) -> int:
     """Whether an app may turn the display on its own. None here ever does, so it is only remembered."""
-    properties = phone(process).properties
+    properties = process.phone.properties
     given = arguments.next()
     if given is None:
         process.write(f"{properties.get(_FIXED, 'default')}\n")
@@ -121,7 +121,7 @@ def _fixed(process: Process, arguments: Arguments) -> int:
 
 def _dismiss_keyguard(process: Process, _: Arguments) -> int:
     """There is no lock on this phone: it is enough that it is awake."""
-    device = phone(process)
+    device = process.phone
     with device.lock:
         device.glass.awake = True
     return 0

@@ -9,6 +9,8 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
+from clawperator.phone.core.phone import Phone
+from clawperator.phone.core.process_list import SHELL_PID
 from clawperator.phone.shell import load
 from clawperator.phone.shell.language.builtins import read_line
 from clawperator.phone.shell.language.compound import run_compound
@@ -27,11 +29,9 @@ from clawperator.phone.shell.process import (
     INTERRUPTED,
     MAX_DEPTH,
     SH,
-    SHELL_PID,
     Process,
     Sink,
     Source,
-    World,
     decode,
     encode,
     reason,
@@ -59,7 +59,7 @@ ENVIRONMENT = {
 def run_script(  # noqa: PLR0913 - what a process is made of
     script: str | bytes,
     *,
-    world: World,
+    phone: Phone,
     stdin: Source,
     stdout: Sink,
     stderr: Sink,
@@ -78,7 +78,7 @@ def run_script(  # noqa: PLR0913 - what a process is made of
     text = decode(script) if isinstance(script, bytes) else script
     process = Process(
         arguments,
-        world=world,
+        phone=phone,
         stdin=stdin,
         stdout=stdout,
         stderr=stderr,
@@ -130,7 +130,7 @@ class Shell:
     """The state of one shell or subshell."""
 
     def __init__(self, process: Process) -> None:
-        self.world = process.world
+        self.phone = process.phone
         self.name = process.argv[0]
         self.arguments: Sequence[str] = process.argv[1:]
         self.variables = dict(process.env)
@@ -154,7 +154,7 @@ class Shell:
 
     @property
     def storage(self) -> Storage:
-        return self.world.storage
+        return self.phone.storage
 
     def special(self, name: str) -> str | None:
         match name:

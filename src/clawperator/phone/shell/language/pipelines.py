@@ -33,7 +33,7 @@ def start_job(shell: "Shell", line: Line) -> None:
         raise ShellError("can't fork - try again")
     inner = shell.copy()
     inner.streams[0] = Nothing()
-    inner.cancelled = inner.command_cancelled = cancel = Cancel(shell.world.stopping)
+    inner.cancelled = inner.command_cancelled = cancel = Cancel(shell.phone.stopping)
     job = Job(cancel, attached=not _is_detached(line))
     foreground = Line(line.pipelines)
 

@@ -85,7 +85,7 @@ def process_of(shell: "Shell", argv: list[str], streams: Streams | None = None) 
     chosen = shell.streams if streams is None else streams
     return Process(
         argv or [""],
-        world=shell.world,
+        phone=shell.phone,
         stdin=chosen.get(0, Nothing()),  # type: ignore[arg-type] # a stream the script put there
         stdout=chosen.get(1, Nothing()),  # type: ignore[arg-type] # likewise
         stderr=chosen.get(2, Nothing()),  # type: ignore[arg-type] # likewise

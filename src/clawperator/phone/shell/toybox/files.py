@@ -23,7 +23,7 @@ def _missing(process: Process, operands: list[str], count: int = 1) -> int | Non
 
 
 def _copy_file(process: Process, source: str, target: str, *, keep: bool) -> None:
-    storage = process.world.storage
+    storage = process.phone.storage
     status = storage.stat(source)
     with storage.open(source) as old, storage.open(target, "wb") as new:
         for block in blocks(process, old):
@@ -35,7 +35,7 @@ def _copy_file(process: Process, source: str, target: str, *, keep: bool) -> Non
 
 def _copy(process: Process, source: str, target: str, *, recursive: bool, keep: bool) -> None:
     """A file, or a folder with all that is in it, to a name of its own."""
-    storage = process.world.storage
+    storage = process.phone.storage
     if not storage.stat(source).is_dir:
         _copy_file(process, source, target, keep=keep)
         return
@@ -58,7 +58,7 @@ def _copy(process: Process, source: str, target: str, *, recursive: bool, keep: 
 def _targets(process: Process, operands: list[str]) -> list[tuple[str, str]] | None:
     """Which source goes where: into the last operand if it is a folder, else under its name."""
     *sources, last = operands
-    into = process.world.storage.is_dir(process.path(last))
+    into = process.phone.storage.is_dir(process.path(last))
     if len(sources) > 1 and not into:
         process.error(f"'{last}' not directory")
         return None
@@ -81,7 +81,7 @@ def cp(process: Process) -> int:
             old, new = process.path(source), process.path(target)
             if old == new:
                 status = process.error(f"'{source}' is '{target}'")
-            elif not ("n" in options and process.world.storage.exists(new)):
+            elif not ("n" in options and process.phone.storage.exists(new)):
                 _copy(process, old, new, recursive=recursive, keep="p" in options or "a" in options)
                 if "v" in options:
                     process.write(f"cp '{source}'\n")
@@ -107,8 +107,8 @@ def mv(process: Process) -> int:
     status = 0
     for source, target in pairs:
         try:
-            if not ("n" in options and process.world.storage.exists(process.path(target))):
-                process.world.storage.rename(process.path(source), process.path(target))
+            if not ("n" in options and process.phone.storage.exists(process.path(target))):
+                process.phone.storage.rename(process.path(source), process.path(target))
         except OSError as e:
             status = process.failed(source, e)
     return status
@@ -120,7 +120,7 @@ def rm(process: Process) -> int:
     force = "f" in options or "force" in options
     if not options.operands:
         return 0 if force else process.error('Needs 1 argument (see "rm --help")')
-    storage = process.world.storage
+    storage = process.phone.storage
     status = 0
     for name in options.operands:
         try:
@@ -150,7 +150,7 @@ def mkdir(process: Process) -> int:
         try:
             mode = None if given is None else change_mode(0o777, given)
             parents = "p" in options or "parents" in options
-            process.world.storage.mkdir(process.path(name), parents=parents, mode=mode)
+            process.phone.storage.mkdir(process.path(name), parents=parents, mode=mode)
         except OSError as e:
             status = process.error(f"'{name}': {reason(e)}")
     return status
@@ -165,10 +165,10 @@ def rmdir(process: Process) -> int:
     for name in options.operands:
         try:
             path = process.path(name)
-            process.world.storage.rmdir(path)
+            process.phone.storage.rmdir(path)
             while "p" in options and path.count("/") > 1:
                 path = path.rpartition("/")[0]
-                process.world.storage.rmdir(path)
+                process.phone.storage.rmdir(path)
         except OSError as e:
             status = process.error(f"{name}: {reason(e)}")
     return status
@@ -179,8 +179,8 @@ def touch(process: Process) -> int:
     options = Options(process, "acm", "dr")
     if (failed := _missing(process, options.operands)) is not None:
         return failed
-    storage = process.world.storage
-    moment = process.world.clock.now_ms() / 1000
+    storage = process.phone.storage
+    moment = process.phone.clock.now_ms() / 1000
     if given := options.value("d"):
         from clawperator.phone.shell.toybox.system import read_moment
 
@@ -224,7 +224,7 @@ def chmod(process: Process) -> int:
     words = [word for word in process.argv[1:] if word not in {"-R", "-f", "-v"}]
     if (failed := _missing(process, words, 2)) is not None:
         return failed
-    storage = process.world.storage
+    storage = process.phone.storage
     status = 0
     pending = words[:0:-1]
     while pending:
@@ -265,7 +265,7 @@ def mktemp(process: Process) -> int:
     template = (options.operands or ["tmp.XXXXXXXXXX"])[0]
     name = re.sub(r"X{3,}$", lambda m: os.urandom(len(m[0])).hex()[: len(m[0])], template)
     path = name if "/" in name else join(folder, name)
-    storage = process.world.storage
+    storage = process.phone.storage
     if "d" in options:
         storage.mkdir(resolve(path, process.cwd))
     elif "u" not in options:

@@ -25,7 +25,7 @@ def join(folder: str, name: str) -> str:
 
 def walk(process: Process, name: str) -> Iterator[tuple[Entry, int]]:
     """A file or folder and all below it with their depth, folders first. Trouble is told and passed over."""
-    storage = process.world.storage
+    storage = process.phone.storage
     pending = [(name, 0)]
     while pending and not process.cancelled.is_set():
         shown, depth = pending.pop()
@@ -106,7 +106,7 @@ def find(process: Process) -> int:
     search = _read_search(words[start:])
     status = 0
     for root in roots:
-        if not process.world.storage.exists(process.path(root)):
+        if not process.phone.storage.exists(process.path(root)):
             status = process.error(f"'{root}': No such file or directory")
             continue
         found = [
@@ -122,7 +122,7 @@ def find(process: Process) -> int:
 
 
 def _act(process: Process, search: _Search, entry: Entry) -> int:
-    storage = process.world.storage
+    storage = process.phone.storage
     if search.action == "-exec":
         return process.run([word.replace("{}", entry.name) for word in search.run])
     if search.action == "-delete":

@@ -57,7 +57,7 @@ class _Listing:
     def _look(self, name: str, shown: str) -> Entry | None:
         try:
             path = self.process.path(name)
-            return Entry(shown, path, self.process.world.storage.stat(path))
+            return Entry(shown, path, self.process.phone.storage.stat(path))
         except OSError as e:
             self.status = self.process.failed(name, e)
             return None
@@ -72,7 +72,7 @@ class _Listing:
     def _print_folder(self, folder: Entry, *, several: bool) -> list[Entry]:
         """Its content; and the folders in it when they are to be listed too."""
         try:
-            names = self.process.world.storage.list(folder.path)
+            names = self.process.phone.storage.list(folder.path)
         except OSError as e:
             self.status = self.process.failed(folder.name, e)
             return []
@@ -178,7 +178,7 @@ def stat_(process: Process) -> int:
     for name in options.operands:
         try:
             path = process.path(name)
-            entry = Entry(name, path, process.world.storage.stat(path))
+            entry = Entry(name, path, process.phone.storage.stat(path))
             process.write(_format_stat(form, entry) + "\n")
         except BrokenPipeError:
             raise
@@ -212,7 +212,7 @@ def du(process: Process) -> int:
 @command("df")
 def df(process: Process) -> int:
     options = Options(process, "hk")
-    space = process.world.storage.space()
+    space = process.phone.storage.space()
     unit = human if "h" in options else lambda size: str(size // 1024)
     rows = [("Filesystem", "Size" if "h" in options else "1K-blocks", "Used", "Available", "Use%", "Mounted on")]
     mounts = [("/dev/block/dm-0", "/"), ("/dev/block/dm-8", "/data"), ("/dev/fuse", "/storage/emulated")]
@@ -242,7 +242,7 @@ def realpath(process: Process) -> int:
     for name in Options(process, "e").operands:
         try:
             path = process.path(name)
-            process.world.storage.stat(path)
+            process.phone.storage.stat(path)
             process.write(path + "\n")
         except BrokenPipeError:
             raise

@@ -1,6 +1,5 @@
 """``ifconfig`` and ``ip``: the phone's addresses, as clients look for them."""
 
-from clawperator.phone.shell.android.base import phone
 from clawperator.phone.shell.process import Process, command
 
 # From the range kept for documentation: nobody's, so what connects to it reaches no one.
@@ -11,7 +10,7 @@ _HARDWARE = "02:00:00:00:00:01"
 def _interfaces(process: Process) -> dict[str, tuple[str, int]]:
     """The interfaces that are up, each with its address and the bits of its network."""
     interfaces = {"lo": ("127.0.0.1", 8)}
-    if phone(process).settings.get("global", "wifi_on") == "1":
+    if process.phone.settings.get("global", "wifi_on") == "1":
         interfaces["wlan0"] = (ADDRESS, 24)
     return interfaces
 

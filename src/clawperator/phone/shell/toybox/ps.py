@@ -1,58 +1,11 @@
 """``ps``, ``pidof``, ``top``, ``uptime`` and ``free``: what runs on the phone."""
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
 
-from msgspec import Struct
+from clawperator.phone.core.process_list import MEMORY_KB, RunningProcess, running_processes
+from clawperator.phone.shell.process import Process, command
 
-from clawperator.phone.core.phone import SYSTEM_SERVER_PID
-from clawperator.phone.shell.android.base import phone
-from clawperator.phone.shell.process import SHELL_PID, Process, command
-
-if TYPE_CHECKING:
-    from clawperator.phone.core.phone import Phone
-
-_ZYGOTE = 601
-MEMORY_KB = 3_906_252
-
-
-class Running(Struct, frozen=True):
-    """One process, as ``ps`` tells of it."""
-
-    user: str
-    pid: int
-    parent: int
-    name: str
-    size_kb: int
-    memory_kb: int
-
-
-def user_name(uid: int) -> str:
-    """The name of an app's user."""
-    return f"u0_a{uid - 10_000}"
-
-
-def running(device: "Phone") -> list[Running]:
-    """What runs: the system's own processes, the apps', and the shell that asks."""
-    own = [
-        Running("root", 1, 0, "init", 10_880_000, 9_800),
-        Running("root", _ZYGOTE, 1, "zygote64", 14_100_000, 142_000),
-        Running("shell", 733, 1, "adbd", 10_960_000, 8_200),
-        Running("system", SYSTEM_SERVER_PID, _ZYGOTE, "system_server", 15_900_000, 310_000),
-        Running("shell", SHELL_PID, 733, "sh", 10_700_000, 3_100),
-    ]
-    with device.lock:
-        apps = [
-            Running(
-                user_name(device.packages[p.app.package].uid), p.pid, _ZYGOTE, p.app.package, 14_300_000, 96_000
-            )
-            for p in device.tasks.processes()
-            if p.app.package in device.packages
-        ]
-    return sorted((*own, *apps), key=lambda process: process.pid)
-
-
-_COLUMNS: Mapping[str, tuple[int, Callable[[Running], str]]] = {
+_COLUMNS: Mapping[str, tuple[int, Callable[[RunningProcess], str]]] = {
     "USER": (-12, lambda p: p.user),
     "PID": (6, lambda p: str(p.pid)),
     "TID": (6, lambda p: str(p.pid)),
@@ -71,7 +24,13 @@ _COLUMNS: Mapping[str, tuple[int, Callable[[Running], str]]] = {
 _DEFAULT: tuple[str, ...] = ("USER", "PID", "PPID", "VSZ", "RSS", "WCHAN", "ADDR", "S", "NAME")
 
 
-def _table(columns: tuple[str, ...], rows: list[Running]) -> str:
+def _running(process: Process) -> list[RunningProcess]:
+    device = process.phone
+    with device.lock:
+        return running_processes(device.tasks, device.packages)
+
+
+def _table(columns: tuple[str, ...], rows: list[RunningProcess]) -> str:
     def cell(name: str, text: str) -> str:
         width = _COLUMNS[name][0]
         return text.ljust(-width) if width < 0 else text.rjust(width)
@@ -100,7 +59,7 @@ def ps(process: Process) -> int:
     unknown = next((name for name in columns if name not in _COLUMNS), None)
     if unknown is not None or not columns:
         return process.error(f"bad -o {unknown or ''}")
-    rows = running(phone(process))
+    rows = _running(process)
     if wanted:
         rows = [row for row in rows if str(row.pid) in wanted]
     elif not everyone:
@@ -112,7 +71,7 @@ def ps(process: Process) -> int:
 @command("pidof")
 def pidof(process: Process) -> int:
     names = [word for word in process.argv[1:] if not word.startswith("-")]
-    found = [str(row.pid) for row in running(phone(process)) if row.name in names]
+    found = [str(row.pid) for row in _running(process) if row.name in names]
     if not found:
         return 1
     process.write(" ".join(found[:1] if "-s" in process.argv else found) + "\n")
@@ -124,7 +83,7 @@ def pgrep(process: Process) -> int:
     names = [word for word in process.argv[1:] if not word.startswith("-")]
     if not names:
         return process.error("No PATTERN")
-    found = [row for row in running(phone(process)) if names[-1].strip("^$") in row.name]
+    found = [row for row in _running(process) if names[-1].strip("^$") in row.name]
     shows_name = "-l" in process.argv
     process.write("".join(f"{row.pid} {row.name}\n" if shows_name else f"{row.pid}\n" for row in found))
     return 0 if found else 1
@@ -133,8 +92,7 @@ def pgrep(process: Process) -> int:
 @command("top")
 def top(process: Process) -> int:
     """One look at what runs. It does not go on looking."""
-    device = phone(process)
-    rows = running(device)
+    rows = _running(process)
     used = sum(row.memory_kb for row in rows)
     process.write(
         f"Tasks: {len(rows)} total,   1 running, {len(rows) - 1} sleeping,   0 stopped,   0 zombie\n"
@@ -147,7 +105,7 @@ def top(process: Process) -> int:
 
 @command("uptime")
 def uptime(process: Process) -> int:
-    device = phone(process)
+    device = process.phone
     now = device.clock.now_ms()
     minutes = max(0, now - device.log.boot_ms) // 60_000
     clock = now // 1000 % 86_400
@@ -161,7 +119,7 @@ def uptime(process: Process) -> int:
 
 @command("free")
 def free(process: Process) -> int:
-    used = sum(row.memory_kb for row in running(phone(process)))
+    used = sum(row.memory_kb for row in _running(process))
     cells = (MEMORY_KB * 1024, used * 1024, (MEMORY_KB - used) * 1024, 0, 0)
     head = "".join(name.rjust(16) for name in ("total", "used", "free", "shared", "buffers"))
     process.write(f"    {head}\nMem:{''.join(str(cell).rjust(16) for cell in cells)}\n")

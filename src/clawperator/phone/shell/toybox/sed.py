@@ -187,7 +187,7 @@ def sed(process: Process) -> int:
         script = operands.pop(0)
     extended, quiet = "E" in options or "r" in options, "n" in options
     inputs = Inputs(process, operands)
-    storage = process.world.storage
+    storage = process.phone.storage
 
     def all_lines() -> Iterator[str]:
         for _, file in inputs:

@@ -68,7 +68,7 @@ def timeout(process: Process) -> int:
             words.pop(0)
     if len(words) < 2:
         return process.error('Needs 2 arguments (see "timeout --help")')
-    clock = process.world.clock
+    clock = process.phone.clock
     end = clock.monotonic() + read_duration(words[0])
     child = process.child(words[1:])
     child.cancelled = Cancel(process.cancelled, expired=lambda: clock.monotonic() >= end)
@@ -102,11 +102,11 @@ def read_moment(text: str) -> float:
 @command("date")
 def date(process: Process) -> int:
     options = Options(process, "uR", "dsr")
-    seconds = process.world.clock.now_ms() / 1000
+    seconds = process.phone.clock.now_ms() / 1000
     if (given := options.value("d")) is not None:
         seconds = read_moment(given)
     if (reference := options.value("r")) is not None:
-        seconds = process.world.storage.stat(process.path(reference)).mtime
+        seconds = process.phone.storage.stat(process.path(reference)).mtime
     forms = [word for word in options.operands if word.startswith("+")]
     if "s" in options or len(forms) < len(options.operands):
         return process.error("cannot set date: Operation not permitted")
@@ -272,7 +272,7 @@ def sh(process: Process) -> int:
         return run_lines_of(process, [SH, *words], wanted)
     return run_script(
         text,
-        world=process.world,
+        phone=process.phone,
         stdin=process.stdin,
         stdout=process.stdout,
         stderr=process.stderr,

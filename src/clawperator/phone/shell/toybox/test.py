@@ -116,7 +116,7 @@ class _Condition:
         if operator == "-t":
             return False
         try:
-            status = self.process.world.storage.stat(self.process.path(operand))
+            status = self.process.phone.storage.stat(self.process.path(operand))
         except OSError:
             return False
         if operator == "-w":
@@ -138,7 +138,7 @@ class _Condition:
         times = []
         for name in (left, right):
             try:
-                times.append(self.process.world.storage.stat(self.process.path(name)).mtime)
+                times.append(self.process.phone.storage.stat(self.process.path(name)).mtime)
             except OSError:
                 times.append(-1)
         return times[0] > times[1] if operator == "-nt" else times[0] < times[1]

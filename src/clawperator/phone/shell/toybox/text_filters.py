@@ -151,7 +151,7 @@ def sort(process: Process) -> int:
         found = [line for n, line in enumerate(found) if not n or key(line) != key(found[n - 1])]
     text = "".join(f"{line}\n" for line in found)
     if target := options.value("o"):
-        process.world.storage.write(process.path(target), encode(text))
+        process.phone.storage.write(process.path(target), encode(text))
     else:
         process.write(text)
     return inputs.status

@@ -4,7 +4,7 @@ import pytest
 
 from clawperator.agent.cancellation import TurnCancelledError, Watch
 from clawperator.agent.offline.brain import OfflineBrain
-from clawperator.agent.offline.handlers.misc import map_values
+from clawperator.agent.offline.handlers.tools import map_values
 from clawperator.agent.offline.run import MOST_SCROLLS
 from clawperator.agent.ports import Answer, Request, ToolResult
 from clawperator.agent.tools import builtin_tools

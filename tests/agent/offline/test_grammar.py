@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.agent.offline.grammar import MOST_CHARACTERS, MOST_INSTRUCTIONS, read_prompt
+from clawperator.agent.offline.grammar import mask, sentences
 from clawperator.agent.offline.instructions import (
     Check,
     CheckPhone,
@@ -42,7 +42,7 @@ from clawperator.agent.offline.instructions import (
     Use,
     WaitFor,
 )
-from clawperator.agent.offline.sentences import mask, sentences
+from clawperator.agent.offline.parser import MOST_CHARACTERS, MOST_INSTRUCTIONS, read_prompt
 
 
 def named(name: str) -> Target:

@@ -4,10 +4,9 @@ from collections.abc import Callable, Generator
 from typing import Any
 
 from clawperator._text import one_line
-from clawperator.agent.offline.grammar import NotUnderstood, Part, Reading, read_prompt
 from clawperator.agent.offline.instructions import Help, Type, Use
-from clawperator.agent.offline.names import shown
-from clawperator.agent.offline.rules import NO_RULE
+from clawperator.agent.offline.labels import shown
+from clawperator.agent.offline.parser import NO_RULE, NotUnderstood, Part, Reading, read_prompt
 from clawperator.agent.offline.run import Steps, Work
 from clawperator.agent.ports import Answer, Request, Tool, ToolCall, ToolResult
 from clawperator.errors import ClawError
@@ -58,39 +57,39 @@ def carry_out(work: Work, part: Part) -> Steps[str]:
 
 def _doers() -> dict[type, Callable[[Work, Any], Steps[str]]]:
     from clawperator.agent.offline import instructions as asked
-    from clawperator.agent.offline.handlers import apps, misc, questions, switches, touch, waits
+    from clawperator.agent.offline.handlers import apps, state, tools, touch
 
     return {
         asked.Open: apps.open_named,
-        asked.GoTo: apps.go_to,
+        asked.GoTo: touch.go_to,
         asked.Close: apps.close,
         asked.Tap: touch.tap,
         asked.TapAt: touch.tap_at,
         asked.Type: touch.type_text,
         asked.Search: touch.search,
         asked.Clear: touch.clear,
-        asked.Turn: switches.turn,
+        asked.Turn: state.turn,
         asked.Scroll: touch.scroll,
         asked.Seek: touch.seek,
         asked.Press: touch.press,
-        asked.Settle: waits.settle,
-        asked.WaitFor: waits.wait_for,
-        asked.Pause: waits.pause,
-        asked.Describe: questions.describe,
-        asked.Read: questions.read,
-        asked.Check: questions.check,
-        asked.Screenshot: misc.screenshot,
-        asked.Record: misc.record,
-        asked.StopRecording: misc.stop_recording,
-        asked.PullRecording: misc.pull_recording,
-        asked.RunSkill: misc.run_skill,
-        asked.ListSkills: misc.list_skills,
-        asked.ListPhones: misc.list_phones,
-        asked.CheckPhone: misc.check_phone,
+        asked.Settle: state.settle,
+        asked.WaitFor: state.wait_for,
+        asked.Pause: state.pause,
+        asked.Describe: state.describe,
+        asked.Read: state.read,
+        asked.Check: state.check,
+        asked.Screenshot: tools.screenshot,
+        asked.Record: tools.record,
+        asked.StopRecording: tools.stop_recording,
+        asked.PullRecording: tools.pull_recording,
+        asked.RunSkill: tools.run_skill,
+        asked.ListSkills: tools.list_skills,
+        asked.ListPhones: tools.list_phones,
+        asked.CheckPhone: tools.check_phone,
         asked.ListApps: apps.list_apps,
         asked.FindApp: apps.find_app,
         asked.TellFront: apps.tell_front,
-        asked.Use: misc.use,
+        asked.Use: tools.use,
     }
 
 

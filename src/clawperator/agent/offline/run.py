@@ -3,10 +3,16 @@
 from collections.abc import Callable, Generator, Mapping
 from typing import Any, TypeVar
 
+from clawperator._text import is_blank, utf16_length
 from clawperator.agent.cancellation import Watch
+from clawperator.agent.offline.labels import is_field
 from clawperator.agent.offline.screens import Screen, read_screen
 from clawperator.agent.ports import ToolCall, ToolResult
+from clawperator.contract.limits import MAX_MATCHER_VALUE_LENGTH
+from clawperator.contract.selectors import NodeMatcher
 from clawperator.errors import ClawError
+from clawperator.ui.match import find_all
+from clawperator.ui.node import Node
 
 T = TypeVar("T")
 Steps = Generator[ToolCall, ToolResult, T]
@@ -147,3 +153,51 @@ def step_data(tool: str, result: ToolResult) -> Mapping[str, str]:
 
 def has_changed(data: Mapping[str, str]) -> bool:
     return data.get("effect") == "changed"
+
+
+def aim(screen: Screen, node: Node) -> dict[str, Any]:
+    """Parameters that make a click meet this very node: a matcher whose first match it is, else its middle."""
+    matcher = find_matcher(screen, node)
+    if matcher is not None:
+        return {"matcher": matcher}
+    x, y = node.bounds.normalised().intersection(screen.snapshot.frame).centre
+    return {"coordinate": {"x": x, "y": y}}
+
+
+def find_matcher(screen: Screen, node: Node) -> dict[str, str] | None:
+    """A matcher that only this node fits, or that fits it first; None when there is none."""
+    first = None
+    for fields in _descriptions(node):
+        found = find_all(screen.snapshot.hierarchy, NodeMatcher(**fields), screen.snapshot.frame)
+        if len(found) == 1 and found[0] is node:
+            return fields
+        if first is None and found and found[0] is node:
+            first = fields
+    return first
+
+
+def _descriptions(node: Node) -> list[dict[str, str]]:
+    """What may be said of a node, the surest first. What a field holds is said of it last."""
+    known = {
+        "resourceId": node.resource_id,
+        "textEquals": "" if node.flag("password") else node.text,
+        "contentDescEquals": node.content_desc,
+    }
+    known = {
+        name: value
+        for name, value in known.items()
+        if not is_blank(value) and utf16_length(value) <= MAX_MATCHER_VALUE_LENGTH
+    }
+    orders: tuple[tuple[str, ...], ...] = (
+        ("resourceId", "textEquals"),
+        ("textEquals",),
+        ("resourceId", "contentDescEquals"),
+        ("contentDescEquals",),
+        ("resourceId",),
+    )
+    if is_field(node):
+        orders = (("resourceId",), ("contentDescEquals",), *orders)
+    said = [{name: known[name] for name in order} for order in orders if all(name in known for name in order)]
+    if is_field(node):
+        said.append({"role": "textfield"})
+    return said

@@ -1,35 +1,43 @@
-"""Finding on the live screen what a name means, and saying to the phone which node that is."""
+"""The captured screen: find the node, field, switch or value that a target names."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import Any
 
 from msgspec import Struct
 
-from clawperator._text import is_blank, one_line, utf16_length
+from clawperator._text import is_blank, one_line
+from clawperator.agent.offline.grammar import is_bare
 from clawperator.agent.offline.instructions import Target
-from clawperator.agent.offline.names import (
+from clawperator.agent.offline.labels import (
     ANY_CASE,
+    BEGINS,
+    BY_ID,
     DESCRIBED,
+    ID_WORDS,
+    READ,
     SEEN,
     TOUCHED,
     WAYS,
     WHOLE,
     closest,
     fit,
+    holder,
+    in_row_of,
+    is_checkable,
     is_field,
+    label_of,
     own_label,
+    rows_among,
     shown,
+    switch_of,
+    value_beside,
+    words,
 )
-from clawperator.agent.offline.row_grouping import holder, in_row_of, is_checkable, label_of, rows_among, switch_of
-from clawperator.agent.offline.targets import is_bare
 from clawperator.connection.snapshot import Snapshot
-from clawperator.contract.limits import MAX_MATCHER_VALUE_LENGTH
-from clawperator.contract.selectors import NodeMatcher
+from clawperator.engine.privacy import HIDDEN
 from clawperator.engine.targets import nearest
 from clawperator.errors import ClawError
-from clawperator.ui.match import find_all
 from clawperator.ui.node import Node
 from clawperator.ui.roles import role
 from clawperator.ui.visible import visible
@@ -238,49 +246,109 @@ def _named(target: Target) -> str:
     return f"{shown(target.name)} next to {shown(target.beside)}" if target.beside else shown(target.words)
 
 
-def aim(screen: Screen, node: Node) -> dict[str, Any]:
-    """Parameters that make a click meet this very node: a matcher whose first match it is, else its middle."""
-    matcher = find_matcher(screen, node)
-    if matcher is not None:
-        return {"matcher": matcher}
-    x, y = node.bounds.normalised().intersection(screen.snapshot.frame).centre
-    return {"coordinate": {"x": x, "y": y}}
+# Of more things with one name no value is read: that would be a list.
+_MOST_READ = 50
+# What people call a field, and what its app does.
+_ALSO_CALLED = {"address": "url", "e-mail address": "email", "user name": "username"}
+# What is meant when a text is to be typed and no field is named.
+FIELD = Target("text field", "text field", role="textfield")
 
 
-def find_matcher(screen: Screen, node: Node) -> dict[str, str] | None:
-    """A matcher that only this node fits, or that fits it first; None when there is none."""
-    first = None
-    for fields in _descriptions(node):
-        found = find_all(screen.snapshot.hierarchy, NodeMatcher(**fields), screen.snapshot.frame)
-        if len(found) == 1 and found[0] is node:
-            return fields
-        if first is None and found and found[0] is node:
-            first = fields
-    return first
+class Fact(Struct, frozen=True):
+    """A label and what stands beside it."""
+
+    label: str
+    value: str
 
 
-def _descriptions(node: Node) -> list[dict[str, str]]:
-    """What may be said of a node, the surest first. What a field holds is said of it last."""
-    known = {
-        "resourceId": node.resource_id,
-        "textEquals": "" if node.flag("password") else node.text,
-        "contentDescEquals": node.content_desc,
-    }
-    known = {
-        name: value
-        for name, value in known.items()
-        if not is_blank(value) and utf16_length(value) <= MAX_MATCHER_VALUE_LENGTH
-    }
-    orders: tuple[tuple[str, ...], ...] = (
-        ("resourceId", "textEquals"),
-        ("textEquals",),
-        ("resourceId", "contentDescEquals"),
-        ("contentDescEquals",),
-        ("resourceId",),
-    )
+# Fields
+
+
+def find_field(screen: Screen, target: Target | None) -> Node | None:
+    """The field that is meant; without a name the one with the focus, or the only one."""
+    fields = [node for node in screen.nodes if is_field(node)]
+    if target is None or is_bare(target):
+        focused = [node for node in fields if node.flag("focused") and not (target and target.ordinal)]
+        return pick(focused or fields, target or FIELD)
+    for name in dict.fromkeys((target.name, target.words, _ALSO_CALLED.get(target.name.casefold(), target.name))):
+        best: dict[int, list[Node]] = {}
+        for node, before in _with_labels(screen):
+            ways = [fit(name, node), None if before is None else fit(name, before)]
+            # A label before a field tells as much as a word of its own name.
+            known = [way + place * BEGINS for place, way in enumerate(ways) if way is not None]
+            if known and not (target.exact and min(known) > BEGINS + 1):
+                best.setdefault(min(known), []).append(node)
+        if best:
+            return pick(best[min(best)], target)
+    return None
+
+
+def _with_labels(screen: Screen) -> Iterator[tuple[Node, Node | None]]:
+    """Every field with the label that stands right before it, if one does."""
+    before: Node | None = None
+    for node in screen.nodes:
+        if is_field(node):
+            yield node, before
+            before = None
+        elif not is_blank(own_label(node)):
+            before = None if holder(node) is not None else node
+
+
+# Switches
+
+
+def find_switch(screen: Screen, target: Target) -> tuple[Node, Node] | None:
+    """A label of just this name, or of "Use" and this name, and the switch, box or button beside it."""
+    used = Target(f"Use {target.name}", f"Use {target.name}", target.ordinal, exact=target.exact)
+    for nodes in (*ranked(screen, target, WHOLE), *ranked(screen, used, WHOLE)):
+        found: dict[int, tuple[Node, Node]] = {}
+        for node in nodes:
+            control = switch_of(node)
+            if control is not None:
+                found.setdefault(id(control), (node, control))
+        if found:
+            labels = [node for node, _ in found.values()]
+            chosen = pick(labels, target)
+            return next(pair for pair in found.values() if pair[0] is chosen)
+    return None
+
+
+def is_on(control: Node) -> bool:
+    return control.flag("checked")
+
+
+# Values
+
+
+def find_value(screen: Screen, target: Target, most: int = READ) -> Fact | None:
+    """What the screen says of a name. ``INSTRUCTION_AMBIGUOUS`` when it says several things."""
+    for nodes in ranked(screen, target, most):
+        found: dict[str, tuple[Node, Fact]] = {}
+        for node in nodes[:_MOST_READ]:
+            fact = fact_of(node, target)
+            if fact is not None:
+                found.setdefault(fact.value, (node, fact))
+        if found:
+            chosen = pick([node for node, _ in found.values()], target)
+            return next(fact for node, fact in found.values() if node is chosen)
+    field = find_field(screen, target) if most == READ and not is_bare(target) else None
+    return None if field is None else fact_of(field, target)
+
+
+def fact_of(node: Node, target: Target) -> Fact | None:
+    """What a node that fits a name says about it."""
     if is_field(node):
-        orders = (("resourceId",), ("contentDescEquals",), *orders)
-    said = [{name: known[name] for name in order} for order in orders if all(name in known for name in order)]
-    if is_field(node):
-        said.append({"role": "textfield"})
-    return said
+        return Fact(target.words, HIDDEN if node.flag("password") else node.text)
+    way = fit(target.name, node)
+    label = own_label(node)
+    if way in (DESCRIBED, BY_ID, ID_WORDS) and not is_blank(node.text) and not is_checkable(node):
+        return Fact(target.words, node.text)
+    control = switch_of(node)
+    if control is not None:
+        return Fact(label, "on" if is_on(control) else "off")
+    value = value_beside(node)
+    if value is not None:
+        return Fact(label, value)
+    if way is not None and way >= BEGINS and len(words(label)) > len(words(target.name)):
+        return Fact(target.words, label)
+    return None

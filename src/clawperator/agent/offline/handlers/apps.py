@@ -5,12 +5,11 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from clawperator._text import one_line
-from clawperator.agent.offline.instructions import Close, FindApp, GoTo, ListApps, Open, Target, TellFront
+from clawperator.agent.offline.instructions import Close, FindApp, ListApps, Open, Target, TellFront
 from clawperator.agent.offline.known_places import Place, as_link, is_package, known_app, squash
-from clawperator.agent.offline.names import ANY_CASE, WHOLE, fit, shown
-from clawperator.agent.offline.row_grouping import holder
-from clawperator.agent.offline.run import Steps, Work, has_changed
-from clawperator.agent.offline.screens import Screen, aim, choose, missing, pick, ranked
+from clawperator.agent.offline.labels import ANY_CASE, WHOLE, fit, holder, shown
+from clawperator.agent.offline.run import Steps, Work, aim, has_changed
+from clawperator.agent.offline.screens import Screen, choose, missing, pick, ranked
 from clawperator.agent.tools.messages import effect
 from clawperator.contract.wire import OPERATOR_PACKAGE
 from clawperator.errors import ClawError
@@ -42,17 +41,6 @@ def open_link(work: Work, link: str) -> Steps[str]:
     done = yield from work.act("open_uri", {"uri": link})
     screen = yield from work.look()
     return f"Opened {shown(link)} ({screen.package or 'an unknown app'} is in front); {effect(done)}."
-
-
-def go_to(work: Work, asked: GoTo) -> Steps[str]:
-    """What is known as an app or a link is opened, anything else is tapped."""
-    from clawperator.agent.offline.handlers.touch import tap
-    from clawperator.agent.offline.instructions import Tap
-
-    name = asked.target.name
-    if as_link(name) or known_app(name):
-        return (yield from open_named(work, Open(name)))
-    return (yield from tap(work, Tap(asked.target)))
 
 
 def open_app(work: Work, name: str) -> Steps[str]:

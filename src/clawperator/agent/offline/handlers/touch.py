@@ -2,11 +2,12 @@
 
 from typing import Any
 
-from clawperator.agent.offline.controls import FIELD, find_field
-from clawperator.agent.offline.handlers.apps import open_app
+from clawperator.agent.offline.handlers.apps import open_app, open_named
 from clawperator.agent.offline.instructions import (
     Clear,
     Direction,
+    GoTo,
+    Open,
     Press,
     Scroll,
     Search,
@@ -16,10 +17,18 @@ from clawperator.agent.offline.instructions import (
     Target,
     Type,
 )
-from clawperator.agent.offline.names import SEEN, is_field, shown, words
-from clawperator.agent.offline.row_grouping import label_of
-from clawperator.agent.offline.run import MOST_SCROLLS, STILL_LOOKS, Steps, Work, has_changed
-from clawperator.agent.offline.screens import Screen, aim, choose, find_matcher, is_disabled, missing, ranked
+from clawperator.agent.offline.known_places import as_link, known_app
+from clawperator.agent.offline.labels import SEEN, is_field, label_of, shown, words
+from clawperator.agent.offline.run import MOST_SCROLLS, STILL_LOOKS, Steps, Work, aim, find_matcher, has_changed
+from clawperator.agent.offline.screens import (
+    FIELD,
+    Screen,
+    choose,
+    find_field,
+    is_disabled,
+    missing,
+    ranked,
+)
 from clawperator.agent.tools.messages import effect
 from clawperator.connection.results import number
 from clawperator.errors import ClawError
@@ -49,6 +58,14 @@ def tap(work: Work, asked: Tap) -> Steps[str]:
     params = aim(screen, node) | ({"clickType": "long_click"} if asked.hold else {})
     done = yield from work.act("click", params)
     return f"{_touched(told(node, asked.target), hold=asked.hold)}; {effect(done)}."
+
+
+def go_to(work: Work, asked: GoTo) -> Steps[str]:
+    """Open a known app or link; tap anything else."""
+    name = asked.target.name
+    if as_link(name) or known_app(name):
+        return (yield from open_named(work, Open(name)))
+    return (yield from tap(work, Tap(asked.target)))
 
 
 def _find(screen: Screen, target: Target) -> Node | None:

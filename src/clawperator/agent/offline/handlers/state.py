@@ -1,19 +1,90 @@
-"""Questions about the screen: what is on it, what a value is, whether something is so."""
+"""Read, check, wait for and change the state of elements on the screen."""
 
 import re
+import time
 
 from clawperator._text import one_line
-from clawperator.agent.offline.controls import Fact, find_switch, find_value, is_on
 from clawperator.agent.offline.handlers.apps import go_to_place, is_at
-from clawperator.agent.offline.handlers.switches import find_control
 from clawperator.agent.offline.handlers.touch import told
-from clawperator.agent.offline.instructions import Check, Describe, Read, Target
+from clawperator.agent.offline.instructions import Check, Describe, Pause, Read, Settle, Target, Turn, WaitFor
 from clawperator.agent.offline.known_places import find_place, squash
-from clawperator.agent.offline.names import READ, SEEN, WHOLE, shown
-from clawperator.agent.offline.row_grouping import holder, label_of, state_beside
-from clawperator.agent.offline.run import Steps, Work
-from clawperator.agent.offline.screens import Screen, choose, is_disabled, missing, ranked
+from clawperator.agent.offline.labels import READ, SEEN, WHOLE, holder, label_of, shown, state_beside
+from clawperator.agent.offline.run import Steps, Work, aim
+from clawperator.agent.offline.screens import (
+    Fact,
+    Screen,
+    choose,
+    find_switch,
+    find_value,
+    is_disabled,
+    is_on,
+    missing,
+    ranked,
+)
+from clawperator.agent.tools.messages import effect
 from clawperator.errors import ClawError
+from clawperator.ui.node import Node
+
+
+def turn(work: Work, asked: Turn) -> Steps[str]:
+    label, control, target, screen = yield from find_control(work, asked.target)
+    on = not is_on(control) if asked.on is None else asked.on
+    name, wanted = told(label, target), "on" if on else "off"
+    if is_on(control) == on and (yield from work.agree(on, lambda: _look_at(work, target, on))) == on:
+        return f"{name} is already {wanted}."
+    if not on and "radiobutton" in control.class_name.lower():
+        raise _not_turned(
+            f"{name} is one of several, and is off only when another is on; it was not touched",
+            asked,
+            hint="Tap the one that is to be on.",
+        )
+    if is_disabled(label):
+        raise _not_turned(f"{name} is disabled, and was not touched", asked, code="NODE_NOT_CLICKABLE")
+    done = yield from work.act("click", aim(screen, label))
+    after, screen = yield from work.await_on_screen(lambda screen: _turned(screen, target, on=on))
+    if after is None:
+        now = f"is not {wanted}" if find_switch(screen, target) else "is no longer on the screen"
+        raise _not_turned(
+            f"{name} was tapped and {now}; {effect(done)}",
+            asked,
+            hint="Run 'claw bootstrap \"describe the screen\"' for what came of it.",
+        )
+    return f"Turned {name} {wanted}."
+
+
+def _not_turned(
+    message: str, asked: Turn, *, code: str = "INSTRUCTION_CHECK_FAILED", hint: str | None = None
+) -> ClawError:
+    return ClawError(code, message, hint=hint, operation="turn", target=asked.target.words)
+
+
+def _look_at(work: Work, target: Target, otherwise: bool) -> Steps[bool]:  # noqa: FBT001 - a switch is on or off
+    """Whether the switch is on now; what was known before when it cannot be seen."""
+    found = find_switch((yield from work.look()), target)
+    return otherwise if found is None else is_on(found[1])
+
+
+def _turned(screen: Screen, target: Target, *, on: bool) -> Node | None:
+    found = find_switch(screen, target)
+    return found[1] if found is not None and is_on(found[1]) == on else None
+
+
+def find_control(work: Work, target: Target) -> Steps[tuple[Node, Node, Target, Screen]]:
+    """A label, its switch, the name they have and the screen they are on: this one, or the place known for it."""
+    place = None if target.exact else find_place(target.name)
+    there = target if place is None else Target(place.label, place.label)
+    screen = yield from work.look()
+    found = find_switch(screen, target)
+    if found is None and (place is None or is_at(screen, place)):
+        target = there
+        found, screen = yield from work.search(lambda screen: find_switch(screen, there))
+    if found is None and place is not None:
+        target = there
+        found, screen = yield from go_to_place(work, place, lambda screen: find_switch(screen, there))
+    if found is None:
+        raise missing(target, screen, "that can be on or off")
+    return *found, target, screen
+
 
 _MOST_LABELS = 40
 _LONGEST_VALUE = 400
@@ -142,3 +213,65 @@ def state_on(screen: Screen, asked: Check) -> tuple[bool, str] | None:
             word = said.pop()
             return word == "on", f"{told(nodes[0], asked.target)} is {word}"
     return None
+
+
+# A turn may make so many calls only, so a long wait looks less often.
+_MOST_LOOKS = 20
+_SHORTEST_REST_S = 0.35
+
+
+def pause(work: Work, asked: Pause) -> Steps[str]:
+    yield from work.act("sleep", {"durationMs": round(asked.seconds * 1000)})
+    return f"Waited {asked.seconds:g} s."
+
+
+def settle(work: Work, _: Settle) -> Steps[str]:
+    last: list[str] = []
+
+    def rests(screen: Screen) -> bool | None:
+        same = last == [screen.snapshot.xml] and not screen.is_loading
+        last[:] = [screen.snapshot.xml]
+        return same or None
+
+    so, _screen = yield from work.await_on_screen(rests)
+    return "The screen rests." if so else "The screen still changes."
+
+
+def wait_for(work: Work, asked: WaitFor) -> Steps[str]:
+    rest = max(_SHORTEST_REST_S, asked.seconds / _MOST_LOOKS)
+    end = time.monotonic() + asked.seconds
+    screen = yield from work.look()
+    for _ in range(_MOST_LOOKS):
+        left = end - time.monotonic()
+        if _is_so(screen, asked.check) or left <= 0:
+            break
+        work.watch.sleep(min(rest, left))
+        screen = yield from work.look()
+    if not _is_so(screen, asked.check):
+        raise _in_vain(screen, asked)
+    return f"{_tell(screen, asked.check)}."
+
+
+def _is_so(screen: Screen, check: Check) -> bool:
+    if not check.state:
+        return is_shown(screen, check)
+    now = state_on(screen, check)
+    return now is not None and now[0] == (check.state == "on")
+
+
+def _tell(screen: Screen, check: Check) -> str:
+    now = state_on(screen, check) if check.state else None
+    return tell_shown(screen, check.target) if now is None else now[1]
+
+
+def _in_vain(screen: Screen, asked: WaitFor) -> ClawError:
+    waited = f"after {asked.seconds:g} s"
+    if not asked.check.state and asked.check.holds:
+        return missing(asked.check.target, screen, f"on the screen {waited}")
+    return ClawError(
+        "INSTRUCTION_CHECK_FAILED",
+        f"{waited} {_tell(screen, asked.check)}",
+        hint="Wait for longer: 'wait up to 60 seconds until …'.",
+        operation="wait",
+        target=asked.check.target.words,
+    )

@@ -1,10 +1,11 @@
-"""Pictures, recordings, skills, phones, and tools called by name: what is not about one thing on the screen."""
+"""Screenshots, recordings, skills, devices and direct tool calls."""
 
 import re
 from collections.abc import Mapping
 from typing import Any
 
 from clawperator._text import printable
+from clawperator.agent.offline.grammar import mask, unquote
 from clawperator.agent.offline.instructions import (
     CheckPhone,
     ListPhones,
@@ -16,9 +17,8 @@ from clawperator.agent.offline.instructions import (
     StopRecording,
     Use,
 )
-from clawperator.agent.offline.names import shown, words
+from clawperator.agent.offline.labels import shown, words
 from clawperator.agent.offline.run import Steps, Work
-from clawperator.agent.offline.sentences import mask, unquote
 from clawperator.errors import ClawError
 
 _MOST_LISTED = 20

@@ -7,8 +7,14 @@ from typing import Any
 import pytest
 
 from clawperator.errors import ClawError
-from clawperator.skills.registry import SkillRegistry, find_registry, read_registry, shipped_registry, typed_entry
-from clawperator.skills.search import search
+from clawperator.skills.registry import (
+    SkillRegistry,
+    find_registry,
+    read_registry,
+    search,
+    shipped_registry,
+    typed_entry,
+)
 from tests.skills.homemade import ID, entry, write_registry
 from tests.support.running import clawperator
 

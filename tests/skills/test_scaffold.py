@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clawperator.recording.export import export_recording, read_export
-from clawperator.skills.evidence import shown_steps
-from clawperator.skills.templates import quoted
+from clawperator.skills.templates import quoted, shown_steps
 from tests.device.boxed import boxed_phone
 from tests.recording.samples import click, typed, window, write
 from tests.skills.homemade import entry, write_registry

@@ -102,7 +102,7 @@ def _place(given: str | None) -> str:
 def _shown(context: str | None) -> Any:
     if context is None:
         return None
-    from clawperator.skills.evidence import read_context
+    from clawperator.skills.templates import read_context
 
     return read_context(context)
 

@@ -7,8 +7,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from clawperator.contract.execution import validate
 from clawperator.errors import ClawError
-from clawperator.skills.agents import read_agent
-from clawperator.skills.contract import read_promises
+from clawperator.skills.contract import read_agent, read_promises
 from clawperator.skills.registry import FIELDS, SkillEntry, SkillRegistry, read_json, typed_entry
 
 _PLANS = (".json",)

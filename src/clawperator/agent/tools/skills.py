@@ -33,8 +33,7 @@ class RunSkillParams(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def _list_skills(params: ListSkillsParams, _: Bench) -> ToolResult:
-    from clawperator.skills.registry import open_registry
-    from clawperator.skills.search import search
+    from clawperator.skills.registry import open_registry, search
 
     app = None if params.app is UNSET else params.app
     keyword = None if params.keyword is UNSET else params.keyword

@@ -57,7 +57,7 @@ def _get(call: Call) -> Any:
 
 
 def _search(call: Call) -> Any:
-    from clawperator.skills.search import search
+    from clawperator.skills.registry import search
 
     words = call.arguments.words
     keyword = call.arguments.get("--keyword") or (words[0] if words else None)
@@ -70,7 +70,7 @@ def _search(call: Call) -> Any:
 
 
 def _for_app(call: Call) -> Any:
-    from clawperator.skills.search import search
+    from clawperator.skills.registry import search
 
     if not call.arguments.words:
         return soft_usage("skills for-app needs the package name of an app")

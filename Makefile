@@ -1,14 +1,15 @@
-# Each target sets itself up: python3, pip and make are all a machine needs.
+# Each target sets up what it needs. The machine needs python3, pip and make.
 PYTHON ?= python3
 VENV := .venv
+PLAIN := .venv-plain
 BIN := $(VENV)/bin
-# An environment without a pip of its own: some systems have no venv that can make one, and it is quicker.
+# Without pip inside: some systems ship a venv module without ensurepip, and it is faster.
 MAKE_VENV := $(PYTHON) -m venv --clear --without-pip
 INSTALL = $(PYTHON) -m pip --python $(@D)/bin/python --quiet --disable-pip-version-check install \
 	--constraint constraints.txt --editable
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format bench soak docs clean
+.PHONY: help demo test check format coverage shape bench soak docs clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "make %-8s %s\n", $$1, $$2}' Makefile
@@ -18,35 +19,41 @@ $(VENV)/ready: pyproject.toml constraints.txt
 	$(INSTALL) '.[dev]'
 	@touch $@
 
-demo: $(VENV)/ready ## do the product's main job and show each document
-	@PATH="$(CURDIR)/$(BIN):$$PATH" bash demo.sh
-
-test: $(VENV)/ready ## run the tests, on both cores
-	$(BIN)/pytest --numprocesses 2
-
-check: $(VENV)/ready ## lint, formatting and types
-	$(BIN)/ruff check
-	$(BIN)/ruff format --check
-	$(BIN)/mypy
-
-format: $(VENV)/ready ## put the formatting right
-	$(BIN)/ruff check --fix --exit-zero
-	$(BIN)/ruff format
-
-# What users have and no more: msgspec starts slower beside some of the tools for development.
-$(VENV)/plain/ready: pyproject.toml constraints.txt
+# The package and msgspec, as users install it. Development tools slow down msgspec's import.
+$(PLAIN)/ready: pyproject.toml constraints.txt
 	$(MAKE_VENV) $(@D)
 	$(INSTALL) .
 	@touch $@
 
-bench: $(VENV)/plain/ready ## measure the speed bars; fails when one is missed
-	@$(VENV)/plain/bin/python bench/run.py
+demo: $(PLAIN)/ready ## run the product's main job on a simulated phone and show each document
+	@PATH="$(CURDIR)/$(PLAIN)/bin:$$PATH" bash demo.sh
 
-soak: $(VENV)/ready ## the long campaigns: many more random examples
+test: $(VENV)/ready ## run the test suite on two cores
+	$(BIN)/pytest --numprocesses 2
+
+check: $(VENV)/ready ## lint, check formatting and types
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+format: $(VENV)/ready ## fix formatting
+	$(BIN)/ruff check --fix --exit-zero
+	$(BIN)/ruff format
+
+coverage: $(VENV)/ready ## run the tests and print coverage per module; subprocesses are not counted
+	$(BIN)/pytest --numprocesses 2 --cov=clawperator --cov-branch --cov-report=term:skip-covered
+
+shape: ## print module sizes, import cycles, reused names and places per action
+	@$(PYTHON) tools/shape.py
+
+bench: $(PLAIN)/ready ## measure the speed bars; fail when one is missed
+	@$(PLAIN)/bin/python bench/run.py
+
+soak: $(VENV)/ready ## run the random tests with many more examples
 	HYPOTHESIS_PROFILE=soak $(BIN)/pytest --numprocesses 2 -m random
 
-docs: $(VENV)/ready ## rewrite the generated parts of docs/
+docs: $(VENV)/ready ## regenerate the generated parts of docs/
 	$(BIN)/python docs/generate.py
 
-clean: ## remove what make made
-	rm -rf $(VENV) demo
+clean: ## remove generated files
+	rm -rf $(VENV) $(PLAIN) demo

@@ -326,7 +326,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="bench",
         description="Measure the speed bars. Exits 1 when one is missed, 2 when it could not measure.",
-        epilog="example: make bench, or .venv/plain/bin/python bench/run.py --quick",
+        epilog="example: make bench, or .venv-plain/bin/python bench/run.py --quick",
     )
     parser.add_argument("--quick", action="store_true", help="use small files; for development only")
     return parser.parse_args()

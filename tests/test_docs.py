@@ -46,7 +46,7 @@ def _load_generator() -> ModuleType:
 
 
 generate = _load_generator()
-PAGES: list[Path] = [*generate.pages(), ROOT / "CHANGELOG.md"]
+PAGES: list[Path] = [*generate.pages(), ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md"]
 every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 
 
@@ -145,6 +145,8 @@ def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 def run_example(example: Example, folder: Path) -> None:
     command = example.command
+    if command == "pip install .":
+        return  # the environment that runs these tests has it installed
     if command.startswith("make "):
         assert re.search(rf"^{command.removeprefix('make ')}:", _read(ROOT / "Makefile"), re.MULTILINE)
         if command != "make demo":
@@ -254,6 +256,7 @@ def test_no_error_code_is_misspelt(page: Path) -> None:
         "CLAWPERATOR_SKILL_PROGRAM",
         "CLAWPERATOR_DEVICE_ID",
         "CLAWPERATOR_BIN",
+        "CLAWPERATOR_TEST_DATA",
         "ADB_PATH",
         "EMULATOR_PATH",
         "SDKMANAGER_PATH",

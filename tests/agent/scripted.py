@@ -3,7 +3,7 @@
 from collections.abc import Callable, Generator, Mapping
 from typing import Any
 
-from clawperator.agent.ports import Answer, Bench, Level, Request, Tool, ToolCall, ToolResult
+from clawperator.agent.ports import Answer, Level, Request, Tool, ToolCall, ToolContext, ToolResult
 
 Script = Callable[[Request], Generator[ToolCall, ToolResult, Answer]]
 
@@ -35,11 +35,11 @@ def saying(answer: Answer | str, *calls: ToolCall) -> Script:
 
 def tool(
     name: str,
-    run: Callable[[Mapping[str, Any], Bench], ToolResult] | None = None,
+    run: Callable[[Mapping[str, Any], ToolContext], ToolResult] | None = None,
     *,
     level: Level = "act",
 ) -> Tool:
-    def fine(params: Mapping[str, Any], _: Bench) -> ToolResult:
+    def fine(params: Mapping[str, Any], _: ToolContext) -> ToolResult:
         return ToolResult(True, f"{name} is done", {"params": dict(params)})
 
     return Tool(

@@ -5,83 +5,83 @@ import time
 
 import pytest
 
-from clawperator.agent.cancellation import LeftBehindError, TurnCancelledError, Watch, within_deadline
+from clawperator.agent.cancellation import Deadline, LeftBehindError, TurnCancelledError, within_deadline
 
 
 def test_without_a_deadline_there_is_always_time() -> None:
-    watch = Watch()
-    assert watch.remaining is None
-    assert not watch.is_over
-    assert watch.within(7.0) == 7.0
-    watch.check()
+    deadline = Deadline()
+    assert deadline.remaining is None
+    assert not deadline.is_over
+    assert deadline.within(7.0) == 7.0
+    deadline.check()
 
 
 def test_a_step_gets_no_more_than_what_is_left() -> None:
-    assert Watch(0.5).within(60) <= 0.5
-    assert Watch(100).within(2) == 2
+    assert Deadline(0.5).within(60) <= 0.5
+    assert Deadline(100).within(2) == 2
 
 
 def test_a_deadline_that_has_passed_stops_the_next_step() -> None:
-    watch = Watch(-1)
-    assert watch.remaining == 0
+    deadline = Deadline(-1)
+    assert deadline.remaining == 0
     with pytest.raises(TurnCancelledError):
-        watch.check()
+        deadline.check()
 
 
 def test_a_cancelled_turn_cannot_begin_to_commit() -> None:
-    watch = Watch()
-    assert watch.request()
+    deadline = Deadline()
+    assert deadline.cancel()
     with pytest.raises(TurnCancelledError):
-        watch.begin_commit()
+        deadline.begin_commit()
 
 
 def test_a_turn_that_commits_can_no_longer_be_cancelled() -> None:
-    watch = Watch()
-    watch.begin_commit()
-    assert not watch.request()
-    assert not watch.is_cancelled
-    watch.end_commit()
-    assert watch.request()
+    deadline = Deadline()
+    deadline.begin_commit()
+    assert not deadline.cancel()
+    assert not deadline.is_cancelled
+    deadline.end_commit()
+    assert deadline.cancel()
 
 
 def test_a_cancellation_wakes_a_sleeper() -> None:
-    watch = Watch(30)
-    threading.Timer(0.05, watch.request).start()
+    deadline = Deadline(30)
+    threading.Timer(0.05, deadline.cancel).start()
     started = time.monotonic()
     with pytest.raises(TurnCancelledError):
-        watch.sleep(20)
+        deadline.sleep(20)
     assert time.monotonic() - started < 5
 
 
 def test_work_without_a_deadline_is_done_by_the_caller_itself() -> None:
-    assert within_deadline(Watch(), threading.current_thread) is threading.current_thread()
+    assert within_deadline(Deadline(), threading.current_thread) is threading.current_thread()
 
 
 def test_work_under_a_deadline_gives_its_value_and_its_error() -> None:
-    assert within_deadline(Watch(10), lambda: 7) == 7
+    assert within_deadline(Deadline(10), lambda: 7) == 7
 
     def fail() -> None:
         raise KeyError("x")
 
     with pytest.raises(KeyError):
-        within_deadline(Watch(10), fail)
+        within_deadline(Deadline(10), fail)
 
 
 def test_work_that_sees_the_cancellation_is_waited_for() -> None:
-    watch = Watch(0.05)
+    deadline = Deadline(0.05)
 
     def work() -> str:
-        while not watch.is_cancelled:
+        while not deadline.is_cancelled:
             time.sleep(0.005)
         return "stopped"
 
-    assert within_deadline(watch, work, grace=5) == "stopped"
+    assert within_deadline(deadline, work, grace=5) == "stopped"
 
 
 def test_stuck_work_is_left_behind_after_a_short_grace() -> None:
     stuck = threading.Event()
     started = time.monotonic()
     with pytest.raises(LeftBehindError):
-        within_deadline(Watch(0.05), lambda: stuck.wait(30), grace=0.1)
+        within_deadline(Deadline(0.05), lambda: stuck.wait(30), grace=0.1)
     assert time.monotonic() - started < 5
     stuck.set()

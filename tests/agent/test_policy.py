@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clawperator.agent.policy import Policy, Rule, make_policy, read_rule
-from clawperator.agent.ports import Bench, Tool, ToolResult
+from clawperator.agent.ports import Tool, ToolContext, ToolResult
 from clawperator.agent.settings import Permissions, Settings
 from clawperator.agent.tools import builtin_tools
 from clawperator.commands.levels import LEVELS, Level
@@ -18,7 +18,7 @@ TOOLS = {tool.name: tool for tool in builtin_tools()}
 
 
 def made(name: str, level: Level = "act") -> Tool:
-    def run(_: Mapping[str, Any], __: Bench) -> ToolResult:
+    def run(_: Mapping[str, Any], __: ToolContext) -> ToolResult:
         return ToolResult(handled=True, message="done")
 
     return Tool(name=name, responsibility="", source_hint="", level=level, schema=dict, run=run)

@@ -1,23 +1,23 @@
-"""The toolbox: finding tools, asking the policy, and turning whatever happens into an answer."""
+"""The registry: finding tools, asking the policy, and turning whatever happens into an answer."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
 
-from clawperator.agent.cancellation import TurnCancelledError, Watch
+from clawperator.agent.cancellation import Deadline, TurnCancelledError
 from clawperator.agent.policy import Policy, make_policy, read_rule
-from clawperator.agent.ports import Bench, Tool, ToolCall, ToolResult
+from clawperator.agent.ports import Tool, ToolCall, ToolContext, ToolResult
 from clawperator.agent.settings import Settings
-from clawperator.agent.tool_registry import SIMPLE_TOOLS, Toolbox, filter_tools
+from clawperator.agent.tool_registry import SIMPLE_TOOLS, ToolRegistry, filter_tools
 from clawperator.agent.tools import builtin_tools
 from clawperator.commands.levels import Level
 from clawperator.errors import ClawError
 
-Work = Callable[[Mapping[str, Any], Bench], ToolResult]
+Work = Callable[[Mapping[str, Any], ToolContext], ToolResult]
 
 
-def done(_: Mapping[str, Any], __: Bench) -> ToolResult:
+def done(_: Mapping[str, Any], __: ToolContext) -> ToolResult:
     return ToolResult(handled=True, message="done")
 
 
@@ -29,14 +29,14 @@ def made(name: str, work: Work = done, *, level: Level = "act", aliases: tuple[s
 
 
 def raising(error: BaseException) -> Work:
-    def work(_: Mapping[str, Any], __: Bench) -> ToolResult:
+    def work(_: Mapping[str, Any], __: ToolContext) -> ToolResult:
         raise error
 
     return work
 
 
-def call(toolbox: Toolbox, name: str = "touch", **params: Any) -> ToolResult:
-    return toolbox.call(ToolCall(name, params), Bench(Watch()))
+def call(registry: ToolRegistry, name: str = "touch", **params: Any) -> ToolResult:
+    return registry.call(ToolCall(name, params), ToolContext(Deadline()))
 
 
 def code(result: ToolResult) -> str:
@@ -48,21 +48,21 @@ def code(result: ToolResult) -> str:
 
 def test_a_tool_is_found_by_any_of_its_names_in_any_case() -> None:
     first, second = made("touch", aliases=("press",)), made("press", aliases=("touch", "hold"))
-    toolbox = Toolbox([first, second, made("Touch")], Policy())
-    assert toolbox.find(" TOUCH\n") is first
-    assert toolbox.find("Press") is second
-    assert toolbox.find("hold") is second
-    assert [tool.name for tool in toolbox.tools] == ["touch", "press", "Touch"]
+    registry = ToolRegistry([first, second, made("Touch")], Policy())
+    assert registry.find(" TOUCH\n") is first
+    assert registry.find("Press") is second
+    assert registry.find("hold") is second
+    assert [tool.name for tool in registry.tools] == ["touch", "press", "Touch"]
 
 
 def test_a_name_that_is_not_there_is_told_with_the_nearest() -> None:
-    toolbox = Toolbox(builtin_tools(), Policy())
+    registry = ToolRegistry(builtin_tools(), Policy())
     with pytest.raises(ClawError) as caught:
-        toolbox.find("snapshot-ui")
+        registry.find("snapshot-ui")
     assert caught.value.code == "TOOL_NOT_FOUND"
     assert "'snapshot_ui'" in caught.value.message
     assert (caught.value.operation, caught.value.target) == ("find_tool", "snapshot-ui")
-    assert code(call(toolbox, "x" * 100_000)) == "TOOL_NOT_FOUND"
+    assert code(call(registry, "x" * 100_000)) == "TOOL_NOT_FOUND"
 
 
 def test_denied_failed_absent_and_unforeseen_are_told_apart() -> None:
@@ -72,11 +72,11 @@ def test_denied_failed_absent_and_unforeseen_are_told_apart() -> None:
         made("odd", raising(ZeroDivisionError("no"))),
         made("all", level="full"),
     ]
-    toolbox = Toolbox(tools, Policy())
-    assert code(call(toolbox)) == "NODE_NOT_FOUND"
-    assert code(call(toolbox, "none")) == "TOOL_NOT_FOUND"
-    assert code(call(toolbox, "odd")) == "UNKNOWN"
-    denied = call(toolbox, "all")
+    registry = ToolRegistry(tools, Policy())
+    assert code(call(registry)) == "NODE_NOT_FOUND"
+    assert code(call(registry, "none")) == "TOOL_NOT_FOUND"
+    assert code(call(registry, "odd")) == "UNKNOWN"
+    denied = call(registry, "all")
     assert code(denied) == "PERMISSION_DENIED"
     assert denied.error is not None
     assert denied.error.target == "all"
@@ -86,15 +86,15 @@ def test_denied_failed_absent_and_unforeseen_are_told_apart() -> None:
 @pytest.mark.parametrize("error", [TurnCancelledError(), KeyboardInterrupt()])
 def test_a_cancellation_and_an_interrupt_pass(error: BaseException) -> None:
     with pytest.raises(type(error)):
-        call(Toolbox([made("touch", raising(error))], Policy()))
+        call(ToolRegistry([made("touch", raising(error))], Policy()))
 
 
 def test_nothing_is_begun_when_the_turn_is_over() -> None:
-    watch = Watch()
-    watch.request()
-    toolbox = Toolbox([made("touch", raising(AssertionError("it ran")))], Policy())
+    deadline = Deadline()
+    deadline.cancel()
+    registry = ToolRegistry([made("touch", raising(AssertionError("it ran")))], Policy())
     with pytest.raises(TurnCancelledError):
-        toolbox.call(ToolCall("touch", {}), Bench(watch))
+        registry.call(ToolCall("touch", {}), ToolContext(deadline))
 
 
 def test_a_denied_tool_does_not_run_and_the_hint_says_what_to_change() -> None:
@@ -102,14 +102,14 @@ def test_a_denied_tool_does_not_run_and_the_hint_says_what_to_change() -> None:
     by_file = Policy(deny=(read_rule("touch", "/a/settings.json"),))
     by_flag = make_policy(Settings(), deny_tools=["touch"])
     for policy, part in ((by_file, "permissions.deny in /a/settings.json"), (by_flag, "--deny-tool")):
-        result = call(Toolbox([ran], policy))
+        result = call(ToolRegistry([ran], policy))
         assert code(result) == "PERMISSION_DENIED"
         assert result.error is not None
         assert part in (result.error.hint or "")
 
 
 def test_asking_nobody_means_no() -> None:
-    result = call(Toolbox([made("touch")], make_policy(Settings(), ask_tools=["touch"])))
+    result = call(ToolRegistry([made("touch")], make_policy(Settings(), ask_tools=["touch"])))
     assert code(result) == "PERMISSION_DENIED"
     assert "nobody is there to ask" in result.message
 
@@ -122,12 +122,12 @@ def test_whoever_is_asked_decides() -> None:
         return bool(params["label"] == "OK")
 
     policy = make_policy(Settings(), ask_tools=["touch"], deny_tools=["never"])
-    toolbox = Toolbox([made("touch"), made("never")], policy, asker=ask)
-    assert call(toolbox, label="OK").handled
-    refused = call(toolbox, label="Buy")
+    registry = ToolRegistry([made("touch"), made("never")], policy, asker=ask)
+    assert call(registry, label="OK").handled
+    refused = call(registry, label="Buy")
     assert code(refused) == "PERMISSION_DENIED"
     assert "the answer was no" in refused.message
-    assert code(call(toolbox, "never", label="OK")) == "PERMISSION_DENIED"
+    assert code(call(registry, "never", label="OK")) == "PERMISSION_DENIED"
     assert [(name, params["label"]) for name, params, _ in asked] == [("touch", "OK"), ("touch", "Buy")]
 
 
@@ -147,13 +147,13 @@ def test_whoever_is_asked_decides() -> None:
     ],
 )
 def test_a_plan_may_do_what_each_of_its_actions_may(flags: dict[str, Any], actions: Any, decision: str) -> None:
-    toolbox = Toolbox(builtin_tools(), make_policy(Settings(), **flags))
-    assert toolbox.judge(toolbox.find("run_execution"), {"actions": actions}).decision == decision
+    registry = ToolRegistry(builtin_tools(), make_policy(Settings(), **flags))
+    assert registry.judge(registry.find("run_execution"), {"actions": actions}).decision == decision
 
 
 def test_a_plan_cannot_use_a_tool_that_was_taken_out() -> None:
-    toolbox = Toolbox(filter_tools(builtin_tools(), deny_tools=["tap"]), Policy())
-    result = call(toolbox, "run_execution", actions=[{"type": "click", "params": {"matcher": {"text": "x"}}}])
+    registry = ToolRegistry(filter_tools(builtin_tools(), deny_tools=["tap"]), Policy())
+    result = call(registry, "run_execution", actions=[{"type": "click", "params": {"matcher": {"text": "x"}}}])
     assert code(result) == "PERMISSION_DENIED"
 
 

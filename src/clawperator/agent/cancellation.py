@@ -25,7 +25,7 @@ class LeftBehindInterrupt(KeyboardInterrupt):
     """An interrupt while work was waited for that did not stop either."""
 
 
-class Watch:
+class Deadline:
     """One for all turns of a call: whoever works looks at it, whoever waits sets it.
 
     A turn that has begun to commit can no longer be cancelled: ``request`` then says so, and the turn counts.
@@ -51,7 +51,7 @@ class Watch:
         """Whether nothing new should be begun."""
         return self.is_cancelled or self.remaining == 0
 
-    def request(self) -> bool:
+    def cancel(self) -> bool:
         """Cancel. False when the turn is already being committed."""
         with self._lock:
             if not self._committing:
@@ -89,12 +89,12 @@ def out_of_time(operation: str, target: str = "") -> ClawError:
     return ClawError("TURN_TIMEOUT", "the time ran out", operation=operation, target=target)
 
 
-def within_deadline(watch: Watch, work: Callable[[], T], grace: float = GRACE_SECONDS) -> T:
+def within_deadline(deadline: Deadline, work: Callable[[], T], grace: float = GRACE_SECONDS) -> T:
     """Do the work, but wait no longer than the deadline and a short grace: then ``LeftBehindError``.
 
     Without a deadline it is done right here. What it raises is raised here.
     """
-    if watch.remaining is None:
+    if deadline.remaining is None:
         return work()
     done: list[T] = []
     failed: list[BaseException] = []
@@ -108,12 +108,12 @@ def within_deadline(watch: Watch, work: Callable[[], T], grace: float = GRACE_SE
     worker = threading.Thread(target=run, daemon=True, name="turn")
     worker.start()
     try:
-        worker.join(watch.remaining)
+        worker.join(deadline.remaining)
         if worker.is_alive():
-            watch.request()
+            deadline.cancel()
             worker.join(grace)
     except KeyboardInterrupt:
-        watch.request()
+        deadline.cancel()
         worker.join(grace)
         if worker.is_alive():
             raise LeftBehindInterrupt from None

@@ -5,7 +5,7 @@ from typing import Any, Literal, Protocol
 
 from msgspec import Struct
 
-from clawperator.agent.cancellation import Watch
+from clawperator.agent.cancellation import Deadline
 from clawperator.agent.sessions.records import Denial, Usage
 from clawperator.commands.levels import LEVELS, Level
 from clawperator.commands.model import Backend
@@ -14,7 +14,6 @@ from clawperator.errors import ClawError
 __all__ = [
     "LEVELS",
     "Answer",
-    "Bench",
     "Brain",
     "Denial",
     "Evidence",
@@ -24,6 +23,7 @@ __all__ = [
     "Request",
     "Tool",
     "ToolCall",
+    "ToolContext",
     "ToolResult",
     "Usage",
 ]
@@ -68,10 +68,10 @@ class ToolResult(Struct, frozen=True):
     secrets: tuple[str, ...] = ()
 
 
-class Bench(Struct, frozen=True):
+class ToolContext(Struct, frozen=True):
     """Where tools do their work: which phone and by which way, which folder, and until when."""
 
-    watch: Watch
+    deadline: Deadline
     folder: str = "."
     device: str | None = None
     operator_package: str | None = None
@@ -89,7 +89,7 @@ class Tool(Struct, frozen=True, kw_only=True):
     source_hint: str
     level: Level
     schema: Callable[[], dict[str, Any]]
-    run: Callable[[Mapping[str, Any], Bench], ToolResult]
+    run: Callable[[Mapping[str, Any], ToolContext], ToolResult]
     aliases: tuple[str, ...] = ()
     family: str = "action"  # action, observation, recording, skill, doctor, mcp
     subject: Callable[[Mapping[str, Any]], str] | None = None
@@ -111,7 +111,7 @@ class Request(Struct, frozen=True):
 
     prompt: str
     tools: tuple[Tool, ...]
-    watch: Watch
+    deadline: Deadline
     history: tuple[Exchange, ...] = ()
     say: Callable[[str], None] = lambda _: None
     count: Callable[[Usage], None] = lambda _: None

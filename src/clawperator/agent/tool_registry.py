@@ -6,7 +6,7 @@ from typing import Any
 from clawperator._text import nearest
 from clawperator.agent.cancellation import TurnCancelledError
 from clawperator.agent.policy import Policy, Verdict
-from clawperator.agent.ports import Bench, Tool, ToolCall, ToolResult
+from clawperator.agent.ports import Tool, ToolCall, ToolContext, ToolResult
 from clawperator.errors import ClawError
 
 Asker = Callable[[Tool, Mapping[str, Any], str], bool]
@@ -16,7 +16,7 @@ SIMPLE_TOOLS = ("snapshot_ui", "click", "enter_text")
 _PLAN = "run_execution"
 
 
-class Toolbox:
+class ToolRegistry:
     """``asker`` puts a question to somebody and tells the answer. With nobody to ask the answer is no."""
 
     def __init__(self, tools: Iterable[Tool], policy: Policy, *, asker: Asker | None = None) -> None:
@@ -57,13 +57,13 @@ class Toolbox:
                     return verdict
         return verdicts[0]
 
-    def call(self, call: ToolCall, bench: Bench) -> ToolResult:
+    def call(self, call: ToolCall, context: ToolContext) -> ToolResult:
         """Run a tool, if it may be run. Raises nothing but ``TurnCancelledError``."""
-        bench.watch.check()
+        context.deadline.check()
         try:
             tool = self.find(call.name)
             denied = self.refusal(call)
-            return tool.run(call.params, bench) if denied is None else _answer(denied)
+            return tool.run(call.params, context) if denied is None else _answer(denied)
         except ClawError as e:
             return _answer(e)
         except TurnCancelledError:

@@ -46,7 +46,7 @@ def tool(name: str, *aliases: str, family: str = "action", level: Level = "act")
         source_hint=f"somewhere/{name}.py",
         level=level,
         schema=dict,
-        run=lambda _params, _bench: ToolResult(handled=True, message=""),
+        run=lambda _params, _context: ToolResult(handled=True, message=""),
         aliases=aliases,
         family=family,
     )

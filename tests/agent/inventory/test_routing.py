@@ -26,7 +26,7 @@ def tool(name: str, responsibility: str, aliases: tuple[str, ...] = ()) -> Tool:
         source_hint="clawperator/agent/tools/actions.py",
         level="act",
         schema=dict,
-        run=lambda _params, _bench: ToolResult(handled=True, message=""),
+        run=lambda _params, _context: ToolResult(handled=True, message=""),
         aliases=aliases,
     )
 
@@ -284,7 +284,7 @@ def test_routing_over_500_entries_is_quick() -> None:
     some = [Entry("tool", f"{e.name}-{n}", e.source_hint, e.responsibility) for n in range(5) for e in COMMANDS]
     router = Router([*COMMANDS, *TOOLS, *some][:500])
     best = min(_seconds(router, "take a screenshot of the settings on my phone and save it") for _ in range(20))
-    assert best < 0.02  # the bar of 5 ms is held by make bench, where nothing else runs
+    assert best < 0.02  # the bar of 5 ms is held by make context, where nothing else runs
 
 
 def _seconds(router: Router, prompt: str) -> float:

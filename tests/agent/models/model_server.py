@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from clawperator.agent.cancellation import Watch
+from clawperator.agent.cancellation import Deadline
 from clawperator.agent.models.wire import Patience
 from clawperator.agent.ports import Answer, Brain, Request, Tool, ToolCall, ToolResult
 
@@ -112,7 +112,7 @@ def bytewise(data: bytes, size: int = 1) -> tuple[bytes, ...]:
 
 
 def tool(name: str, schema: dict[str, Any] | None = None) -> Tool:
-    def run(_params: Mapping[str, Any], _bench: Any) -> ToolResult:
+    def run(_params: Mapping[str, Any], _context: Any) -> ToolResult:
         raise AssertionError("a brain never acts by itself")
 
     return Tool(
@@ -137,14 +137,14 @@ def take_turn(
     *,
     tools: tuple[str | Tool, ...] = ("click", "read_text"),
     act: Callable[[ToolCall], ToolResult] = lambda call: ToolResult(True, f"{call.name} done"),
-    watch: Watch | None = None,
+    deadline: Deadline | None = None,
     **more: Any,
 ) -> Turn:
     """Drive a brain through one turn, as the engine does."""
     calls: list[ToolCall] = []
     said: list[str] = []
     offered = tuple(entry if isinstance(entry, Tool) else tool(entry) for entry in tools)
-    request = Request(prompt=prompt, tools=offered, watch=watch or Watch(10), say=said.append, **more)
+    request = Request(prompt=prompt, tools=offered, deadline=deadline or Deadline(10), say=said.append, **more)
     thinking = brain.think(request)
     try:
         call = next(thinking)

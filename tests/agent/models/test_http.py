@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import msgspec
 import pytest
 
-from clawperator.agent.cancellation import TurnCancelledError, Watch
+from clawperator.agent.cancellation import Deadline, TurnCancelledError
 from clawperator.agent.models.config import ModelConfig, Secret, model_config
 from clawperator.agent.models.http import _pause
 from clawperator.agent.models.openai import OpenAIBrain
@@ -63,7 +63,7 @@ def test_a_pause_longer_than_the_time_that_is_left_is_not_waited_for() -> None:
         model_server(error_body("slow down", 429, **{"Retry-After": "30"})) as server,
         pytest.raises(ClawError) as caught,
     ):
-        take_turn(brain_at(server.url), watch=Watch(5))
+        take_turn(brain_at(server.url), deadline=Deadline(5))
     assert caught.value.code == "BRAIN_UNAVAILABLE"
     assert caught.value.details is not None
     assert caught.value.details["retry_after_seconds"] == 30
@@ -150,16 +150,16 @@ def test_a_service_that_falls_silent_is_given_up() -> None:
 def test_a_stall_past_the_deadline_ends_the_turn_at_the_deadline() -> None:
     started = time.monotonic()
     with model_server(Scripted(end="stall")) as server, pytest.raises(TurnCancelledError):
-        take_turn(brain_at(server.url, idle=30, reply=30), watch=Watch(0.3))
+        take_turn(brain_at(server.url, idle=30, reply=30), deadline=Deadline(0.3))
     assert 0.2 < time.monotonic() - started < 1.5
 
 
 def test_a_cancellation_is_seen_while_waiting_for_the_model() -> None:
-    watch = Watch()
+    deadline = Deadline()
     started = time.monotonic()
-    threading.Timer(0.1, watch.request).start()
+    threading.Timer(0.1, deadline.cancel).start()
     with model_server(Scripted(end="stall")) as server, pytest.raises(TurnCancelledError):
-        take_turn(brain_at(server.url, idle=30, reply=30), watch=watch)
+        take_turn(brain_at(server.url, idle=30, reply=30), deadline=deadline)
     assert time.monotonic() - started < 1.5
 
 

@@ -6,7 +6,7 @@ import time
 import msgspec
 import pytest
 
-from clawperator.agent.cancellation import Watch
+from clawperator.agent.cancellation import Deadline
 from clawperator.agent.models.tools import wire_names
 from clawperator.agent.models.turn import LONGEST_RESULT
 from clawperator.agent.ports import Exchange, Request, ToolCall, ToolResult, Usage
@@ -379,7 +379,7 @@ def test_what_was_done_before_a_failure_is_not_lost() -> None:
 
 def test_a_turn_that_is_closed_asks_nothing_more() -> None:
     with model_server(call_reply("click", "{}")) as server:
-        thinking = brain_at(server.url).think(Request(prompt="x", tools=(tool("click"),), watch=Watch(5)))
+        thinking = brain_at(server.url).think(Request(prompt="x", tools=(tool("click"),), deadline=Deadline(5)))
         next(thinking)
         thinking.close()
         time.sleep(0.05)

@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from clawperator.agent.cancellation import Watch
+from clawperator.agent.cancellation import Deadline
 from clawperator.agent.offline.brain import OfflineBrain
 from clawperator.agent.ports import Answer, Request, ToolCall, ToolResult
 from clawperator.agent.tools import builtin_tools
@@ -13,8 +13,8 @@ from clawperator.ui.write import write_hierarchy
 APP = "com.example"
 
 
-class Quick(Watch):
-    """A watch by which no time passes."""
+class Quick(Deadline):
+    """A deadline by which no time passes."""
 
     def sleep(self, seconds: float) -> None:
         assert seconds > 0
@@ -79,12 +79,15 @@ CHANGED = step(effect="changed")
 
 
 def say(
-    prompt: str, *screens: dict[str, str], results: dict[str, ToolResult] | None = None, watch: Watch | None = None
+    prompt: str,
+    *screens: dict[str, str],
+    results: dict[str, ToolResult] | None = None,
+    deadline: Deadline | None = None,
 ) -> Told:
     """Say it. Each look shows the next screen, the last one again and again; other calls answer by their name."""
     told = Told([], 0, [], Answer(""))
-    watch = watch or Quick()
-    thought = OfflineBrain().think(Request(prompt, builtin_tools(), watch, say=told.said.append))
+    deadline = deadline or Quick()
+    thought = OfflineBrain().think(Request(prompt, builtin_tools(), deadline, say=told.said.append))
     shown = list(screens)
     result: ToolResult | None = None
     while True:

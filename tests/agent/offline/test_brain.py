@@ -2,7 +2,7 @@
 
 import pytest
 
-from clawperator.agent.cancellation import TurnCancelledError, Watch
+from clawperator.agent.cancellation import TurnCancelledError, Deadline
 from clawperator.agent.offline.brain import OfflineBrain
 from clawperator.agent.offline.handlers.tools import map_values
 from clawperator.agent.offline.run import MOST_SCROLLS
@@ -154,10 +154,10 @@ def test_a_screen_that_is_no_xml_fails_and_raises_nothing() -> None:
 
 
 def test_a_cancelled_turn_calls_nothing_more() -> None:
-    watch = Watch()
-    thought = OfflineBrain().think(Request("go back, then go home", builtin_tools(), watch))
+    deadline = Deadline()
+    thought = OfflineBrain().think(Request("go back, then go home", builtin_tools(), deadline))
     next(thought)
-    watch.request()
+    deadline.cancel()
     with pytest.raises(TurnCancelledError):
         thought.send(CHANGED)
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from msgspec import Struct
 
-from clawperator.agent.cancellation import Watch
-from clawperator.agent.ports import Bench
+from clawperator.agent.cancellation import Deadline
+from clawperator.agent.ports import ToolContext
 from tests.agent.talking import talk
 from tests.device.boxed import boxed_phone
 from tests.support.paths import REPOSITORY
@@ -53,12 +53,12 @@ def _try(row: Row, folder: Path) -> str:
     """What is wrong with a row; nothing when it is true."""
     serial = f"row-{row.line}"
     with boxed_phone(serial):
-        bench = Bench(Watch(SECONDS), folder=str(folder), device=serial)
+        context = ToolContext(Deadline(SECONDS), folder=str(folder), device=serial)
         if row.start != "home":
-            _, before = talk(row.start, bench)
+            _, before = talk(row.start, context)
             if before.outcome != "done":
                 return f"line {row.line}: the start: {before.text}"
-        called, answer = talk(row.say, bench)
+        called, answer = talk(row.say, context)
     told = tuple(name for name, _ in groupby(name for name in called if name != "snapshot_ui"))
     code = answer.error.code if answer.error else ""
     pattern = ".*".join(map(re.escape, row.answers.split("…")))

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from clawperator.agent.cancellation import TurnCancelledError, Watch
-from clawperator.agent.ports import Bench, ToolResult
+from clawperator.agent.cancellation import Deadline, TurnCancelledError
+from clawperator.agent.ports import ToolContext, ToolResult
 from clawperator.agent.tools import builtin_tools, plans
 from clawperator.agent.tools.row import inside
 from clawperator.commands.levels import LEVELS
@@ -37,8 +37,8 @@ READ_ONLY = {
 SECRET = "correct horse battery"
 
 
-def use(name: str, params: Any, folder: Path | str = ".", watch: Watch | None = None) -> ToolResult:
-    return TOOLS[name].run(params, Bench(watch or Watch(), folder=str(folder)))
+def use(name: str, params: Any, folder: Path | str = ".", deadline: Deadline | None = None) -> ToolResult:
+    return TOOLS[name].run(params, ToolContext(deadline or Deadline(), folder=str(folder)))
 
 
 def do(name: str, /, **params: Any) -> ToolResult:
@@ -324,12 +324,12 @@ def test_a_plan_runs_in_one_go_and_tells_its_last_step(route: Route, tmp_path: P
 
 def test_a_busy_phone_is_told_as_busy(route: Route) -> None:
     with lease(route.serial, "somebody", 0):
-        found = error(use("snapshot_ui", {}, watch=Watch(1.2)))
+        found = error(use("snapshot_ui", {}, deadline=Deadline(1.2)))
     assert (found.code, found.retryable) == ("EXECUTION_CONFLICT_IN_FLIGHT", True)
 
 
 def test_too_little_time_is_told_before_the_phone_is_touched(route: Route) -> None:
-    found = error(use("click", {"matcher": {"text": "Display"}}, watch=Watch(0.5)))
+    found = error(use("click", {"matcher": {"text": "Display"}}, deadline=Deadline(0.5)))
     assert (found.code, found.target) == ("TURN_TIMEOUT", route.serial)
 
 
@@ -476,18 +476,18 @@ def test_a_cancelled_replay_stops_between_two_steps(
     do("press_key", key="home")
     route.shell(f"am force-stop {SETTINGS}")
     assert use("recording_pull", {}, tmp_path).handled
-    watch = Watch()
+    deadline = Deadline()
     from clawperator.replay.run import _Run
 
     real = _Run._one
 
     def one(self: Any, step: Any) -> Any:
-        watch.request()
+        deadline.cancel()
         return real(self, step)
 
     monkeypatch.setattr(_Run, "_one", one)
     with pytest.raises(TurnCancelledError):
-        use("recording_replay", {"input": "recordings/twice.ndjson"}, tmp_path, watch)
+        use("recording_replay", {"input": "recordings/twice.ndjson"}, tmp_path, deadline)
 
 
 def skill(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, **more: Any) -> Mapping[str, str]:
@@ -516,15 +516,15 @@ def test_a_skill_that_fails_leaves_what_it_said(tmp_path: Path, monkeypatch: pyt
     assert [e.kind for e in result.evidence] == ["skill_run"]
 
 
-@pytest.mark.parametrize("deadline", [None, 0.6])
+@pytest.mark.parametrize("seconds", [None, 0.6])
 def test_a_skill_ends_with_the_turn(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, deadline: float | None
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float | None
 ) -> None:
     named = skill(tmp_path, monkeypatch, "import time\ntime.sleep(60)")
-    watch = Watch(deadline)
-    if deadline is None:
-        threading.Timer(0.3, watch.request).start()
+    deadline = Deadline(seconds)
+    if seconds is None:
+        threading.Timer(0.3, deadline.cancel).start()
     started = time.monotonic()
     with pytest.raises(TurnCancelledError):
-        use("run_skill", named, watch=watch)
+        use("run_skill", named, deadline=deadline)
     assert time.monotonic() - started < 5

@@ -13,11 +13,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from clawperator.agent.cancellation import Watch
+from clawperator.agent.cancellation import Deadline
 from clawperator.agent.policy import Policy
-from clawperator.agent.ports import Answer, Bench, Evidence, Request, Tool, ToolCall, ToolResult, Usage
+from clawperator.agent.ports import Answer, Evidence, Request, Tool, ToolCall, ToolContext, ToolResult, Usage
 from clawperator.agent.sessions.store import SessionStore
-from clawperator.agent.tool_registry import Toolbox
+from clawperator.agent.tool_registry import ToolRegistry
 from clawperator.agent.turns.engine import Limits, Matched, TurnEngine
 from clawperator.agent.turns.events import Events
 from clawperator.agent.turns.runner import run_turns
@@ -45,7 +45,7 @@ def stage(  # noqa: PLR0913 - the parts of an engine
     folder: Path,
     script: Script,
     *tools: Tool,
-    watch: Watch | None = None,
+    deadline: Deadline | None = None,
     session_id: str = "s",
     resume: bool = False,
     policy: Policy | None = None,
@@ -57,8 +57,8 @@ def stage(  # noqa: PLR0913 - the parts of an engine
         engine = TurnEngine(
             session,
             brain,
-            Toolbox(tools or (tool("click"),), policy or Policy()),
-            Bench(watch or Watch()),
+            ToolRegistry(tools or (tool("click"),), policy or Policy()),
+            ToolContext(deadline or Deadline()),
             events=Events("c0ffee", lines.append),
             matched=MATCHED,
             **more,
@@ -141,23 +141,23 @@ def test_the_limit_of_turns_holds_beyond_what_a_brain_remembers(tmp_path: Path) 
 
 
 def test_a_cancelled_turn_leaves_no_trace(tmp_path: Path) -> None:
-    watch = Watch()
-    watch.request()
-    with stage(tmp_path, saying("x"), watch=watch) as on:
+    deadline = Deadline()
+    deadline.cancel()
+    with stage(tmp_path, saying("x"), deadline=deadline) as on:
         result = on.engine.submit("p")
     assert (result.stop_reason, result.cancel_observed, result.output) == ("cancelled", True, "")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_cancellation_between_the_answer_and_the_commit_wins(tmp_path: Path) -> None:
-    watch = Watch()
+    deadline = Deadline()
 
     def script(_: Request) -> Generator[ToolCall, ToolResult, Answer]:
         yield ToolCall("click", {})
-        watch.request()
+        deadline.cancel()
         return Answer("all is said")
 
-    with stage(tmp_path, script, watch=watch) as on:
+    with stage(tmp_path, script, deadline=deadline) as on:
         result = on.engine.submit("p")
     assert (result.stop_reason, result.cancel_observed, result.output) == ("cancelled", True, "all is said")
     assert stored(tmp_path) == []
@@ -174,7 +174,7 @@ def test_denials_are_listed_and_kept(tmp_path: Path) -> None:
 
 
 def test_evidence_is_linked_from_the_turn_that_caused_it(tmp_path: Path) -> None:
-    def look(_: Mapping[str, Any], __: Bench) -> ToolResult:
+    def look(_: Mapping[str, Any], __: ToolContext) -> ToolResult:
         return ToolResult(
             True, "seen", evidence=(Evidence("snapshot", "cmd-1", "claw-1", {"text": "<hierarchy/>"}),)
         )
@@ -187,7 +187,7 @@ def test_evidence_is_linked_from_the_turn_that_caused_it(tmp_path: Path) -> None
 
 
 def test_a_secret_a_tool_was_given_is_written_nowhere(tmp_path: Path) -> None:
-    def typed(_: Mapping[str, Any], __: Bench) -> ToolResult:
+    def typed(_: Mapping[str, Any], __: ToolContext) -> ToolResult:
         return ToolResult(True, "typed •••", secrets=("hunter22",))
 
     call = ToolCall("enter_text", {"text": "hunter22", "matcher": {"role": "textfield"}})
@@ -278,7 +278,7 @@ def test_texts_that_are_typed_by_a_plan_are_masked_too(tmp_path: Path) -> None:
     action = {"id": "a", "type": "Type_Text", "params": {"value": "Milk99"}}
     call = ToolCall("run", {"actions": [action, 7]})
 
-    def typed(_: Mapping[str, Any], __: Bench) -> ToolResult:
+    def typed(_: Mapping[str, Any], __: ToolContext) -> ToolResult:
         return ToolResult(True, "typed 'Milk99' into x")
 
     with stage(tmp_path, saying("ok", call), tool("run", typed)) as on:
@@ -314,7 +314,7 @@ def test_the_loop_ends_with_the_first_turn_that_is_not_done(tmp_path: Path) -> N
 
 
 def test_a_deadline_in_the_past_begins_nothing(tmp_path: Path) -> None:
-    with stage(tmp_path, saying("ok"), watch=Watch(-1)) as on:
+    with stage(tmp_path, saying("ok"), deadline=Deadline(-1)) as on:
         (turn,) = run_turns(on.engine, "p", max_turns=3, continuation="q")
         assert on.brain.requests == []
     assert (turn.stop_reason, turn.cancel_observed, turn.matched_tools) == ("timeout", True, ("click",))
@@ -322,13 +322,13 @@ def test_a_deadline_in_the_past_begins_nothing(tmp_path: Path) -> None:
 
 
 def test_the_deadline_is_over_all_turns(tmp_path: Path) -> None:
-    watch = Watch(0.3)
+    deadline = Deadline(0.3)
 
-    def slow(_: Mapping[str, Any], __: Bench) -> ToolResult:
-        watch.sleep(0.2)
+    def slow(_: Mapping[str, Any], __: ToolContext) -> ToolResult:
+        deadline.sleep(0.2)
         return ToolResult(True, "slept")
 
-    with stage(tmp_path, saying("ok", ToolCall("slow", {})), tool("slow", slow), watch=watch) as on:
+    with stage(tmp_path, saying("ok", ToolCall("slow", {})), tool("slow", slow), deadline=deadline) as on:
         turns = run_turns(on.engine, "p", max_turns=9, continuation="q")
     assert [turn.stop_reason for turn in turns] == ["completed", "timeout"]
     assert turns[-1].cancel_observed
@@ -338,12 +338,12 @@ def test_the_deadline_is_over_all_turns(tmp_path: Path) -> None:
 def test_work_that_does_not_stop_is_told_as_not_observed_and_commits_nothing(tmp_path: Path) -> None:
     stuck = threading.Event()
 
-    def wait(_: Mapping[str, Any], __: Bench) -> ToolResult:
+    def wait(_: Mapping[str, Any], __: ToolContext) -> ToolResult:
         stuck.wait(30)
         return ToolResult(True, "too late")
 
     started = time.monotonic()
-    with stage(tmp_path, saying("ok", ToolCall("wait", {})), tool("wait", wait), watch=Watch(0.1)) as on:
+    with stage(tmp_path, saying("ok", ToolCall("wait", {})), tool("wait", wait), deadline=Deadline(0.1)) as on:
         (turn,) = run_turns(on.engine, "p", max_turns=3, grace=0.1)
         assert (turn.stop_reason, turn.cancel_observed) == ("timeout", False)
         stuck.set()
@@ -353,14 +353,14 @@ def test_work_that_does_not_stop_is_told_as_not_observed_and_commits_nothing(tmp
 
 
 def test_a_turn_that_ran_out_of_time_tells_what_it_had_done(tmp_path: Path) -> None:
-    watch = Watch(0.2)
+    deadline = Deadline(0.2)
 
     def script(_: Request) -> Generator[ToolCall, ToolResult, Answer]:
         yield ToolCall("click", {})
         while True:
-            watch.sleep(1)
+            deadline.sleep(1)
 
-    with stage(tmp_path, script, watch=watch) as on:
+    with stage(tmp_path, script, deadline=deadline) as on:
         (turn,) = run_turns(on.engine, "p", max_turns=1)
         assert [event["event"] for event in on.events][-1] == "turn_ended"
     assert (turn.stop_reason, turn.cancel_observed) == ("timeout", True)
@@ -372,12 +372,14 @@ def test_a_turn_that_ran_out_of_time_tells_what_it_had_done(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("seconds", [None, 30])
 def test_a_turn_that_somebody_stops_is_told_as_cancelled(tmp_path: Path, seconds: float | None) -> None:
-    def press(_: Mapping[str, Any], __: Bench) -> ToolResult:
+    def press(_: Mapping[str, Any], __: ToolContext) -> ToolResult:
         os.kill(os.getpid(), signal.SIGINT)
         time.sleep(0.2)
         return ToolResult(True, "pressed")
 
-    with stage(tmp_path, saying("ok", ToolCall("press", {})), tool("press", press), watch=Watch(seconds)) as on:
+    with stage(
+        tmp_path, saying("ok", ToolCall("press", {})), tool("press", press), deadline=Deadline(seconds)
+    ) as on:
         (turn,) = run_turns(on.engine, "p", max_turns=3, continuation="q", grace=5)
     assert (turn.stop_reason, turn.cancel_observed, turn.committed) == ("cancelled", True, False)
     assert turn.error is not None
@@ -387,13 +389,13 @@ def test_a_turn_that_somebody_stops_is_told_as_cancelled(tmp_path: Path, seconds
 
 @pytest.mark.parametrize("seconds", [None, 30])
 def test_a_request_to_end_counts_although_its_exception_is_lost(tmp_path: Path, seconds: float | None) -> None:
-    watch = Watch(seconds)
+    deadline = Deadline(seconds)
 
-    def lose(_: Mapping[str, Any], __: Bench) -> ToolResult:
-        watch.request()
+    def lose(_: Mapping[str, Any], __: ToolContext) -> ToolResult:
+        deadline.cancel()
         return ToolResult(True, "went on")
 
-    with stage(tmp_path, saying("ok", ToolCall("lose", {})), tool("lose", lose), watch=watch) as on:
+    with stage(tmp_path, saying("ok", ToolCall("lose", {})), tool("lose", lose), deadline=deadline) as on:
         (turn,) = run_turns(on.engine, "p", max_turns=3, continuation="q")
     assert (turn.stop_reason, turn.cancel_observed, turn.committed) == ("cancelled", True, False)
     assert turn.error is not None

@@ -19,7 +19,7 @@ import msgspec
 from clawperator import __version__
 from clawperator._files import why
 from clawperator._text import encodable, printable
-from clawperator.agent.cancellation import TurnCancelledError, Watch
+from clawperator.agent.cancellation import Deadline, TurnCancelledError
 from clawperator.agent.foreign_json import read_json
 from clawperator.agent.mcp.process import LONGEST_LINE, ServerProcess
 from clawperator.agent.settings import McpServer
@@ -58,13 +58,13 @@ class McpServerClient:
     """One server, from its start to its end. Not for several threads at once.
 
     Every failure but that of a tool ends the process: ``MCP_SERVER_FAILED`` with the phase and the last words on
-    stderr. ``watch`` is for all that is done, unless a call brings its own.
+    stderr. ``deadline`` is for all that is done, unless a call brings its own.
     """
 
-    def __init__(self, name: str, server: McpServer, watch: Watch) -> None:
+    def __init__(self, name: str, server: McpServer, deadline: Deadline) -> None:
         self.name = name
         self._server = server
-        self._watch = watch
+        self._deadline = deadline
         self._process: ServerProcess | None = None
         self._last_id = 0
         self._meta: dict[str, Any] = {}  # what every request to a server without a handshake says
@@ -85,7 +85,7 @@ class McpServerClient:
     def open(self) -> None:
         """Start the process and shake hands."""
         server = self._server
-        self._watch.check()
+        self._deadline.check()
         try:
             self._process = ServerProcess((server.command, *server.args), environment(server), server.cwd)
         except (OSError, ValueError) as e:
@@ -96,7 +96,7 @@ class McpServerClient:
         hello = {"protocolVersion": PROTOCOL, "capabilities": {}, "clientInfo": _OURSELVES}
         seconds = server.timeouts.initialize
         try:
-            answer = self._ask(phase, "initialize", hello, seconds, self._watch)
+            answer = self._ask(phase, "initialize", hello, seconds, self._deadline)
         except _RefusedError as e:
             self._open_without_handshake(str(e))
             return
@@ -104,8 +104,8 @@ class McpServerClient:
         if version not in KNOWN_PROTOCOLS:
             raise self._failed(phase, f"it speaks version {version!r} of the protocol, which is not known")
         ready = {"jsonrpc": "2.0", "method": "notifications/initialized"}
-        with self._guarded(self._process, phase, "initialize", seconds, self._watch):
-            self._process.send(_line(ready), time.monotonic() + self._watch.within(seconds), self._watch)
+        with self._guarded(self._process, phase, "initialize", seconds, self._deadline):
+            self._process.send(_line(ready), time.monotonic() + self._deadline.within(seconds), self._deadline)
 
     def _open_without_handshake(self, refusal: str) -> None:
         """See whether the server is one that knows none. What it says to a handshake then is its own affair."""
@@ -114,14 +114,14 @@ class McpServerClient:
         self._meta = {"_meta": {_META + name: value for name, value in said.items()}}
         seconds = min(self._server.timeouts.initialize, _PROBE_SECONDS)
         try:
-            answer = self._ask(phase, "server/discover", {}, seconds, self._watch)
+            answer = self._ask(phase, "server/discover", {}, seconds, self._deadline)
         except (_RefusedError, ClawError):
             raise self._failed(phase, f"it refuses initialize: {refusal}") from None
         versions = answer.get("supportedVersions")
         if not isinstance(versions, list) or STATELESS_PROTOCOL not in versions:
             raise self._failed(phase, f"it speaks versions {versions!r} of the protocol, which are not known")
 
-    def list_tools(self, watch: Watch | None = None) -> list[dict[str, Any]]:
+    def list_tools(self, deadline: Deadline | None = None) -> list[dict[str, Any]]:
         """The tools as the server describes them, all pages."""
         phase: Phase = "tool_discovery"
         end = time.monotonic() + self._server.timeouts.list
@@ -130,7 +130,7 @@ class McpServerClient:
         while True:
             params = {"cursor": cursors[-1]} if cursors else {}
             left = max(end - time.monotonic(), 0.0)
-            answer = self._ask_or_fail(phase, "tools/list", params, left, watch or self._watch)
+            answer = self._ask_or_fail(phase, "tools/list", params, left, deadline or self._deadline)
             listed = answer.get("tools")
             if not isinstance(listed, list):
                 raise self._failed(phase, "its list of tools is none")
@@ -144,12 +144,12 @@ class McpServerClient:
                 raise self._failed(phase, f"it lists more than {_MOST_TOOLS} tools")
             cursors.append(cursor)
 
-    def call(self, tool: str, arguments: Mapping[str, Any], watch: Watch | None = None) -> dict[str, Any]:
+    def call(self, tool: str, arguments: Mapping[str, Any], deadline: Deadline | None = None) -> dict[str, Any]:
         """The whole result of a tool. ``MCP_TOOL_FAILED`` when the server refuses the call."""
         params = {"name": tool, "arguments": dict(arguments)}
         seconds = self._server.timeouts.call
         try:
-            result = self._ask("invocation", "tools/call", params, seconds, watch or self._watch)
+            result = self._ask("invocation", "tools/call", params, seconds, deadline or self._deadline)
         except _RefusedError as e:
             raise tool_failed(self.name, tool, self._shown(str(e))[:_LONGEST_MESSAGE]) from None
         if result.get("resultType", "complete") != "complete":
@@ -159,28 +159,28 @@ class McpServerClient:
     def close(self) -> None:
         """End the process, if it runs. When the time is up, there is less of it for a farewell."""
         if self._process is not None:
-            self._process.close(_HURRY_SECONDS if self._watch.is_over else _GRACE_SECONDS)
+            self._process.close(_HURRY_SECONDS if self._deadline.is_over else _GRACE_SECONDS)
 
     def _ask_or_fail(
-        self, phase: Phase, method: str, params: Mapping[str, Any], seconds: float, watch: Watch
+        self, phase: Phase, method: str, params: Mapping[str, Any], seconds: float, deadline: Deadline
     ) -> dict[str, Any]:
         try:
-            return self._ask(phase, method, params, seconds, watch)
+            return self._ask(phase, method, params, seconds, deadline)
         except _RefusedError as e:
             raise self._failed(phase, f"it refuses {method}: {e}") from None
 
     def _ask(
-        self, phase: Phase, method: str, params: Mapping[str, Any], seconds: float, watch: Watch
+        self, phase: Phase, method: str, params: Mapping[str, Any], seconds: float, deadline: Deadline
     ) -> dict[str, Any]:
         """Send a request and wait for its answer. Whatever else the server says meanwhile is dealt with."""
         process = self._process
         assert process is not None
-        end = time.monotonic() + watch.within(seconds)
+        end = time.monotonic() + deadline.within(seconds)
         self._last_id += 1
         request = {"jsonrpc": "2.0", "id": self._last_id, "method": method, "params": {**params, **self._meta}}
-        with self._guarded(process, phase, method, seconds, watch):
-            process.send(_line(request), end, watch)
-            message = self._await_answer(process, end, watch)
+        with self._guarded(process, phase, method, seconds, deadline):
+            process.send(_line(request), end, deadline)
+            message = self._await_answer(process, end, deadline)
         error, result = message.get("error"), message.get("result")
         if error is not None:
             said = error.get("message") if isinstance(error, dict) else error
@@ -189,23 +189,23 @@ class McpServerClient:
             raise self._failed(phase, f"its answer to {method} holds no result")
         return result
 
-    def _await_answer(self, process: ServerProcess, end: float, watch: Watch) -> dict[str, Any]:
+    def _await_answer(self, process: ServerProcess, end: float, deadline: Deadline) -> dict[str, Any]:
         while True:
-            for message in _messages(process.receive(end, watch)):
+            for message in _messages(process.receive(end, deadline)):
                 if "method" in message:
-                    self._answer(process, message, end, watch)
+                    self._answer(process, message, end, deadline)
                 elif message.get("id") == self._last_id:
                     return message
 
     @contextmanager
     def _guarded(
-        self, process: ServerProcess, phase: Phase, what: str, seconds: float, watch: Watch
+        self, process: ServerProcess, phase: Phase, what: str, seconds: float, deadline: Deadline
     ) -> Iterator[None]:
         """Whatever breaks the conversation ends the process, and is told."""
         try:
             yield
         except TimeoutError:
-            if watch.is_over:
+            if deadline.is_over:
                 process.close(_HURRY_SECONDS)
                 raise TurnCancelledError from None
             raise self._failed(phase, f"no answer to {what} within {seconds:.3g} s", is_late=True) from None
@@ -219,7 +219,7 @@ class McpServerClient:
             process.close(_HURRY_SECONDS)
             raise
 
-    def _answer(self, process: ServerProcess, message: dict[str, Any], end: float, watch: Watch) -> None:
+    def _answer(self, process: ServerProcess, message: dict[str, Any], end: float, deadline: Deadline) -> None:
         """Servers may ask, too: whether we are there, and nothing else. Notifications want no answer."""
         if message.get("id") is None:
             return
@@ -228,7 +228,7 @@ class McpServerClient:
             answer["result"] = {}
         else:
             answer["error"] = {"code": _METHOD_NOT_FOUND, "message": "this client does not do that"}
-        process.send(_line(answer), end, watch)
+        process.send(_line(answer), end, deadline)
 
     def _failed(self, phase: Phase, message: str, *, is_late: bool = False) -> ClawError:
         """End the process, and tell what it said last."""

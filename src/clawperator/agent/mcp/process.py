@@ -11,7 +11,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
-from clawperator.agent.cancellation import Watch
+from clawperator.agent.cancellation import Deadline
 
 LONGEST_LINE = 16 * 1024 * 1024
 _MOST_STDERR = 8_192
@@ -70,17 +70,17 @@ class ServerProcess:
         """The last of what it said on stderr."""
         return self._said.decode("utf-8", "replace").strip()
 
-    def send(self, line: bytes, end: float, watch: Watch) -> None:
+    def send(self, line: bytes, end: float, deadline: Deadline) -> None:
         self._outgoing += line + b"\n"
         self._selector.register(self._stdin, selectors.EVENT_WRITE)
         try:
             while self._outgoing:
-                self._step(end, watch)
+                self._step(end, deadline)
         finally:
             self._outgoing.clear()
             self._selector.unregister(self._stdin)
 
-    def receive(self, end: float, watch: Watch) -> bytes:
+    def receive(self, end: float, deadline: Deadline) -> bytes:
         """The next line, without its end."""
         while (at := self._incoming.find(b"\n", self._searched)) < 0:
             self._searched = len(self._incoming)
@@ -88,7 +88,7 @@ class ServerProcess:
                 raise OverflowError
             if self._has_ended:
                 raise EOFError
-            self._step(end, watch)
+            self._step(end, deadline)
         if at > LONGEST_LINE:
             raise OverflowError
         line = bytes(self._incoming[:at])
@@ -114,9 +114,9 @@ class ServerProcess:
         self._stdout.close()
         self._stderr.close()
 
-    def _step(self, end: float, watch: Watch) -> None:
+    def _step(self, end: float, deadline: Deadline) -> None:
         """Move what can be moved, or wait a little."""
-        watch.check()
+        deadline.check()
         left = end - time.monotonic()
         if left <= 0:
             raise TimeoutError

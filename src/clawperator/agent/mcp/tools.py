@@ -16,10 +16,10 @@ from typing import Any, Literal, Self
 from msgspec import Struct
 
 from clawperator._text import printable
-from clawperator.agent.cancellation import TurnCancelledError, Watch
+from clawperator.agent.cancellation import Deadline, TurnCancelledError
 from clawperator.agent.mcp.client import McpServerClient, tool_failed
 from clawperator.agent.mcp.content import cut, headline
-from clawperator.agent.ports import Bench, Level, Tool, ToolResult
+from clawperator.agent.ports import Level, Tool, ToolContext, ToolResult
 from clawperator.agent.settings import McpServer
 from clawperator.errors import ClawError
 
@@ -76,17 +76,17 @@ class McpPool:
         self.close()
 
     @contextmanager
-    def client(self, name: str, server: McpServer, watch: Watch) -> Iterator[McpServerClient]:
+    def client(self, name: str, server: McpServer, deadline: Deadline) -> Iterator[McpServerClient]:
         """The server's client, for nobody else meanwhile. One that has ended since is started again."""
         with self._lock:
             seat = self._seats.setdefault(name, _Seat())
         while not seat.lock.acquire(timeout=_LOOK_SECONDS):
-            watch.check()
+            deadline.check()
         try:
             if seat.client is None or not seat.client.is_alive:
                 if seat.client is not None:
                     seat.client.close()
-                seat.client = McpServerClient(name, server, watch)
+                seat.client = McpServerClient(name, server, deadline)
                 seat.client.open()
             yield seat.client
         finally:
@@ -100,7 +100,7 @@ class McpPool:
         _at_once([client.close for client in clients])
 
 
-def discover(servers: Mapping[str, McpServer], watch: Watch, *, pool: McpPool | None = None) -> Discovered:
+def discover(servers: Mapping[str, McpServer], deadline: Deadline, *, pool: McpPool | None = None) -> Discovered:
     """Ask all servers for their tools, at the same time. One that fails hides no other.
 
     With a pool the servers stay up in it, and the tools use them there. Without one, each call starts its server.
@@ -109,12 +109,12 @@ def discover(servers: Mapping[str, McpServer], watch: Watch, *, pool: McpPool | 
 
     def ask(name: str, server: McpServer) -> None:
         try:
-            with _Origin(name, server, pool).client(watch) as client:
-                found[name] = client.list_tools(watch)
+            with _Origin(name, server, pool).client(deadline) as client:
+                found[name] = client.list_tools(deadline)
         except ClawError as e:
             found[name] = e
         except TurnCancelledError:
-            pass  # the one who waits for all of them looks at the watch too
+            pass  # the one who waits for all of them looks at the deadline too
         except Exception as e:  # noqa: BLE001 - a fault with one server must not hide the others
             message = cut(f"the MCP server {name} failed: {type(e).__name__}: {e}")
             found[name] = ClawError("UNKNOWN", message, operation="mcp.tool_discovery", target=name)
@@ -122,9 +122,9 @@ def discover(servers: Mapping[str, McpServer], watch: Watch, *, pool: McpPool | 
     try:
         _at_once([partial(ask, name, server) for name, server in servers.items()])
     except BaseException:
-        watch.request()
+        deadline.cancel()
         raise
-    watch.check()
+    deadline.check()
     names, notes = _name_tools({name: found[name] for name in servers})
     tools: list[Tool] = []
     reports: list[ServerReport] = []
@@ -170,10 +170,10 @@ class _Origin(Struct, frozen=True):
     server: McpServer
     pool: McpPool | None
 
-    def client(self, watch: Watch) -> AbstractContextManager[McpServerClient]:
+    def client(self, deadline: Deadline) -> AbstractContextManager[McpServerClient]:
         if self.pool is None:
-            return McpServerClient(self.name, self.server, watch)
-        return self.pool.client(self.name, self.server, watch)
+            return McpServerClient(self.name, self.server, deadline)
+        return self.pool.client(self.name, self.server, deadline)
 
 
 def _at_once(jobs: list[Callable[[], None]]) -> None:
@@ -284,10 +284,10 @@ def level_of(annotations: Any) -> Level:
     return "read-only" if said.get("readOnlyHint") is True else "act"
 
 
-def _run(origin: _Origin, tool: str, params: Mapping[str, Any], bench: Bench) -> ToolResult:
+def _run(origin: _Origin, tool: str, params: Mapping[str, Any], context: ToolContext) -> ToolResult:
     try:
-        with origin.client(bench.watch) as client:
-            result = client.call(tool, params, bench.watch)
+        with origin.client(context.deadline) as client:
+            result = client.call(tool, params, context.deadline)
     except ClawError as e:
         return ToolResult(handled=False, message=e.message, error=e)
     message = headline(tool, result)

@@ -59,7 +59,7 @@ class _Messages:
             ]
         asked = Asked(self._config, self._path, _HEADERS, msgspec.json.encode(encodable(body)), self._patience)
         reading = _Reading(self._config, request)
-        ask(asked, request.watch, reading)
+        ask(asked, request.deadline, reading)
         return reading.reply()
 
     def told(self, reply: Reply, made: Sequence[MadeCall]) -> list[dict[str, Any]]:

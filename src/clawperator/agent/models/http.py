@@ -1,6 +1,6 @@
 """Asking a model's service over HTTP: one request, and its reply event by event.
 
-Each wait has its limit, and ends at once when the watch says so. What fails before anything of the reply was used
+Each wait has its limit, and ends at once when the deadline says so. What fails before anything of the reply was used
 is tried again, twice at most. A redirect is not followed: the key is for one address only.
 """
 
@@ -17,7 +17,7 @@ from msgspec import Struct
 from clawperator import __version__
 from clawperator._files import why
 from clawperator._text import printable
-from clawperator.agent.cancellation import Watch
+from clawperator.agent.cancellation import Deadline
 from clawperator.agent.foreign_json import read_json
 from clawperator.agent.models.config import ModelConfig, address_variable, key_variable
 from clawperator.agent.models.wire import Patience, Wire, connect
@@ -69,16 +69,16 @@ class Reading(Protocol):
     def take(self, event: Event) -> bool: ...
 
 
-def ask(asked: Asked, watch: Watch, reading: Reading) -> None:
+def ask(asked: Asked, deadline: Deadline, reading: Reading) -> None:
     """Let somebody read the reply, event by event as they come.
 
     ``BRAIN_UNAVAILABLE``, ``BRAIN_AUTH_FAILED``, ``BRAIN_REQUEST_REFUSED`` or ``BRAIN_ANSWER_INVALID`` when it
     fails; ``TurnCancelledError`` when nobody waits for it any more.
     """
     try:
-        with closing(_tries(asked, watch)) as events:
+        with closing(_tries(asked, deadline)) as events:
             for event in events:
-                watch.check()
+                deadline.check()
                 if reading.take(event):
                     return
     except ClawError as e:
@@ -89,30 +89,30 @@ def ask(asked: Asked, watch: Watch, reading: Reading) -> None:
         raise _error("BRAIN_UNAVAILABLE", asked.config, "the reply was cut off")
 
 
-def _tries(asked: Asked, watch: Watch) -> Generator[Event, None, None]:
+def _tries(asked: Asked, deadline: Deadline) -> Generator[Event, None, None]:
     pauses = list(asked.patience.pauses)
     while True:
         is_used = False
         try:
-            for event in _attempt(asked, watch):
+            for event in _attempt(asked, deadline):
                 is_used = True
                 yield event
         except _UnavailableError as e:
-            watch.check()
+            deadline.check()
             pause = e.pause if pauses and e.pause is not None else (pauses or [0.0])[0]
-            left = watch.remaining
+            left = deadline.remaining
             if is_used or not pauses or pause > _LONGEST_PAUSE or (left is not None and pause >= left):
                 raise _unavailable(asked, e) from None
         else:
             return
         pauses.pop(0)
-        watch.sleep(pause)
+        deadline.sleep(pause)
 
 
-def _attempt(asked: Asked, watch: Watch) -> Iterator[Event]:
+def _attempt(asked: Asked, deadline: Deadline) -> Iterator[Event]:
     end = time.monotonic() + asked.patience.reply
     try:
-        wire = Wire(connect(asked.config.address, watch, asked.patience), watch, asked.patience, end)
+        wire = Wire(connect(asked.config.address, deadline, asked.patience), deadline, asked.patience, end)
         try:
             response = _send(asked, wire)
             if response.status // 100 != 2:

@@ -57,7 +57,7 @@ class _ChatCompletions:
             body["tools"] = [{"type": "function", "function": _function(tool)} for tool in tools]
         asked = Asked(self._config, self._path, {}, msgspec.json.encode(encodable(body)), self._patience)
         reading = _Reading(self._config, request)
-        ask(asked, request.watch, reading)
+        ask(asked, request.deadline, reading)
         return reading.reply()
 
     def told(self, reply: Reply, made: Sequence[MadeCall]) -> list[dict[str, Any]]:

@@ -88,7 +88,7 @@ def converse(dialect: Dialect, config: ModelConfig, request: Request) -> Generat
     messages = dialect.opening(request)
     useless = 0
     while True:
-        request.watch.check()
+        request.deadline.check()
         talk.begin()
         try:
             if useless >= _MOST_USELESS_REPLIES:
@@ -107,7 +107,7 @@ def converse(dialect: Dialect, config: ModelConfig, request: Request) -> Generat
         made: list[MadeCall] = []
         useless += 1
         for call in reply.calls:
-            request.watch.check()
+            request.deadline.check()
             wanted = _read_call(call, names)
             if isinstance(wanted, ToolCall):
                 useless = 0

@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from clawperator.agent.cancellation import Watch
+from clawperator.agent.cancellation import Deadline
 from clawperator.agent.models.config import Address
 from clawperator.errors import ClawError
 
@@ -30,9 +30,9 @@ class Patience(Struct, frozen=True):
 class Wire:
     """As much of a socket as HTTP needs. ``TimeoutError`` when nothing moves, or ``end`` has come."""
 
-    def __init__(self, opened: socket.socket, watch: Watch, patience: Patience, end: float) -> None:
+    def __init__(self, opened: socket.socket, deadline: Deadline, patience: Patience, end: float) -> None:
         self._socket = opened
-        self._watch = watch
+        self._deadline = deadline
         self._idle = patience.idle
         self._end = end
 
@@ -58,7 +58,7 @@ class Wire:
     def _patiently(self, work: Callable[[], int]) -> int:
         end = min(self._end, time.monotonic() + self._idle)
         while True:
-            self._watch.check()
+            self._deadline.check()
             left = end - time.monotonic()
             if left <= 0:
                 raise TimeoutError
@@ -81,10 +81,10 @@ class _Incoming(io.RawIOBase):
         return self._wire.receive(buffer)
 
 
-def connect(address: Address, watch: Watch, patience: Patience) -> socket.socket:
+def connect(address: Address, deadline: Deadline, patience: Patience) -> socket.socket:
     """A connection, with TLS if the address says so. ``OSError`` when it cannot be made."""
-    watch.check()
-    opened = socket.create_connection((address.host, address.port), max(watch.within(patience.connect), 0.001))
+    deadline.check()
+    opened = socket.create_connection((address.host, address.port), max(deadline.within(patience.connect), 0.001))
     try:
         opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return _secured(opened, address) if address.secure else opened

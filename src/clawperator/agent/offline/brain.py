@@ -36,7 +36,7 @@ class OfflineBrain:
         refused = (*reading.not_understood, *_unknown_tools(reading, request.tools))
         if refused:
             return _not_understood(refused)
-        work = Work(request.watch)
+        work = Work(request.deadline)
         told: list[str] = []
         for place, part in enumerate(reading.parts):
             try:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Generator, Mapping
 from typing import Any, TypeVar
 
 from clawperator._text import is_blank, utf16_length
-from clawperator.agent.cancellation import Watch
+from clawperator.agent.cancellation import Deadline
 from clawperator.agent.offline.labels import is_field
 from clawperator.agent.offline.screens import Screen, read_screen
 from clawperator.agent.ports import ToolCall, ToolResult
@@ -35,8 +35,8 @@ _OLD_S = 0.1
 class Work:
     """Calls tools one at a time. A call that failed or was denied is raised as its error."""
 
-    def __init__(self, watch: Watch) -> None:
-        self.watch = watch
+    def __init__(self, deadline: Deadline) -> None:
+        self.deadline = deadline
         self._calls = 0
         self.has_acted = False
         # The screen that was seen since the last act, and the one that was seen right before it.
@@ -44,7 +44,7 @@ class Work:
         self._old: str | None = None
 
     def call(self, tool: str, params: Mapping[str, Any] | None = None) -> Steps[ToolResult]:
-        self.watch.check()
+        self.deadline.check()
         self._calls += 1
         result = yield ToolCall(tool, params or {}, id=f"call-{self._calls}")
         if not result.handled:
@@ -67,7 +67,7 @@ class Work:
         for _ in range(_MOST_OLD):
             if screen.snapshot.xml != self._old:
                 break
-            self.watch.sleep(_OLD_S)
+            self.deadline.sleep(_OLD_S)
             screen = read_screen((yield from self.act(_LOOK)))
         self._seen = screen.snapshot.xml
         return screen
@@ -75,7 +75,7 @@ class Work:
     def agree(self, first: T, again: Callable[[], Steps[T]]) -> Steps[T]:
         """What was found, or, once something was done, what two looks in a row agree on: the first may be old."""
         for _ in range(_MOST_OLD if self.has_acted else 0):
-            self.watch.sleep(_OLD_S)
+            self.deadline.sleep(_OLD_S)
             second = yield from again()
             if second == first:
                 break
@@ -95,7 +95,7 @@ class Work:
             patience = still_looks or (STILL_LOOKS if screen.scrolls else _STILL_LOOKS_AT_LITTLE)
             if found is not None or still >= patience:
                 break
-            self.watch.sleep(_LOOK_AGAIN_S)
+            self.deadline.sleep(_LOOK_AGAIN_S)
             before = screen
             screen = yield from self.look()
             same = screen.snapshot.xml == before.snapshot.xml

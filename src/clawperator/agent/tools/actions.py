@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from clawperator.agent.ports import Bench, Tool, ToolCall, ToolResult
+from clawperator.agent.ports import Tool, ToolCall, ToolContext, ToolResult
 from clawperator.agent.tools.row import (
     answering,
     make_tool,
@@ -84,12 +84,12 @@ def action_subject(name: str, params: Mapping[str, Any]) -> str:
 
 
 def _action_tool(row: ActionType) -> Tool:
-    def run(params: Mapping[str, Any], bench: Bench) -> ToolResult:
+    def run(params: Mapping[str, Any], context: ToolContext) -> ToolResult:
         from clawperator.agent.tools.plans import carry_out
 
         own = require_object(params, row.name)
         try:
-            return carry_out(row.name, [{"id": "a1", "type": row.name, "params": own}], bench)
+            return carry_out(row.name, [{"id": "a1", "type": row.name, "params": own}], context)
         except ClawError as e:
             if e.code == "EXECUTION_VALIDATION_FAILED" and e.hint is None:
                 e.hint = f"Run 'clawperator schema action.{row.name}' for what it takes."
@@ -108,7 +108,7 @@ def _action_tool(row: ActionType) -> Tool:
     )
 
 
-def _run_execution(params: RunExecutionParams, bench: Bench) -> ToolResult:
+def _run_execution(params: RunExecutionParams, context: ToolContext) -> ToolResult:
     from clawperator.agent.tools.plans import carry_out
 
     actions = [
@@ -116,7 +116,7 @@ def _run_execution(params: RunExecutionParams, bench: Bench) -> ToolResult:
         for place, action in enumerate(params.actions, 1)
     ]
     timeout = None if params.timeoutMs is UNSET else params.timeoutMs
-    return carry_out(RUN_EXECUTION, actions, bench, timeout_ms=timeout)
+    return carry_out(RUN_EXECUTION, actions, context, timeout_ms=timeout)
 
 
 ACTION_TOOLS: tuple[Tool, ...] = (

@@ -5,7 +5,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta, Struct
 
-from clawperator.agent.ports import Bench, Tool, ToolResult
+from clawperator.agent.ports import Tool, ToolContext, ToolResult
 from clawperator.agent.tools.row import NoParams, make_tool
 
 _PACKAGES_SECONDS = 15.0
@@ -15,7 +15,7 @@ class ListPackagesParams(Struct, frozen=True, forbid_unknown_fields=True):
     thirdParty: Annotated[bool, Meta(description="only what did not come with the phone")] = False
 
 
-def _list_devices(_: NoParams, __: Bench) -> ToolResult:
+def _list_devices(_: NoParams, __: ToolContext) -> ToolResult:
     from clawperator.device.discovery import list_devices
 
     found = list_devices()
@@ -24,13 +24,15 @@ def _list_devices(_: NoParams, __: Bench) -> ToolResult:
     return ToolResult(handled=True, message=message, result={"devices": msgspec.to_builtins(found)})
 
 
-def _list_packages(params: ListPackagesParams, bench: Bench) -> ToolResult:
+def _list_packages(params: ListPackagesParams, context: ToolContext) -> ToolResult:
     from clawperator.device.discovery import resolve
     from clawperator.device.packages import list_packages
 
-    device = resolve(bench.device)
-    bench.watch.check()
-    found = list_packages(device, third_party=params.thirdParty, seconds=bench.watch.within(_PACKAGES_SECONDS))
+    device = resolve(context.device)
+    context.deadline.check()
+    found = list_packages(
+        device, third_party=params.thirdParty, seconds=context.deadline.within(_PACKAGES_SECONDS)
+    )
     return ToolResult(
         handled=True,
         message=f"{_count(len(found), 'package')} on {device.serial}",
@@ -38,15 +40,15 @@ def _list_packages(params: ListPackagesParams, bench: Bench) -> ToolResult:
     )
 
 
-def _doctor(_: NoParams, bench: Bench) -> ToolResult:
+def _doctor(_: NoParams, context: ToolContext) -> ToolResult:
     """The examination was made, whatever it found: that is in the result and in the message."""
     from clawperator.contract.limits import MIN_EXECUTION_TIMEOUT_MS
     from clawperator.device.run import operator_package
     from clawperator.device.setup.device_checks import HANDSHAKE_MS
     from clawperator.device.setup.doctor import examine
 
-    limit = max(bench.watch.within(HANDSHAKE_MS / 1000) * 1000, MIN_EXECUTION_TIMEOUT_MS)
-    report = examine(bench.device, operator_package(bench.operator_package), timeout_ms=limit)
+    limit = max(context.deadline.within(HANDSHAKE_MS / 1000) * 1000, MIN_EXECUTION_TIMEOUT_MS)
+    report = examine(context.device, operator_package(context.operator_package), timeout_ms=limit)
     wrong = next((check for check in report.checks if check.status == "fail"), None)
     if report.ok:
         message = f"ready: {_count(len(report.checks), 'check')} made"

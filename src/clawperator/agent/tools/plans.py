@@ -7,7 +7,7 @@ import msgspec
 from msgspec.structs import replace
 
 from clawperator.agent.cancellation import out_of_time
-from clawperator.agent.ports import Bench, Evidence, ToolResult
+from clawperator.agent.ports import Evidence, ToolContext, ToolResult
 from clawperator.agent.tools.messages import tell_plan
 from clawperator.agent.tools.privacy import field_is_secret, secrets_of, steps_without, without_secrets
 from clawperator.agent.tools.row import failed, inside
@@ -40,19 +40,19 @@ _HINTS: Mapping[str, str] = {
 
 
 def carry_out(
-    tool: str, actions: Sequence[Mapping[str, Any]], bench: Bench, *, timeout_ms: int | float | None = None
+    tool: str, actions: Sequence[Mapping[str, Any]], context: ToolContext, *, timeout_ms: int | float | None = None
 ) -> ToolResult:
     """Run these actions as one execution. It is handled when every step succeeded.
 
     What is wrong with them is raised before a phone is looked for. What goes wrong on the phone is the answer.
     """
-    plan = make_plan(tool, actions, bench.folder)
-    device = resolve(bench.device)
+    plan = make_plan(tool, actions, context.folder)
+    device = resolve(context.device)
     known = None
     if tool == "enter_text":  # nobody can see afterwards what kind of field it was
-        known = field_is_secret(plan.execution.actions[0], _look(device, bench))
+        known = field_is_secret(plan.execution.actions[0], _look(device, context))
     try:
-        result = _run(plan, device, bench, timeout_ms)
+        result = _run(plan, device, context, timeout_ms)
     except ClawError as e:
         secrets = () if e.code in _NOT_BEGUN and not known else secrets_of(plan, None, known)
         done = steps_without(e.extra.get("stepResults", []), secrets)
@@ -90,22 +90,24 @@ def _confined(action: dict[str, Any], folder: str, tool: str) -> dict[str, Any]:
     return {**action, "params": {**params, "path": inside(folder, params["path"], tool)}}
 
 
-def _look(device: Device, bench: Bench) -> ExecutionResult:
+def _look(device: Device, context: ToolContext) -> ExecutionResult:
     """The screen before something is typed."""
-    return _run(make_plan("snapshot_ui", [{"id": "a1", "type": "snapshot_ui"}], bench.folder), device, bench)
+    return _run(make_plan("snapshot_ui", [{"id": "a1", "type": "snapshot_ui"}], context.folder), device, context)
 
 
-def _run(plan: Plan, device: Device, bench: Bench, timeout_ms: int | float | None = None) -> ExecutionResult:
+def _run(
+    plan: Plan, device: Device, context: ToolContext, timeout_ms: int | float | None = None
+) -> ExecutionResult:
     """Run the plan for as long as it usually takes, or as there is time left."""
-    bench.watch.check()
+    context.deadline.check()
     limit = _usual_ms(plan.execution.actions) if timeout_ms is None else timeout_ms
-    left = bench.watch.remaining
+    left = context.deadline.remaining
     if left is not None and left * 1000 < limit:
         limit = int(left * 1000)
         if limit < MIN_EXECUTION_TIMEOUT_MS:
             raise out_of_time(plan.execution.actions[0].type, device.serial)
     timed = Plan(replace(plan.execution, timeoutMs=limit), {**plan.document, "timeoutMs": limit})
-    return run_plan(timed, device, package=operator_package(bench.operator_package), backend=bench.backend)
+    return run_plan(timed, device, package=operator_package(context.operator_package), backend=context.backend)
 
 
 def _usual_ms(actions: Sequence[Action]) -> int | float:

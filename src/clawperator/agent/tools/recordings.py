@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from clawperator.agent.ports import Bench, Evidence, Tool, ToolResult
+from clawperator.agent.ports import Evidence, Tool, ToolContext, ToolResult
 from clawperator.agent.tools.row import failed, inside, make_tool, unfit
 from clawperator.contract.limits import MAX_ID_LENGTH
 from clawperator.errors import CODES, ClawError
@@ -69,42 +69,42 @@ class ReplayParams(Struct, frozen=True, forbid_unknown_fields=True):
     dryRun: Annotated[bool, Meta(description="only tell the steps; no phone is needed")] = False
 
 
-def _pull(params: PullParams, bench: Bench) -> ToolResult:
+def _pull(params: PullParams, context: ToolContext) -> ToolResult:
     from clawperator.device.discovery import resolve
     from clawperator.device.recordings import PULL_SECONDS, check_session_id, pull_recording
     from clawperator.device.run import operator_package
 
     session = None if params.sessionId is UNSET else check_session_id(params.sessionId)
-    folder = inside(bench.folder, params.folder, "recording_pull")
-    device = resolve(bench.device)
-    seconds = max(bench.watch.within(PULL_SECONDS), _FEWEST_SECONDS)
-    package = operator_package(bench.operator_package)
+    folder = inside(context.folder, params.folder, "recording_pull")
+    device = resolve(context.device)
+    seconds = max(context.deadline.within(PULL_SECONDS), _FEWEST_SECONDS)
+    package = operator_package(context.operator_package)
     pulled = pull_recording(device, package, session, folder, seconds=seconds)
     return ToolResult(
         handled=True,
-        message=f"the recording {pulled.sessionId} is in {_shown(pulled.localPath, bench)}",
+        message=f"the recording {pulled.sessionId} is in {_shown(pulled.localPath, context)}",
         result={**msgspec.to_builtins(pulled), "deviceId": device.serial},
         evidence=(Evidence("recording", pulled.sessionId, device.serial, path=pulled.localPath),),
     )
 
 
-def _parse(params: ParseParams, bench: Bench) -> ToolResult:
+def _parse(params: ParseParams, context: ToolContext) -> ToolResult:
     from clawperator.recording.parse import parse_recording
 
-    source = _input(params.input, bench, "recording_parse")
-    out = _out(params.out, source, ".steps.json", bench, "recording_parse")
+    source = _input(params.input, context, "recording_parse")
+    out = _out(params.out, source, ".steps.json", context, "recording_parse")
     parsed, lines = parse_recording(source, out)
     return ToolResult(
         handled=True,
-        message=f"{parsed.stepCount} steps are in {_shown(parsed.outputFile, bench)}",
+        message=f"{parsed.stepCount} steps are in {_shown(parsed.outputFile, context)}",
         result={**msgspec.to_builtins(parsed), "summary": lines},
     )
 
 
-def _describe(params: DescribeParams, bench: Bench) -> ToolResult:
+def _describe(params: DescribeParams, context: ToolContext) -> ToolResult:
     from clawperator.recording.describe import describe_recording
 
-    narrative, _ = describe_recording(_input(params.input, bench, "recording_describe"))
+    narrative, _ = describe_recording(_input(params.input, context, "recording_describe"))
     where = f" in {narrative.appPackage}" if narrative.appPackage else ""
     return ToolResult(
         handled=True,
@@ -113,34 +113,34 @@ def _describe(params: DescribeParams, bench: Bench) -> ToolResult:
     )
 
 
-def _export(params: ExportParams, bench: Bench) -> ToolResult:
+def _export(params: ExportParams, context: ToolContext) -> ToolResult:
     from clawperator.recording.export import export_recording, newest_recording
 
     tool = "recording_export"
     # A folder's newest file may be a link that leads out of it.
-    source = _input(newest_recording(inside(bench.folder, params.input, tool)), bench, tool)
-    out = _out(params.out, source, ".export.json", bench, tool)
+    source = _input(newest_recording(inside(context.folder, params.input, tool)), context, tool)
+    out = _out(params.out, source, ".export.json", context, tool)
     exported = export_recording(source, out, snapshots=params.snapshots)
     return ToolResult(
         handled=True,
-        message=f"{exported.eventCount} events are in {_shown(exported.outputFile, bench)}",
+        message=f"{exported.eventCount} events are in {_shown(exported.outputFile, context)}",
         result=msgspec.to_builtins(exported),
         evidence=(Evidence("recording", exported.sessionId, path=exported.outputFile),),
     )
 
 
-def _compare(params: CompareParams, bench: Bench) -> ToolResult:
+def _compare(params: CompareParams, context: ToolContext) -> ToolResult:
     """The comparison was made, whether the run matches or not: ``outcome`` tells."""
     from clawperator.recording.compare.compare import compare_recording
     from clawperator.recording.compare.strategies.declared import declaration_beside
 
     tool = "recording_compare"
-    baseline, result = _input(params.baseline, bench, tool), _input(params.result, bench, tool)
+    baseline, result = _input(params.baseline, context, tool), _input(params.result, context, tool)
     strategy = None if params.strategy is UNSET else params.strategy
     declared = declaration_beside(baseline) if params.checkpoints is UNSET else params.checkpoints
     if params.checkpoints is not UNSET and strategy not in (None, "declared"):
         raise unfit(tool, f"checkpoints are declared: they do not go with the strategy {strategy}")
-    checkpoints = None if declared is None else _input(declared, bench, tool)
+    checkpoints = None if declared is None else _input(declared, context, tool)
     report = compare_recording(baseline, result, params.mode, strategy=strategy, checkpoints_path=checkpoints)
     return ToolResult(
         handled=True,
@@ -150,13 +150,13 @@ def _compare(params: CompareParams, bench: Bench) -> ToolResult:
     )
 
 
-def _replay(params: ReplayParams, bench: Bench) -> ToolResult:
+def _replay(params: ReplayParams, context: ToolContext) -> ToolResult:
     """Do the steps until one cannot be proved. A cancellation is seen between two of them."""
     from clawperator.connection import ConnectedPhone
     from clawperator.device.discovery import resolve
     from clawperator.replay import open_demonstration, plan, replay
 
-    demonstration = open_demonstration(_input(params.input, bench, "recording_replay"))
+    demonstration = open_demonstration(_input(params.input, context, "recording_replay"))
     last = None if params.until is UNSET else params.until
     if params.dryRun:
         planned = plan(demonstration, last=last)
@@ -165,14 +165,14 @@ def _replay(params: ReplayParams, bench: Bench) -> ToolResult:
             message=f"{planned.stepCount} steps would be replayed",
             result=msgspec.to_builtins(planned),
         )
-    device = resolve(bench.device)
-    bench.watch.check()
+    device = resolve(context.device)
+    context.deadline.check()
     report = replay(
         demonstration,
-        ConnectedPhone(device, operator_package=bench.operator_package, backend=bench.backend),
+        ConnectedPhone(device, operator_package=context.operator_package, backend=context.backend),
         last=last,
         allow_coordinates=params.allowCoordinates,
-        watch=lambda _: bench.watch.check(),
+        watch=lambda _: context.deadline.check(),
     )
     document = msgspec.to_builtins(report)
     evidence = (Evidence("document", report.sessionId, device.serial, document=document),)
@@ -195,25 +195,25 @@ def _told(document: dict[str, object], serial: str) -> ClawError:
     )
 
 
-def _input(path: str, bench: Bench, tool: str) -> str:
+def _input(path: str, context: ToolContext, tool: str) -> str:
     """A file to read. Reading a pipe or a device could last for ever."""
-    whole = inside(bench.folder, path, tool)
+    whole = inside(context.folder, path, tool)
     if os.path.exists(whole) and not os.path.isfile(whole):
         raise unfit(tool, f"{path!r} is no file")
     return whole
 
 
-def _out(path: str | UnsetType, source: str, ending: str, bench: Bench, tool: str) -> str:
+def _out(path: str | UnsetType, source: str, ending: str, context: ToolContext, tool: str) -> str:
     from clawperator.recording.writing import derived_path
 
-    whole = inside(bench.folder, derived_path(source, ending) if path is UNSET else path, tool)
+    whole = inside(context.folder, derived_path(source, ending) if path is UNSET else path, tool)
     if os.path.exists(whole) and not os.path.isfile(whole):
         raise unfit(tool, f"{whole!r} is there and is no file")
     return whole
 
 
-def _shown(path: str, bench: Bench) -> str:
-    return os.path.relpath(path, os.path.realpath(bench.folder))
+def _shown(path: str, context: ToolContext) -> str:
+    return os.path.relpath(path, os.path.realpath(context.folder))
 
 
 RECORDING_TOOLS: tuple[Tool, ...] = (

@@ -9,12 +9,12 @@ from msgspec import Struct
 
 from clawperator._text import is_blank
 from clawperator._typed import convert
-from clawperator.agent.ports import Bench, Tool, ToolResult
+from clawperator.agent.ports import Tool, ToolContext, ToolResult
 from clawperator.commands.levels import Level
 from clawperator.errors import ClawError
 
 P = TypeVar("P", bound=Struct)
-Run = Callable[[Mapping[str, Any], Bench], ToolResult]
+Run = Callable[[Mapping[str, Any], ToolContext], ToolResult]
 
 _LONGEST_PATH = 4_096
 
@@ -27,7 +27,7 @@ def make_tool(  # noqa: PLR0913 - the columns of one row
     name: str,
     responsibility: str,
     shape: type[P],
-    work: Callable[[P, Bench], ToolResult],
+    work: Callable[[P, ToolContext], ToolResult],
     *,
     level: Level,
     module: str,
@@ -41,7 +41,7 @@ def make_tool(  # noqa: PLR0913 - the columns of one row
         source_hint=source_of(module),
         level=level,
         schema=lambda: schema_of(shape),
-        run=answering(lambda params, bench: work(read_params(shape, params, name), bench)),
+        run=answering(lambda params, context: work(read_params(shape, params, name), context)),
         family=family,
         subject=None if subject is None else (lambda params: str(params.get(subject, ""))),
     )
@@ -62,9 +62,9 @@ def schema_of(shape: type[Struct]) -> dict[str, Any]:
 def answering(run: Run) -> Run:
     """The same, but an error it raises is its answer."""
 
-    def answer(params: Mapping[str, Any], bench: Bench) -> ToolResult:
+    def answer(params: Mapping[str, Any], context: ToolContext) -> ToolResult:
         try:
-            return run(params, bench)
+            return run(params, context)
         except ClawError as e:
             return failed(e)
 

@@ -4,17 +4,17 @@ from typing import Any
 
 import msgspec
 
-from clawperator.agent.ports import Bench, Tool, ToolResult
+from clawperator.agent.ports import Tool, ToolContext, ToolResult
 from clawperator.agent.tools.row import NoParams, make_tool
 
 _MOST_LABELS = 1_000
 _LONGEST_LABEL = 500
 
 
-def _describe(_: NoParams, bench: Bench) -> ToolResult:
+def _describe(_: NoParams, context: ToolContext) -> ToolResult:
     from clawperator.agent.tools.plans import carry_out
 
-    looked = carry_out("snapshot_ui", [{"id": "a1", "type": "snapshot_ui"}], bench)
+    looked = carry_out("snapshot_ui", [{"id": "a1", "type": "snapshot_ui"}], context)
     if not looked.handled:
         return looked
     document = looked.result

@@ -6,7 +6,7 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from clawperator._text import printable
-from clawperator.agent.ports import Bench, Evidence, Tool, ToolResult
+from clawperator.agent.ports import ToolContext, Evidence, Tool, ToolResult
 from clawperator.agent.tools.row import failed, make_tool, unfit
 from clawperator.errors import ClawError
 
@@ -32,7 +32,7 @@ class RunSkillParams(Struct, frozen=True, forbid_unknown_fields=True):
     ) = UNSET
 
 
-def _list_skills(params: ListSkillsParams, _: Bench) -> ToolResult:
+def _list_skills(params: ListSkillsParams, _: ToolContext) -> ToolResult:
     from clawperator.skills.registry import open_registry, search
 
     app = None if params.app is UNSET else params.app
@@ -50,28 +50,28 @@ def _listed(entry: Any) -> dict[str, Any]:
     return {name: entry[name] for name in _SHOWN if name in entry} | {"inputs": inputs}
 
 
-def _run_skill(params: RunSkillParams, bench: Bench) -> ToolResult:
+def _run_skill(params: RunSkillParams, context: ToolContext) -> ToolResult:
     from clawperator.skills.registry import open_registry
     from clawperator.skills.run import Order, run_skill
 
     order = Order(
         params.skill,
         args=_words(params.args),
-        device=bench.device,
-        operator_package=bench.operator_package,
+        device=context.device,
+        operator_package=context.operator_package,
         timeout_ms=None if params.timeoutMs is UNSET else params.timeoutMs,
     )
     try:
-        ran = run_skill(open_registry(), order, stop=lambda: bench.watch.is_over)
+        ran = run_skill(open_registry(), order, stop=lambda: context.deadline.is_over)
     except ClawError as e:
-        bench.watch.check()  # who stopped the skill wants to hear nothing of it
+        context.deadline.check()  # who stopped the skill wants to hear nothing of it
         return failed(e, **_what_it_said(e, order))
     document = msgspec.to_builtins(ran)
     return ToolResult(
         handled=True,
         message=f"the skill {ran.skillId} did its job" + _last_words(ran.output, ran.skillResult),
         result=document,
-        evidence=(Evidence("skill_run", ran.skillId, bench.device, document=document),),
+        evidence=(Evidence("skill_run", ran.skillId, context.device, document=document),),
     )
 
 

@@ -7,11 +7,11 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from clawperator.agent.cancellation import TurnCancelledError, Watch, out_of_time
+from clawperator.agent.cancellation import Deadline, TurnCancelledError, out_of_time
 from clawperator.agent.policy import Policy, make_policy
-from clawperator.agent.ports import Bench, Level, Tool
+from clawperator.agent.ports import Level, Tool, ToolContext
 from clawperator.agent.settings import Settings, read_settings
-from clawperator.agent.tool_registry import Asker, Toolbox
+from clawperator.agent.tool_registry import Asker, ToolRegistry
 from clawperator.agent.tools import builtin_tools
 from clawperator.agent.turns.events import Events
 from clawperator.commands.model import Backend
@@ -35,24 +35,24 @@ class Choices(Struct, frozen=True, kw_only=True):
     asker: Asker | None = None
     backend: Backend = "auto"
 
-    def bench(self, watch: Watch) -> Bench:
+    def tool_context(self, deadline: Deadline) -> ToolContext:
         """Where tools do their work."""
-        return Bench(watch, self.folder, self.device, self.operator_package, self.backend)
+        return ToolContext(deadline, self.folder, self.device, self.operator_package, self.backend)
 
 
 class Assembly(Struct, frozen=True, kw_only=True):
     """The parts, ready to be used while the block of ``assemble`` runs."""
 
     policy: Policy
-    toolbox: Toolbox
-    watch: Watch
+    registry: ToolRegistry
+    deadline: Deadline
     mcp_servers: list[dict[str, Any]]
     warnings: tuple[str, ...]
 
 
 @contextmanager
 def assemble(
-    choices: Choices, watch: Watch, events: Events, *, with_mcp: bool, tool: str | None = None
+    choices: Choices, deadline: Deadline, events: Events, *, with_mcp: bool, tool: str | None = None
 ) -> Iterator[Assembly]:
     """All parts. Servers for MCP are started only ``with_mcp``, and ended with the block.
 
@@ -61,7 +61,7 @@ def assemble(
     events.emit("stage", stage="settings")
     settings = read_settings(choices.folder)
     events.emit("stage", stage="inventory")
-    with _mcp_tools(settings, watch, wanted=with_mcp and choices.include_mcp, name=tool) as found:
+    with _mcp_tools(settings, deadline, wanted=with_mcp and choices.include_mcp, name=tool) as found:
         events.emit("stage", stage="policy")
         policy = make_policy(
             settings,
@@ -73,8 +73,8 @@ def assemble(
         )
         yield Assembly(
             policy=policy,
-            toolbox=Toolbox((*builtin_tools(), *found.tools), policy, asker=choices.asker),
-            watch=watch,
+            registry=ToolRegistry((*builtin_tools(), *found.tools), policy, asker=choices.asker),
+            deadline=deadline,
             mcp_servers=found.servers,
             warnings=(*settings.warnings, *found.warnings),
         )
@@ -93,7 +93,7 @@ def tool_pool(folder: str = ".", *, name: str | None = None, include_mcp: bool =
     """Every tool. With the ``name`` of one, no server is started that cannot have it."""
     settings = read_settings(folder)
     wanted = include_mcp and (name is None or is_foreign(name))
-    with _mcp_tools(settings, Watch(), wanted=wanted, name=name) as found:
+    with _mcp_tools(settings, Deadline(), wanted=wanted, name=name) as found:
         tools = (*builtin_tools(), *found.tools)
         yield Pool(tools, found.servers, (*settings.warnings, *found.warnings))
 
@@ -104,7 +104,7 @@ def is_foreign(name: str) -> bool:
 
 
 @contextmanager
-def _mcp_tools(settings: Settings, watch: Watch, *, wanted: bool, name: str | None) -> Iterator[Pool]:
+def _mcp_tools(settings: Settings, deadline: Deadline, *, wanted: bool, name: str | None) -> Iterator[Pool]:
     """The tools of the servers that are configured. One that fails is told, and hides no other.
 
     When the tool of the ``name`` is not there, and a server that could have it failed, that is the error.
@@ -121,9 +121,9 @@ def _mcp_tools(settings: Settings, watch: Watch, *, wanted: bool, name: str | No
     }
     with McpPool() as pool:
         try:
-            found = discover(servers, watch, pool=pool)
+            found = discover(servers, deadline, pool=pool)
         except TurnCancelledError:
-            if watch.remaining != 0:
+            if deadline.remaining != 0:
                 raise
             raise out_of_time("mcp.tool_discovery", ", ".join(servers)) from None
         failed = [report for report in found.servers if report.status != "ready"]

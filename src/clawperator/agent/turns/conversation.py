@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from clawperator.agent.cancellation import GRACE_SECONDS, Watch, out_of_time
+from clawperator.agent.cancellation import GRACE_SECONDS, Deadline, out_of_time
 from clawperator.agent.inventory.inventory import commands, tools
 from clawperator.agent.inventory.routing import Match, Router
 from clawperator.agent.ports import Brain, Usage
@@ -78,7 +78,7 @@ class _Scene(Struct, frozen=True):
 
 
 def converse(
-    order: Order, watch: Watch, events: Events, notes: list[str], ended: Callable[[], None] = lambda: None
+    order: Order, deadline: Deadline, events: Events, notes: list[str], ended: Callable[[], None] = lambda: None
 ) -> Conversation:
     """Take the turns. What keeps the first from being begun is raised; afterwards it is in the turns.
 
@@ -89,10 +89,10 @@ def converse(
     brain = make_brain(order.brain, order.model)  # one that is not set up is told before any server is started
     # The offline brain calls a tool of a server only when the prompt names it.
     foreign = order.brain != "offline" or MCP_MARK in order.prompt
-    with assemble(order.choices, watch, events, with_mcp=foreign) as parts:
+    with assemble(order.choices, deadline, events, with_mcp=foreign) as parts:
         notes += parts.warnings
         events.emit("stage", stage="session")
-        with _open(order, watch) as session:
+        with _open(order, deadline) as session:
             notes += session.warnings
             events.emit("stage", stage="phone", device_id=order.choices.device)
             events.emit("stage", stage="brain", brain=order.brain)
@@ -110,14 +110,14 @@ def converse(
             return _told(scene, session, turns, prices)
 
 
-def _open(order: Order, watch: Watch) -> OpenSession:
+def _open(order: Order, deadline: Deadline) -> OpenSession:
     """The session. Somebody who holds it is waited for, but not past the deadline."""
     try:
         return SessionStore(order.directory).open(
-            order.session_id, resume=order.resume, wait_seconds=watch.within(_BUSY_SECONDS)
+            order.session_id, resume=order.resume, wait_seconds=deadline.within(_BUSY_SECONDS)
         )
     except ClawError as e:
-        if e.code == "SESSION_BUSY" and watch.remaining == 0:
+        if e.code == "SESSION_BUSY" and deadline.remaining == 0:
             raise out_of_time("open_session", order.session_id or "") from e
         raise
 
@@ -144,7 +144,7 @@ def _route(order: Order, parts: Assembly, events: Events, notes: list[str]) -> l
     events.emit("stage", stage="route")
     inventory = commands()
     notes += inventory.warnings
-    entries = (*inventory.entries, *tools(parts.toolbox.tools).entries)
+    entries = (*inventory.entries, *tools(parts.registry.tools).entries)
     matches = Router(entries).route(order.prompt, order.limit)
     events.emit("routed", matches=[{"kind": match.kind, "name": match.name} for match in matches])
     return matches
@@ -157,8 +157,8 @@ def _engine(scene: _Scene, session: OpenSession) -> TurnEngine:
     return TurnEngine(
         session,
         scene.brain,
-        parts.toolbox,
-        chosen.bench(parts.watch),
+        parts.registry,
+        chosen.tool_context(parts.deadline),
         events=scene.events,
         limits=Limits(
             max_turns=max(default.max_turns, order.turns) if order.session_turns is None else order.session_turns,

@@ -22,20 +22,20 @@ from msgspec.structs import replace
 from clawperator.agent.cancellation import TurnCancelledError
 from clawperator.agent.ports import (
     Answer,
-    Bench,
     Brain,
     Denial,
     Evidence,
     Exchange,
     Request,
     ToolCall,
+    ToolContext,
     ToolResult,
     Usage,
 )
 from clawperator.agent.sessions.files import now_ms
 from clawperator.agent.sessions.records import CallRecord, TurnRecord
 from clawperator.agent.sessions.writer import OpenSession
-from clawperator.agent.tool_registry import Toolbox
+from clawperator.agent.tool_registry import ToolRegistry
 from clawperator.agent.turns.events import Events
 from clawperator.agent.turns.results import Called, StopReason, TurnResult
 from clawperator.agent.typed_text_masking import typed_texts, without_typed_texts
@@ -92,8 +92,8 @@ class TurnEngine:
         self,
         session: OpenSession,
         brain: Brain,
-        toolbox: Toolbox,
-        bench: Bench,
+        registry: ToolRegistry,
+        context: ToolContext,
         *,
         events: Events,
         limits: Limits | None = None,
@@ -102,9 +102,9 @@ class TurnEngine:
     ) -> None:
         self.session = session
         self._brain = brain
-        self._toolbox = toolbox
-        self._bench = bench
-        self.watch = bench.watch
+        self._registry = registry
+        self._context = context
+        self.deadline = context.deadline
         self._events = events
         self._limits = limits or Limits()
         self.matched = matched or Matched()
@@ -167,7 +167,7 @@ class TurnEngine:
 
     def _refuse(self, prompt: str) -> TurnResult | None:
         """What keeps a turn from being begun."""
-        if self.watch.is_over:
+        if self.deadline.is_over:
             return TurnResult(prompt=prompt, output="", stop_reason="cancelled", cancel_observed=True)
         if self.session.prompt_count >= self._limits.max_turns:
             said = f"The session has {self.session.prompt_count} turns, and may have {self._limits.max_turns}."
@@ -229,8 +229,8 @@ class TurnEngine:
     def _think(self, prompt: str, work: _Work) -> Answer:
         request = Request(
             prompt=prompt,
-            tools=self._toolbox.tools,
-            watch=self.watch,
+            tools=self._registry.tools,
+            deadline=self.deadline,
             history=self._history(),
             say=lambda text: self._events.emit("message_delta", text=text),
             count=work.count,
@@ -240,7 +240,7 @@ class TurnEngine:
             self._events.enter("thinking", brain=self._brain.name)
             call = next(thinking)
             while True:
-                self.watch.check()
+                self.deadline.check()
                 self._check_steps(work, call)
                 call = thinking.send(self._call(call, work))
         except StopIteration as e:
@@ -273,7 +273,7 @@ class TurnEngine:
         shown = without_typed_texts(call)
         self._events.enter("tool", tool=call.name)
         self._events.emit("tool_called", tool=call.name, step=len(work.calls) + 1, params=shown)
-        result = self._toolbox.call(call, self._bench)
+        result = self._registry.call(call, self._context)
         if result.error is not None and result.error.code == "TURN_TIMEOUT":
             raise TurnCancelledError  # too little time is left to begin anything
         code = result.error.code if result.error else None
@@ -313,14 +313,14 @@ class TurnEngine:
             tool_calls=tuple(CallRecord(c.name, dict(c.params), c.handled, c.message, c.code) for c in work.calls),
             permission_denials=tuple(work.denials),
         )
-        self.watch.begin_commit()
+        self.deadline.begin_commit()
         try:
             self._events.enter("commit")
             self._events.emit("stage", stage="commit")
             kept = self.session.commit(record, work.evidence, secrets=work.secrets)
             self.committed = self._as_committed(prompt, answer, kept)
         finally:
-            self.watch.end_commit()
+            self.deadline.end_commit()
         self._events.emit("committed", turn=kept.turn, path=self.session.path)
         return self.committed
 

@@ -23,7 +23,7 @@ def run_turns(
         if text is None:
             break
         results.append(_submit(engine, text, grace))
-        if results[-1].stop_reason != "completed" or results[-1].outcome != "done" or engine.watch.is_cancelled:
+        if results[-1].stop_reason != "completed" or results[-1].outcome != "done" or engine.deadline.is_cancelled:
             break
     return results
 
@@ -39,26 +39,26 @@ def _submit(engine: TurnEngine, prompt: str, grace: float) -> TurnResult:
     try:
         engine.announce(result)
     except KeyboardInterrupt:
-        engine.watch.request()
+        engine.deadline.cancel()
     return result
 
 
 def _taken(engine: TurnEngine, prompt: str, grace: float) -> TurnResult:
-    watch = engine.watch
-    if watch.remaining == 0:
+    deadline = engine.deadline
+    if deadline.remaining == 0:
         engine.begin()
         return engine.with_work(timed_out(prompt, observed=True))
     try:
-        result = within_deadline(watch, lambda: engine.submit(prompt), grace)
+        result = within_deadline(deadline, lambda: engine.submit(prompt), grace)
     except LeftBehindError:
         return engine.with_work(timed_out(prompt, observed=False))
     except KeyboardInterrupt as e:
-        watch.request()
+        deadline.cancel()
         # What was committed before the interrupt came is part of the session, and is told as that.
         ended = engine.committed or stopped(prompt, observed=not isinstance(e, LeftBehindInterrupt))
         return engine.with_work(ended)
     if result.stop_reason != "cancelled" or result.error is not None:
         return result
     # It has stopped and said so: because somebody wanted it, or for want of time.
-    somebody = watch.is_cancelled and watch.remaining != 0
+    somebody = deadline.is_cancelled and deadline.remaining != 0
     return engine.with_work((stopped if somebody else timed_out)(prompt, observed=True))

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from clawperator.agent.inventory.inventory import Entry
 from clawperator.agent.inventory.plugins import Plugin, PluginContext, run_plugin
-from clawperator.agent.ports import Bench, Level, Tool, ToolCall, ToolResult
+from clawperator.agent.ports import Level, Tool, ToolCall, ToolContext, ToolResult
 from clawperator.agent.sessions.store import DEFAULT_DIRECTORY
 from clawperator.agent.tools.row import failed
 from clawperator.cli.claw.plan_commands import PlanVerb, plan_verb
@@ -41,7 +41,7 @@ _SAME_TOOL: Mapping[str, str] = {
     },
 }
 
-Run = Callable[[Mapping[str, Any], Bench], ToolResult]
+Run = Callable[[Mapping[str, Any], ToolContext], ToolResult]
 
 
 class Surroundings(Struct, frozen=True):
@@ -103,29 +103,33 @@ def _parts(
 ) -> tuple[Run, Level, tuple[ToolCall, ...]]:
     if entry.family == "skill":
         call = ToolCall("run_skill", {"skill": entry.name, "args": words})
-        return lambda _, bench: _run_skill(call, bench), entry.level, (call,)
+        return lambda _, context: _run_skill(call, context), entry.level, (call,)
     if entry.family == "plugin":
         plugin = next(plugin for plugin in around.plugins if plugin.name == entry.name)
-        context = DEFAULT_DIRECTORY
+        sessions = DEFAULT_DIRECTORY
         return (
-            lambda _, bench: run_plugin(plugin, prompt, PluginContext(bench.folder, bench.device, context)),
+            lambda _, context: run_plugin(plugin, prompt, PluginContext(context.folder, context.device, sessions)),
             entry.level,
             (),
         )
     program, *path = entry.argv
     if program == "claw":
         flags = _flags(_claw_command(path[0]), words)
-        return lambda _, bench: _run_claw(path[0], words, around, bench), command_level("claw", path[0], flags), ()
+        return (
+            lambda _, context: _run_claw(path[0], words, around, context),
+            command_level("claw", path[0], flags),
+            (),
+        )
     command = _command(path)
     level = command_level("clawperator", " ".join(path), _flags(command, words))
     verb = plan_verb(path, command, words) if command else None
     if verb is not None:
         return _run_plan(verb), level, verb.calls
-    return lambda _, bench: _run_verb(path, words, bench), level, _same_calls(path, words)
+    return lambda _, context: _run_verb(path, words, context), level, _same_calls(path, words)
 
 
 def _run_plan(verb: PlanVerb) -> Run:
-    return lambda _, bench: verb.run(bench)
+    return lambda _, context: verb.run(context)
 
 
 def _same_calls(path: list[str], words: list[str]) -> tuple[ToolCall, ...]:
@@ -151,19 +155,19 @@ def _flags(command: Command | None, words: list[str]) -> list[str]:
     return [names[word.partition("=")[0]] for word in words if word.partition("=")[0] in names]
 
 
-def _run_skill(call: ToolCall, bench: Bench) -> ToolResult:
+def _run_skill(call: ToolCall, context: ToolContext) -> ToolResult:
     from clawperator.agent.tools import builtin_tools
 
     run_skill = next(tool for tool in builtin_tools() if tool.name == call.name)
-    return run_skill.run(call.params, bench)
+    return run_skill.run(call.params, context)
 
 
-def _run_claw(name: str, words: list[str], around: Surroundings, bench: Bench) -> ToolResult:
+def _run_claw(name: str, words: list[str], around: Surroundings, context: ToolContext) -> ToolResult:
     """A verb of ours. It cannot call itself for ever: each level needs one more layer of quotes."""
     from clawperator.cli.claw.dispatch import answer
     from clawperator.cli.claw.parsing import FORMAT_FLAG, read
 
-    asked = read([name, *_inherited(name, words, around, bench), *words])
+    asked = read([name, *_inherited(name, words, around, context), *words])
     if around.is_json:
         asked = replace(asked, values={**asked.values, FORMAT_FLAG: ("json",)})
     told = answer(asked)
@@ -182,13 +186,13 @@ def _run_claw(name: str, words: list[str], around: Surroundings, bench: Bench) -
     return failed(raised, result=document)
 
 
-def _inherited(name: str, words: list[str], around: Surroundings, bench: Bench) -> list[str]:
+def _inherited(name: str, words: list[str], around: Surroundings, context: ToolContext) -> list[str]:
     """The limits of the caller. What may be said only once, and is said inside, counts as it is said there."""
     if name not in _ACTING:
         return []
     given = {word.partition("=")[0] for word in words}
     flags = [flag for flag in around.flags if flag.partition("=")[0] not in given or _adds_up(flag)]
-    left = bench.watch.remaining
+    left = context.deadline.remaining
     if left is not None and "--timeout-seconds" not in given:
         flags.append(f"--timeout-seconds={left:.3f}")
     return flags
@@ -205,7 +209,7 @@ def _said(payload: Mapping[str, Any]) -> str | None:
     return str(last["output"]) if isinstance(last, dict) else None
 
 
-def _run_verb(path: list[str], words: list[str], bench: Bench) -> ToolResult:
+def _run_verb(path: list[str], words: list[str], context: ToolContext) -> ToolResult:
     from clawperator.cli.dispatch import answer_line
 
     title = " ".join(path)
@@ -219,7 +223,7 @@ def _run_verb(path: list[str], words: list[str], bench: Bench) -> ToolResult:
                 target=title,
             )
         )
-    text, code = answer_line([*_globals(path, bench), *path, *words])
+    text, code = answer_line([*_globals(path, context), *path, *words])
     document = _document(text or b"")
     error = _error(document, code, title)
     if error is not None:
@@ -227,14 +231,14 @@ def _run_verb(path: list[str], words: list[str], bench: Bench) -> ToolResult:
     return ToolResult(True, _message(document, title), document)
 
 
-def _globals(path: list[str], bench: Bench) -> list[str]:
+def _globals(path: list[str], context: ToolContext) -> list[str]:
     """The options of all verbs: JSON, a quiet stderr, and the phone that was chosen."""
     out = ["--json", "--log-level", "error"]
-    if bench.device is not None:
-        out += ["--device", bench.device]
-    if bench.operator_package is not None:
-        out += ["--operator-package", bench.operator_package]
-    left = bench.watch.remaining
+    if context.device is not None:
+        out += ["--device", context.device]
+    if context.operator_package is not None:
+        out += ["--operator-package", context.operator_package]
+    left = context.deadline.remaining
     if left is not None and path == ["skills", "run"]:  # it ends all that it started
         out += ["--timeout", str(max(round(left * 1000), 1))]
     return out

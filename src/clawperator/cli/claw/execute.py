@@ -6,10 +6,16 @@ from typing import Any
 
 import msgspec
 
-from clawperator.agent.cancellation import LeftBehindError, TurnCancelledError, Watch, out_of_time, within_deadline
+from clawperator.agent.cancellation import (
+    Deadline,
+    LeftBehindError,
+    TurnCancelledError,
+    out_of_time,
+    within_deadline,
+)
 from clawperator.agent.envelope import is_not_found
 from clawperator.agent.ports import ToolCall, ToolResult
-from clawperator.agent.tool_registry import Toolbox
+from clawperator.agent.tool_registry import ToolRegistry
 from clawperator.agent.turns.assembly import assemble, is_foreign
 from clawperator.agent.turns.events import Events
 from clawperator.cli.claw.inputs import text_of
@@ -28,9 +34,9 @@ def answer(asked: Read) -> Told:
     given = "payload" if asked.name == "exec-tool" else "prompt"
     work = _Work(asked, {"name": asked.words[0], given: text_of(asked.words[1])})
     try:
-        watch = Watch(asked.seconds("--timeout-seconds"))
-        with prepare(work, watch) as act, ended_with_us(watch.request):
-            result = _within(watch, work.name, act)
+        deadline = Deadline(asked.seconds("--timeout-seconds"))
+        with prepare(work, deadline) as act, ended_with_us(deadline.cancel):
+            result = _within(deadline, work.name, act)
             hold_requests()
         hold_requests()
     except ClawError as e:
@@ -61,19 +67,19 @@ class _Work:
 
 
 @contextmanager
-def _tool_call(work: _Work, watch: Watch) -> Iterator[Callable[[], ToolResult]]:
+def _tool_call(work: _Work, deadline: Deadline) -> Iterator[Callable[[], ToolResult]]:
     chosen = choices(work.asked)
     foreign = work.name if is_foreign(work.name) else None
-    with assemble(chosen, watch, Events(""), with_mcp=foreign is not None, tool=foreign) as parts:
+    with assemble(chosen, deadline, Events(""), with_mcp=foreign is not None, tool=foreign) as parts:
         work.warnings += parts.warnings
-        tool = parts.toolbox.find(work.name)
+        tool = parts.registry.find(work.name)
         work.found(tool.name, tool.source_hint)
         call = ToolCall(tool.name, _params(work.given, tool.name))
-        yield lambda: parts.toolbox.call(call, chosen.bench(watch))
+        yield lambda: parts.registry.call(call, chosen.tool_context(deadline))
 
 
 @contextmanager
-def _command_call(work: _Work, watch: Watch) -> Iterator[Callable[[], ToolResult]]:
+def _command_call(work: _Work, deadline: Deadline) -> Iterator[Callable[[], ToolResult]]:
     from clawperator.agent.inventory.inventory import commands
     from clawperator.agent.inventory.plugins import discover
     from clawperator.cli.claw.command_tools import Surroundings, prepare
@@ -84,16 +90,16 @@ def _command_call(work: _Work, watch: Watch) -> Iterator[Callable[[], ToolResult
     entry = inventory.find(work.name)
     work.found(entry.name, entry.source_hint)
     around = Surroundings(plugins.plugins, _own_flags(work.asked), chosen.asker is None)
-    with assemble(chosen, watch, Events(""), with_mcp=False) as parts:
+    with assemble(chosen, deadline, Events(""), with_mcp=False) as parts:
         work.warnings += parts.warnings
         prepared = prepare(entry, work.given, around)
-        own = Toolbox([prepared.tool], parts.policy, asker=chosen.asker)
+        own = ToolRegistry([prepared.tool], parts.policy, asker=chosen.asker)
 
         def act() -> ToolResult:
             for call in prepared.calls:
-                if denied := parts.toolbox.refusal(call):
+                if denied := parts.registry.refusal(call):
                     return ToolResult(handled=False, message=denied.message, error=denied)
-            return own.call(ToolCall(entry.name, {}), chosen.bench(watch))
+            return own.call(ToolCall(entry.name, {}), chosen.tool_context(deadline))
 
         yield act
 
@@ -119,12 +125,12 @@ def _params(payload: str, tool: str) -> dict[str, Any]:
     return require_object(params, tool)
 
 
-def _within(watch: Watch, name: str, act: Callable[[], ToolResult]) -> ToolResult:
+def _within(deadline: Deadline, name: str, act: Callable[[], ToolResult]) -> ToolResult:
     """Do it, but not beyond the deadline. What could not be stopped is told as not stopped."""
     try:
-        return within_deadline(watch, act)
+        return within_deadline(deadline, act)
     except (LeftBehindError, TurnCancelledError) as e:
-        if watch.is_cancelled and watch.remaining != 0:  # somebody wanted it to end
+        if deadline.is_cancelled and deadline.remaining != 0:  # somebody wanted it to end
             raise KeyboardInterrupt from e
         error = out_of_time("exec", name)
         error.retryable = isinstance(e, TurnCancelledError)

@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from clawperator.agent.ports import Bench, ToolCall, ToolResult
+from clawperator.agent.ports import ToolCall, ToolContext, ToolResult
 from clawperator.agent.tools.row import failed
 from clawperator.cli.console import Console
 from clawperator.cli.handler import Call
@@ -27,30 +27,30 @@ class PlanVerb(Struct, frozen=True):
     document: Any
     calls: tuple[ToolCall, ...]
 
-    def run(self, bench: Bench) -> ToolResult:
-        """Carry it out on the phone of the bench, unless the verb itself names one."""
+    def run(self, context: ToolContext) -> ToolResult:
+        """Carry it out on the phone of the context, unless the verb itself names one."""
         try:
-            answer = execution.carry_out(self._timed(bench), self._call(bench))
+            answer = execution.carry_out(self._timed(context), self._call(context))
         except ClawError as e:
             return failed(e)
         if isinstance(answer, ExecutionResult):
             return self._told(answer)
         return ToolResult(True, f"{self.call.name} is valid", answer)
 
-    def _call(self, bench: Bench) -> Call:
+    def _call(self, context: ToolContext) -> Call:
         options = self.call.options
         values = dict(self.call.arguments.values)
-        if bench.backend != "auto":
-            values.setdefault("--backend", (bench.backend,))
+        if context.backend != "auto":
+            values.setdefault("--backend", (context.backend,))
         chosen = replace(
             options,
-            device=options.device or bench.device,
-            operator_package=options.operator_package or bench.operator_package,
+            device=options.device or context.device,
+            operator_package=options.operator_package or context.operator_package,
         )
         return replace(self.call, options=chosen, arguments=replace(self.call.arguments, values=values))
 
-    def _timed(self, bench: Bench) -> Any:
-        left = bench.watch.remaining
+    def _timed(self, context: ToolContext) -> Any:
+        left = context.deadline.remaining
         if left is None or not isinstance(self.document, dict):
             return self.document
         most = max(int(left * 1000), MIN_EXECUTION_TIMEOUT_MS)

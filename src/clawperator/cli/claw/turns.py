@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from clawperator.agent.cancellation import Watch
+from clawperator.agent.cancellation import Deadline
 from clawperator.agent.envelope import error_object
 from clawperator.agent.ports import Usage
 from clawperator.agent.turns.conversation import BRAINS, Conversation, Order, converse
@@ -30,14 +30,14 @@ _LIMITS = {"max_budget_reached": "TURN_BUDGET_REACHED", "max_turns_reached": "SE
 
 def answer(asked: Read) -> Told:
     order, beat, limit = _order(asked), _heartbeat(asked), asked.seconds("--timeout-seconds")
-    call, watch = _Call(asked, order, limit, os.urandom(8).hex(), []), Watch(limit)
+    call, deadline = _Call(asked, order, limit, os.urandom(8).hex(), []), Deadline(limit)
     try:
         with (
             open_events(asked, call.correlation_id) as events,
             events.heartbeat(beat),
-            ended_with_us(watch.request),
+            ended_with_us(deadline.cancel),
         ):
-            held = converse(order, watch, events, call.notes, hold_requests)
+            held = converse(order, deadline, events, call.notes, hold_requests)
         hold_requests()
     except ClawError as e:
         told = _payload(call, None)

@@ -3,8 +3,8 @@
 from functools import partial
 from random import Random
 
-from clawperator.agent.inventory.inventory import Entry, commands
-from clawperator.agent.inventory.plugins import Found
+from clawperator.agent.inventory.inventory import InventoryEntry, commands
+from clawperator.agent.inventory.plugins import PluginScan
 from clawperator.agent.inventory.routing import Router
 from measure import fastest
 
@@ -33,13 +33,13 @@ def measure_index() -> float:
     return fastest({"index": lambda: Router(entries)}, _ROUNDS // 10)["index"]
 
 
-def _entries() -> list[Entry]:
+def _entries() -> list[InventoryEntry]:
     random = Random(_SEED)
-    entries = list(commands("shipped", found=Found()).entries)
+    entries = list(commands("shipped", found=PluginScan()).entries)
     words = sorted({word for entry in entries for word in entry.responsibility.split()})
     while len(entries) < ENTRIES:
         number = len(entries)
         name = "-".join((*random.sample(words, 2), str(number))).lower()
         about = " ".join(random.choices(words, k=12))
-        entries.append(Entry("tool" if number % 2 else "command", name, f"made/{name}.py", about))
+        entries.append(InventoryEntry("tool" if number % 2 else "command", name, f"made/{name}.py", about))
     return entries

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Generator, Mapping
 from typing import Any
 
-from clawperator.agent.ports import Answer, Level, Request, Tool, ToolCall, ToolContext, ToolResult
+from clawperator.agent.ports import Answer, BrainRequest, Level, Tool, ToolCall, ToolContext, ToolResult
 
-Script = Callable[[Request], Generator[ToolCall, ToolResult, Answer]]
+Script = Callable[[BrainRequest], Generator[ToolCall, ToolResult, Answer]]
 
 
 class ScriptedBrain:
@@ -15,9 +15,9 @@ class ScriptedBrain:
 
     def __init__(self, script: Script) -> None:
         self._script = script
-        self.requests: list[Request] = []
+        self.requests: list[BrainRequest] = []
 
-    def think(self, request: Request) -> Generator[ToolCall, ToolResult, Answer]:
+    def respond(self, request: BrainRequest) -> Generator[ToolCall, ToolResult, Answer]:
         self.requests.append(request)
         return self._script(request)
 
@@ -25,7 +25,7 @@ class ScriptedBrain:
 def saying(answer: Answer | str, *calls: ToolCall) -> Script:
     """Make these calls, whatever comes of them, then say that."""
 
-    def script(_: Request) -> Generator[ToolCall, ToolResult, Answer]:
+    def script(_: BrainRequest) -> Generator[ToolCall, ToolResult, Answer]:
         for call in calls:  # noqa: UP028 - a tuple takes no results
             yield call
         return answer if isinstance(answer, Answer) else Answer(answer)

@@ -2,7 +2,7 @@
 
 from clawperator.agent.offline.brain import OfflineBrain
 from clawperator.agent.policy import Policy
-from clawperator.agent.ports import Answer, Request, ToolCall, ToolContext, ToolResult
+from clawperator.agent.ports import Answer, BrainRequest, ToolCall, ToolContext, ToolResult
 from clawperator.agent.tool_registry import ToolRegistry
 from clawperator.agent.tools import builtin_tools
 
@@ -10,7 +10,7 @@ from clawperator.agent.tools import builtin_tools
 def talk(prompt: str, context: ToolContext) -> tuple[list[str], Answer]:
     """The names of the tools that were called, and the answer."""
     registry = ToolRegistry(builtin_tools(), Policy())
-    thought = OfflineBrain().think(Request(prompt, registry.tools, context.deadline))
+    thought = OfflineBrain().respond(BrainRequest(prompt, registry.tools, context.deadline))
     called: list[str] = []
     result: ToolResult | None = None
     try:

@@ -5,11 +5,11 @@ import time
 
 import pytest
 
-from clawperator.agent.cancellation import Deadline, LeftBehindError, TurnCancelledError, within_deadline
+from clawperator.agent.cancellation import LeftBehindError, TurnCancelledError, TurnDeadline, within_deadline
 
 
 def test_without_a_deadline_there_is_always_time() -> None:
-    deadline = Deadline()
+    deadline = TurnDeadline()
     assert deadline.remaining is None
     assert not deadline.is_over
     assert deadline.within(7.0) == 7.0
@@ -17,26 +17,26 @@ def test_without_a_deadline_there_is_always_time() -> None:
 
 
 def test_a_step_gets_no_more_than_what_is_left() -> None:
-    assert Deadline(0.5).within(60) <= 0.5
-    assert Deadline(100).within(2) == 2
+    assert TurnDeadline(0.5).within(60) <= 0.5
+    assert TurnDeadline(100).within(2) == 2
 
 
 def test_a_deadline_that_has_passed_stops_the_next_step() -> None:
-    deadline = Deadline(-1)
+    deadline = TurnDeadline(-1)
     assert deadline.remaining == 0
     with pytest.raises(TurnCancelledError):
         deadline.check()
 
 
 def test_a_cancelled_turn_cannot_begin_to_commit() -> None:
-    deadline = Deadline()
+    deadline = TurnDeadline()
     assert deadline.cancel()
     with pytest.raises(TurnCancelledError):
         deadline.begin_commit()
 
 
 def test_a_turn_that_commits_can_no_longer_be_cancelled() -> None:
-    deadline = Deadline()
+    deadline = TurnDeadline()
     deadline.begin_commit()
     assert not deadline.cancel()
     assert not deadline.is_cancelled
@@ -45,7 +45,7 @@ def test_a_turn_that_commits_can_no_longer_be_cancelled() -> None:
 
 
 def test_a_cancellation_wakes_a_sleeper() -> None:
-    deadline = Deadline(30)
+    deadline = TurnDeadline(30)
     threading.Timer(0.05, deadline.cancel).start()
     started = time.monotonic()
     with pytest.raises(TurnCancelledError):
@@ -54,21 +54,21 @@ def test_a_cancellation_wakes_a_sleeper() -> None:
 
 
 def test_work_without_a_deadline_is_done_by_the_caller_itself() -> None:
-    assert within_deadline(Deadline(), threading.current_thread) is threading.current_thread()
+    assert within_deadline(TurnDeadline(), threading.current_thread) is threading.current_thread()
 
 
 def test_work_under_a_deadline_gives_its_value_and_its_error() -> None:
-    assert within_deadline(Deadline(10), lambda: 7) == 7
+    assert within_deadline(TurnDeadline(10), lambda: 7) == 7
 
     def fail() -> None:
         raise KeyError("x")
 
     with pytest.raises(KeyError):
-        within_deadline(Deadline(10), fail)
+        within_deadline(TurnDeadline(10), fail)
 
 
 def test_work_that_sees_the_cancellation_is_waited_for() -> None:
-    deadline = Deadline(0.05)
+    deadline = TurnDeadline(0.05)
 
     def work() -> str:
         while not deadline.is_cancelled:
@@ -82,6 +82,6 @@ def test_stuck_work_is_left_behind_after_a_short_grace() -> None:
     stuck = threading.Event()
     started = time.monotonic()
     with pytest.raises(LeftBehindError):
-        within_deadline(Deadline(0.05), lambda: stuck.wait(30), grace=0.1)
+        within_deadline(TurnDeadline(0.05), lambda: stuck.wait(30), grace=0.1)
     assert time.monotonic() - started < 5
     stuck.set()

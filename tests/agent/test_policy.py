@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.agent.policy import Policy, Rule, make_policy, read_rule
+from clawperator.agent.policy import Permissions, Policy, PolicyRule, make_policy, read_rule
 from clawperator.agent.ports import Tool, ToolContext, ToolResult
-from clawperator.agent.settings import Permissions, Settings
 from clawperator.agent.tools import builtin_tools
 from clawperator.commands.levels import LEVELS, Level
 from clawperator.errors import ClawError
@@ -24,27 +23,26 @@ def made(name: str, level: Level = "act") -> Tool:
     return Tool(name=name, responsibility="", source_hint="", level=level, schema=dict, run=run)
 
 
-def rules(*texts: str) -> tuple[Rule, ...]:
+def rules(*texts: str) -> tuple[PolicyRule, ...]:
     return tuple(read_rule(text, "here") for text in texts)
 
 
 @pytest.mark.parametrize("mode", LEVELS)
 @pytest.mark.parametrize("level", LEVELS)
 def test_a_mode_allows_its_own_level_and_those_below(mode: Level, level: Level) -> None:
-    verdict = Policy(mode).judge(made("x", level), {})
-    assert verdict.allowed == (LEVELS.index(level) <= LEVELS.index(mode))
-    assert verdict.source == "mode"
-    if not verdict.allowed:
-        assert f"level {level}" in verdict.reason
-        assert f"--permission-mode {level}" in verdict.reason
+    decision = Policy(mode).decide(made("x", level), {})
+    assert decision.allowed == (LEVELS.index(level) <= LEVELS.index(mode))
+    assert decision.source == "mode"
+    if not decision.allowed:
+        assert f"requires --permission-mode {level}; the mode is {mode}" in decision.reason
 
 
 def test_deny_goes_before_ask_and_ask_before_allow() -> None:
     every = rules("click")
-    assert Policy("full", allow=every, deny=every, ask=every).judge(TOOLS["click"], {}).decision == "deny"
-    asked = Policy("full", allow=every, ask=every).judge(TOOLS["click"], {})
+    assert Policy("full", allow=every, deny=every, ask=every).decide(TOOLS["click"], {}).decision == "deny"
+    asked = Policy("full", allow=every, ask=every).decide(TOOLS["click"], {})
     assert (asked.decision, asked.allowed) == ("ask", False)
-    allowed = Policy("read-only", allow=every).judge(TOOLS["click"], {})
+    allowed = Policy("read-only", allow=every).decide(TOOLS["click"], {})
     assert (allowed.decision, allowed.allowed, allowed.source) == ("allow", True, "here")
 
 
@@ -72,13 +70,13 @@ def test_deny_goes_before_ask_and_ask_before_allow() -> None:
     ],
 )
 def test_what_a_rule_that_denies_means(rule: str, tool: str, params: dict[str, Any], fits: bool) -> None:  # noqa: FBT001 - a column of the table
-    assert (Policy("full", deny=rules(rule)).judge(TOOLS[tool], params).decision == "deny") == fits
+    assert (Policy("full", deny=rules(rule)).decide(TOOLS[tool], params).decision == "deny") == fits
 
 
 def test_what_allows_is_compared_exactly() -> None:
     policy = Policy("read-only", allow=rules("open_uri(https://a.b/:*)"))
-    assert policy.judge(TOOLS["open_uri"], {"uri": "https://a.b/c"}).allowed
-    assert not policy.judge(TOOLS["open_uri"], {"uri": "HTTPS://a.b/c"}).allowed
+    assert policy.decide(TOOLS["open_uri"], {"uri": "https://a.b/c"}).allowed
+    assert not policy.decide(TOOLS["open_uri"], {"uri": "HTTPS://a.b/c"}).allowed
 
 
 @pytest.mark.parametrize("text", ["", "  ", "(x)", "click(x", "click(x)y", "a b", "a*b", "x" * 2_000])
@@ -88,9 +86,8 @@ def test_what_is_no_rule(text: str) -> None:
 
 
 def test_flags_go_before_files_for_the_mode_and_the_rules_of_both_count() -> None:
-    written = Permissions("full", "/a/settings.json", deny=(Rule("click", None, "/a/settings.json"),))
-    settings = Settings(written)
-    assert make_policy(settings).describe() == {
+    written = Permissions("full", "/a/settings.json", deny=(PolicyRule("click", None, "/a/settings.json"),))
+    assert make_policy(written).describe() == {
         "mode": "full",
         "mode_source": "/a/settings.json",
         "allow_rules": 0,
@@ -98,7 +95,7 @@ def test_flags_go_before_files_for_the_mode_and_the_rules_of_both_count() -> Non
         "ask_rules": 0,
     }
     policy = make_policy(
-        settings,
+        written,
         mode="read-only",
         deny_tools=["scroll"],
         deny_prefixes=["mcp"],
@@ -106,23 +103,23 @@ def test_flags_go_before_files_for_the_mode_and_the_rules_of_both_count() -> Non
         ask_tools=["sleep"],
     )
     assert (policy.mode, policy.mode_source) == ("read-only", "flag")
-    sources = {name: policy.judge(TOOLS[name], {}).source for name in ("click", "scroll", "open_app", "sleep")}
+    sources = {name: policy.decide(TOOLS[name], {}).source for name in ("click", "scroll", "open_app", "sleep")}
     assert sources == {
         "click": "/a/settings.json",
         "scroll": "--deny-tool",
         "open_app": "--allow-tool",
         "sleep": "--ask-tool",
     }
-    assert policy.judge(made("mcp__files__read", "read-only"), {}).source == "--deny-prefix"
-    assert make_policy(Settings()).describe()["mode_source"] == "default"
+    assert policy.decide(made("mcp__files__read", "read-only"), {}).source == "--deny-prefix"
+    assert make_policy(Permissions()).describe()["mode_source"] == "default"
 
 
-def test_a_file_that_may_have_meant_to_forbid_leaves_only_looking() -> None:
-    doubtful = Settings(Permissions(default_mode="full", mode_source="f", doubtful="g"))
-    policy = make_policy(doubtful)
+def test_an_unreadable_settings_file_makes_the_mode_read_only() -> None:
+    unreadable = Permissions(default_mode="full", mode_source="f", unreadable="g")
+    policy = make_policy(unreadable)
     assert (policy.mode, policy.mode_source) == ("read-only", "g")
-    assert not policy.judge(made("click", "act"), {}).allowed
-    assert make_policy(doubtful, mode="act").judge(made("click", "act"), {}).allowed
+    assert not policy.decide(made("click", "act"), {}).allowed
+    assert make_policy(unreadable, mode="act").decide(made("click", "act"), {}).allowed
 
 
 @pytest.mark.parametrize(
@@ -136,7 +133,7 @@ def test_a_file_that_may_have_meant_to_forbid_leaves_only_looking() -> None:
 )
 def test_a_flag_that_holds_no_rule_is_a_usage_error(flags: dict[str, Any]) -> None:
     with pytest.raises(ClawError) as caught:
-        make_policy(Settings(), **flags)
+        make_policy(Permissions(), **flags)
     assert caught.value.code == "ARGUMENTS_INVALID"
     assert "--" in (caught.value.hint or "")
 
@@ -150,7 +147,7 @@ ANY = st.recursive(
 
 @pytest.mark.random
 @given(name=st.sampled_from(sorted(TOOLS)), params=ANY)
-def test_any_parameters_get_a_verdict(name: str, params: Any) -> None:
+def test_any_parameters_get_a_decision(name: str, params: Any) -> None:
     policy = Policy(deny=rules("click(x:*)", "run_skill(y)", "doctor({})"))
-    verdict = policy.judge(TOOLS[name], params)
-    assert verdict.allowed == (verdict.decision == "allow")
+    decision = policy.decide(TOOLS[name], params)
+    assert decision.allowed == (decision.decision == "allow")

@@ -1,4 +1,4 @@
-"""Settings files: three layers, joined; what is wrong in one is told and costs nothing else."""
+"""Settings files: three layers are merged; invalid content is a warning and the rest applies."""
 
 import json
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.agent.settings import Settings, read_settings
+from clawperator.agent.settings import AgentSettings, read_settings
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
@@ -36,16 +36,16 @@ def folder(tmp_path: Path) -> Path:
     return made
 
 
-def told(rules: Any) -> list[tuple[str, str]]:
+def listed(rules: Any) -> list[tuple[str, str]]:
     return [(str(rule), rule.source) for rule in rules]
 
 
-def test_without_files_nothing_is_set(folder: Path, home: Path) -> None:
+def test_without_files_the_defaults_apply(folder: Path, home: Path) -> None:
     assert not home.exists()
-    assert read_settings(str(folder)) == Settings()
+    assert read_settings(str(folder)) == AgentSettings()
 
 
-def test_rules_of_all_layers_count_and_name_their_file(folder: Path, home: Path) -> None:
+def test_rules_of_all_layers_are_concatenated_with_their_source(folder: Path, home: Path) -> None:
     own = write(home, {"permissions": {"deny": ["close_app"], "defaultMode": "full"}})
     project = write(
         folder / ".claw/settings.json", {"permissions": {"deny": ["run_skill"], "ask": ["click(Buy:*)"]}}
@@ -54,13 +54,13 @@ def test_rules_of_all_layers_count_and_name_their_file(folder: Path, home: Path)
         folder / ".claw/settings.local.json", {"permissions": {"allow": ["*"], "defaultMode": "Read-Only"}}
     )
     permissions = read_settings(str(folder)).permissions
-    assert told(permissions.deny) == [("close_app", str(own)), ("run_skill", str(project))]
-    assert told(permissions.ask) == [("click(Buy:*)", str(project))]
-    assert told(permissions.allow) == [("*", str(local))]
+    assert listed(permissions.deny) == [("close_app", str(own)), ("run_skill", str(project))]
+    assert listed(permissions.ask) == [("click(Buy:*)", str(project))]
+    assert listed(permissions.allow) == [("*", str(local))]
     assert (permissions.default_mode, permissions.mode_source) == ("read-only", str(local))
 
 
-def test_the_home_folder_is_used_when_no_other_is_named(
+def test_the_home_folder_is_the_default_config_home(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("CLAW_CONFIG_HOME", raising=False)
@@ -72,7 +72,7 @@ def test_the_home_folder_is_used_when_no_other_is_named(
     assert len(read_settings(str(tmp_path)).permissions.deny) == 1
 
 
-def test_what_is_wrong_is_a_warning_and_its_siblings_are_kept(folder: Path, home: Path) -> None:
+def test_invalid_entries_are_warnings_and_valid_siblings_are_kept(folder: Path, home: Path) -> None:
     write(home, "{broken")
     write(
         folder / ".claw/settings.json",
@@ -99,7 +99,7 @@ def test_what_is_wrong_is_a_warning_and_its_siblings_are_kept(folder: Path, home
     assert [str(rule) for rule in settings.permissions.deny] == ["click"]
     assert sorted(settings.mcp_servers) == ["good", "odd"]
     parts = [
-        "it cannot be read",
+        "cannot be read",
         "deny[1]",
         "deny[2]",
         "deny[3]",
@@ -113,7 +113,7 @@ def test_what_is_wrong_is_a_warning_and_its_siblings_are_kept(folder: Path, home
     assert len(settings.warnings) == len(parts)
 
 
-def test_a_later_layer_amends_a_server_or_defines_it_anew(folder: Path, home: Path) -> None:
+def test_a_later_layer_overrides_keys_of_a_server_or_redefines_it(folder: Path, home: Path) -> None:
     one = {"command": "one", "args": ["a"], "env": {"A": "1"}, "timeouts": {"list": 5}}
     own = write(home, {"mcpServers": {"x": one, "y": one}})
     amended = {"env": {"B": "2"}, "timeouts": {"call": 7}, "cwd": "sub"}
@@ -127,22 +127,22 @@ def test_a_later_layer_amends_a_server_or_defines_it_anew(folder: Path, home: Pa
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "reason"),
     [
         ("[" * 100_000, "nested"),
-        (" " * 1_100_000, "longer than"),
-        ("[]", "no JSON object"),
+        (" " * 1_100_000, "larger than"),
+        ("[]", "not a JSON object"),
         ("\udcff", "cannot be read"),
     ],
 )
-def test_a_hostile_file_is_a_warning(folder: Path, home: Path, content: str, said: str) -> None:
+def test_a_hostile_file_is_a_warning(folder: Path, home: Path, content: str, reason: str) -> None:
     home.parent.mkdir()
     home.write_bytes(content.encode("utf-8", "surrogateescape"))
     (warning,) = read_settings(str(folder)).warnings
-    assert said in warning
+    assert reason in warning
 
 
-def test_a_server_that_is_turned_off_is_not_there(folder: Path, home: Path) -> None:
+def test_disabled_servers_are_dropped(folder: Path, home: Path) -> None:
     write(
         home,
         {"mcpServers": {"a": {"command": "a"}, "b": {"command": "b", "disabled": True}, "c": {"command": "c"}}},
@@ -160,15 +160,15 @@ def test_a_server_that_is_turned_off_is_not_there(folder: Path, home: Path) -> N
     assert "mcpServers.c: disabled must be true or false" in warning
 
 
-def test_warnings_do_not_grow_without_end(folder: Path, home: Path) -> None:
+def test_the_number_of_warnings_is_limited(folder: Path, home: Path) -> None:
     write(home, {f"key{number}": 1 for number in range(500)})
     assert len(read_settings(str(folder)).warnings) == 100
 
 
-def test_a_folder_in_the_place_of_a_file_is_a_warning(folder: Path, home: Path) -> None:
+def test_a_folder_named_like_the_file_is_a_warning(folder: Path, home: Path) -> None:
     home.mkdir(parents=True)
     (warning,) = read_settings(str(folder)).warnings
-    assert warning.startswith(f"{home}: it is no file; until it is mended only looking is allowed")
+    assert warning.startswith(f"{home}: not a regular file; read-only until it is repaired")
 
 
 @pytest.mark.random
@@ -176,7 +176,7 @@ def test_a_folder_in_the_place_of_a_file_is_a_warning(folder: Path, home: Path) 
 def test_any_json_gives_settings(tmp_path_factory: pytest.TempPathFactory, document: Any) -> None:
     folder = tmp_path_factory.mktemp("any")
     write(folder / ".claw" / "settings.json", document)
-    assert isinstance(read_settings(str(folder)), Settings)
+    assert isinstance(read_settings(str(folder)), AgentSettings)
 
 
 @pytest.mark.random
@@ -190,4 +190,4 @@ def test_any_json_in_its_places_gives_settings(
     folder = tmp_path_factory.mktemp("any")
     document = {"permissions": {"deny": rules, "ask": [rules]}, "mcpServers": {"a": server}}
     write(folder / ".claw" / "settings.json", document)
-    assert isinstance(read_settings(str(folder)), Settings)
+    assert isinstance(read_settings(str(folder)), AgentSettings)

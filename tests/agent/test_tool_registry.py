@@ -5,10 +5,9 @@ from typing import Any
 
 import pytest
 
-from clawperator.agent.cancellation import Deadline, TurnCancelledError
-from clawperator.agent.policy import Policy, make_policy, read_rule
+from clawperator.agent.cancellation import TurnCancelledError, TurnDeadline
+from clawperator.agent.policy import Permissions, Policy, make_policy, read_rule
 from clawperator.agent.ports import Tool, ToolCall, ToolContext, ToolResult
-from clawperator.agent.settings import Settings
 from clawperator.agent.tool_registry import SIMPLE_TOOLS, ToolRegistry, filter_tools
 from clawperator.agent.tools import builtin_tools
 from clawperator.commands.levels import Level
@@ -36,7 +35,7 @@ def raising(error: BaseException) -> Work:
 
 
 def call(registry: ToolRegistry, name: str = "touch", **params: Any) -> ToolResult:
-    return registry.call(ToolCall(name, params), ToolContext(Deadline()))
+    return registry.call(ToolCall(name, params), ToolContext(TurnDeadline()))
 
 
 def code(result: ToolResult) -> str:
@@ -65,7 +64,7 @@ def test_a_name_that_is_not_there_is_told_with_the_nearest() -> None:
     assert code(call(registry, "x" * 100_000)) == "TOOL_NOT_FOUND"
 
 
-def test_denied_failed_absent_and_unforeseen_are_told_apart() -> None:
+def test_denied_failed_missing_and_crashing_tools_have_different_codes() -> None:
     broken = ClawError("NODE_NOT_FOUND", "it is not there")
     tools = [
         made("touch", raising(broken)),
@@ -84,23 +83,23 @@ def test_denied_failed_absent_and_unforeseen_are_told_apart() -> None:
 
 
 @pytest.mark.parametrize("error", [TurnCancelledError(), KeyboardInterrupt()])
-def test_a_cancellation_and_an_interrupt_pass(error: BaseException) -> None:
+def test_cancellation_and_interrupt_are_not_caught(error: BaseException) -> None:
     with pytest.raises(type(error)):
         call(ToolRegistry([made("touch", raising(error))], Policy()))
 
 
-def test_nothing_is_begun_when_the_turn_is_over() -> None:
-    deadline = Deadline()
+def test_no_tool_starts_after_cancellation() -> None:
+    deadline = TurnDeadline()
     deadline.cancel()
     registry = ToolRegistry([made("touch", raising(AssertionError("it ran")))], Policy())
     with pytest.raises(TurnCancelledError):
         registry.call(ToolCall("touch", {}), ToolContext(deadline))
 
 
-def test_a_denied_tool_does_not_run_and_the_hint_says_what_to_change() -> None:
+def test_a_denied_tool_does_not_run_and_the_hint_names_the_rule() -> None:
     ran = made("touch", raising(AssertionError("it ran")))
     by_file = Policy(deny=(read_rule("touch", "/a/settings.json"),))
-    by_flag = make_policy(Settings(), deny_tools=["touch"])
+    by_flag = make_policy(Permissions(), deny_tools=["touch"])
     for policy, part in ((by_file, "permissions.deny in /a/settings.json"), (by_flag, "--deny-tool")):
         result = call(ToolRegistry([ran], policy))
         assert code(result) == "PERMISSION_DENIED"
@@ -108,25 +107,25 @@ def test_a_denied_tool_does_not_run_and_the_hint_says_what_to_change() -> None:
         assert part in (result.error.hint or "")
 
 
-def test_asking_nobody_means_no() -> None:
-    result = call(ToolRegistry([made("touch")], make_policy(Settings(), ask_tools=["touch"])))
+def test_without_a_terminal_ask_means_deny() -> None:
+    result = call(ToolRegistry([made("touch")], make_policy(Permissions(), ask_tools=["touch"])))
     assert code(result) == "PERMISSION_DENIED"
-    assert "nobody is there to ask" in result.message
+    assert "no terminal to ask on" in result.message
 
 
-def test_whoever_is_asked_decides() -> None:
+def test_the_user_decides_when_asked() -> None:
     asked: list[tuple[str, Any, str]] = []
 
     def ask(tool: Tool, params: Mapping[str, Any], reason: str) -> bool:
         asked.append((tool.name, params, reason))
         return bool(params["label"] == "OK")
 
-    policy = make_policy(Settings(), ask_tools=["touch"], deny_tools=["never"])
+    policy = make_policy(Permissions(), ask_tools=["touch"], deny_tools=["never"])
     registry = ToolRegistry([made("touch"), made("never")], policy, asker=ask)
     assert call(registry, label="OK").handled
     refused = call(registry, label="Buy")
     assert code(refused) == "PERMISSION_DENIED"
-    assert "the answer was no" in refused.message
+    assert "denied by the user" in refused.message
     assert code(call(registry, "never", label="OK")) == "PERMISSION_DENIED"
     assert [(name, params["label"]) for name, params, _ in asked] == [("touch", "OK"), ("touch", "Buy")]
 
@@ -146,12 +145,12 @@ def test_whoever_is_asked_decides() -> None:
         ({}, [3, {"type": []}, {"type": "dance"}], "allow"),
     ],
 )
-def test_a_plan_may_do_what_each_of_its_actions_may(flags: dict[str, Any], actions: Any, decision: str) -> None:
-    registry = ToolRegistry(builtin_tools(), make_policy(Settings(), **flags))
-    assert registry.judge(registry.find("run_execution"), {"actions": actions}).decision == decision
+def test_a_plan_is_allowed_when_each_of_its_actions_is(flags: dict[str, Any], actions: Any, decision: str) -> None:
+    registry = ToolRegistry(builtin_tools(), make_policy(Permissions(), **flags))
+    assert registry.decide(registry.find("run_execution"), {"actions": actions}).decision == decision
 
 
-def test_a_plan_cannot_use_a_tool_that_was_taken_out() -> None:
+def test_a_plan_cannot_use_a_filtered_tool() -> None:
     registry = ToolRegistry(filter_tools(builtin_tools(), deny_tools=["tap"]), Policy())
     result = call(registry, "run_execution", actions=[{"type": "click", "params": {"matcher": {"text": "x"}}}])
     assert code(result) == "PERMISSION_DENIED"
@@ -161,7 +160,7 @@ def names(*tools: Tool) -> list[str]:
     return [tool.name for tool in tools]
 
 
-def test_filters_leave_the_simple_tools_then_drop_servers_then_what_is_denied() -> None:
+def test_filters_apply_simple_mode_then_mcp_then_denied_names() -> None:
     tools = (*builtin_tools(), made("mcp__files__read"), made("other"))
     assert sorted(names(*filter_tools(tools, simple_mode=True))) == sorted(SIMPLE_TOOLS)
     assert names(*filter_tools(tools, simple_mode=True, deny_tools=["CLICK "])) == ["enter_text", "snapshot_ui"]

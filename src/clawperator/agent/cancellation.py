@@ -25,7 +25,7 @@ class LeftBehindInterrupt(KeyboardInterrupt):
     """An interrupt while work was waited for that did not stop either."""
 
 
-class Deadline:
+class TurnDeadline:
     """One for all turns of a call: whoever works looks at it, whoever waits sets it.
 
     A turn that has begun to commit can no longer be cancelled: ``request`` then says so, and the turn counts.
@@ -89,7 +89,7 @@ def out_of_time(operation: str, target: str = "") -> ClawError:
     return ClawError("TURN_TIMEOUT", "the time ran out", operation=operation, target=target)
 
 
-def within_deadline(deadline: Deadline, work: Callable[[], T], grace: float = GRACE_SECONDS) -> T:
+def within_deadline(deadline: TurnDeadline, work: Callable[[], T], grace: float = GRACE_SECONDS) -> T:
     """Do the work, but wait no longer than the deadline and a short grace: then ``LeftBehindError``.
 
     Without a deadline it is done right here. What it raises is raised here.

@@ -1,20 +1,19 @@
-"""What may be done: a mode, and rules that go before it.
+"""Permission policy: a mode, and rules that take precedence over it.
 
-    click                     the tool, by its name or another of its names, in any case
-    recording_*, *            every tool whose name begins so
-    open_app(com.example)     the tool, when it is about just this
-    open_uri(https://a.b/*)   the tool, when it is about something that begins so; :* at the end means the same
+    click                     the tool, by name or alias, case-insensitive
+    recording_*, *            every tool whose name has this prefix
+    open_app(com.example)     the tool, for exactly this subject
+    open_uri(https://a.b/*)   the tool, for subjects with this prefix; a trailing :* means the same
 
-What a tool is about is its subject: the app, the URI, the key, the label of the node, the id of the skill; where
-it has none, its parameters as JSON. What denies or asks is compared in any case, what allows is compared exactly:
-a different spelling never gets more than it was given. A node can also be found by other marks than its label, so
-what must not be touched is better kept by denying the tool.
+A call's subject is the app, URI, key, node label or skill id it names; for tools without a subject, the parameters
+as JSON. Deny and ask rules compare case-insensitively, allow rules exactly, so a different spelling never gains
+permissions. A node can be matched by other properties than its label: to protect an element, deny the tool.
 
-A rule that denies goes before one that asks, that before one that allows, and all of them before the mode.
+Precedence: deny rules, ask rules, allow rules, then the mode.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
@@ -23,18 +22,15 @@ from clawperator.agent.ports import Tool
 from clawperator.commands.levels import LEVELS, Level
 from clawperator.errors import ClawError
 
-if TYPE_CHECKING:
-    from clawperator.agent.settings import Settings
-
 DEFAULT_MODE: Level = "act"
 _LONGEST_RULE = 1_024
 _ANY = "*"
 
 
-class Rule(Struct, frozen=True):
-    """Which calls are meant. ``name`` may end in a star; without a ``subject`` all calls of the tool are.
+class PolicyRule(Struct, frozen=True):
+    """A pattern for calls. ``name`` may end in a star; without a ``subject`` it covers every call of the tool.
 
-    ``source`` is where it was written: a flag, or the path of a settings file.
+    ``source`` is where the rule was defined: a flag, or the path of a settings file.
     """
 
     name: str
@@ -44,25 +40,39 @@ class Rule(Struct, frozen=True):
     def __str__(self) -> str:
         return self.name if self.subject is None else f"{self.name}({self.subject})"
 
-    def names(self, tool: Tool) -> bool:
+    def matches_tool(self, tool: Tool) -> bool:
         name = self.name.casefold()
         if name.endswith("*"):
             return tool.name.casefold().startswith(name[:-1])
         return name in (tool.name.casefold(), *(alias.casefold() for alias in tool.aliases))
 
-    def covers(self, subject: str, *, exactly: bool) -> bool:
-        """Whether the rule is about this subject."""
+    def matches_subject(self, subject: str, *, exact: bool) -> bool:
         if self.subject is None:
             return True
-        is_open = self.subject.endswith(_ANY)
-        wanted = self.subject.removesuffix(_ANY).removesuffix(":") if is_open else self.subject
-        if not exactly:
+        is_prefix = self.subject.endswith(_ANY)
+        wanted = self.subject.removesuffix(_ANY).removesuffix(":") if is_prefix else self.subject
+        if not exact:
             wanted, subject = wanted.strip().casefold(), subject.strip().casefold()
-        return subject.startswith(wanted) if is_open else subject == wanted
+        return subject.startswith(wanted) if is_prefix else subject == wanted
 
 
-class Verdict(Struct, frozen=True):
-    """May it be done? ``source`` says who decided: a flag, a settings file, or ``mode``."""
+class Permissions(Struct, frozen=True):
+    """The permissions of the settings files. ``mode_source`` is the path of the file that sets the mode.
+
+    ``unreadable`` is a file that may contain restrictions and cannot be read. Until it is repaired the mode is
+    read-only, unless a flag sets another one.
+    """
+
+    default_mode: Level | None = None
+    mode_source: str = ""
+    allow: tuple[PolicyRule, ...] = ()
+    deny: tuple[PolicyRule, ...] = ()
+    ask: tuple[PolicyRule, ...] = ()
+    unreadable: str = ""
+
+
+class PolicyDecision(Struct, frozen=True):
+    """Whether a call is allowed. ``source`` is what decided: a flag, a settings file, or ``mode``."""
 
     allowed: bool
     decision: Literal["allow", "deny", "ask"]
@@ -71,32 +81,32 @@ class Verdict(Struct, frozen=True):
 
 
 class Policy(Struct, frozen=True):
-    """``mode_source`` is ``flag``, the path of a settings file, or ``default``."""
+    """The mode and the rules. ``mode_source`` is ``flag``, the path of a settings file, or ``default``."""
 
     mode: Level = DEFAULT_MODE
-    allow: tuple[Rule, ...] = ()
-    deny: tuple[Rule, ...] = ()
-    ask: tuple[Rule, ...] = ()
+    allow: tuple[PolicyRule, ...] = ()
+    deny: tuple[PolicyRule, ...] = ()
+    ask: tuple[PolicyRule, ...] = ()
     mode_source: str = "default"
 
-    def judge(self, tool: Tool, params: Mapping[str, Any]) -> Verdict:
-        """Whether a call may be made. Never raises, whatever the parameters are."""
-        about = subject_of(tool, params)
-        if rule := _first(self.deny, tool, about):
-            return Verdict(False, "deny", f"the rule {rule} denies {tool.name}", rule.source)
-        if rule := _first(self.ask, tool, about):
-            return Verdict(
-                False, "ask", f"the rule {rule} wants somebody to be asked for {tool.name}", rule.source
+    def decide(self, tool: Tool, params: Mapping[str, Any]) -> PolicyDecision:
+        """Decide on a call. Never raises, whatever the parameters are."""
+        subject = subject_of(tool, params)
+        if rule := _first(self.deny, tool, subject):
+            return PolicyDecision(False, "deny", f"{tool.name} is denied by the rule {rule}", rule.source)
+        if rule := _first(self.ask, tool, subject):
+            return PolicyDecision(
+                False, "ask", f"{tool.name} requires confirmation by the rule {rule}", rule.source
             )
-        if rule := _first(self.allow, tool, about, exactly=True):
-            return Verdict(True, "allow", f"the rule {rule} allows {tool.name}", rule.source)
+        if rule := _first(self.allow, tool, subject, exact=True):
+            return PolicyDecision(True, "allow", f"{tool.name} is allowed by the rule {rule}", rule.source)
         if LEVELS.index(tool.level) <= LEVELS.index(self.mode):
-            return Verdict(True, "allow", f"the mode {self.mode} allows {tool.name}", "mode")
-        reason = f"{tool.name} needs the level {tool.level} and the mode is {self.mode}; "
-        return Verdict(False, "deny", f"{reason}--permission-mode {tool.level} would allow it", "mode")
+            return PolicyDecision(True, "allow", f"{tool.name} is allowed in mode {self.mode}", "mode")
+        reason = f"{tool.name} requires --permission-mode {tool.level}; the mode is {self.mode}"
+        return PolicyDecision(False, "deny", reason, "mode")
 
     def describe(self) -> dict[str, Any]:
-        """The mode, who chose it, and how many rules there are."""
+        """The mode, its source, and the number of rules of each kind."""
         return {
             "mode": self.mode,
             "mode_source": self.mode_source,
@@ -107,7 +117,7 @@ class Policy(Struct, frozen=True):
 
 
 def make_policy(  # noqa: PLR0913 - the flags of a command line
-    settings: "Settings",
+    permissions: Permissions,
     *,
     mode: Level | None = None,
     deny_tools: Iterable[str] = (),
@@ -115,77 +125,78 @@ def make_policy(  # noqa: PLR0913 - the flags of a command line
     allow_tools: Iterable[str] = (),
     ask_tools: Iterable[str] = (),
 ) -> Policy:
-    """The policy of settings and flags. A flag's mode goes before a file's; rules of both count.
+    """Combine settings and flags. A mode flag overrides the files; the rules of both apply.
 
-    ``ARGUMENTS_INVALID`` when a flag holds no rule.
+    ``ARGUMENTS_INVALID`` for a flag whose value is not a rule.
     """
-    written = settings.permissions
     chosen, source = DEFAULT_MODE, "default"
     if mode is not None:
         chosen, source = mode, "flag"
-    elif written.doubtful:
-        chosen, source = LEVELS[0], written.doubtful
-    elif written.default_mode is not None:
-        chosen, source = written.default_mode, written.mode_source
-    # A prefix of nothing would deny everything, which is rather a slip than a wish.
+    elif permissions.unreadable:
+        chosen, source = LEVELS[0], permissions.unreadable
+    elif permissions.default_mode is not None:
+        chosen, source = permissions.default_mode, permissions.mode_source
+    # An empty prefix would deny every tool: reject it as a mistake.
     prefixes = (f"{prefix.strip()}*" if prefix.strip() else "" for prefix in deny_prefixes)
     return Policy(
         chosen,
-        allow=(*written.allow, *_flag_rules(allow_tools, "--allow-tool")),
-        deny=(*written.deny, *_flag_rules(deny_tools, "--deny-tool"), *_flag_rules(prefixes, "--deny-prefix")),
-        ask=(*written.ask, *_flag_rules(ask_tools, "--ask-tool")),
+        allow=(*permissions.allow, *_flag_rules(allow_tools, "--allow-tool")),
+        deny=(*permissions.deny, *_flag_rules(deny_tools, "--deny-tool"), *_flag_rules(prefixes, "--deny-prefix")),
+        ask=(*permissions.ask, *_flag_rules(ask_tools, "--ask-tool")),
         mode_source=source,
     )
 
 
 def read_level(text: str) -> Level | None:
-    """The level of that name, in any case; None when there is none."""
+    """Parse a level, case-insensitive; None for an unknown name."""
     wanted = text.strip().casefold()
     return next((level for level in LEVELS if level == wanted), None)
 
 
-def read_rule(text: str, source: str) -> Rule:
-    """The rule that is written there; ``ValueError`` says why it is none."""
-    written = text.strip()
-    if len(written) > _LONGEST_RULE:
-        raise ValueError(f"a rule has at most {_LONGEST_RULE} characters")
-    name, bracket, rest = written.partition("(")
+def read_rule(text: str, source: str) -> PolicyRule:
+    """Parse a rule; ``ValueError`` with the reason for an invalid one."""
+    rule = text.strip()
+    if len(rule) > _LONGEST_RULE:
+        raise ValueError(f"rule longer than {_LONGEST_RULE} characters")
+    name, bracket, rest = rule.partition("(")
     name = name.strip()
     if not name:
-        raise ValueError("a rule begins with the name of a tool")
+        raise ValueError("rule without a tool name")
     if "*" in name[:-1] or not all(c.isalnum() or c in "_-.*" for c in name):
-        raise ValueError("the name of a tool holds letters, digits, _ and -, and may end in *")
+        raise ValueError(f"invalid tool name {name!r}: use letters, digits, _, - and ., and * only at the end")
     if not bracket:
-        return Rule(name, None, source)
+        return PolicyRule(name, None, source)
     if not rest.endswith(")"):
-        raise ValueError("the bracket is not closed at the end")
-    return Rule(name, rest[:-1], source)
+        raise ValueError("rule without a closing bracket at its end")
+    return PolicyRule(name, rest[:-1], source)
 
 
 def subject_of(tool: Tool, params: object) -> str:
-    """What a call is about, as rules see it. A call that cannot be read is about nothing."""
+    """The subject of a call, for rules to match; empty for invalid parameters."""
     if not isinstance(params, Mapping):
         return ""
     try:
         if tool.subject is not None:
             return tool.subject(params)
         return msgspec.json.encode(params, order="sorted").decode()
-    except Exception:  # noqa: BLE001 - the parameters may be anything; the tool will say what is wrong with them
+    except Exception:  # noqa: BLE001 - unvalidated parameters; the tool reports what is wrong with them
         return ""
 
 
-def _first(rules: tuple[Rule, ...], tool: Tool, about: str, *, exactly: bool = False) -> Rule | None:
-    return next((rule for rule in rules if rule.names(tool) and rule.covers(about, exactly=exactly)), None)
+def _first(rules: tuple[PolicyRule, ...], tool: Tool, subject: str, *, exact: bool = False) -> PolicyRule | None:
+    return next(
+        (rule for rule in rules if rule.matches_tool(tool) and rule.matches_subject(subject, exact=exact)), None
+    )
 
 
-def _flag_rules(texts: Iterable[str], flag: str) -> tuple[Rule, ...]:
+def _flag_rules(texts: Iterable[str], flag: str) -> tuple[PolicyRule, ...]:
     try:
         return tuple(read_rule(text, flag) for text in texts)
     except ValueError as e:
         raise ClawError(
             "ARGUMENTS_INVALID",
             f"argument {flag}: {e}",
-            hint=f"Use {flag} with a name, as in {flag} click.",
+            hint=f"Pass a tool name, as in '{flag} click'.",
             operation="argparse",
             target=flag,
         ) from None

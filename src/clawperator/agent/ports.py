@@ -5,7 +5,7 @@ from typing import Any, Literal, Protocol
 
 from msgspec import Struct
 
-from clawperator.agent.cancellation import Deadline
+from clawperator.agent.cancellation import TurnDeadline
 from clawperator.agent.sessions.records import Denial, Usage
 from clawperator.commands.levels import LEVELS, Level
 from clawperator.commands.model import Backend
@@ -15,12 +15,12 @@ __all__ = [
     "LEVELS",
     "Answer",
     "Brain",
+    "BrainRequest",
     "Denial",
     "Evidence",
     "Exchange",
     "Level",
     "Outcome",
-    "Request",
     "Tool",
     "ToolCall",
     "ToolContext",
@@ -71,7 +71,7 @@ class ToolResult(Struct, frozen=True):
 class ToolContext(Struct, frozen=True):
     """Where tools do their work: which phone and by which way, which folder, and until when."""
 
-    deadline: Deadline
+    deadline: TurnDeadline
     folder: str = "."
     device: str | None = None
     operator_package: str | None = None
@@ -102,7 +102,7 @@ class Exchange(Struct, frozen=True):
     output: str
 
 
-class Request(Struct, frozen=True):
+class BrainRequest(Struct, frozen=True):
     """What a brain is asked.
 
     ``say`` takes text as it is made, piece by piece. ``count`` takes what a service counted, reply by reply, so
@@ -111,10 +111,10 @@ class Request(Struct, frozen=True):
 
     prompt: str
     tools: tuple[Tool, ...]
-    deadline: Deadline
+    deadline: TurnDeadline
     history: tuple[Exchange, ...] = ()
-    say: Callable[[str], None] = lambda _: None
-    count: Callable[[Usage], None] = lambda _: None
+    on_text: Callable[[str], None] = lambda _: None
+    on_usage: Callable[[Usage], None] = lambda _: None
 
 
 class Answer(Struct, frozen=True):
@@ -136,4 +136,4 @@ class Brain(Protocol):
     @property
     def name(self) -> str: ...
 
-    def think(self, request: Request) -> Generator[ToolCall, ToolResult, Answer]: ...
+    def respond(self, request: BrainRequest) -> Generator[ToolCall, ToolResult, Answer]: ...

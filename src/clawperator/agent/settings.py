@@ -1,15 +1,15 @@
-"""Settings files: permissions and MCP servers, in three layers.
+"""Settings files: permissions and MCP servers, merged from three layers.
 
-    $CLAW_CONFIG_HOME/settings.json, or ~/.claw/settings.json     the person's
+    $CLAW_CONFIG_HOME/settings.json, or ~/.claw/settings.json     the user's
     <folder>/.claw/settings.json                                  the project's
-    <folder>/.claw/settings.local.json                            the person's, in this project
+    <folder>/.claw/settings.local.json                            the user's, for this project
 
     {"permissions": {"defaultMode": "act", "allow": [], "deny": [], "ask": []},
      "mcpServers": {"name": {"command": "program", "args": [], "env": {}, "cwd": ".", "timeouts": {"call": 60}}}}
 
-Lists of rules are joined, so that what one layer denies stays denied. A later layer that names a server's command
-defines the server anew; one that does not only amends it. A ``disabled`` server is as if it were not there.
-What cannot be read is a warning, and all else counts.
+Rule lists are concatenated, so a deny rule of any layer stays in force. A later layer that sets a server's command
+redefines the server; otherwise it overrides single keys. ``disabled`` servers are dropped. Invalid content becomes
+a warning and the rest applies; if it could contain restrictions, the mode falls back to read-only.
 """
 
 import os
@@ -21,7 +21,7 @@ import msgspec
 from msgspec import Struct
 
 from clawperator._files import why
-from clawperator.agent.policy import Rule, read_level, read_rule
+from clawperator.agent.policy import Permissions, PolicyRule, read_level, read_rule
 from clawperator.commands.levels import LEVELS, Level
 
 _MOST_BYTES = 1024 * 1024
@@ -32,23 +32,8 @@ _LONGEST_SECONDS = 3_600.0
 _SERVER_KEYS = ("command", "args", "env", "cwd", "timeouts", "disabled")
 
 
-class Permissions(Struct, frozen=True):
-    """``mode_source`` is the path of the file that has the mode.
-
-    ``doubtful`` is a file that may have meant to forbid something and cannot be read. Until it is mended nothing
-    but looking is allowed, unless somebody says otherwise on the command line.
-    """
-
-    default_mode: Level | None = None
-    mode_source: str = ""
-    allow: tuple[Rule, ...] = ()
-    deny: tuple[Rule, ...] = ()
-    ask: tuple[Rule, ...] = ()
-    doubtful: str = ""
-
-
-class Timeouts(Struct, frozen=True, forbid_unknown_fields=True):
-    """How long an MCP server may take to begin, to list its tools, and to run one, in seconds."""
+class McpTimeouts(Struct, frozen=True, forbid_unknown_fields=True):
+    """Time limits of an MCP server in seconds: to initialize, to list its tools, and to run one."""
 
     initialize: float = 10.0
     list: float = 30.0
@@ -56,34 +41,34 @@ class Timeouts(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class McpServer(Struct, frozen=True):
-    """A program that offers tools. ``source`` is the file that names its command."""
+    """How to start an MCP server. ``source`` is the settings file that sets its command."""
 
     command: str
     args: tuple[str, ...] = ()
     env: Mapping[str, str] = {}
     cwd: str | None = None
-    timeouts: Timeouts = Timeouts()
+    timeouts: McpTimeouts = McpTimeouts()
     source: str = ""
 
 
-class Settings(Struct, frozen=True):
-    """What the files say together."""
+class AgentSettings(Struct, frozen=True):
+    """The merged settings."""
 
     permissions: Permissions = Permissions()
     mcp_servers: Mapping[str, McpServer] = {}
     warnings: tuple[str, ...] = ()
 
 
-def read_settings(folder: str) -> Settings:
-    """The settings for work in a folder. Never raises for what the files hold."""
-    reading = _Reading(folder)
+def read_settings(folder: str) -> AgentSettings:
+    """Read and merge the settings for a folder. Invalid content never raises; it becomes a warning."""
+    layers = _Layers(folder)
     for path in settings_files(folder):
-        reading.take(path)
-    return reading.settings()
+        layers.add(path)
+    return layers.merge()
 
 
 def settings_files(folder: str) -> list[str]:
-    """Where settings may be, the weakest first; each file once."""
+    """The settings paths, lowest precedence first, without duplicates."""
     home = os.environ.get("CLAW_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".claw")
     own = os.path.join(folder, ".claw")
     places = [
@@ -94,18 +79,18 @@ def settings_files(folder: str) -> list[str]:
     return list({os.path.realpath(path): path for path in places}.values())
 
 
-class _Reading:
-    """The layers that were taken in so far."""
+class _Layers:
+    """The layers read so far."""
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
         self._mode: tuple[Level | None, str] = (None, "")
-        self._rules: dict[str, list[Rule]] = {"allow": [], "deny": [], "ask": []}
+        self._rules: dict[str, list[PolicyRule]] = {"allow": [], "deny": [], "ask": []}
         self._servers: dict[str, tuple[dict[str, Any], str]] = {}
         self._warnings: list[str] = []
-        self._doubtful = ""
+        self._unreadable = ""
 
-    def take(self, path: str) -> None:
+    def add(self, path: str) -> None:
         document = self._read(path)
         if document is None:
             return
@@ -117,58 +102,58 @@ class _Reading:
             elif key != "$schema":
                 self._warn(path, f"unknown key {key[:80]!r}")
 
-    def settings(self) -> Settings:
-        servers = {name: server for name, server in self._made() if server is not None}
+    def merge(self) -> AgentSettings:
+        servers = {name: server for name, server in self._parse_servers() if server is not None}
         mode, source = self._mode
         rules = {name: tuple(found) for name, found in self._rules.items()}
-        permissions = Permissions(mode, source, **rules, doubtful=self._doubtful)
-        return Settings(permissions, servers, tuple(self._warnings))
+        permissions = Permissions(mode, source, **rules, unreadable=self._unreadable)
+        return AgentSettings(permissions, servers, tuple(self._warnings))
 
     def _warn(self, path: str, message: str) -> None:
         if len(self._warnings) < _MOST_WARNINGS:
             self._warnings.append(f"{path}: {message}")
 
-    def _doubt(self, path: str, message: str) -> None:
-        """Warn of something that may have been meant to forbid."""
-        if not self._doubtful:
-            self._doubtful = path
-            message += "; until it is mended only looking is allowed, unless --permission-mode says otherwise"
+    def _restrict(self, path: str, message: str) -> None:
+        """Warn about invalid content that may have been a restriction, and fall back to read-only."""
+        if not self._unreadable:
+            self._unreadable = path
+            message += "; read-only until it is repaired, unless --permission-mode is given"
         self._warn(path, message)
 
     def _read(self, path: str) -> dict[str, Any] | None:
-        """The object in a file; None when there is no such file, or no such object in it."""
+        """The JSON object of a file; None for a missing or invalid file."""
         try:
             if not stat.S_ISREG(os.stat(path).st_mode):
-                self._doubt(path, "it is no file")
+                self._restrict(path, "not a regular file")
                 return None
             with open(path, "rb") as file:
                 data = file.read(_MOST_BYTES + 1)
             if len(data) > _MOST_BYTES:
-                self._doubt(path, f"it is longer than {_MOST_BYTES} bytes")
+                self._restrict(path, f"larger than {_MOST_BYTES} bytes")
                 return None
             document = msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf"))
         except (FileNotFoundError, NotADirectoryError):
             return None
         except (OSError, ValueError) as e:
-            self._doubt(path, f"it cannot be read: {why(e)}")
+            self._restrict(path, f"cannot be read: {why(e)}")
             return None
         except RecursionError:
-            self._doubt(path, "it is nested too deeply")
+            self._restrict(path, "nested too deeply")
             return None
         if not isinstance(document, dict):
-            self._doubt(path, "it holds no JSON object")
+            self._restrict(path, "not a JSON object")
             return None
         return document
 
     def _permissions(self, value: Any, path: str) -> None:
         if not isinstance(value, dict):
-            self._doubt(path, "permissions must be an object")
+            self._restrict(path, "permissions must be an object")
             return
         for key, item in value.items():
             if key == "defaultMode":
                 level = read_level(item) if isinstance(item, str) else None
                 if level is None:
-                    self._doubt(path, f"permissions.defaultMode must be one of {', '.join(LEVELS)}")
+                    self._restrict(path, f"permissions.defaultMode must be one of {', '.join(LEVELS)}")
                 else:
                     self._mode = (level, path)
             elif key in self._rules:
@@ -176,17 +161,17 @@ class _Reading:
             else:
                 self._warn(path, f"unknown key permissions.{key[:80]}")
 
-    def _read_rules(self, value: Any, where: str, path: str) -> Iterator[Rule]:
-        warn = self._warn if where.endswith(".allow") else self._doubt
+    def _read_rules(self, value: Any, where: str, path: str) -> Iterator[PolicyRule]:
+        warn = self._warn if where.endswith(".allow") else self._restrict
         if not isinstance(value, list):
             warn(path, f"{where} must be a list")
             return
         if len(value) > _MOST_RULES:
-            warn(path, f"{where} has more than {_MOST_RULES} rules; only those count")
+            warn(path, f"{where} has more than {_MOST_RULES} rules; the rest is ignored")
         for place, item in enumerate(value[:_MOST_RULES]):
             try:
                 if not isinstance(item, str):
-                    raise ValueError("a rule is a text")  # noqa: TRY004, TRY301 - told like any other fault of a rule
+                    raise ValueError("a rule must be a string")  # noqa: TRY004, TRY301 - reported like any other invalid rule
                 yield read_rule(item, path)
             except ValueError as e:
                 warn(path, f"{where}[{place}]: {e}")
@@ -202,15 +187,15 @@ class _Reading:
                 continue
             if item.get("type", "stdio") != "stdio" or "url" in item:
                 if item.get("disabled") is not True:
-                    self._warn(path, f"{where}: only servers that are programs (stdio) can be used")
+                    self._warn(path, f"{where}: only stdio servers are supported")
                 continue
             given = {key: item[key] for key in _SERVER_KEYS if key in item}
             for key in item:
                 if key not in (*_SERVER_KEYS, "type"):
                     self._warn(path, f"unknown key {where}.{key[:80]}")
-            self._amend(name, given, path)
+            self._merge_server(name, given, path)
 
-    def _amend(self, name: str, given: dict[str, Any], path: str) -> None:
+    def _merge_server(self, name: str, given: dict[str, Any], path: str) -> None:
         if "command" in given or name not in self._servers:
             self._servers[name] = (given, path)
             return
@@ -222,27 +207,27 @@ class _Reading:
         }
         self._servers[name] = ({**before, **given, **joined}, source)
 
-    def _made(self) -> Iterator[tuple[str, McpServer | None]]:
+    def _parse_servers(self) -> Iterator[tuple[str, McpServer | None]]:
         for place, (name, (given, source)) in enumerate(self._servers.items()):
             if given.get("disabled") is True:
                 continue
             if place >= _MOST_SERVERS:
-                self._warn(source, f"there are more than {_MOST_SERVERS} MCP servers; only those count")
+                self._warn(source, f"more than {_MOST_SERVERS} MCP servers; the rest is ignored")
                 return
             try:
-                yield name, self._server(given, source)
+                yield name, self._parse_server(given, source)
             except (msgspec.ValidationError, ValueError) as e:
                 self._warn(source, f"mcpServers.{name[:80]}: {str(e).replace('`', '')}")
 
-    def _server(self, given: dict[str, Any], source: str) -> McpServer:
+    def _parse_server(self, given: dict[str, Any], source: str) -> McpServer:
         if not isinstance(given.get("disabled", False), bool):
-            raise ValueError("disabled must be true or false")  # noqa: TRY004 - told like any other fault
+            raise ValueError("disabled must be true or false")  # noqa: TRY004 - reported like any other invalid value
         server = msgspec.convert(given, McpServer)
         texts = (server.command, server.cwd or "", *server.args, *server.env, *server.env.values())
         if not server.command.strip() or any("\0" in text for text in texts):
-            raise ValueError("the command, its arguments and its environment must be texts a program can be given")
+            raise ValueError("command must not be blank, and no argument or variable may contain a NUL character")
         limits = (server.timeouts.initialize, server.timeouts.list, server.timeouts.call)
         if not all(0 < seconds <= _LONGEST_SECONDS for seconds in limits):
-            raise ValueError(f"a timeout is more than 0 and at most {_LONGEST_SECONDS:g} seconds")
+            raise ValueError(f"a timeout must be above 0 and at most {_LONGEST_SECONDS:g} seconds")
         cwd = None if server.cwd is None else os.path.join(self._folder, server.cwd)
         return msgspec.structs.replace(server, cwd=cwd, source=source)

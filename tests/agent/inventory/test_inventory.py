@@ -12,8 +12,8 @@ import pytest
 
 import clawperator
 from clawperator.agent import ports
-from clawperator.agent.inventory.inventory import Entry, Inventory, commands, graph, tools
-from clawperator.agent.inventory.plugins import Found, Plugin
+from clawperator.agent.inventory.inventory import Inventory, InventoryEntry, commands, graph, tools
+from clawperator.agent.inventory.plugins import Plugin, PluginScan
 from clawperator.agent.ports import Tool, ToolResult
 from clawperator.agent.turns.stages import STAGES
 from clawperator.commands.actions import COMMANDS
@@ -25,7 +25,7 @@ from clawperator.errors import ClawError
 from clawperator.skills.registry import shipped_registry
 
 SOURCE = Path(clawperator.__file__).parent.parent
-BUILTIN = commands("shipped", found=Found())
+BUILTIN = commands("shipped", found=PluginScan())
 
 
 def leaves() -> dict[str, Command]:
@@ -99,7 +99,7 @@ def test_a_skill_has_its_words_for_routing() -> None:
 
 def test_the_graph_sorts_commands_by_their_origin() -> None:
     plugin = Plugin("greet", "greeting", "greeting.plugin:greet", "Greet.", lambda _p, _c: "hello", "read-only")
-    inventory = commands("shipped", found=Found((plugin,), ("a warning",)))
+    inventory = commands("shipped", found=PluginScan((plugin,), ("a warning",)))
     found = graph(inventory)
     assert [entry.source_hint for entry in found.plugin_like] == ["plugins/greeting/greeting.plugin:greet"]
     assert found.plugin_like[0].level == "read-only"
@@ -128,7 +128,7 @@ def test_a_broken_registry_is_a_warning(tmp_path: Path, text: str | None) -> Non
     path = tmp_path / "skills-registry.json"
     if text is not None:
         path.write_text(text)
-    inventory = commands(str(path), found=Found())
+    inventory = commands(str(path), found=PluginScan())
     assert graph(inventory).skill_like == ()
     assert len(graph(inventory).builtins) == len(graph(BUILTIN).builtins)
     (warning,) = inventory.warnings
@@ -137,7 +137,7 @@ def test_a_broken_registry_is_a_warning(tmp_path: Path, text: str | None) -> Non
 
 def test_a_broken_variable_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CLAWPERATOR_SKILLS_REGISTRY", " ")
-    assert len(commands(found=Found()).warnings) == 1
+    assert len(commands(found=PluginScan()).warnings) == 1
 
 
 def test_a_broken_skill_is_a_warning_and_its_siblings_are_kept(tmp_path: Path) -> None:
@@ -151,7 +151,7 @@ def test_a_broken_skill_is_a_warning_and_its_siblings_are_kept(tmp_path: Path) -
         skill("line\nend"),
         skill(""),
     )
-    inventory = commands(path, found=Found())
+    inventory = commands(path, found=PluginScan())
     assert [entry.name for entry in graph(inventory).skill_like] == ["com.a.sound"]
     assert len(inventory.warnings) == 6
     assert inventory.warnings[0].startswith("skills[0] is left out: the skill 'com.a.lacking' lacks applicationId")
@@ -161,7 +161,7 @@ def test_a_broken_skill_is_a_warning_and_its_siblings_are_kept(tmp_path: Path) -
 def test_nobody_takes_over_a_name_or_an_alias_of_the_product(tmp_path: Path) -> None:
     path = registry(tmp_path / "skills", skill("TAP"), skill("com.a.b"), skill("com.a.b"), skill("doctor"))
     plugins = tuple(Plugin(n, "d", "m:f", "", lambda _p, _c: "") for n in ("Route", "com.a.b", "mine"))
-    inventory = commands(path, found=Found(plugins))
+    inventory = commands(path, found=PluginScan(plugins))
     more = [entry.name for entry in inventory.entries if entry.family != "builtin"]
     assert more == ["com.a.b", "mine"]
     assert len(inventory.warnings) == 5
@@ -191,7 +191,7 @@ def test_a_command_is_found_by_name_or_alias_in_any_case(said: str, name: str) -
 
 
 def test_a_name_counts_before_an_alias() -> None:
-    rows = (Entry("command", "a", "x", "", aliases=("b",)), Entry("command", "b", "y", ""))
+    rows = (InventoryEntry("command", "a", "x", "", aliases=("b",)), InventoryEntry("command", "b", "y", ""))
     assert Inventory("command", rows).find("b").source_hint == "y"
 
 

@@ -9,7 +9,7 @@ from textwrap import dedent
 import pytest
 
 from clawperator.agent.cancellation import TurnCancelledError
-from clawperator.agent.inventory.plugins import Found, Plugin, PluginContext, discover, run_plugin
+from clawperator.agent.inventory.plugins import Plugin, PluginContext, PluginScan, discover, run_plugin
 from clawperator.errors import ClawError
 
 CONTEXT = PluginContext(folder="/tmp", device="claw-1", directory=".claw/sessions")
@@ -42,7 +42,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
         sys.modules.pop(module, None)
 
 
-def only(found: Found) -> Plugin:
+def only(found: PluginScan) -> Plugin:
     assert found.warnings == ()
     (plugin,) = found.plugins
     return plugin
@@ -131,7 +131,7 @@ def test_a_name_counts_once_and_must_be_one_word(site: Site) -> None:
 
 def test_entry_points_of_other_groups_are_none_of_our_business(site: Site) -> None:
     site.add("other", "x = @:x", "raise RuntimeError", group="console_scripts")
-    assert discover() == Found()
+    assert discover() == PluginScan()
 
 
 def test_without_plugins_the_metadata_of_distributions_is_not_even_imported() -> None:

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.agent.inventory.inventory import Entry, Kind, commands, tools
-from clawperator.agent.inventory.plugins import Found
+from clawperator.agent.inventory.inventory import InventoryEntry, Kind, commands, tools
+from clawperator.agent.inventory.plugins import PluginScan
 from clawperator.agent.inventory.routing import Match, Router
 from clawperator.agent.inventory.tokens import STOP_WORDS, SYNONYMS, stem, tokens
 from clawperator.agent.ports import Tool, ToolResult
@@ -31,7 +31,7 @@ def tool(name: str, responsibility: str, aliases: tuple[str, ...] = ()) -> Tool:
     )
 
 
-COMMANDS = commands("shipped", found=Found()).entries
+COMMANDS = commands("shipped", found=PluginScan()).entries
 TOOLS = tools([tool(row.name, row.summary, row.aliases) for row in ACTIONS.values()]).entries
 ROUTER = Router((*COMMANDS, *TOOLS))
 SECOND = Router((*COMMANDS, *TOOLS))
@@ -44,13 +44,13 @@ def names(prompt: str, kind: Kind = "command", limit: int = MANY) -> list[str]:
 # The reference rule, written down from the contract. It shares nothing with the router.
 
 
-def rule_a_score(prompt: str, entry: Entry) -> int:
+def rule_a_score(prompt: str, entry: InventoryEntry) -> int:
     words = set(prompt.lower().replace("/", " ").replace("-", " ").split())
     texts = (entry.name.lower(), entry.source_hint.lower(), entry.responsibility.lower())
     return sum(any(word in text for text in texts) for word in words)
 
 
-def rule_a(prompt: str, entries: Sequence[Entry]) -> list[tuple[str, str]]:
+def rule_a(prompt: str, entries: Sequence[InventoryEntry]) -> list[tuple[str, str]]:
     scored = [(-rule_a_score(prompt, entry), entry.kind, entry.name) for entry in entries]
     rest = sorted(row for row in scored if row[0] < 0)
     firsts = []
@@ -70,21 +70,23 @@ prompts = st.lists(plain, min_size=1, max_size=8).map(" ".join)
 
 
 @st.composite
-def inventories(draw: st.DrawFn) -> list[Entry]:
+def inventories(draw: st.DrawFn) -> list[InventoryEntry]:
     rows = draw(
         st.lists(
             st.tuples(st.sampled_from(["command", "tool"]), plain, plain, st.lists(plain, max_size=4)), max_size=12
         )
     )
     return [
-        Entry("command" if kind == "command" else "tool", f"m{place}-{name}", f"room/{source}.py", " ".join(about))
+        InventoryEntry(
+            "command" if kind == "command" else "tool", f"m{place}-{name}", f"room/{source}.py", " ".join(about)
+        )
         for place, (kind, name, source, about) in enumerate(rows)
     ]
 
 
 @pytest.mark.random
 @given(inventories(), prompts)
-def test_whatever_the_reference_prefers_is_preferred(entries: list[Entry], prompt: str) -> None:
+def test_whatever_the_reference_prefers_is_preferred(entries: list[InventoryEntry], prompt: str) -> None:
     matches = Router(entries).route(prompt, MANY)
     by_name = {entry.name: rule_a_score(prompt, entry) for entry in entries}
     assert {match.name for match in matches} == {name for name, score in by_name.items() if score}
@@ -106,7 +108,7 @@ def test_where_all_words_stand_in_the_same_place_the_order_is_that_of_the_refere
     about = st.lists(alike, max_size=6).map(" ".join)
     rows = data.draw(st.lists(st.tuples(st.booleans(), about), max_size=12))
     entries = [
-        Entry("command" if is_command else "tool", f"m{place}", "room.py", text)
+        InventoryEntry("command" if is_command else "tool", f"m{place}", "room.py", text)
         for place, (is_command, text) in enumerate(rows)
     ]
     found = [(match.kind, match.name) for match in Router(entries).route(prompt, MANY)]
@@ -281,7 +283,11 @@ def test_a_hostile_prompt_costs_no_more_than_a_long_one(name: str) -> None:
 
 
 def test_routing_over_500_entries_is_quick() -> None:
-    some = [Entry("tool", f"{e.name}-{n}", e.source_hint, e.responsibility) for n in range(5) for e in COMMANDS]
+    some = [
+        InventoryEntry("tool", f"{e.name}-{n}", e.source_hint, e.responsibility)
+        for n in range(5)
+        for e in COMMANDS
+    ]
     router = Router([*COMMANDS, *TOOLS, *some][:500])
     best = min(_seconds(router, "take a screenshot of the settings on my phone and save it") for _ in range(20))
     assert best < 0.02  # the bar of 5 ms is held by make context, where nothing else runs

@@ -11,12 +11,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from clawperator.agent.cancellation import Deadline, TurnCancelledError
+from clawperator.agent.cancellation import TurnCancelledError, TurnDeadline
 from clawperator.agent.mcp.client import McpServerClient
 from clawperator.agent.mcp.process import ServerProcess
 from clawperator.agent.mcp.tools import Discovered, McpPool, discover, level_of
 from clawperator.agent.ports import ToolContext, ToolResult
-from clawperator.agent.settings import McpServer, Timeouts
+from clawperator.agent.settings import McpServer, McpTimeouts
 from clawperator.errors import ClawError
 
 PROGRAM = str(Path(__file__).parent / "mcp_server.py")
@@ -28,16 +28,16 @@ def server(mode: str, **more: Any) -> McpServer:
 
 
 def quick(mode: str, seconds: float = 0.4) -> McpServer:
-    return server(mode, timeouts=Timeouts(seconds, seconds, seconds))
+    return server(mode, timeouts=McpTimeouts(seconds, seconds, seconds))
 
 
 def found(mode: str = "good", **more: Any) -> Discovered:
-    return discover({"box": server(mode, **more)}, Deadline(10))
+    return discover({"box": server(mode, **more)}, TurnDeadline(10))
 
 
-def run(discovered: Discovered, tool: str, deadline: Deadline | None = None, **params: Any) -> ToolResult:
+def run(discovered: Discovered, tool: str, deadline: TurnDeadline | None = None, **params: Any) -> ToolResult:
     chosen = next(entry for entry in discovered.tools if entry.name == f"mcp__box__{tool}")
-    return chosen.run(params, ToolContext(deadline or Deadline(10)))
+    return chosen.run(params, ToolContext(deadline or TurnDeadline(10)))
 
 
 def is_gone(pid: int) -> bool:
@@ -108,7 +108,7 @@ def test_a_line_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_large_arguments_reach_the_server() -> None:
-    with McpServerClient("box", server("good"), Deadline(10)) as client:
+    with McpServerClient("box", server("good"), TurnDeadline(10)) as client:
         result = client.call("echo", {"text": "y" * 1_000_000})
     assert len(result["structuredContent"]["said"]) == 1_000_000
 
@@ -129,7 +129,7 @@ def test_a_server_sees_nothing_of_our_environment_but_the_basics(monkeypatch: py
 
 
 def failed(name_or_server: McpServer) -> Any:
-    discovered = discover({"box": name_or_server}, Deadline(10))
+    discovered = discover({"box": name_or_server}, TurnDeadline(10))
     (report,) = discovered.servers
     assert report.status == "failed"
     assert discovered.tools == ()
@@ -220,7 +220,7 @@ def test_one_that_fails_hides_no_other_and_all_are_asked_at_once() -> None:
         "d": server("paged"),
         "e": quick("mute"),
     }
-    discovered = discover(servers, Deadline(10))
+    discovered = discover(servers, TurnDeadline(10))
     assert [(report.name, report.status) for report in discovered.servers] == [
         ("a", "failed"),
         ("b", "ready"),
@@ -233,7 +233,7 @@ def test_one_that_fails_hides_no_other_and_all_are_asked_at_once() -> None:
 
 
 def test_names_are_made_fit_and_told_apart() -> None:
-    discovered = discover({"my server": server("old")}, Deadline(10))
+    discovered = discover({"my server": server("old")}, TurnDeadline(10))
     by_source = {tool.source_hint.removeprefix("mcp/my server/"): tool.name for tool in discovered.tools}
     assert by_source == {
         "get.it": "mcp__my_server__get_it",
@@ -247,7 +247,7 @@ def test_names_are_made_fit_and_told_apart() -> None:
 
 
 def test_a_name_that_fits_goes_before_one_that_has_to_be_changed() -> None:
-    discovered = discover({"box": server("old")}, Deadline(10))
+    discovered = discover({"box": server("old")}, TurnDeadline(10))
     names = {tool.source_hint: tool.name for tool in discovered.tools}
     assert names["mcp/box/get_it"] == "mcp__box__get_it"
     assert names["mcp/box/get.it"] == "mcp__box__get_it_3"
@@ -270,7 +270,7 @@ def test_the_level_comes_from_what_the_server_says(annotations: Any, level: str)
 
 
 def test_a_tool_that_takes_too_long_ends_its_server() -> None:
-    result = run(discover({"box": quick("good")}, Deadline(10)), "sleep")
+    result = run(discover({"box": quick("good")}, TurnDeadline(10)), "sleep")
     assert result.error is not None
     assert result.error.code == "MCP_SERVER_FAILED"
     assert result.error.details is not None
@@ -289,7 +289,7 @@ def test_a_server_that_dies_in_a_call_is_told_without_the_secrets_it_was_given()
 
 def test_a_pool_keeps_a_server_up_and_ends_it() -> None:
     with McpPool() as pool:
-        discovered = discover({"box": server("good")}, Deadline(10), pool=pool)
+        discovered = discover({"box": server("good")}, TurnDeadline(10), pool=pool)
         pids = {run(discovered, "pid").message for _ in range(3)}
         assert len(pids) == 1
     assert is_gone(int(pids.pop()))
@@ -297,7 +297,7 @@ def test_a_pool_keeps_a_server_up_and_ends_it() -> None:
 
 def test_a_pooled_server_that_died_is_started_again() -> None:
     with McpPool() as pool:
-        discovered = discover({"box": server("good")}, Deadline(10), pool=pool)
+        discovered = discover({"box": server("good")}, TurnDeadline(10), pool=pool)
         before = run(discovered, "pid").message
         assert not run(discovered, "die").handled
         after = run(discovered, "pid").message
@@ -313,7 +313,7 @@ def test_without_a_pool_each_call_has_a_server_of_its_own() -> None:
 
 
 def test_a_server_that_ignores_the_request_to_end_is_made_to() -> None:
-    client = McpServerClient("box", server("stubborn"), Deadline(0.8))
+    client = McpServerClient("box", server("stubborn"), TurnDeadline(0.8))
     client.open()
     pid = int(client.call("pid", {})["content"][0]["text"])
     time.sleep(0.8)  # with no time left the farewell is short
@@ -326,7 +326,7 @@ def test_a_server_that_ignores_the_request_to_end_is_made_to() -> None:
 def test_what_a_server_started_ends_with_it(tmp_path: Path) -> None:
     script = tmp_path / "parent.sh"
     script.write_text(f'sleep 60 &\necho $! > {tmp_path}/child\nexec "{sys.executable}" -I -S {PROGRAM} good\n')
-    with McpServerClient("box", McpServer("/bin/sh", (str(script),)), Deadline(10)) as client:
+    with McpServerClient("box", McpServer("/bin/sh", (str(script),)), TurnDeadline(10)) as client:
         client.list_tools()
         child = int((tmp_path / "child").read_text())
     end = time.monotonic() + 2
@@ -344,7 +344,7 @@ def _has_ended(pid: int) -> bool:
 
 
 def test_a_cancellation_is_seen_while_a_tool_runs_and_ends_the_server() -> None:
-    deadline = Deadline()
+    deadline = TurnDeadline()
     with McpPool() as pool:
         discovered = discover({"box": server("good")}, deadline, pool=pool)
         pid = int(run(discovered, "pid").message)
@@ -359,7 +359,7 @@ def test_a_cancellation_is_seen_while_a_tool_runs_and_ends_the_server() -> None:
 def test_a_deadline_ends_the_discovery() -> None:
     started = time.monotonic()
     with pytest.raises(TurnCancelledError):
-        discover({"box": server("mute")}, Deadline(0.2))
+        discover({"box": server("mute")}, TurnDeadline(0.2))
     assert time.monotonic() - started < 1.5
 
 
@@ -367,12 +367,12 @@ def test_a_process_that_closed_its_input_takes_no_more(tmp_path: Path) -> None:
     process = ServerProcess(("/bin/sh", "-c", "exec <&-; sleep 5"), {"PATH": os.environ["PATH"]}, str(tmp_path))
     time.sleep(0.1)
     with pytest.raises(EOFError):
-        process.send(b"x" * 1_000_000, time.monotonic() + 2, Deadline(5))
+        process.send(b"x" * 1_000_000, time.monotonic() + 2, TurnDeadline(5))
     process.close(0.1)
 
 
 def test_a_client_that_is_not_needed_is_closed_twice_without_harm() -> None:
-    client = McpServerClient("box", server("good"), Deadline(5))
+    client = McpServerClient("box", server("good"), TurnDeadline(5))
     client.close()
     client.open()
     client.close()
@@ -381,12 +381,12 @@ def test_a_client_that_is_not_needed_is_closed_twice_without_harm() -> None:
 
 
 def test_no_server_is_no_trouble() -> None:
-    assert discover({}, Deadline(1)) == Discovered((), ())
+    assert discover({}, TurnDeadline(1)) == Discovered((), ())
 
 
 def test_a_failure_is_an_error_of_our_own() -> None:
     with pytest.raises(ClawError) as caught:
-        McpServerClient("box", server("dies"), Deadline(5)).open()
+        McpServerClient("box", server("dies"), TurnDeadline(5)).open()
     assert caught.value.kind == "mcp"
     assert caught.value.retryable
     assert caught.value.operation == "mcp.initialize_handshake"

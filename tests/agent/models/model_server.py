@@ -9,11 +9,11 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from clawperator.agent.cancellation import Deadline
-from clawperator.agent.models.wire import Patience
-from clawperator.agent.ports import Answer, Brain, Request, Tool, ToolCall, ToolResult
+from clawperator.agent.cancellation import TurnDeadline
+from clawperator.agent.models.wire import ModelTimeouts
+from clawperator.agent.ports import Answer, Brain, BrainRequest, Tool, ToolCall, ToolResult
 
-QUICK = Patience(connect=2, idle=0.3, reply=5, pauses=(0.01, 0.01))
+QUICK = ModelTimeouts(connect=2, idle=0.3, reply=5, pauses=(0.01, 0.01))
 
 
 class Scripted(Struct, frozen=True):
@@ -137,15 +137,17 @@ def take_turn(
     *,
     tools: tuple[str | Tool, ...] = ("click", "read_text"),
     act: Callable[[ToolCall], ToolResult] = lambda call: ToolResult(True, f"{call.name} done"),
-    deadline: Deadline | None = None,
+    deadline: TurnDeadline | None = None,
     **more: Any,
 ) -> Turn:
     """Drive a brain through one turn, as the engine does."""
     calls: list[ToolCall] = []
     said: list[str] = []
     offered = tuple(entry if isinstance(entry, Tool) else tool(entry) for entry in tools)
-    request = Request(prompt=prompt, tools=offered, deadline=deadline or Deadline(10), say=said.append, **more)
-    thinking = brain.think(request)
+    request = BrainRequest(
+        prompt=prompt, tools=offered, deadline=deadline or TurnDeadline(10), on_text=said.append, **more
+    )
+    thinking = brain.respond(request)
     try:
         call = next(thinking)
         while True:

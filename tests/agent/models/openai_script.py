@@ -14,10 +14,10 @@ from tests.agent.models.model_server import QUICK, Scripted, events, model_serve
 KEY = "sk-very-secret-0123456789"
 
 
-def brain_at(url: str, key: str = KEY, **patience: Any) -> OpenAIBrain:
+def brain_at(url: str, key: str = KEY, **timeouts: Any) -> OpenAIBrain:
     environ = {"OPENAI_BASE_URL": url, "OPENAI_API_KEY": key}
     return OpenAIBrain(
-        model_config("openai", model="small", environ=environ), patience=msgspec.structs.replace(QUICK, **patience)
+        model_config("openai", model="small", environ=environ), timeouts=msgspec.structs.replace(QUICK, **timeouts)
     )
 
 
@@ -61,10 +61,10 @@ def call_reply(
     )
 
 
-def failing(*replies: Scripted, **patience: Any) -> tuple[ClawError, int]:
+def failing(*replies: Scripted, **timeouts: Any) -> tuple[ClawError, int]:
     with model_server(*replies) as server:
         with pytest.raises(ClawError) as caught:
-            take_turn(brain_at(server.url, **patience))
+            take_turn(brain_at(server.url, **timeouts))
         return caught.value, len(server.received)
 
 

@@ -16,7 +16,7 @@ KEY = "sk-ant-very-secret-0123456789"
 
 def brain_at(url: str, **environ: str) -> AnthropicBrain:
     variables = {"ANTHROPIC_BASE_URL": url, **(environ or {"ANTHROPIC_API_KEY": KEY})}
-    return AnthropicBrain(model_config("anthropic", model="small", environ=variables), patience=QUICK)
+    return AnthropicBrain(model_config("anthropic", model="small", environ=variables), timeouts=QUICK)
 
 
 def start(tokens: int = 10) -> dict[str, Any]:

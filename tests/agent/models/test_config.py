@@ -49,7 +49,7 @@ def test_the_flag_goes_before_the_variable() -> None:
     assert model_config("openai", model=None, environ=environ).model == "a"
     config = model_config("openai", model="b", environ=environ)
     assert config.model == "b"
-    assert str(config.address) == "http://[::1]:8080"
+    assert str(config.base_url) == "http://[::1]:8080"
 
 
 def test_the_environment_of_this_process_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import msgspec
 import pytest
 
-from clawperator.agent.cancellation import Deadline, TurnCancelledError
+from clawperator.agent.cancellation import TurnCancelledError, TurnDeadline
 from clawperator.agent.models.config import ModelConfig, Secret, model_config
 from clawperator.agent.models.http import _pause
 from clawperator.agent.models.openai import OpenAIBrain
@@ -63,7 +63,7 @@ def test_a_pause_longer_than_the_time_that_is_left_is_not_waited_for() -> None:
         model_server(error_body("slow down", 429, **{"Retry-After": "30"})) as server,
         pytest.raises(ClawError) as caught,
     ):
-        take_turn(brain_at(server.url), deadline=Deadline(5))
+        take_turn(brain_at(server.url), deadline=TurnDeadline(5))
     assert caught.value.code == "BRAIN_UNAVAILABLE"
     assert caught.value.details is not None
     assert caught.value.details["retry_after_seconds"] == 30
@@ -150,12 +150,12 @@ def test_a_service_that_falls_silent_is_given_up() -> None:
 def test_a_stall_past_the_deadline_ends_the_turn_at_the_deadline() -> None:
     started = time.monotonic()
     with model_server(Scripted(end="stall")) as server, pytest.raises(TurnCancelledError):
-        take_turn(brain_at(server.url, idle=30, reply=30), deadline=Deadline(0.3))
+        take_turn(brain_at(server.url, idle=30, reply=30), deadline=TurnDeadline(0.3))
     assert 0.2 < time.monotonic() - started < 1.5
 
 
 def test_a_cancellation_is_seen_while_waiting_for_the_model() -> None:
-    deadline = Deadline()
+    deadline = TurnDeadline()
     started = time.monotonic()
     threading.Timer(0.1, deadline.cancel).start()
     with model_server(Scripted(end="stall")) as server, pytest.raises(TurnCancelledError):
@@ -194,12 +194,12 @@ def test_a_key_that_is_a_mere_word_hides_nothing() -> None:
 
 
 def test_a_key_that_fits_no_header_is_refused_without_being_shown() -> None:
-    address = model_config("openai", model="m", environ={"OPENAI_BASE_URL": "http://localhost"}).address
+    base_url = model_config("openai", model="m", environ={"OPENAI_BASE_URL": "http://localhost"}).base_url
     with model_server(text_reply("ok")) as server:
-        there = msgspec.structs.replace(address, host="127.0.0.1", port=server.port)
-        config = ModelConfig(kind="openai", address=there, model="m", key=Secret(f"{KEY}\r\nX: y"))
+        there = msgspec.structs.replace(base_url, host="127.0.0.1", port=server.port)
+        config = ModelConfig(kind="openai", base_url=there, model="m", key=Secret(f"{KEY}\r\nX: y"))
         with pytest.raises(ClawError) as caught:
-            take_turn(OpenAIBrain(config, patience=QUICK))
+            take_turn(OpenAIBrain(config, timeouts=QUICK))
     assert caught.value.code == "BRAIN_AUTH_FAILED"
     assert KEY not in f"{caught.value.document()}{caught.value!r}"
 

@@ -6,10 +6,10 @@ import time
 import msgspec
 import pytest
 
-from clawperator.agent.cancellation import Deadline
+from clawperator.agent.cancellation import TurnDeadline
 from clawperator.agent.models.tools import wire_names
 from clawperator.agent.models.turn import LONGEST_RESULT
-from clawperator.agent.ports import Exchange, Request, ToolCall, ToolResult, Usage
+from clawperator.agent.ports import BrainRequest, Exchange, ToolCall, ToolResult, Usage
 from clawperator.errors import ClawError
 from tests.agent.models.model_server import Scripted, bytewise, events, model_server, take_turn, tool
 from tests.agent.models.openai_script import (
@@ -114,7 +114,7 @@ def test_a_call_is_made_and_its_result_sent_back() -> None:
 def test_what_the_service_counts_is_told_reply_by_reply() -> None:
     counted: list[Usage] = []
     with model_server(call_reply("click", "{}", usage=(100, 10)), text_reply("ok", usage=(150, 5))) as server:
-        take_turn(brain_at(server.url), count=counted.append)
+        take_turn(brain_at(server.url), on_usage=counted.append)
     assert counted == [Usage(100, 10), Usage(150, 5)]
 
 
@@ -379,7 +379,9 @@ def test_what_was_done_before_a_failure_is_not_lost() -> None:
 
 def test_a_turn_that_is_closed_asks_nothing_more() -> None:
     with model_server(call_reply("click", "{}")) as server:
-        thinking = brain_at(server.url).think(Request(prompt="x", tools=(tool("click"),), deadline=Deadline(5)))
+        thinking = brain_at(server.url).respond(
+            BrainRequest(prompt="x", tools=(tool("click"),), deadline=TurnDeadline(5))
+        )
         next(thinking)
         thinking.close()
         time.sleep(0.05)

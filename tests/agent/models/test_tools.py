@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from clawperator.agent.models.tools import KNOBS, offer
+from clawperator.agent.models.tools import KNOBS, define_tool
 from clawperator.agent.tools import builtin_tools
 from tests.agent.models.model_server import tool
 
@@ -13,7 +13,7 @@ TEXT = {"type": "string"}
 
 
 def foreign(schema: dict[str, Any]) -> dict[str, Any]:
-    return offer("t", msgspec.structs.replace(tool("t", schema), family="mcp")).parameters
+    return define_tool("t", msgspec.structs.replace(tool("t", schema), family="mcp")).parameters
 
 
 @pytest.mark.parametrize("place", ["$defs", "definitions"])
@@ -68,11 +68,11 @@ def test_a_schema_without_bottom_is_cut() -> None:
 
 def test_own_tools_are_offered_without_the_knobs_they_take_all_the_same() -> None:
     own = {entry.name: entry for entry in builtin_tools()}
-    click = offer("click", own["click"]).parameters
+    click = define_tool("click", own["click"]).parameters
     assert "retry" in own["click"].schema()["properties"]
     assert sorted(click["properties"]) == ["clickType", "coordinate", "matcher"]
     for entry in own.values():
-        offered = offer(entry.name, entry).parameters
+        offered = define_tool(entry.name, entry).parameters
         schema = entry.schema()
         left_out = set(schema.get("properties", {})) - set(offered["properties"])
         assert left_out <= KNOBS - set(schema.get("required", []))
@@ -81,7 +81,7 @@ def test_own_tools_are_offered_without_the_knobs_they_take_all_the_same() -> Non
 
 
 def test_own_schemas_say_everything_where_it_is_used() -> None:
-    matcher = offer("click", next(entry for entry in builtin_tools() if entry.name == "click")).parameters
+    matcher = define_tool("click", next(entry for entry in builtin_tools() if entry.name == "click")).parameters
     node = matcher["properties"]["matcher"]
     assert node["description"].startswith("the node that is meant. The first node")
     assert node["properties"]["textEquals"] == {"description": "exact label", "type": "string"}
@@ -90,11 +90,11 @@ def test_own_schemas_say_everything_where_it_is_used() -> None:
 
 
 def test_what_is_used_twice_is_said_once() -> None:
-    scroll = offer("s", next(entry for entry in builtin_tools() if entry.name == "scroll_until")).parameters
+    scroll = define_tool("s", next(entry for entry in builtin_tools() if entry.name == "scroll_until")).parameters
     assert list(scroll["$defs"]) == ["NodeMatcher"]
     assert scroll["properties"]["matcher"]["$ref"] == "#/$defs/NodeMatcher"
 
 
 def test_all_own_tools_together_stay_short() -> None:
-    offered = [msgspec.to_builtins(offer(entry.name, entry)) for entry in builtin_tools()]
+    offered = [msgspec.to_builtins(define_tool(entry.name, entry)) for entry in builtin_tools()]
     assert len(msgspec.json.encode(offered)) < 20_000

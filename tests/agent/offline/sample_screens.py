@@ -2,9 +2,9 @@
 
 from msgspec import Struct
 
-from clawperator.agent.cancellation import Deadline
+from clawperator.agent.cancellation import TurnDeadline
 from clawperator.agent.offline.brain import OfflineBrain
-from clawperator.agent.ports import Answer, Request, ToolCall, ToolResult
+from clawperator.agent.ports import Answer, BrainRequest, ToolCall, ToolResult
 from clawperator.agent.tools import builtin_tools
 from clawperator.errors import ClawError
 from clawperator.ui.node import Hierarchy, Node
@@ -13,7 +13,7 @@ from clawperator.ui.write import write_hierarchy
 APP = "com.example"
 
 
-class Quick(Deadline):
+class Quick(TurnDeadline):
     """A deadline by which no time passes."""
 
     def sleep(self, seconds: float) -> None:
@@ -82,12 +82,12 @@ def say(
     prompt: str,
     *screens: dict[str, str],
     results: dict[str, ToolResult] | None = None,
-    deadline: Deadline | None = None,
+    deadline: TurnDeadline | None = None,
 ) -> Told:
     """Say it. Each look shows the next screen, the last one again and again; other calls answer by their name."""
     told = Told([], 0, [], Answer(""))
     deadline = deadline or Quick()
-    thought = OfflineBrain().think(Request(prompt, builtin_tools(), deadline, say=told.said.append))
+    thought = OfflineBrain().respond(BrainRequest(prompt, builtin_tools(), deadline, on_text=told.said.append))
     shown = list(screens)
     result: ToolResult | None = None
     while True:

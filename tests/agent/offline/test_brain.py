@@ -2,11 +2,11 @@
 
 import pytest
 
-from clawperator.agent.cancellation import TurnCancelledError, Deadline
+from clawperator.agent.cancellation import TurnCancelledError, TurnDeadline
 from clawperator.agent.offline.brain import OfflineBrain
 from clawperator.agent.offline.handlers.tools import map_values
 from clawperator.agent.offline.run import MOST_SCROLLS
-from clawperator.agent.ports import Answer, Request, ToolResult
+from clawperator.agent.ports import Answer, BrainRequest, ToolResult
 from clawperator.agent.tools import builtin_tools
 from clawperator.errors import ClawError
 from tests.agent.offline.sample_screens import (
@@ -154,8 +154,8 @@ def test_a_screen_that_is_no_xml_fails_and_raises_nothing() -> None:
 
 
 def test_a_cancelled_turn_calls_nothing_more() -> None:
-    deadline = Deadline()
-    thought = OfflineBrain().think(Request("go back, then go home", builtin_tools(), deadline))
+    deadline = TurnDeadline()
+    thought = OfflineBrain().respond(BrainRequest("go back, then go home", builtin_tools(), deadline))
     next(thought)
     deadline.cancel()
     with pytest.raises(TurnCancelledError):

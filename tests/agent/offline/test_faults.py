@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from clawperator.agent.cancellation import Deadline
+from clawperator.agent.cancellation import TurnDeadline
 from clawperator.agent.ports import ToolContext
 from clawperator.phone.core.phone import Phone
 from tests.agent.talking import talk
@@ -22,7 +22,7 @@ def phone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Phone]:
 
 
 def tell(prompt: str, folder: Path) -> str:
-    return talk(prompt, ToolContext(Deadline(SECONDS), folder=str(folder), device="claw-1"))[1].text
+    return talk(prompt, ToolContext(TurnDeadline(SECONDS), folder=str(folder), device="claw-1"))[1].text
 
 
 def test_a_lost_tap_is_told_to_have_changed_nothing(phone: Phone, tmp_path: Path) -> None:
@@ -82,7 +82,7 @@ def test_a_phone_that_is_not_there_fails_at_the_first_call(
     phone: Phone, tmp_path: Path, fault: str, said: str
 ) -> None:
     phone.set_fault(fault, 1)
-    called, answer = talk(said, ToolContext(Deadline(SECONDS), folder=str(tmp_path), device="claw-1"))
+    called, answer = talk(said, ToolContext(TurnDeadline(SECONDS), folder=str(tmp_path), device="claw-1"))
     assert len(called) == 1
     assert answer.error is not None
     assert answer.error.code in ("DEVICE_OFFLINE", "DEVICE_UNAUTHORIZED")

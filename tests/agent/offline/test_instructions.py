@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from msgspec import Struct
 
-from clawperator.agent.cancellation import Deadline
+from clawperator.agent.cancellation import TurnDeadline
 from clawperator.agent.ports import ToolContext
 from tests.agent.talking import talk
 from tests.device.boxed import boxed_phone
@@ -53,7 +53,7 @@ def _try(row: Row, folder: Path) -> str:
     """What is wrong with a row; nothing when it is true."""
     serial = f"row-{row.line}"
     with boxed_phone(serial):
-        context = ToolContext(Deadline(SECONDS), folder=str(folder), device=serial)
+        context = ToolContext(TurnDeadline(SECONDS), folder=str(folder), device=serial)
         if row.start != "home":
             _, before = talk(row.start, context)
             if before.outcome != "done":

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from clawperator.agent.cancellation import Deadline, TurnCancelledError
+from clawperator.agent.cancellation import TurnCancelledError, TurnDeadline
 from clawperator.agent.ports import ToolContext, ToolResult
 from clawperator.agent.tools import builtin_tools, plans
 from clawperator.agent.tools.row import inside
@@ -37,8 +37,8 @@ READ_ONLY = {
 SECRET = "correct horse battery"
 
 
-def use(name: str, params: Any, folder: Path | str = ".", deadline: Deadline | None = None) -> ToolResult:
-    return TOOLS[name].run(params, ToolContext(deadline or Deadline(), folder=str(folder)))
+def use(name: str, params: Any, folder: Path | str = ".", deadline: TurnDeadline | None = None) -> ToolResult:
+    return TOOLS[name].run(params, ToolContext(deadline or TurnDeadline(), folder=str(folder)))
 
 
 def do(name: str, /, **params: Any) -> ToolResult:
@@ -324,12 +324,12 @@ def test_a_plan_runs_in_one_go_and_tells_its_last_step(route: Route, tmp_path: P
 
 def test_a_busy_phone_is_told_as_busy(route: Route) -> None:
     with lease(route.serial, "somebody", 0):
-        found = error(use("snapshot_ui", {}, deadline=Deadline(1.2)))
+        found = error(use("snapshot_ui", {}, deadline=TurnDeadline(1.2)))
     assert (found.code, found.retryable) == ("EXECUTION_CONFLICT_IN_FLIGHT", True)
 
 
 def test_too_little_time_is_told_before_the_phone_is_touched(route: Route) -> None:
-    found = error(use("click", {"matcher": {"text": "Display"}}, deadline=Deadline(0.5)))
+    found = error(use("click", {"matcher": {"text": "Display"}}, deadline=TurnDeadline(0.5)))
     assert (found.code, found.target) == ("TURN_TIMEOUT", route.serial)
 
 
@@ -476,7 +476,7 @@ def test_a_cancelled_replay_stops_between_two_steps(
     do("press_key", key="home")
     route.shell(f"am force-stop {SETTINGS}")
     assert use("recording_pull", {}, tmp_path).handled
-    deadline = Deadline()
+    deadline = TurnDeadline()
     from clawperator.replay.run import _Run
 
     real = _Run._one
@@ -521,7 +521,7 @@ def test_a_skill_ends_with_the_turn(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float | None
 ) -> None:
     named = skill(tmp_path, monkeypatch, "import time\ntime.sleep(60)")
-    deadline = Deadline(seconds)
+    deadline = TurnDeadline(seconds)
     if seconds is None:
         threading.Timer(0.3, deadline.cancel).start()
     started = time.monotonic()

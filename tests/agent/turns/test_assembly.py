@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from clawperator.agent.cancellation import Deadline
-from clawperator.agent.turns.assembly import Choices, assemble, tool_pool
-from clawperator.agent.turns.events import Events
+from clawperator.agent.cancellation import TurnDeadline
+from clawperator.agent.turns.assembly import AgentOptions, assemble, tool_pool
+from clawperator.agent.turns.events import EventStream
 from clawperator.errors import ClawError
 from tests.support.paths import REPOSITORY
 
@@ -48,8 +48,8 @@ def test_for_a_tool_that_is_named_only_its_server_is_started(tmp_path: Path) -> 
 
 
 def test_the_same_goes_for_a_tool_that_is_run(tmp_path: Path) -> None:
-    choices = Choices(folder=folder_with(tmp_path, one="good", two="good"))
-    with assemble(choices, Deadline(10), Events(""), with_mcp=True, tool="mcp__two__pid") as parts:
+    choices = AgentOptions(folder=folder_with(tmp_path, one="good", two="good"))
+    with assemble(choices, TurnDeadline(10), EventStream(""), with_mcp=True, tool="mcp__two__pid") as parts:
         assert parts.registry.find("mcp__two__pid").name == "mcp__two__pid"
     assert started(tmp_path) == ["two"]
 
@@ -86,7 +86,7 @@ def test_without_a_name_a_server_that_failed_is_a_warning(tmp_path: Path) -> Non
 
 
 def test_time_that_runs_out_while_servers_start_is_told_as_that(tmp_path: Path) -> None:
-    choices = Choices(folder=folder_with(tmp_path, one="silent"))
-    with pytest.raises(ClawError) as caught, assemble(choices, Deadline(0.2), Events(""), with_mcp=True):
+    choices = AgentOptions(folder=folder_with(tmp_path, one="silent"))
+    with pytest.raises(ClawError) as caught, assemble(choices, TurnDeadline(0.2), EventStream(""), with_mcp=True):
         pass
     assert caught.value.code == "TURN_TIMEOUT"

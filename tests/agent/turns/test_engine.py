@@ -13,13 +13,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from clawperator.agent.cancellation import Deadline
+from clawperator.agent.cancellation import TurnDeadline
 from clawperator.agent.policy import Policy
-from clawperator.agent.ports import Answer, Evidence, Request, Tool, ToolCall, ToolContext, ToolResult, Usage
+from clawperator.agent.ports import Answer, BrainRequest, Evidence, Tool, ToolCall, ToolContext, ToolResult, Usage
 from clawperator.agent.sessions.store import SessionStore
 from clawperator.agent.tool_registry import ToolRegistry
 from clawperator.agent.turns.engine import Limits, Matched, TurnEngine
-from clawperator.agent.turns.events import Events
+from clawperator.agent.turns.events import EventStream
 from clawperator.agent.turns.runner import run_turns
 from clawperator.errors import ClawError
 from tests.agent.scripted import Script, ScriptedBrain, saying, tool
@@ -45,7 +45,7 @@ def stage(  # noqa: PLR0913 - the parts of an engine
     folder: Path,
     script: Script,
     *tools: Tool,
-    deadline: Deadline | None = None,
+    deadline: TurnDeadline | None = None,
     session_id: str = "s",
     resume: bool = False,
     policy: Policy | None = None,
@@ -58,8 +58,8 @@ def stage(  # noqa: PLR0913 - the parts of an engine
             session,
             brain,
             ToolRegistry(tools or (tool("click"),), policy or Policy()),
-            ToolContext(deadline or Deadline()),
-            events=Events("c0ffee", lines.append),
+            ToolContext(deadline or TurnDeadline()),
+            events=EventStream("c0ffee", lines.append),
             matched=MATCHED,
             **more,
         )
@@ -141,7 +141,7 @@ def test_the_limit_of_turns_holds_beyond_what_a_brain_remembers(tmp_path: Path) 
 
 
 def test_a_cancelled_turn_leaves_no_trace(tmp_path: Path) -> None:
-    deadline = Deadline()
+    deadline = TurnDeadline()
     deadline.cancel()
     with stage(tmp_path, saying("x"), deadline=deadline) as on:
         result = on.engine.submit("p")
@@ -150,9 +150,9 @@ def test_a_cancelled_turn_leaves_no_trace(tmp_path: Path) -> None:
 
 
 def test_a_cancellation_between_the_answer_and_the_commit_wins(tmp_path: Path) -> None:
-    deadline = Deadline()
+    deadline = TurnDeadline()
 
-    def script(_: Request) -> Generator[ToolCall, ToolResult, Answer]:
+    def script(_: BrainRequest) -> Generator[ToolCall, ToolResult, Answer]:
         yield ToolCall("click", {})
         deadline.cancel()
         return Answer("all is said")
@@ -198,7 +198,7 @@ def test_a_secret_a_tool_was_given_is_written_nowhere(tmp_path: Path) -> None:
 
 
 def test_a_brain_that_cannot_be_reached_leaves_no_trace_and_says_why(tmp_path: Path) -> None:
-    def script(_: Request) -> Generator[ToolCall, ToolResult, Answer]:
+    def script(_: BrainRequest) -> Generator[ToolCall, ToolResult, Answer]:
         yield from ()
         raise ClawError("BRAIN_UNAVAILABLE", "nobody answers")
 
@@ -211,7 +211,7 @@ def test_a_brain_that_cannot_be_reached_leaves_no_trace_and_says_why(tmp_path: P
 
 
 def test_a_brain_that_fails_after_tools_have_acted_does_not_take_that_with_it(tmp_path: Path) -> None:
-    def script(_: Request) -> Generator[ToolCall, ToolResult, Answer]:
+    def script(_: BrainRequest) -> Generator[ToolCall, ToolResult, Answer]:
         yield ToolCall("click", {})
         raise RuntimeError("lost my mind")
 
@@ -224,7 +224,7 @@ def test_a_brain_that_fails_after_tools_have_acted_does_not_take_that_with_it(tm
 
 
 def test_a_turn_makes_no_more_calls_than_it_may(tmp_path: Path) -> None:
-    def script(_: Request) -> Generator[ToolCall, ToolResult, Answer]:
+    def script(_: BrainRequest) -> Generator[ToolCall, ToolResult, Answer]:
         while True:
             yield ToolCall("click", {})
 
@@ -260,10 +260,10 @@ def test_structured_output_is_json_inside_the_output(tmp_path: Path) -> None:
 
 
 def test_what_a_service_counted_is_told_also_when_the_turn_is_refused_or_broken_off(tmp_path: Path) -> None:
-    def script(request: Request) -> Generator[ToolCall, ToolResult, Answer]:
-        request.count(Usage(300, 20))
+    def script(request: BrainRequest) -> Generator[ToolCall, ToolResult, Answer]:
+        request.on_usage(Usage(300, 20))
         yield ToolCall("click", {})
-        request.count(Usage(30, 10))
+        request.on_usage(Usage(30, 10))
         raise ClawError("BRAIN_UNAVAILABLE", "gone")
 
     with stage(tmp_path, script, limits=Limits(max_budget_tokens=100_000)) as on:
@@ -314,7 +314,7 @@ def test_the_loop_ends_with_the_first_turn_that_is_not_done(tmp_path: Path) -> N
 
 
 def test_a_deadline_in_the_past_begins_nothing(tmp_path: Path) -> None:
-    with stage(tmp_path, saying("ok"), deadline=Deadline(-1)) as on:
+    with stage(tmp_path, saying("ok"), deadline=TurnDeadline(-1)) as on:
         (turn,) = run_turns(on.engine, "p", max_turns=3, continuation="q")
         assert on.brain.requests == []
     assert (turn.stop_reason, turn.cancel_observed, turn.matched_tools) == ("timeout", True, ("click",))
@@ -322,7 +322,7 @@ def test_a_deadline_in_the_past_begins_nothing(tmp_path: Path) -> None:
 
 
 def test_the_deadline_is_over_all_turns(tmp_path: Path) -> None:
-    deadline = Deadline(0.3)
+    deadline = TurnDeadline(0.3)
 
     def slow(_: Mapping[str, Any], __: ToolContext) -> ToolResult:
         deadline.sleep(0.2)
@@ -343,7 +343,7 @@ def test_work_that_does_not_stop_is_told_as_not_observed_and_commits_nothing(tmp
         return ToolResult(True, "too late")
 
     started = time.monotonic()
-    with stage(tmp_path, saying("ok", ToolCall("wait", {})), tool("wait", wait), deadline=Deadline(0.1)) as on:
+    with stage(tmp_path, saying("ok", ToolCall("wait", {})), tool("wait", wait), deadline=TurnDeadline(0.1)) as on:
         (turn,) = run_turns(on.engine, "p", max_turns=3, grace=0.1)
         assert (turn.stop_reason, turn.cancel_observed) == ("timeout", False)
         stuck.set()
@@ -353,9 +353,9 @@ def test_work_that_does_not_stop_is_told_as_not_observed_and_commits_nothing(tmp
 
 
 def test_a_turn_that_ran_out_of_time_tells_what_it_had_done(tmp_path: Path) -> None:
-    deadline = Deadline(0.2)
+    deadline = TurnDeadline(0.2)
 
-    def script(_: Request) -> Generator[ToolCall, ToolResult, Answer]:
+    def script(_: BrainRequest) -> Generator[ToolCall, ToolResult, Answer]:
         yield ToolCall("click", {})
         while True:
             deadline.sleep(1)
@@ -378,7 +378,7 @@ def test_a_turn_that_somebody_stops_is_told_as_cancelled(tmp_path: Path, seconds
         return ToolResult(True, "pressed")
 
     with stage(
-        tmp_path, saying("ok", ToolCall("press", {})), tool("press", press), deadline=Deadline(seconds)
+        tmp_path, saying("ok", ToolCall("press", {})), tool("press", press), deadline=TurnDeadline(seconds)
     ) as on:
         (turn,) = run_turns(on.engine, "p", max_turns=3, continuation="q", grace=5)
     assert (turn.stop_reason, turn.cancel_observed, turn.committed) == ("cancelled", True, False)
@@ -389,7 +389,7 @@ def test_a_turn_that_somebody_stops_is_told_as_cancelled(tmp_path: Path, seconds
 
 @pytest.mark.parametrize("seconds", [None, 30])
 def test_a_request_to_end_counts_although_its_exception_is_lost(tmp_path: Path, seconds: float | None) -> None:
-    deadline = Deadline(seconds)
+    deadline = TurnDeadline(seconds)
 
     def lose(_: Mapping[str, Any], __: ToolContext) -> ToolResult:
         deadline.cancel()
@@ -417,7 +417,7 @@ def test_events_have_one_correlation_id_and_a_sequence_without_gaps(tmp_path: Pa
 
 def test_a_heartbeat_tells_what_is_waited_for() -> None:
     lines: list[bytes] = []
-    events = Events("x", lines.append)
+    events = EventStream("x", lines.append)
     events.enter("tool", tool="wait_for_node")
     end = time.monotonic() + 10
     with events.heartbeat(0.02):
@@ -434,7 +434,7 @@ def test_a_sink_that_breaks_is_a_warning_and_no_more() -> None:
     def full(_: bytes) -> None:
         raise OSError(28, "No space left on device")
 
-    events = Events("x", full)
+    events = EventStream("x", full)
     events.emit("a")
     events.emit("b")
     assert events.warnings == ["events stopped after 0: No space left on device"]
@@ -442,6 +442,6 @@ def test_a_sink_that_breaks_is_a_warning_and_no_more() -> None:
 
 def test_events_carry_no_keys_and_no_bytes_that_are_no_text() -> None:
     lines: list[bytes] = []
-    Events("x", lines.append).emit("message_delta", text="key sk-abcdefghijklmnopqrstuvwxyz0123456789 \udcff")
+    EventStream("x", lines.append).emit("message_delta", text="key sk-abcdefghijklmnopqrstuvwxyz0123456789 \udcff")
     text = msgspec.json.decode(lines[0])["text"]
     assert "abcdefghijklmnop" not in text

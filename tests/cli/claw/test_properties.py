@@ -272,7 +272,7 @@ def test_13_nobody_is_asked_when_nobody_is_there() -> None:
         os.close(read)
         os.close(write)
     assert (error["kind"], error["code"]) == ("policy", "PERMISSION_DENIED")
-    assert "nobody is there to ask" in error["message"]
+    assert "no terminal to ask on" in error["message"]
 
 
 def test_14_the_deadline_has_its_own_exit_code_and_is_awaited_with_heartbeats() -> None:
@@ -306,10 +306,10 @@ def test_15_the_process_ends_although_a_worker_is_stuck(tmp_path: Path) -> None:
     stuck.write_text(
         "import sys, time\n"
         "from clawperator.agent.offline import brain as offline\n"
-        "def think(self, request):\n"
+        "def respond(self, request):\n"
         "    time.sleep(30)\n"
         "    yield\n"
-        "offline.OfflineBrain.think = think\n"
+        "offline.OfflineBrain.respond = respond\n"
         "from clawperator.cli import claw\n"
         "sys.exit(claw())\n"
     )

@@ -22,7 +22,7 @@ from clawperator.errors import ClawError
 # TYPE_CHECKING of typing, without its price: plugins are looked for only when somebody asks for commands.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from clawperator.agent.inventory.plugins import Found
+    from clawperator.agent.inventory.plugins import PluginScan
 
 Kind = Literal["command", "tool"]
 
@@ -32,7 +32,7 @@ _LONGEST_TOLD = 200
 _LONGEST_GUESSED = 64
 
 
-class Entry(Struct, frozen=True):
+class InventoryEntry(Struct, frozen=True):
     """One command or tool. ``source_hint`` points at what answers it, ``responsibility`` says what it is for.
 
     ``keywords`` are words that lead to it. ``level`` is the most it may ever need: a command may need less without
@@ -54,10 +54,10 @@ class Inventory(Struct, frozen=True):
     """Entries of one kind, and what is wrong with those that had to be left out."""
 
     kind: Kind
-    entries: tuple[Entry, ...]
+    entries: tuple[InventoryEntry, ...]
     warnings: tuple[str, ...] = ()
 
-    def find(self, name: str) -> Entry:
+    def find(self, name: str) -> InventoryEntry:
         """The entry of that name or alias, in any case. Otherwise ``COMMAND_NOT_FOUND`` or ``TOOL_NOT_FOUND``."""
         wanted = _key(name)
         for entry in self.entries:
@@ -88,16 +88,16 @@ class Inventory(Struct, frozen=True):
 class Graph(Struct, frozen=True):
     """The commands by their origin."""
 
-    builtins: tuple[Entry, ...]
-    plugin_like: tuple[Entry, ...]
-    skill_like: tuple[Entry, ...]
+    builtins: tuple[InventoryEntry, ...]
+    plugin_like: tuple[InventoryEntry, ...]
+    skill_like: tuple[InventoryEntry, ...]
 
     @property
     def total(self) -> int:
         return len(self.builtins) + len(self.plugin_like) + len(self.skill_like)
 
 
-def commands(registry: str | None = None, *, found: "Found | None" = None) -> Inventory:
+def commands(registry: str | None = None, *, found: "PluginScan | None" = None) -> Inventory:
     """Every command there is. A registry, a skill or a plugin that is broken is a warning.
 
     ``registry`` names the skills' registry, as for ``open_registry``; ``found`` are plugins known already.
@@ -120,13 +120,13 @@ def commands(registry: str | None = None, *, found: "Found | None" = None) -> In
 
 def tools(rows: Sequence[Tool]) -> Inventory:
     """The tools of these rows. Of two with one name the first counts."""
-    entries: dict[str, Entry] = {}
+    entries: dict[str, InventoryEntry] = {}
     warnings = []
     for row in rows:
         if _key(row.name) in entries:
             warnings.append(f"the tool {row.name!r} of {row.source_hint} is left out: there is one of this name")
             continue
-        entries[_key(row.name)] = Entry(
+        entries[_key(row.name)] = InventoryEntry(
             "tool",
             row.name,
             row.source_hint,
@@ -142,13 +142,13 @@ def tools(rows: Sequence[Tool]) -> Inventory:
 def graph(inventory: Inventory) -> Graph:
     """The commands of an inventory by their origin."""
 
-    def of(*families: str) -> tuple[Entry, ...]:
+    def of(*families: str) -> tuple[InventoryEntry, ...]:
         return tuple(entry for entry in inventory.entries if entry.family in families)
 
     return Graph(of("builtin"), of("plugin"), of("skill"))
 
 
-def builtin_commands() -> Iterator[Entry]:
+def builtin_commands() -> Iterator[InventoryEntry]:
     """The commands that come with the product."""
     for command in COMMANDS:
         if not command.subcommands:
@@ -164,10 +164,10 @@ def builtin_commands() -> Iterator[Entry]:
 
 def _verb(
     program: Literal["clawperator", "claw"], canonical: str, command: Command, aliases: Iterable[str]
-) -> Entry:
+) -> InventoryEntry:
     name = canonical.replace(" ", "-")
     module = module_of(canonical) if program == "clawperator" else claw_module_of(canonical)
-    return Entry(
+    return InventoryEntry(
         "command",
         name,
         module.replace(".", "/") + ".py",
@@ -179,7 +179,7 @@ def _verb(
     )
 
 
-def _skills(registry: str | None, warnings: list[str]) -> Iterator[Entry]:
+def _skills(registry: str | None, warnings: list[str]) -> Iterator[InventoryEntry]:
     from clawperator.skills.registry import open_registry
 
     try:
@@ -194,14 +194,14 @@ def _skills(registry: str | None, warnings: list[str]) -> Iterator[Entry]:
             warnings.append(f"skills[{place}] is left out: {e.message}")
 
 
-def _skill(row: Mapping[str, Any]) -> Entry:
+def _skill(row: Mapping[str, Any]) -> InventoryEntry:
     from clawperator.skills.registry import typed_entry
 
     skill = typed_entry(row)
     if not skill.id.isprintable() or skill.id.split() != [skill.id]:
         raise ClawError("SKILL_ID_INVALID", f"{printable(skill.id)[:_LONGEST_TOLD]!r} is no id", target=skill.id)
     keywords = skill.keywords if isinstance(skill.keywords, list) else []
-    return Entry(
+    return InventoryEntry(
         "command",
         skill.id,
         printable(skill.skillFile),
@@ -213,9 +213,9 @@ def _skill(row: Mapping[str, Any]) -> Entry:
     )
 
 
-def _plugins(found: "Found") -> Iterator[Entry]:
+def _plugins(found: "PluginScan") -> Iterator[InventoryEntry]:
     for plugin in found.plugins:
-        yield Entry(
+        yield InventoryEntry(
             "command", plugin.name, plugin.source_hint, plugin.responsibility, "plugin", level=plugin.level
         )
 

@@ -58,17 +58,17 @@ class Plugin(Struct, frozen=True):
         return f"plugins/{self.distribution}/{self.value}"
 
 
-class Found(Struct, frozen=True):
+class PluginScan(Struct, frozen=True):
     """The plugins that can be used, by name, and why others cannot."""
 
     plugins: tuple[Plugin, ...] = ()
     warnings: tuple[str, ...] = ()
 
 
-def discover() -> Found:
+def discover() -> PluginScan:
     """Load every plugin there is. One that does not load is a warning, whatever it did."""
     if not _may_be_any():
-        return Found()
+        return PluginScan()
     from importlib import metadata
 
     plugins: dict[str, Plugin] = {}
@@ -76,7 +76,7 @@ def discover() -> Found:
     try:
         points = sorted(metadata.entry_points(group=GROUP), key=lambda point: (point.name, _distribution(point)))
     except Exception as e:  # noqa: BLE001 - any file in any distribution may be damaged
-        return Found(warnings=(f"the plugins cannot be listed: {_told(e)}",))
+        return PluginScan(warnings=(f"the plugins cannot be listed: {_told(e)}",))
     for point in points[:_MOST_PLUGINS]:
         distribution = _distribution(point)
         named = f"the plugin {printable(point.name)[:_LONGEST_NAME]!r} of {distribution}"
@@ -95,7 +95,7 @@ def discover() -> Found:
                 plugins[point.name.casefold()] = plugin
     if len(points) > _MOST_PLUGINS:
         warnings.append(f"{len(points) - _MOST_PLUGINS} plugins after the first {_MOST_PLUGINS} are left out")
-    return Found(tuple(plugins.values()), tuple(warnings))
+    return PluginScan(tuple(plugins.values()), tuple(warnings))
 
 
 def run_plugin(plugin: Plugin, prompt: str, context: PluginContext) -> ToolResult:

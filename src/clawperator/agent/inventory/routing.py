@@ -22,7 +22,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from clawperator.agent.inventory.inventory import Entry, Kind
+from clawperator.agent.inventory.inventory import InventoryEntry, Kind
 from clawperator.agent.inventory.tokens import SYNONYMS, chunks, plain_words, stem, tokens
 from clawperator.errors import ClawError
 
@@ -52,7 +52,7 @@ class Match(Struct, frozen=True):
 class Router:
     """An index over entries, made once. Routing only reads it."""
 
-    def __init__(self, entries: Iterable[Entry]) -> None:
+    def __init__(self, entries: Iterable[InventoryEntry]) -> None:
         self._entries = tuple(entries)
         self._commands = _called(self._entries)
         self._whole: dict[str, _Hits] = {}
@@ -71,7 +71,7 @@ class Router:
             self._starts.append(start)
             start += len(piece) + 1
 
-    def _add(self, number: int, entry: Entry, pieces: dict[str, _Hits]) -> None:
+    def _add(self, number: int, entry: InventoryEntry, pieces: dict[str, _Hits]) -> None:
         searched = ((entry.name, _NAME), (entry.responsibility, _RESPONSIBILITY), (entry.source_hint, _SOURCE))
         for text, weight in searched:
             for piece in chunks(text):
@@ -145,7 +145,7 @@ class Router:
         return hits
 
 
-def _called(entries: tuple[Entry, ...]) -> dict[str, int]:
+def _called(entries: tuple[InventoryEntry, ...]) -> dict[str, int]:
     """The commands by all they are called; names count before aliases, and the first of equals."""
     called: dict[str, int] = {}
     commands = [(number, entry) for number, entry in enumerate(entries) if entry.kind == "command"]
@@ -157,7 +157,7 @@ def _called(entries: tuple[Entry, ...]) -> dict[str, int]:
     return called
 
 
-def _match(entry: Entry, score: float) -> Match:
+def _match(entry: InventoryEntry, score: float) -> Match:
     return Match(entry.kind, entry.name, score, entry.source_hint)
 
 

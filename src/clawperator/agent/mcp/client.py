@@ -19,7 +19,7 @@ import msgspec
 from clawperator import __version__
 from clawperator._files import why
 from clawperator._text import encodable, printable
-from clawperator.agent.cancellation import Deadline, TurnCancelledError
+from clawperator.agent.cancellation import TurnCancelledError, TurnDeadline
 from clawperator.agent.foreign_json import read_json
 from clawperator.agent.mcp.process import LONGEST_LINE, ServerProcess
 from clawperator.agent.settings import McpServer
@@ -61,7 +61,7 @@ class McpServerClient:
     stderr. ``deadline`` is for all that is done, unless a call brings its own.
     """
 
-    def __init__(self, name: str, server: McpServer, deadline: Deadline) -> None:
+    def __init__(self, name: str, server: McpServer, deadline: TurnDeadline) -> None:
         self.name = name
         self._server = server
         self._deadline = deadline
@@ -121,7 +121,7 @@ class McpServerClient:
         if not isinstance(versions, list) or STATELESS_PROTOCOL not in versions:
             raise self._failed(phase, f"it speaks versions {versions!r} of the protocol, which are not known")
 
-    def list_tools(self, deadline: Deadline | None = None) -> list[dict[str, Any]]:
+    def list_tools(self, deadline: TurnDeadline | None = None) -> list[dict[str, Any]]:
         """The tools as the server describes them, all pages."""
         phase: Phase = "tool_discovery"
         end = time.monotonic() + self._server.timeouts.list
@@ -144,7 +144,9 @@ class McpServerClient:
                 raise self._failed(phase, f"it lists more than {_MOST_TOOLS} tools")
             cursors.append(cursor)
 
-    def call(self, tool: str, arguments: Mapping[str, Any], deadline: Deadline | None = None) -> dict[str, Any]:
+    def call(
+        self, tool: str, arguments: Mapping[str, Any], deadline: TurnDeadline | None = None
+    ) -> dict[str, Any]:
         """The whole result of a tool. ``MCP_TOOL_FAILED`` when the server refuses the call."""
         params = {"name": tool, "arguments": dict(arguments)}
         seconds = self._server.timeouts.call
@@ -162,7 +164,7 @@ class McpServerClient:
             self._process.close(_HURRY_SECONDS if self._deadline.is_over else _GRACE_SECONDS)
 
     def _ask_or_fail(
-        self, phase: Phase, method: str, params: Mapping[str, Any], seconds: float, deadline: Deadline
+        self, phase: Phase, method: str, params: Mapping[str, Any], seconds: float, deadline: TurnDeadline
     ) -> dict[str, Any]:
         try:
             return self._ask(phase, method, params, seconds, deadline)
@@ -170,7 +172,7 @@ class McpServerClient:
             raise self._failed(phase, f"it refuses {method}: {e}") from None
 
     def _ask(
-        self, phase: Phase, method: str, params: Mapping[str, Any], seconds: float, deadline: Deadline
+        self, phase: Phase, method: str, params: Mapping[str, Any], seconds: float, deadline: TurnDeadline
     ) -> dict[str, Any]:
         """Send a request and wait for its answer. Whatever else the server says meanwhile is dealt with."""
         process = self._process
@@ -189,7 +191,7 @@ class McpServerClient:
             raise self._failed(phase, f"its answer to {method} holds no result")
         return result
 
-    def _await_answer(self, process: ServerProcess, end: float, deadline: Deadline) -> dict[str, Any]:
+    def _await_answer(self, process: ServerProcess, end: float, deadline: TurnDeadline) -> dict[str, Any]:
         while True:
             for message in _messages(process.receive(end, deadline)):
                 if "method" in message:
@@ -199,7 +201,7 @@ class McpServerClient:
 
     @contextmanager
     def _guarded(
-        self, process: ServerProcess, phase: Phase, what: str, seconds: float, deadline: Deadline
+        self, process: ServerProcess, phase: Phase, what: str, seconds: float, deadline: TurnDeadline
     ) -> Iterator[None]:
         """Whatever breaks the conversation ends the process, and is told."""
         try:
@@ -219,7 +221,7 @@ class McpServerClient:
             process.close(_HURRY_SECONDS)
             raise
 
-    def _answer(self, process: ServerProcess, message: dict[str, Any], end: float, deadline: Deadline) -> None:
+    def _answer(self, process: ServerProcess, message: dict[str, Any], end: float, deadline: TurnDeadline) -> None:
         """Servers may ask, too: whether we are there, and nothing else. Notifications want no answer."""
         if message.get("id") is None:
             return

@@ -11,7 +11,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
-from clawperator.agent.cancellation import Deadline
+from clawperator.agent.cancellation import TurnDeadline
 
 LONGEST_LINE = 16 * 1024 * 1024
 _MOST_STDERR = 8_192
@@ -70,7 +70,7 @@ class ServerProcess:
         """The last of what it said on stderr."""
         return self._said.decode("utf-8", "replace").strip()
 
-    def send(self, line: bytes, end: float, deadline: Deadline) -> None:
+    def send(self, line: bytes, end: float, deadline: TurnDeadline) -> None:
         self._outgoing += line + b"\n"
         self._selector.register(self._stdin, selectors.EVENT_WRITE)
         try:
@@ -80,7 +80,7 @@ class ServerProcess:
             self._outgoing.clear()
             self._selector.unregister(self._stdin)
 
-    def receive(self, end: float, deadline: Deadline) -> bytes:
+    def receive(self, end: float, deadline: TurnDeadline) -> bytes:
         """The next line, without its end."""
         while (at := self._incoming.find(b"\n", self._searched)) < 0:
             self._searched = len(self._incoming)
@@ -114,7 +114,7 @@ class ServerProcess:
         self._stdout.close()
         self._stderr.close()
 
-    def _step(self, end: float, deadline: Deadline) -> None:
+    def _step(self, end: float, deadline: TurnDeadline) -> None:
         """Move what can be moved, or wait a little."""
         deadline.check()
         left = end - time.monotonic()

@@ -16,7 +16,7 @@ from typing import Any, Literal, Self
 from msgspec import Struct
 
 from clawperator._text import printable
-from clawperator.agent.cancellation import Deadline, TurnCancelledError
+from clawperator.agent.cancellation import TurnCancelledError, TurnDeadline
 from clawperator.agent.mcp.client import McpServerClient, tool_failed
 from clawperator.agent.mcp.content import cut, headline
 from clawperator.agent.ports import Level, Tool, ToolContext, ToolResult
@@ -76,7 +76,7 @@ class McpPool:
         self.close()
 
     @contextmanager
-    def client(self, name: str, server: McpServer, deadline: Deadline) -> Iterator[McpServerClient]:
+    def client(self, name: str, server: McpServer, deadline: TurnDeadline) -> Iterator[McpServerClient]:
         """The server's client, for nobody else meanwhile. One that has ended since is started again."""
         with self._lock:
             seat = self._seats.setdefault(name, _Seat())
@@ -100,7 +100,9 @@ class McpPool:
         _at_once([client.close for client in clients])
 
 
-def discover(servers: Mapping[str, McpServer], deadline: Deadline, *, pool: McpPool | None = None) -> Discovered:
+def discover(
+    servers: Mapping[str, McpServer], deadline: TurnDeadline, *, pool: McpPool | None = None
+) -> Discovered:
     """Ask all servers for their tools, at the same time. One that fails hides no other.
 
     With a pool the servers stay up in it, and the tools use them there. Without one, each call starts its server.
@@ -170,7 +172,7 @@ class _Origin(Struct, frozen=True):
     server: McpServer
     pool: McpPool | None
 
-    def client(self, deadline: Deadline) -> AbstractContextManager[McpServerClient]:
+    def client(self, deadline: TurnDeadline) -> AbstractContextManager[McpServerClient]:
         if self.pool is None:
             return McpServerClient(self.name, self.server, deadline)
         return self.pool.client(self.name, self.server, deadline)

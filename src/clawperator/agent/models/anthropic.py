@@ -9,20 +9,20 @@ from msgspec import Struct
 from clawperator._text import encodable
 from clawperator.agent.foreign_json import Pieces, read_raw_json
 from clawperator.agent.models.config import ModelConfig
-from clawperator.agent.models.http import Asked, Event, ask, not_an_answer, stream_error
-from clawperator.agent.models.prompt import SYSTEM_TEXT
-from clawperator.agent.models.tools import OfferedTool
+from clawperator.agent.models.http import ModelRequest, ServerEvent, ask, invalid_reply, stream_error
+from clawperator.agent.models.prompt import SYSTEM_PROMPT
+from clawperator.agent.models.tools import ToolDefinition
 from clawperator.agent.models.turn import (
-    MadeCall,
+    FinishedCall,
     ModelBrain,
     Reply,
     check_call_count,
-    count_of,
-    gather_calls,
-    said_so_far,
+    conversation_messages,
+    requested_calls,
+    token_count,
 )
-from clawperator.agent.models.wire import Patience
-from clawperator.agent.ports import Request, Usage
+from clawperator.agent.models.wire import ModelTimeouts
+from clawperator.agent.ports import BrainRequest, Usage
 
 _HEADERS = {"anthropic-version": "2023-06-01"}
 # The protocol wants a limit to each reply. Every model can write so much.
@@ -31,24 +31,26 @@ _NOT_BY_ITSELF = ("max_tokens", "refusal", "model_context_window_exceeded", "pau
 
 
 class AnthropicBrain(ModelBrain):
-    def __init__(self, config: ModelConfig, *, patience: Patience | None = None) -> None:
-        super().__init__("anthropic", _Messages(config, patience or Patience()), config)
+    def __init__(self, config: ModelConfig, *, timeouts: ModelTimeouts | None = None) -> None:
+        super().__init__("anthropic", _Messages(config, timeouts or ModelTimeouts()), config)
 
 
 class _Messages:
-    def __init__(self, config: ModelConfig, patience: Patience) -> None:
+    def __init__(self, config: ModelConfig, timeouts: ModelTimeouts) -> None:
         self._config = config
-        self._patience = patience
-        self._path = "/messages" if config.address.path.endswith("/v1") else "/v1/messages"
+        self._timeouts = timeouts
+        self._path = "/messages" if config.base_url.path.endswith("/v1") else "/v1/messages"
 
-    def opening(self, request: Request) -> list[dict[str, Any]]:
-        return said_so_far(request)
+    def opening(self, request: BrainRequest) -> list[dict[str, Any]]:
+        return conversation_messages(request)
 
-    def ask(self, messages: Sequence[dict[str, Any]], tools: Sequence[OfferedTool], request: Request) -> Reply:
+    def ask(
+        self, messages: Sequence[dict[str, Any]], tools: Sequence[ToolDefinition], request: BrainRequest
+    ) -> Reply:
         body: dict[str, Any] = {
             "model": self._config.model,
             "max_tokens": _MOST_TOKENS,
-            "system": SYSTEM_TEXT,
+            "system": SYSTEM_PROMPT,
             "messages": messages,
             "stream": True,
         }
@@ -57,12 +59,14 @@ class _Messages:
                 {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
                 for tool in tools
             ]
-        asked = Asked(self._config, self._path, _HEADERS, msgspec.json.encode(encodable(body)), self._patience)
-        reading = _Reading(self._config, request)
+        asked = ModelRequest(
+            self._config, self._path, _HEADERS, msgspec.json.encode(encodable(body)), self._timeouts
+        )
+        reading = _Reader(self._config, request)
         ask(asked, request.deadline, reading)
         return reading.reply()
 
-    def told(self, reply: Reply, made: Sequence[MadeCall]) -> list[dict[str, Any]]:
+    def told(self, reply: Reply, made: Sequence[FinishedCall]) -> list[dict[str, Any]]:
         calls = iter(made)
         said = [_tool_use(next(calls)) if block is None else block for block in reply.memory]
         results = [
@@ -72,7 +76,7 @@ class _Messages:
         return [{"role": "assistant", "content": said}, {"role": "user", "content": results}]
 
 
-def _tool_use(call: MadeCall) -> dict[str, Any]:
+def _tool_use(call: FinishedCall) -> dict[str, Any]:
     return {"type": "tool_use", "id": call.id, "name": call.name, "input": call.params}
 
 
@@ -203,19 +207,19 @@ class _Part:
         return [{"type": kind, "text": text}] if kind == "text" and text.strip() else []
 
 
-class _Reading:
+class _Reader:
     """A reply while it comes."""
 
-    def __init__(self, config: ModelConfig, request: Request) -> None:
+    def __init__(self, config: ModelConfig, request: BrainRequest) -> None:
         self._config = config
-        self._say = request.say
+        self._say = request.on_text
         self._said: list[str] = []
         self._parts: dict[int, _Part] = {}
         self._stop = ""
         self._counted: dict[str, int] = {}
         self.is_complete = False
 
-    def take(self, event: Event) -> bool:
+    def take(self, event: ServerEvent) -> bool:
         """Take in what came. True when it was the last."""
         try:
             document = read_raw_json(event.data)
@@ -223,7 +227,7 @@ class _Reading:
                 raise stream_error(self._config, document)
             steps = _steps_of_message(document) if event.is_whole else _steps_of_event(document)
         except ValueError as e:
-            raise not_an_answer(self._config, str(e), event.data) from None
+            raise invalid_reply(self._config, str(e), event.data) from None
         for step in steps:
             self._take(step)
         return any(step.is_last for step in steps)
@@ -234,7 +238,7 @@ class _Reading:
         if step.delta is not None:
             self._grow(step.index, step.delta)
         for name in _COUNTED:  # each is the total so far, and what is not told again stays as it is
-            counted = count_of(step.usage, name)
+            counted = token_count(step.usage, name)
             if counted is not None:
                 self._counted[name] = counted
         self._stop = step.stop_reason or self._stop
@@ -248,7 +252,7 @@ class _Reading:
     def _grow(self, index: int, delta: _Delta) -> None:
         if index not in self._parts:
             if delta.type != "text_delta":
-                raise not_an_answer(self._config, "it holds a piece of something that was not begun")
+                raise invalid_reply(self._config, "it holds a piece of something that was not begun")
             self._parts[index] = _Part(_Block("text"))
         part = self._parts[index]
         if part.block.type == _DELTAS[delta.type]:
@@ -268,7 +272,7 @@ class _Reading:
         *inputs, output = (self._counted.get(name, 0) for name in _COUNTED)  # what was cached is input too
         return Reply(
             "".join(self._said),
-            gather_calls(self._config, wanted),
+            requested_calls(self._config, wanted),
             self._stop if self._stop in _NOT_BY_ITSELF else "",
             Usage(sum(inputs), output) if self._counted else None,
             [block for part in parts for block in part.remembered()],

@@ -1,6 +1,6 @@
 """Where a model is reached, by which name and with which key. All of it comes from the caller's environment.
 
-There is no address to fall back on: nobody is billed who did not ask for it.
+There is no base_url to fall back on: nobody is billed who did not ask for it.
 """
 
 import re
@@ -34,7 +34,7 @@ class Secret:
         return "Secret(...)"
 
 
-class Address(Struct, frozen=True):
+class BaseUrl(Struct, frozen=True):
     """A base URL in its parts. ``path`` has no slash at its end."""
 
     secure: bool
@@ -55,16 +55,16 @@ class ModelConfig(Struct, frozen=True, kw_only=True):
     """All that a brain behind a service needs to know. ``bearer`` says how the key is shown to the service."""
 
     kind: Kind
-    address: Address
+    base_url: BaseUrl
     model: str
     key: Secret | None = None
     bearer: bool = True
 
 
 class _Variables(Struct, frozen=True):
-    """What a kind reads: its address, and its keys, the first that is set; True for those that are bearers."""
+    """What a kind reads: its base_url, and its keys, the first that is set; True for those that are bearers."""
 
-    address: str
+    base_url: str
     keys: tuple[tuple[str, bool], ...]
 
 
@@ -80,36 +80,36 @@ def model_config(kind: Kind, *, model: str | None, environ: Mapping[str, str]) -
     The model is the one given, or that of ``CLAW_MODEL``. A service on this machine may do without a key.
     """
     variables = _KINDS[kind]
-    base = environ.get(variables.address, "").strip()
+    base = environ.get(variables.base_url, "").strip()
     chosen = (model or environ.get(MODEL_VARIABLE, "")).strip()
     found = next(((name, bearer) for name, bearer in variables.keys if environ.get(name, "").strip()), None)
     if not (base and chosen):
-        wanted = {variables.address: base, variables.keys[0][0]: base or found, MODEL_VARIABLE: chosen}
+        wanted = {variables.base_url: base, variables.keys[0][0]: base or found, MODEL_VARIABLE: chosen}
         unknown = " and ".join(
             word for word, given in (("where the model is", base), ("which model", chosen)) if not given
         )
         raise _not_configured(
             kind, f"nothing says {unknown}", [name for name, given in wanted.items() if not given]
         )
-    address = _read_address(kind, variables.address, base)
+    base_url = _parse_base_url(kind, variables.base_url, base)
     if found is None:
-        if not address.is_loopback:
-            raise _not_configured(kind, f"there is no key for {address}", [variables.keys[0][0]])
-        return ModelConfig(kind=kind, address=address, model=chosen)
+        if not base_url.is_loopback:
+            raise _not_configured(kind, f"there is no key for {base_url}", [variables.keys[0][0]])
+        return ModelConfig(kind=kind, base_url=base_url, model=chosen)
     name, bearer = found
     key = environ[name].strip()
     if not _KEY.fullmatch(key):
         raise _not_configured(kind, f"{name} holds characters that no key has", [name])
-    return ModelConfig(kind=kind, address=address, model=chosen, key=Secret(key), bearer=bearer)
+    return ModelConfig(kind=kind, base_url=base_url, model=chosen, key=Secret(key), bearer=bearer)
 
 
-def _read_address(kind: Kind, variable: str, text: str) -> Address:
+def _parse_base_url(kind: Kind, variable: str, text: str) -> BaseUrl:
     """A base URL; whether it ends in ``/v1`` or not makes no difference."""
     try:
         parts = urlsplit(text)
         port = parts.port
     except ValueError:
-        raise _not_configured(kind, f"{variable} is no address", [variable]) from None
+        raise _not_configured(kind, f"{variable} is no base_url", [variable]) from None
     if parts.username is not None or parts.password is not None:
         raise _not_configured(kind, f"{variable} must hold no user and no password", [variable])
     host = parts.hostname or ""
@@ -119,7 +119,7 @@ def _read_address(kind: Kind, variable: str, text: str) -> Address:
     if not fits or parts.query or parts.fragment:
         raise _not_configured(kind, f"{variable} must be http:// or https://, a host and a path", [variable])
     secure = parts.scheme == "https"
-    return Address(secure, host, port or (443 if secure else 80), path)
+    return BaseUrl(secure, host, port or (443 if secure else 80), path)
 
 
 _EXAMPLES = {
@@ -135,8 +135,8 @@ def key_variable(config: ModelConfig) -> str:
     return next(name for name, bearer in names if config.key is None or bearer == config.bearer)
 
 
-def address_variable(kind: Kind) -> str:
-    return _KINDS[kind].address
+def base_url_variable(kind: Kind) -> str:
+    return _KINDS[kind].base_url
 
 
 def _not_configured(kind: Kind, message: str, names: list[str]) -> ClawError:

@@ -1,7 +1,7 @@
 """Asking a model's service over HTTP: one request, and its reply event by event.
 
-Each wait has its limit, and ends at once when the deadline says so. What fails before anything of the reply was used
-is tried again, twice at most. A redirect is not followed: the key is for one address only.
+Every wait is limited and stops when the deadline expires or is cancelled. A request that fails before any part of
+its reply was used is repeated, twice at most. Redirects are not followed: the key is for one base_url only.
 """
 
 import time
@@ -17,10 +17,10 @@ from msgspec import Struct
 from clawperator import __version__
 from clawperator._files import why
 from clawperator._text import printable
-from clawperator.agent.cancellation import Deadline
+from clawperator.agent.cancellation import TurnDeadline
 from clawperator.agent.foreign_json import read_json
-from clawperator.agent.models.config import ModelConfig, address_variable, key_variable
-from clawperator.agent.models.wire import Patience, Wire, connect
+from clawperator.agent.models.config import ModelConfig, base_url_variable, key_variable
+from clawperator.agent.models.wire import CancellableSocket, ModelTimeouts, connect
 from clawperator.errors import ClawError
 
 MOST_BYTES = 8 * 1024 * 1024
@@ -35,21 +35,21 @@ _STOPPED_FOR_CONTENT = ("refusal", "content_filter", "safety", "recitation")
 _REFUSED_KINDS = ("invalid_request_error", "not_found_error", "request_too_large", "billing_error")
 
 
-class Event(Struct, frozen=True):
+class ServerEvent(Struct, frozen=True):
     """The data of one server-sent event; ``is_whole`` when the service sent one JSON document instead."""
 
     data: bytes
     is_whole: bool = False
 
 
-class Asked(Struct, frozen=True):
+class ModelRequest(Struct, frozen=True):
     """One request. ``path`` follows the base URL's own."""
 
     config: ModelConfig
     path: str
     headers: Mapping[str, str]
     body: bytes
-    patience: Patience = Patience()
+    timeouts: ModelTimeouts = ModelTimeouts()
 
 
 class _UnavailableError(Exception):
@@ -61,15 +61,15 @@ class _UnavailableError(Exception):
         self.pause = pause
 
 
-class Reading(Protocol):
+class ReplyReader(Protocol):
     """A reply while it comes. ``take`` says whether the event was the last, ``is_complete`` whether one may be."""
 
     is_complete: bool
 
-    def take(self, event: Event) -> bool: ...
+    def take(self, event: ServerEvent) -> bool: ...
 
 
-def ask(asked: Asked, deadline: Deadline, reading: Reading) -> None:
+def ask(asked: ModelRequest, deadline: TurnDeadline, reading: ReplyReader) -> None:
     """Let somebody read the reply, event by event as they come.
 
     ``BRAIN_UNAVAILABLE``, ``BRAIN_AUTH_FAILED``, ``BRAIN_REQUEST_REFUSED`` or ``BRAIN_ANSWER_INVALID`` when it
@@ -89,8 +89,8 @@ def ask(asked: Asked, deadline: Deadline, reading: Reading) -> None:
         raise _error("BRAIN_UNAVAILABLE", asked.config, "the reply was cut off")
 
 
-def _tries(asked: Asked, deadline: Deadline) -> Generator[Event, None, None]:
-    pauses = list(asked.patience.pauses)
+def _tries(asked: ModelRequest, deadline: TurnDeadline) -> Generator[ServerEvent, None, None]:
+    pauses = list(asked.timeouts.pauses)
     while True:
         is_used = False
         try:
@@ -109,10 +109,12 @@ def _tries(asked: Asked, deadline: Deadline) -> Generator[Event, None, None]:
         deadline.sleep(pause)
 
 
-def _attempt(asked: Asked, deadline: Deadline) -> Iterator[Event]:
-    end = time.monotonic() + asked.patience.reply
+def _attempt(asked: ModelRequest, deadline: TurnDeadline) -> Iterator[ServerEvent]:
+    end = time.monotonic() + asked.timeouts.reply
     try:
-        wire = Wire(connect(asked.config.address, deadline, asked.patience), deadline, asked.patience, end)
+        wire = CancellableSocket(
+            connect(asked.config.base_url, deadline, asked.timeouts), deadline, asked.timeouts, end
+        )
         try:
             response = _send(asked, wire)
             if response.status // 100 != 2:
@@ -127,17 +129,17 @@ def _attempt(asked: Asked, deadline: Deadline) -> Iterator[Event]:
     except IncompleteRead:
         raise _UnavailableError("the reply was cut off") from None
     except HTTPException as e:
-        raise not_an_answer(asked.config, f"it is not HTTP ({type(e).__name__})") from e
+        raise invalid_reply(asked.config, f"it is not HTTP ({type(e).__name__})") from e
 
 
-def _send(asked: Asked, wire: Wire) -> HTTPResponse:
-    address, key = asked.config.address, asked.config.key
-    host = f"[{address.host}]" if ":" in address.host else address.host
-    connection = HTTPConnection(address.host, address.port)
+def _send(asked: ModelRequest, wire: CancellableSocket) -> HTTPResponse:
+    base_url, key = asked.config.base_url, asked.config.key
+    host = f"[{base_url.host}]" if ":" in base_url.host else base_url.host
+    connection = HTTPConnection(base_url.host, base_url.port)
     sock: Any = wire  # all that is needed of a socket: sendall, makefile, close
     connection.sock = sock
     headers = {
-        "Host": host if address.port == (443 if address.secure else 80) else f"{host}:{address.port}",
+        "Host": host if base_url.port == (443 if base_url.secure else 80) else f"{host}:{base_url.port}",
         "Content-Type": "application/json",
         "Accept": "text/event-stream, application/json",
         "User-Agent": f"clawperator/{__version__}",
@@ -149,13 +151,13 @@ def _send(asked: Asked, wire: Wire) -> HTTPResponse:
     elif key is not None:
         headers["x-api-key"] = key.reveal()
     try:
-        connection.request("POST", address.path + asked.path, body=asked.body, headers=headers)
+        connection.request("POST", base_url.path + asked.path, body=asked.body, headers=headers)
     except ValueError:  # its text would show the key
         raise _auth_failed(asked.config, "the key holds characters that no header may have") from None
     return connection.getresponse()
 
 
-def _events(asked: Asked, response: HTTPResponse) -> Iterator[Event]:
+def _events(asked: ModelRequest, response: HTTPResponse) -> Iterator[ServerEvent]:
     """A stream of events, or a document whole: the first character tells."""
     blocks = _blocks(asked, response)
     head = b""
@@ -167,17 +169,17 @@ def _events(asked: Asked, response: HTTPResponse) -> Iterator[Event]:
         raise _UnavailableError("the reply is empty")
     whole = chain((head,), blocks)
     if head.lstrip().startswith(b"{"):
-        yield Event(b"".join(whole), is_whole=True)
+        yield ServerEvent(b"".join(whole), is_whole=True)
         return
     is_stream = False
     for event in _read_stream(whole):
         is_stream = True
         yield event
     if not is_stream:
-        raise not_an_answer(asked.config, "it is no stream of events", head)
+        raise invalid_reply(asked.config, "it is no stream of events", head)
 
 
-def _read_stream(blocks: Iterable[bytes]) -> Iterator[Event]:
+def _read_stream(blocks: Iterable[bytes]) -> Iterator[ServerEvent]:
     """The data of each event. An event that its empty line does not end was cut off, and is none."""
     data: list[bytes] = []
     pending = bytearray()
@@ -188,13 +190,13 @@ def _read_stream(blocks: Iterable[bytes]) -> Iterator[Event]:
             line = bytes(pending).removesuffix(b"\r")
             pending = bytearray(rest)
             if not line and data:
-                yield Event(b"\n".join(data))
+                yield ServerEvent(b"\n".join(data))
                 data = []
             elif line.startswith(b"data:"):
                 data.append(line[5:].removeprefix(b" "))
 
 
-def _blocks(asked: Asked, response: HTTPResponse) -> Iterator[bytes]:
+def _blocks(asked: ModelRequest, response: HTTPResponse) -> Iterator[bytes]:
     declared, seen = response.length, 0
     while declared is None or seen < declared:
         block = response.read1(_BLOCK)
@@ -202,13 +204,13 @@ def _blocks(asked: Asked, response: HTTPResponse) -> Iterator[bytes]:
             break
         seen += len(block)
         if seen > MOST_BYTES:
-            raise not_an_answer(asked.config, f"it is longer than {MOST_BYTES} bytes")
+            raise invalid_reply(asked.config, f"it is longer than {MOST_BYTES} bytes")
         yield block
     if declared is not None and seen < declared:
         raise _UnavailableError("the reply was cut off")
 
 
-def _refusal(asked: Asked, response: HTTPResponse) -> Exception:
+def _refusal(asked: ModelRequest, response: HTTPResponse) -> Exception:
     """What a reply with an error status stands for."""
     status = response.status
     body = b""
@@ -264,13 +266,13 @@ def stopped_reply(config: ModelConfig, reason: str) -> ClawError:
     return _error("BRAIN_ANSWER_INVALID", config, message, hint=hint)
 
 
-def not_an_answer(config: ModelConfig, reason: str, sent: bytes = b"") -> ClawError:
+def invalid_reply(config: ModelConfig, reason: str, sent: bytes = b"") -> ClawError:
     """What came is nothing the protocol knows. A piece of it is shown."""
     details = {"received": _shown(config, sent.decode("utf-8", "replace"), 200)} if sent else {}
     return _error("BRAIN_ANSWER_INVALID", config, f"its reply cannot be read: {reason}", details=details)
 
 
-def _unavailable(asked: Asked, error: _UnavailableError) -> ClawError:
+def _unavailable(asked: ModelRequest, error: _UnavailableError) -> ClawError:
     facts = {"status": error.status, "retry_after_seconds": error.pause}
     details = {name: value for name, value in facts.items() if value is not None}
     is_limited = error.status == HTTPStatus.TOO_MANY_REQUESTS
@@ -285,7 +287,7 @@ def _auth_failed(config: ModelConfig, message: str) -> ClawError:
 
 
 def _refused(config: ModelConfig, message: str, status: int | None) -> ClawError:
-    hint = f"Check {address_variable(config.kind)} and --model {config.model}; a long session may need a new one."
+    hint = f"Check {base_url_variable(config.kind)} and --model {config.model}; a long session may need a new one."
     details = {} if status is None else {"status": status}
     return _error("BRAIN_REQUEST_REFUSED", config, message, hint=hint, details=details)
 
@@ -293,7 +295,7 @@ def _refused(config: ModelConfig, message: str, status: int | None) -> ClawError
 def _error(
     code: str, config: ModelConfig, message: str, *, hint: str | None = None, details: dict[str, Any] | None = None
 ) -> ClawError:
-    target = str(config.address)
+    target = str(config.base_url)
     if hint is None:
         hint = f"See that the service at {target} runs, then run the command again."
     said = _shown(config, message, _LONGEST_MESSAGE)

@@ -9,20 +9,20 @@ from msgspec import Struct
 from clawperator._text import encodable
 from clawperator.agent.foreign_json import Pieces, read_raw_json
 from clawperator.agent.models.config import ModelConfig
-from clawperator.agent.models.http import Asked, Event, ask, not_an_answer, stream_error
-from clawperator.agent.models.prompt import SYSTEM_TEXT
-from clawperator.agent.models.tools import OfferedTool
+from clawperator.agent.models.http import ModelRequest, ServerEvent, ask, invalid_reply, stream_error
+from clawperator.agent.models.prompt import SYSTEM_PROMPT
+from clawperator.agent.models.tools import ToolDefinition
 from clawperator.agent.models.turn import (
-    MadeCall,
+    FinishedCall,
     ModelBrain,
     Reply,
     check_call_count,
-    count_of,
-    gather_calls,
-    said_so_far,
+    conversation_messages,
+    requested_calls,
+    token_count,
 )
-from clawperator.agent.models.wire import Patience
-from clawperator.agent.ports import Request, Usage
+from clawperator.agent.models.wire import ModelTimeouts
+from clawperator.agent.ports import BrainRequest, Usage
 
 # Besides those of the protocol, what services of other makes say.
 _NOT_BY_ITSELF = (
@@ -32,21 +32,23 @@ _NOT_BY_ITSELF = (
 
 
 class OpenAIBrain(ModelBrain):
-    def __init__(self, config: ModelConfig, *, patience: Patience | None = None) -> None:
-        super().__init__("openai", _ChatCompletions(config, patience or Patience()), config)
+    def __init__(self, config: ModelConfig, *, timeouts: ModelTimeouts | None = None) -> None:
+        super().__init__("openai", _ChatCompletions(config, timeouts or ModelTimeouts()), config)
 
 
 class _ChatCompletions:
-    def __init__(self, config: ModelConfig, patience: Patience) -> None:
+    def __init__(self, config: ModelConfig, timeouts: ModelTimeouts) -> None:
         self._config = config
-        self._patience = patience
+        self._timeouts = timeouts
         # Servers are named with and without their /v1. Another path is taken as it is.
-        self._path = "/chat/completions" if config.address.path else "/v1/chat/completions"
+        self._path = "/chat/completions" if config.base_url.path else "/v1/chat/completions"
 
-    def opening(self, request: Request) -> list[dict[str, Any]]:
-        return [{"role": "system", "content": SYSTEM_TEXT}, *said_so_far(request)]
+    def opening(self, request: BrainRequest) -> list[dict[str, Any]]:
+        return [{"role": "system", "content": SYSTEM_PROMPT}, *conversation_messages(request)]
 
-    def ask(self, messages: Sequence[dict[str, Any]], tools: Sequence[OfferedTool], request: Request) -> Reply:
+    def ask(
+        self, messages: Sequence[dict[str, Any]], tools: Sequence[ToolDefinition], request: BrainRequest
+    ) -> Reply:
         body: dict[str, Any] = {
             "model": self._config.model,
             "messages": messages,
@@ -55,12 +57,12 @@ class _ChatCompletions:
         }
         if tools:
             body["tools"] = [{"type": "function", "function": _function(tool)} for tool in tools]
-        asked = Asked(self._config, self._path, {}, msgspec.json.encode(encodable(body)), self._patience)
-        reading = _Reading(self._config, request)
+        asked = ModelRequest(self._config, self._path, {}, msgspec.json.encode(encodable(body)), self._timeouts)
+        reading = _Reader(self._config, request)
         ask(asked, request.deadline, reading)
         return reading.reply()
 
-    def told(self, reply: Reply, made: Sequence[MadeCall]) -> list[dict[str, Any]]:
+    def told(self, reply: Reply, made: Sequence[FinishedCall]) -> list[dict[str, Any]]:
         memory: _Memory = reply.memory
         calls = [
             {
@@ -78,7 +80,7 @@ class _ChatCompletions:
         return [said, *results]
 
 
-def _function(tool: OfferedTool) -> dict[str, Any]:
+def _function(tool: ToolDefinition) -> dict[str, Any]:
     return {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
 
 
@@ -136,12 +138,12 @@ class _Slot:
         self.extra: Any = None
 
 
-class _Reading:
+class _Reader:
     """A reply while it comes."""
 
-    def __init__(self, config: ModelConfig, request: Request) -> None:
+    def __init__(self, config: ModelConfig, request: BrainRequest) -> None:
         self._config = config
-        self._say = request.say
+        self._say = request.on_text
         self._text = Pieces()
         self._thoughts = Pieces()
         self._slots: list[_Slot] = []
@@ -149,7 +151,7 @@ class _Reading:
         self._usage: Usage | None = None
         self.is_complete = False
 
-    def take(self, event: Event) -> bool:
+    def take(self, event: ServerEvent) -> bool:
         """Take in what came. True when it was the last."""
         if event.data.strip() == b"[DONE]":
             self.is_complete = True
@@ -157,14 +159,14 @@ class _Reading:
         try:
             chunk = msgspec.convert(read_raw_json(event.data), _Chunk)
         except ValueError as e:
-            raise not_an_answer(self._config, str(e), event.data) from None
+            raise invalid_reply(self._config, str(e), event.data) from None
         if chunk.error is not None:
             raise stream_error(self._config, {"error": chunk.error})
-        counted = (count_of(chunk.usage, "prompt_tokens"), count_of(chunk.usage, "completion_tokens"))
+        counted = (token_count(chunk.usage, "prompt_tokens"), token_count(chunk.usage, "completion_tokens"))
         if counted != (None, None):
             self._usage = Usage(counted[0] or 0, counted[1] or 0)
         if event.is_whole and not chunk.choices:
-            raise not_an_answer(self._config, "it holds no choices", event.data)
+            raise invalid_reply(self._config, "it holds no choices", event.data)
         for choice in chunk.choices or ():
             if not choice.index:  # we ask for one, and read the first
                 self._take_choice(choice)
@@ -226,4 +228,4 @@ class _Reading:
         wanted = [(encodable(slot.id), encodable(slot.name), slot.arguments.text) for slot in slots]
         stopped = self._finish if self._finish.casefold() in _NOT_BY_ITSELF else ""
         memory = _Memory(self._thoughts.text, tuple(slot.extra for slot in slots))
-        return Reply(self._text.text, gather_calls(self._config, wanted), stopped, self._usage, memory)
+        return Reply(self._text.text, requested_calls(self._config, wanted), stopped, self._usage, memory)

@@ -35,7 +35,7 @@ _OF_SCHEMAS = ("items", "prefixItems", "additionalProperties", "anyOf", "oneOf",
 _NOT_AT_THE_TOP = ("allOf", "anyOf", "oneOf", "enum", "not", "$schema")
 
 
-class OfferedTool(Struct, frozen=True):
+class ToolDefinition(Struct, frozen=True):
     """A tool under the name that services accept."""
 
     name: str
@@ -43,10 +43,10 @@ class OfferedTool(Struct, frozen=True):
     parameters: dict[str, Any]
 
 
-def offer(name: str, tool: Tool) -> OfferedTool:
+def define_tool(name: str, tool: Tool) -> ToolDefinition:
     schema = tool.schema()
     own = schema if tool.family == "mcp" else _shortened(schema)
-    return OfferedTool(name, tool.responsibility, _object_schema(own))
+    return ToolDefinition(name, tool.responsibility, _object_schema(own))
 
 
 def wire_names(tools: Sequence[Tool]) -> dict[str, Tool]:

@@ -15,9 +15,9 @@ from msgspec import Struct
 from clawperator._text import encodable
 from clawperator.agent.foreign_json import read_json
 from clawperator.agent.models.config import ModelConfig
-from clawperator.agent.models.http import not_an_answer, stopped_reply
-from clawperator.agent.models.tools import OfferedTool, offer, wire_name, wire_names
-from clawperator.agent.ports import Answer, Request, Tool, ToolCall, ToolResult, Usage
+from clawperator.agent.models.http import invalid_reply, stopped_reply
+from clawperator.agent.models.tools import ToolDefinition, define_tool, wire_name, wire_names
+from clawperator.agent.ports import Answer, BrainRequest, Tool, ToolCall, ToolResult, Usage
 from clawperator.errors import ClawError
 
 MOST_CALLS = 64
@@ -27,7 +27,7 @@ _MOST_TOKENS = 10**12
 _PARAGRAPH = "\n\n"
 
 
-class WantedCall(Struct, frozen=True):
+class RequestedCall(Struct, frozen=True):
     """A call as the model wrote it. ``arguments`` should be the text of a JSON object."""
 
     id: str
@@ -42,13 +42,13 @@ class Reply(Struct, frozen=True):
     """
 
     text: str
-    calls: tuple[WantedCall, ...] = ()
+    calls: tuple[RequestedCall, ...] = ()
     stopped: str = ""
     usage: Usage | None = None
     memory: Any = None
 
 
-class MadeCall(Struct, frozen=True):
+class FinishedCall(Struct, frozen=True):
     """A call that was dealt with, as it is remembered, and what the model is told of it."""
 
     id: str
@@ -61,11 +61,13 @@ class MadeCall(Struct, frozen=True):
 class Dialect(Protocol):
     """How a service is spoken to. Messages are the dialect's own objects."""
 
-    def opening(self, request: Request) -> list[dict[str, Any]]: ...
+    def opening(self, request: BrainRequest) -> list[dict[str, Any]]: ...
 
-    def ask(self, messages: Sequence[dict[str, Any]], tools: Sequence[OfferedTool], request: Request) -> Reply: ...
+    def ask(
+        self, messages: Sequence[dict[str, Any]], tools: Sequence[ToolDefinition], request: BrainRequest
+    ) -> Reply: ...
 
-    def told(self, reply: Reply, made: Sequence[MadeCall]) -> list[dict[str, Any]]: ...
+    def told(self, reply: Reply, made: Sequence[FinishedCall]) -> list[dict[str, Any]]: ...
 
 
 class ModelBrain:
@@ -76,15 +78,17 @@ class ModelBrain:
         self._dialect = dialect
         self._config = config
 
-    def think(self, request: Request) -> Generator[ToolCall, ToolResult, Answer]:
+    def respond(self, request: BrainRequest) -> Generator[ToolCall, ToolResult, Answer]:
         return converse(self._dialect, self._config, request)
 
 
-def converse(dialect: Dialect, config: ModelConfig, request: Request) -> Generator[ToolCall, ToolResult, Answer]:
+def converse(
+    dialect: Dialect, config: ModelConfig, request: BrainRequest
+) -> Generator[ToolCall, ToolResult, Answer]:
     """The turn, as the port for brains wants it."""
     names = wire_names(request.tools)
-    offered = [offer(name, tool) for name, tool in names.items()]
-    talk = _Talk(request.say)
+    offered = [define_tool(name, tool) for name, tool in names.items()]
+    talk = _Talk(request.on_text)
     messages = dialect.opening(request)
     useless = 0
     while True:
@@ -92,10 +96,10 @@ def converse(dialect: Dialect, config: ModelConfig, request: Request) -> Generat
         talk.begin()
         try:
             if useless >= _MOST_USELESS_REPLIES:
-                raise not_an_answer(config, f"{useless} replies in a row held no call that could be made")
-            reply = dialect.ask(messages, offered, msgspec.structs.replace(request, say=talk.say))
+                raise invalid_reply(config, f"{useless} replies in a row held no call that could be made")
+            reply = dialect.ask(messages, offered, msgspec.structs.replace(request, on_text=talk.say))
             talk.end(reply)
-            request.count(reply.usage or Usage())
+            request.on_usage(reply.usage or Usage())
         except ClawError as e:
             if not talk.replies:
                 raise
@@ -104,7 +108,7 @@ def converse(dialect: Dialect, config: ModelConfig, request: Request) -> Generat
             return Answer(talk.text, "failed", e, talk.usage)
         if not reply.calls:
             return _answer(config, reply, talk)
-        made: list[MadeCall] = []
+        made: list[FinishedCall] = []
         useless += 1
         for call in reply.calls:
             request.deadline.check()
@@ -165,24 +169,24 @@ class _Talk:
             )
 
 
-def gather_calls(config: ModelConfig, wanted: Sequence[tuple[str, str, str]]) -> tuple[WantedCall, ...]:
+def requested_calls(config: ModelConfig, wanted: Sequence[tuple[str, str, str]]) -> tuple[RequestedCall, ...]:
     """The calls of a reply: id, name and arguments of each. One without an id of its own is given one."""
     check_call_count(config, len(wanted))
-    calls: list[WantedCall] = []
+    calls: list[RequestedCall] = []
     seen: set[str] = set()
     for given, name, arguments in wanted:
         own = given if given and given not in seen else f"call_{os.urandom(8).hex()}"
         seen.add(own)
-        calls.append(WantedCall(own, name, arguments))
+        calls.append(RequestedCall(own, name, arguments))
     return tuple(calls)
 
 
 def check_call_count(config: ModelConfig, count: int) -> None:
     if count > MOST_CALLS:
-        raise not_an_answer(config, f"it holds more than {MOST_CALLS} calls")
+        raise invalid_reply(config, f"it holds more than {MOST_CALLS} calls")
 
 
-def count_of(usage: Any, name: str) -> int | None:
+def token_count(usage: Any, name: str) -> int | None:
     """A number of tokens, if it is told. What a service counts is no reason to lose its reply."""
     counted = usage.get(name) if isinstance(usage, dict) else None
     if isinstance(counted, bool) or not isinstance(counted, int | float) or not 0 <= counted < _MOST_TOKENS:
@@ -190,7 +194,7 @@ def count_of(usage: Any, name: str) -> int | None:
     return int(counted)
 
 
-def said_so_far(request: Request) -> list[dict[str, Any]]:
+def conversation_messages(request: BrainRequest) -> list[dict[str, Any]]:
     """The earlier turns and the prompt, as both dialects tell them."""
     told = []
     for exchange in request.history:
@@ -204,7 +208,7 @@ def _remembered(text: str) -> str:
     return text if text.strip() else "(nothing)"
 
 
-def _read_call(call: WantedCall, names: Mapping[str, Tool]) -> ToolCall | ClawError:
+def _read_call(call: RequestedCall, names: Mapping[str, Tool]) -> ToolCall | ClawError:
     tool = names.get(call.name)
     if tool is None:
         said = f"there is no tool {call.name[:100]!r}"
@@ -228,10 +232,10 @@ def _read_call(call: WantedCall, names: Mapping[str, Tool]) -> ToolCall | ClawEr
 
 
 def _made(
-    call: WantedCall, params: Mapping[str, Any], result: ToolResult, *, is_foreign: bool = False
-) -> MadeCall:
+    call: RequestedCall, params: Mapping[str, Any], result: ToolResult, *, is_foreign: bool = False
+) -> FinishedCall:
     content = _foreign_content(result) if is_foreign and isinstance(result.result, dict) else _content(result)
-    return MadeCall(call.id, wire_name(call.name), params, _limited(content), failed=not result.handled)
+    return FinishedCall(call.id, wire_name(call.name), params, _limited(content), failed=not result.handled)
 
 
 def _content(result: ToolResult) -> str:

@@ -10,15 +10,15 @@ from typing import Any
 
 from msgspec import Struct
 
-from clawperator.agent.cancellation import Deadline
-from clawperator.agent.models.config import Address
+from clawperator.agent.cancellation import TurnDeadline
+from clawperator.agent.models.config import BaseUrl
 from clawperator.errors import ClawError
 
 _SLICE = 0.1
 _BLOCK = 65_536
 
 
-class Patience(Struct, frozen=True):
+class ModelTimeouts(Struct, frozen=True):
     """Seconds to wait: for a connection, for the next bytes, for a whole reply; and before each further try."""
 
     connect: float = 10.0
@@ -27,26 +27,26 @@ class Patience(Struct, frozen=True):
     pauses: tuple[float, ...] = (0.5, 1.5)
 
 
-class Wire:
+class CancellableSocket:
     """As much of a socket as HTTP needs. ``TimeoutError`` when nothing moves, or ``end`` has come."""
 
-    def __init__(self, opened: socket.socket, deadline: Deadline, patience: Patience, end: float) -> None:
+    def __init__(self, opened: socket.socket, deadline: TurnDeadline, timeouts: ModelTimeouts, end: float) -> None:
         self._socket = opened
         self._deadline = deadline
-        self._idle = patience.idle
+        self._idle = timeouts.idle
         self._end = end
 
     def sendall(self, data: Any) -> None:
         left = memoryview(data)
         while left:
-            left = left[self._patiently(partial(self._socket.send, left[:_BLOCK])) :]
+            left = left[self._wait_for(partial(self._socket.send, left[:_BLOCK])) :]
 
     def makefile(self, mode: str) -> io.BufferedReader:
         assert mode == "rb"
         return io.BufferedReader(_Incoming(self))
 
     def receive(self, buffer: Any) -> int:
-        return self._patiently(partial(self._socket.recv_into, buffer))
+        return self._wait_for(partial(self._socket.recv_into, buffer))
 
     def close(self) -> None:
         """Nothing yet: HTTP lets go of its connection while the reply is still to be read."""
@@ -55,7 +55,7 @@ class Wire:
         with suppress(OSError):
             self._socket.close()
 
-    def _patiently(self, work: Callable[[], int]) -> int:
+    def _wait_for(self, work: Callable[[], int]) -> int:
         end = min(self._end, time.monotonic() + self._idle)
         while True:
             self._deadline.check()
@@ -70,7 +70,7 @@ class Wire:
 class _Incoming(io.RawIOBase):
     """What comes over a wire, as a file."""
 
-    def __init__(self, wire: Wire) -> None:
+    def __init__(self, wire: CancellableSocket) -> None:
         super().__init__()
         self._wire = wire
 
@@ -81,28 +81,30 @@ class _Incoming(io.RawIOBase):
         return self._wire.receive(buffer)
 
 
-def connect(address: Address, deadline: Deadline, patience: Patience) -> socket.socket:
-    """A connection, with TLS if the address says so. ``OSError`` when it cannot be made."""
+def connect(base_url: BaseUrl, deadline: TurnDeadline, timeouts: ModelTimeouts) -> socket.socket:
+    """A connection, with TLS if the base_url says so. ``OSError`` when it cannot be made."""
     deadline.check()
-    opened = socket.create_connection((address.host, address.port), max(deadline.within(patience.connect), 0.001))
+    opened = socket.create_connection(
+        (base_url.host, base_url.port), max(deadline.within(timeouts.connect), 0.001)
+    )
     try:
         opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        return _secured(opened, address) if address.secure else opened
+        return _secured(opened, base_url) if base_url.secure else opened
     except BaseException:
         opened.close()
         raise
 
 
-def _secured(opened: socket.socket, address: Address) -> socket.socket:
+def _secured(opened: socket.socket, base_url: BaseUrl) -> socket.socket:
     import ssl
 
     try:
-        return ssl.create_default_context().wrap_socket(opened, server_hostname=address.host)
+        return ssl.create_default_context().wrap_socket(opened, server_hostname=base_url.host)
     except ssl.SSLCertVerificationError as e:
         raise ClawError(
             "BRAIN_UNAVAILABLE",
-            f"the certificate of {address} is not trusted: {e.verify_message}",
+            f"the certificate of {base_url} is not trusted: {e.verify_message}",
             hint="Name the file of your own authority with 'export SSL_CERT_FILE=FILE'.",
             operation="connect",
-            target=str(address),
+            target=str(base_url),
         ) from e

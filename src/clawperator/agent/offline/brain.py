@@ -8,7 +8,7 @@ from clawperator.agent.offline.instructions import Help, Type, Use
 from clawperator.agent.offline.labels import shown
 from clawperator.agent.offline.parser import NO_RULE, NotUnderstood, Part, Reading, read_prompt
 from clawperator.agent.offline.run import Steps, Work
-from clawperator.agent.ports import Answer, Request, Tool, ToolCall, ToolResult
+from clawperator.agent.ports import Answer, BrainRequest, Tool, ToolCall, ToolResult
 from clawperator.errors import ClawError
 
 HELP = (
@@ -31,7 +31,7 @@ class OfflineBrain:
 
     name = "offline"
 
-    def think(self, request: Request) -> Generator[ToolCall, ToolResult, Answer]:
+    def respond(self, request: BrainRequest) -> Generator[ToolCall, ToolResult, Answer]:
         reading = read_prompt(request.prompt)
         refused = (*reading.not_understood, *_unknown_tools(reading, request.tools))
         if refused:
@@ -44,7 +44,7 @@ class OfflineBrain:
             except ClawError as e:
                 return _failed(told, part, e, reading.parts[place + 1 :])
             told.append(sentence)
-            request.say(sentence if place == 0 else f" {sentence}")
+            request.on_text(sentence if place == 0 else f" {sentence}")
         return Answer(" ".join(told))
 
 

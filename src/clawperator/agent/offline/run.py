@@ -4,7 +4,7 @@ from collections.abc import Callable, Generator, Mapping
 from typing import Any, TypeVar
 
 from clawperator._text import is_blank, utf16_length
-from clawperator.agent.cancellation import Deadline
+from clawperator.agent.cancellation import TurnDeadline
 from clawperator.agent.offline.labels import is_field
 from clawperator.agent.offline.screens import Screen, read_screen
 from clawperator.agent.ports import ToolCall, ToolResult
@@ -35,7 +35,7 @@ _OLD_S = 0.1
 class Work:
     """Calls tools one at a time. A call that failed or was denied is raised as its error."""
 
-    def __init__(self, deadline: Deadline) -> None:
+    def __init__(self, deadline: TurnDeadline) -> None:
         self.deadline = deadline
         self._calls = 0
         self.has_acted = False
@@ -92,8 +92,8 @@ class Work:
         screen = yield from self.look()
         found, still = find(screen), 0
         for _ in range(_MOST_LOOKS):
-            patience = still_looks or (STILL_LOOKS if screen.scrolls else _STILL_LOOKS_AT_LITTLE)
-            if found is not None or still >= patience:
+            timeouts = still_looks or (STILL_LOOKS if screen.scrolls else _STILL_LOOKS_AT_LITTLE)
+            if found is not None or still >= timeouts:
                 break
             self.deadline.sleep(_LOOK_AGAIN_S)
             before = screen

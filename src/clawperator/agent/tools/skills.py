@@ -6,7 +6,7 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from clawperator._text import printable
-from clawperator.agent.ports import ToolContext, Evidence, Tool, ToolResult
+from clawperator.agent.ports import Evidence, Tool, ToolContext, ToolResult
 from clawperator.agent.tools.row import failed, make_tool, unfit
 from clawperator.errors import ClawError
 

@@ -9,15 +9,15 @@ from typing import Any
 
 from msgspec import Struct
 
-from clawperator.agent.cancellation import GRACE_SECONDS, Deadline, out_of_time
+from clawperator.agent.cancellation import GRACE_SECONDS, TurnDeadline, out_of_time
 from clawperator.agent.inventory.inventory import commands, tools
 from clawperator.agent.inventory.routing import Match, Router
 from clawperator.agent.ports import Brain, Usage
 from clawperator.agent.sessions.store import SessionStore
 from clawperator.agent.sessions.writer import OpenSession
-from clawperator.agent.turns.assembly import MCP_MARK, Assembly, Choices, assemble
+from clawperator.agent.turns.assembly import MCP_MARK, AgentOptions, Assembly, assemble
 from clawperator.agent.turns.engine import Limits, Matched, TurnEngine
-from clawperator.agent.turns.events import Events
+from clawperator.agent.turns.events import EventStream
 from clawperator.agent.turns.results import TurnResult
 from clawperator.agent.turns.runner import run_turns
 from clawperator.errors import ClawError
@@ -30,7 +30,7 @@ _NO_PRICE = 1e12  # from here on, as below 0, it is a slip
 _INPUT_PRICE, _OUTPUT_PRICE = "CLAW_INPUT_USD_PER_MILLION", "CLAW_OUTPUT_USD_PER_MILLION"
 
 
-class Order(Struct, frozen=True, kw_only=True):
+class RunRequest(Struct, frozen=True, kw_only=True):
     """What is asked for. ``turns`` is how many may be taken now, ``session_turns`` how many a session may have.
 
     ``session_turns`` of None is 8, or as many as may be taken now.
@@ -38,7 +38,7 @@ class Order(Struct, frozen=True, kw_only=True):
 
     prompt: str
     directory: str
-    choices: Choices
+    options: AgentOptions
     limit: int = 5
     session_id: str | None = None
     resume: bool = False
@@ -53,7 +53,7 @@ class Order(Struct, frozen=True, kw_only=True):
     grace: float = GRACE_SECONDS
 
 
-class Conversation(Struct, frozen=True, kw_only=True):
+class RunResult(Struct, frozen=True, kw_only=True):
     """What came of it. ``path`` is None when nothing was committed."""
 
     session_id: str
@@ -70,55 +70,59 @@ class Conversation(Struct, frozen=True, kw_only=True):
 class _Scene(Struct, frozen=True):
     """What all turns of a call have in common."""
 
-    order: Order
+    request: RunRequest
     parts: Assembly
-    events: Events
+    events: EventStream
     brain: Brain
     matches: list[Match]
 
 
-def converse(
-    order: Order, deadline: Deadline, events: Events, notes: list[str], ended: Callable[[], None] = lambda: None
-) -> Conversation:
+def run_request(
+    request: RunRequest,
+    deadline: TurnDeadline,
+    events: EventStream,
+    notes: list[str],
+    ended: Callable[[], None] = lambda: None,
+) -> RunResult:
     """Take the turns. What keeps the first from being begun is raised; afterwards it is in the turns.
 
     ``notes`` gets what somebody should know and what kept nothing from being done, as it is found. ``ended`` is
     called when all turns are taken, and nothing is left to be stopped.
     """
-    prices = _prices() if order.brain != "offline" else None
-    brain = make_brain(order.brain, order.model)  # one that is not set up is told before any server is started
+    prices = _prices() if request.brain != "offline" else None
+    brain = make_brain(request.brain, request.model)  # one that is not set up is told before any server is started
     # The offline brain calls a tool of a server only when the prompt names it.
-    foreign = order.brain != "offline" or MCP_MARK in order.prompt
-    with assemble(order.choices, deadline, events, with_mcp=foreign) as parts:
+    foreign = request.brain != "offline" or MCP_MARK in request.prompt
+    with assemble(request.options, deadline, events, with_mcp=foreign) as parts:
         notes += parts.warnings
         events.emit("stage", stage="session")
-        with _open(order, deadline) as session:
+        with _open(request, deadline) as session:
             notes += session.warnings
-            events.emit("stage", stage="phone", device_id=order.choices.device)
-            events.emit("stage", stage="brain", brain=order.brain)
-            scene = _Scene(order, parts, events, brain, _route(order, parts, events, notes))
+            events.emit("stage", stage="phone", device_id=request.options.device)
+            events.emit("stage", stage="brain", brain=request.brain)
+            scene = _Scene(request, parts, events, brain, _route(request, parts, events, notes))
             events.emit("stage", stage="turn")
             turns = run_turns(
                 _engine(scene, session),
-                order.prompt,
-                max_turns=order.turns,
-                continuation=order.continuation,
-                grace=order.grace,
+                request.prompt,
+                max_turns=request.turns,
+                continuation=request.continuation,
+                grace=request.grace,
             )
             ended()
             notes += events.warnings
             return _told(scene, session, turns, prices)
 
 
-def _open(order: Order, deadline: Deadline) -> OpenSession:
+def _open(request: RunRequest, deadline: TurnDeadline) -> OpenSession:
     """The session. Somebody who holds it is waited for, but not past the deadline."""
     try:
-        return SessionStore(order.directory).open(
-            order.session_id, resume=order.resume, wait_seconds=deadline.within(_BUSY_SECONDS)
+        return SessionStore(request.directory).open(
+            request.session_id, resume=request.resume, wait_seconds=deadline.within(_BUSY_SECONDS)
         )
     except ClawError as e:
         if e.code == "SESSION_BUSY" and deadline.remaining == 0:
-            raise out_of_time("open_session", order.session_id or "") from e
+            raise out_of_time("open_session", request.session_id or "") from e
         raise
 
 
@@ -139,20 +143,20 @@ def make_brain(kind: str, model: str | None) -> Brain:
     return AnthropicBrain(model_config("anthropic", model=model, environ=os.environ))
 
 
-def _route(order: Order, parts: Assembly, events: Events, notes: list[str]) -> list[Match]:
+def _route(request: RunRequest, parts: Assembly, events: EventStream, notes: list[str]) -> list[Match]:
     """Once for all turns: the same words mean the same entries in every turn."""
     events.emit("stage", stage="route")
     inventory = commands()
     notes += inventory.warnings
     entries = (*inventory.entries, *tools(parts.registry.tools).entries)
-    matches = Router(entries).route(order.prompt, order.limit)
+    matches = Router(entries).route(request.prompt, request.limit)
     events.emit("routed", matches=[{"kind": match.kind, "name": match.name} for match in matches])
     return matches
 
 
 def _engine(scene: _Scene, session: OpenSession) -> TurnEngine:
-    order, parts = scene.order, scene.parts
-    chosen = order.choices
+    request, parts = scene.request, scene.parts
+    chosen = request.options
     default = Limits()
     return TurnEngine(
         session,
@@ -161,36 +165,38 @@ def _engine(scene: _Scene, session: OpenSession) -> TurnEngine:
         chosen.tool_context(parts.deadline),
         events=scene.events,
         limits=Limits(
-            max_turns=max(default.max_turns, order.turns) if order.session_turns is None else order.session_turns,
-            max_budget_tokens=_budget(order, default),
-            max_steps=default.max_steps if order.steps is None else order.steps,
+            max_turns=max(default.max_turns, request.turns)
+            if request.session_turns is None
+            else request.session_turns,
+            max_budget_tokens=_budget(request, default),
+            max_steps=default.max_steps if request.steps is None else request.steps,
         ),
         matched=Matched(
             tuple(match.name for match in scene.matches if match.kind == "command"),
             tuple(match.name for match in scene.matches if match.kind == "tool"),
         ),
-        structured=order.structured,
+        structured=request.structured,
     )
 
 
-def _budget(order: Order, default: Limits) -> int:
-    if order.budget is not None:
-        return order.budget
-    return default.max_budget_tokens if order.brain == "offline" else _MODEL_BUDGET
+def _budget(request: RunRequest, default: Limits) -> int:
+    if request.budget is not None:
+        return request.budget
+    return default.max_budget_tokens if request.brain == "offline" else _MODEL_BUDGET
 
 
 def _told(
     scene: _Scene, session: OpenSession, turns: list[TurnResult], prices: tuple[float, float] | None
-) -> Conversation:
+) -> RunResult:
     used = [turn.spent for turn in turns]
     usage = Usage(sum(u.input_tokens for u in used), sum(u.output_tokens for u in used))
-    return Conversation(
+    return RunResult(
         session_id=session.session_id,
         path=session.path if session.prompt_count else None,
         matches=scene.matches,
         turns=turns,
         usage=usage,
-        cost_usd=0.0 if scene.order.brain == "offline" else _cost(usage, prices),
+        cost_usd=0.0 if scene.request.brain == "offline" else _cost(usage, prices),
         brain=scene.brain.name,
         policy=scene.parts.policy.describe(),
         mcp_servers=scene.parts.mcp_servers,

@@ -23,10 +23,10 @@ from clawperator.agent.cancellation import TurnCancelledError
 from clawperator.agent.ports import (
     Answer,
     Brain,
+    BrainRequest,
     Denial,
     Evidence,
     Exchange,
-    Request,
     ToolCall,
     ToolContext,
     ToolResult,
@@ -36,7 +36,7 @@ from clawperator.agent.sessions.files import now_ms
 from clawperator.agent.sessions.records import CallRecord, TurnRecord
 from clawperator.agent.sessions.writer import OpenSession
 from clawperator.agent.tool_registry import ToolRegistry
-from clawperator.agent.turns.events import Events
+from clawperator.agent.turns.events import EventStream
 from clawperator.agent.turns.results import Called, StopReason, TurnResult
 from clawperator.agent.typed_text_masking import typed_texts, without_typed_texts
 from clawperator.errors import ClawError
@@ -95,7 +95,7 @@ class TurnEngine:
         registry: ToolRegistry,
         context: ToolContext,
         *,
-        events: Events,
+        events: EventStream,
         limits: Limits | None = None,
         matched: Matched | None = None,
         structured: bool = False,
@@ -227,15 +227,15 @@ class TurnEngine:
         return msgspec.json.format(msgspec.json.encode(document), indent=2).decode()
 
     def _think(self, prompt: str, work: _Work) -> Answer:
-        request = Request(
+        request = BrainRequest(
             prompt=prompt,
             tools=self._registry.tools,
             deadline=self.deadline,
             history=self._history(),
-            say=lambda text: self._events.emit("message_delta", text=text),
-            count=work.count,
+            on_text=lambda text: self._events.emit("message_delta", text=text),
+            on_usage=work.count,
         )
-        thinking = self._brain.think(request)
+        thinking = self._brain.respond(request)
         try:
             self._events.enter("thinking", brain=self._brain.name)
             call = next(thinking)

@@ -22,7 +22,7 @@ Sink = Callable[[bytes], None]
 _LONGEST_TEXT = 4_096
 
 
-class Events:
+class EventStream:
     """Writes events to a sink, if there is one. A sink that breaks is told in ``warnings`` and fails nothing.
 
     Safe to use from several threads; lines never mix and the sequence has no gaps.

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from clawperator.agent.inventory.inventory import Entry
+from clawperator.agent.inventory.inventory import InventoryEntry
 from clawperator.agent.inventory.plugins import Plugin, PluginContext, run_plugin
 from clawperator.agent.ports import Level, Tool, ToolCall, ToolContext, ToolResult
 from clawperator.agent.sessions.store import DEFAULT_DIRECTORY
@@ -63,7 +63,7 @@ class Prepared(Struct, frozen=True):
     calls: tuple[ToolCall, ...] = ()
 
 
-def prepare(entry: Entry, prompt: str, around: Surroundings) -> Prepared:
+def prepare(entry: InventoryEntry, prompt: str, around: Surroundings) -> Prepared:
     """The prompt is what follows the command's name in a shell."""
     if len(prompt) > _LONGEST_LINE:
         raise ClawError(
@@ -99,7 +99,7 @@ def prepare(entry: Entry, prompt: str, around: Surroundings) -> Prepared:
 
 
 def _parts(
-    entry: Entry, words: list[str], prompt: str, around: Surroundings
+    entry: InventoryEntry, words: list[str], prompt: str, around: Surroundings
 ) -> tuple[Run, Level, tuple[ToolCall, ...]]:
     if entry.family == "skill":
         call = ToolCall("run_skill", {"skill": entry.name, "args": words})

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from clawperator._files import why
 from clawperator.agent.sessions.files import is_of_sessions
 from clawperator.agent.sessions.reading import is_session
-from clawperator.agent.turns.events import Events
+from clawperator.agent.turns.events import EventStream
 from clawperator.cli.claw.inputs import directory
 from clawperator.cli.claw.parsing import Read
 from clawperator.errors import ClawError
@@ -17,13 +17,13 @@ _READER_SECONDS = 5.0
 
 
 @contextmanager
-def open_events(asked: Read, correlation_id: str) -> Iterator[Events]:
+def open_events(asked: Read, correlation_id: str) -> Iterator[EventStream]:
     """Events go to a file, line by line, or before the answer on stdout."""
     target = asked.get("--events")
     if target is None:
-        yield Events(correlation_id)
+        yield EventStream(correlation_id)
     elif target == "-":
-        yield Events(correlation_id, _to_stdout)
+        yield EventStream(correlation_id, _to_stdout)
     else:
         try:
             descriptor = _open_to_append(target, directory(asked))
@@ -36,7 +36,7 @@ def open_events(asked: Read, correlation_id: str) -> Iterator[Events]:
                 target=target,
             ) from e
         try:
-            yield Events(correlation_id, _to_file(descriptor))
+            yield EventStream(correlation_id, _to_file(descriptor))
         finally:
             os.close(descriptor)
 

@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 
 from clawperator.agent.cancellation import (
-    Deadline,
     LeftBehindError,
     TurnCancelledError,
+    TurnDeadline,
     out_of_time,
     within_deadline,
 )
@@ -17,7 +17,7 @@ from clawperator.agent.envelope import is_not_found
 from clawperator.agent.ports import ToolCall, ToolResult
 from clawperator.agent.tool_registry import ToolRegistry
 from clawperator.agent.turns.assembly import assemble, is_foreign
-from clawperator.agent.turns.events import Events
+from clawperator.agent.turns.events import EventStream
 from clawperator.cli.claw.inputs import text_of
 from clawperator.cli.claw.options import choices
 from clawperator.cli.claw.parsing import Read
@@ -34,7 +34,7 @@ def answer(asked: Read) -> Told:
     given = "payload" if asked.name == "exec-tool" else "prompt"
     work = _Work(asked, {"name": asked.words[0], given: text_of(asked.words[1])})
     try:
-        deadline = Deadline(asked.seconds("--timeout-seconds"))
+        deadline = TurnDeadline(asked.seconds("--timeout-seconds"))
         with prepare(work, deadline) as act, ended_with_us(deadline.cancel):
             result = _within(deadline, work.name, act)
             hold_requests()
@@ -67,10 +67,10 @@ class _Work:
 
 
 @contextmanager
-def _tool_call(work: _Work, deadline: Deadline) -> Iterator[Callable[[], ToolResult]]:
+def _tool_call(work: _Work, deadline: TurnDeadline) -> Iterator[Callable[[], ToolResult]]:
     chosen = choices(work.asked)
     foreign = work.name if is_foreign(work.name) else None
-    with assemble(chosen, deadline, Events(""), with_mcp=foreign is not None, tool=foreign) as parts:
+    with assemble(chosen, deadline, EventStream(""), with_mcp=foreign is not None, tool=foreign) as parts:
         work.warnings += parts.warnings
         tool = parts.registry.find(work.name)
         work.found(tool.name, tool.source_hint)
@@ -79,7 +79,7 @@ def _tool_call(work: _Work, deadline: Deadline) -> Iterator[Callable[[], ToolRes
 
 
 @contextmanager
-def _command_call(work: _Work, deadline: Deadline) -> Iterator[Callable[[], ToolResult]]:
+def _command_call(work: _Work, deadline: TurnDeadline) -> Iterator[Callable[[], ToolResult]]:
     from clawperator.agent.inventory.inventory import commands
     from clawperator.agent.inventory.plugins import discover
     from clawperator.cli.claw.command_tools import Surroundings, prepare
@@ -90,14 +90,14 @@ def _command_call(work: _Work, deadline: Deadline) -> Iterator[Callable[[], Tool
     entry = inventory.find(work.name)
     work.found(entry.name, entry.source_hint)
     around = Surroundings(plugins.plugins, _own_flags(work.asked), chosen.asker is None)
-    with assemble(chosen, deadline, Events(""), with_mcp=False) as parts:
+    with assemble(chosen, deadline, EventStream(""), with_mcp=False) as parts:
         work.warnings += parts.warnings
         prepared = prepare(entry, work.given, around)
         own = ToolRegistry([prepared.tool], parts.policy, asker=chosen.asker)
 
         def act() -> ToolResult:
             for call in prepared.calls:
-                if denied := parts.registry.refusal(call):
+                if denied := parts.registry.check(call):
                     return ToolResult(handled=False, message=denied.message, error=denied)
             return own.call(ToolCall(entry.name, {}), chosen.tool_context(deadline))
 
@@ -125,7 +125,7 @@ def _params(payload: str, tool: str) -> dict[str, Any]:
     return require_object(params, tool)
 
 
-def _within(deadline: Deadline, name: str, act: Callable[[], ToolResult]) -> ToolResult:
+def _within(deadline: TurnDeadline, name: str, act: Callable[[], ToolResult]) -> ToolResult:
     """Do it, but not beyond the deadline. What could not be stopped is told as not stopped."""
     try:
         return within_deadline(deadline, act)

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from clawperator.agent.inventory.inventory import Entry, commands, graph, tools
+from clawperator.agent.inventory.inventory import InventoryEntry, commands, graph, tools
 from clawperator.cli.claw.parsing import Read
 from clawperator.cli.claw.response import Told, failure
 from clawperator.errors import ClawError
@@ -50,7 +50,7 @@ def _show_tool(asked: Read) -> Told:
     return Told({**_shown(entry), "schema": schema}, _three_lines(entry), warnings=pool.warnings)
 
 
-def _shown(entry: Entry) -> dict[str, Any]:
+def _shown(entry: InventoryEntry) -> dict[str, Any]:
     return {
         "name": entry.name,
         "found": True,
@@ -62,7 +62,7 @@ def _shown(entry: Entry) -> dict[str, Any]:
     }
 
 
-def _three_lines(entry: Entry) -> str:
+def _three_lines(entry: InventoryEntry) -> str:
     return f"{entry.name}\n{entry.source_hint}\n{entry.responsibility}"
 
 
@@ -73,7 +73,7 @@ def _not_found(error: ClawError, asked: Read, what: str, warnings: tuple[str, ..
     return msgspec.structs.replace(told, text=f"{what} not found: {asked.words[0]}")
 
 
-def _row(entry: Entry) -> dict[str, str]:
+def _row(entry: InventoryEntry) -> dict[str, str]:
     return {"name": entry.name, "source_hint": entry.source_hint}
 
 

@@ -7,13 +7,13 @@ from typing import Any
 
 from clawperator.agent.policy import read_level
 from clawperator.agent.ports import LEVELS, Tool
-from clawperator.agent.turns.assembly import Choices
+from clawperator.agent.turns.assembly import AgentOptions
 from clawperator.cli.claw.parsing import FORMAT_FLAG, FORMAT_VARIABLE, Read
 from clawperator.commands.model import BACKENDS, Backend
 
 
-def choices(asked: Read) -> Choices:
-    return Choices(
+def choices(asked: Read) -> AgentOptions:
+    return AgentOptions(
         device=asked.get("--device"),
         operator_package=asked.get("--operator-package"),
         mode=read_level(asked.choice("--permission-mode", LEVELS, "")),

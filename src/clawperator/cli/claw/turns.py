@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from clawperator.agent.cancellation import Deadline
+from clawperator.agent.cancellation import TurnDeadline
 from clawperator.agent.envelope import error_object
 from clawperator.agent.ports import Usage
-from clawperator.agent.turns.conversation import BRAINS, Conversation, Order, converse
+from clawperator.agent.turns.conversation import BRAINS, RunRequest, RunResult, run_request
 from clawperator.agent.turns.results import TurnResult
 from clawperator.cli.claw.event_sinks import open_events
 from clawperator.cli.claw.inputs import chosen_session, directory, text_of
@@ -29,19 +29,19 @@ _LIMITS = {"max_budget_reached": "TURN_BUDGET_REACHED", "max_turns_reached": "SE
 
 
 def answer(asked: Read) -> Told:
-    order, beat, limit = _order(asked), _heartbeat(asked), asked.seconds("--timeout-seconds")
-    call, deadline = _Call(asked, order, limit, os.urandom(8).hex(), []), Deadline(limit)
+    request, beat, limit = _order(asked), _heartbeat(asked), asked.seconds("--timeout-seconds")
+    call, deadline = _Call(asked, request, limit, os.urandom(8).hex(), []), TurnDeadline(limit)
     try:
         with (
             open_events(asked, call.correlation_id) as events,
             events.heartbeat(beat),
             ended_with_us(deadline.cancel),
         ):
-            held = converse(order, deadline, events, call.notes, hold_requests)
+            held = run_request(request, deadline, events, call.notes, hold_requests)
         hold_requests()
     except ClawError as e:
         told = _payload(call, None)
-        found = absent(e, order.session_id)
+        found = absent(e, request.session_id)
         return failure(e, asked.name, {**found, **told}, warnings=tuple(call.notes))
     return _told(call, held)
 
@@ -50,13 +50,13 @@ class _Call(Struct, frozen=True):
     """What is known of a call before its first turn."""
 
     asked: Read
-    order: Order
+    request: RunRequest
     timeout_seconds: float | None
     correlation_id: str
     notes: list[str]
 
 
-def _order(asked: Read) -> Order:
+def _order(asked: Read) -> RunRequest:
     session_id, resume = chosen_session(asked)
     is_loop = asked.name == "turn-loop"
     brain = asked.choice("--brain", BRAINS, "offline")
@@ -64,10 +64,10 @@ def _order(asked: Read) -> Order:
         raise parse_error("argument --model: the offline brain has none; add --brain", asked.name)
     limits = ("--max-session-turns", "--max-budget-tokens", "--max-steps")
     session_turns, budget, steps = (asked.whole(f, 0) if asked.has(f) else None for f in limits)
-    return Order(
+    return RunRequest(
         prompt=text_of(asked.words[0]),
         directory=directory(asked),
-        choices=choices(asked),
+        options=choices(asked),
         limit=asked.whole("--limit", 5),
         session_id=session_id,
         resume=resume,
@@ -91,33 +91,33 @@ def _heartbeat(asked: Read) -> float:
     return _HEARTBEAT_SECONDS if given is None else given
 
 
-def _payload(call: _Call, held: Conversation | None) -> dict[str, Any]:
+def _payload(call: _Call, held: RunResult | None) -> dict[str, Any]:
     """The members of a document. What did not come to be is null, and lists are empty."""
-    order = call.order
+    request = call.request
     turns = held.turns if held else []
     matches = [msgspec.to_builtins(match) for match in held.matches] if held else []
     path = held.path if held else None
     if call.asked.name == "bootstrap":
         calls = turns[0].tool_calls if turns else ()
         own: dict[str, Any] = {
-            "prompt": order.prompt,
+            "prompt": request.prompt,
             "setup": _setup(),
             "routed_matches": matches,
             "turn": _turn(turns[0]) if turns else None,
             "persisted_session_path": path,
-            "limit": order.limit,
+            "limit": request.limit,
             "command_execution_messages": [c.message for c in calls if c.name == "run_skill"],
             "tool_execution_messages": [c.message for c in calls if c.name != "run_skill"],
         }
     else:
         last = turns[-1] if turns else None
         own = {
-            "prompt": order.prompt,
-            "max_turns": order.turns,
+            "prompt": request.prompt,
+            "max_turns": request.turns,
             "turns_completed": len(turns),
             "turns_committed": sum(turn.committed for turn in turns),
             "timeout_seconds": call.timeout_seconds,
-            "continuation_prompt": order.continuation,
+            "continuation_prompt": request.continuation,
             "turns": [_turn(turn) for turn in turns],
             "final_stop_reason": last.stop_reason if last else None,
             "final_cancel_observed": last.cancel_observed if last else False,
@@ -127,12 +127,12 @@ def _payload(call: _Call, held: Conversation | None) -> dict[str, Any]:
     return {**own, **_common(call, held)}
 
 
-def _common(call: _Call, held: Conversation | None) -> dict[str, Any]:
+def _common(call: _Call, held: RunResult | None) -> dict[str, Any]:
     used = held.usage if held else Usage()
     return {
-        "session_id": held.session_id if held else call.order.session_id,
+        "session_id": held.session_id if held else call.request.session_id,
         "correlation_id": call.correlation_id,
-        "brain": call.order.brain,
+        "brain": call.request.brain,
         "permissions": dict(held.policy) if held else None,
         "usage": {
             "input_tokens": used.input_tokens,
@@ -143,7 +143,7 @@ def _common(call: _Call, held: Conversation | None) -> dict[str, Any]:
     }
 
 
-def _told(call: _Call, held: Conversation) -> Told:
+def _told(call: _Call, held: RunResult) -> Told:
     """The exit code is the last turn's: 2 when its time ran out, 1 when it was not done. A limit is no error."""
     payload, text = _payload(call, held), _prose(call, held)
     last = held.turns[-1] if held.turns else None
@@ -158,7 +158,7 @@ def _told(call: _Call, held: Conversation) -> Told:
     return Told(payload, f"{text}\n{payload['error']['hint']}", code, warnings)
 
 
-def _prose(call: _Call, held: Conversation) -> str:
+def _prose(call: _Call, held: RunResult) -> str:
     if call.asked.name == "bootstrap":
         return _report(held)
     parts = (f"## Turn {k}\n{turn.output}\n{_stopped(turn)}" for k, turn in enumerate(held.turns, 1))
@@ -200,7 +200,7 @@ def _setup() -> dict[str, str]:
     }
 
 
-def _report(held: Conversation) -> str:
+def _report(held: RunResult) -> str:
     turn = held.turns[0]
     lines = ["# Bootstrap", "", "## Setup", *(f"- {name}: {value}" for name, value in _setup().items())]
     lines += ["", "## Routed matches"]

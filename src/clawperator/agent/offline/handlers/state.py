@@ -245,7 +245,7 @@ def wait_for(work: Work, asked: WaitFor) -> Steps[str]:
         left = end - time.monotonic()
         if _is_so(screen, asked.check) or left <= 0:
             break
-        work.watch.sleep(min(rest, left))
+        work.deadline.sleep(min(rest, left))
         screen = yield from work.look()
     if not _is_so(screen, asked.check):
         raise _in_vain(screen, asked)

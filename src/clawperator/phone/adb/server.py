@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from clawperator.phone.adb.device import Device
 from clawperator.phone.adb.forward import Forwards
-from clawperator.phone.adb.host import Host
+from clawperator.phone.adb.host_services import Host
 from clawperator.phone.adb.listener import STOP_SECONDS, Listener
 from clawperator.phone.adb.roster import Missing, Roster, Wish
 from clawperator.phone.adb.services import serve

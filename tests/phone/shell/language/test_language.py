@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from clawperator.engine.clock import VirtualClock
 from clawperator.phone.core.phone import Phone
-from clawperator.phone.shell.language import control
+from clawperator.phone.shell.language import state
 from clawperator.phone.shell.language.interpreter import MAX_SCRIPT, run_script
 from clawperator.phone.shell.language.patterns import Pattern
 from clawperator.phone.shell.process import COMMANDS, Process
@@ -243,11 +243,11 @@ TOKENS = st.sampled_from(
 @pytest.mark.random
 @given(st.lists(TOKENS, max_size=25).map("".join))
 def test_any_text_is_a_script_that_ends(phone: Phone, script: str) -> None:
-    before, control.MAX_COMMANDS = control.MAX_COMMANDS, 200
+    before, state.MAX_COMMANDS = state.MAX_COMMANDS, 200
     try:
         assert 0 <= run(phone, script).status <= 255
     finally:
-        control.MAX_COMMANDS = before
+        state.MAX_COMMANDS = before
 
 
 def test_stages_stream_and_a_stage_nobody_reads_ends(phone: Phone) -> None:

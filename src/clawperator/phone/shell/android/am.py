@@ -8,7 +8,7 @@ from clawperator.phone.core.process_list import SYSTEM_SERVER_PID
 from clawperator.phone.core.tasks import Task
 from clawperator.phone.shell.android.base import FAILED, SHELL_UID, Arguments, Handler, denied, say_error, serve
 from clawperator.phone.shell.android.intents import CLEARING, FROM_SHELL, NEW_TASK, Intent, read_intent
-from clawperator.phone.shell.android.resolution import (
+from clawperator.phone.shell.android.package_manager import (
     Target,
     activity_of,
     find_all,

@@ -5,9 +5,9 @@ from weakref import WeakKeyDictionary
 
 from clawperator.phone.core.phone import Phone
 from clawperator.phone.core.process_list import MEMORY_KB, running_processes
-from clawperator.phone.shell.android.activity_dumps import dump_activities, dump_windows
 from clawperator.phone.shell.android.base import say_error
 from clawperator.phone.shell.android.cmd import SERVICES
+from clawperator.phone.shell.android.dumpsys_activity import dump_activities, dump_windows
 from clawperator.phone.shell.android.package_dumps import dump_packages
 from clawperator.phone.shell.android.uiautomator import DISPLAY_ID
 from clawperator.phone.shell.process import Process, command

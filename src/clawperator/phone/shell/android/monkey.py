@@ -8,7 +8,7 @@ from clawperator.phone.core.phone import Phone
 from clawperator.phone.shell.android.am import log_start
 from clawperator.phone.shell.android.base import say_error
 from clawperator.phone.shell.android.intents import LAUNCHER, MAIN, Intent
-from clawperator.phone.shell.android.resolution import Target, find_all
+from clawperator.phone.shell.android.package_manager import Target, find_all
 from clawperator.phone.shell.process import INTERRUPTED, Process, command
 
 _BAD_ARGUMENTS = 255

@@ -4,9 +4,9 @@ from datetime import UTC, datetime
 
 from clawperator.phone.core.packages import Package
 from clawperator.phone.core.phone import Phone
-from clawperator.phone.shell.android.activity_dumps import record_id
+from clawperator.phone.shell.android.dumpsys_activity import record_id
+from clawperator.phone.shell.android.package_manager import home_of, is_exported
 from clawperator.phone.shell.android.permissions import INSTALL_PERMISSIONS, RUNTIME_PERMISSIONS
-from clawperator.phone.shell.android.resolution import home_of, is_exported
 
 
 def dump_packages(device: Phone, words: list[str]) -> str:

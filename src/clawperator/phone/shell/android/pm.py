@@ -3,6 +3,7 @@
 from clawperator.phone.core.packages import Package
 from clawperator.phone.shell.android.base import FAILED, Arguments, Handler, ServiceError, denied, say_error, serve
 from clawperator.phone.shell.android.intents import LAUNCHER, MAIN, Intent, read_intent
+from clawperator.phone.shell.android.package_manager import Target, find_all, find_component
 from clawperator.phone.shell.android.permissions import (
     DEVELOPMENT_PERMISSIONS,
     GRANTABLE,
@@ -10,7 +11,6 @@ from clawperator.phone.shell.android.permissions import (
     RUNTIME_PERMISSIONS,
 )
 from clawperator.phone.shell.android.pm_install import INSTALL_HANDLERS
-from clawperator.phone.shell.android.resolution import Target, find_all, find_component
 from clawperator.phone.shell.process import Process, command
 
 _FEATURES = (

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from clawperator.phone.shell.android.base import Arguments, Handler, ServiceError, read_whole, say_error
-from clawperator.phone.shell.android.installation import InstallError, Sessions, sessions
+from clawperator.phone.shell.android.install import InstallError, Sessions, sessions
 from clawperator.phone.shell.process import Process
 
 _WITH_VALUE = ("-i", "-S", "--user", "--abi", "--pkg", "--originating-uri", "--referrer", "--install-location")

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
-from clawperator.phone.shell.language.control import Exit, LeaveLoop, Return
+from clawperator.phone.shell.language.state import Exit, LeaveLoop, Return
 from clawperator.phone.shell.process import COMMANDS, NOT_FOUND, Source, decode, encode, reason
 from clawperator.phone.storage.filesystem import resolve
 
@@ -194,14 +194,14 @@ def _source(shell: "Shell", argv: list[str]) -> int:
 
 @builtin("exec")
 def _exec(shell: "Shell", argv: list[str]) -> int:
-    from clawperator.phone.shell.language.simple import run_argv
+    from clawperator.phone.shell.language.commands import run_argv
 
     raise Exit(run_argv(shell, argv[1:], functions=False))
 
 
 @builtin("command")
 def _command(shell: "Shell", argv: list[str]) -> int:
-    from clawperator.phone.shell.language.simple import run_argv
+    from clawperator.phone.shell.language.commands import run_argv
 
     words = argv[1:]
     if words[:1] in (["-v"], ["-V"]):

@@ -2,10 +2,10 @@
 
 from typing import TYPE_CHECKING
 
-from clawperator.phone.shell.language.control import Exit, LeaveLoop
 from clawperator.phone.shell.language.expansion import expand_fields, expand_pattern, expand_text
 from clawperator.phone.shell.language.pipelines import wait_for_jobs
 from clawperator.phone.shell.language.script import Case, Compound, For, Group, If, Lines, While
+from clawperator.phone.shell.language.state import Exit, LeaveLoop
 from clawperator.phone.shell.process import INTERRUPTED
 
 if TYPE_CHECKING:

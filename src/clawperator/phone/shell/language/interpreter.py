@@ -13,17 +13,17 @@ from clawperator.phone.core.phone import Phone
 from clawperator.phone.core.process_list import SHELL_PID
 from clawperator.phone.shell import load
 from clawperator.phone.shell.language.builtins import read_line
+from clawperator.phone.shell.language.commands import run_simple
 from clawperator.phone.shell.language.compound import run_compound
-from clawperator.phone.shell.language.control import Budget, Exit, LeaveLoop
 from clawperator.phone.shell.language.expansion import ShellError
+from clawperator.phone.shell.language.parser import Parser
 from clawperator.phone.shell.language.pipelines import Job, run_stages, start_job, wait_for_jobs
-from clawperator.phone.shell.language.pipes import Capture
 from clawperator.phone.shell.language.redirections import Streams, run_redirected
 from clawperator.phone.shell.language.script import Command as Node
 from clawperator.phone.shell.language.script import Function, Line, Lines, Pipeline, Simple
-from clawperator.phone.shell.language.simple import run_simple
-from clawperator.phone.shell.language.syntax import Parser
+from clawperator.phone.shell.language.state import Budget, Exit, LeaveLoop
 from clawperator.phone.shell.language.words import ShellSyntaxError, UnfinishedError
+from clawperator.phone.shell.pipes import Capture
 from clawperator.phone.shell.process import (
     BROKEN_PIPE,
     INTERRUPTED,

@@ -4,10 +4,10 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from clawperator.phone.shell.language.control import start_thread
 from clawperator.phone.shell.language.expansion import ShellError
-from clawperator.phone.shell.language.pipes import Cancel, Nothing, Pipe
 from clawperator.phone.shell.language.script import Command, Function, Line, Literally
+from clawperator.phone.shell.language.state import start_thread
+from clawperator.phone.shell.pipes import Cancel, Nothing, Pipe
 
 if TYPE_CHECKING:
     from clawperator.phone.shell.language.interpreter import Shell

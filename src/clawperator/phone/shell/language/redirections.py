@@ -5,8 +5,8 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, TypeAlias
 
 from clawperator.phone.shell.language.expansion import expand_text
-from clawperator.phone.shell.language.pipes import Nothing, Text
 from clawperator.phone.shell.language.script import Redirection
+from clawperator.phone.shell.pipes import Nothing, Text
 from clawperator.phone.shell.process import Process, Sink, Source, encode, reason
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ import re
 import time
 
 from clawperator.phone.core.procfs import BUILD, RELEASE
-from clawperator.phone.shell.language.pipes import Cancel
+from clawperator.phone.shell.pipes import Cancel
 from clawperator.phone.shell.process import COMMANDS, SH, Process, command, decode, find_command
 from clawperator.phone.shell.toybox.options import Options, UsageError
 

@@ -8,7 +8,7 @@ from clawperator.phone.core.phone import Phone
 from clawperator.phone.core.process_list import user_name
 from clawperator.phone.core.system_apps import ANDROID, SYSTEM_UI
 from clawperator.phone.core.tasks import Entry, Process, Task
-from clawperator.phone.shell.android.resolution import activity_of, component_of, tasks_from_top
+from clawperator.phone.shell.android.package_manager import activity_of, component_of, tasks_from_top
 
 
 def record_id(*parts: object) -> str:

@@ -5,7 +5,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from clawperator.phone.shell.language.builtins import BUILTINS
-from clawperator.phone.shell.language.control import Exit, Return
 from clawperator.phone.shell.language.expansion import expand_fields, expand_text
 from clawperator.phone.shell.language.redirections import (
     RedirectionError,
@@ -14,6 +13,7 @@ from clawperator.phone.shell.language.redirections import (
     run_redirected,
 )
 from clawperator.phone.shell.language.script import Literally, Simple, Word
+from clawperator.phone.shell.language.state import Exit, Return
 from clawperator.phone.shell.process import NOT_EXECUTABLE, NOT_FOUND, encode, find_command
 from clawperator.phone.storage.filesystem import resolve
 

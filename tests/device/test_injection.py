@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from clawperator.contract.actions import SESSION_ID
 from clawperator.phone.process.server import Box
-from clawperator.phone.shell.process import Process
+from clawperator.phone.shell.process import ShellProcess
 from tests.device.boxed import boxed_phone
 from tests.support.running import Ran, clawperator
 
@@ -68,18 +68,18 @@ class Watched:
         self.box = box
         self.payloads: list[Any] = []
         self.argvs: list[list[str]] = []
-        receive, start = box.phone.operator.receive, Process.start
+        receive, start = box.phone.operator.receive, ShellProcess.start
 
         def received(payload: str | None) -> None:
             self.payloads.append(json.loads(payload or "null"))
             receive(payload)
 
-        def started(process: Process) -> int:
+        def started(process: ShellProcess) -> int:
             self.argvs.append(list(process.argv))
             return start(process)
 
         monkeypatch.setattr(box.phone.operator, "receive", received)
-        monkeypatch.setattr(Process, "start", started)
+        monkeypatch.setattr(ShellProcess, "start", started)
 
     def forget(self) -> None:
         self.payloads.clear()

@@ -10,8 +10,9 @@ from contextlib import contextmanager
 from typing import NamedTuple, Self
 
 from clawperator.phone.adb.adbd import AdbDoor
-from clawperator.phone.adb.device import Channel, Input, Output, State
+from clawperator.phone.adb.device import Channel, State
 from clawperator.phone.adb.server import AdbServer
+from clawperator.phone.shell.pipes import InputStream, OutputStream
 from clawperator.phone.storage.filesystem import Storage
 
 SECONDS = 5.0
@@ -60,7 +61,12 @@ class FakeDevice:
         return Echo() if name in {"tcp:7", "localabstract:echo", "localfilesystem:/data/local/tmp/echo"} else None
 
     def run_shell(
-        self, script: bytes, stdin: Input, stdout: Output, stderr: Output, cancelled: threading.Event
+        self,
+        script: bytes,
+        stdin: InputStream,
+        stdout: OutputStream,
+        stderr: OutputStream,
+        cancelled: threading.Event,
     ) -> int:
         name, _, rest = script.partition(b" ")
         try:
@@ -75,9 +81,9 @@ class FakeDevice:
 
 class Call(NamedTuple):
     rest: bytes
-    stdin: Input
-    stdout: Output
-    stderr: Output
+    stdin: InputStream
+    stdout: OutputStream
+    stderr: OutputStream
     cancelled: threading.Event
     storage: Storage
 
@@ -144,6 +150,10 @@ def login(call: Call) -> None:
         call.stdout.write(b"ran " + line)
 
 
+def write_zeros(call: Call) -> None:
+    call.stdout.write(bytes(int(call.rest)))
+
+
 COMMANDS: Mapping[bytes, Callable[[Call], int | None]] = {
     b"echo": say,
     b"cmd": run_cmd,
@@ -153,7 +163,7 @@ COMMANDS: Mapping[bytes, Callable[[Call], int | None]] = {
     b"sleep": sleep,
     b"greet": greet_and_sleep,
     b"flood": flood,
-    b"big": lambda call: call.stdout.write(bytes(int(call.rest))),
+    b"big": write_zeros,
     b"take": take,
     b"keep": keep,
     b"boom": fail_badly,

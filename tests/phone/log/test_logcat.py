@@ -14,7 +14,7 @@ from clawperator.phone.core.phone import Phone
 from clawperator.phone.log.buffer import LogBuffer
 from clawperator.phone.log.logcat import log, logcat
 from clawperator.phone.log.query import Refusal, read_options, read_time
-from clawperator.phone.shell.process import COMMANDS, INTERRUPTED, Process
+from clawperator.phone.shell.process import COMMANDS, INTERRUPTED, ShellProcess
 
 # 2023-11-14 22:13:20 UTC
 NOW = 1_700_000_000_000
@@ -56,7 +56,9 @@ class Ran(Struct):
 def start(phone: Phone, *arguments: str, out: Pipe, err: Pipe, cancelled: threading.Event, tags: str = "") -> int:
     env = {"ANDROID_LOG_TAGS": tags}
     argv = ["logcat", *arguments]
-    return logcat(Process(argv, phone=phone, stdin=Pipe(), stdout=out, stderr=err, cancelled=cancelled, env=env))
+    return logcat(
+        ShellProcess(argv, phone=phone, stdin=Pipe(), stdout=out, stderr=err, cancelled=cancelled, env=env)
+    )
 
 
 def run(phone: Phone, *arguments: str, tags: str = "") -> Ran:
@@ -333,7 +335,7 @@ def write(phone: Phone, *arguments: str, stdin: bytes = b"") -> int:
     out = Pipe()
     words = ["log", *arguments]
     given = io.BytesIO(stdin)
-    return log(Process(words, phone=phone, stdin=given, stdout=out, stderr=out, cancelled=threading.Event()))
+    return log(ShellProcess(words, phone=phone, stdin=given, stdout=out, stderr=out, cancelled=threading.Event()))
 
 
 def test_the_shell_writes_to_the_log(phone: Phone) -> None:

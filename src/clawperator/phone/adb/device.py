@@ -1,24 +1,12 @@
 """What the doors need of the phone behind them."""
 
 import threading
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import Literal, Protocol
 
-if TYPE_CHECKING:
-    from clawperator.phone.storage.filesystem import Storage
+from clawperator.phone.shell.pipes import InputStream, OutputStream
+from clawperator.phone.storage.filesystem import Storage
 
 State = Literal["device", "offline", "unauthorized"]
-
-
-class Input(Protocol):
-    def read(self, size: int, /) -> bytes:
-        """Up to ``size`` bytes, as soon as there are any; empty at the end."""
-        ...
-
-
-class Output(Protocol):
-    def write(self, data: bytes, /) -> None:
-        """Raises ``BrokenPipeError`` when nobody reads any more."""
-        ...
 
 
 class Channel(Protocol):
@@ -44,7 +32,7 @@ class Device(Protocol):
     def serial(self) -> str: ...
 
     @property
-    def storage(self) -> "Storage": ...
+    def storage(self) -> Storage: ...
 
     def state(self) -> State: ...
 
@@ -53,7 +41,12 @@ class Device(Protocol):
         ...
 
     def run_shell(
-        self, script: bytes, stdin: Input, stdout: Output, stderr: Output, cancelled: threading.Event
+        self,
+        script: bytes,
+        stdin: InputStream,
+        stdout: OutputStream,
+        stderr: OutputStream,
+        cancelled: threading.Event,
     ) -> int:
         """Run a script to its end and give its exit code. Output may be written from several threads."""
         ...

@@ -2,9 +2,10 @@
 
 import threading
 
-from clawperator.phone.adb.device import Channel, Input, Output, State
+from clawperator.phone.adb.device import Channel, State
 from clawperator.phone.core.phone import Phone
 from clawperator.phone.shell.language.interpreter import run_script
+from clawperator.phone.shell.pipes import InputStream, OutputStream
 from clawperator.phone.storage.filesystem import Storage
 
 _TOLD = ("ro.product.name", "ro.product.model", "ro.product.device")
@@ -34,7 +35,12 @@ class AttachedPhone:
         return "device::" + "".join(f"{name}={self.phone.properties[name]};" for name in _TOLD)
 
     def run_shell(
-        self, script: bytes, stdin: Input, stdout: Output, stderr: Output, cancelled: threading.Event
+        self,
+        script: bytes,
+        stdin: InputStream,
+        stdout: OutputStream,
+        stderr: OutputStream,
+        cancelled: threading.Event,
     ) -> int:
         return run_script(script, phone=self.phone, stdin=stdin, stdout=stdout, stderr=stderr, cancelled=cancelled)
 

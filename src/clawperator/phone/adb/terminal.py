@@ -2,7 +2,7 @@
 
 from collections import deque
 
-from clawperator.phone.adb.device import Input, Output
+from clawperator.phone.shell.pipes import InputStream, OutputStream
 
 MAX_LINE = 4096  # bytes; what is typed beyond them is lost, as on any terminal
 
@@ -12,9 +12,9 @@ _READ = 4096
 
 
 class Terminal:
-    """The terminal of one shell. Input comes a line at a time; output begins each line at the left."""
+    """The terminal of one shell. InputStream comes a line at a time; output begins each line at the left."""
 
-    def __init__(self, keys: Input, screen: Output) -> None:
+    def __init__(self, keys: InputStream, screen: OutputStream) -> None:
         self._keys = keys
         self._screen = screen
         self._line = bytearray()  # being typed

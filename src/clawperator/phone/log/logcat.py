@@ -10,7 +10,7 @@ from clawperator.phone.core.process_list import SHELL_PID
 from clawperator.phone.log.buffer import MAX_PAYLOAD, Entry, LogBuffer, Priority
 from clawperator.phone.log.formats import render
 from clawperator.phone.log.query import BUFFERS, Options, Refusal, read_options
-from clawperator.phone.shell.process import INTERRUPTED, Process, command, encode
+from clawperator.phone.shell.process import INTERRUPTED, ShellProcess, command, encode
 from clawperator.phone.shell.toybox.options import Options as Arguments
 from clawperator.phone.shell.toybox.options import lines
 
@@ -43,7 +43,7 @@ PRIORITY is one of V D I W E F S. TIME is MM-DD hh:mm:ss.mmm, with YYYY- before 
 
 
 @command("logcat")
-def logcat(process: Process) -> int:
+def logcat(process: ShellProcess) -> int:
     log = process.phone.log
     try:
         options = read_options(process.argv[1:], process.env, log.boot_ms, process.phone.clock.now_ms())
@@ -71,7 +71,7 @@ def logcat(process: Process) -> int:
 
 
 @command("log")
-def log(process: Process) -> int:
+def log(process: ShellProcess) -> int:
     """``log [-p PRIORITY] [-t TAG] MESSAGE...``. Without a message every line of stdin is one."""
     arguments = Arguments(process, "", "pt")
     wish = arguments.value("p") or "i"
@@ -88,7 +88,7 @@ def log(process: Process) -> int:
     return 0
 
 
-def _control(process: Process, log: LogBuffer, options: Options) -> int:
+def _control(process: ShellProcess, log: LogBuffer, options: Options) -> int:
     names = [name for name in BUFFERS if name in options.buffers]
     if options.clear:
         log.clear(names)
@@ -125,7 +125,7 @@ def _past(entries: Sequence[Entry], options: Options) -> Sequence[Entry]:
 class _Printer:
     """Prints records, remembering which buffer it was in and how many it has printed."""
 
-    def __init__(self, process: Process, options: Options) -> None:
+    def __init__(self, process: ShellProcess, options: Options) -> None:
         self._stdout = process.stdout
         self._options = options
         self._begun: set[str] = set()

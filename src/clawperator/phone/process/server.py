@@ -13,13 +13,13 @@ from msgspec import Struct
 from clawperator.contract.wire import OPERATOR_PACKAGE
 from clawperator.engine.clock import SystemClock
 from clawperator.errors import ClawError
-from clawperator.phone import shell
 from clawperator.phone.adb.adbd import AdbDoor
 from clawperator.phone.adb.phone_device import AttachedPhone
 from clawperator.phone.adb.server import AdbServer
 from clawperator.phone.core.faults import FAULTS
 from clawperator.phone.core.phone import Phone
 from clawperator.phone.process.control import ControlDoor
+from clawperator.phone.shell.language.interpreter import load_commands
 from clawperator.phone.toolkit.appfile import load_apps
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class Box:
 
     def open(self) -> None:
         """Open the doors. ``OSError`` when a port cannot be had."""
-        shell.load()  # now, so that the first command does not wait for it
+        load_commands()  # now, so that the first command does not wait for it
         self.adbd_port = self._adbd.start(HOST, self.plan.adbd_port)
         self.server_port = self._server.start(HOST, self.plan.server_port)
         self.control_port = self._control.start(HOST)

@@ -1,14 +1,31 @@
-"""What runs between the commands of a script: pipes, captured output, and the word to stop."""
+"""Byte streams between commands: the two stream protocols, pipes, captured output and cancellation."""
 
 import threading
 from collections.abc import Callable
+from typing import Protocol
 
 _PIPE_BYTES = 64 * 1024
 _POLL_SECONDS = 0.05
 
 
+class InputStream(Protocol):
+    """Bytes to read."""
+
+    def read(self, n: int, /) -> bytes:
+        """Up to ``n`` bytes, as soon as there are any; ``b""`` at the end."""
+        ...
+
+
+class OutputStream(Protocol):
+    """A destination of bytes."""
+
+    def write(self, data: bytes, /) -> object:
+        """Write all of ``data``. ``BrokenPipeError`` when the reader is gone."""
+        ...
+
+
 class Cancel(threading.Event):
-    """An event that is also set when one of others is, or when a moment has come."""
+    """An event that is also set when a parent is, or once ``expired`` returns True."""
 
     def __init__(self, *parents: threading.Event, expired: Callable[[], bool] | None = None) -> None:
         super().__init__()
@@ -31,18 +48,18 @@ class Cancel(threading.Event):
 
 
 class Pipe:
-    """A bounded queue of bytes between two threads: one writes, one reads, either may leave."""
+    """A bounded byte queue between two threads. Either side may close it; the other then stops waiting."""
 
     def __init__(self, cancelled: threading.Event) -> None:
         self._data = bytearray()
         self._changed = threading.Condition()
         self._cancelled = cancelled
-        self._written = False
-        self.abandoned = threading.Event()
+        self._writer_closed = False
+        self.reader_closed = threading.Event()
 
     def read(self, n: int) -> bytes:
         with self._changed:
-            while not self._data and not self._written and not self._cancelled.is_set():
+            while not self._data and not self._writer_closed and not self._cancelled.is_set():
                 self._changed.wait(_POLL_SECONDS)
             block = bytes(self._data[:n])
             del self._data[:n]
@@ -54,10 +71,10 @@ class Pipe:
         done = 0
         with self._changed:
             while done < len(view):
-                if self.abandoned.is_set() or self._cancelled.is_set():
+                if self.reader_closed.is_set() or self._cancelled.is_set():
                     raise BrokenPipeError
-                if room := _PIPE_BYTES - len(self._data):
-                    block = view[done : done + room]
+                if free := _PIPE_BYTES - len(self._data):
+                    block = view[done : done + free]
                     self._data += block
                     done += len(block)
                     self._changed.notify_all()
@@ -65,22 +82,22 @@ class Pipe:
                     self._changed.wait(_POLL_SECONDS)
         return done
 
-    def end(self) -> None:
-        """The writer has nothing more to say."""
+    def close_writer(self) -> None:
+        """The writer has finished: the reader gets what is left, then the end."""
         with self._changed:
-            self._written = True
+            self._writer_closed = True
             self._changed.notify_all()
 
-    def abandon(self) -> None:
-        """The reader wants no more."""
+    def close_reader(self) -> None:
+        """The reader has finished: further writes raise ``BrokenPipeError``."""
         with self._changed:
-            self.abandoned.set()
+            self.reader_closed.set()
             self._data.clear()
             self._changed.notify_all()
 
 
-class Capture:
-    """Output kept in memory, up to a limit; whoever writes past it is told to stop."""
+class CapturedOutput:
+    """Output kept in memory, up to a limit. A write beyond it raises ``BrokenPipeError``."""
 
     def __init__(self, limit: int) -> None:
         self.data = bytearray()
@@ -93,17 +110,17 @@ class Capture:
         return len(data)
 
 
-class Nothing:
-    """A stream that was closed: nothing to read, no one to write to."""
+class ClosedStream:
+    """A closed stream: reads give nothing, writes are discarded."""
 
-    def read(self, n: int) -> bytes:  # noqa: ARG002 - a source
+    def read(self, n: int) -> bytes:  # noqa: ARG002 - an InputStream
         return b""
 
     def write(self, data: bytes) -> int:
         return len(data)
 
 
-class Text:
+class FixedInput:
     """A stream of known bytes, for a here-document."""
 
     def __init__(self, data: bytes) -> None:

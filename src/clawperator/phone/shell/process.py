@@ -1,17 +1,18 @@
-"""A running command, as the command sees it, and the table of all commands.
+"""A running command as the command sees it, and the table of all commands.
 
-A command is a function from a ``Process`` to an exit code. It reads and writes bytes; text in arguments
-that is not UTF-8 survives as surrogates. ``BrokenPipeError`` from a stream means nobody listens any more: a
-command lets it pass.
+A command is a function from a ``ShellProcess`` to an exit code. It reads and writes bytes; text in arguments
+that is not UTF-8 survives as surrogates. ``BrokenPipeError`` from a stream means that the reader is gone:
+commands let it propagate.
 """
 
 import errno
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import BinaryIO, Protocol, Self, cast
+from typing import BinaryIO, Self, cast
 
 from clawperator.phone.core.phone import Phone
+from clawperator.phone.shell.pipes import InputStream, OutputStream
 from clawperator.phone.storage.filesystem import resolve
 
 NOT_FOUND = 127
@@ -21,22 +22,11 @@ BROKEN_PIPE = 141
 SH = "/system/bin/sh"
 # How deep scripts and commands may start one another.
 MAX_DEPTH = 30
-_STEP_SECONDS = 0.05
+_POLL_SECONDS = 0.05
+_BLOCK = 64 * 1024
 
 
-class Source(Protocol):
-    """Bytes to read: at most ``n`` at a time, ``b""`` at the end."""
-
-    def read(self, n: int, /) -> bytes: ...
-
-
-class Sink(Protocol):
-    """Where bytes go, all of them. ``BrokenPipeError`` when the peer is gone."""
-
-    def write(self, data: bytes, /) -> object: ...
-
-
-class Process:
+class ShellProcess:
     """One command while it runs. ``argv[0]`` is its name."""
 
     def __init__(  # noqa: PLR0913 - what a process is made of
@@ -44,9 +34,9 @@ class Process:
         argv: Sequence[str],
         *,
         phone: Phone,
-        stdin: Source,
-        stdout: Sink,
-        stderr: Sink,
+        stdin: InputStream,
+        stdout: OutputStream,
+        stderr: OutputStream,
         cancelled: threading.Event,
         env: Mapping[str, str] | None = None,
         cwd: str = "/",
@@ -67,35 +57,49 @@ class Process:
         return self.argv[0].rpartition("/")[2]
 
     def wait(self, seconds: float) -> bool:
-        """Let time pass on the phone's clock. True, at once, when the command is to stop."""
+        """Sleep on the phone's clock. True, at once, when the command is cancelled."""
         clock = self.phone.clock
         end = clock.monotonic() + seconds
         while not self.cancelled.is_set():
             left = end - clock.monotonic()
             if left <= 0:
                 return False
-            clock.sleep(min(left, _STEP_SECONDS))
+            clock.sleep(min(left, _POLL_SECONDS))
         return True
 
     def write(self, text: str) -> None:
-        """Text to stdout, as it is."""
+        """Write text to stdout, without a newline."""
         self.stdout.write(encode(text))
 
     def error(self, text: str, code: int = 1) -> int:
-        """``name: text`` as a line on stderr. Gives back the exit code, to be returned."""
+        """Write the line ``name: text`` to stderr and return the exit code."""
         self.stderr.write(encode(f"{self.name}: {text}\n"))
         return code
 
     def failed(self, path: str, error: OSError) -> int:
-        """Say which file, and what the system said of it."""
+        """Report a file and the system's message about it; return the exit code."""
         return self.error(f"{path}: {reason(error)}")
 
+    def for_each_operand(
+        self, operands: Sequence[str], run: Callable[[str], object], message: str = "{name}: {reason}"
+    ) -> int:
+        """Run a function for each operand and report those that fail. 1 when one did."""
+        status = 0
+        for name in operands:
+            try:
+                run(name)
+            except BrokenPipeError:
+                raise
+            except OSError as e:
+                status = self.error(message.format(name=name, reason=reason(e)))
+        return status
+
     def path(self, argument: str) -> str:
-        """The absolute device path an argument means here."""
+        """The absolute device path of an argument."""
         return resolve(argument, self.cwd)
 
     def open(self, argument: str, mode: str = "rb") -> BinaryIO:
-        """A device file, or one of the process's own streams where the name says so. Close it."""
+        """Open a device file, or one of the process's streams by its name in ``/dev``. The caller closes it."""
         stream = {"/dev/stdin": self.stdin, "/dev/stdout": self.stdout, "/dev/stderr": self.stderr}.get(argument)
         if argument in {"-", "/dev/tty"}:
             stream = self.stdin if mode == "rb" else self.stdout
@@ -103,14 +107,18 @@ class Process:
             return self.phone.storage.open(self.path(argument), mode)
         if not hasattr(stream, "read" if mode == "rb" else "write"):
             raise OSError(errno.EACCES, os.strerror(errno.EACCES), argument)
-        return cast("BinaryIO", _Borrowed(stream))
+        return cast("BinaryIO", _StreamFile(stream))
 
-    def run(self, argv: Sequence[str], *, stdin: Source | None = None, stdout: Sink | None = None) -> int:
-        """Run another command in this one's place, with its streams unless others are given."""
+    def run(
+        self, argv: Sequence[str], *, stdin: InputStream | None = None, stdout: OutputStream | None = None
+    ) -> int:
+        """Run another command with this one's streams, unless others are given."""
         return self.child(argv, stdin=stdin, stdout=stdout).start()
 
-    def child(self, argv: Sequence[str], *, stdin: Source | None = None, stdout: Sink | None = None) -> "Process":
-        return Process(
+    def child(
+        self, argv: Sequence[str], *, stdin: InputStream | None = None, stdout: OutputStream | None = None
+    ) -> "ShellProcess":
+        return ShellProcess(
             argv,
             phone=self.phone,
             stdin=stdin or self.stdin,
@@ -136,27 +144,27 @@ class Process:
             raise
         except OSError as e:
             return self.error(reason(e))
-        except Exception as e:  # noqa: BLE001 - whatever is wrong with one command, the phone stays up
+        except Exception as e:  # noqa: BLE001 - a failing command must not end the phone
             return self.error(str(e) or type(e).__name__)
 
 
-class _Borrowed:
-    """A stream of the process under a file's name: closing the file leaves the stream open."""
+class _StreamFile:
+    """A stream of the process opened by name: closing the file leaves the stream open."""
 
     def __init__(self, stream: object) -> None:
         self._stream = stream
 
     def read(self, n: int = -1) -> bytes:
-        source = cast("Source", self._stream)
+        source = cast("InputStream", self._stream)
         if n >= 0:
             return source.read(n)
         blocks = []
-        while block := source.read(1 << 16):
+        while block := source.read(_BLOCK):
             blocks.append(block)
         return b"".join(blocks)
 
     def write(self, data: bytes) -> int:
-        cast("Sink", self._stream).write(data)
+        cast("OutputStream", self._stream).write(data)
         return len(data)
 
     def close(self) -> None:
@@ -169,12 +177,12 @@ class _Borrowed:
         pass
 
 
-Command = Callable[[Process], int]
+Command = Callable[[ShellProcess], int]
 COMMANDS: dict[str, Command] = {}
 
 
 def command(*names: str) -> Callable[[Command], Command]:
-    """Make a function the command of these names."""
+    """Register a function as the command of these names."""
 
     def register(function: Command) -> Command:
         for name in names:
@@ -185,14 +193,14 @@ def command(*names: str) -> Callable[[Command], Command]:
 
 
 def find_command(name: str) -> Command | None:
-    """The command a name, or its path in ``/system/bin``, stands for."""
+    """The command of a name or of its path in ``/system/bin``."""
     for folder in ("/system/bin/", "/bin/", "/system/xbin/"):
         name = name.removeprefix(folder)
     return COMMANDS.get(name)
 
 
 def encode(text: str) -> bytes:
-    """Text as bytes; what was not UTF-8 when it came in is the same bytes again."""
+    """Text as UTF-8; surrogates become the original bytes again."""
     return text.encode("utf-8", "surrogateescape")
 
 
@@ -201,5 +209,5 @@ def decode(data: bytes) -> str:
 
 
 def reason(error: OSError) -> str:
-    """What Android's tools say of an error: the system's own words."""
+    """The system's message for an error, as Android's tools print it."""
     return os.strerror(error.errno) if error.errno else str(error)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from clawperator.phone.core.phone import Phone
-from clawperator.phone.shell.android import install
+from clawperator.phone.shell.android import install as installing
 from tests.phone.asking import ask, out
 from tests.phone.core.apks import make_apk
 
@@ -199,7 +199,7 @@ def test_a_size_beyond_the_phone_is_refused_before_a_byte_is_read(phone: Phone) 
 
 
 def test_a_stream_without_a_size_is_cut_off_at_the_limit(phone: Phone, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(install, "MAX_APK", 1_000)
+    monkeypatch.setattr(installing, "MAX_APK", 1_000)
     number = out(phone, "pm install-create").split("[")[1].split("]")[0]
     said = ask(phone, f"pm install-write {number} base.apk -", bytes(5_000))
     assert said.out == "Failure [INSTALL_FAILED_INSUFFICIENT_STORAGE]\n"

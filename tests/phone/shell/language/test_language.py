@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from clawperator.engine.clock import VirtualClock
 from clawperator.phone.core.phone import Phone
 from clawperator.phone.shell.language import state
-from clawperator.phone.shell.language.interpreter import MAX_SCRIPT, run_script
+from clawperator.phone.shell.language.interpreter import run_script
 from clawperator.phone.shell.language.patterns import Pattern
-from clawperator.phone.shell.process import COMMANDS, Process
+from clawperator.phone.shell.process import COMMANDS, ShellProcess
 from tests.phone.shell.scripts import run
 
 
@@ -50,7 +50,7 @@ ARGUMENTS = st.lists(
 def test_quoted_arguments_arrive_as_they_were(phone: Phone, quote: object, arguments: list[str]) -> None:
     seen: list[list[str]] = []
 
-    def show(process: Process) -> int:
+    def show(process: ShellProcess) -> int:
         seen.append(process.argv[1:])
         return 0
 
@@ -204,13 +204,13 @@ def test_lines_before_a_mistake_still_run(phone: Phone) -> None:
         "x=$(yes)",
         "echo " + "\\" * 10001,
         "case x in " + "a|" * 5000 + "b) ;; esac",
-        "a" * (MAX_SCRIPT + 1),
+        "a" * (state.MAX_SCRIPT + 1),
         "printf %999999999s x",
         "[ " + "( " * 200 + "a" + " )" * 200 + " ]",
     ],
 )
 def test_no_script_takes_the_phone_down(phone: Phone, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
-    monkeypatch.setattr(control, "MAX_COMMANDS", 2_000)
+    monkeypatch.setattr(state, "MAX_COMMANDS", 2_000)
     began = time.monotonic()
     assert 0 <= run(phone, script).status <= 255
     assert time.monotonic() - began < 5
@@ -341,7 +341,7 @@ def test_a_shell_on_stdin_runs_each_line_as_it_comes(phone: Phone) -> None:
 
 
 def test_a_command_that_breaks_is_an_error_of_that_command(phone: Phone, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(process: Process) -> int:
+    def broken(process: ShellProcess) -> int:
         raise KeyError(process.name)
 
     monkeypatch.setitem(COMMANDS, "broken", broken)

@@ -16,7 +16,7 @@ from clawperator.phone.shell.android.package_manager import (
     front_activity,
     tasks_from_top,
 )
-from clawperator.phone.shell.process import INTERRUPTED, Process, command, encode
+from clawperator.phone.shell.process import INTERRUPTED, ShellProcess, command, encode
 
 RECEIVER = "clawperator.operator.runtime.OperatorCommandReceiver"
 # Only the system itself may send these.
@@ -55,14 +55,14 @@ Activity manager (activity) commands:
 
 
 @command("am")
-def am(process: Process) -> int:
+def am(process: ShellProcess) -> int:
     return serve(process, process.argv[1:], _HANDLERS, _USAGE)
 
 
 # Starting
 
 
-def _start(process: Process, arguments: Arguments) -> int:
+def _start(process: ShellProcess, arguments: Arguments) -> int:
     intent, options = read_intent(arguments, _START_OPTIONS)
     device = process.phone
     waits = "-W" in options
@@ -101,7 +101,7 @@ def _not_found(intent: Intent) -> list[str]:
     return ["Error type 3", f"Error: Activity class {{{intent.component.full}}} does not exist."]
 
 
-def _stop_before(process: Process, device: Phone, intent: Intent) -> int | None:
+def _stop_before(process: ShellProcess, device: Phone, intent: Intent) -> int | None:
     """Stop the app the intent will start. An exit code when that cannot be told or is no longer wanted."""
     package = intent.component.package if intent.component else None
     if package is None:
@@ -179,20 +179,20 @@ def force_stop(device: Phone, package: str) -> None:
             device.stop_app(package)
 
 
-def _force_stop(process: Process, arguments: Arguments) -> int:
+def _force_stop(process: ShellProcess, arguments: Arguments) -> int:
     _skip_user(arguments)
     force_stop(process.phone, arguments.required())
     return 0
 
 
-def _kill(process: Process, arguments: Arguments) -> int:
+def _kill(process: ShellProcess, arguments: Arguments) -> int:
     """Only what nobody would miss: an app in front stays, and so does one with a service that runs."""
     _skip_user(arguments)
     _kill_idle(process.phone, arguments.required())
     return 0
 
 
-def _kill_all(process: Process, _: Arguments) -> int:
+def _kill_all(process: ShellProcess, _: Arguments) -> int:
     device = process.phone
     with device.lock:
         for running in device.tasks.processes():
@@ -216,7 +216,7 @@ def _skip_user(arguments: Arguments) -> None:
 # Broadcasts
 
 
-def _broadcast(process: Process, arguments: Arguments) -> int:
+def _broadcast(process: ShellProcess, arguments: Arguments) -> int:
     intent, _ = read_intent(arguments, _BROADCAST_OPTIONS)
     intent = intent.with_flags(FROM_SHELL)
     process.write(f"Broadcasting: {intent}\n")
@@ -234,14 +234,14 @@ def _broadcast(process: Process, arguments: Arguments) -> int:
     return 0
 
 
-def _start_service(process: Process, arguments: Arguments) -> int:
+def _start_service(process: ShellProcess, arguments: Arguments) -> int:
     intent, _ = read_intent(arguments, {"--user": 1})
     process.write(f"Starting service: {intent}\n")
     say_error(process, "Error: Not found; no service started.")
     return FAILED
 
 
-def _instrument(process: Process, arguments: Arguments) -> int:
+def _instrument(process: ShellProcess, arguments: Arguments) -> int:
     """No test runs on this phone: it says what a phone says that has no such test."""
     with_value = ("-e", "--user", "-p", "--abi")
     while (option := arguments.option()) is not None:
@@ -257,12 +257,12 @@ def _instrument(process: Process, arguments: Arguments) -> int:
     return 1
 
 
-def _current_user(process: Process, _: Arguments) -> int:
+def _current_user(process: ShellProcess, _: Arguments) -> int:
     process.write("0\n")
     return 0
 
 
-def _stack(process: Process, arguments: Arguments) -> int:
+def _stack(process: ShellProcess, arguments: Arguments) -> int:
     what = arguments.required()
     if what not in {"list", "info"}:
         say_error(process, f"Error: unknown command '{what}'")

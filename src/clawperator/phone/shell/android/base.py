@@ -7,7 +7,7 @@ stderr, and the exit code of -1.
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from clawperator.phone.shell.process import Process, encode
+from clawperator.phone.shell.process import ShellProcess, encode
 
 FAILED = 255
 SHELL_UID = 2_000
@@ -87,10 +87,10 @@ def read_whole(word: str) -> int:
     return int(word)
 
 
-Handler: TypeAlias = Callable[[Process, Arguments], int]
+Handler: TypeAlias = Callable[[ShellProcess, Arguments], int]
 
 
-def serve(process: Process, words: list[str], handlers: Mapping[str, Handler], usage: str) -> int:
+def serve(process: ShellProcess, words: list[str], handlers: Mapping[str, Handler], usage: str) -> int:
     """Run the command of a service that the words name."""
     if not words or words[0] in {"help", "-h"}:
         process.write(usage)
@@ -102,7 +102,7 @@ def serve(process: Process, words: list[str], handlers: Mapping[str, Handler], u
     return attempt(process, handler, words)
 
 
-def attempt(process: Process, handler: Handler, words: list[str]) -> int:
+def attempt(process: ShellProcess, handler: Handler, words: list[str]) -> int:
     """Run a handler; an exception of the service is told as Android tells it."""
     try:
         return handler(process, Arguments(words))
@@ -111,6 +111,6 @@ def attempt(process: Process, handler: Handler, words: list[str]) -> int:
         return FAILED
 
 
-def say_error(process: Process, line: str) -> None:
+def say_error(process: ShellProcess, line: str) -> None:
     """A line on stderr, without the name of the command before it."""
     process.stderr.write(encode(f"{line}\n"))

@@ -1,7 +1,7 @@
 """``cmd`` and ``service``: the system services by name, and what each does when it is called."""
 
 from clawperator.phone.shell.android.base import FAILED, Arguments, Handler, say_error, serve
-from clawperator.phone.shell.process import Process, command
+from clawperator.phone.shell.process import ShellProcess, command
 
 NOT_FOUND = 20
 # The services there are and what they are in Java. Those in ``_PROGRAMS`` have a program of their own too.
@@ -37,7 +37,7 @@ _PROGRAMS = {
 
 
 @command("cmd")
-def cmd(process: Process) -> int:
+def cmd(process: ShellProcess) -> int:
     words = process.argv[1:]
     if words[:1] == ["-w"]:
         words = words[1:]
@@ -65,14 +65,14 @@ def _usage(name: str, handlers: dict[str, Handler]) -> str:
     return f"Commands of {name}:\n" + "".join(f"  {word}\n" for word in handlers)
 
 
-def _silent(_: Process, arguments: Arguments) -> int:
+def _silent(_: ShellProcess, arguments: Arguments) -> int:
     """What has no window here, and answers with nothing on any phone."""
     arguments.rest()
     return 0
 
 
 def _wake(*, awake: bool) -> Handler:
-    def run(process: Process, _: Arguments) -> int:
+    def run(process: ShellProcess, _: Arguments) -> int:
         device = process.phone
         with device.lock:
             device.glass.awake = awake
@@ -81,7 +81,7 @@ def _wake(*, awake: bool) -> Handler:
     return run
 
 
-def _night(process: Process, arguments: Arguments) -> int:
+def _night(process: ShellProcess, arguments: Arguments) -> int:
     device = process.phone
     given = arguments.next()
     modes = {"no": "1", "yes": "2", "auto": "0"}
@@ -95,7 +95,7 @@ def _night(process: Process, arguments: Arguments) -> int:
     return 0
 
 
-def _set_wifi(process: Process, arguments: Arguments) -> int:
+def _set_wifi(process: ShellProcess, arguments: Arguments) -> int:
     given = arguments.required()
     if given not in {"enabled", "disabled"}:
         say_error(process, "Invalid args for set-wifi-enabled: Expected 'enabled' or 'disabled' as next arg")
@@ -103,13 +103,13 @@ def _set_wifi(process: Process, arguments: Arguments) -> int:
     return process.run(["svc", "wifi", given.removesuffix("d")])
 
 
-def _wifi_status(process: Process, _: Arguments) -> int:
+def _wifi_status(process: ShellProcess, _: Arguments) -> int:
     on = process.phone.settings.get("global", "wifi_on") == "1"
     process.write(f"Wifi is {'enabled' if on else 'disabled'}\n")
     return 0
 
 
-def _airplane(process: Process, arguments: Arguments) -> int:
+def _airplane(process: ShellProcess, arguments: Arguments) -> int:
     device = process.phone
     given = arguments.next()
     if given is None:
@@ -135,7 +135,7 @@ _SERVED: dict[str, dict[str, Handler]] = {
 
 
 @command("content")
-def content(process: Process) -> int:
+def content(process: ShellProcess) -> int:
     """No app here shares its tables with other programs."""
     words = process.argv[1:]
     uri = words[words.index("--uri") + 1] if "--uri" in words[:-1] else ""
@@ -151,7 +151,7 @@ def content(process: Process) -> int:
 
 
 @command("service")
-def service(process: Process) -> int:
+def service(process: ShellProcess) -> int:
     words = process.argv[1:]
     if words == ["list"]:
         rows = (f"{number}\t{name}: [{SERVICES[name]}]\n" for number, name in enumerate(SERVICES))

@@ -10,13 +10,13 @@ from clawperator.phone.shell.android.cmd import SERVICES
 from clawperator.phone.shell.android.dumpsys_activity import dump_activities, dump_windows
 from clawperator.phone.shell.android.package_dumps import dump_packages
 from clawperator.phone.shell.android.uiautomator import DISPLAY_ID
-from clawperator.phone.shell.process import Process, command
+from clawperator.phone.shell.process import ShellProcess, command
 
 Dump = Callable[[Phone, list[str]], str]
 
 
 @command("dumpsys")
-def dumpsys(process: Process) -> int:
+def dumpsys(process: ShellProcess) -> int:
     words = process.argv[1:]
     while words and words[0] in {"-t", "-T", "--priority"}:
         words = words[2:]

@@ -6,7 +6,7 @@ from weakref import WeakKeyDictionary
 from clawperator.phone.core import keys, touch
 from clawperator.phone.core.phone import Phone
 from clawperator.phone.shell.android.base import Arguments, Handler, ServiceError, attempt, read_whole
-from clawperator.phone.shell.process import INTERRUPTED, Process, command
+from clawperator.phone.shell.process import INTERRUPTED, ShellProcess, command
 
 _SOURCES = (
     "dpad",
@@ -57,7 +57,7 @@ _fingers_lock = threading.Lock()
 
 
 @command("input")
-def input_(process: Process) -> int:
+def input_(process: ShellProcess) -> int:
     words = process.argv[1:]
     if words and words[0] in _SOURCES:
         words = words[1:]
@@ -70,12 +70,12 @@ def input_(process: Process) -> int:
     return attempt(process, _HANDLERS[words[0]], words)
 
 
-def _tap(process: Process, arguments: Arguments) -> int:
+def _tap(process: ShellProcess, arguments: Arguments) -> int:
     process.phone.tap(arguments.pixel(), arguments.pixel())
     return 0
 
 
-def _swipe(process: Process, arguments: Arguments) -> int:
+def _swipe(process: ShellProcess, arguments: Arguments) -> int:
     start, end, duration = _read_stroke(arguments)
     if process.wait(duration / 1000):
         return INTERRUPTED
@@ -83,7 +83,7 @@ def _swipe(process: Process, arguments: Arguments) -> int:
     return 0
 
 
-def _drag(process: Process, arguments: Arguments) -> int:
+def _drag(process: ShellProcess, arguments: Arguments) -> int:
     """A long press that then moves. What takes long presses takes this one; a list is moved by it."""
     start, end, duration = _read_stroke(arguments)
     if process.wait((_LONG_PRESS_MS + duration) / 1000):
@@ -106,13 +106,13 @@ def _read_stroke(arguments: Arguments) -> tuple[tuple[int, int], tuple[int, int]
     return start, end, min(duration, _LONGEST_MS) if duration >= 0 else _SWIPE_MS
 
 
-def _text(process: Process, arguments: Arguments) -> int:
+def _text(process: ShellProcess, arguments: Arguments) -> int:
     """Type any text; ``%s`` is a space. Many phones take only ASCII here: ours has a keyboard for everything."""
     process.phone.type_text(arguments.required().replace("%s", " "))
     return 0
 
 
-def _key_event(process: Process, arguments: Arguments) -> int:
+def _key_event(process: ShellProcess, arguments: Arguments) -> int:
     device = process.phone
     repeat, delay = 1, 0
     while (option := arguments.option()) is not None:
@@ -133,20 +133,20 @@ def _key_event(process: Process, arguments: Arguments) -> int:
     return 0
 
 
-def _press(process: Process, _: Arguments) -> int:
+def _press(process: ShellProcess, _: Arguments) -> int:
     """A trackball is pressed: as on a phone without one, it is a touch in the corner."""
     process.phone.tap(0, 0)
     return 0
 
 
-def _roll(_: Process, arguments: Arguments) -> int:
+def _roll(_: ShellProcess, arguments: Arguments) -> int:
     """A trackball is rolled. Nothing here is moved by one."""
     arguments.pixel()
     arguments.pixel()
     return 0
 
 
-def _motion(process: Process, arguments: Arguments) -> int:
+def _motion(process: ShellProcess, arguments: Arguments) -> int:
     """A finger comes down, moves and leaves in commands of their own. What it did is done when it leaves."""
     word = arguments.required()
     action = word.upper()

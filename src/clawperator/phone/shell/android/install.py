@@ -9,7 +9,7 @@ from clawperator.phone.core.packages import ApkFacts
 from clawperator.phone.core.phone import Phone
 from clawperator.phone.shell.android.base import denied
 from clawperator.phone.shell.android.permissions import RUNTIME_PERMISSIONS
-from clawperator.phone.shell.process import Source
+from clawperator.phone.shell.pipes import InputStream
 
 MAX_APK = 512 * 1024 * 1024
 _BLOCK = 256 * 1024
@@ -59,7 +59,7 @@ class Sessions:
             raise _no_room() from e
         return number
 
-    def write(self, number: int, name: str, source: Source, size: int | None) -> int:
+    def write(self, number: int, name: str, source: InputStream, size: int | None) -> int:
         """Take in one file: ``size`` bytes and not one more, or all there is. How many there were."""
         if size is not None:
             self._check_room(size)

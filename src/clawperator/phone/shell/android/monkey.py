@@ -9,7 +9,7 @@ from clawperator.phone.shell.android.am import log_start
 from clawperator.phone.shell.android.base import say_error
 from clawperator.phone.shell.android.intents import LAUNCHER, MAIN, Intent
 from clawperator.phone.shell.android.package_manager import Target, find_all
-from clawperator.phone.shell.process import INTERRUPTED, Process, command
+from clawperator.phone.shell.process import INTERRUPTED, ShellProcess, command
 
 _BAD_ARGUMENTS = 255
 _NOTHING_TO_RUN = 252
@@ -28,7 +28,7 @@ class _Wish(Struct, frozen=True):
 
 
 @command("monkey")
-def monkey(process: Process) -> int:
+def monkey(process: ShellProcess) -> int:
     words = process.argv[1:]
     process.write("".join(f"  bash arg: {word}\n" for word in words))
     lines = [f"args: [{', '.join(words)}]", *(f' arg: "{word}"' for word in words)]

@@ -11,7 +11,7 @@ from clawperator.phone.shell.android.permissions import (
     RUNTIME_PERMISSIONS,
 )
 from clawperator.phone.shell.android.pm_install import INSTALL_HANDLERS
-from clawperator.phone.shell.process import Process, command
+from clawperator.phone.shell.process import ShellProcess, command
 
 _FEATURES = (
     "android.hardware.bluetooth",
@@ -61,14 +61,14 @@ Package manager (package) commands:
 
 
 @command("pm")
-def pm(process: Process) -> int:
+def pm(process: ShellProcess) -> int:
     return serve(process, process.argv[1:], _HANDLERS, _USAGE)
 
 
 # Asking
 
 
-def _list(process: Process, arguments: Arguments) -> int:
+def _list(process: ShellProcess, arguments: Arguments) -> int:
     what = arguments.required()
     if what in {"packages", "package"}:
         return _list_packages(process, arguments)
@@ -79,7 +79,7 @@ def _list(process: Process, arguments: Arguments) -> int:
     return 0
 
 
-def _list_packages(process: Process, arguments: Arguments) -> int:
+def _list_packages(process: ShellProcess, arguments: Arguments) -> int:
     known = {"-3", "-s", "-f", "-e", "-d", "-U", "-u", "-i", "-a", "-l", "-q", "--show-versioncode"}
     options = set()
     while (option := arguments.option()) is not None:
@@ -115,7 +115,7 @@ def _line(package: Package, options: set[str]) -> str:
     return line + (f" uid:{package.uid}" if "-U" in options else "")
 
 
-def _path(process: Process, arguments: Arguments) -> int:
+def _path(process: ShellProcess, arguments: Arguments) -> int:
     _skip_user(arguments)
     package = _find(process, arguments.required())
     if package is None:
@@ -124,22 +124,22 @@ def _path(process: Process, arguments: Arguments) -> int:
     return 0
 
 
-def _dump(process: Process, arguments: Arguments) -> int:
+def _dump(process: ShellProcess, arguments: Arguments) -> int:
     return process.run(["dumpsys", "package", arguments.required()])
 
 
-def _has_feature(process: Process, arguments: Arguments) -> int:
+def _has_feature(process: ShellProcess, arguments: Arguments) -> int:
     has = arguments.required() in _FEATURES
     process.write("true\n" if has else "false\n")
     return 0 if has else 1
 
 
-def _install_location(process: Process, _: Arguments) -> int:
+def _install_location(process: ShellProcess, _: Arguments) -> int:
     process.write("0[auto]\n")
     return 0
 
 
-def _resolve_activity(process: Process, arguments: Arguments) -> int:
+def _resolve_activity(process: ShellProcess, arguments: Arguments) -> int:
     found, options = _query(process, arguments)
     if not found:
         process.write("No activity found\n")
@@ -150,7 +150,7 @@ def _resolve_activity(process: Process, arguments: Arguments) -> int:
     return 0
 
 
-def _query_activities(process: Process, arguments: Arguments) -> int:
+def _query_activities(process: ShellProcess, arguments: Arguments) -> int:
     found, options = _query(process, arguments)
     if "--components" in options:
         process.write("".join(f"{target.component.short}\n" for target in found))
@@ -162,7 +162,7 @@ def _query_activities(process: Process, arguments: Arguments) -> int:
     return 0
 
 
-def _query(process: Process, arguments: Arguments) -> tuple[list[Target], dict[str, str]]:
+def _query(process: ShellProcess, arguments: Arguments) -> tuple[list[Target], dict[str, str]]:
     own = {"--brief": 0, "--components": 0, "--user": 1, "--query-flags": 1}
     intent, options = read_intent(arguments, own)
     if intent.action is None and intent.data is None:
@@ -178,7 +178,7 @@ def _query(process: Process, arguments: Arguments) -> tuple[list[Target], dict[s
 # Changing
 
 
-def _uninstall(process: Process, arguments: Arguments) -> int:
+def _uninstall(process: ShellProcess, arguments: Arguments) -> int:
     _skip_user(arguments)
     device = process.phone
     name = arguments.required()
@@ -188,7 +188,7 @@ def _uninstall(process: Process, arguments: Arguments) -> int:
     return 0 if done else 1
 
 
-def _clear(process: Process, arguments: Arguments) -> int:
+def _clear(process: ShellProcess, arguments: Arguments) -> int:
     _skip_user(arguments)
     package = _find(process, arguments.required())
     if package is None:
@@ -199,7 +199,7 @@ def _clear(process: Process, arguments: Arguments) -> int:
     return 0
 
 
-def _grant(process: Process, arguments: Arguments) -> int:
+def _grant(process: ShellProcess, arguments: Arguments) -> int:
     _skip_user(arguments)
     device = process.phone
     name, permission = arguments.required(), arguments.required()
@@ -217,7 +217,7 @@ def _grant(process: Process, arguments: Arguments) -> int:
     return 0
 
 
-def _enable(process: Process, arguments: Arguments) -> int:
+def _enable(process: ShellProcess, arguments: Arguments) -> int:
     """Every package here is enabled and stays so."""
     _skip_user(arguments)
     name = arguments.required()
@@ -229,7 +229,7 @@ def _enable(process: Process, arguments: Arguments) -> int:
     return 0
 
 
-def _find(process: Process, name: str) -> Package | None:
+def _find(process: ShellProcess, name: str) -> Package | None:
     device = process.phone
     with device.lock:
         if name not in device.packages:

@@ -4,12 +4,12 @@ from collections.abc import Callable
 
 from clawperator.phone.shell.android.base import Arguments, Handler, ServiceError, read_whole, say_error
 from clawperator.phone.shell.android.install import InstallError, Sessions, sessions
-from clawperator.phone.shell.process import Process
+from clawperator.phone.shell.process import ShellProcess
 
 _WITH_VALUE = ("-i", "-S", "--user", "--abi", "--pkg", "--originating-uri", "--referrer", "--install-location")
 
 
-def _install(process: Process, arguments: Arguments) -> int:
+def _install(process: ShellProcess, arguments: Arguments) -> int:
     options = _install_options(arguments)
     size = read_whole(options["-S"]) if "-S" in options else None
     place = arguments.next()
@@ -29,7 +29,7 @@ def _install(process: Process, arguments: Arguments) -> int:
     return _answer(process, run)
 
 
-def _install_create(process: Process, arguments: Arguments) -> int:
+def _install_create(process: ShellProcess, arguments: Arguments) -> int:
     options = _install_options(arguments)
     size = read_whole(options["-S"]) if "-S" in options else None
 
@@ -41,7 +41,7 @@ def _install_create(process: Process, arguments: Arguments) -> int:
     return _answer(process, run)
 
 
-def _install_write(process: Process, arguments: Arguments) -> int:
+def _install_write(process: ShellProcess, arguments: Arguments) -> int:
     size = None
     while (option := arguments.option()) is not None:
         if option != "-S":
@@ -54,7 +54,7 @@ def _install_write(process: Process, arguments: Arguments) -> int:
     )
 
 
-def _install_commit(process: Process, arguments: Arguments) -> int:
+def _install_commit(process: ShellProcess, arguments: Arguments) -> int:
     number = arguments.whole()
 
     def run(queue: Sessions) -> str:
@@ -64,7 +64,7 @@ def _install_commit(process: Process, arguments: Arguments) -> int:
     return _answer(process, run)
 
 
-def _install_abandon(process: Process, arguments: Arguments) -> int:
+def _install_abandon(process: ShellProcess, arguments: Arguments) -> int:
     number = arguments.whole()
 
     def run(queue: Sessions) -> str:
@@ -74,7 +74,7 @@ def _install_abandon(process: Process, arguments: Arguments) -> int:
     return _answer(process, run)
 
 
-def _answer(process: Process, run: Callable[[Sessions], str]) -> int:
+def _answer(process: ShellProcess, run: Callable[[Sessions], str]) -> int:
     """The one line a client reads: what was done, or ``Failure`` and why not."""
     try:
         line, code = run(sessions(process.phone)), 0
@@ -96,7 +96,7 @@ def _commit(queue: Sessions, number: int, options: dict[str, str]) -> None:
 
 
 def _write_file(  # noqa: PLR0913, PLR0917 - where a file comes from and where it goes
-    process: Process, queue: Sessions, number: int, name: str, size: int | None, place: str | None
+    process: ShellProcess, queue: Sessions, number: int, name: str, size: int | None, place: str | None
 ) -> int:
     if place is None or place == "-":
         return queue.write(number, name, process.stdin, size)

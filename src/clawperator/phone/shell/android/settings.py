@@ -3,7 +3,7 @@
 from clawperator.phone.core.keyboard import COMPONENT as KEYBOARD
 from clawperator.phone.core.settings import NAMESPACES
 from clawperator.phone.shell.android.base import FAILED, Arguments, Handler, ServiceError, say_error, serve
-from clawperator.phone.shell.process import Process, command
+from clawperator.phone.shell.process import ShellProcess, command
 
 _MOST_PROPERTIES = 2_000
 _LONGEST_PROPERTY = 91
@@ -31,7 +31,7 @@ ime <command>:
 
 
 @command("settings")
-def settings(process: Process) -> int:
+def settings(process: ShellProcess) -> int:
     words = process.argv[1:]
     if words[:1] == ["--user"]:
         words = words[2:]
@@ -48,14 +48,14 @@ def _namespace(arguments: Arguments) -> str:
     return name
 
 
-def _get(process: Process, arguments: Arguments) -> int:
+def _get(process: ShellProcess, arguments: Arguments) -> int:
     namespace, key = _namespace(arguments), arguments.required()
     value = process.phone.settings.get(namespace, key)
     process.write(f"{'null' if value is None else value}\n")
     return 0
 
 
-def _put(process: Process, arguments: Arguments) -> int:
+def _put(process: ShellProcess, arguments: Arguments) -> int:
     namespace, key, value = _namespace(arguments), arguments.required(), arguments.required()
     device = process.phone
     with device.lock:
@@ -69,7 +69,7 @@ def _put(process: Process, arguments: Arguments) -> int:
     return 0
 
 
-def _turn(process: Process) -> None:
+def _turn(process: ShellProcess) -> None:
     """While nothing else decides, the display lies as it was told to."""
     device = process.phone
     rotation = device.settings.get("system", "user_rotation") or "0"
@@ -77,7 +77,7 @@ def _turn(process: Process) -> None:
         device.glass.turn(int(rotation))
 
 
-def _delete(process: Process, arguments: Arguments) -> int:
+def _delete(process: ShellProcess, arguments: Arguments) -> int:
     namespace, key = _namespace(arguments), arguments.required()
     device = process.phone
     with device.lock:
@@ -87,7 +87,7 @@ def _delete(process: Process, arguments: Arguments) -> int:
     return 0
 
 
-def _list(process: Process, arguments: Arguments) -> int:
+def _list(process: ShellProcess, arguments: Arguments) -> int:
     table = process.phone.settings.table(_namespace(arguments))
     process.write("".join(f"{key}={value}\n" for key, value in sorted(table.items())))
     return 0
@@ -97,7 +97,7 @@ def _list(process: Process, arguments: Arguments) -> int:
 
 
 @command("getprop")
-def getprop(process: Process) -> int:
+def getprop(process: ShellProcess) -> int:
     properties, words = process.phone.properties, process.argv[1:]
     if words:
         default = words[1] if len(words) > 1 else ""
@@ -108,7 +108,7 @@ def getprop(process: Process) -> int:
 
 
 @command("setprop")
-def setprop(process: Process) -> int:
+def setprop(process: ShellProcess) -> int:
     if len(process.argv) != 3:
         return process.error("Needs 2 arguments\nusage: setprop NAME VALUE")
     _, name, value = process.argv
@@ -126,11 +126,11 @@ def setprop(process: Process) -> int:
 
 
 @command("ime")
-def ime(process: Process) -> int:
+def ime(process: ShellProcess) -> int:
     return serve(process, process.argv[1:], _IME, _IME_USAGE)
 
 
-def _list_keyboards(process: Process, arguments: Arguments) -> int:
+def _list_keyboards(process: ShellProcess, arguments: Arguments) -> int:
     """There is one keyboard; ``-a`` shows it even while it is disabled."""
     options = []
     while (option := arguments.option()) is not None:
@@ -148,7 +148,7 @@ def _list_keyboards(process: Process, arguments: Arguments) -> int:
     return 0
 
 
-def _change_keyboard(process: Process, arguments: Arguments) -> int:
+def _change_keyboard(process: ShellProcess, arguments: Arguments) -> int:
     words = {"enable": "enabled", "disable": "disabled", "set": "selected"}
     done = words[arguments.command]
     while arguments.option() is not None:
@@ -168,17 +168,17 @@ def _change_keyboard(process: Process, arguments: Arguments) -> int:
     return 0
 
 
-def _reset_keyboards(process: Process, _: Arguments) -> int:
+def _reset_keyboards(process: ShellProcess, _: Arguments) -> int:
     _keep_keyboard(process, selected=True, enabled=True)
     process.write(f"Reset current and enabled IMEs for user #0\n  Newly selected IME is {KEYBOARD}\n")
     return 0
 
 
-def _enabled_keyboards(process: Process) -> list[str]:
+def _enabled_keyboards(process: ShellProcess) -> list[str]:
     return (process.phone.settings.get("secure", "enabled_input_methods") or "").split(":")
 
 
-def _keep_keyboard(process: Process, *, selected: bool, enabled: bool) -> None:
+def _keep_keyboard(process: ShellProcess, *, selected: bool, enabled: bool) -> None:
     device = process.phone
     with device.lock:
         device.settings.put("secure", "enabled_input_methods", KEYBOARD if enabled else "")
@@ -192,7 +192,7 @@ _STAY_ON = {"true": "15", "false": "0", "ac": "1", "usb": "2", "wireless": "4", 
 
 
 @command("svc")
-def svc(process: Process) -> int:
+def svc(process: ShellProcess) -> int:
     words = process.argv[1:]
     device = process.phone
     match words:
@@ -213,7 +213,7 @@ def svc(process: Process) -> int:
 
 
 @command("reboot")
-def reboot(process: Process) -> int:
+def reboot(process: ShellProcess) -> int:
     """A phone in a box is switched off and on from outside."""
     say_error(process, "reboot: Permission denied")
     return 1

@@ -6,7 +6,7 @@ from xml.sax.saxutils import quoteattr
 from clawperator.phone.core.phone import Phone
 from clawperator.phone.render.png import raw_rgba
 from clawperator.phone.shell.android.base import say_error
-from clawperator.phone.shell.process import INTERRUPTED, Process, command, encode
+from clawperator.phone.shell.process import INTERRUPTED, ShellProcess, command, encode
 from clawperator.phone.storage.filesystem import resolve
 from clawperator.ui.node import Hierarchy, Node
 from clawperator.ui.write import write_hierarchy
@@ -43,7 +43,7 @@ If FILENAME is not given, the results will be printed to stdout.
 
 
 @command("uiautomator")
-def uiautomator(process: Process) -> int:
+def uiautomator(process: ShellProcess) -> int:
     words = process.argv[1:]
     if words[:1] == ["dump"]:
         return _dump(process, words[1:])
@@ -54,7 +54,7 @@ def uiautomator(process: Process) -> int:
     return 0 if words[:1] == ["help"] else 1
 
 
-def _dump(process: Process, words: list[str]) -> int:
+def _dump(process: ShellProcess, words: list[str]) -> int:
     device = process.phone
     named = [word for word in words if not word.startswith("-")]
     place = named[-1] if named else _DUMP_FILE
@@ -138,7 +138,7 @@ def _every_window(device: Phone) -> str:
 
 
 @command("screencap")
-def screencap(process: Process) -> int:
+def screencap(process: ShellProcess) -> int:
     words = process.argv[1:]
     png, place = False, None
     while words:

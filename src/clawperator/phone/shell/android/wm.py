@@ -4,7 +4,7 @@ from msgspec.structs import replace
 
 from clawperator.phone.core.display import Display
 from clawperator.phone.shell.android.base import FAILED, Arguments, Handler, read_whole, say_error, serve
-from clawperator.phone.shell.process import Process, command
+from clawperator.phone.shell.process import ShellProcess, command
 
 SMALLEST, LARGEST = 200, 8_000
 _DENSEST = 1_200
@@ -21,11 +21,11 @@ Window manager (window) commands:
 
 
 @command("wm")
-def wm(process: Process) -> int:
+def wm(process: ShellProcess) -> int:
     return serve(process, process.argv[1:], _HANDLERS, _USAGE)
 
 
-def _size(process: Process, arguments: Arguments) -> int:
+def _size(process: ShellProcess, arguments: Arguments) -> int:
     glass, first = process.phone.glass, Display()
     given = arguments.next()
     if given in {None, "-d"}:
@@ -56,7 +56,7 @@ def _read_side(word: str, display: Display) -> int:
     return read_whole(word.removesuffix("px"))
 
 
-def _density(process: Process, arguments: Arguments) -> int:
+def _density(process: ShellProcess, arguments: Arguments) -> int:
     glass, first = process.phone.glass, Display()
     given = arguments.next()
     if given in {None, "-d"}:
@@ -73,13 +73,13 @@ def _density(process: Process, arguments: Arguments) -> int:
     return 0
 
 
-def _resize(process: Process, **changes: int) -> None:
+def _resize(process: ShellProcess, **changes: int) -> None:
     device = process.phone
     with device.lock:
         device.glass.resize(replace(device.glass.display, **changes))
 
 
-def _rotation(process: Process, arguments: Arguments) -> int:
+def _rotation(process: ShellProcess, arguments: Arguments) -> int:
     device = process.phone
     given = arguments.next()
     if given == "-d":
@@ -105,7 +105,7 @@ def _rotation(process: Process, arguments: Arguments) -> int:
     return 0
 
 
-def _fixed(process: Process, arguments: Arguments) -> int:
+def _fixed(process: ShellProcess, arguments: Arguments) -> int:
     """Whether an app may turn the display on its own. None here ever does, so it is only remembered."""
     properties = process.phone.properties
     given = arguments.next()
@@ -119,7 +119,7 @@ def _fixed(process: Process, arguments: Arguments) -> int:
     return 0
 
 
-def _dismiss_keyguard(process: Process, _: Arguments) -> int:
+def _dismiss_keyguard(process: ShellProcess, _: Arguments) -> int:
     """There is no lock on this phone: it is enough that it is awake."""
     device = process.phone
     with device.lock:

@@ -1,17 +1,15 @@
-"""The commands that change the shell itself."""
+"""Builtins: the commands that read or change the shell itself."""
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
-from clawperator.phone.shell.language.state import Exit, LeaveLoop, Return
-from clawperator.phone.shell.process import COMMANDS, NOT_FOUND, Source, decode, encode, reason
+from clawperator.phone.shell.language.state import Exit, LeaveLoop, Return, ShellState
+from clawperator.phone.shell.pipes import InputStream
+from clawperator.phone.shell.process import COMMANDS, NOT_FOUND, decode, reason
 from clawperator.phone.storage.filesystem import resolve
 
-if TYPE_CHECKING:
-    from clawperator.phone.shell.language.interpreter import Shell
-
-Builtin: TypeAlias = "Callable[[Shell, list[str]], int]"
+Builtin: TypeAlias = Callable[[ShellState, list[str]], int]
 BUILTINS: dict[str, Builtin] = {}
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -27,11 +25,7 @@ def builtin(*names: str) -> Callable[[Builtin], Builtin]:
     return register
 
 
-def _say(shell: "Shell", text: str) -> None:
-    shell.streams[1].write(encode(text))  # type: ignore[union-attr] # 1 is a sink
-
-
-def _number(shell: "Shell", argv: list[str], default: int) -> int:
+def _number(shell: ShellState, argv: list[str], default: int) -> int:
     if len(argv) < 2:
         return default
     try:
@@ -42,12 +36,12 @@ def _number(shell: "Shell", argv: list[str], default: int) -> int:
 
 
 @builtin(":")
-def _nothing(shell: "Shell", argv: list[str]) -> int:  # noqa: ARG001 - a builtin
+def _nothing(shell: ShellState, argv: list[str]) -> int:  # noqa: ARG001 - a builtin
     return 0
 
 
 @builtin("cd", "chdir")
-def _cd(shell: "Shell", argv: list[str]) -> int:
+def _cd(shell: ShellState, argv: list[str]) -> int:
     words = [word for word in argv[1:] if word not in {"-P", "-L", "--"}]
     wanted = words[0] if words else shell.variables.get("HOME", "/")
     wanted = shell.variables.get("OLDPWD", "/") if wanted == "-" else wanted
@@ -59,14 +53,14 @@ def _cd(shell: "Shell", argv: list[str]) -> int:
     except OSError as e:
         shell.complain(f"cd: {wanted}: {reason(e)}")
         return 2
-    # The name the person used, not the folder it stands for, is where they are.
+    # $PWD keeps the name as given, not the folder that an alias resolves to.
     shell.variables["OLDPWD"] = shell.cwd
-    shell.cwd = _spelled(wanted, shell.cwd)
+    shell.cwd = _logical_path(wanted, shell.cwd)
     shell.variables["PWD"] = shell.cwd
     return 0
 
 
-def _spelled(path: str, cwd: str) -> str:
+def _logical_path(path: str, cwd: str) -> str:
     parts: list[str] = []
     for part in (path if path.startswith("/") else f"{cwd}/{path}").split("/"):
         if part == "..":
@@ -77,17 +71,17 @@ def _spelled(path: str, cwd: str) -> str:
 
 
 @builtin("pwd")
-def _pwd(shell: "Shell", argv: list[str]) -> int:
-    _say(shell, (resolve(shell.cwd) if "-P" in argv else shell.cwd) + "\n")
+def _pwd(shell: ShellState, argv: list[str]) -> int:
+    shell.write((resolve(shell.cwd) if "-P" in argv else shell.cwd) + "\n")
     return 0
 
 
 @builtin("export")
-def _export(shell: "Shell", argv: list[str]) -> int:
+def _export(shell: ShellState, argv: list[str]) -> int:
     words = [word for word in argv[1:] if word != "-p"]
     if not words:
         for name in sorted(shell.exported & shell.variables.keys()):
-            _say(shell, f"export {name}={shell.variables[name]}\n")
+            shell.write(f"export {name}={shell.variables[name]}\n")
     for word in words:
         name, equals, value = word.partition("=")
         if not _NAME.fullmatch(name):
@@ -100,7 +94,7 @@ def _export(shell: "Shell", argv: list[str]) -> int:
 
 
 @builtin("local", "typeset")
-def _local(shell: "Shell", argv: list[str]) -> int:
+def _local(shell: ShellState, argv: list[str]) -> int:
     for word in argv[1:]:
         name, equals, value = word.partition("=")
         if not _NAME.fullmatch(name):
@@ -113,7 +107,7 @@ def _local(shell: "Shell", argv: list[str]) -> int:
 
 
 @builtin("unset")
-def _unset(shell: "Shell", argv: list[str]) -> int:
+def _unset(shell: ShellState, argv: list[str]) -> int:
     for name in argv[1:]:
         if argv[1] == "-f":
             shell.functions.pop(name, None)
@@ -124,11 +118,11 @@ def _unset(shell: "Shell", argv: list[str]) -> int:
 
 
 @builtin("set")
-def _set(shell: "Shell", argv: list[str]) -> int:
+def _set(shell: ShellState, argv: list[str]) -> int:
     words = argv[1:]
     if not words:
         for name in sorted(shell.variables):
-            _say(shell, f"{name}={shell.variables[name]}\n")
+            shell.write(f"{name}={shell.variables[name]}\n")
     while words and words[0][:1] in {"-", "+"} and len(words[0]) > 1:
         word = words.pop(0)
         if word == "--":
@@ -144,7 +138,7 @@ def _set(shell: "Shell", argv: list[str]) -> int:
 
 
 @builtin("shift")
-def _shift(shell: "Shell", argv: list[str]) -> int:
+def _shift(shell: ShellState, argv: list[str]) -> int:
     count = _number(shell, argv, 1)
     if not 0 <= count <= len(shell.arguments):
         shell.complain("shift: nothing to shift")
@@ -154,28 +148,28 @@ def _shift(shell: "Shell", argv: list[str]) -> int:
 
 
 @builtin("exit")
-def _exit(shell: "Shell", argv: list[str]) -> int:
+def _exit(shell: ShellState, argv: list[str]) -> int:
     raise Exit(_number(shell, argv, shell.status))
 
 
 @builtin("return")
-def _return(shell: "Shell", argv: list[str]) -> int:
+def _return(shell: ShellState, argv: list[str]) -> int:
     raise Return(_number(shell, argv, shell.status))
 
 
 @builtin("break", "continue")
-def _leave_loop(shell: "Shell", argv: list[str]) -> int:
+def _leave_loop(shell: ShellState, argv: list[str]) -> int:
     raise LeaveLoop(max(_number(shell, argv, 1), 1), again=argv[0] == "continue")
 
 
 @builtin("eval")
-def _eval(shell: "Shell", argv: list[str]) -> int:
+def _eval(shell: ShellState, argv: list[str]) -> int:
     shell.status = 0
     return shell.run_nested(lambda: shell.run_text(" ".join(argv[1:])))
 
 
 @builtin(".", "source")
-def _source(shell: "Shell", argv: list[str]) -> int:
+def _source(shell: ShellState, argv: list[str]) -> int:
     if len(argv) < 2:
         shell.complain(f"{argv[0]}: missing argument")
         return 1
@@ -193,70 +187,64 @@ def _source(shell: "Shell", argv: list[str]) -> int:
 
 
 @builtin("exec")
-def _exec(shell: "Shell", argv: list[str]) -> int:
-    from clawperator.phone.shell.language.commands import run_argv
-
-    raise Exit(run_argv(shell, argv[1:], functions=False))
+def _exec(shell: ShellState, argv: list[str]) -> int:
+    raise Exit(shell.run_argv(argv[1:], functions=False))
 
 
 @builtin("command")
-def _command(shell: "Shell", argv: list[str]) -> int:
-    from clawperator.phone.shell.language.commands import run_argv
-
+def _command(shell: ShellState, argv: list[str]) -> int:
     words = argv[1:]
     if words[:1] in (["-v"], ["-V"]):
-        return max((_tell(shell, word, full=words[0] == "-V") for word in words[1:]), default=0)
+        return max((_describe(shell, word, full=words[0] == "-V") for word in words[1:]), default=0)
     words = words[1:] if words[:1] in (["-p"], ["--"]) else words
-    return run_argv(shell, words, functions=False) if words else 0
+    return shell.run_argv(words, functions=False) if words else 0
 
 
 @builtin("type")
-def _type(shell: "Shell", argv: list[str]) -> int:
-    return max((_tell(shell, word, full=True) for word in argv[1:]), default=0)
+def _type(shell: ShellState, argv: list[str]) -> int:
+    return max((_describe(shell, word, full=True) for word in argv[1:]), default=0)
 
 
-def _tell(shell: "Shell", word: str, *, full: bool) -> int:
-    """Say what a name stands for."""
+def _describe(shell: ShellState, word: str, *, full: bool) -> int:
+    """Print what a name resolves to."""
     if word in shell.functions:
-        _say(shell, f"{word} is a function\n" if full else f"{word}\n")
+        shell.write(f"{word} is a function\n" if full else f"{word}\n")
     elif word in BUILTINS:
-        _say(shell, f"{word} is a shell builtin\n" if full else f"{word}\n")
+        shell.write(f"{word} is a shell builtin\n" if full else f"{word}\n")
     elif word.rpartition("/")[2] in COMMANDS:
         path = word if "/" in word else f"/system/bin/{word}"
-        _say(shell, f"{word} is {path}\n" if full else f"{path}\n")
+        shell.write(f"{word} is {path}\n" if full else f"{path}\n")
     else:
         if full:
-            _say(shell, f"{word} not found\n")
+            shell.write(f"{word} not found\n")
         return NOT_FOUND if full else 1
     return 0
 
 
 @builtin("wait")
-def _wait(shell: "Shell", argv: list[str]) -> int:  # noqa: ARG001 - a builtin
-    from clawperator.phone.shell.language.pipelines import wait_for_jobs
-
+def _wait(shell: ShellState, argv: list[str]) -> int:  # noqa: ARG001 - a builtin
     for job in shell.jobs:
         job.attached = True
-    wait_for_jobs(shell)
+    shell.wait_for_jobs()
     return shell.jobs[-1].status if shell.jobs else 0
 
 
 @builtin("umask")
-def _umask(shell: "Shell", argv: list[str]) -> int:
+def _umask(shell: ShellState, argv: list[str]) -> int:
     if len(argv) > 1:
         shell.complain("umask: not permitted")
         return 1
-    _say(shell, "0022\n")
+    shell.write("0022\n")
     return 0
 
 
 @builtin("read")
-def _read(shell: "Shell", argv: list[str]) -> int:
+def _read(shell: ShellState, argv: list[str]) -> int:
     raw = "-r" in argv
     names = [word for word in argv[1:] if not word.startswith("-")] or ["REPLY"]
-    line, ended = read_line(shell.streams[0])  # type: ignore[arg-type] # 0 is a source
+    line, ended = read_line(shell.stdin)
     while not raw and line.endswith("\\") and ended:
-        more, ended = read_line(shell.streams[0])  # type: ignore[arg-type] # 0 is a source
+        more, ended = read_line(shell.stdin)
         line = line[:-1] + more
     if not raw:
         line = re.sub(r"\\(.)", r"\1", line)
@@ -270,8 +258,8 @@ def _read(shell: "Shell", argv: list[str]) -> int:
     return 0 if ended else 1
 
 
-def read_line(source: Source) -> tuple[str, bool]:
-    """A line without its newline, and whether there was one. Not a byte more is taken than that."""
+def read_line(source: InputStream) -> tuple[str, bool]:
+    """A line without its newline, and whether there was one. Reads no byte beyond it."""
     line = bytearray()
     while len(line) < _MAX_LINE and (c := source.read(1)):
         if c == b"\n":

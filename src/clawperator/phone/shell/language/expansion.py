@@ -1,13 +1,19 @@
 """From the words of a script to the arguments of a command: variables, splitting, patterns."""
 
 import re
-from collections.abc import Iterator, MutableMapping, Sequence
-from typing import Literal, Protocol, TypeAlias
+from collections.abc import Iterator, Sequence
+from typing import Literal, TypeAlias
 
 from clawperator.phone.shell.language.arithmetic import ArithmeticSyntaxError, evaluate
 from clawperator.phone.shell.language.patterns import Pattern, Segments, is_pattern
-from clawperator.phone.shell.language.script import Arithmetic, Lines, Literally, Substitution, Variable, Word
-from clawperator.phone.storage.filesystem import Storage
+from clawperator.phone.shell.language.script import (
+    ArithmeticExpansion,
+    CommandSubstitution,
+    LiteralText,
+    Variable,
+    Word,
+)
+from clawperator.phone.shell.language.state import ShellError, ShellState
 
 _MAX_LOOKED_AT = 3_000_000  # characters, for one replacement
 MAX_VALUE = 1024 * 1024
@@ -18,109 +24,88 @@ Kind: TypeAlias = Literal["quoted", "plain", "split", "break"]
 Piece: TypeAlias = tuple[str, Kind]
 
 
-class ShellError(Exception):
-    """What the shell says before it gives up a script."""
-
-
-class Scope(Protocol):
-    """What expansion needs of a shell."""
-
-    cwd: str
-
-    @property
-    def variables(self) -> MutableMapping[str, str]: ...
-    @property
-    def arguments(self) -> Sequence[str]: ...
-    @property
-    def options(self) -> set[str]: ...
-    @property
-    def storage(self) -> Storage: ...
-    def special(self, name: str) -> str | None: ...
-    def substitute(self, body: Lines) -> str: ...
-
-
-def expand_fields(scope: Scope, words: Sequence[Word]) -> list[str]:
+def expand_fields(shell: ShellState, words: Sequence[Word]) -> list[str]:
     """The arguments some words stand for."""
     found: list[str] = []
     for word in words:
         if (
             len(word) == 1
-            and isinstance(only := word[0], Literally)
+            and isinstance(only := word[0], LiteralText)
             and not is_pattern([(only.text, only.quoted)])
         ):
             found.append(only.text)
             continue
-        for segments in _split(_pieces(scope, word), scope.variables.get("IFS", " \t\n")):
+        for segments in _split(_pieces(shell, word), shell.variables.get("IFS", " \t\n")):
             text = "".join(text for text, _ in segments)
-            matches = _glob(scope, segments) if is_pattern(segments) and "f" not in scope.options else []
+            matches = _glob(shell, segments) if is_pattern(segments) and "f" not in shell.options else []
             found.extend(matches or [text])
             if len(found) > MAX_FIELDS:
                 raise ShellError("argument list too long")
     return found
 
 
-def expand_text(scope: Scope, word: Word) -> str:
+def expand_text(shell: ShellState, word: Word) -> str:
     """The one text a word stands for where arguments are not split: in assignments, redirections, documents."""
-    if len(word) == 1 and isinstance(word[0], Literally):
+    if len(word) == 1 and isinstance(word[0], LiteralText):
         return word[0].text
-    text = "".join(" " if kind == "break" else text for text, kind in _pieces(scope, word))
+    text = "".join(" " if kind == "break" else text for text, kind in _pieces(shell, word))
     if len(text) > MAX_VALUE:
         raise ShellError("value too long")
     return text
 
 
-def expand_pattern(scope: Scope, word: Word) -> Pattern:
-    return Pattern([(text, kind == "quoted") for text, kind in _pieces(scope, word)])
+def expand_pattern(shell: ShellState, word: Word) -> Pattern:
+    return Pattern([(text, kind == "quoted") for text, kind in _pieces(shell, word)])
 
 
-def _pieces(scope: Scope, word: Word) -> Iterator[Piece]:
+def _pieces(shell: ShellState, word: Word) -> Iterator[Piece]:
     for part in word:
         match part:
-            case Literally(text=text, quoted=quoted):
+            case LiteralText(text=text, quoted=quoted):
                 yield text, "quoted" if quoted else "plain"
             case Variable():
-                yield from _expand_variable(scope, part)
-            case Substitution(body=body, quoted=quoted):
-                yield scope.substitute(body), "quoted" if quoted else "split"
-            case Arithmetic(expression=expression, quoted=quoted):
+                yield from _expand_variable(shell, part)
+            case CommandSubstitution(body=body, quoted=quoted):
+                yield shell.substitute(body), "quoted" if quoted else "split"
+            case ArithmeticExpansion(expression=expression, quoted=quoted):
                 try:
-                    value = evaluate(expand_text(scope, expression), scope.variables)
+                    value = evaluate(expand_text(shell, expression), shell.variables)
                 except ArithmeticSyntaxError as e:
                     raise ShellError(str(e)) from None
                 yield str(value), "quoted" if quoted else "split"
 
 
-def _expand_variable(scope: Scope, part: Variable) -> Iterator[Piece]:
+def _expand_variable(shell: ShellState, part: Variable) -> Iterator[Piece]:
     kind: Kind = "quoted" if part.quoted else "split"
     if part.name in {"@", "*"} and part.operator != "length":
-        yield from _expand_arguments(scope, part)
+        yield from _expand_arguments(shell, part)
         return
-    value = lookup(scope, part.name)
+    value = lookup(shell, part.name)
     operator = part.operator
     if operator == "length":
-        length = len(scope.arguments) if part.name in {"@", "*"} else len(value or "")
+        length = len(shell.arguments) if part.name in {"@", "*"} else len(value or "")
         yield str(length), kind
         return
     missing = value is None or (operator.startswith(":") and value == "")
     if operator.lstrip(":") in {"-", "+", "=", "?"} and operator != ":":
-        yield from _expand_default(scope, part, None if missing else value)
+        yield from _expand_default(shell, part, None if missing else value)
         return
     if value is None:
-        if "u" in scope.options:
+        if "u" in shell.options:
             raise ShellError(f"{part.name}: parameter not set")
         value = ""
-    yield (_edit(scope, part, value) if operator else value), kind
+    yield (_edit(shell, part, value) if operator else value), kind
 
 
-def _expand_arguments(scope: Scope, part: Variable) -> Iterator[Piece]:
-    arguments = list(scope.arguments)
+def _expand_arguments(shell: ShellState, part: Variable) -> Iterator[Piece]:
+    arguments = list(shell.arguments)
     if not arguments and part.operator.lstrip(":") == "-":
-        yield from _requoted(scope, part)
+        yield from _requoted(shell, part)
         return
     if part.operator and part.operator.lstrip(":") not in {"-", "+"}:
-        arguments = [_edit(scope, part, argument) for argument in arguments]
+        arguments = [_edit(shell, part, argument) for argument in arguments]
     if part.name == "*" and part.quoted:
-        yield scope.variables.get("IFS", " ")[:1].join(arguments), "quoted"
+        yield shell.variables.get("IFS", " ")[:1].join(arguments), "quoted"
         return
     for number, argument in enumerate(arguments):
         if number:
@@ -128,52 +113,52 @@ def _expand_arguments(scope: Scope, part: Variable) -> Iterator[Piece]:
         yield argument, "quoted" if part.quoted else "split"
 
 
-def _expand_default(scope: Scope, part: Variable, value: str | None) -> Iterator[Piece]:
+def _expand_default(shell: ShellState, part: Variable, value: str | None) -> Iterator[Piece]:
     operator = part.operator[-1]
     kind: Kind = "quoted" if part.quoted else "split"
     if operator == "+":
         if value is not None:
-            yield from _requoted(scope, part)
+            yield from _requoted(shell, part)
         elif part.quoted:
             yield "", "quoted"
     elif value is not None:
         yield value, kind
     elif operator == "-":
-        yield from _requoted(scope, part)
+        yield from _requoted(shell, part)
     elif operator == "=":
-        text = expand_text(scope, part.word)
-        scope.variables[part.name] = text
+        text = expand_text(shell, part.word)
+        shell.variables[part.name] = text
         yield text, kind
     else:
-        raise ShellError(f"{part.name}: {expand_text(scope, part.word) or 'parameter null or not set'}")
+        raise ShellError(f"{part.name}: {expand_text(shell, part.word) or 'parameter null or not set'}")
 
 
-def _requoted(scope: Scope, part: Variable) -> Iterator[Piece]:
+def _requoted(shell: ShellState, part: Variable) -> Iterator[Piece]:
     """The word of ``${name:-word}``, which is quoted where the whole is."""
     if part.quoted:
         yield "", "quoted"
-    for text, kind in _pieces(scope, part.word):
+    for text, kind in _pieces(shell, part.word):
         yield text, "quoted" if part.quoted and kind != "break" else "split" if kind == "plain" else kind
 
 
-def lookup(scope: Scope, name: str) -> str | None:
+def lookup(shell: ShellState, name: str) -> str | None:
     """The value of a variable, an argument or one of the shell's own parameters."""
     if name.isdigit() and name != "0":
         position = int(name[:9])
-        return scope.arguments[position - 1] if position <= len(scope.arguments) else None
+        return shell.arguments[position - 1] if position <= len(shell.arguments) else None
     if name[0].isalpha() or name[0] == "_":
-        return scope.variables.get(name)
-    return scope.special(name)
+        return shell.variables.get(name)
+    return shell.special(name)
 
 
-def _edit(scope: Scope, part: Variable, value: str) -> str:
+def _edit(shell: ShellState, part: Variable, value: str) -> str:
     """``${name#pattern}`` and the like."""
     operator = part.operator
     if operator == ":":
-        return _substring(scope, part, value)
-    pattern = expand_pattern(scope, part.word)
+        return _substring(shell, part, value)
+    pattern = expand_pattern(shell, part.word)
     if operator in {"/", "//"}:
-        return _replace(value, pattern, expand_text(scope, part.second or ()), every=operator == "//")
+        return _replace(value, pattern, expand_text(shell, part.second or ()), every=operator == "//")
     if operator[0] == "#":
         ends = pattern.ends(value)
         return value[ends[-1 if operator == "##" else 0] :] if ends else value
@@ -181,10 +166,10 @@ def _edit(scope: Scope, part: Variable, value: str) -> str:
     return value[: len(value) - ends[-1 if operator == "%%" else 0]] if ends else value
 
 
-def _substring(scope: Scope, part: Variable, value: str) -> str:
+def _substring(shell: ShellState, part: Variable, value: str) -> str:
     try:
-        start = evaluate(expand_text(scope, part.word), scope.variables)
-        length = None if part.second is None else evaluate(expand_text(scope, part.second), scope.variables)
+        start = evaluate(expand_text(shell, part.word), shell.variables)
+        length = None if part.second is None else evaluate(expand_text(shell, part.second), shell.variables)
     except ArithmeticSyntaxError as e:
         raise ShellError(str(e)) from None
     start = max(len(value) + start, 0) if start < 0 else start
@@ -248,7 +233,7 @@ def _split(pieces: Iterator[Piece], separators: str) -> Iterator[Segments]:
         yield current
 
 
-def _glob(scope: Scope, segments: Segments) -> list[str]:
+def _glob(shell: ShellState, segments: Segments) -> list[str]:
     """The device files a pattern names, sorted."""
     components: list[Segments] = [[]]
     for text, quoted in segments:
@@ -264,19 +249,19 @@ def _glob(scope: Scope, segments: Segments) -> list[str]:
             found = [base + text for base in found]
             continue
         pattern = Pattern(component)
-        found = [base + name + end for base in found for name in _names(scope, base, pattern)]
+        found = [base + name + end for base in found for name in _names(shell, base, pattern)]
         if len(found) > MAX_FIELDS:
             raise ShellError("argument list too long")
-    return [path for path in found if path and scope.storage.exists(_absolute(scope, path))]
+    return [path for path in found if path and shell.storage.exists(_absolute(shell, path))]
 
 
-def _names(scope: Scope, base: str, pattern: Pattern) -> list[str]:
+def _names(shell: ShellState, base: str, pattern: Pattern) -> list[str]:
     try:
-        names = scope.storage.list(_absolute(scope, base or "."))
+        names = shell.storage.list(_absolute(shell, base or "."))
     except OSError:
         return []
     return [n for n in names if (pattern.starts_with_dot or not n.startswith(".")) and pattern.matches(n)]
 
 
-def _absolute(scope: Scope, path: str) -> str:
-    return path if path.startswith("/") else f"{scope.cwd}/{path}"
+def _absolute(shell: ShellState, path: str) -> str:
+    return path if path.startswith("/") else f"{shell.cwd}/{path}"

@@ -1,45 +1,32 @@
-"""Running a script: the shell itself.
+"""The shell: runs scripts, and is the command ``sh``.
 
-A shell has variables, streams and a place in the file system. A subshell is a copy. Stages of a pipeline and
-jobs in the background run in threads of their own; all else runs in the caller's. Every script has a budget of
-commands, of threads and of depth, and stops soon after it is cancelled.
+A subshell is a copy of the shell's state. Stages of a pipeline and background jobs run in threads of their own;
+everything else runs in the caller's thread. A script stops soon after it is cancelled.
 """
 
+import re
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import cache
 
 from clawperator.phone.core.phone import Phone
-from clawperator.phone.core.process_list import SHELL_PID
-from clawperator.phone.shell import load
 from clawperator.phone.shell.language.builtins import read_line
-from clawperator.phone.shell.language.commands import run_simple
-from clawperator.phone.shell.language.compound import run_compound
-from clawperator.phone.shell.language.expansion import ShellError
+from clawperator.phone.shell.language.commands import run_argv, run_compound, run_simple
 from clawperator.phone.shell.language.parser import Parser
-from clawperator.phone.shell.language.pipelines import Job, run_stages, start_job, wait_for_jobs
-from clawperator.phone.shell.language.redirections import Streams, run_redirected
-from clawperator.phone.shell.language.script import Command as Node
-from clawperator.phone.shell.language.script import Function, Line, Lines, Pipeline, Simple
-from clawperator.phone.shell.language.state import Budget, Exit, LeaveLoop
-from clawperator.phone.shell.language.words import ShellSyntaxError, UnfinishedError
-from clawperator.phone.shell.pipes import Capture
-from clawperator.phone.shell.process import (
-    BROKEN_PIPE,
-    INTERRUPTED,
-    MAX_DEPTH,
-    SH,
-    Process,
-    Sink,
-    Source,
-    decode,
-    encode,
-    reason,
+from clawperator.phone.shell.language.pipelines import run_redirected, run_stages, start_job
+from clawperator.phone.shell.language.script import (
+    AndOrList,
+    CommandList,
+    CommandNode,
+    FunctionDefinition,
+    Pipeline,
+    SimpleCommand,
 )
-from clawperator.phone.storage.filesystem import Storage
-
-MAX_SCRIPT = 1024 * 1024
-MAX_CAPTURED = 1024 * 1024
+from clawperator.phone.shell.language.state import MAX_SCRIPT, Exit, ShellError, ShellState
+from clawperator.phone.shell.language.words import ShellSyntaxError, UnfinishedError
+from clawperator.phone.shell.pipes import InputStream, OutputStream
+from clawperator.phone.shell.process import INTERRUPTED, SH, ShellProcess, command, decode
 
 ENVIRONMENT = {
     "ANDROID_DATA": "/data",
@@ -56,13 +43,42 @@ ENVIRONMENT = {
 }
 
 
+@cache
+def load_commands() -> None:
+    """Register every command. Done by the first script: the imports take time."""
+    from clawperator.phone.log import logcat  # noqa: F401 - importing registers the commands
+    from clawperator.phone.shell.android import (  # noqa: F401 - likewise
+        am,
+        cmd,
+        dumpsys,
+        input,  # noqa: A004 - the command's name
+        monkey,
+        pm,
+        settings,
+        uiautomator,
+        wm,
+    )
+    from clawperator.phone.shell.toybox import (  # noqa: F401 - likewise
+        files,
+        find,
+        ls,
+        network,
+        ps,
+        sed,
+        streams,
+        system,
+        test,
+        text_filters,
+    )
+
+
 def run_script(  # noqa: PLR0913 - what a process is made of
     script: str | bytes,
     *,
     phone: Phone,
-    stdin: Source,
-    stdout: Sink,
-    stderr: Sink,
+    stdin: InputStream,
+    stdout: OutputStream,
+    stderr: OutputStream,
     cancelled: threading.Event,
     env: Mapping[str, str] | None = None,
     arguments: Sequence[str] = (SH,),
@@ -70,13 +86,11 @@ def run_script(  # noqa: PLR0913 - what a process is made of
     depth: int = 0,
     options: str = "",
 ) -> int:
-    """Run a script to its end and give its exit code. ``arguments`` are ``$0``, ``$1`` and so on.
+    """Run a script to its end and return its exit code. ``arguments`` are ``$0``, ``$1`` and so on.
 
-    The code is 130 when it was cancelled, and 141 when nobody reads its output any more.
+    The code is 130 when the script was cancelled and 141 when its output has no reader any more.
     """
-    load()
-    text = decode(script) if isinstance(script, bytes) else script
-    process = Process(
+    process = ShellProcess(
         arguments,
         phone=phone,
         stdin=stdin,
@@ -87,113 +101,20 @@ def run_script(  # noqa: PLR0913 - what a process is made of
         cwd=cwd,
         depth=depth,
     )
-    shell = Shell(process)
-    shell.options.update(options)
-    return shell.run_whole(text)
+    shell = Interpreter(process, options)
+    return shell.run_whole(decode(script) if isinstance(script, bytes) else script)
 
 
-def run_lines_of(process: Process, arguments: Sequence[str], options: str = "") -> int:
-    """Run what comes on a process's stdin, each line as soon as it is whole. It ends with the input."""
-    load()
-    process.argv = list(arguments)
-    shell = Shell(process)
-    shell.options.update(options)
-    status = shell.contain(lambda: _run_input(shell, process.stdin))
-    with suppress(BrokenPipeError):
-        wait_for_jobs(shell)
-    return status
+class Interpreter(ShellState):
+    """A shell that runs what the parser reads."""
 
-
-def _run_input(shell: "Shell", source: Source) -> None:
-    text = ""
-    more = True
-    while more and not shell.cancelled.is_set():
-        line, more = read_line(source)
-        text += line + "\n" * more
-        if len(text) > MAX_SCRIPT:
-            raise ShellError("script too long")
-        try:
-            lines = Parser(text).read_whole()
-        except UnfinishedError:
-            if more:
-                continue
-            raise
-        except ShellSyntaxError as e:
-            shell.complain(str(e))
-            shell.status, text = 1, ""
-            continue
-        text = ""
-        shell.run_lines(lines)
-
-
-class Shell:
-    """The state of one shell or subshell."""
-
-    def __init__(self, process: Process) -> None:
-        self.phone = process.phone
-        self.name = process.argv[0]
-        self.arguments: Sequence[str] = process.argv[1:]
-        self.variables = dict(process.env)
-        self.exported = set(process.env)
-        self.variables.pop("IFS", None)
-        self.streams: Streams = {0: process.stdin, 1: process.stdout, 2: process.stderr}
-        self.cwd = process.cwd
-        self.depth = process.depth + 1
-        # The script stops when the first is set; a command that waits stops when the second is.
-        self.cancelled: threading.Event = process.cancelled
-        self.command_cancelled: threading.Event = process.cancelled
-        self.budget = Budget()
-        self.options: set[str] = set()
-        self.functions: dict[str, Node] = {}
-        self.scopes: list[dict[str, str | None]] = []
-        self.jobs: list[Job] = []
-        self.status = 0
-        # The status of the last ``$( )``, which is that of an assignment too.
-        self.substituted = 0
-        self._conditions = 0
-
-    @property
-    def storage(self) -> Storage:
-        return self.phone.storage
-
-    def special(self, name: str) -> str | None:
-        match name:
-            case "?":
-                return str(self.status)
-            case "$":
-                return str(SHELL_PID)
-            case "#":
-                return str(len(self.arguments))
-            case "0":
-                return self.name
-            case "-":
-                return "".join(sorted(self.options))
-            case "!":
-                return str(SHELL_PID + len(self.jobs)) if self.jobs else None
-        return None
-
-    def copy(self) -> "Shell":
-        """A subshell: the same state, changed apart from here on."""
-        other = object.__new__(Shell)
-        other.__dict__.update(self.__dict__)
-        other.variables = dict(self.variables)
-        other.exported = set(self.exported)
-        other.streams = dict(self.streams)
-        other.options = set(self.options)
-        other.functions = dict(self.functions)
-        other.scopes = [dict(scope) for scope in self.scopes]
-        other.jobs = []
-        return other
-
-    def assign(self, name: str, value: str) -> None:
-        self.budget.spend(len(value))
-        self.variables[name] = value
-
-    def complain(self, text: str) -> None:
-        self.streams[2].write(encode(f"{SH}: {text}\n"))  # type: ignore[union-attr] # 2 is a sink
+    def __init__(self, process: ShellProcess, options: str = "") -> None:
+        load_commands()
+        super().__init__(process)
+        self.options.update(options)
 
     def run_whole(self, text: str) -> int:
-        """A whole script, whatever happens in it, and the jobs that hold its streams."""
+        """Run a whole script and wait for the jobs that hold its streams. Raises nothing."""
 
         def run() -> None:
             if len(text) > MAX_SCRIPT:
@@ -202,88 +123,65 @@ class Shell:
 
         status = self.contain(run)
         with suppress(BrokenPipeError):
-            wait_for_jobs(self)
+            self.wait_for_jobs()
         return status
 
-    def run_text(self, text: str) -> int:
-        """The lines of a text in this shell, each read when those before it have run."""
-        for lines in Parser(text):
-            self.run_lines(lines)
-        return self.status
+    def run_stdin(self) -> int:
+        """Run the commands on stdin, each as soon as it is complete, to the end of the input."""
+        status = self.contain(self._run_input)
+        with suppress(BrokenPipeError):
+            self.wait_for_jobs()
+        return status
 
-    def contain(self, run: Callable[[], object]) -> int:
-        """Run to the end of a script or subshell: what leaves it becomes its status."""
-        try:
-            run()
-        except Exit as e:
-            self.status = e.status
-        except LeaveLoop:
-            pass
-        except BrokenPipeError:
-            self.status = BROKEN_PIPE
-        except (ShellError, ShellSyntaxError) as e:
-            self.status = 1
-            with suppress(BrokenPipeError):
+    def _run_input(self) -> None:
+        text = ""
+        more = True
+        source = self.stdin
+        while more and not self.cancelled.is_set():
+            line, more = read_line(source)
+            text += line + "\n" * more
+            if len(text) > MAX_SCRIPT:
+                raise ShellError("script too long")
+            try:
+                commands = Parser(text).read_whole()
+            except UnfinishedError:
+                if more:
+                    continue
+                raise
+            except ShellSyntaxError as e:
                 self.complain(str(e))
-        except OSError as e:
-            self.status = 1
-            with suppress(OSError):
-                self.complain(reason(e))
-        except RecursionError:
-            self.status = 1
-            with suppress(BrokenPipeError):
-                self.complain("nested too deeply")
+                self.status, text = 1, ""
+                continue
+            text = ""
+            self.run_list(commands)
+
+    def run_text(self, text: str) -> int:
+        for commands in Parser(text):
+            self.run_list(commands)
         return self.status
 
-    def run_lines(self, lines: Lines) -> int:
-        for line in lines:
+    def run_list(self, commands: CommandList) -> int:
+        for line in commands:
             if line.background:
                 start_job(self, line)
             else:
-                self._run_line(line)
+                self._run_and_or(line)
         return self.status
 
-    def test(self, lines: Lines) -> bool:
-        """Run a condition: a failure in it is an answer."""
-        self._conditions += 1
-        try:
-            return self.run_lines(lines) == 0
-        finally:
-            self._conditions -= 1
-
-    def substitute(self, body: Lines) -> str:
-        """The output of a subshell, without the newlines at its end."""
-        inner = self.copy()
-        captured = Capture(MAX_CAPTURED)
-        inner.streams[1] = captured
-        self.substituted = inner.contain(lambda: inner.run_nested(lambda: inner.run_lines(body)))
-        wait_for_jobs(inner)
-        return decode(bytes(captured.data).replace(b"\0", b"")).rstrip("\n")
-
-    def run_nested(self, run: Callable[[], int]) -> int:
-        """One level deeper; there is an end to that."""
-        self.depth += 1
-        if self.depth > MAX_DEPTH:
-            raise ShellError("nested too deeply")
-        try:
-            return run()
-        finally:
-            self.depth -= 1
-
-    def _run_line(self, line: Line) -> None:
+    def _run_and_or(self, line: AndOrList) -> None:
         last = len(line.pipelines) - 1
         for number, (operator, pipeline) in enumerate(line.pipelines):
             if operator and (operator == "&&") != (self.status == 0):
                 continue
             if number < last or pipeline.negated:
-                self._conditions += 1
+                self.conditions += 1
                 try:
                     self._run_pipeline(pipeline)
                 finally:
-                    self._conditions -= 1
+                    self.conditions -= 1
             else:
                 self._run_pipeline(pipeline)
-                if self.status and "e" in self.options and not self._conditions:
+                if self.status and "e" in self.options and not self.conditions:
                     raise Exit(self.status)
 
     def _run_pipeline(self, pipeline: Pipeline) -> None:
@@ -294,13 +192,13 @@ class Shell:
         if pipeline.negated:
             self.status = int(not self.status)
 
-    def run_command(self, command: Node) -> int:
+    def run_command(self, command: CommandNode) -> int:
         self.budget.spend()
         if self.cancelled.is_set():
             raise Exit(INTERRUPTED)
-        if isinstance(command, Simple):
+        if isinstance(command, SimpleCommand):
             self.status = run_simple(self, command)
-        elif isinstance(command, Function):
+        elif isinstance(command, FunctionDefinition):
             self.functions[command.name] = command.body
             self.status = 0
         else:
@@ -308,3 +206,35 @@ class Shell:
                 self, command.redirections, lambda: self.run_nested(lambda: run_compound(self, command))
             )
         return self.status
+
+    def run_argv(self, argv: list[str], *, functions: bool = True) -> int:
+        return run_argv(self, argv, functions=functions)
+
+
+@command("sh", "mksh")
+def sh(process: ShellProcess) -> int:
+    """``sh -c script [name argument...]``, ``sh file [argument...]``, or a script from stdin, line by line."""
+    words = process.argv[1:]
+    letters = ""
+    while words and re.fullmatch(r"-[cefuxils]+|--", words[0]):
+        word = words.pop(0)
+        letters += word
+        if word == "--":
+            break
+    options = "".join(letter for letter in letters if letter in "efux")
+    text: str | None = None
+    if "c" in letters:
+        if not words:
+            return process.error("-c: requires argument")
+        text = words.pop(0)
+    elif words and "s" not in letters:
+        try:
+            with process.open(words[0]) as file:
+                text = decode(file.read(MAX_SCRIPT + 1))
+        except OSError as e:
+            return process.error(f"{words[0]}: can't open: {e.strerror}", 127)
+    if text is None:
+        process.argv = [SH, *words]
+        return Interpreter(process, options).run_stdin()
+    process.argv = words or [SH]
+    return Interpreter(process, options).run_whole(text)

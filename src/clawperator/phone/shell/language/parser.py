@@ -10,20 +10,20 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from clawperator.phone.shell.language.script import (
-    Case,
-    Command,
-    Compound,
-    For,
-    Function,
-    Group,
-    If,
-    Line,
-    Lines,
-    Literally,
+    AndOrList,
+    CaseCommand,
+    CommandGroup,
+    CommandList,
+    CommandNode,
+    CompoundCommand,
+    ForLoop,
+    FunctionDefinition,
+    IfCommand,
+    LiteralText,
     Pipeline,
     Redirection,
-    Simple,
-    While,
+    SimpleCommand,
+    WhileLoop,
     Word,
 )
 from clawperator.phone.shell.language.words import Reader, UnfinishedError, unexpected
@@ -47,7 +47,7 @@ class Parser(Reader):
         # Where a line ends -> where the script goes on, behind the here-documents of that line.
         self._documents = {} if documents is None else documents
 
-    def __iter__(self) -> Iterator[Lines]:
+    def __iter__(self) -> Iterator[CommandList]:
         while True:
             self._skip_newlines()
             if self.at_end:
@@ -57,7 +57,7 @@ class Parser(Reader):
                 raise unexpected(self._token())
             yield lines
 
-    def read_substitution(self) -> Lines:
+    def read_substitution(self) -> CommandList:
         reader = Parser(self.text, self.depth + 1, self._documents)
         reader.position = self.position
         body = reader._read_list()
@@ -69,11 +69,11 @@ class Parser(Reader):
     def inner(self, text: str) -> "Parser":
         return Parser(text, self.depth + 1)
 
-    def read_whole(self) -> Lines:
+    def read_whole(self) -> CommandList:
         return tuple(line for lines in self for line in lines)
 
-    def _read_list(self, *, to_newline: bool = False) -> Lines:
-        lines: list[Line] = []
+    def _read_list(self, *, to_newline: bool = False) -> CommandList:
+        lines: list[AndOrList] = []
         while True:
             self._skip_blanks()
             if not to_newline:
@@ -82,7 +82,7 @@ class Parser(Reader):
                 return tuple(lines)
             pipelines = self._read_joined()
             background = self.peek() == "&"
-            lines.append(Line(pipelines, background))
+            lines.append(AndOrList(pipelines, background))
             if self.peek(2) == ";;":
                 return tuple(lines)
             if background or self.peek() == ";":
@@ -111,7 +111,7 @@ class Parser(Reader):
             stages.append(self._read_command())
         return Pipeline(tuple(stages), negated)
 
-    def _read_command(self) -> Command:
+    def _read_command(self) -> CommandNode:
         word = self._bare_word()
         function = _FUNCTION.match(self.text, self.position)
         if self.peek() == "(" or word in _OPENERS:
@@ -119,10 +119,10 @@ class Parser(Reader):
         if function and (function[1] or function[2]) not in _OPENERS | _CLOSERS:
             self.position = function.end()
             self._skip_newlines()
-            return Function(function[1] or function[2], self._read_compound())
+            return FunctionDefinition(function[1] or function[2], self._read_compound())
         return self._read_simple()
 
-    def _read_simple(self) -> Simple:
+    def _read_simple(self) -> SimpleCommand:
         assignments: list[tuple[str, Word]] = []
         words: list[Word] = []
         redirections: list[Redirection] = []
@@ -138,9 +138,9 @@ class Parser(Reader):
             elif self.peek() == "(" or not (words or assignments or redirections):
                 raise self._wrong()
             else:
-                return Simple(tuple(assignments), tuple(words), tuple(redirections))
+                return SimpleCommand(tuple(assignments), tuple(words), tuple(redirections))
 
-    def _read_compound(self) -> Compound:
+    def _read_compound(self) -> CompoundCommand:
         reader = Parser(self.text, self.depth + 1, self._documents)
         reader.position = self.position
         opener = "(" if self.peek() == "(" else self._bare_word()
@@ -148,16 +148,16 @@ class Parser(Reader):
         if opener == "(":
             body = reader._read_list()
             reader._expect(")", "(")
-            found: Compound = Group(body, subshell=True)
+            found: CompoundCommand = CommandGroup(body, subshell=True)
         elif opener == "{":
             body = reader._read_list()
             reader._expect("}", "{")
-            found = Group(body, subshell=False)
+            found = CommandGroup(body, subshell=False)
         elif opener == "if":
             found = reader._read_if()
         elif opener in {"while", "until"}:
             condition = reader._read_list()
-            found = While(condition, reader._read_do(opener), opener == "until")
+            found = WhileLoop(condition, reader._read_do(opener), opener == "until")
         elif opener == "for":
             found = reader._read_for()
         elif opener == "case":
@@ -167,7 +167,7 @@ class Parser(Reader):
         self.position = reader.position
         return self._with_redirections(found)
 
-    def _with_redirections(self, found: Compound) -> Compound:
+    def _with_redirections(self, found: CompoundCommand) -> CompoundCommand:
         redirections = []
         self._skip_blanks()
         while redirection := self._read_redirection():
@@ -175,9 +175,9 @@ class Parser(Reader):
             self._skip_blanks()
         return replace(found, redirections=tuple(redirections)) if redirections else found
 
-    def _read_if(self) -> If:
+    def _read_if(self) -> IfCommand:
         branches = []
-        otherwise: Lines = ()
+        otherwise: CommandList = ()
         word = "if"
         while word in {"if", "elif"}:
             condition = self._read_list()
@@ -189,15 +189,15 @@ class Parser(Reader):
         if word == "else":
             otherwise = self._read_list()
         self._expect("fi", "if")
-        return If(tuple(branches), otherwise)
+        return IfCommand(tuple(branches), otherwise)
 
-    def _read_do(self, opener: str) -> Lines:
+    def _read_do(self, opener: str) -> CommandList:
         self._expect("do", opener)
         body = self._read_list()
         self._expect("done", opener)
         return body
 
-    def _read_for(self) -> For:
+    def _read_for(self) -> ForLoop:
         self._skip_blanks()
         name = _NAME.match(self.text, self.position)
         if name is None:
@@ -215,9 +215,9 @@ class Parser(Reader):
         if self.peek() == ";":
             self.position += 1
         self._skip_newlines()
-        return For(name[0], None if words is None else tuple(words), self._read_do("for"))
+        return ForLoop(name[0], None if words is None else tuple(words), self._read_do("for"))
 
-    def _read_case(self) -> Case:
+    def _read_case(self) -> CaseCommand:
         self._skip_blanks()
         subject = self.read_word()
         self._skip_newlines()
@@ -246,7 +246,7 @@ class Parser(Reader):
             if self.at_end:
                 raise self._wrong("case")
         self.position += len("esac")
-        return Case(subject, tuple(branches))
+        return CaseCommand(subject, tuple(branches))
 
     def _read_redirection(self) -> Redirection | None:
         match = _REDIRECTION.match(self.text, self.position)
@@ -266,8 +266,8 @@ class Parser(Reader):
 
     def _read_document(self, delimiter: Word, *, strip: bool) -> Word:
         """The text below this line, to the line that is the delimiter. The line itself is read on as before."""
-        quoted = any(isinstance(part, Literally) and part.quoted for part in delimiter)
-        end = "".join(part.text for part in delimiter if isinstance(part, Literally))
+        quoted = any(isinstance(part, LiteralText) and part.quoted for part in delimiter)
+        end = "".join(part.text for part in delimiter if isinstance(part, LiteralText))
         newline = self.text.find("\n", self.position)
         if newline < 0:
             raise UnfinishedError(f"here document '{end}' unclosed")
@@ -282,7 +282,7 @@ class Parser(Reader):
             if line == end:
                 self._documents[newline] = at
                 text = "".join(f"{line}\n" for line in lines)
-                return (Literally(text, quoted=True),) if quoted else self.inner(text).read_quoted("")
+                return (LiteralText(text, quoted=True),) if quoted else self.inner(text).read_quoted("")
             lines.append(line)
         raise UnfinishedError(f"here document '{end}' unclosed")
 

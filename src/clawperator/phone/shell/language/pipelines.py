@@ -1,62 +1,106 @@
-"""Commands side by side: the stages of a pipeline, and jobs in the background."""
+"""Redirections, pipelines and background jobs: where the streams of commands lead."""
 
-import threading
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 
-from clawperator.phone.shell.language.expansion import ShellError
-from clawperator.phone.shell.language.script import Command, Function, Line, Literally
-from clawperator.phone.shell.language.state import start_thread
-from clawperator.phone.shell.pipes import Cancel, Nothing, Pipe
-
-if TYPE_CHECKING:
-    from clawperator.phone.shell.language.interpreter import Shell
+from clawperator.phone.shell.language.expansion import expand_text
+from clawperator.phone.shell.language.script import (
+    AndOrList,
+    CommandNode,
+    FunctionDefinition,
+    LiteralText,
+    Redirection,
+)
+from clawperator.phone.shell.language.state import (
+    Job,
+    ShellError,
+    ShellState,
+    Streams,
+    join_thread,
+    start_thread,
+)
+from clawperator.phone.shell.pipes import Cancel, ClosedStream, FixedInput, Pipe
+from clawperator.phone.shell.process import encode, reason
 
 MAX_STAGES = 32
 MAX_JOBS = 32
-_JOIN_SECONDS = 0.05
-_LAST_SECONDS = 1.0
+_MODES = {"<": "rb", ">": "wb", ">|": "wb", "&>": "wb", ">>": "ab", "<>": "r+b"}
 
 
-class Job:
-    """A command in the background. One that holds none of the script's streams may outlive it."""
-
-    def __init__(self, cancel: Cancel, *, attached: bool) -> None:
-        self.cancel = cancel
-        self.attached = attached
-        self.status = 0
-        self.thread: threading.Thread | None = None
+class RedirectionError(Exception):
+    """A stream that cannot be redirected; the command does not run."""
 
 
-def start_job(shell: "Shell", line: Line) -> None:
-    if len(shell.jobs) >= MAX_JOBS:
-        raise ShellError("can't fork - try again")
-    inner = shell.copy()
-    inner.streams[0] = Nothing()
-    inner.cancelled = inner.command_cancelled = cancel = Cancel(shell.phone.stopping)
-    job = Job(cancel, attached=not _is_detached(line))
-    foreground = Line(line.pipelines)
-
-    def run() -> None:
-        job.status = inner.contain(lambda: inner.run_lines((foreground,)))
-
-    job.thread = start_thread(run)
-    shell.jobs.append(job)
-    shell.status = 0
+# Redirections
 
 
-def wait_for_jobs(shell: "Shell") -> None:
-    """Wait for the jobs that hold the script's streams; stop them when the script is cancelled."""
-    for job in shell.jobs:
-        if job.attached and job.thread:
-            _join(job.thread, shell.cancelled, job.cancel.set)
+def run_redirected(shell: ShellState, redirections: tuple[Redirection, ...], run: Callable[[], int]) -> int:
+    """Run something with other streams, which are closed and restored afterwards."""
+    if not redirections:
+        return run()
+    before = shell.streams
+    try:
+        with _redirected(shell, redirections) as shell.streams:
+            return run()
+    except RedirectionError as e:
+        shell.streams = before
+        shell.complain(str(e))
+        return 1
+    finally:
+        shell.streams = before
 
 
-def run_stages(shell: "Shell", stages: Sequence[Command]) -> int:
-    """Run all at once, each reading what the one before writes. The status is the last one's."""
+def redirect_permanently(shell: ShellState, redirections: tuple[Redirection, ...]) -> None:
+    """Redirect the shell's own streams, as ``exec`` with no command does. The files stay open."""
+    streams = dict(shell.streams)
+    for redirection in redirections:
+        _apply(shell, redirection, streams, None)
+    shell.streams = streams
+
+
+@contextmanager
+def _redirected(shell: ShellState, redirections: tuple[Redirection, ...]) -> Iterator[Streams]:
+    streams = dict(shell.streams)
+    with ExitStack() as files:
+        for redirection in redirections:
+            _apply(shell, redirection, streams, files)
+        yield streams
+
+
+def _apply(shell: ShellState, redirection: Redirection, streams: Streams, files: ExitStack | None) -> None:
+    text = expand_text(shell, redirection.word)
+    if redirection.operator == "<<":
+        streams[redirection.fd] = FixedInput(encode(text))
+    elif redirection.operator in {"<&", ">&"}:
+        if text == "-":
+            streams[redirection.fd] = ClosedStream()
+        elif text.isdigit() and int(text[:4]) in streams:
+            streams[redirection.fd] = streams[int(text[:4])]
+        else:
+            raise RedirectionError(f"{text}: bad file descriptor")
+    else:
+        mode = _MODES[redirection.operator]
+        try:
+            # "-" means stdin only as a command's argument; here it is a file name.
+            file = shell.new_process([], streams).open("./-" if text == "-" else text, mode)
+        except OSError as e:
+            verb = "open" if mode == "rb" else "create"
+            raise RedirectionError(f"can't {verb} {text}: {reason(e)}") from None
+        if files:
+            files.enter_context(file)
+        streams[redirection.fd] = file
+        if redirection.operator == "&>":
+            streams[2] = file
+
+
+# Pipelines
+
+
+def run_stages(shell: ShellState, stages: Sequence[CommandNode]) -> int:
+    """Run all stages at once, each reading the output of the one before. Returns the status of the last."""
     if len(stages) > MAX_STAGES:
         raise ShellError("can't fork - try again")
-    threads: list[threading.Thread] = []
+    threads = []
     source: Pipe | None = None
     try:
         for stage in stages[:-1]:
@@ -66,52 +110,63 @@ def run_stages(shell: "Shell", stages: Sequence[Command]) -> int:
         return _stage(shell, stages[-1], source, None)()
     finally:
         if source:
-            source.abandon()
+            source.close_reader()
         for thread in threads:
-            _join(thread, shell.cancelled, lambda: None)
+            join_thread(thread, shell.cancelled, lambda: None)
 
 
-def _stage(shell: "Shell", command: Command, source: Pipe | None, target: Pipe | None) -> Callable[[], int]:
+def _stage(shell: ShellState, command: CommandNode, source: Pipe | None, target: Pipe | None) -> Callable[[], int]:
     inner = shell.copy()
     if source:
         inner.streams[0] = source
     if target:
         inner.streams[1] = target
-        # A command that waits for something to say need not wait when nobody listens.
-        inner.command_cancelled = Cancel(shell.command_cancelled, target.abandoned)
+        # A command that waits before it writes stops waiting once its reader is gone.
+        inner.command_cancelled = Cancel(shell.command_cancelled, target.reader_closed)
 
     def run() -> int:
         try:
             return inner.contain(lambda: inner.run_nested(lambda: inner.run_command(command)))
         finally:
             if target:
-                target.end()
+                target.close_writer()
             if source:
-                source.abandon()
+                source.close_reader()
 
     return run
 
 
-def _join(thread: threading.Thread, cancelled: threading.Event, stop: Callable[[], None]) -> None:
-    """Wait for a thread; once all is cancelled, not for long."""
-    while thread.is_alive():
-        thread.join(_JOIN_SECONDS)
-        if cancelled.is_set():
-            stop()
-            thread.join(_LAST_SECONDS)
-            return
+# Background jobs
 
 
-def _is_detached(line: Line) -> bool:
-    """Whether a job sends all its output elsewhere."""
-    targets = {1: False, 2: False}
+def start_job(shell: ShellState, line: AndOrList) -> None:
+    """Run ``line &`` in a subshell of its own thread."""
+    if len(shell.jobs) >= MAX_JOBS:
+        raise ShellError("can't fork - try again")
+    inner = shell.copy()
+    inner.streams[0] = ClosedStream()
+    inner.cancelled = inner.command_cancelled = cancel = Cancel(shell.phone.stopping)
+    job = Job(cancel, attached=not _is_detached(line))
+    foreground = AndOrList(line.pipelines)
+
+    def run() -> None:
+        job.status = inner.contain(lambda: inner.run_list((foreground,)))
+
+    job.thread = start_thread(run)
+    shell.jobs.append(job)
+    shell.status = 0
+
+
+def _is_detached(line: AndOrList) -> bool:
+    """Whether a job redirects both its output streams."""
+    redirected = {1: False, 2: False}
     for command in (line.pipelines[-1][1].stages[-1],) if len(line.pipelines) == 1 else ():
-        for redirection in () if isinstance(command, Function) else command.redirections:
+        for redirection in () if isinstance(command, FunctionDefinition) else command.redirections:
             if redirection.operator == "&>":
-                targets = {1: True, 2: True}
+                redirected = {1: True, 2: True}
             elif redirection.operator == ">&":
-                copied = redirection.word == (Literally("1", quoted=False),)
-                targets[redirection.fd] = targets[1] if copied else targets[2]
+                copied = redirection.word == (LiteralText("1", quoted=False),)
+                redirected[redirection.fd] = redirected[1] if copied else redirected[2]
             elif redirection.operator in {">", ">>", ">|"}:
-                targets[redirection.fd] = True
-    return targets[1] and targets[2]
+                redirected[redirection.fd] = True
+    return redirected[1] and redirected[2]

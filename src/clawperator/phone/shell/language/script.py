@@ -1,12 +1,12 @@
-"""A shell script as data: what the parser makes and the shell runs."""
+"""The syntax tree of a shell script: built by the parser, run by the interpreter."""
 
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
 
-class Literally(Struct, frozen=True):
-    """Characters of a word. Quoted ones are never split, matched or seen as a reserved word."""
+class LiteralText(Struct, frozen=True):
+    """Characters of a word. Quoted ones are never split, globbed or taken for a reserved word."""
 
     text: str
     quoted: bool
@@ -15,7 +15,7 @@ class Literally(Struct, frozen=True):
 class Variable(Struct, frozen=True):
     """``$name``, or ``${name<operator>word}``. The operator ``length`` stands for ``${#name}``.
 
-    ``${name/word/second}`` and ``${name:word:second}`` have two words; the second is None when it is not there.
+    ``${name/word/second}`` and ``${name:word:second}`` have two words; ``second`` is None when it is missing.
     """
 
     name: str
@@ -25,21 +25,21 @@ class Variable(Struct, frozen=True):
     second: "Word | None" = None
 
 
-class Substitution(Struct, frozen=True):
+class CommandSubstitution(Struct, frozen=True):
     """``$(body)``."""
 
-    body: "Lines"
+    body: "CommandList"
     quoted: bool
 
 
-class Arithmetic(Struct, frozen=True):
-    """``$((expression))``; variables in it with a ``$`` are replaced first."""
+class ArithmeticExpansion(Struct, frozen=True):
+    """``$((expression))``; variables in it with a ``$`` are expanded first."""
 
     expression: "Word"
     quoted: bool
 
 
-Part: TypeAlias = "Literally | Variable | Substitution | Arithmetic"
+Part: TypeAlias = "LiteralText | Variable | CommandSubstitution | ArithmeticExpansion"
 Word: TypeAlias = "tuple[Part, ...]"
 
 
@@ -51,69 +51,69 @@ class Redirection(Struct, frozen=True):
     word: Word
 
 
-class Simple(Struct, frozen=True):
-    """Assignments and words; at least one of all three."""
+class SimpleCommand(Struct, frozen=True):
+    """Assignments, words and redirections; at least one of the three is not empty."""
 
     assignments: tuple[tuple[str, Word], ...]
     words: tuple[Word, ...]
     redirections: tuple[Redirection, ...]
 
 
-class Group(Struct, frozen=True):
-    """``{ body; }``, or ``( body )`` in a shell of its own."""
+class CommandGroup(Struct, frozen=True):
+    """``{ body; }``, or ``( body )`` in a subshell."""
 
-    body: "Lines"
+    body: "CommandList"
     subshell: bool
     redirections: tuple[Redirection, ...] = ()
 
 
-class If(Struct, frozen=True):
-    branches: "tuple[tuple[Lines, Lines], ...]"
-    otherwise: "Lines"
+class IfCommand(Struct, frozen=True):
+    branches: "tuple[tuple[CommandList, CommandList], ...]"
+    otherwise: "CommandList"
     redirections: tuple[Redirection, ...] = ()
 
 
-class While(Struct, frozen=True):
-    condition: "Lines"
-    body: "Lines"
+class WhileLoop(Struct, frozen=True):
+    condition: "CommandList"
+    body: "CommandList"
     until: bool
     redirections: tuple[Redirection, ...] = ()
 
 
-class For(Struct, frozen=True):
+class ForLoop(Struct, frozen=True):
     """Over the words, or over the positional parameters when there is no ``in``."""
 
     name: str
     words: tuple[Word, ...] | None
-    body: "Lines"
+    body: "CommandList"
     redirections: tuple[Redirection, ...] = ()
 
 
-class Case(Struct, frozen=True):
+class CaseCommand(Struct, frozen=True):
     word: Word
-    branches: "tuple[tuple[tuple[Word, ...], Lines], ...]"
+    branches: "tuple[tuple[tuple[Word, ...], CommandList], ...]"
     redirections: tuple[Redirection, ...] = ()
 
 
-class Function(Struct, frozen=True):
+class FunctionDefinition(Struct, frozen=True):
     name: str
-    body: "Compound"
+    body: "CompoundCommand"
 
 
-Compound: TypeAlias = "Group | If | While | For | Case"
-Command: TypeAlias = "Simple | Compound | Function"
+CompoundCommand: TypeAlias = "CommandGroup | IfCommand | WhileLoop | ForLoop | CaseCommand"
+CommandNode: TypeAlias = "SimpleCommand | CompoundCommand | FunctionDefinition"
 
 
 class Pipeline(Struct, frozen=True):
-    stages: tuple[Command, ...]
+    stages: tuple[CommandNode, ...]
     negated: bool = False
 
 
-class Line(Struct, frozen=True):
+class AndOrList(Struct, frozen=True):
     """Pipelines joined by ``&&`` and ``||``, each with the operator before it; the first has none."""
 
     pipelines: tuple[tuple[str, Pipeline], ...]
     background: bool = False
 
 
-Lines: TypeAlias = "tuple[Line, ...]"
+CommandList: TypeAlias = "tuple[AndOrList, ...]"

@@ -1,15 +1,37 @@
-"""The jumps of a script, the limits it runs under, and the threads it may start."""
+"""The state of one shell, its limits, its background jobs, and the jumps out of loops, functions and scripts.
+
+``ShellState`` is what every part of the language needs of the interpreter; ``interpreter.Interpreter`` adds the
+running. Every script has a budget of commands, of assigned bytes, of threads and of depth.
+"""
 
 import threading
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Self, TypeAlias, cast
 
-from clawperator.phone.shell.language.expansion import ShellError
+from clawperator.phone.core.process_list import SHELL_PID
+from clawperator.phone.shell.language.script import CommandList, CommandNode
+from clawperator.phone.shell.language.words import ShellSyntaxError
+from clawperator.phone.shell.pipes import Cancel, CapturedOutput, ClosedStream, InputStream, OutputStream
+from clawperator.phone.shell.process import BROKEN_PIPE, MAX_DEPTH, SH, ShellProcess, decode, encode, reason
+from clawperator.phone.storage.filesystem import Storage
 
+MAX_SCRIPT = 1024 * 1024
+MAX_CAPTURED = 1024 * 1024
 MAX_COMMANDS = 1_000_000
 MAX_ASSIGNED = 128 * 1024 * 1024
 MAX_THREADS = 256
+_JOIN_SECONDS = 0.05
+_LAST_SECONDS = 1.0
+
+Streams: TypeAlias = dict[int, InputStream | OutputStream]
 
 _threads = threading.BoundedSemaphore(MAX_THREADS)
+
+
+class ShellError(Exception):
+    """An error that ends a script; the message is printed to stderr."""
 
 
 class Exit(Exception):  # noqa: N818 - a jump, not an error
@@ -25,7 +47,7 @@ class Return(Exit):
 
 
 class LeaveLoop(Exception):  # noqa: N818 - a jump, not an error
-    """Leave so many loops; ``again`` goes on with the last of them."""
+    """Leave this many loops; ``again`` continues the outermost of them."""
 
     def __init__(self, levels: int, *, again: bool) -> None:
         super().__init__(levels)
@@ -34,21 +56,208 @@ class LeaveLoop(Exception):  # noqa: N818 - a jump, not an error
 
 
 class Budget:
-    """What one script may use, however it is nested. It is generous, and it ends."""
+    """How much one script may run and assign, subshells included."""
 
     def __init__(self) -> None:
         self._commands = 0
         self._assigned = 0
 
     def spend(self, size: int = 0) -> None:
+        """Count a command and the bytes it assigns. ``ShellError`` beyond the limits."""
         self._commands += 1
         self._assigned += size
         if self._commands > MAX_COMMANDS or self._assigned > MAX_ASSIGNED:
             raise ShellError("script used up its time")
 
 
+class Job:
+    """A background command. One that holds none of the script's streams may outlive the script."""
+
+    def __init__(self, cancel: Cancel, *, attached: bool) -> None:
+        self.cancel = cancel
+        self.attached = attached
+        self.status = 0
+        self.thread: threading.Thread | None = None
+
+
+class ShellState(ABC):
+    """The variables, streams, options and jobs of one shell or subshell."""
+
+    def __init__(self, process: ShellProcess) -> None:
+        self.phone = process.phone
+        self.name = process.argv[0]
+        self.arguments: Sequence[str] = process.argv[1:]
+        self.variables = dict(process.env)
+        self.exported = set(process.env)
+        self.variables.pop("IFS", None)
+        self.streams: Streams = {0: process.stdin, 1: process.stdout, 2: process.stderr}
+        self.cwd = process.cwd
+        self.depth = process.depth + 1
+        # The script stops when the first is set, a waiting command when the second is.
+        self.cancelled: threading.Event = process.cancelled
+        self.command_cancelled: threading.Event = process.cancelled
+        self.budget = Budget()
+        self.options: set[str] = set()
+        self.functions: dict[str, CommandNode] = {}
+        self.scopes: list[dict[str, str | None]] = []
+        self.jobs: list[Job] = []
+        self.status = 0
+        # The status of the last ``$( )``, which is also the status of an assignment.
+        self.substitution_status = 0
+        # How many conditions enclose the running command: ``set -e`` ignores failures in them.
+        self.conditions = 0
+
+    @abstractmethod
+    def run_list(self, commands: CommandList) -> int:
+        """Run commands one after the other and return the last status."""
+
+    @abstractmethod
+    def run_command(self, command: CommandNode) -> int:
+        """Run one command of any kind."""
+
+    @abstractmethod
+    def run_argv(self, argv: list[str], *, functions: bool = True) -> int:
+        """Run the function, builtin, command or script file called ``argv[0]``."""
+
+    @abstractmethod
+    def run_text(self, text: str) -> int:
+        """Parse and run a text, each line after the one before has run."""
+
+    @property
+    def storage(self) -> Storage:
+        return self.phone.storage
+
+    @property
+    def stdin(self) -> InputStream:
+        return cast("InputStream", self.streams[0])
+
+    def write(self, text: str) -> None:
+        """Write text to stdout."""
+        cast("OutputStream", self.streams[1]).write(encode(text))
+
+    def write_error(self, line: str) -> None:
+        """Write a line to stderr as it is."""
+        cast("OutputStream", self.streams[2]).write(encode(f"{line}\n"))
+
+    def complain(self, text: str) -> None:
+        """Write an error message of the shell itself."""
+        self.write_error(f"{SH}: {text}")
+
+    def special(self, name: str) -> str | None:
+        """The value of ``$?``, ``$$`` and the like."""
+        match name:
+            case "?":
+                return str(self.status)
+            case "$":
+                return str(SHELL_PID)
+            case "#":
+                return str(len(self.arguments))
+            case "0":
+                return self.name
+            case "-":
+                return "".join(sorted(self.options))
+            case "!":
+                return str(SHELL_PID + len(self.jobs)) if self.jobs else None
+        return None
+
+    def assign(self, name: str, value: str) -> None:
+        self.budget.spend(len(value))
+        self.variables[name] = value
+
+    def restore(self, name: str, value: str | None) -> None:
+        """Put back a variable's former value; None unsets it."""
+        if value is None:
+            self.variables.pop(name, None)
+        else:
+            self.variables[name] = value
+
+    def copy(self) -> Self:
+        """A subshell: the same state, changed independently from here on."""
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        other.variables = dict(self.variables)
+        other.exported = set(self.exported)
+        other.streams = dict(self.streams)
+        other.options = set(self.options)
+        other.functions = dict(self.functions)
+        other.scopes = [dict(scope) for scope in self.scopes]
+        other.jobs = []
+        return other
+
+    def new_process(self, argv: list[str], streams: Streams | None = None) -> ShellProcess:
+        """A command as this shell would start it."""
+        chosen = self.streams if streams is None else streams
+        return ShellProcess(
+            argv or [""],
+            phone=self.phone,
+            stdin=cast("InputStream", chosen.get(0, ClosedStream())),
+            stdout=cast("OutputStream", chosen.get(1, ClosedStream())),
+            stderr=cast("OutputStream", chosen.get(2, ClosedStream())),
+            cancelled=self.command_cancelled,
+            env={name: value for name, value in self.variables.items() if name in self.exported},
+            cwd=self.cwd,
+            depth=self.depth,
+        )
+
+    def test(self, commands: CommandList) -> bool:
+        """Run a condition: a failure in it is a result, not an error."""
+        self.conditions += 1
+        try:
+            return self.run_list(commands) == 0
+        finally:
+            self.conditions -= 1
+
+    def substitute(self, body: CommandList) -> str:
+        """The output of a subshell, without the newlines at its end."""
+        inner = self.copy()
+        captured = CapturedOutput(MAX_CAPTURED)
+        inner.streams[1] = captured
+        self.substitution_status = inner.contain(lambda: inner.run_nested(lambda: inner.run_list(body)))
+        inner.wait_for_jobs()
+        return decode(bytes(captured.data).replace(b"\0", b"")).rstrip("\n")
+
+    def run_nested(self, run: Callable[[], int]) -> int:
+        """Run one level deeper. ``ShellError`` beyond ``MAX_DEPTH``."""
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise ShellError("nested too deeply")
+        try:
+            return run()
+        finally:
+            self.depth -= 1
+
+    def contain(self, run: Callable[[], object]) -> int:
+        """Run to the end of a script or subshell: jumps and errors out of it become its status."""
+        message: str | None = None
+        try:
+            run()
+        except Exit as e:
+            self.status = e.status
+        except LeaveLoop:
+            pass
+        except BrokenPipeError:
+            self.status = BROKEN_PIPE
+        except (ShellError, ShellSyntaxError) as e:
+            message = str(e)
+        except OSError as e:
+            message = reason(e)
+        except RecursionError:
+            message = "nested too deeply"
+        if message is not None:
+            self.status = 1
+            with suppress(OSError):
+                self.complain(message)
+        return self.status
+
+    def wait_for_jobs(self) -> None:
+        """Wait for the jobs that hold the script's streams; stop them when the script is cancelled."""
+        for job in self.jobs:
+            if job.attached and job.thread:
+                join_thread(job.thread, self.cancelled, job.cancel.set)
+
+
 def start_thread(run: Callable[[], object]) -> threading.Thread:
-    """Run something beside the script. Threads are as scarce as processes are on a phone."""
+    """Run something beside the script. ``ShellError`` when too many threads run already."""
     if not _threads.acquire(blocking=False):
         raise ShellError("can't fork - try again")
 
@@ -65,3 +274,13 @@ def start_thread(run: Callable[[], object]) -> threading.Thread:
         _threads.release()
         raise ShellError("can't fork - try again") from None
     return thread
+
+
+def join_thread(thread: threading.Thread, cancelled: threading.Event, stop: Callable[[], None]) -> None:
+    """Wait for a thread; after a cancellation, call ``stop`` and wait only briefly."""
+    while thread.is_alive():
+        thread.join(_JOIN_SECONDS)
+        if cancelled.is_set():
+            stop()
+            thread.join(_LAST_SECONDS)
+            return

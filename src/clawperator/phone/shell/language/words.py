@@ -4,11 +4,11 @@ import re
 from abc import ABC, abstractmethod
 
 from clawperator.phone.shell.language.script import (
-    Arithmetic,
-    Lines,
-    Literally,
+    ArithmeticExpansion,
+    CommandList,
+    CommandSubstitution,
+    LiteralText,
     Part,
-    Substitution,
     Variable,
     Word,
 )
@@ -77,7 +77,7 @@ class Reader(ABC):
             raise ShellSyntaxError("syntax error: nested too deeply")
 
     @abstractmethod
-    def read_substitution(self) -> Lines:
+    def read_substitution(self) -> CommandList:
         """The script in ``$( )``, from behind the opening parenthesis to behind the closing one."""
 
     @abstractmethod
@@ -85,7 +85,7 @@ class Reader(ABC):
         """A reader of a text inside this one."""
 
     @abstractmethod
-    def read_whole(self) -> Lines:
+    def read_whole(self) -> CommandList:
         """Everything to the end as a script."""
 
     @property
@@ -101,7 +101,7 @@ class Reader(ABC):
         while not self.at_end:
             if match := _PLAIN.match(self.text, self.position):
                 self.position = match.end()
-                parts.append(Literally(match[0], quoted=False))
+                parts.append(LiteralText(match[0], quoted=False))
                 continue
             c = self.peek()
             if c == "\\":
@@ -123,17 +123,17 @@ class Reader(ABC):
         while not self.at_end:
             if match := _PLAIN_IN_QUOTES.match(self.text, self.position):
                 self.position = match.end()
-                parts.append(Literally(match[0], quoted=True))
+                parts.append(LiteralText(match[0], quoted=True))
                 continue
             c = self.peek()
             if c == end:
                 self.position += 1
-                return tuple(parts) or (Literally("", quoted=True),)
+                return tuple(parts) or (LiteralText("", quoted=True),)
             if c == "\\":
                 parts.append(self._read_escaped_in_quotes('$`\\"' if end else "$`\\"))
             elif c == '"':
                 self.position += 1
-                parts.append(Literally(c, quoted=True))
+                parts.append(LiteralText(c, quoted=True))
             else:
                 parts.append(self._read_dollar(quoted=True))
         if end:
@@ -143,34 +143,34 @@ class Reader(ABC):
     def _read_escaped(self) -> list[Part]:
         c = self.text[self.position + 1 : self.position + 2]
         self.position += 2
-        return [] if c == "\n" else [Literally(c or "\\", quoted=True)]
+        return [] if c == "\n" else [LiteralText(c or "\\", quoted=True)]
 
-    def _read_escaped_in_quotes(self, special: str) -> Literally:
+    def _read_escaped_in_quotes(self, special: str) -> LiteralText:
         c = self.text[self.position + 1 : self.position + 2]
         self.position += 1 + len(c)
         if c == "\n":
-            return Literally("", quoted=True)
-        return Literally(c if c and c in special else "\\" + c, quoted=True)
+            return LiteralText("", quoted=True)
+        return LiteralText(c if c and c in special else "\\" + c, quoted=True)
 
-    def _read_single(self) -> Literally:
+    def _read_single(self) -> LiteralText:
         end = self.text.find("'", self.position + 1)
         if end < 0:
             raise UnfinishedError("no closing quote")
         text = self.text[self.position + 1 : end]
         self.position = end + 1
-        return Literally(text, quoted=True)
+        return LiteralText(text, quoted=True)
 
     def _read_dollar(self, *, quoted: bool) -> Part:
         if self.peek() == "`":
-            return Substitution(self._read_backquoted(quoted=quoted), quoted)
+            return CommandSubstitution(self._read_backquoted(quoted=quoted), quoted)
         self.position += 1
         if self.peek(2) == "((" and (end := self._find_arithmetic_end()):
             expression = self.inner(self.text[self.position + 2 : end]).read_quoted("")
             self.position = end + 2
-            return Arithmetic(expression, quoted)
+            return ArithmeticExpansion(expression, quoted)
         if self.peek() == "(":
             self.position += 1
-            return Substitution(self.read_substitution(), quoted)
+            return CommandSubstitution(self.read_substitution(), quoted)
         if self.peek() == "{":
             self.position += 1
             return self._nested_braces(quoted=quoted)
@@ -179,7 +179,7 @@ class Reader(ABC):
         if match := _PARAMETER.match(self.text, self.position):
             self.position = match.end()
             return Variable(match[0], quoted)
-        return Literally("$", quoted)
+        return LiteralText("$", quoted)
 
     def _find_arithmetic_end(self) -> int | None:
         """Where the ``))`` is that closes this ``((``; None when this is a command in parentheses."""
@@ -194,14 +194,14 @@ class Reader(ABC):
                 return at if self.text[at + 1 : at + 2] == ")" else None
         raise UnfinishedError("syntax error: unmatched '(('")
 
-    def _read_ansi(self) -> Literally:
+    def _read_ansi(self) -> LiteralText:
         match = re.compile(r"'((?:[^'\\]|\\.)*)'", re.DOTALL).match(self.text, self.position)
         if match is None:
             raise UnfinishedError("no closing quote")
         self.position = match.end()
-        return Literally(unescape(match[1]), quoted=True)
+        return LiteralText(unescape(match[1]), quoted=True)
 
-    def _read_backquoted(self, *, quoted: bool) -> Lines:
+    def _read_backquoted(self, *, quoted: bool) -> CommandList:
         match = re.compile(r"`((?:[^`\\]|\\.)*)`", re.DOTALL).match(self.text, self.position)
         if match is None:
             raise UnfinishedError("no closing quote")
@@ -248,7 +248,7 @@ class Reader(ABC):
                 return tuple(parts), c == "}"
             if match := _PLAIN_IN_BRACES.match(self.text, self.position):
                 self.position = match.end()
-                parts.append(Literally(match[0], quoted=False))
+                parts.append(LiteralText(match[0], quoted=False))
             elif c == "\\":
                 parts.extend(self._read_escaped())
             elif c == "'" and not quoted:
@@ -260,7 +260,7 @@ class Reader(ABC):
                 parts.append(self._read_dollar(quoted=quoted))
             else:
                 self.position += 1
-                parts.append(Literally(c, quoted=False))
+                parts.append(LiteralText(c, quoted=False))
         raise UnfinishedError("syntax error: unmatched '{'")
 
     def _bad_substitution(self, start: int) -> ShellSyntaxError:
@@ -273,10 +273,10 @@ class Reader(ABC):
 def _with_home(word: Word) -> Word:
     """``~`` and ``~/...`` start at the home folder."""
     first = word[0] if word else None
-    if not isinstance(first, Literally) or first.quoted or first.text[:1] != "~":
+    if not isinstance(first, LiteralText) or first.quoted or first.text[:1] != "~":
         return word
     if first.text == "~" and len(word) == 1:
         return (Variable("HOME", quoted=True),)
     if first.text.startswith("~/"):
-        return (Variable("HOME", quoted=True), Literally(first.text[1:], quoted=False), *word[1:])
+        return (Variable("HOME", quoted=True), LiteralText(first.text[1:], quoted=False), *word[1:])
     return word

@@ -3,7 +3,7 @@
 import errno
 import re
 
-from clawperator.phone.shell.process import Process, command, reason
+from clawperator.phone.shell.process import ShellProcess, command, reason
 from clawperator.phone.shell.toybox.find import join
 from clawperator.phone.shell.toybox.options import Options, blocks
 from clawperator.phone.storage.filesystem import resolve
@@ -15,14 +15,14 @@ def _last(path: str) -> str:
     return path.rstrip("/").rpartition("/")[2]
 
 
-def _missing(process: Process, operands: list[str], count: int = 1) -> int | None:
+def _missing(process: ShellProcess, operands: list[str], count: int = 1) -> int | None:
     """Say so when there are too few operands."""
     if len(operands) >= count:
         return None
     return process.error(f'Needs {count} argument{"s" * (count > 1)} (see "{process.name} --help")')
 
 
-def _copy_file(process: Process, source: str, target: str, *, keep: bool) -> None:
+def _copy_file(process: ShellProcess, source: str, target: str, *, keep: bool) -> None:
     storage = process.phone.storage
     status = storage.stat(source)
     with storage.open(source) as old, storage.open(target, "wb") as new:
@@ -33,7 +33,7 @@ def _copy_file(process: Process, source: str, target: str, *, keep: bool) -> Non
         storage.set_mtime(target, status.mtime)
 
 
-def _copy(process: Process, source: str, target: str, *, recursive: bool, keep: bool) -> None:
+def _copy(process: ShellProcess, source: str, target: str, *, recursive: bool, keep: bool) -> None:
     """A file, or a folder with all that is in it, to a name of its own."""
     storage = process.phone.storage
     if not storage.stat(source).is_dir:
@@ -55,7 +55,7 @@ def _copy(process: Process, source: str, target: str, *, recursive: bool, keep: 
                 _copy_file(process, *pair, keep=keep)
 
 
-def _targets(process: Process, operands: list[str]) -> list[tuple[str, str]] | None:
+def _targets(process: ShellProcess, operands: list[str]) -> list[tuple[str, str]] | None:
     """Which source goes where: into the last operand if it is a folder, else under its name."""
     *sources, last = operands
     into = process.phone.storage.is_dir(process.path(last))
@@ -66,7 +66,7 @@ def _targets(process: Process, operands: list[str]) -> list[tuple[str, str]] | N
 
 
 @command("cp")
-def cp(process: Process) -> int:
+def cp(process: ShellProcess) -> int:
     options = Options(process, "rRafpdnvPLH", long=("recursive",))
     operands = options.operands
     if (failed := _missing(process, operands, 2)) is not None:
@@ -96,7 +96,7 @@ def cp(process: Process) -> int:
 
 
 @command("mv")
-def mv(process: Process) -> int:
+def mv(process: ShellProcess) -> int:
     options = Options(process, "fn")
     operands = options.operands
     if (failed := _missing(process, operands, 2)) is not None:
@@ -115,7 +115,7 @@ def mv(process: Process) -> int:
 
 
 @command("rm")
-def rm(process: Process) -> int:
+def rm(process: ShellProcess) -> int:
     options = Options(process, "rRf", long=("recursive", "force"))
     force = "f" in options or "force" in options
     if not options.operands:
@@ -140,7 +140,7 @@ def rm(process: Process) -> int:
 
 
 @command("mkdir")
-def mkdir(process: Process) -> int:
+def mkdir(process: ShellProcess) -> int:
     options = Options(process, "p", "m", long=("parents",))
     if (failed := _missing(process, options.operands)) is not None:
         return failed
@@ -157,7 +157,7 @@ def mkdir(process: Process) -> int:
 
 
 @command("rmdir")
-def rmdir(process: Process) -> int:
+def rmdir(process: ShellProcess) -> int:
     options = Options(process, "p")
     if (failed := _missing(process, options.operands)) is not None:
         return failed
@@ -175,7 +175,7 @@ def rmdir(process: Process) -> int:
 
 
 @command("touch")
-def touch(process: Process) -> int:
+def touch(process: ShellProcess) -> int:
     options = Options(process, "acm", "dr")
     if (failed := _missing(process, options.operands)) is not None:
         return failed
@@ -220,7 +220,7 @@ def change_mode(mode: int, text: str) -> int:
 
 
 @command("chmod")
-def chmod(process: Process) -> int:
+def chmod(process: ShellProcess) -> int:
     words = [word for word in process.argv[1:] if word not in {"-R", "-f", "-v"}]
     if (failed := _missing(process, words, 2)) is not None:
         return failed
@@ -242,7 +242,7 @@ def chmod(process: Process) -> int:
 
 
 @command("ln")
-def ln(process: Process) -> int:
+def ln(process: ShellProcess) -> int:
     """Links are refused: no path of this phone leads anywhere but where it says."""
     options = Options(process, "sfnvT")
     if (failed := _missing(process, options.operands)) is not None:
@@ -252,12 +252,12 @@ def ln(process: Process) -> int:
 
 
 @command("sync")
-def sync(process: Process) -> int:  # noqa: ARG001 - what is written is written
+def sync(process: ShellProcess) -> int:  # noqa: ARG001 - what is written is written
     return 0
 
 
 @command("mktemp")
-def mktemp(process: Process) -> int:
+def mktemp(process: ShellProcess) -> int:
     import os
 
     options = Options(process, "du", "p")

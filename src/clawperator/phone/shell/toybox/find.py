@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from msgspec import Struct
 
 from clawperator.phone.shell.language.patterns import Pattern
-from clawperator.phone.shell.process import Process, command
+from clawperator.phone.shell.process import ShellProcess, command
 from clawperator.phone.shell.toybox.options import UsageError
 from clawperator.phone.storage.filesystem import FileStat
 
@@ -23,7 +23,7 @@ def join(folder: str, name: str) -> str:
     return f"{folder.rstrip('/')}/{name}"
 
 
-def walk(process: Process, name: str) -> Iterator[tuple[Entry, int]]:
+def walk(process: ShellProcess, name: str) -> Iterator[tuple[Entry, int]]:
     """A file or folder and all below it with their depth, folders first. Trouble is told and passed over."""
     storage = process.phone.storage
     pending = [(name, 0)]
@@ -99,7 +99,7 @@ def _search_test(word: str, value: str, *, negated: bool) -> Callable[[Entry], b
 
 
 @command("find")
-def find(process: Process) -> int:
+def find(process: ShellProcess) -> int:
     words = process.argv[1:]
     start = next((n for n, word in enumerate(words) if word[:1] in {"-", "!"}), len(words))
     roots = words[:start] or ["."]
@@ -121,7 +121,7 @@ def find(process: Process) -> int:
     return status
 
 
-def _act(process: Process, search: _Search, entry: Entry) -> int:
+def _act(process: ShellProcess, search: _Search, entry: Entry) -> int:
     storage = process.phone.storage
     if search.action == "-exec":
         return process.run([word.replace("{}", entry.name) for word in search.run])

@@ -4,7 +4,7 @@ import stat
 import time
 import zlib
 
-from clawperator.phone.shell.process import Process, command, encode, reason
+from clawperator.phone.shell.process import ShellProcess, command, encode, reason
 from clawperator.phone.shell.toybox.find import Entry, join, walk
 from clawperator.phone.shell.toybox.options import Options
 from clawperator.phone.storage.filesystem import ALIASES, SHARED
@@ -35,7 +35,7 @@ def human(size: int) -> str:
 class _Listing:
     """One run of ls."""
 
-    def __init__(self, process: Process) -> None:
+    def __init__(self, process: ShellProcess) -> None:
         self.process = process
         self.options = Options(process, "lLaA1dRtrShFpn", long=("color", "show-control-chars"))
         self.status = 0
@@ -115,7 +115,7 @@ class _Listing:
 
 
 @command("ls", "ll")
-def ls(process: Process) -> int:
+def ls(process: ShellProcess) -> int:
     if process.name == "ll":
         process.argv[1:1] = ["-l"]
     return _Listing(process).run()
@@ -169,7 +169,7 @@ _STAT_DEFAULT = (
 
 
 @command("stat")
-def stat_(process: Process) -> int:
+def stat_(process: ShellProcess) -> int:
     options = Options(process, "L", "c")
     form = options.value("c") or _STAT_DEFAULT
     if not options.operands:
@@ -188,7 +188,7 @@ def stat_(process: Process) -> int:
 
 
 @command("du")
-def du(process: Process) -> int:
+def du(process: ShellProcess) -> int:
     options = Options(process, "shka", "d")
     deepest = 0 if "s" in options else options.number("d", 1_000_000)
     for name in options.operands or ["."]:
@@ -210,7 +210,7 @@ def du(process: Process) -> int:
 
 
 @command("df")
-def df(process: Process) -> int:
+def df(process: ShellProcess) -> int:
     options = Options(process, "hk")
     space = process.phone.storage.space()
     unit = human if "h" in options else lambda size: str(size // 1024)
@@ -237,7 +237,7 @@ def _mount(path: str) -> str:
 
 
 @command("realpath")
-def realpath(process: Process) -> int:
+def realpath(process: ShellProcess) -> int:
     status = 0
     for name in Options(process, "e").operands:
         try:
@@ -252,7 +252,7 @@ def realpath(process: Process) -> int:
 
 
 @command("readlink")
-def readlink(process: Process) -> int:
+def readlink(process: ShellProcess) -> int:
     """With ``-f`` the true path; without it nothing is a link but ``/sdcard`` and its like."""
     options = Options(process, "fem")
     status = 0
@@ -267,7 +267,7 @@ def readlink(process: Process) -> int:
 
 
 @command("basename")
-def basename(process: Process) -> int:
+def basename(process: ShellProcess) -> int:
     options = Options(process, "a", "s")
     names = options.operands
     suffix = options.value("s") or ""
@@ -283,7 +283,7 @@ def basename(process: Process) -> int:
 
 
 @command("dirname")
-def dirname(process: Process) -> int:
+def dirname(process: ShellProcess) -> int:
     if len(process.argv) < 2:
         return process.error('Needs 1 argument (see "dirname --help")')
     for name in process.argv[1:]:

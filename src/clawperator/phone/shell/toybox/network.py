@@ -1,13 +1,13 @@
 """``ifconfig`` and ``ip``: the phone's addresses, as clients look for them."""
 
-from clawperator.phone.shell.process import Process, command
+from clawperator.phone.shell.process import ShellProcess, command
 
 # From the range kept for documentation: nobody's, so what connects to it reaches no one.
 ADDRESS = "192.0.2.16"
 _HARDWARE = "02:00:00:00:00:01"
 
 
-def _interfaces(process: Process) -> dict[str, tuple[str, int]]:
+def _interfaces(process: ShellProcess) -> dict[str, tuple[str, int]]:
     """The interfaces that are up, each with its address and the bits of its network."""
     interfaces = {"lo": ("127.0.0.1", 8)}
     if process.phone.settings.get("global", "wifi_on") == "1":
@@ -20,7 +20,7 @@ def _mask(bits: int) -> str:
 
 
 @command("ifconfig")
-def ifconfig(process: Process) -> int:
+def ifconfig(process: ShellProcess) -> int:
     names = [word for word in process.argv[1:] if not word.startswith("-")]
     found = _interfaces(process)
     for name in names or list(found):
@@ -37,7 +37,7 @@ def ifconfig(process: Process) -> int:
 
 
 @command("ip")
-def ip(process: Process) -> int:
+def ip(process: ShellProcess) -> int:
     words = [word for word in process.argv[1:] if not word.startswith("-")]
     found = _interfaces(process)
     kind, rest = (words[0] if words else ""), words[1:]

@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import BinaryIO
 
-from clawperator.phone.shell.process import Process, Source
+from clawperator.phone.shell.pipes import InputStream
+from clawperator.phone.shell.process import ShellProcess
 
 BLOCK = 64 * 1024
 # A line longer than this is read as several.
@@ -17,7 +18,7 @@ class UsageError(Exception):
 class Options:
     """The flags and operands of a command line."""
 
-    def __init__(self, process: Process, flags: str, valued: str = "", long: Sequence[str] = ()) -> None:
+    def __init__(self, process: ShellProcess, flags: str, valued: str = "", long: Sequence[str] = ()) -> None:
         self._flags: dict[str, str] = {}
         self.operands: list[str] = []
         name, words = process.name, process.argv[1:]
@@ -68,7 +69,7 @@ class Options:
 class Inputs:
     """The files a command reads, one after another; its stdin when it names none."""
 
-    def __init__(self, process: Process, names: Sequence[str], *, quiet: bool = False) -> None:
+    def __init__(self, process: ShellProcess, names: Sequence[str], *, quiet: bool = False) -> None:
         self._process = process
         self._quiet = quiet
         self._names = list(names) or ["-"]
@@ -91,13 +92,13 @@ class Inputs:
         return int(self.failed)
 
 
-def blocks(process: Process, source: Source) -> Iterator[bytes]:
+def blocks(process: ShellProcess, source: InputStream) -> Iterator[bytes]:
     """All of a source, as it comes, until the command is to stop."""
     while not process.cancelled.is_set() and (block := source.read(BLOCK)):
         yield block
 
 
-def lines(process: Process, source: Source) -> Iterator[bytes]:
+def lines(process: ShellProcess, source: InputStream) -> Iterator[bytes]:
     """The lines of a source as they come, each with its newline if it has one."""
     rest = b""
     for block in blocks(process, source):

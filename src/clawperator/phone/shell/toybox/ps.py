@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from clawperator.phone.core.process_list import MEMORY_KB, RunningProcess, running_processes
-from clawperator.phone.shell.process import Process, command
+from clawperator.phone.shell.process import ShellProcess, command
 
 _COLUMNS: Mapping[str, tuple[int, Callable[[RunningProcess], str]]] = {
     "USER": (-12, lambda p: p.user),
@@ -24,7 +24,7 @@ _COLUMNS: Mapping[str, tuple[int, Callable[[RunningProcess], str]]] = {
 _DEFAULT: tuple[str, ...] = ("USER", "PID", "PPID", "VSZ", "RSS", "WCHAN", "ADDR", "S", "NAME")
 
 
-def _running(process: Process) -> list[RunningProcess]:
+def _running(process: ShellProcess) -> list[RunningProcess]:
     device = process.phone
     with device.lock:
         return running_processes(device.tasks, device.packages)
@@ -41,7 +41,7 @@ def _table(columns: tuple[str, ...], rows: list[RunningProcess]) -> str:
 
 
 @command("ps")
-def ps(process: Process) -> int:
+def ps(process: ShellProcess) -> int:
     words = process.argv[1:]
     columns, wanted, everyone = _DEFAULT, set[str](), False
     while words:
@@ -69,7 +69,7 @@ def ps(process: Process) -> int:
 
 
 @command("pidof")
-def pidof(process: Process) -> int:
+def pidof(process: ShellProcess) -> int:
     names = [word for word in process.argv[1:] if not word.startswith("-")]
     found = [str(row.pid) for row in _running(process) if row.name in names]
     if not found:
@@ -79,7 +79,7 @@ def pidof(process: Process) -> int:
 
 
 @command("pgrep")
-def pgrep(process: Process) -> int:
+def pgrep(process: ShellProcess) -> int:
     names = [word for word in process.argv[1:] if not word.startswith("-")]
     if not names:
         return process.error("No PATTERN")
@@ -90,7 +90,7 @@ def pgrep(process: Process) -> int:
 
 
 @command("top")
-def top(process: Process) -> int:
+def top(process: ShellProcess) -> int:
     """One look at what runs. It does not go on looking."""
     rows = _running(process)
     used = sum(row.memory_kb for row in rows)
@@ -104,7 +104,7 @@ def top(process: Process) -> int:
 
 
 @command("uptime")
-def uptime(process: Process) -> int:
+def uptime(process: ShellProcess) -> int:
     device = process.phone
     now = device.clock.now_ms()
     minutes = max(0, now - device.log.boot_ms) // 60_000
@@ -118,7 +118,7 @@ def uptime(process: Process) -> int:
 
 
 @command("free")
-def free(process: Process) -> int:
+def free(process: ShellProcess) -> int:
     used = sum(row.memory_kb for row in _running(process))
     cells = (MEMORY_KB * 1024, used * 1024, (MEMORY_KB - used) * 1024, 0, 0)
     head = "".join(name.rjust(16) for name in ("total", "used", "free", "shared", "buffers"))

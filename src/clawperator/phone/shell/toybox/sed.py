@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from clawperator.phone.shell.process import Process, command, decode, encode
+from clawperator.phone.shell.process import ShellProcess, command, decode, encode
 from clawperator.phone.shell.regex.match import Found, Regex
 from clawperator.phone.shell.regex.parse import compile_regex
 from clawperator.phone.shell.toybox.options import Inputs, Options, UsageError, lines
@@ -177,7 +177,7 @@ def _edited(edits: list[Edit], source: Iterator[str], *, quiet: bool) -> Iterato
 
 
 @command("sed")
-def sed(process: Process) -> int:
+def sed(process: ShellProcess) -> int:
     options = Options(process, "nEri", "e")
     operands = options.operands
     script = options.value("e")

@@ -6,7 +6,8 @@ from collections import deque
 from collections.abc import Iterator
 
 from clawperator.phone.shell.language.words import unescape
-from clawperator.phone.shell.process import INTERRUPTED, Process, Source, command, decode, encode
+from clawperator.phone.shell.pipes import InputStream
+from clawperator.phone.shell.process import INTERRUPTED, ShellProcess, command, decode, encode
 from clawperator.phone.shell.toybox.options import Inputs, Options, UsageError, blocks, lines
 
 _MAX_WIDTH = 10_000
@@ -16,7 +17,7 @@ _DIRECTIVE = re.compile(r"%(?:%|([-+ #0]*)(\*|\d+)?(?:\.(\*|\d*))?[hlLqjzt]*([di
 
 
 @command("cat")
-def cat(process: Process) -> int:
+def cat(process: ShellProcess) -> int:
     options = Options(process, "un")
     inputs = Inputs(process, options.operands)
     number = 0
@@ -32,7 +33,7 @@ def cat(process: Process) -> int:
 
 
 @command("echo")
-def echo(process: Process) -> int:
+def echo(process: ShellProcess) -> int:
     words = process.argv[1:]
     newline, escapes = "\n", False
     while words and re.fullmatch(r"-[neE]+", words[0]):
@@ -49,7 +50,7 @@ def echo(process: Process) -> int:
 
 
 @command("printf")
-def printf(process: Process) -> int:
+def printf(process: ShellProcess) -> int:
     if len(process.argv) < 2:
         return process.error('Needs 1 argument (see "printf --help")')
     form, arguments = process.argv[1], deque(process.argv[2:])
@@ -99,7 +100,7 @@ def _whole(text: str) -> int:
 
 
 @command("head")
-def head(process: Process) -> int:
+def head(process: ShellProcess) -> int:
     _plain_count(process)
     options = Options(process, "qv", "nc")
     inputs = Inputs(process, options.operands)
@@ -122,20 +123,20 @@ def head(process: Process) -> int:
     return inputs.status
 
 
-def _plain_count(process: Process) -> None:
+def _plain_count(process: ShellProcess) -> None:
     """``-5`` is short for ``-n 5``."""
     if len(process.argv) > 1 and re.fullmatch(r"-\d+", process.argv[1]):
         process.argv[1:2] = ["-n", process.argv[1][1:]]
 
 
-def _head_bytes(process: Process, source: Source, left: int) -> None:
+def _head_bytes(process: ShellProcess, source: InputStream, left: int) -> None:
     while left > 0 and (block := source.read(min(left, 1 << 16))):
         process.stdout.write(block)
         left -= len(block)
 
 
 @command("tail")
-def tail(process: Process) -> int:
+def tail(process: ShellProcess) -> int:
     _plain_count(process)
     options = Options(process, "qfF", "nc")
     inputs = Inputs(process, options.operands)
@@ -149,7 +150,7 @@ def tail(process: Process) -> int:
     return inputs.status
 
 
-def _print_last(process: Process, source: Source, options: Options) -> None:
+def _print_last(process: ShellProcess, source: InputStream, options: Options) -> None:
     unit = "c" if "c" in options else "n"
     from_start = (options.value(unit) or "").startswith("+")
     count = abs(options.number(unit, 10))
@@ -165,7 +166,7 @@ def _print_last(process: Process, source: Source, options: Options) -> None:
         process.stdout.write(b"".join(_keep_last(pieces, count)))
 
 
-def _print_last_bytes(process: Process, source: Source, count: int, *, from_start: bool) -> None:
+def _print_last_bytes(process: ShellProcess, source: InputStream, count: int, *, from_start: bool) -> None:
     """The last bytes, within a limit of memory, or all but those before the ``count``-th."""
     if from_start:
         before = max(count - 1, 0)
@@ -181,7 +182,7 @@ def _print_last_bytes(process: Process, source: Source, count: int, *, from_star
     process.stdout.write(bytes(data))
 
 
-def _follow(process: Process, ends: dict[str, int]) -> int:
+def _follow(process: ShellProcess, ends: dict[str, int]) -> int:
     """Print what is added to files after their ends. One that became shorter is printed from its beginning."""
     while not process.wait(_LOOK_SECONDS):
         for name, end in ends.items():
@@ -210,7 +211,7 @@ def _keep_last(pieces: Iterator[bytes], count: int) -> list[bytes]:
 
 
 @command("wc")
-def wc(process: Process) -> int:
+def wc(process: ShellProcess) -> int:
     options = Options(process, "lwcm")
     shown = [flag for flag in "lwmc" if flag in options] or ["l", "w", "c"]
     inputs = Inputs(process, options.operands)
@@ -237,7 +238,7 @@ def wc(process: Process) -> int:
 
 
 @command("tee")
-def tee(process: Process) -> int:
+def tee(process: ShellProcess) -> int:
     options = Options(process, "a")
     files = []
     status = 0
@@ -258,7 +259,7 @@ def tee(process: Process) -> int:
 
 
 @command("base64")
-def base64_(process: Process) -> int:
+def base64_(process: ShellProcess) -> int:
     import base64
     import binascii
 
@@ -285,7 +286,7 @@ def base64_(process: Process) -> int:
 
 
 @command("md5sum", "sha1sum", "sha224sum", "sha256sum", "sha512sum")
-def checksum(process: Process) -> int:
+def checksum(process: ShellProcess) -> int:
     import hashlib
 
     options = Options(process, "b")
@@ -299,7 +300,7 @@ def checksum(process: Process) -> int:
 
 
 @command("rev")
-def rev(process: Process) -> int:
+def rev(process: ShellProcess) -> int:
     inputs = Inputs(process, Options(process, "").operands)
     for _, file in inputs:
         for line in lines(process, file):
@@ -309,7 +310,7 @@ def rev(process: Process) -> int:
 
 
 @command("yes")
-def yes(process: Process) -> int:
+def yes(process: ShellProcess) -> int:
     line = encode(" ".join(process.argv[1:]) or "y") + b"\n"
     while not process.cancelled.is_set():
         process.stdout.write(line)

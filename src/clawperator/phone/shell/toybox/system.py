@@ -5,7 +5,7 @@ import time
 
 from clawperator.phone.core.procfs import BUILD, RELEASE
 from clawperator.phone.shell.pipes import Cancel
-from clawperator.phone.shell.process import COMMANDS, SH, Process, command, decode, find_command
+from clawperator.phone.shell.process import COMMANDS, ShellProcess, command, find_command
 from clawperator.phone.shell.toybox.options import Options, UsageError
 
 _TIMED_OUT = 124
@@ -26,12 +26,12 @@ _UNAME = {
 
 
 @command("true")
-def true(process: Process) -> int:  # noqa: ARG001 - a command
+def true(process: ShellProcess) -> int:  # noqa: ARG001 - a command
     return 0
 
 
 @command("false")
-def false(process: Process) -> int:  # noqa: ARG001 - a command
+def false(process: ShellProcess) -> int:  # noqa: ARG001 - a command
     return 1
 
 
@@ -44,7 +44,7 @@ def read_duration(text: str) -> float:
 
 
 @command("sleep")
-def sleep(process: Process) -> int:
+def sleep(process: ShellProcess) -> int:
     if len(process.argv) < 2:
         return process.error('Needs 1 argument (see "sleep --help")')
     process.wait(sum(read_duration(word) for word in process.argv[1:]))
@@ -52,7 +52,7 @@ def sleep(process: Process) -> int:
 
 
 @command("usleep")
-def usleep(process: Process) -> int:
+def usleep(process: ShellProcess) -> int:
     if len(process.argv) != 2 or not process.argv[1].isdigit():
         return process.error('Needs 1 argument (see "usleep --help")')
     process.wait(int(process.argv[1][:15]) / 1_000_000)
@@ -60,7 +60,7 @@ def usleep(process: Process) -> int:
 
 
 @command("timeout")
-def timeout(process: Process) -> int:
+def timeout(process: ShellProcess) -> int:
     words = process.argv[1:]
     while words and words[0].startswith("-"):
         word = words.pop(0)
@@ -78,7 +78,7 @@ def timeout(process: Process) -> int:
 
 
 @command("nohup", "setsid")
-def nohup(process: Process) -> int:
+def nohup(process: ShellProcess) -> int:
     """Run a command that no hang-up ends; ours get none."""
     if len(process.argv) < 2:
         return process.error(f'Needs 1 argument (see "{process.name} --help")')
@@ -100,7 +100,7 @@ def read_moment(text: str) -> float:
 
 
 @command("date")
-def date(process: Process) -> int:
+def date(process: ShellProcess) -> int:
     options = Options(process, "uR", "dsr")
     seconds = process.phone.clock.now_ms() / 1000
     if (given := options.value("d")) is not None:
@@ -138,7 +138,7 @@ def format_moment(form: str, seconds: float) -> str:
 
 
 @command("id")
-def identity(process: Process) -> int:
+def identity(process: ShellProcess) -> int:
     options = Options(process, "unGgZ")
     if "Z" in options:
         text = "u:r:shell:s0"
@@ -154,25 +154,25 @@ def identity(process: Process) -> int:
 
 
 @command("whoami", "logname")
-def whoami(process: Process) -> int:
+def whoami(process: ShellProcess) -> int:
     process.write("shell\n")
     return 0
 
 
 @command("groups")
-def groups(process: Process) -> int:
+def groups(process: ShellProcess) -> int:
     process.write(" ".join(re.findall(r"\((\w+)\)", _GROUPS)) + "\n")
     return 0
 
 
 @command("hostname")
-def hostname(process: Process) -> int:
+def hostname(process: ShellProcess) -> int:
     process.write("localhost\n")
     return 0
 
 
 @command("uname")
-def uname(process: Process) -> int:
+def uname(process: ShellProcess) -> int:
     options = Options(process, "asnrvmo")
     wanted = [flag for flag in _UNAME if flag in options or "a" in options] or ["s"]
     process.write(" ".join(_UNAME[flag] for flag in wanted) + "\n")
@@ -180,7 +180,7 @@ def uname(process: Process) -> int:
 
 
 @command("which")
-def which(process: Process) -> int:
+def which(process: ShellProcess) -> int:
     status = 0
     for name in process.argv[1:]:
         if name.startswith("-"):
@@ -193,7 +193,7 @@ def which(process: Process) -> int:
 
 
 @command("toybox")
-def toybox(process: Process) -> int:
+def toybox(process: ShellProcess) -> int:
     words = process.argv[1:]
     if not words:
         process.write(" ".join(sorted(COMMANDS)) + "\n")
@@ -207,7 +207,7 @@ def toybox(process: Process) -> int:
 
 
 @command("env", "printenv")
-def env(process: Process) -> int:
+def env(process: ShellProcess) -> int:
     words = process.argv[1:]
     if process.name == "printenv":
         found = [process.env.get(word) for word in words]
@@ -229,7 +229,7 @@ def env(process: Process) -> int:
 
 
 @command("kill")
-def kill(process: Process) -> int:
+def kill(process: ShellProcess) -> int:
     """A shell user may end no process of the phone."""
     words = [word for word in process.argv[1:] if not word.startswith("-")]
     if process.argv[1:2] == ["-l"]:
@@ -242,44 +242,3 @@ def kill(process: Process) -> int:
             f"{word}: {'Operation not permitted' if word.isdigit() else 'arguments must be jobs or PIDs'}"
         )
     return 1
-
-
-@command("sh", "mksh")
-def sh(process: Process) -> int:
-    """``sh -c script [name argument...]``, ``sh file [argument...]``, or a script from stdin, line by line."""
-    from clawperator.phone.shell.language.interpreter import MAX_SCRIPT, run_lines_of, run_script
-
-    words = process.argv[1:]
-    options = ""
-    text: str | None = None
-    while words and re.fullmatch(r"-[cefuxils]+|--", words[0]):
-        letters = words.pop(0)
-        options += letters
-        if letters == "--":
-            break
-    wanted = "".join(letter for letter in options if letter in "efux")
-    if "c" in options:
-        if not words:
-            return process.error("-c: requires argument")
-        text = words.pop(0)
-    elif words and "s" not in options:
-        try:
-            with process.open(words[0]) as file:
-                text = decode(file.read(MAX_SCRIPT + 1))
-        except OSError as e:
-            return process.error(f"{words[0]}: can't open: {e.strerror}", 127)
-    if text is None:
-        return run_lines_of(process, [SH, *words], wanted)
-    return run_script(
-        text,
-        phone=process.phone,
-        stdin=process.stdin,
-        stdout=process.stdout,
-        stderr=process.stderr,
-        cancelled=process.cancelled,
-        env=process.env,
-        arguments=words or [SH],
-        cwd=process.cwd,
-        depth=process.depth,
-        options=wanted,
-    )

@@ -4,7 +4,7 @@ import stat
 from collections.abc import Callable
 
 from clawperator.phone.shell.language.patterns import Pattern
-from clawperator.phone.shell.process import Process, command
+from clawperator.phone.shell.process import ShellProcess, command
 from clawperator.phone.storage.filesystem import FileStat, may_write
 
 _MAX_WORDS = 500
@@ -42,7 +42,7 @@ _TEXTS: dict[str, Callable[[str, str], bool]] = {
 class _Condition:
     """An expression and how far it is read."""
 
-    def __init__(self, process: Process, words: list[str], *, patterns: bool) -> None:
+    def __init__(self, process: ShellProcess, words: list[str], *, patterns: bool) -> None:
         self.process = process
         self.words = words
         self.at = 0
@@ -152,7 +152,7 @@ def _whole(text: str) -> int:
 
 
 @command("test", "[", "[[")
-def test(process: Process) -> int:
+def test(process: ShellProcess) -> int:
     words = process.argv[1:]
     closing = {"[": "]", "[[": "]]"}.get(process.name)
     if closing:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
 from clawperator.phone.shell.language.words import unescape
-from clawperator.phone.shell.process import Process, command, decode, encode
+from clawperator.phone.shell.process import ShellProcess, command, decode, encode
 from clawperator.phone.shell.regex.match import Regex
 from clawperator.phone.shell.regex.parse import compile_literal, compile_regex
 from clawperator.phone.shell.toybox.find import walk
@@ -19,7 +19,7 @@ _MAX_CONTEXT = 10_000
 class _Grep:
     """One run of grep."""
 
-    def __init__(self, process: Process) -> None:
+    def __init__(self, process: ShellProcess) -> None:
         self.process = process
         if process.name in {"egrep", "fgrep"}:
             process.argv[1:1] = ["-" + process.name[0].upper()]
@@ -104,14 +104,14 @@ class _Grep:
 
 
 @command("grep", "egrep", "fgrep")
-def grep(process: Process) -> int:
+def grep(process: ShellProcess) -> int:
     try:
         return _Grep(process).run()
     except UsageError as e:
         return process.error(str(e), 2)
 
 
-def _all_lines(process: Process, inputs: Inputs) -> list[str]:
+def _all_lines(process: ShellProcess, inputs: Inputs) -> list[str]:
     """Every line without its newline, within a limit of memory."""
     found: list[str] = []
     size = 0
@@ -125,7 +125,7 @@ def _all_lines(process: Process, inputs: Inputs) -> list[str]:
 
 
 @command("sort")
-def sort(process: Process) -> int:
+def sort(process: ShellProcess) -> int:
     options = Options(process, "nrufgs", "kto")
     inputs = Inputs(process, options.operands)
     found = _all_lines(process, inputs)
@@ -158,7 +158,7 @@ def sort(process: Process) -> int:
 
 
 @command("uniq")
-def uniq(process: Process) -> int:
+def uniq(process: ShellProcess) -> int:
     options = Options(process, "cdui")
     inputs = Inputs(process, options.operands[:1])
 
@@ -193,7 +193,7 @@ def _read_ranges(text: str) -> Callable[[int], bool]:
 
 
 @command("cut")
-def cut(process: Process) -> int:
+def cut(process: ShellProcess) -> int:
     options = Options(process, "s", "dfcbF")
     chosen = next((flag for flag in "fcbF" if flag in options), None)
     if chosen is None:
@@ -257,7 +257,7 @@ def _read_set(text: str) -> bytes:
 
 
 @command("tr")
-def tr(process: Process) -> int:
+def tr(process: ShellProcess) -> int:
     options = Options(process, "dscC")
     if not options.operands:
         return process.error('Needs 1 argument (see "tr --help")')
@@ -284,7 +284,7 @@ def tr(process: Process) -> int:
 
 
 @command("seq")
-def seq(process: Process) -> int:
+def seq(process: ShellProcess) -> int:
     words = process.argv[1:]
     separator = "\n"
     if words[:1] == ["-s"] and len(words) > 1:
@@ -307,7 +307,7 @@ def seq(process: Process) -> int:
     return 0
 
 
-def _arguments(process: Process, separator: str | None) -> Iterator[str]:
+def _arguments(process: ShellProcess, separator: str | None) -> Iterator[str]:
     """The words of stdin: those between separators, or between blanks, where quotes hold words together."""
     text = bytearray()
     for block in blocks(process, process.stdin):
@@ -323,7 +323,7 @@ def _arguments(process: Process, separator: str | None) -> Iterator[str]:
 
 
 @command("xargs")
-def xargs(process: Process) -> int:
+def xargs(process: ShellProcess) -> int:
     words = process.argv[1:]
     flags: dict[str, str] = {}
     while words and words[0].startswith("-") and len(words[0]) > 1:

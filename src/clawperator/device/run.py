@@ -15,7 +15,7 @@ from clawperator.contract.results import ExecutionResult, ResultEnvelope, StepRe
 from clawperator.contract.wire import OPERATOR_PACKAGE, TEXT_BYTES, TEXT_SUM
 from clawperator.device.adb.client import Device, exec_out, shell
 from clawperator.device.adb.quoting import command_line
-from clawperator.device.backends.operator import Delivered, deliver
+from clawperator.device.backends.operator_link import Delivered, deliver
 from clawperator.device.backends.operator_log import plausible_text, proved_text
 from clawperator.device.host_log import Level, note
 from clawperator.device.lease import lease

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import pytest
 
 from clawperator.device.adb import binary
-from clawperator.device.backends import operator
+from clawperator.device.backends import operator_link as operator
 from clawperator.phone.adb.server import AdbServer
 from clawperator.ui.parse import parse_hierarchy
 from tests.support.golden import differences

@@ -15,7 +15,7 @@ from clawperator.contract.results import ResultEnvelope, StepResult
 from clawperator.device.adb.client import Device, Endpoint, shell
 from clawperator.device.adb.quoting import command_line
 from clawperator.device.backends.adb import run_over_adb
-from clawperator.device.backends.adb_driver import AdbDriver
+from clawperator.device.backends.adb import AdbDriver
 from clawperator.engine.clock import SystemClock
 from clawperator.engine.run import RUNNERS
 from clawperator.errors import ClawError

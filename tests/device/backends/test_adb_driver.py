@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pytest
 
 from clawperator.device.adb.client import Device, Endpoint, ShellAnswer
-from clawperator.device.backends import adb_driver
-from clawperator.device.backends.adb_driver import AdbDriver
+from clawperator.device.backends import adb as adb_driver
+from clawperator.device.backends.adb import AdbDriver
 from clawperator.errors import ClawError
 from clawperator.ui.node import Node
 from clawperator.ui.parse import parse_hierarchy

@@ -186,7 +186,7 @@ def _check_setting(device: Device, id_: str) -> Check:
 def check_handshake(device: Device, package: str, timeout_ms: float = HANDSHAKE_MS) -> Check:
     """Whether the Operator carries out a command. It is asked to sleep for no time: that changes nothing."""
     from clawperator.contract.execution import validate
-    from clawperator.device.backends.operator import deliver
+    from clawperator.device.backends.operator_link import deliver
     from clawperator.device.lease import lease
 
     id_ = "readiness.handshake"

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from clawperator.device.adb.client import Device, Endpoint
-from clawperator.device.backends import operator
-from clawperator.device.backends.operator import Delivered, deliver
+from clawperator.device.backends import operator_link as operator
+from clawperator.device.backends.operator_link import Delivered, deliver
 from clawperator.engine.clock import SystemClock
 from clawperator.errors import ClawError
 from clawperator.testing import BoxedPhone, start_phone

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from clawperator.commands.model import Backend
+from clawperator.commands.model import BackendName
 from clawperator.connection import ConnectedPhone
 from clawperator.device.adb.client import Device, Endpoint
 from clawperator.phone.adb.phone_device import AttachedPhone
@@ -176,7 +176,7 @@ class Door:
 
     @contextmanager
     def fresh(
-        self, apps: Callable[[], list[App]] = list, backend: Backend = "auto", cassette: str | None = None
+        self, apps: Callable[[], list[App]] = list, backend: BackendName = "auto", cassette: str | None = None
     ) -> Iterator[tuple[BoxedPhone, ConnectedPhone]]:
         with start_phone(apps=apps(), cassette=cassette) as phone:
             self._device.phone = phone.phone

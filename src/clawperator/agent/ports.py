@@ -8,7 +8,7 @@ from msgspec import Struct
 from clawperator.agent.cancellation import TurnDeadline
 from clawperator.agent.sessions.records import Denial, Usage
 from clawperator.commands.levels import LEVELS, Level
-from clawperator.commands.model import Backend
+from clawperator.commands.model import BackendName
 from clawperator.errors import ClawError
 
 __all__ = [
@@ -75,7 +75,7 @@ class ToolContext(Struct, frozen=True):
     folder: str = "."
     device: str | None = None
     operator_package: str | None = None
-    backend: Backend = "auto"
+    backend: BackendName = "auto"
 
 
 class Tool(Struct, frozen=True, kw_only=True):

@@ -35,8 +35,8 @@ def switch(name: str, help_: str, *aliases: str) -> Flag:
     return Flag(name, help_, "", aliases, values=0)
 
 
-Backend = Literal["auto", "operator", "adb"]
-BACKENDS: tuple[Backend, ...] = ("auto", "operator", "adb")
+BackendName = Literal["auto", "operator", "adb"]
+BACKENDS: tuple[BackendName, ...] = ("auto", "operator", "adb")
 BACKEND = Flag("--backend", "who carries it out: auto (the Operator), operator or adb", "<backend>")
 
 PLAN = (

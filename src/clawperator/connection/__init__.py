@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from clawperator.errors import ClawError
 
 if TYPE_CHECKING:
-    from clawperator.commands.model import Backend
+    from clawperator.commands.model import BackendName
     from clawperator.connection.async_phone import AsyncConnectedPhone
     from clawperator.connection.phone import ConnectedPhone
     from clawperator.connection.recording import Recording
@@ -59,7 +59,7 @@ __all__ = [
 
 
 def connect(
-    serial: str | None = None, *, operator_package: str | None = None, backend: "Backend" = "auto"
+    serial: str | None = None, *, operator_package: str | None = None, backend: "BackendName" = "auto"
 ) -> "ConnectedPhone":
     """The phone with this serial, or the only one that is ready.
 
@@ -76,7 +76,7 @@ def connect(
 
 
 async def connect_async(
-    serial: str | None = None, *, operator_package: str | None = None, backend: "Backend" = "auto"
+    serial: str | None = None, *, operator_package: str | None = None, backend: "BackendName" = "auto"
 ) -> "AsyncConnectedPhone":
     """The same phone, with methods to await."""
     from asyncio import to_thread

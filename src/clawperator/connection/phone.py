@@ -10,7 +10,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Unpack
 
-from clawperator.commands.model import Backend
+from clawperator.commands.model import BackendName
 from clawperator.connection.recording import Recording
 from clawperator.connection.results import (
     Arrived,
@@ -49,10 +49,12 @@ _LONGEST_SHELL_MS = 3_600_000
 class ConnectedPhone:
     """One phone. It keeps nothing open, so it may be used from several threads; the phone takes turns."""
 
-    def __init__(self, device: Device, *, operator_package: str | None = None, backend: Backend = "auto") -> None:
+    def __init__(
+        self, device: Device, *, operator_package: str | None = None, backend: BackendName = "auto"
+    ) -> None:
         self.device = device
         self._package = chosen_operator(operator_package)
-        self._backend: Backend = backend
+        self._backend: BackendName = backend
 
     @property
     def serial(self) -> str:

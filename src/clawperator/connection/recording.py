@@ -3,41 +3,48 @@
 import os
 from contextlib import suppress
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import Protocol, Self
 
 from clawperator.connection.results import Recorded
 from clawperator.errors import ClawError
 
-if TYPE_CHECKING:
-    from clawperator.connection.phone import ConnectedPhone
+
+class RecordingDevice(Protocol):
+    """The part of a connected device that records."""
+
+    def start_recording(self, session_id: str | None = None) -> Recorded: ...
+
+    def stop_recording(self, session_id: str | None = None) -> Recorded: ...
+
+    def pull_recording(self, session_id: str | None = None, folder: "str | os.PathLike[str]" = ...) -> str: ...
 
 
 class Recording:
     """A recording that runs while the ``with`` block does."""
 
-    def __init__(self, phone: "ConnectedPhone", session_id: str | None) -> None:
-        self._phone = phone
-        self._wanted = session_id
+    def __init__(self, device: RecordingDevice, session_id: str | None) -> None:
+        self._device = device
+        self._requested_id = session_id
         self._recorded: Recorded | None = None
 
     def __enter__(self) -> Self:
-        self._recorded = self._phone.start_recording(self._wanted)
+        self._recorded = self._device.start_recording(self._requested_id)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if kind is None:
-            self._recorded = self._phone.stop_recording(self.session_id)
+            self._recorded = self._device.stop_recording(self.session_id)
             return
-        with suppress(ClawError):  # what went wrong in the block is what the caller must hear
-            self._phone.stop_recording(self.session_id)
+        with suppress(ClawError):  # the error of the block matters more
+            self._device.stop_recording(self.session_id)
 
     @property
     def result(self) -> Recorded:
-        """What the phone told of it. The number of events is known after the block."""
+        """Its session and file; after the block also its number of events."""
         if self._recorded is None:
-            raise ClawError("RECORDING_NOT_IN_PROGRESS", "the recording starts with its 'with' block")
+            raise ClawError("RECORDING_NOT_IN_PROGRESS", "the recording has not started")
         return self._recorded
 
     @property
@@ -45,5 +52,5 @@ class Recording:
         return self.result.session_id
 
     def pull(self, folder: str | os.PathLike[str] = "recordings") -> str:
-        """Fetch it from the phone, after the block. Gives the path of the file."""
-        return self._phone.pull_recording(self.session_id, folder)
+        """Pull it from the device, after the block. Returns the path of the file."""
+        return self._device.pull_recording(self.session_id, folder)

@@ -212,7 +212,7 @@ def test_a_command_that_is_not_there_is_not_found_and_the_nearest_is_offered(sai
     expected = (
         f"Run 'claw show-command {near}'."
         if near
-        else "Run 'claw command-graph --output-format json' for those there are."
+        else "Run 'claw command-graph --output-format json' to list commands."
     )
     assert e.value.hint == expected
 

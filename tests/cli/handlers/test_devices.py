@@ -156,7 +156,7 @@ def test_a_timeout_is_kept_or_refused(route: Route, tmp_path: Path) -> None:
     apk.write_bytes(make_apk(OPERATOR_PACKAGE))
     route.box.phone.set_fault("latency", "300")
     slow = route.run("packages", "list", "--timeout", "50")
-    assert "took too long" in slow.json["message"]
+    assert "timeout" in slow.json["message"]
     refused(slow, "DEVICE_SHELL_UNAVAILABLE")
     refused(route.run("operator", "setup", "--apk", str(apk), "--timeout", "50"), "OPERATOR_INSTALL_FAILED")
     route.box.phone.set_fault("latency", "off")

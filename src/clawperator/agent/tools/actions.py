@@ -92,7 +92,7 @@ def _action_tool(row: ActionType) -> Tool:
             return carry_out(row.name, [{"id": "a1", "type": row.name, "params": own}], context)
         except ClawError as e:
             if e.code == "EXECUTION_VALIDATION_FAILED" and e.hint is None:
-                e.hint = f"Run 'clawperator schema action.{row.name}' for what it takes."
+                raise e.with_(hint=f"Run 'clawperator schema action.{row.name}' for its parameters.") from e
             raise
 
     return Tool(

@@ -59,8 +59,8 @@ def carry_out(
         if not done:
             return failed(e, secrets=secrets)
         told = msgspec.to_builtins(done)  # what was done before it failed is done
-        e.extra = {**e.extra, "stepResults": told}
-        return failed(e, result={"stepResults": told, "deviceId": device.serial}, secrets=secrets)
+        error = e.with_(extra={**e.extra, "stepResults": told})
+        return failed(error, result={"stepResults": told, "deviceId": device.serial}, secrets=secrets)
     secrets = secrets_of(plan, result.envelope, known)
     return _told(plan, without_secrets(result, secrets), secrets)
 
@@ -126,8 +126,8 @@ def _told(plan: Plan, result: ExecutionResult, secrets: tuple[str, ...]) -> Tool
     try:
         only_step(result.envelope, result.deviceId)
     except ClawError as e:
-        e.hint = e.hint or _HINTS.get(e.code, _EXAMINE).format(serial=result.deviceId)
-        return failed(e, result=document, evidence=evidence, secrets=secrets)
+        hint = e.hint or _HINTS.get(e.code, _EXAMINE).format(serial=result.deviceId)
+        return failed(e.with_(hint=hint), result=document, evidence=evidence, secrets=secrets)
     return ToolResult(
         handled=True,
         message=tell_plan(plan.execution.actions, result.envelope.stepResults, is_secret=bool(secrets)),

@@ -14,7 +14,7 @@ from clawperator.agent.settings import AgentSettings, read_settings
 from clawperator.agent.tool_registry import Asker, ToolRegistry
 from clawperator.agent.tools import builtin_tools
 from clawperator.agent.turns.events import EventStream
-from clawperator.commands.model import Backend
+from clawperator.commands.model import BackendName
 
 # What the name of every tool of a server for MCP begins with.
 MCP_MARK = "mcp__"
@@ -33,7 +33,7 @@ class AgentOptions(Struct, frozen=True, kw_only=True):
     ask_tools: tuple[str, ...] = ()
     include_mcp: bool = True
     asker: Asker | None = None
-    backend: Backend = "auto"
+    backend: BackendName = "auto"
 
     def tool_context(self, deadline: TurnDeadline) -> ToolContext:
         """Where tools do their work."""

@@ -1,5 +1,7 @@
 """Several turns under one deadline, and an honest word about work that did not stop in time."""
 
+from msgspec.structs import replace
+
 from clawperator.agent.cancellation import GRACE_SECONDS, LeftBehindError, LeftBehindInterrupt, within_deadline
 from clawperator.agent.turns.engine import TurnEngine
 from clawperator.agent.turns.results import TurnResult, stopped, timed_out
@@ -35,7 +37,8 @@ def _submit(engine: TurnEngine, prompt: str, grace: float) -> TurnResult:
         and result.error.code == "TURN_TIMEOUT"
         and any(c.handled for c in result.tool_calls)
     ):
-        result.error.retryable = False  # to do it again would do some of it twice
+        # Repeating the turn would repeat some of its calls.
+        result = replace(result, error=result.error.with_(retryable=False))
     try:
         engine.announce(result)
     except KeyboardInterrupt:

@@ -132,8 +132,7 @@ def _within(deadline: TurnDeadline, name: str, act: Callable[[], ToolResult]) ->
     except (LeftBehindError, TurnCancelledError) as e:
         if deadline.is_cancelled and deadline.remaining != 0:  # somebody wanted it to end
             raise KeyboardInterrupt from e
-        error = out_of_time("exec", name)
-        error.retryable = isinstance(e, TurnCancelledError)
+        error = out_of_time("exec", name).with_(retryable=isinstance(e, TurnCancelledError))
         return ToolResult(handled=False, message=error.message, error=error)
 
 
@@ -153,7 +152,8 @@ def _told(work: _Work, result: ToolResult) -> Told:
         text = document.get("text") if isinstance(document, dict) else None
         return Told(payload, text if isinstance(text, str) else message, warnings=work.warnings)
     if document is not None and error.details:  # the result has the step
-        error.details = {name: value for name, value in error.details.items() if name != "step"} or None
+        details = {name: value for name, value in error.details.items() if name != "step"}
+        error = error.with_(details=details or None)
     if error.code == "TURN_TIMEOUT":
         payload["cancel_observed"] = error.retryable
     return failure(error, work.asked.name, payload, target=work.name, warnings=work.warnings)

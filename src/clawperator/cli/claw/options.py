@@ -9,7 +9,7 @@ from clawperator.agent.policy import read_level
 from clawperator.agent.ports import LEVELS, Tool
 from clawperator.agent.turns.assembly import AgentOptions
 from clawperator.cli.claw.parsing import FORMAT_FLAG, FORMAT_VARIABLE, Read
-from clawperator.commands.model import BACKENDS, Backend
+from clawperator.commands.model import BACKENDS, BackendName
 
 
 def choices(asked: Read) -> AgentOptions:
@@ -27,7 +27,7 @@ def choices(asked: Read) -> AgentOptions:
     )
 
 
-def _backend(asked: Read) -> Backend:
+def _backend(asked: Read) -> BackendName:
     wanted = asked.choice("--backend", BACKENDS, "auto")
     return next(name for name in BACKENDS if name == wanted)
 

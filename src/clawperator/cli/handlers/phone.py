@@ -99,7 +99,7 @@ def _launch(folder: PhoneFolder, plan: dict[str, Any]) -> PhoneRecord:
     with suppress(ChildProcessError):
         os.waitpid(pid, 0)
     if "error" in message:
-        raise ClawError.told(message["error"])
+        raise ClawError.from_document(message["error"])
     raise _start_failed(folder, _tail(folder.log, log_start) or "it ended without a word")
 
 

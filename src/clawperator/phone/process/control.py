@@ -81,7 +81,7 @@ def ask(record: PhoneRecord, command: str, *, within: float = ANSWER_SECONDS, **
             target=record.serial,
         ) from e
     if not answer.get("ok"):
-        raise ClawError.told(answer["error"])
+        raise ClawError.from_document(answer["error"])
     return answer["answer"]
 
 

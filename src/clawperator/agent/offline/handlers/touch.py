@@ -154,8 +154,7 @@ def _no_field(target: Target | None, screen: Screen) -> ClawError:
             target=FIELD.words,
         )
     error = missing(target, screen, "that takes text", [label_of(field) for field in fields])
-    error.hint = "Say 'into' and the name of a field, and quote a text with 'in' or 'as' in it."
-    return error
+    return error.with_(hint="Say 'into' and the name of a field, and quote a text with 'in' or 'as' in it.")
 
 
 def _open_field(work: Work, screen: Screen, node: Node) -> Steps[tuple[str, Node, Screen]]:

@@ -1,0 +1,61 @@
+"""Errors: the class of each code, their text, copies, and travel between processes."""
+
+import pickle
+
+import pytest
+
+import clawperator
+from clawperator._codes import GROUPS
+from clawperator.errors import (
+    CODES,
+    ActionError,
+    ClawError,
+    ClawperatorException,
+    DeviceError,
+    TargetError,
+)
+
+
+def test_every_code_has_a_class_of_its_own_group() -> None:
+    classes = {type(ClawError(code, "m")) for code in CODES}
+    assert ClawError not in classes
+    assert len(classes) == len(GROUPS)
+
+
+def test_a_code_decides_the_class() -> None:
+    with pytest.raises(TargetError) as raised:
+        raise ClawError("NODE_NOT_FOUND", "no node")
+    assert isinstance(raised.value, ActionError)
+    assert isinstance(raised.value, clawperator.ClawError)
+    assert type(ClawError("DEVICE_OFFLINE", "offline")) is DeviceError
+
+
+def test_the_text_has_code_message_and_hint() -> None:
+    assert str(ClawError("UNKNOWN", "it broke")) == "UNKNOWN: it broke"
+    text = str(ClawError("NODE_NOT_FOUND", "no node", hint="Run 'clawperator snapshot'."))
+    assert text == "NODE_NOT_FOUND: no node\nHint: Run 'clawperator snapshot'."
+
+
+def test_a_copy_leaves_the_error_as_it_was() -> None:
+    error = ClawError("NODE_NOT_FOUND", "no node", details={"a": 1}, operation="click", target="x")
+    copy = error.with_(hint="look", retryable=False)
+    assert (error.hint, error.retryable) == (None, True)
+    assert (copy.hint, copy.retryable, copy.details, copy.operation, copy.target) == (
+        "look",
+        False,
+        {"a": 1},
+        "click",
+        "x",
+    )
+    assert type(copy) is TargetError
+
+
+def test_an_error_survives_pickling_and_rendering() -> None:
+    error = ClawError("NODE_NOT_FOUND", "no node", hint="look", details={"a": 1})
+    for back in (pickle.loads(pickle.dumps(error)), ClawError.from_document(error.document())):
+        assert type(back) is TargetError
+        assert back.document() == error.document()
+
+
+def test_errors_and_signals_have_one_base() -> None:
+    assert issubclass(ClawError, ClawperatorException)

@@ -30,7 +30,9 @@ LAYERS = (
     "_typed",
     "_files",
     "_text",
+    "_deadline",
     "errors",
+    "_codes",
     "_lazy",
     "__init__",
 )

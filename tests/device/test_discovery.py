@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from clawperator.device.adb import binary
-from clawperator.device.adb.client import Endpoint
-from clawperator.device.discovery import ListedDevice, adb_endpoint, list_devices, resolve
+from clawperator.device.adb.client import Endpoint, adb_endpoint
+from clawperator.device.discovery import ListedDevice, list_devices, resolve
 from clawperator.errors import ClawError
 from tests.device.adb.scripted_server import scripted, text
 from tests.support.routes import registered

@@ -1,5 +1,6 @@
 """What comes back from a phone: one envelope per execution, one step per action, all values strings."""
 
+from collections.abc import Iterable
 from typing import Literal
 
 from msgspec import UNSET, Struct, UnsetType
@@ -29,6 +30,25 @@ class ResultEnvelope(Struct, frozen=True):
     hint: str | UnsetType = UNSET
     sessionId: str | UnsetType = UNSET
     filePath: str | UnsetType = UNSET
+
+
+class Outcome(Struct, frozen=True):
+    """What the steps of an execution amount to."""
+
+    status: Literal["success", "failed"]
+    error: str | None = None
+    errorCode: str | UnsetType = UNSET
+    hint: str | UnsetType = UNSET
+
+
+def outcome_of(steps: Iterable[StepResult]) -> Outcome:
+    """The outcome of the first failed step, or success."""
+    failed = next((step for step in steps if not step.success), None)
+    if failed is None:
+        return Outcome("success")
+    code = failed.data.get("error", "UNKNOWN")
+    error = f"step {failed.id} ({failed.actionType}) failed: {code}"
+    return Outcome("failed", error, code, failed.data.get("hint", UNSET))
 
 
 class ExecutionResult(Struct, frozen=True):

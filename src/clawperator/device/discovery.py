@@ -1,17 +1,16 @@
 """Which phones there are: those in the box, and those an adb server knows."""
 
-import os
 import re
 from collections.abc import Iterator
 
 from msgspec import Struct
 
+from clawperator._deadline import Deadline
 from clawperator._home import SERIAL, PhoneFolder, PhoneRecord, phone_folders
-from clawperator.device.adb.client import AdbRefusedError, Connection, Deadline, Device, Endpoint, not_ready
-from clawperator.errors import ClawError
+from clawperator.device.adb.client import Connection, Device, Endpoint, adb_endpoint, not_ready
+from clawperator.errors import ClawError, RefusedError
 
 _LIST_SECONDS = 5.0
-_DEFAULT_PORT = 5_037
 # What adb calls phones: USB serials, emulator-5554, host:port, IPv6 in brackets.
 _SERIAL = re.compile(r"[A-Za-z0-9._:\[\]%()-]{1,128}")
 
@@ -21,17 +20,6 @@ class ListedDevice(Struct, frozen=True):
 
     serial: str
     state: str
-
-
-def adb_endpoint() -> Endpoint:
-    """Where the adb server is, by the variables adb itself goes by."""
-    given = os.environ.get("ADB_SERVER_SOCKET", "")
-    if given.startswith("tcp:"):
-        host, _, port = given.removeprefix("tcp:").rpartition(":")
-        if port.isdecimal():
-            return Endpoint(host or "127.0.0.1", int(port))
-    port = os.environ.get("ANDROID_ADB_SERVER_PORT", "")
-    return Endpoint("127.0.0.1", int(port) if port.isdecimal() else _DEFAULT_PORT)
 
 
 def boxed_phones() -> dict[str, PhoneRecord]:
@@ -119,7 +107,7 @@ def _ask(endpoint: Endpoint) -> list[ListedDevice] | None:
         with Connection(endpoint, Deadline(_LIST_SECONDS)) as connection:
             connection.request("host:devices")
             return list(_read_list(connection.read_text()))
-    except (OSError, AdbRefusedError):
+    except (OSError, RefusedError):
         return None
 
 

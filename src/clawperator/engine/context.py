@@ -6,6 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from clawperator._deadline import Deadline, command_timeout
 from clawperator._text import printable
 from clawperator.contract.selectors import NodeMatcher
 from clawperator.engine.driver import Clock, Driver
@@ -25,13 +26,14 @@ class Scene(Struct, frozen=True):
     driver: Driver
     clock: Clock
     random: Random
-    deadline: float
+    deadline: Deadline
     previous: str | None
     save_screenshot: SaveScreenshot | None
     uri_schemes: frozenset[str]
 
     def left_ms(self) -> float:
-        return (self.deadline - self.clock.monotonic()) * 1000
+        remaining = self.deadline.remaining
+        return float("inf") if remaining is None else remaining * 1000
 
     def since_ms(self, moment: float) -> float:
         return (self.clock.monotonic() - moment) * 1000
@@ -46,7 +48,7 @@ class Scene(Struct, frozen=True):
             self.clock.sleep(ms / 1000)
             return
         self.clock.sleep(max(0.0, left) / 1000)
-        raise self.out_of_time(because)
+        raise command_timeout(because)
 
     def rest(self, ms: float) -> bool:
         """Sleep, or as long as there is time. False when there is none."""
@@ -56,19 +58,10 @@ class Scene(Struct, frozen=True):
         self.clock.sleep(min(ms, left) / 1000)
         return True
 
-    def out_of_time(self, because: ClawError | None = None) -> ClawError:
-        told = f"; until then: {because.message}" if because else ""
-        return ClawError(
-            "COMMAND_TIMEOUT",
-            f"the execution's time ran out in this step{told}",
-            hint="Raise the execution's timeoutMs, or split its actions over several executions.",
-            details={"last_error": because.code} if because else None,
-        )
-
     def hand(self) -> Driver:
         """The phone, for whoever is about to do something to it; ``COMMAND_TIMEOUT`` when it is too late."""
         if self.left_ms() <= 0:
-            raise self.out_of_time()
+            raise command_timeout()
         return self.driver
 
     def capture(self) -> Hierarchy:

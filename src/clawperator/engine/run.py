@@ -9,8 +9,9 @@ from collections.abc import Callable, Mapping
 from random import Random
 from typing import Any
 
+from clawperator._deadline import Deadline
 from clawperator.contract.execution import Action, Execution
-from clawperator.contract.results import ResultEnvelope, StepResult
+from clawperator.contract.results import ResultEnvelope, StepResult, outcome_of
 from clawperator.engine import apps, clicks, observe, reads, scrolls, text_entry, waits
 from clawperator.engine.context import SaveScreenshot, Scene, StepData, failure, plain, sound
 from clawperator.engine.driver import Clock, Driver
@@ -64,7 +65,7 @@ class Engine:
 
     def run(self, execution: Execution) -> ResultEnvelope:
         """The outcome of every action up to the one that ended the execution. Never raises an ``Exception``."""
-        deadline = self._clock.monotonic() + execution.timeoutMs / 1000
+        deadline = Deadline(execution.timeoutMs / 1000, self._clock.monotonic)
         steps: list[StepResult] = []
         previous: str | None = None
         for action in execution.actions:
@@ -113,13 +114,13 @@ def _failed(e: ClawError) -> StepData:
 
 
 def _envelope(execution: Execution, steps: list[StepResult]) -> ResultEnvelope:
-    failed = next((step for step in steps if not step.success), None)
-    if failed is None:
-        return ResultEnvelope(execution.commandId, execution.taskId, "success", steps, None)
-    code = failed.data["error"]
-    error = f'step "{failed.id}" ({failed.actionType}) failed with {code}: {failed.data["message"]}'
-    envelope = ResultEnvelope(execution.commandId, execution.taskId, "failed", steps, error, code)
-    hint = failed.data.get("hint")
-    if hint is None:
-        return envelope
-    return ResultEnvelope(execution.commandId, execution.taskId, "failed", steps, error, code, hint)
+    outcome = outcome_of(steps)
+    return ResultEnvelope(
+        execution.commandId,
+        execution.taskId,
+        outcome.status,
+        steps,
+        outcome.error,
+        outcome.errorCode,
+        outcome.hint,
+    )

@@ -25,8 +25,7 @@ def wait_for_node(scene: Scene, params: WaitForNodeParams) -> StepData:
     try:
         node = persist(scene, waits, lambda: aim(scene, scene.capture(), params.matcher)[0])
     except ClawError as e:
-        e.details = {**told, **(e.details or {})}
-        raise
+        raise e.with_(details={**told, **(e.details or {})}) from e
     return {"resource_id": node.resource_id, "label": shown_label(node), **told}
 
 

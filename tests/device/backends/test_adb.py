@@ -14,8 +14,7 @@ from clawperator.contract.execution import validate
 from clawperator.contract.results import ResultEnvelope, StepResult
 from clawperator.device.adb.client import Device, Endpoint, shell
 from clawperator.device.adb.quoting import command_line
-from clawperator.device.backends.adb import run_over_adb
-from clawperator.device.backends.adb import AdbDriver
+from clawperator.device.backends.adb import AdbBackend, AdbDriver
 from clawperator.engine.clock import SystemClock
 from clawperator.engine.run import RUNNERS
 from clawperator.errors import ClawError
@@ -47,7 +46,7 @@ class Bench(Struct, frozen=True):
             "timeoutMs": timeout_ms,
             "actions": [{"id": f"a{i}", **action} for i, action in enumerate(actions, 1)],
         }
-        return run_over_adb(validate(document), self.device)
+        return AdbBackend(self.device).run(validate(document))
 
     def step(self, kind: str, **params: Any) -> StepResult:
         """The only step of an execution."""

@@ -48,7 +48,7 @@ class ToldPhone:
 @pytest.fixture
 def meet(monkeypatch: pytest.MonkeyPatch) -> Callable[[ToldPhone], AdbDriver]:
     monkeypatch.setattr(adb_driver, "_DUMP_PAUSE", 0.001)
-    monkeypatch.setattr(adb_driver, "_LOOK_PAUSE", 0.001)
+    monkeypatch.setattr(adb_driver, "_CHECK_PAUSE", 0.001)
 
     def met(phone: ToldPhone) -> AdbDriver:
         monkeypatch.setattr(adb_driver, "shell", phone.shell)

@@ -70,7 +70,7 @@ def served() -> Iterator[tuple[BoxedPhone, Device]]:
 def test_an_execution_comes_back_as_its_envelope(served: tuple[BoxedPhone, Device]) -> None:
     came = deliver(served[1], PACKAGE, execution({"id": "look", "type": "snapshot_ui"}))
     assert (came.envelope.commandId, came.envelope.status) == ("c-1", "success")
-    assert [tree.is_whole for tree in came.hierarchies] == [True]
+    assert [tree.is_complete for tree in came.hierarchies] == [True]
 
 
 def test_an_earlier_result_is_not_taken_for_ours(served: tuple[BoxedPhone, Device]) -> None:

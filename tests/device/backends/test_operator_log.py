@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 
 from clawperator.contract.wire import sum_of
 from clawperator.device.backends.operator_log import (
-    Answers,
     LoggedTree,
+    LogReader,
     Record,
     plausible_text,
-    proved_text,
     read_record,
+    verified_text,
 )
 
 TREE = """<?xml version='1.0' encoding='UTF-8' standalone='yes' ?>
@@ -27,10 +27,10 @@ def said(message: str, tid: int = 7, tag: str = "TaskScope") -> Record:
     return Record(5, tid, tag, message)
 
 
-def heard(*records: Record) -> tuple[Answers, list[dict[str, object]]]:
-    answers = Answers()
-    documents = [document for record in records if (document := answers.take(record)) is not None]
-    return answers, documents
+def heard(*records: Record) -> tuple[LogReader, list[dict[str, object]]]:
+    reader = LogReader()
+    documents = [document for record in records if (document := reader.feed(record)) is not None]
+    return reader, documents
 
 
 def test_a_line_of_the_log_is_read() -> None:
@@ -56,7 +56,7 @@ def test_what_is_no_record_is_passed_over(line: bytes) -> None:
     assert read_record(line) is None
 
 
-def test_a_result_comes_as_soon_as_it_is_whole() -> None:
+def test_a_result_comes_as_soon_as_it_is_complete() -> None:
     assert heard(said('[Clawperator-Result] {"commandId":"a"}'))[1] == [{"commandId": "a"}]
 
 
@@ -79,22 +79,22 @@ def test_a_result_that_makes_no_sense_does_not_stop_the_next(bad: str) -> None:
     assert heard(*records)[1] == [{"commandId": "a"}]
 
 
-def test_a_hierarchy_is_whole_with_its_last_line() -> None:
+def test_a_hierarchy_is_complete_with_its_last_line() -> None:
     lines = TREE.split("\n")
-    answers, _ = heard(said("[TaskScope] UI Hierarchy:"), *map(said, lines), said("after"))
-    assert answers.hierarchies == [LoggedTree(tuple(lines), True)]
+    reader, _ = heard(said("[TaskScope] UI Hierarchy:"), *map(said, lines), said("after"))
+    assert reader.hierarchies == [LoggedTree(tuple(lines), True)]
 
 
 @pytest.mark.parametrize("next_message", ["[TaskScope] UI Hierarchy:", "[Clawperator-Result] {}", "[Other] x"])
 def test_a_hierarchy_without_its_end_is_not_whole(next_message: str) -> None:
-    answers, _ = heard(said("[TaskScope] UI Hierarchy:"), said("<hierarchy>"), said(next_message))
-    assert answers.hierarchies == [LoggedTree(("<hierarchy>",), False)]
+    reader, _ = heard(said("[TaskScope] UI Hierarchy:"), said("<hierarchy>"), said(next_message))
+    assert reader.hierarchies == [LoggedTree(("<hierarchy>",), False)]
 
 
 def test_two_hierarchies_stay_apart() -> None:
     one = ("[TaskScope] UI Hierarchy:", "<hierarchy>", "</hierarchy>")
-    answers, _ = heard(*map(said, one + one))
-    assert [tree.is_whole for tree in answers.hierarchies] == [True, True]
+    reader, _ = heard(*map(said, one + one))
+    assert [tree.is_complete for tree in reader.hierarchies] == [True, True]
 
 
 @pytest.mark.random
@@ -103,7 +103,7 @@ def test_a_hierarchy_is_proved_wherever_the_log_cut_its_lines(cuts: set[int]) ->
     places = [0, *sorted(cuts), len(TREE)]
     pieces = [TREE[a:b] for a, b in pairwise(places)]
     lines = tuple(line for piece in pieces for line in piece.split("\n") if line)
-    text = proved_text(LoggedTree(lines, True), sum_of(TREE))
+    text = verified_text(LoggedTree(lines, True), sum_of(TREE))
     # A cut at the end of an element looks like the end of a line; then it is given up, never given out wrong.
     assert text in (TREE, None)
     if all(TREE[cut - 1] != ">" or TREE[cut] == "\n" for cut in cuts):
@@ -115,7 +115,7 @@ def test_a_hierarchy_is_proved_wherever_the_log_cut_its_lines(cuts: set[int]) ->
 def test_a_hierarchy_that_lost_a_line_is_never_proved(lost: int) -> None:
     lines = TREE.split("\n")
     del lines[lost]
-    assert proved_text(LoggedTree(tuple(lines), True), sum_of(TREE)) is None
+    assert verified_text(LoggedTree(tuple(lines), True), sum_of(TREE)) is None
 
 
 def test_a_hierarchy_without_proof_must_be_well_formed() -> None:
@@ -128,7 +128,7 @@ def test_a_hierarchy_without_proof_must_be_well_formed() -> None:
 @pytest.mark.random
 @given(st.lists(st.binary(max_size=60), max_size=20))
 def test_no_bytes_in_the_log_do_harm(lines: list[bytes]) -> None:
-    answers = Answers()
+    reader = LogReader()
     for line in lines:
         for full in (
             line,
@@ -137,4 +137,4 @@ def test_no_bytes_in_the_log_do_harm(lines: list[bytes]) -> None:
         ):
             record = read_record(full)
             if record is not None:
-                json.dumps(answers.take(record))
+                json.dumps(reader.feed(record))

@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import sys
 
-from clawperator.device.discovery import adb_endpoint
+from clawperator.device.adb.client import adb_endpoint
 from clawperator.errors import ClawError
 
 _START_SECONDS = 20

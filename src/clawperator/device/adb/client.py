@@ -1,11 +1,11 @@
-"""A client of the adb server's protocol: small, and with a deadline on everything.
+"""Client of the adb server protocol, with a deadline on every operation.
 
-One socket carries one request. After a transport is chosen it carries one service of the phone: a shell, a file
-transfer. The phone in the box speaks the same protocol, so it is reached with no adb installed.
+One socket carries one request, then, once a transport is chosen, one service of the device: a shell or a file
+transfer. The simulated phone speaks the same protocol, so it needs no adb.
 """
 
+import os
 import socket
-import time
 from collections.abc import Iterator
 from contextlib import suppress
 from types import TracebackType
@@ -13,36 +13,51 @@ from typing import Self
 
 from msgspec import Struct
 
-from clawperator.errors import ClawError
+from clawperator._deadline import Deadline
+from clawperator.errors import ClawError, RefusedError
 
 _CONNECT_SECONDS = 5.0
+_DEFAULT_PORT = 5_037
 _BLOCK = 65_536
-_LONGEST_TEXT = 0xFFFF
-# What adb calls a phone that cannot be driven, and what we say of it.
+_MAX_REQUEST = 0xFFFF
+# Codes and hints for adb's device states.
 _NOT_READY = {
-    "unauthorized": ("DEVICE_UNAUTHORIZED", "Unlock the phone and allow this computer in the dialog it shows."),
-    "offline": ("DEVICE_OFFLINE", "Unplug and reconnect the phone, or run 'adb reconnect'."),
+    "unauthorized": ("DEVICE_UNAUTHORIZED", "Unlock the device and accept the USB debugging dialog."),
+    "offline": ("DEVICE_OFFLINE", "Run 'adb reconnect', or unplug and reconnect the device."),
 }
-# Packets of the shell protocol.
+# Packet types of the shell protocol.
 _STDIN, _STDOUT, _STDERR, _EXIT, _CLOSE_STDIN = range(5)
 
 
 class Endpoint(Struct, frozen=True):
-    """Where an adb server listens: a real one, or that of a phone in the box."""
+    """The address of an adb server: a real one, or that of a simulated phone."""
 
     host: str
     port: int
     boxed: bool = False
 
 
+def adb_endpoint() -> Endpoint:
+    """The address of the adb server, from the environment variables that adb itself reads."""
+    given = os.environ.get("ADB_SERVER_SOCKET", "")
+    if given.startswith("tcp:"):
+        host, _, port = given.removeprefix("tcp:").rpartition(":")
+        if port.isdecimal():
+            return Endpoint(host or "127.0.0.1", int(port))
+    port = os.environ.get("ANDROID_ADB_SERVER_PORT", "")
+    return Endpoint("127.0.0.1", int(port) if port.isdecimal() else _DEFAULT_PORT)
+
+
 class Device(Struct, frozen=True):
-    """A phone and the server it is reached through."""
+    """A device and the adb server it is reached through."""
 
     serial: str
     endpoint: Endpoint
 
 
 class ShellAnswer(Struct, frozen=True):
+    """The exit code and output of a shell command."""
+
     code: int
     stdout: bytes
     stderr: bytes
@@ -53,31 +68,8 @@ class ShellAnswer(Struct, frozen=True):
 
     @property
     def complaint(self) -> str:
-        """What it said went wrong, in one line."""
-        said = (self.stderr or self.stdout).decode("utf-8", "replace").strip()
-        return " ".join(said.split())[:500]
-
-
-class AdbRefusedError(Exception):
-    """The server answered FAIL; the message is its own."""
-
-
-class Deadline:
-    """A moment by which all must be done."""
-
-    def __init__(self, seconds: float) -> None:
-        self._end = time.monotonic() + seconds
-
-    def left(self) -> float:
-        """Seconds that remain. ``TimeoutError`` when none do."""
-        left = self._end - time.monotonic()
-        if left <= 0:
-            raise TimeoutError("the time is up")
-        return left
-
-    @property
-    def is_over(self) -> bool:
-        return time.monotonic() >= self._end
+        """Its stderr, or else its stdout, in one line."""
+        return " ".join((self.stderr or self.stdout).decode("utf-8", "replace").split())[:500]
 
 
 class Connection:
@@ -103,39 +95,39 @@ class Connection:
             self._socket.close()
 
     def request(self, text: str) -> None:
-        """Ask for something, and insist on OKAY."""
+        """Send a request and expect OKAY. ``RefusedError`` with the server's message for FAIL."""
         data = text.encode("utf-8", "surrogateescape")
-        if len(data) > _LONGEST_TEXT:
-            raise ClawError("PAYLOAD_TOO_LARGE", "the request to the phone is longer than adb can carry")
+        if len(data) > _MAX_REQUEST:
+            raise ClawError("PAYLOAD_TOO_LARGE", f"the request has {len(data)} bytes; adb allows {_MAX_REQUEST}")
         self.write(b"%04x" % len(data) + data)
         self.expect_okay()
 
     def expect_okay(self) -> None:
         status = self.read_exactly(4)
         if status == b"FAIL":
-            raise AdbRefusedError(self.read_text())
+            raise RefusedError(self.read_text())
         if status != b"OKAY":
-            raise ConnectionError(f"an adb server says OKAY or FAIL, not {status!r}")
+            raise ConnectionError(f"expected OKAY or FAIL from the adb server, got {status!r}")
 
     def read_text(self) -> str:
-        """Text that is preceded by its length, in four hex digits."""
+        """Read a text that is preceded by its length in four hex digits."""
         try:
             size = int(self.read_exactly(4), 16)
         except ValueError:
-            raise ConnectionError("an adb server says how long a text is") from None
+            raise ConnectionError("the adb server sent no text length") from None
         return self.read_exactly(size).decode("utf-8", "replace")
 
     def read_exactly(self, size: int) -> bytes:
         while len(self._buffer) < size:
             block = self._receive()
             if not block:
-                raise ConnectionError("the connection ended in mid-message")
+                raise ConnectionError("the connection was closed in the middle of a message")
             self._buffer += block
         data, self._buffer = self._buffer[:size], self._buffer[size:]
         return data
 
     def read_some(self) -> bytes:
-        """What comes next; nothing at the end."""
+        """The next bytes; none at the end."""
         if self._buffer:
             data, self._buffer = self._buffer, b""
             return data
@@ -153,7 +145,7 @@ class Connection:
 def _connect(endpoint: Endpoint, seconds: float) -> socket.socket:
     if not endpoint.host.replace(".", "").isdecimal():
         return socket.create_connection((endpoint.host, endpoint.port), seconds)
-    # An address needs no looking up, and looking up costs the start of a command two milliseconds.
+    # Name resolution costs two milliseconds at start-up, and an address needs none.
     made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
         made.settimeout(seconds)
@@ -165,12 +157,12 @@ def _connect(endpoint: Endpoint, seconds: float) -> socket.socket:
 
 
 def open_service(device: Device, service: str, deadline: Deadline) -> Connection:
-    """A connection to a service of the phone. ``DEVICE_...`` errors when the phone cannot be reached."""
+    """Connect to a service of the device. ``DEVICE_...`` errors when the device cannot be reached."""
     connection = Connection(device.endpoint, deadline)
     try:
         try:
             connection.request(f"host:transport:{device.serial}")
-        except AdbRefusedError as e:
+        except RefusedError as e:
             raise _unreachable(device.serial, str(e)) from e
         connection.request(service)
     except BaseException:
@@ -179,24 +171,24 @@ def open_service(device: Device, service: str, deadline: Deadline) -> Connection
     return connection
 
 
-def _unreachable(serial: str, said: str) -> ClawError:
-    state = next((state for state in _NOT_READY if state in said.lower()), None)
+def _unreachable(serial: str, reason: str) -> ClawError:
+    state = next((state for state in _NOT_READY if state in reason.lower()), None)
     if state is not None:
         return not_ready(serial, state)
     return ClawError(
         "DEVICE_NOT_FOUND",
-        f"the phone {serial} is not connected: {said}",
-        hint="Run 'clawperator devices' for those that are.",
+        f"device {serial} is not connected: {reason}",
+        hint="Run 'clawperator devices' to list devices.",
         target=serial,
     )
 
 
 def not_ready(serial: str, state: str) -> ClawError:
-    """A phone that is there, in a state in which it cannot be driven."""
-    code, hint = _NOT_READY.get(state, ("DEVICE_NOT_FOUND", "Run 'clawperator doctor' to see what is wrong."))
+    """The error of a connected device that is in another state than ``device``."""
+    code, hint = _NOT_READY.get(state, ("DEVICE_NOT_FOUND", "Run 'clawperator doctor' to check the device."))
     return ClawError(
         code,
-        f"the phone {serial} is {state}",
+        f"device {serial} is {state}",
         hint=hint,
         details={"serial": serial, "state": state, "connected": []},
         operation="connect",
@@ -205,7 +197,7 @@ def not_ready(serial: str, state: str) -> ClawError:
 
 
 class ShellStream:
-    """A shell command on the phone while it runs: its output as it comes, and its exit code at the end."""
+    """A running shell command: its output as it arrives, and its exit code at the end."""
 
     def __init__(self, device: Device, script: str, deadline: Deadline) -> None:
         self._connection = open_service(device, f"shell,v2,raw:{script}", deadline)
@@ -220,9 +212,9 @@ class ShellStream:
         self._connection.close()
 
     def packets(self) -> Iterator[tuple[bool, bytes]]:
-        """Each piece of output: whether it is of stderr, and the bytes. Ends with the command.
+        """Pieces of output, each with whether it is stderr, until the command ends.
 
-        A stream that ends without an exit code was cut off: ``ConnectionError``.
+        ``ConnectionError`` when the stream ends without an exit code.
         """
         while True:
             try:
@@ -240,7 +232,7 @@ class ShellStream:
                 yield kind == _STDERR, data
 
     def send(self, data: bytes) -> None:
-        """Give it input."""
+        """Write to its stdin."""
         for start in range(0, len(data), _BLOCK):
             block = data[start : start + _BLOCK]
             self._connection.write(bytes([_STDIN]) + len(block).to_bytes(4, "little") + block)
@@ -249,44 +241,44 @@ class ShellStream:
         self._connection.write(bytes([_CLOSE_STDIN]) + bytes(4))
 
 
-def shell(device: Device, script: str, *, seconds: float, most: int = 16 * 1024 * 1024) -> ShellAnswer:
-    """Run a command line on the phone. Build it with ``quoting.command_line``.
+def shell(device: Device, script: str, *, seconds: float, max_bytes: int = 16 * 1024 * 1024) -> ShellAnswer:
+    """Run a command line on the device. Build it with ``quoting.command_line``.
 
-    ``DEVICE_SHELL_UNAVAILABLE`` when the phone did not run it to its end, in time and within ``most`` bytes.
+    ``DEVICE_SHELL_UNAVAILABLE`` when it did not complete in time and within ``max_bytes`` of output.
     """
     out, err = bytearray(), bytearray()
     try:
         with ShellStream(device, script, Deadline(seconds)) as stream:
             for is_error, data in stream.packets():
                 (err if is_error else out).extend(data)
-                if len(out) + len(err) > most:
-                    raise ConnectionError(f"it said more than {most} bytes")
+                if len(out) + len(err) > max_bytes:
+                    raise ConnectionError(f"more than {max_bytes} bytes of output")
             code = stream.code
-    except (OSError, AdbRefusedError) as e:
+    except (OSError, RefusedError) as e:
         raise _not_run(device, script, e) from e
     return ShellAnswer(255 if code is None else code, bytes(out), bytes(err))
 
 
-def exec_out(device: Device, script: str, *, seconds: float, most: int = 64 * 1024 * 1024) -> bytes:
-    """The raw output of a command, binary as it is."""
+def exec_out(device: Device, script: str, *, seconds: float, max_bytes: int = 64 * 1024 * 1024) -> bytes:
+    """The raw output of a command."""
     data = bytearray()
     try:
         with open_service(device, f"exec:{script}", Deadline(seconds)) as connection:
             while block := connection.read_some():
                 data += block
-                if len(data) > most:
-                    raise ConnectionError(f"it said more than {most} bytes")
-    except (OSError, AdbRefusedError) as e:
+                if len(data) > max_bytes:
+                    raise ConnectionError(f"more than {max_bytes} bytes of output")
+    except (OSError, RefusedError) as e:
         raise _not_run(device, script, e) from e
     return bytes(data)
 
 
 def _not_run(device: Device, script: str, error: Exception) -> ClawError:
-    reason = "it took too long" if isinstance(error, TimeoutError) else str(error)
+    reason = "timeout" if isinstance(error, TimeoutError) else str(error)
     return ClawError(
         "DEVICE_SHELL_UNAVAILABLE",
-        f"the phone {device.serial} did not run a command: {reason}",
-        hint="Run 'clawperator doctor' to see what is wrong with the phone.",
+        f"device {device.serial} did not complete a shell command: {reason}",
+        hint=f"Run 'clawperator doctor --device {device.serial}' to check the device.",
         details={"command": script.split(" ", 1)[0]},
         operation="shell",
         target=device.serial,

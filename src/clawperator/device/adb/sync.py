@@ -6,10 +6,11 @@ from contextlib import contextmanager, suppress
 from struct import Struct
 from typing import NoReturn
 
+from clawperator._deadline import Deadline
 from clawperator._files import AtomicFile, why
-from clawperator.device.adb.client import AdbRefusedError, Connection, Deadline, Device, open_service
+from clawperator.device.adb.client import Connection, Device, open_service
 from clawperator.device.adb.quoting import command_line
-from clawperator.errors import ClawError
+from clawperator.errors import ClawError, RefusedError
 
 _HEAD = Struct("<4sI")
 _BLOCK = 64 * 1024
@@ -70,7 +71,7 @@ def install_apk(device: Device, path: str, *, seconds: float = 120, replace: boo
     """
     try:
         said = _stream_install(device, path, seconds, replace=replace)
-    except (OSError, AdbRefusedError) as e:
+    except (OSError, RefusedError) as e:
         raise _install_failed(device, path, _reason(e)) from e
     if not said.startswith("Success"):
         raise _install_failed(device, path, said or "the phone said nothing")
@@ -101,7 +102,7 @@ def _sync(device: Device, seconds: float) -> Iterator[Connection]:
     """A conversation about files. Whatever breaks it is a ``TransferError``."""
     try:
         connection = open_service(device, "sync:", Deadline(seconds))
-    except (OSError, AdbRefusedError) as e:
+    except (OSError, RefusedError) as e:
         raise TransferError(_reason(e)) from e
     with connection:
         try:

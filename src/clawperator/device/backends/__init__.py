@@ -1,1 +1,30 @@
-"""Execution backends: the Operator app, or the host engine over plain adb."""
+"""Execution backends: the Operator app on the device, or the host engine over plain adb."""
+
+from typing import TYPE_CHECKING, Protocol
+
+from clawperator.commands.model import BackendName
+from clawperator.contract.execution import Plan
+from clawperator.contract.results import ResultEnvelope
+
+if TYPE_CHECKING:
+    from clawperator.device.adb.client import Device
+
+
+class Backend(Protocol):
+    """Runs validated plans on one device.
+
+    The envelope holds every step that ran. ``ClawError`` when the plan was not delivered or its result is unknown.
+    """
+
+    def run(self, plan: Plan) -> ResultEnvelope: ...
+
+
+def choose_backend(name: BackendName, device: "Device", package: str) -> Backend:
+    """The backend of this name. ``auto`` is the Operator."""
+    if name == "adb":
+        from clawperator.device.backends.adb import AdbBackend
+
+        return AdbBackend(device)
+    from clawperator.device.backends.operator import OperatorBackend
+
+    return OperatorBackend(device, package)

@@ -1,8 +1,7 @@
-"""The Operator link: one connection takes an execution to the phone and brings its result back.
+"""Operator transport: send an execution by broadcast, read its result from logcat.
 
-The script notes the phone's clock, sends the broadcast, then follows the log from that moment, filtered to the
-Operator's process. A log that is followed late still tells what came before. Nothing of the person's log is
-cleared.
+One adb connection runs one script: record the device time, broadcast, then follow logcat from that time, filtered
+to the Operator's process. Starting to read late loses nothing, so there is no race and no need to clear the log.
 """
 
 from typing import Any, Literal
@@ -10,31 +9,33 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
+from clawperator._deadline import Deadline
 from clawperator._typed import convert
-from clawperator.contract.results import ResultEnvelope
+from clawperator.contract.results import ResultEnvelope, StepResult
 from clawperator.contract.wire import ACTION, PAYLOAD
-from clawperator.device.adb.client import AdbRefusedError, Deadline, Device, ShellStream
+from clawperator.device.adb.client import Device, ShellStream
 from clawperator.device.adb.quoting import command_line, quote
-from clawperator.device.backends.operator_log import Answers, LoggedTree, read_record
-from clawperator.errors import ClawError
+from clawperator.device.backends.operator_log import LoggedTree, LogReader, read_record
+from clawperator.errors import ClawError, RefusedError
 
 _GRACE_SECONDS = 5.0
-_LONGEST_LINE = 64 * 1024
-_MOST_CORRELATED = 30
-_ABSENT = 3
-_FAILED = 4
-_DEAD = 5
+_MAX_LINE = 64 * 1024
+_MAX_EVENTS = 30
+# Exit codes of the script.
+_NOT_INSTALLED = 3
+_BROADCAST_FAILED = 4
+_NOT_RUNNING = 5
 
 
 class Delivered(Struct, frozen=True):
-    """What came back: the envelope as the phone told it, and the hierarchies it wrote to the log."""
+    """The Operator's answer: its envelope and the hierarchies it logged."""
 
     envelope: ResultEnvelope
     hierarchies: tuple[LoggedTree, ...]
 
 
-class _StepShape(Struct, frozen=True):
-    """A step on the wire: its data may be anything yet."""
+class _WireStep(Struct, frozen=True):
+    """A step as the Operator sends it: data of any type."""
 
     id: str
     actionType: str
@@ -42,13 +43,13 @@ class _StepShape(Struct, frozen=True):
     data: Any = None
 
 
-class _Shape(Struct, frozen=True):
-    """The envelope on the wire, before its data are made strings."""
+class _WireEnvelope(Struct, frozen=True):
+    """An envelope as the Operator sends it."""
 
     commandId: str
     taskId: str
     status: Literal["success", "failed"]
-    stepResults: list[_StepShape]
+    stepResults: list[_WireStep]
     error: str | None
     errorCode: str | None = None
 
@@ -59,7 +60,7 @@ def deliver(device: Device, package: str, document: dict[str, Any]) -> Delivered
 
 
 class _Delivery:
-    """One execution on its way. Remembers how far it got, for the telling when it does not arrive."""
+    """A running delivery. Tracks its phase so that errors can report how far it got."""
 
     def __init__(self, device: Device, package: str, document: dict[str, Any]) -> None:
         self._device = device
@@ -69,20 +70,20 @@ class _Delivery:
         self._deadline = Deadline(self._seconds)
         self._phase = "connecting"
         self._dispatched = "not_sent"
-        self._said = bytearray()
-        self._heard: list[str] = []
+        self._stderr = bytearray()
+        self._events: list[str] = []
 
     def run(self) -> Delivered:
         try:
             with ShellStream(self._device, self._script(), self._deadline) as stream:
                 delivered = self._follow(stream)
         except TimeoutError as e:
-            raise self._too_late() from e
-        except (OSError, AdbRefusedError) as e:
-            raise self._lost(str(e)) from e
+            raise self._timeout_error() from e
+        except (OSError, RefusedError) as e:
+            raise self._connection_error(str(e)) from e
         if delivered is not None:
             return delivered
-        raise self._ended(stream.code)
+        raise self._script_error(stream.code)
 
     def _script(self) -> str:
         payload = msgspec.json.encode(self._document).decode()
@@ -91,38 +92,38 @@ class _Delivery:
         )
         name = quote(self._package)
         return (
-            f"T=$(date +%s.%N); echo clock $T; {broadcast} 1>&2 || exit {_FAILED}; echo sent; "
+            f"T=$(date +%s.%N); echo clock $T; {broadcast} 1>&2 || exit {_BROADCAST_FAILED}; echo sent; "
             f"for i in 1 2 3 4; do P=$(pidof {name}) && break; "
-            f"pm path {name} >/dev/null || exit {_ABSENT}; sleep 0.3; done; "
-            f'[ -n "$P" ] || exit {_DEAD}; '
+            f"pm path {name} >/dev/null || exit {_NOT_INSTALLED}; sleep 0.3; done; "
+            f'[ -n "$P" ] || exit {_NOT_RUNNING}; '
             f'echo process $P; exec logcat -b main -v threadtime -T "$T" --pid="${{P%% *}}"'
         )
 
     def _follow(self, stream: ShellStream) -> Delivered | None:
-        answers = Answers()
+        reader = LogReader()
         rest = b""
         for is_error, data in stream.packets():
             if is_error:
-                self._said += data[: max(0, _LONGEST_LINE - len(self._said))]
+                self._stderr += data[: max(0, _MAX_LINE - len(self._stderr))]
                 continue
             *lines, rest = (rest + data).split(b"\n")
-            rest = rest[:_LONGEST_LINE]
+            rest = rest[:_MAX_LINE]
             for line in lines:
                 if self._phase != "waiting":
-                    self._take_head(line)
+                    self._read_progress(line)
                     continue
                 record = read_record(line)
                 if record is None:
                     continue
-                if len(self._heard) < _MOST_CORRELATED:
-                    self._heard.append(record.message[:200])
-                document = answers.take(record)
+                if len(self._events) < _MAX_EVENTS:
+                    self._events.append(record.message[:200])
+                document = reader.feed(record)
                 if document is not None and document.get("commandId") == self._document["commandId"]:
-                    return Delivered(self._envelope(document), tuple(answers.hierarchies))
+                    return Delivered(self._envelope(document), tuple(reader.hierarchies))
         return None
 
-    def _take_head(self, line: bytes) -> None:
-        """The lines the script says itself, before the log's."""
+    def _read_progress(self, line: bytes) -> None:
+        """Lines of the script itself, which precede those of the log."""
         if line.startswith(b"clock "):
             self._phase, self._dispatched = "dispatching", "unknown"
         elif line == b"sent":
@@ -131,41 +132,41 @@ class _Delivery:
             self._phase = "waiting"
 
     def _envelope(self, document: dict[str, object]) -> ResultEnvelope:
-        from clawperator.contract.results import StepResult
-
         try:
-            shape = convert(document, _Shape)
+            wire = convert(document, _WireEnvelope)
         except msgspec.ValidationError as e:
             raise ClawError(
                 "RESULT_ENVELOPE_MALFORMED",
-                f"the Operator's result breaks its contract: {e}",
+                f"the Operator's result is malformed: {e}",
                 hint="Run 'clawperator version --check-compat'.",
                 details={"commandId": self._document["commandId"]},
-                extra=self._told(),
+                extra=self._diagnostics(),
             ) from e
-        steps = [StepResult(s.id, s.actionType, s.success, _texts(s.data)) for s in shape.stepResults]
-        code = shape.errorCode if shape.errorCode is not None else msgspec.UNSET
-        return ResultEnvelope(shape.commandId, shape.taskId, shape.status, steps, shape.error, code)
+        steps = [StepResult(s.id, s.actionType, s.success, _strings(s.data)) for s in wire.stepResults]
+        code = wire.errorCode if wire.errorCode is not None else msgspec.UNSET
+        return ResultEnvelope(wire.commandId, wire.taskId, wire.status, steps, wire.error, code)
 
-    # What is told when it did not work
+    # Errors
 
-    def _told(self) -> dict[str, Any]:
+    def _diagnostics(self) -> dict[str, Any]:
         return {
             "broadcastDispatchStatus": self._dispatched,
-            "lastCorrelatedEvents": self._heard,
+            "lastCorrelatedEvents": self._events,
             "deviceId": self._device.serial,
             "operatorPackage": self._package,
         }
 
-    def _too_late(self) -> ClawError:
+    def _timeout_error(self) -> ClawError:
         last = self._document["actions"][-1]
-        hint = "Run 'clawperator doctor' to see whether the Operator answers."
-        if self._dispatched == "sent" and self._heard:
-            hint = "The Operator works on it. Give it more time with --timeout, or make the plan shorter."
+        hint = f"Run 'clawperator doctor --device {self._device.serial}' to check the Operator."
+        if self._dispatched == "sent" and self._events:
+            hint = "The Operator is still running the plan. Retry with a larger --timeout, or split the plan."
+        elif self._dispatched != "not_sent":
+            hint += " The plan may have run: check the screen before retrying."
+        status = {"sent": "the command was sent", "not_sent": "the command was not sent"}
         return ClawError(
             "RESULT_ENVELOPE_TIMEOUT",
-            f"no result came within {self._seconds * 1000:.0f} ms; the command was "
-            + {"sent": "sent", "not_sent": "not sent"}.get(self._dispatched, "perhaps sent"),
+            f"no result within {self._seconds * 1000:.0f} ms; " + status.get(self._dispatched, "delivery unknown"),
             hint=hint,
             details={
                 "commandId": self._document["commandId"],
@@ -177,59 +178,60 @@ class _Delivery:
                 "elapsedMs": round(self._seconds * 1000),
                 "timeoutMs": self._document["timeoutMs"],
             },
-            extra=self._told(),
+            extra=self._diagnostics(),
             operation="execute",
             target=self._device.serial,
         )
 
-    def _lost(self, reason: str) -> ClawError:
-        code = "BROADCAST_FAILED" if self._dispatched == "not_sent" else "LOGCAT_UNAVAILABLE"
+    def _connection_error(self, reason: str) -> ClawError:
+        sent = self._dispatched != "not_sent"
+        return self._error(
+            "LOGCAT_UNAVAILABLE" if sent else "BROADCAST_FAILED",
+            f"lost the connection to {self._device.serial} while {self._phase}: {reason}",
+            "Run 'clawperator snapshot' before retrying: the plan may have run."
+            if sent
+            else "Nothing was sent: run the command again.",
+            phase=self._phase,
+        )
+
+    def _script_error(self, code: int | None) -> ClawError:
+        """The error of a script that ended without following the log."""
+        stderr = " ".join(self._stderr.decode("utf-8", "replace").split())
+        if code == _NOT_INSTALLED or "does not exist" in stderr:
+            return operator_not_installed(self._package, self._device.serial, extra=self._diagnostics())
+        if code == _NOT_RUNNING:
+            return self._error(
+                "OPERATOR_NOT_RUNNING",
+                f"Operator {self._package} is installed on {self._device.serial} but not running",
+                f"Open the Operator app on the device, then run 'clawperator doctor --fix --device "
+                f"{self._device.serial}'.",
+            )
+        if code == _BROADCAST_FAILED:
+            return self._error(
+                "BROADCAST_FAILED",
+                f"the broadcast to {self._package} failed: {stderr[:300]}",
+                f"Run 'clawperator doctor --device {self._device.serial}' to check the device.",
+            )
+        return self._connection_error(f"logcat exited with code {code}")
+
+    def _error(self, code: str, message: str, hint: str, **details: str) -> ClawError:
         return ClawError(
             code,
-            f"the connection to the phone {self._device.serial} broke while {self._phase}: {reason}",
-            hint="Look at the screen before trying again: the plan may have run."
-            if self._dispatched != "not_sent"
-            else "Nothing was sent; try again.",
-            details={"commandId": self._document["commandId"], "phase": self._phase},
-            extra=self._told(),
+            message,
+            hint=hint,
+            details={"commandId": self._document["commandId"], **details},
+            extra=self._diagnostics(),
             operation="execute",
             target=self._device.serial,
         )
-
-    def _ended(self, code: int | None) -> ClawError:
-        """The script ended by itself: nothing followed the broadcast."""
-        said = " ".join(self._said.decode("utf-8", "replace").split())
-        if code == _ABSENT or "does not exist" in said:
-            return operator_not_installed(self._package, self._device.serial, extra=self._told())
-        if code == _DEAD:
-            return ClawError(
-                "OPERATOR_NOT_RUNNING",
-                f"the Operator {self._package} is installed and does not run",
-                hint="Open the Operator on the phone once, then run 'clawperator doctor --fix'.",
-                details={"commandId": self._document["commandId"]},
-                extra=self._told(),
-                operation="execute",
-                target=self._device.serial,
-            )
-        if code == _FAILED:
-            return ClawError(
-                "BROADCAST_FAILED",
-                f"the broadcast to {self._package} failed: {said[:300]}",
-                hint="Run 'clawperator doctor' to see what is wrong with the phone.",
-                details={"commandId": self._document["commandId"]},
-                extra=self._told(),
-                operation="execute",
-                target=self._device.serial,
-            )
-        return self._lost(f"the log ended with code {code}")
 
 
 def operator_not_installed(package: str, serial: str, *, extra: dict[str, Any] | None = None) -> ClawError:
     command = f"clawperator operator setup --apk <operator.apk> --device {serial}"
     return ClawError(
         "OPERATOR_NOT_INSTALLED",
-        f"the Operator {package} does not run on the phone {serial}",
-        hint=f"Install it with '{command}', or add '--backend adb' to do without it.",
+        f"Operator {package} is not installed on {serial}",
+        hint=f"Install it with '{command}', or add '--backend adb'.",
         details={"checkId": "readiness.apk.presence", "installCommand": command},
         extra=extra,
         operation="execute",
@@ -237,7 +239,7 @@ def operator_not_installed(package: str, serial: str, *, extra: dict[str, Any] |
     )
 
 
-def _texts(data: object) -> dict[str, str]:
+def _strings(data: object) -> dict[str, str]:
     if not isinstance(data, dict):
         return {}
     return {

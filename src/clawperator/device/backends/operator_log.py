@@ -1,7 +1,7 @@
-"""What the Operator says in the phone's log, put together: results, and hierarchies whole or not at all.
+"""Decoding of the Operator's log lines: result documents, and complete hierarchies.
 
-A long message comes in several records, and records of others lie between. Only records of the Operator's own
-process are looked at, and a message is put together from records of one thread.
+Logcat splits a long message over several records, with records of other threads in between. A message is
+reassembled from records of one thread of the Operator's process.
 """
 
 import re
@@ -15,7 +15,7 @@ from clawperator.contract.wire import RESULT_PREFIX, SNAPSHOT_MARKER, sum_of
 # date time pid tid priority tag: message
 _RECORD = re.compile(rb"\S+ +\S+ +(\d+) +(\d+) ([VDIWEF]) (.*?) *: ?(.*)", re.DOTALL)
 _END = "</hierarchy>"
-_LONGEST_MESSAGE = 16 * 1024 * 1024
+_MAX_MESSAGE = 16 * 1024 * 1024
 
 
 class Record(Struct, frozen=True):
@@ -28,14 +28,14 @@ class Record(Struct, frozen=True):
 
 
 class LoggedTree(Struct, frozen=True):
-    """A hierarchy as it came through the log: its lines, and whether its end was among them."""
+    """The lines of a logged hierarchy, and whether its end is among them."""
 
     lines: tuple[str, ...]
-    is_whole: bool
+    is_complete: bool
 
 
 def read_record(line: bytes) -> Record | None:
-    """A line of the log; None for what is none, such as the headers of buffers."""
+    """Parse a line of the log; None for other lines, such as buffer headers."""
     found = _RECORD.fullmatch(line)
     if found is None:
         return None
@@ -43,8 +43,8 @@ def read_record(line: bytes) -> Record | None:
     return Record(int(pid), int(tid), tag.decode("utf-8", "replace"), message.decode("utf-8", "replace"))
 
 
-class Answers:
-    """Takes records one by one. Keeps the hierarchies, and gives each result as soon as it is whole."""
+class LogReader:
+    """Reassembles messages from records. Collects hierarchies and returns each result when it is complete."""
 
     def __init__(self) -> None:
         self.hierarchies: list[LoggedTree] = []
@@ -52,15 +52,15 @@ class Answers:
         self._result: str | None = None
         self._source: tuple[int, str] | None = None
 
-    def take(self, record: Record) -> dict[str, object] | None:
-        """The document of a result that this record completes."""
+    def feed(self, record: Record) -> dict[str, object] | None:
+        """The result document that this record completes, if any."""
         message = record.message
         if message.startswith(RESULT_PREFIX):
-            self._close(whole=False)
+            self._close(complete=False)
             self._source = (record.tid, record.tag)
-            return self._grow(message.removeprefix(RESULT_PREFIX).strip(), fresh=True)
+            return self._extend(message.removeprefix(RESULT_PREFIX).strip(), first=True)
         if SNAPSHOT_MARKER in message:
-            self._close(whole=False)
+            self._close(complete=False)
             self._result = None
             self._source = (record.tid, record.tag)
             rest = message.partition(SNAPSHOT_MARKER)[2].strip()
@@ -68,29 +68,29 @@ class Answers:
         elif (record.tid, record.tag) != self._source:
             return None
         elif self._lines is not None:
-            self._take_line(message)
+            self._add_line(message)
         elif self._result is not None:
-            return self._grow(message, fresh=False)
+            return self._extend(message, first=False)
         return None
 
-    def _take_line(self, message: str) -> None:
+    def _add_line(self, message: str) -> None:
         assert self._lines is not None
         if message.startswith("["):
-            self._close(whole=False)
+            self._close(complete=False)
             return
         self._lines.append(message)
         if message.strip() == _END or message.endswith(_END):
-            self._close(whole=True)
+            self._close(complete=True)
 
-    def _close(self, *, whole: bool) -> None:
+    def _close(self, *, complete: bool) -> None:
         if self._lines is not None:
-            self.hierarchies.append(LoggedTree(tuple(self._lines), whole))
+            self.hierarchies.append(LoggedTree(tuple(self._lines), complete))
             self._lines = None
 
-    def _grow(self, piece: str, *, fresh: bool) -> dict[str, object] | None:
-        """Add to a result that has begun. What can never become one is forgotten."""
-        text = piece if fresh else (self._result or "") + piece
-        self._result = text if len(text) <= _LONGEST_MESSAGE else None
+    def _extend(self, piece: str, *, first: bool) -> dict[str, object] | None:
+        """Add a piece to the current result. A result that exceeds the size limit is dropped."""
+        text = piece if first else (self._result or "") + piece
+        self._result = text if len(text) <= _MAX_MESSAGE else None
         if not text.endswith("}"):
             return None
         try:
@@ -101,22 +101,24 @@ class Answers:
         return document if isinstance(document, dict) else None
 
 
-def proved_text(tree: LoggedTree, told: tuple[int, int]) -> str | None:
-    """The XML of a hierarchy of which length and sum were told; None when it is not that one, or not whole."""
-    return next((text for text in _readings(tree.lines) if sum_of(text) == told), None) if tree.is_whole else None
+def verified_text(tree: LoggedTree, expected: tuple[int, int]) -> str | None:
+    """The XML of a hierarchy whose length and checksum are known; None when it differs or is incomplete."""
+    if not tree.is_complete:
+        return None
+    return next((text for text in _readings(tree.lines) if sum_of(text) == expected), None)
 
 
 def plausible_text(tree: LoggedTree) -> str | None:
-    """The XML of a hierarchy of which nothing was told: it must have its end and be well-formed."""
-    return _well_formed("\n".join(tree.lines)) if tree.is_whole else None
+    """The XML of a hierarchy without a checksum: it must be complete and well-formed."""
+    return _well_formed("\n".join(tree.lines)) if tree.is_complete else None
 
 
 def _readings(lines: tuple[str, ...]) -> Iterator[str]:
-    """What the lines may have been before the log cut some of them in two."""
+    """The possible texts before the log split some lines."""
     yield "\n".join(lines)
     text = ""
     for line in lines:
-        # Every line of ours ends an element. What does not is a piece, and the next one goes on where it ended.
+        # Each line we write ends an element. A line that does not is a piece, continued by the next line.
         text += f"\n{line}" if text.endswith(">") else line
     yield text
 

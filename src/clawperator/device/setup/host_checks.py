@@ -6,9 +6,9 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from clawperator.device.adb.client import AdbRefusedError, Connection, Deadline
-from clawperator.device.discovery import adb_endpoint
-from clawperator.errors import ClawError
+from clawperator._deadline import Deadline
+from clawperator.device.adb.client import Connection, adb_endpoint
+from clawperator.errors import ClawError, RefusedError
 
 Status = Literal["pass", "warn", "fail"]
 
@@ -130,7 +130,7 @@ def _answers() -> bool:
         with Connection(adb_endpoint(), Deadline(_VERSION_SECONDS)) as connection:
             connection.request("host:version")
             connection.read_text()
-    except (OSError, AdbRefusedError):
+    except (OSError, RefusedError):
         return False
     return True
 

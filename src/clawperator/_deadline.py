@@ -1,0 +1,49 @@
+"""Deadlines: the moment by which work must be finished."""
+
+import time
+from collections.abc import Callable
+
+from clawperator.errors import ClawError
+
+
+class Deadline:
+    """The end of a period of ``seconds`` that starts now; without a number there is no limit.
+
+    ``clock`` returns seconds that never go back: the machine's clock, or the ``monotonic`` of a virtual one.
+    """
+
+    def __init__(self, seconds: float | None, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._end = None if seconds is None else clock() + seconds
+
+    @property
+    def remaining(self) -> float | None:
+        """Seconds until the deadline, never below 0; None without a limit."""
+        return None if self._end is None else max(self._end - self._clock(), 0.0)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing new may begin."""
+        return self.remaining == 0
+
+    def left(self) -> float:
+        """Seconds until the deadline, more than 0; ``TimeoutError`` when it has passed."""
+        remaining = self.remaining
+        if remaining == 0:
+            raise TimeoutError("the deadline has passed")
+        return float("inf") if remaining is None else remaining
+
+    def within(self, seconds: float) -> float:
+        """The time a step may take: ``seconds``, or less when the deadline comes first."""
+        remaining = self.remaining
+        return seconds if remaining is None else min(seconds, remaining)
+
+
+def command_timeout(cause: ClawError | None = None) -> ClawError:
+    """The error of an execution that reached its deadline. ``cause`` is the failure that was being retried."""
+    return ClawError(
+        "COMMAND_TIMEOUT",
+        "the execution reached its timeout" + (f"; last error: {cause.message}" if cause else ""),
+        hint="Retry with a larger --timeout (timeoutMs), or split the actions over several executions.",
+        details={"last_error": cause.code} if cause else None,
+    )

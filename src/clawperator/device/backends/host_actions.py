@@ -1,0 +1,77 @@
+"""Actions that run on the host for every backend: closing an app and taking a screenshot."""
+
+import os
+import time
+from typing import Any
+
+from clawperator.contract.results import StepResult
+from clawperator.device.adb.client import Device, exec_out, shell
+from clawperator.device.adb.quoting import command_line
+from clawperator.errors import ClawError
+
+HOST_ACTIONS = ("close_app", "take_screenshot")
+_CLOSE_SECONDS = 10.0
+_SCREENSHOT_SECONDS = 30.0
+_PNG = b"\x89PNG\r\n\x1a\n"
+
+
+def run_host_action(device: Device, action: dict[str, Any], command_id: str) -> StepResult:
+    """Run one of ``HOST_ACTIONS``. A failure becomes a failed step."""
+    params = action.get("params", {})
+    try:
+        if action["type"] == "close_app":
+            close_app(device, params["applicationId"])
+            data = {"application_id": params["applicationId"]}
+        else:
+            data = {"path": save_screenshot(take_screenshot(device), params.get("path"), command_id)}
+    except ClawError as e:
+        data = {"error": e.code, "message": e.message, **({"hint": e.hint} if e.hint else {})}
+    return StepResult(action["id"], action["type"], "error" not in data, data)
+
+
+def close_app(device: Device, package: str, *, seconds: float = _CLOSE_SECONDS) -> None:
+    """Force-stop an app."""
+    answer = shell(device, command_line("am", "force-stop", package), seconds=seconds)
+    if answer.code != 0:
+        raise ClawError(
+            "DEVICE_SHELL_UNAVAILABLE",
+            f"cannot close {package} on {device.serial}: {answer.complaint}",
+            hint=f"Run 'clawperator doctor --device {device.serial}' to check the device.",
+            details={"applicationId": package, "adbExitCode": answer.code},
+        )
+
+
+def take_screenshot(device: Device, *, seconds: float = _SCREENSHOT_SECONDS) -> bytes:
+    """The screen as PNG."""
+    png = exec_out(device, "screencap -p", seconds=seconds)
+    if not png.startswith(_PNG):
+        raise ClawError(
+            "DEVICE_SHELL_UNAVAILABLE",
+            f"{device.serial} returned no screenshot",
+            hint="Unlock the device. Some apps forbid screenshots of their screens.",
+        )
+    return png
+
+
+def save_screenshot(png: bytes, path: str | None, command_id: str) -> str:
+    """Write a PNG to ``path``, or to a new temporary file. Returns the path."""
+    import tempfile
+
+    from clawperator._files import AtomicFile, why
+
+    if path is None:
+        safe = "".join(c if c.isalnum() or c in "-_." else "_" for c in command_id)
+        path = os.path.join(
+            tempfile.gettempdir(), f"clawperator-screenshot-{safe}-{time.time_ns() // 1_000_000}.png"
+        )
+    try:
+        with AtomicFile(path) as out:
+            out.file.write(png)
+    except OSError as e:
+        import shlex
+
+        folder = shlex.quote(os.path.dirname(path) or ".")
+        missing = f"Run 'mkdir -p {folder}' first." if isinstance(e, FileNotFoundError) else None
+        hint = missing or f"Run 'ls -ld {folder}' to check its permissions, or choose another path."
+        raise ClawError("SCREENSHOT_NOT_SAVED", f"cannot write {path}: {why(e)}", hint=hint, target=path) from e
+    return path

@@ -1,0 +1,129 @@
+"""The Operator backend: the Operator on the device runs the plan, the host runs what the Operator cannot.
+
+A plan is sent in parts: each run of actions for the Operator is one delivery, and the host's actions run between
+them, each in its place.
+"""
+
+from typing import Any
+
+from msgspec import UNSET
+from msgspec.structs import replace
+
+from clawperator._deadline import Deadline
+from clawperator.contract.execution import Plan
+from clawperator.contract.limits import MIN_EXECUTION_TIMEOUT_MS
+from clawperator.contract.results import ResultEnvelope, StepResult
+from clawperator.contract.wire import TEXT_BYTES, TEXT_SUM
+from clawperator.device.adb.client import Device
+from clawperator.device.backends.host_actions import HOST_ACTIONS, run_host_action
+from clawperator.device.backends.operator_link import Delivered, deliver
+from clawperator.device.backends.operator_log import plausible_text, verified_text
+from clawperator.errors import ClawError
+
+_UNSETTLED = (
+    "snapshot captured without a preceding sleep step; UI may not have settled - "
+    "consider adding a sleep step between click and snapshot_ui"
+)
+
+
+class OperatorBackend:
+    """Runs plans with the Operator ``package`` on one device."""
+
+    def __init__(self, device: Device, package: str) -> None:
+        self._device = device
+        self._package = package
+
+    def run(self, plan: Plan) -> ResultEnvelope:
+        return _OperatorRun(self._device, self._package, plan.document).run()
+
+
+class _OperatorRun:
+    """One plan while it runs."""
+
+    def __init__(self, device: Device, package: str, document: dict[str, Any]) -> None:
+        self._device = device
+        self._package = package
+        self._document = document
+        self._deadline = Deadline(document["timeoutMs"] / 1000)
+        self._steps: list[StepResult] = []
+        self._deliveries = 0
+        self._marker = "goes-on"
+        while any(action["id"] == self._marker for action in document["actions"]):
+            self._marker += "-"
+
+    def run(self) -> ResultEnvelope:
+        actions: list[dict[str, Any]] = self._document["actions"]
+        at = 0
+        last: ResultEnvelope | None = None
+        while at < len(actions):
+            if actions[at]["type"] in HOST_ACTIONS:
+                self._steps.append(run_host_action(self._device, actions[at], self._document["commandId"]))
+                at += 1
+                continue
+            stop = next((i for i in range(at, len(actions)) if actions[i]["type"] in HOST_ACTIONS), len(actions))
+            last, may_continue = self._send(actions[at:stop], first=at == 0, more=stop < len(actions))
+            if not may_continue:
+                break
+            at = stop
+        self._warn_of_unsettled_snapshots(actions)
+        error = last.error if last is not None else None
+        code = last.errorCode if last is not None else UNSET
+        status = last.status if last is not None else "success"
+        return ResultEnvelope(
+            self._document["commandId"], self._document["taskId"], status, self._steps, error, code
+        )
+
+    def _send(self, actions: list[dict[str, Any]], *, first: bool, more: bool) -> tuple[ResultEnvelope, bool]:
+        """Deliver actions to the Operator. Also returns whether the remaining actions may run."""
+        document = {**self._document, "actions": actions}
+        if more:
+            # Only the Operator knows which failures end a plan: a marker step at the end shows that it went on.
+            document["actions"] = [*actions, {"id": self._marker, "type": "sleep", "params": {"durationMs": 0}}]
+        if more or not first:
+            self._deliveries += 1
+            document["commandId"] = f"{self._document['commandId'][:120]}.{self._deliveries}"
+            left = round((self._deadline.remaining or 0) * 1000)
+            document["timeoutMs"] = max(MIN_EXECUTION_TIMEOUT_MS, left)
+        try:
+            delivered = deliver(self._device, self._package, document)
+        except ClawError as e:
+            if self._steps:  # earlier steps have had their effect: report them with the error
+                raise e.with_(extra={**e.extra, "stepResults": self._steps}) from e.__cause__
+            raise
+        steps = attach_hierarchies(delivered)
+        self._steps += [step for step in steps if not more or step.id != self._marker]
+        return delivered.envelope, not more or any(step.id == self._marker and step.success for step in steps)
+
+    def _warn_of_unsettled_snapshots(self, actions: list[dict[str, Any]]) -> None:
+        """A snapshot right after a click may show the screen before the click."""
+        previous = dict(zip([a["id"] for a in actions[1:]], [a["type"] for a in actions], strict=False))
+        for i, step in enumerate(self._steps):
+            unsettled = previous.get(step.id) in ("click", "scroll_and_click")
+            if step.actionType == "snapshot_ui" and step.success and unsettled and "warn" not in step.data:
+                self._steps[i] = replace(step, data={**step.data, "warn": _UNSETTLED})
+
+
+def attach_hierarchies(delivered: Delivered) -> list[StepResult]:
+    """The steps, each successful snapshot with its hierarchy. A snapshot without one fails."""
+    steps = list(delivered.envelope.stepResults)
+    snapshots = [
+        i for i, s in enumerate(steps) if s.actionType == "snapshot_ui" and s.success and "text" not in s.data
+    ]
+    # Without checksums, match hierarchies to snapshots from the end.
+    by_position = dict(zip(reversed(snapshots), reversed(delivered.hierarchies), strict=False))
+    for i in snapshots:
+        data = dict(steps[i].data)
+        size, checksum = data.pop(TEXT_BYTES, ""), data.pop(TEXT_SUM, "")
+        if size.isdecimal() and checksum.isdecimal():
+            verified = (verified_text(tree, (int(size), int(checksum))) for tree in delivered.hierarchies)
+            text = next((found for found in verified if found is not None), None)
+        else:
+            text = plausible_text(by_position[i]) if i in by_position else None
+        if text is None:
+            message = "UI hierarchy extraction produced no output for this step. "
+            message += "Check clawperator version compatibility and logcat extraction health."
+            data |= {"error": "SNAPSHOT_EXTRACTION_FAILED", "message": message}
+            steps[i] = replace(steps[i], success=False, data=data)
+        else:
+            steps[i] = replace(steps[i], data={**data, "text": text})
+    return steps

@@ -1,4 +1,4 @@
-"""Screens that a brain is told, and what comes of a prompt said before them."""
+"""Sample screens, and a run of the offline brain on them."""
 
 from msgspec import Struct
 
@@ -13,8 +13,8 @@ from clawperator.ui.write import write_hierarchy
 APP = "com.example"
 
 
-class Quick(TurnDeadline):
-    """A deadline by which no time passes."""
+class InstantDeadline(TurnDeadline):
+    """A deadline whose sleeps take no time."""
 
     def sleep(self, seconds: float) -> None:
         assert seconds > 0
@@ -43,7 +43,7 @@ def row(label: str, top: int, *more: Node, **attributes: str) -> Node:
 
 
 def screen(*nodes: Node, **attributes: str) -> dict[str, str]:
-    """What ``snapshot_ui`` tells of these nodes."""
+    """The step data of a ``snapshot_ui`` of these nodes."""
     root = node("", *nodes, **{"class": "android.widget.FrameLayout", "bounds": "[0,0][1000,2000]"} | attributes)
     return {
         "text": write_hierarchy(Hierarchy({"rotation": "0"}, [root], list(root.walk()))),
@@ -55,12 +55,12 @@ def switch(*, on: bool) -> Node:
     return node("", **{"class": "android.widget.Switch", "checkable": "true", "checked": str(on).lower()})
 
 
-class Told(Struct):
-    """What came of a prompt: the calls that act, all calls counted, what was said meanwhile, and the answer."""
+class PromptRun(Struct):
+    """The result of a prompt: its action calls, the number of all calls, the streamed text and the answer."""
 
     acts: list[ToolCall]
     calls: int
-    said: list[str]
+    streamed: list[str]
     answer: Answer
 
 
@@ -78,35 +78,35 @@ def failure(code: str, message: str) -> ToolResult:
 CHANGED = step(effect="changed")
 
 
-def say(
+def run_prompt(
     prompt: str,
     *screens: dict[str, str],
     results: dict[str, ToolResult] | None = None,
     deadline: TurnDeadline | None = None,
-) -> Told:
-    """Say it. Each look shows the next screen, the last one again and again; other calls answer by their name."""
-    told = Told([], 0, [], Answer(""))
-    deadline = deadline or Quick()
-    thought = OfflineBrain().respond(BrainRequest(prompt, builtin_tools(), deadline, on_text=told.said.append))
-    shown = list(screens)
+) -> PromptRun:
+    """Run a prompt. Each capture returns the next screen, then the last one; other calls return ``results`` by name."""
+    ran = PromptRun([], 0, [], Answer(""))
+    deadline = deadline or InstantDeadline()
+    steps = OfflineBrain().respond(BrainRequest(prompt, builtin_tools(), deadline, on_text=ran.streamed.append))
+    screen_data = list(screens)
     result: ToolResult | None = None
     while True:
         try:
-            call = next(thought) if result is None else thought.send(result)
+            call = next(steps) if result is None else steps.send(result)
         except StopIteration as e:
-            told.answer = e.value
-            return told
-        told.calls += 1
-        if call.name == "snapshot_ui" and shown:
-            result = step(**(shown.pop(0) if len(shown) > 1 else shown[0]))
+            ran.answer = e.value
+            return ran
+        ran.calls += 1
+        if call.name == "snapshot_ui" and screen_data:
+            result = step(**(screen_data.pop(0) if len(screen_data) > 1 else screen_data[0]))
         else:
-            told.acts.append(call)
+            ran.acts.append(call)
             result = (results or {}).get(call.name, CHANGED)
 
 
-def code(told: Told) -> str:
-    assert told.answer.error is not None
-    return told.answer.error.code
+def code(ran: PromptRun) -> str:
+    assert ran.answer.error is not None
+    return ran.answer.error.code
 
 
 def field(text: str, name: str, **more: str) -> Node:

@@ -1,4 +1,4 @@
-"""The offline brain with a phone that fails: what it tells stays true."""
+"""The offline brain on a device with faults: its answers stay true."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,68 +21,68 @@ def phone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Phone]:
         yield box.phone
 
 
-def tell(prompt: str, folder: Path) -> str:
+def answer_to(prompt: str, folder: Path) -> str:
     return talk(prompt, ToolContext(TurnDeadline(SECONDS), folder=str(folder), device="claw-1"))[1].text
 
 
-def test_a_lost_tap_is_told_to_have_changed_nothing(phone: Phone, tmp_path: Path) -> None:
-    tell("open Hard Mode, tap Many deletes", tmp_path)
+def test_a_lost_tap_is_reported_without_effect(phone: Phone, tmp_path: Path) -> None:
+    answer_to("open Hard Mode, tap Many deletes", tmp_path)
     phone.set_fault("dropped_tap", 1)
-    told = tell("tap the second Delete, tap at 901 568, read the status", tmp_path)
-    assert told == (
+    answer = answer_to("tap the second Delete, tap at 901 568, read the status", tmp_path)
+    assert answer == (
         "Tapped 'Delete'; nothing changed on the screen. "
         "Tapped the point (901, 568); nothing changed on the screen. status: Nothing happened yet."
     )
 
 
-def test_lost_swipes_are_told_to_have_changed_nothing(phone: Phone, tmp_path: Path) -> None:
-    tell("open Settings", tmp_path)
+def test_lost_scrolls_are_reported_without_effect(phone: Phone, tmp_path: Path) -> None:
+    answer_to("open Settings", tmp_path)
     phone.set_fault("dropped_tap", 1)
-    told = tell("scroll down 3 times, scroll to the bottom", tmp_path)
-    assert told == " ".join(["Scrolled down; nothing changed on the screen."] * 2)
+    answer = answer_to("scroll down 3 times, scroll to the bottom", tmp_path)
+    assert answer == " ".join(["Scrolled down; nothing changed on the screen."] * 2)
 
 
-def test_a_swipe_lost_on_the_way_does_not_end_a_search(phone: Phone, tmp_path: Path) -> None:
-    tell("open Settings", tmp_path)
+def test_a_lost_scroll_does_not_end_a_search(phone: Phone, tmp_path: Path) -> None:
+    answer_to("open Settings", tmp_path)
     phone.set_fault("dropped_tap", 0.5)
-    assert tell("tap About phone and read Model", tmp_path).endswith("Model: box.")
+    assert answer_to("tap About phone and read Model", tmp_path).endswith("Model: box.")
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_switches_are_told_as_they_are_though_captures_are_old(
+def test_switch_states_are_right_despite_stale_captures(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
     monkeypatch.setenv("CLAWPERATOR_HOME", str(tmp_path / "home"))
     with boxed_phone("claw-1", seed) as box:
-        tell("open Settings, tap Display", tmp_path)
+        answer_to("open Settings, tap Display", tmp_path)
         box.phone.set_fault("stale_tree", 0.3)
-        told = tell("turn on Dark theme, turn off Dark theme, is Dark theme on?", tmp_path)
+        answer = answer_to("turn on Dark theme, turn off Dark theme, is Dark theme on?", tmp_path)
         stored = box.phone.settings.get("secure", "ui_night_mode")
-    assert told == "Turned 'Dark theme' on. Turned 'Dark theme' off. No: 'Dark theme' is off."
+    assert answer == "Turned 'Dark theme' on. Turned 'Dark theme' off. No: 'Dark theme' is off."
     assert stored == "1"
 
 
-def test_a_dialog_out_of_nowhere_is_what_is_on_the_screen(phone: Phone, tmp_path: Path) -> None:
-    tell("open Settings", tmp_path)
+def test_an_unexpected_dialog_is_reported_as_the_screen(phone: Phone, tmp_path: Path) -> None:
+    answer_to("open Settings", tmp_path)
     phone.set_fault("dialog", 1)
-    told = tell("is Display on the screen? what is on the screen?", tmp_path)
-    assert told.startswith("No: 'Display' is not on the screen.")
-    assert "isn't responding" in told
+    answer = answer_to("is Display on the screen? what is on the screen?", tmp_path)
+    assert answer.startswith("No: 'Display' is not on the screen.")
+    assert "isn't responding" in answer
 
 
-def test_a_slow_phone_is_told_the_same(phone: Phone, tmp_path: Path) -> None:
+def test_a_slow_device_gives_the_same_answer(phone: Phone, tmp_path: Path) -> None:
     phone.set_fault("latency", 300)
-    assert tell("is Chrome on the screen?", tmp_path) == "Yes: 'Chrome' is on the screen."
+    assert answer_to("is Chrome on the screen?", tmp_path) == "Yes: 'Chrome' is on the screen."
 
 
 @pytest.mark.parametrize(
-    ("fault", "said"), [("offline", "tap Settings"), ("unauthorized", "open Settings"), ("offline", "go home")]
+    ("fault", "prompt"), [("offline", "tap Settings"), ("unauthorized", "open Settings"), ("offline", "go home")]
 )
-def test_a_phone_that_is_not_there_fails_at_the_first_call(
-    phone: Phone, tmp_path: Path, fault: str, said: str
+def test_an_unavailable_device_fails_at_the_first_call(
+    phone: Phone, tmp_path: Path, fault: str, prompt: str
 ) -> None:
     phone.set_fault(fault, 1)
-    called, answer = talk(said, ToolContext(TurnDeadline(SECONDS), folder=str(tmp_path), device="claw-1"))
+    called, answer = talk(prompt, ToolContext(TurnDeadline(SECONDS), folder=str(tmp_path), device="claw-1"))
     assert len(called) == 1
     assert answer.error is not None
     assert answer.error.code in ("DEVICE_OFFLINE", "DEVICE_UNAUTHORIZED")

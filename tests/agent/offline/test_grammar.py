@@ -1,4 +1,4 @@
-"""Prompts and the instructions in them."""
+"""Parsing prompts into instructions."""
 
 import json
 
@@ -6,183 +6,198 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.agent.offline.grammar import mask, sentences
+from clawperator.agent.offline.grammar import mask, split_sentences
 from clawperator.agent.offline.instructions import (
-    Check,
-    CheckPhone,
-    Clear,
-    Close,
-    Describe,
-    FindApp,
-    GoTo,
-    Help,
+    CheckDeviceInstruction,
+    CheckInstruction,
+    ClearInstruction,
+    CloseInstruction,
+    DescribeScreenInstruction,
+    FindAppInstruction,
+    ForegroundAppInstruction,
+    GoToInstruction,
+    HelpInstruction,
     Instruction,
-    ListApps,
-    ListPhones,
-    ListSkills,
-    Open,
-    Pause,
-    Press,
-    PullRecording,
-    Read,
-    Record,
-    RunSkill,
-    Screenshot,
-    Scroll,
-    Search,
-    Seek,
-    Settle,
-    StopRecording,
-    Tap,
-    TapAt,
-    Target,
-    TellFront,
-    Turn,
-    Type,
-    Use,
-    WaitFor,
+    ListAppsInstruction,
+    ListDevicesInstruction,
+    ListSkillsInstruction,
+    OpenInstruction,
+    PauseInstruction,
+    PressKeyInstruction,
+    PullRecordingInstruction,
+    ReadInstruction,
+    RunSkillInstruction,
+    ScreenshotInstruction,
+    ScrollInstruction,
+    ScrollToInstruction,
+    SearchInstruction,
+    SetSwitchInstruction,
+    SettleInstruction,
+    StartRecordingInstruction,
+    StopRecordingInstruction,
+    TapAtInstruction,
+    TapInstruction,
+    TargetPhrase,
+    TypeInstruction,
+    UseToolInstruction,
+    WaitForInstruction,
 )
-from clawperator.agent.offline.parser import MOST_CHARACTERS, MOST_INSTRUCTIONS, read_prompt
+from clawperator.agent.offline.parser import MAX_CHARACTERS, MAX_INSTRUCTIONS, parse_prompt
 
 
-def named(name: str) -> Target:
-    return Target(name, name)
+def named(name: str) -> TargetPhrase:
+    return TargetPhrase(name, name)
 
 
-def exactly(name: str) -> Target:
-    return Target(name, name, exact=True)
+def exactly(name: str) -> TargetPhrase:
+    return TargetPhrase(name, name, exact=True)
 
 
-def understood(prompt: str) -> list[Instruction]:
-    reading = read_prompt(prompt)
-    assert reading.not_understood == ()
-    return [part.instruction for part in reading.parts]
+def parse(prompt: str) -> list[Instruction]:
+    parsed = parse_prompt(prompt)
+    assert parsed.not_understood == ()
+    return [part.instruction for part in parsed.parts]
 
 
 @pytest.mark.parametrize(
-    ("said", "meant"),
+    ("prompt", "expected"),
     [
-        ("open Settings", Open("Settings")),
-        ("Launch the YouTube app", Open("YouTube")),
-        ("open com.android.chrome", Open("com.android.chrome")),
-        ('start "Salt and Pepper"', Open("Salt and Pepper")),
-        ("visit https://example.com/a?b=c", Open("https://example.com/a?b=c")),
-        ("go to Display", GoTo(named("Display"))),
-        ("kill chrome", Close("chrome")),
-        ("close the app", Close("")),
-        ("tap Save", Tap(named("Save"))),
-        ("click on the second Save", Tap(Target("second Save", "Save", 2))),
-        ("press the Save button", Tap(Target("Save button", "Save", role="button"))),
-        ('select the last "Item"', Tap(Target('last "Item"', "Item", -1, exact=True))),
-        ("choose the 3rd row", Tap(Target("3rd row", "row", 3, "row"))),
-        ("tap First name", Tap(Target("First name", "name", 1))),
-        ("tap Terms and conditions", Tap(named("Terms and conditions"))),
-        ("long-press Milk", Tap(named("Milk"), hold=True)),
-        ("press and hold Milk", Tap(named("Milk"), hold=True)),
-        ("type hello into Title", Type("hello", named("Title"))),
+        ("open Settings", OpenInstruction("Settings")),
+        ("Launch the YouTube app", OpenInstruction("YouTube")),
+        ("open com.android.chrome", OpenInstruction("com.android.chrome")),
+        ('start "Salt and Pepper"', OpenInstruction("Salt and Pepper")),
+        ("visit https://example.com/a?b=c", OpenInstruction("https://example.com/a?b=c")),
+        ("go to Display", GoToInstruction(named("Display"))),
+        ("kill chrome", CloseInstruction("chrome")),
+        ("close the app", CloseInstruction("")),
+        ("tap Save", TapInstruction(named("Save"))),
+        ("click on the second Save", TapInstruction(TargetPhrase("second Save", "Save", 2))),
+        ("press the Save button", TapInstruction(TargetPhrase("Save button", "Save", role="button"))),
+        ('select the last "Item"', TapInstruction(TargetPhrase('last "Item"', "Item", -1, exact=True))),
+        ("choose the 3rd row", TapInstruction(TargetPhrase("3rd row", "row", 3, "row"))),
+        ("tap First name", TapInstruction(TargetPhrase("First name", "name", 1))),
+        ("tap Terms and conditions", TapInstruction(named("Terms and conditions"))),
+        ("long-press Milk", TapInstruction(named("Milk"), hold=True)),
+        ("press and hold Milk", TapInstruction(named("Milk"), hold=True)),
+        ("type hello into Title", TypeInstruction("hello", named("Title"))),
         (
             "type 'a into b' into the search box",
-            Type("a into b", Target("search box", "search", role="textfield")),
+            TypeInstruction("a into b", TargetPhrase("search box", "search", role="textfield")),
         ),
-        ("type tea in the kitchen into Title", Type("tea in the kitchen", named("Title"))),
-        ("enter 40 and press enter", Type("40", submit=True)),
-        ("type x into Name and submit", Type("x", named("Name"), submit=True)),
-        ("fill in Title with a list", Type("a list", named("Title"))),
-        ("search for cats in boxes", Search("cats in boxes")),
-        ("search for cats in YouTube", Search("cats", "YouTube")),
-        ("search YouTube for cats in boxes", Search("cats in boxes", "YouTube")),
-        ("clear the search box", Clear(Target("search box", "search", role="textfield"))),
-        ("turn on Dark theme", Turn(named("Dark theme"), True)),
-        ("switch the Wi-Fi switch off", Turn(Target("Wi-Fi switch", "Wi-Fi", role="switch"), False)),
-        ("untick Pin to top", Turn(named("Pin to top"), False)),
-        ("scroll", Scroll("down")),
-        ("scroll up 3 times", Scroll("up", 3)),
-        ("scroll down to the bottom", Scroll("down", 0)),
-        ("scroll down until you see About phone", Seek(named("About phone"))),
-        ("find About phone", Seek(named("About phone"))),
-        ("go back", Press("back")),
-        ("press the back button twice", Press("back", 2)),
-        ("go to the home screen", Press("home")),
-        ("show recent apps", Press("recents")),
-        ("wait for Done to appear", WaitFor(Check(named("Done"), must=True))),
+        ("type tea in the kitchen into Title", TypeInstruction("tea in the kitchen", named("Title"))),
+        ("enter 40 and press enter", TypeInstruction("40", submit=True)),
+        ("type x into Name and submit", TypeInstruction("x", named("Name"), submit=True)),
+        ("fill in Title with a list", TypeInstruction("a list", named("Title"))),
+        ("search for cats in boxes", SearchInstruction("cats in boxes")),
+        ("search for cats in YouTube", SearchInstruction("cats", "YouTube")),
+        ("search YouTube for cats in boxes", SearchInstruction("cats in boxes", "YouTube")),
+        ("clear the search box", ClearInstruction(TargetPhrase("search box", "search", role="textfield"))),
+        ("turn on Dark theme", SetSwitchInstruction(named("Dark theme"), True)),
+        (
+            "switch the Wi-Fi switch off",
+            SetSwitchInstruction(TargetPhrase("Wi-Fi switch", "Wi-Fi", role="switch"), False),
+        ),
+        ("untick Pin to top", SetSwitchInstruction(named("Pin to top"), False)),
+        ("scroll", ScrollInstruction("down")),
+        ("scroll up 3 times", ScrollInstruction("up", 3)),
+        ("scroll down to the bottom", ScrollInstruction("down", 0)),
+        ("scroll down until you see About phone", ScrollToInstruction(named("About phone"))),
+        ("find About phone", ScrollToInstruction(named("About phone"))),
+        ("go back", PressKeyInstruction("back")),
+        ("press the back button twice", PressKeyInstruction("back", 2)),
+        ("go to the home screen", PressKeyInstruction("home")),
+        ("show recent apps", PressKeyInstruction("recents")),
+        ("wait for Done to appear", WaitForInstruction(CheckInstruction(named("Done"), required=True))),
         ("wait up to 2 minutes for Done", None),
-        ("wait up to 90 seconds for Done", WaitFor(Check(named("Done"), must=True), 90)),
-        ("wait half a second", Pause(0.5)),
-        ("wait 250 ms", Pause(0.25)),
-        ("what's on the screen?", Describe()),
-        ("what\u2019s on the screen?", Describe()),
-        ("describe the screen", Describe()),
-        ("what is the Android version of this phone?", Read(named("Android version"))),
-        ("which Android version is this?", Read(named("Android version"))),
-        ("what does Status say", Read(named("Status"))),
-        ("tell me the battery level", Read(named("battery level"))),
-        ("is Save on the screen?", Check(named("Save"))),
-        ("is there a Save button on the screen", Check(Target("Save button", "Save", role="button"))),
-        ("is Bluetooth on?", Check(named("Bluetooth"), "on")),
-        ("check whether Wi-Fi is turned off", Check(named("Wi-Fi"), "off")),
-        ("check that Save is visible", Check(named("Save"), must=True)),
-        ("check that Save is not on the screen", Check(named("Save"), holds=False, must=True)),
-        ("verify that Model is box", Check(named("Model"), value="box", must=True)),
-        ("check that Save", Check(named("Save"), must=True)),
-        ("take a screenshot", Screenshot()),
-        ("take a screenshot as a b.png", Screenshot("a b.png")),
-        ("record this as my demo", Record("my-demo")),
-        ("start recording", Record()),
-        ("stop the recording", StopRecording()),
-        ("pull it", PullRecording()),
-        ("run the discharge skill with 40", RunSkill("discharge", "40")),
-        ("run com.example.do-it with a and b", RunSkill("com.example.do-it", "a and b")),
-        ("list skills", ListSkills()),
-        ("which phones are connected", ListPhones()),
-        ("check the phone", CheckPhone()),
+        ("wait up to 90 seconds for Done", WaitForInstruction(CheckInstruction(named("Done"), required=True), 90)),
+        ("wait half a second", PauseInstruction(0.5)),
+        ("wait 250 ms", PauseInstruction(0.25)),
+        ("what's on the screen?", DescribeScreenInstruction()),
+        ("what\u2019s on the screen?", DescribeScreenInstruction()),
+        ("describe the screen", DescribeScreenInstruction()),
+        ("what is the Android version of this phone?", ReadInstruction(named("Android version"))),
+        ("which Android version is this?", ReadInstruction(named("Android version"))),
+        ("what does Status say", ReadInstruction(named("Status"))),
+        ("tell me the battery level", ReadInstruction(named("battery level"))),
+        ("is Save on the screen?", CheckInstruction(named("Save"))),
+        (
+            "is there a Save button on the screen",
+            CheckInstruction(TargetPhrase("Save button", "Save", role="button")),
+        ),
+        ("is Bluetooth on?", CheckInstruction(named("Bluetooth"), "on")),
+        ("check whether Wi-Fi is turned off", CheckInstruction(named("Wi-Fi"), "off")),
+        ("check that Save is visible", CheckInstruction(named("Save"), required=True)),
+        ("check that Save is not on the screen", CheckInstruction(named("Save"), holds=False, required=True)),
+        ("verify that Model is box", CheckInstruction(named("Model"), value="box", required=True)),
+        ("check that Save", CheckInstruction(named("Save"), required=True)),
+        ("take a screenshot", ScreenshotInstruction()),
+        ("take a screenshot as a b.png", ScreenshotInstruction("a b.png")),
+        ("record this as my demo", StartRecordingInstruction("my-demo")),
+        ("start recording", StartRecordingInstruction()),
+        ("stop the recording", StopRecordingInstruction()),
+        ("pull it", PullRecordingInstruction()),
+        ("run the discharge skill with 40", RunSkillInstruction("discharge", "40")),
+        ("run com.example.do-it with a and b", RunSkillInstruction("com.example.do-it", "a and b")),
+        ("list skills", ListSkillsInstruction()),
+        ("which phones are connected", ListDevicesInstruction()),
+        ("check the phone", CheckDeviceInstruction()),
         (
             'use click {"matcher": {"textEquals": "a, then b"}}',
-            Use("click", {"matcher": {"textEquals": "a, then b"}}),
+            UseToolInstruction("click", {"matcher": {"textEquals": "a, then b"}}),
         ),
-        ("use the snapshot_ui tool", Use("snapshot_ui", {})),
-        ("hello", Help()),
-        ("what can you do?", Help()),
-        ("tap the option called Display", Tap(Target("option called Display", "Display", role="row"))),
-        ('tap the button called "OK"', Tap(Target('button called "OK"', "OK", role="button", exact=True))),
-        ("tap Delete next to Milk", Tap(Target("Delete next to Milk", "Delete", beside="Milk"))),
-        ("tap at 500, 600", TapAt(500, 600)),
-        ("press search", Tap(named("search"))),
-        ("type x and press search", Type("x", submit=True)),
-        ("enter hello as the title", Type("hello", named("title"))),
-        ("open the first note", GoTo(Target("first note", "note", 1))),
-        ("open the app called Notes", Open("Notes")),
-        ("in Settings", Open("Settings")),
-        ("go back to YouTube", Open("YouTube")),
-        ("go back to the home screen", Press("home")),
-        ("toggle Dark theme", Turn(named("Dark theme"), None)),
-        ("scroll all the way up", Scroll("up", 0)),
-        ("wait for it to load", Settle()),
-        ("wait until Loading disappears", WaitFor(Check(named("Loading"), holds=False, must=True))),
+        ("use the snapshot_ui tool", UseToolInstruction("snapshot_ui", {})),
+        ("hello", HelpInstruction()),
+        ("what can you do?", HelpInstruction()),
+        (
+            "tap the option called Display",
+            TapInstruction(TargetPhrase("option called Display", "Display", role="row")),
+        ),
+        (
+            'tap the button called "OK"',
+            TapInstruction(TargetPhrase('button called "OK"', "OK", role="button", exact=True)),
+        ),
+        ("tap Delete next to Milk", TapInstruction(TargetPhrase("Delete next to Milk", "Delete", beside="Milk"))),
+        ("tap at 500, 600", TapAtInstruction(500, 600)),
+        ("press search", TapInstruction(named("search"))),
+        ("type x and press search", TypeInstruction("x", submit=True)),
+        ("enter hello as the title", TypeInstruction("hello", named("title"))),
+        ("open the first note", GoToInstruction(TargetPhrase("first note", "note", 1))),
+        ("open the app called Notes", OpenInstruction("Notes")),
+        ("in Settings", OpenInstruction("Settings")),
+        ("go back to YouTube", OpenInstruction("YouTube")),
+        ("go back to the home screen", PressKeyInstruction("home")),
+        ("toggle Dark theme", SetSwitchInstruction(named("Dark theme"), None)),
+        ("scroll all the way up", ScrollInstruction("up", 0)),
+        ("wait for it to load", SettleInstruction()),
+        (
+            "wait until Loading disappears",
+            WaitForInstruction(CheckInstruction(named("Loading"), holds=False, required=True)),
+        ),
         (
             "wait up to 5 seconds until Next is enabled",
-            WaitFor(Check(named("Next"), "on", must=True, sense="enabled"), 5),
+            WaitForInstruction(CheckInstruction(named("Next"), "on", required=True, state_kind="enabled"), 5),
         ),
-        ("can you see Save?", Check(named("Save"))),
-        ("is Wi-Fi on or off?", Read(named("Wi-Fi"))),
-        ("is Large selected?", Check(named("Large"), "on", sense="selected")),
-        ("check that Loading is gone", Check(named("Loading"), holds=False, must=True)),
-        ("how much battery is left?", Read(named("battery"))),
-        ("how much storage is free?", Read(named("free storage"))),
-        ("what model is this phone?", Read(named("model"))),
-        ("whats the house load right now", Read(named("house load"))),
-        ("search on YouTube for cats", Search("cats", "YouTube")),
-        ("search linkin park", Search("linkin park")),
-        ("take a screenshot and save it as a.png", Screenshot("a.png")),
-        ("list the apps", ListApps()),
-        ("is Chrome installed?", FindApp("Chrome")),
-        ("which app is open?", TellFront()),
+        ("can you see Save?", CheckInstruction(named("Save"))),
+        ("is Wi-Fi on or off?", ReadInstruction(named("Wi-Fi"))),
+        ("is Large selected?", CheckInstruction(named("Large"), "on", state_kind="selected")),
+        ("check that Loading is gone", CheckInstruction(named("Loading"), holds=False, required=True)),
+        ("how much battery is left?", ReadInstruction(named("battery"))),
+        ("how much storage is free?", ReadInstruction(named("free storage"))),
+        ("what model is this phone?", ReadInstruction(named("model"))),
+        ("whats the house load right now", ReadInstruction(named("house load"))),
+        ("search on YouTube for cats", SearchInstruction("cats", "YouTube")),
+        ("search linkin park", SearchInstruction("linkin park")),
+        ("take a screenshot and save it as a.png", ScreenshotInstruction("a.png")),
+        ("list the apps", ListAppsInstruction()),
+        ("is Chrome installed?", FindAppInstruction("Chrome")),
+        ("which app is open?", ForegroundAppInstruction()),
     ],
 )
-def test_a_sentence_asks_for_one_thing(said: str, meant: Instruction | None) -> None:
-    if meant is None:
-        assert read_prompt(said).not_understood
+def test_a_sentence_is_parsed_into_one_instruction(prompt: str, expected: Instruction | None) -> None:
+    if expected is None:
+        assert parse_prompt(prompt).not_understood
     else:
-        assert understood(said) == [meant]
+        assert parse(prompt) == [expected]
 
 
 @pytest.mark.parametrize(
@@ -210,8 +225,8 @@ def test_a_sentence_asks_for_one_thing(said: str, meant: Instruction | None) -> 
         ("please. thank you!", []),
     ],
 )
-def test_prompts_are_cut_into_sentences(prompt: str, parts: list[str]) -> None:
-    assert sentences(prompt) == parts
+def test_prompts_are_split_into_sentences(prompt: str, parts: list[str]) -> None:
+    assert split_sentences(prompt) == parts
 
 
 @pytest.mark.parametrize(
@@ -235,7 +250,7 @@ def test_prompts_are_cut_into_sentences(prompt: str, parts: list[str]) -> None:
         "use click [1]",
         "search Frobnicator for cats",
         "tap " + "x" * 300,
-        "go back. " * (MOST_INSTRUCTIONS + 1),
+        "go back. " * (MAX_INSTRUCTIONS + 1),
         "don't tap Save",
         "do not open Settings",
         "never tap Save",
@@ -263,78 +278,87 @@ def test_prompts_are_cut_into_sentences(prompt: str, parts: list[str]) -> None:
         "go back to Display",
         "in Frobnicator, tap Save",
         "See all apps",
-        "tap a" + " " * MOST_CHARACTERS,
+        "tap a" + " " * MAX_CHARACTERS,
     ],
 )
-def test_what_no_rule_fits_is_not_understood(prompt: str) -> None:
-    reading = read_prompt(prompt)
-    assert reading.not_understood
-    assert all(part.reason for part in reading.not_understood)
+def test_a_sentence_without_a_rule_is_not_understood(prompt: str) -> None:
+    parsed = parse_prompt(prompt)
+    assert parsed.not_understood
+    assert all(part.reason for part in parsed.not_understood)
 
 
 @pytest.mark.parametrize(
-    ("prompt", "meant"),
+    ("prompt", "expected"),
     [
-        ("tap Display > Dark theme", [Tap(named("Display")), Tap(named("Dark theme"))]),
-        ("open Settings > Display", [Open("Settings"), Tap(named("Display"))]),
-        ("go to Settings \u2192 Display", [GoTo(named("Settings")), Tap(named("Display"))]),
-        ('tap "a > b"', [Tap(exactly("a > b"))]),
+        ("tap Display > Dark theme", [TapInstruction(named("Display")), TapInstruction(named("Dark theme"))]),
+        ("open Settings > Display", [OpenInstruction("Settings"), TapInstruction(named("Display"))]),
+        ("go to Settings \u2192 Display", [GoToInstruction(named("Settings")), TapInstruction(named("Display"))]),
+        ('tap "a > b"', [TapInstruction(exactly("a > b"))]),
         (
             "turn on Wi-Fi, Bluetooth and dark mode",
-            [Turn(named(n), True) for n in ("Wi-Fi", "Bluetooth", "dark mode")],
+            [SetSwitchInstruction(named(n), True) for n in ("Wi-Fi", "Bluetooth", "dark mode")],
         ),
-        ("turn on Color and motion", [Turn(named("Color and motion"), True)]),
+        ("turn on Color and motion", [SetSwitchInstruction(named("Color and motion"), True)]),
     ],
 )
-def test_a_sentence_may_ask_for_several_things(prompt: str, meant: list[Instruction]) -> None:
-    assert understood(prompt) == meant
+def test_a_sentence_may_hold_several_instructions(prompt: str, expected: list[Instruction]) -> None:
+    assert parse(prompt) == expected
 
 
-def test_every_part_that_is_not_understood_is_told() -> None:
-    reading = read_prompt("open Settings, then frob, then tap it")
-    assert [part.said for part in reading.not_understood] == ["frob", "tap it"]
+def test_every_part_that_is_not_understood_is_reported() -> None:
+    parsed = parse_prompt("open Settings, then frob, then tap it")
+    assert [part.text for part in parsed.not_understood] == ["frob", "tap it"]
 
 
-def test_a_quotation_without_an_end_is_no_quotation() -> None:
-    assert sentences('tap "Save and go back') == ['tap "Save', "go back"]
+def test_an_unclosed_quotation_mark_is_ignored() -> None:
+    assert split_sentences('tap "Save and go back') == ['tap "Save', "go back"]
 
 
 @pytest.mark.random
 @given(st.text() | st.text(alphabet="tap open and then , . ; \"'{}it\n"))
-def test_any_text_is_read_and_always_the_same_way(prompt: str) -> None:
-    first = read_prompt(prompt)
-    assert first == read_prompt(prompt)
+def test_any_text_is_parsed_deterministically(prompt: str) -> None:
+    first = parse_prompt(prompt)
+    assert first == parse_prompt(prompt)
     assert first.parts or first.not_understood
     assert len(mask(prompt)) == len(prompt)
 
 
-# What instructions are made of when they are drawn at random: a label may be any text without quotation marks.
+# Random instructions: a label is any text without quotation marks.
 LABELS = st.text(
     alphabet=st.characters(exclude_characters='"„“', exclude_categories=["Cs"]), min_size=1, max_size=40
 )
-DRAWN = st.one_of(
-    LABELS.map(lambda name: (f'tap "{name}"', Tap(exactly(name)))),
-    LABELS.map(lambda name: (f'long press "{name}"', Tap(exactly(name), hold=True))),
-    LABELS.map(lambda name: (f'turn on "{name}"', Turn(exactly(name), True))),
-    LABELS.map(lambda name: (f'read "{name}"', Read(exactly(name)))),
-    LABELS.map(lambda name: (f'check that "{name}" is off', Check(exactly(name), "off", must=True))),
-    LABELS.map(lambda name: (f'wait for "{name}"', WaitFor(Check(exactly(name), must=True)))),
-    st.tuples(LABELS, LABELS).map(lambda t: (f'type "{t[0]}" into "{t[1]}"', Type(t[0], exactly(t[1])))),
-    st.tuples(LABELS, LABELS).map(
-        lambda t: (f'check that "{t[0]}" is "{t[1]}"', Check(exactly(t[0]), value=t[1], must=True))
+INSTRUCTIONS = st.one_of(
+    LABELS.map(lambda name: (f'tap "{name}"', TapInstruction(exactly(name)))),
+    LABELS.map(lambda name: (f'long press "{name}"', TapInstruction(exactly(name), hold=True))),
+    LABELS.map(lambda name: (f'turn on "{name}"', SetSwitchInstruction(exactly(name), True))),
+    LABELS.map(lambda name: (f'read "{name}"', ReadInstruction(exactly(name)))),
+    LABELS.map(
+        lambda name: (f'check that "{name}" is off', CheckInstruction(exactly(name), "off", required=True))
     ),
-    LABELS.map(lambda text: (f'search for "{text}"', Search(text))),
-    st.integers(2, 20).map(lambda n: (f"scroll up {n} times", Scroll("up", n))),
-    st.integers(1, 115).map(lambda n: (f"wait {n} seconds", Pause(n))),
+    LABELS.map(
+        lambda name: (f'wait for "{name}"', WaitForInstruction(CheckInstruction(exactly(name), required=True)))
+    ),
+    st.tuples(LABELS, LABELS).map(
+        lambda t: (f'type "{t[0]}" into "{t[1]}"', TypeInstruction(t[0], exactly(t[1])))
+    ),
+    st.tuples(LABELS, LABELS).map(
+        lambda t: (f'check that "{t[0]}" is "{t[1]}"', CheckInstruction(exactly(t[0]), value=t[1], required=True))
+    ),
+    LABELS.map(lambda text: (f'search for "{text}"', SearchInstruction(text))),
+    st.integers(2, 20).map(lambda n: (f"scroll up {n} times", ScrollInstruction("up", n))),
+    st.integers(1, 115).map(lambda n: (f"wait {n} seconds", PauseInstruction(n))),
     st.dictionaries(LABELS, LABELS, max_size=3).map(
-        lambda params: (f"use click {json.dumps(params)}", Use("click", params))
+        lambda params: (f"use click {json.dumps(params)}", UseToolInstruction("click", params))
     ),
 )
 
 
 @pytest.mark.random
 @given(
-    st.lists(DRAWN, min_size=1, max_size=6), st.sampled_from([", ", " and ", "; ", ". ", " then ", ", and then "])
+    st.lists(INSTRUCTIONS, min_size=1, max_size=6),
+    st.sampled_from([", ", " and ", "; ", ". ", " then ", ", and then "]),
 )
-def test_instructions_are_read_as_they_were_written(drawn: list[tuple[str, Instruction]], between: str) -> None:
-    assert understood(between.join(said for said, _ in drawn)) == [meant for _, meant in drawn]
+def test_joined_instructions_are_parsed_as_they_were_written(
+    drawn: list[tuple[str, Instruction]], between: str
+) -> None:
+    assert parse(between.join(prompt for prompt, _ in drawn)) == [expected for _, expected in drawn]

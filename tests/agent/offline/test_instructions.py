@@ -1,4 +1,4 @@
-"""The table of docs/instructions.md is true: each row is said to a fresh phone in the box, by the real tools."""
+"""The examples of docs/instructions.md: each row runs on a fresh simulated phone with the real tools."""
 
 import os
 import re
@@ -18,8 +18,8 @@ from tests.device.boxed import boxed_phone
 from tests.support.paths import REPOSITORY
 
 PAGE = REPOSITORY / "docs" / "instructions.md"
-HEAD = "| say | phone starts at | what is called | it answers |"
-# Rows mostly wait for the phone, so some are tried at once, each on its own phone, by processes of their own.
+HEAD = "| prompt | start | tool calls | answer |"
+# Rows mostly wait for the phone, so several run in parallel, each in a process with its own phone.
 AT_ONCE = 6
 PER_TEST = 32
 SECONDS = 60
@@ -27,7 +27,7 @@ SECONDS = 60
 
 class Row(Struct, frozen=True):
     line: int
-    say: str
+    prompt: str
     start: str
     called: tuple[str, ...]
     code: str
@@ -40,35 +40,35 @@ def _rows() -> Iterator[Row]:
     for number, line in enumerate(lines[first:], first + 1):
         if not line.startswith("|"):
             return
-        say, start, called, answers = (cell.strip() for cell in line.strip("|").split(" | "))
+        prompt, start, called, answers = (cell.strip() for cell in line.strip("|").split(" | "))
         code, text = re.fullmatch(r"(?:`([A-Z_]+)` )?(.*)", answers).groups(default="")  # type: ignore[union-attr]
-        yield Row(number, say, start, tuple(re.findall(r"`(\w+)`", called)), code, text)
+        yield Row(number, prompt, start, tuple(re.findall(r"`(\w+)`", called)), code, text)
 
 
 ROWS = list(_rows())
 GROUPS = [ROWS[at : at + PER_TEST] for at in range(0, len(ROWS), PER_TEST)]
 
 
-def _try(row: Row, folder: Path) -> str:
-    """What is wrong with a row; nothing when it is true."""
+def _run_row(row: Row, folder: Path) -> str:
+    """The problem of a row; empty when it is true."""
     serial = f"row-{row.line}"
     with boxed_phone(serial):
         context = ToolContext(TurnDeadline(SECONDS), folder=str(folder), device=serial)
         if row.start != "home":
             _, before = talk(row.start, context)
             if before.outcome != "done":
-                return f"line {row.line}: the start: {before.text}"
-        called, answer = talk(row.say, context)
-    told = tuple(name for name, _ in groupby(name for name in called if name != "snapshot_ui"))
+                return f"line {row.line}: start: {before.text}"
+        called, answer = talk(row.prompt, context)
+    calls = tuple(name for name, _ in groupby(name for name in called if name != "snapshot_ui"))
     code = answer.error.code if answer.error else ""
     pattern = ".*".join(map(re.escape, row.answers.split("…")))
-    if (told, code) != (row.called, row.code) or not re.fullmatch(pattern, answer.text, re.DOTALL):
-        return f"line {row.line}: {row.say}\n  called {told}\n  answered {code} {answer.text}"
+    if (calls, code) != (row.called, row.code) or not re.fullmatch(pattern, answer.text, re.DOTALL):
+        return f"line {row.line}: {row.prompt}\n  called {calls}\n  answered {code} {answer.text}"
     outcome = {"": "done", "INSTRUCTION_NOT_UNDERSTOOD": "not_understood"}.get(code, "failed")
     return "" if answer.outcome == outcome else f"line {row.line}: the outcome is {answer.outcome}"
 
 
-def _move_in(home: str) -> None:
+def _set_home(home: str) -> None:
     os.environ["CLAWPERATOR_HOME"] = home
 
 
@@ -76,17 +76,17 @@ def _move_in(home: str) -> None:
 def pool(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Executor]:
     home = str(tmp_path_factory.mktemp("home"))
     context = get_context("spawn")
-    with ProcessPoolExecutor(AT_ONCE, mp_context=context, initializer=_move_in, initargs=(home,)) as pool:
+    with ProcessPoolExecutor(AT_ONCE, mp_context=context, initializer=_set_home, initargs=(home,)) as pool:
         yield pool
 
 
 @pytest.mark.parametrize("rows", GROUPS, ids=lambda rows: f"lines {rows[0].line} to {rows[-1].line}")
-def test_every_row_of_the_table_is_true(rows: list[Row], tmp_path: Path, pool: Executor) -> None:
-    wrong = [fault for fault in pool.map(_try, rows, repeat(tmp_path)) if fault]
+def test_every_documented_example_is_true(rows: list[Row], tmp_path: Path, pool: Executor) -> None:
+    wrong = [fault for fault in pool.map(_run_row, rows, repeat(tmp_path)) if fault]
     assert wrong == [], "\n".join(wrong)
 
 
-def test_the_table_covers_every_kind_of_answer() -> None:
+def test_the_examples_cover_every_kind_of_answer() -> None:
     assert len(ROWS) >= 30
     codes = {row.code for row in ROWS}
     refused = {"INSTRUCTION_NOT_UNDERSTOOD", "INSTRUCTION_AMBIGUOUS", "INSTRUCTION_CHECK_FAILED", "NODE_NOT_FOUND"}

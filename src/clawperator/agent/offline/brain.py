@@ -1,142 +1,149 @@
-"""The offline brain: plain instructions in English, by fixed rules. On the same screen it always does the same."""
+"""The offline brain: run English instructions by fixed rules. The same screen always gives the same result."""
 
 from collections.abc import Callable, Generator
 from typing import Any
 
 from clawperator._text import one_line
-from clawperator.agent.offline.instructions import Help, Type, Use
-from clawperator.agent.offline.labels import shown
-from clawperator.agent.offline.parser import NO_RULE, NotUnderstood, Part, Reading, read_prompt
-from clawperator.agent.offline.run import Steps, Work
+from clawperator.agent.offline.instructions import HelpInstruction, TypeInstruction, UseToolInstruction
+from clawperator.agent.offline.labels import quote
+from clawperator.agent.offline.parser import NO_RULE, NotUnderstood, ParsedInstruction, ParsedPrompt, parse_prompt
+from clawperator.agent.offline.run import OfflineRun, ToolSteps
 from clawperator.agent.ports import Answer, BrainRequest, Tool, ToolCall, ToolResult
 from clawperator.errors import ClawError
 
 HELP = (
-    "I act on an Android phone. Say, one after the other: open Settings; tap Display; tap the second Save; "
+    "I control an Android phone. Instructions, one after the other: open Settings; tap Display; "
+    "tap the second Save; "
     "tap Delete next to Milk; long press the first note; type hello into Title and press enter; "
     "search for cats in YouTube; "
     "turn on Dark theme; scroll down; scroll to About phone; go back; go home; wait for Done; wait 2 seconds; "
     "what is on the screen; what is the Android version; is Bluetooth on; check that Save is on the screen; "
     "take a screenshot as screen.png; record this as demo; stop recording and pull it; list skills; "
     "run the discharge skill with 40; which phones are connected; check the phone; list apps; close Settings; "
-    'use click {"matcher": {"textEquals": "Save"}}. What is quoted is taken letter by letter.'
+    'use click {"matcher": {"textEquals": "Save"}}. Quoted text is taken literally.'
 )
 
 
-_MOST_NAMING = 4
+_MAX_NAME_WORDS = 4
 
 
 class OfflineBrain:
-    """Understands the whole prompt before it does anything, and stops at the first thing that fails."""
+    """Parses the whole prompt before it runs anything, and stops at the first instruction that fails."""
 
     name = "offline"
 
     def respond(self, request: BrainRequest) -> Generator[ToolCall, ToolResult, Answer]:
-        reading = read_prompt(request.prompt)
-        refused = (*reading.not_understood, *_unknown_tools(reading, request.tools))
+        parsed = parse_prompt(request.prompt)
+        refused = (*parsed.not_understood, *_unknown_tools(parsed, request.tools))
         if refused:
             return _not_understood(refused)
-        work = Work(request.deadline)
-        told: list[str] = []
-        for place, part in enumerate(reading.parts):
+        run = OfflineRun(request.deadline)
+        done: list[str] = []
+        for index, part in enumerate(parsed.parts):
             try:
-                sentence = yield from carry_out(work, part)
+                sentence = yield from run_instruction(run, part)
             except ClawError as e:
-                return _failed(told, part, e, reading.parts[place + 1 :])
-            told.append(sentence)
-            request.on_text(sentence if place == 0 else f" {sentence}")
-        return Answer(" ".join(told))
+                return _failed(done, part, e, parsed.parts[index + 1 :])
+            done.append(sentence)
+            request.on_text(sentence if index == 0 else f" {sentence}")
+        return Answer(" ".join(done))
 
 
-def carry_out(work: Work, part: Part) -> Steps[str]:
-    """Do what a sentence asks for, and say what came of it."""
-    if isinstance(part.instruction, Help):
+def run_instruction(run: OfflineRun, part: ParsedInstruction) -> ToolSteps[str]:
+    """Run one instruction and return its answer."""
+    if isinstance(part.instruction, HelpInstruction):
         return HELP
-    return (yield from _doers()[type(part.instruction)](work, part.instruction))
+    return (yield from _handlers()[type(part.instruction)](run, part.instruction))
 
 
-def _doers() -> dict[type, Callable[[Work, Any], Steps[str]]]:
-    from clawperator.agent.offline import instructions as asked
+def _handlers() -> dict[type, Callable[[OfflineRun, Any], ToolSteps[str]]]:
+    from clawperator.agent.offline import instructions as kinds
     from clawperator.agent.offline.handlers import apps, state, tools, touch
 
     return {
-        asked.Open: apps.open_named,
-        asked.GoTo: touch.go_to,
-        asked.Close: apps.close,
-        asked.Tap: touch.tap,
-        asked.TapAt: touch.tap_at,
-        asked.Type: touch.type_text,
-        asked.Search: touch.search,
-        asked.Clear: touch.clear,
-        asked.Turn: state.turn,
-        asked.Scroll: touch.scroll,
-        asked.Seek: touch.seek,
-        asked.Press: touch.press,
-        asked.Settle: state.settle,
-        asked.WaitFor: state.wait_for,
-        asked.Pause: state.pause,
-        asked.Describe: state.describe,
-        asked.Read: state.read,
-        asked.Check: state.check,
-        asked.Screenshot: tools.screenshot,
-        asked.Record: tools.record,
-        asked.StopRecording: tools.stop_recording,
-        asked.PullRecording: tools.pull_recording,
-        asked.RunSkill: tools.run_skill,
-        asked.ListSkills: tools.list_skills,
-        asked.ListPhones: tools.list_phones,
-        asked.CheckPhone: tools.check_phone,
-        asked.ListApps: apps.list_apps,
-        asked.FindApp: apps.find_app,
-        asked.TellFront: apps.tell_front,
-        asked.Use: tools.use,
+        kinds.OpenInstruction: apps.open_app_or_link,
+        kinds.GoToInstruction: touch.go_to,
+        kinds.CloseInstruction: apps.close,
+        kinds.TapInstruction: touch.tap,
+        kinds.TapAtInstruction: touch.tap_at,
+        kinds.TypeInstruction: touch.type_text,
+        kinds.SearchInstruction: touch.search,
+        kinds.ClearInstruction: touch.clear,
+        kinds.SetSwitchInstruction: state.set_switch,
+        kinds.ScrollInstruction: touch.scroll,
+        kinds.ScrollToInstruction: touch.scroll_to,
+        kinds.PressKeyInstruction: touch.press,
+        kinds.SettleInstruction: state.wait_until_idle,
+        kinds.WaitForInstruction: state.wait_for,
+        kinds.PauseInstruction: state.pause,
+        kinds.DescribeScreenInstruction: state.describe,
+        kinds.ReadInstruction: state.read,
+        kinds.CheckInstruction: state.check,
+        kinds.ScreenshotInstruction: tools.screenshot,
+        kinds.StartRecordingInstruction: tools.start_recording,
+        kinds.StopRecordingInstruction: tools.stop_recording,
+        kinds.PullRecordingInstruction: tools.pull_recording,
+        kinds.RunSkillInstruction: tools.run_skill,
+        kinds.ListSkillsInstruction: tools.list_skills,
+        kinds.ListDevicesInstruction: tools.list_devices,
+        kinds.CheckDeviceInstruction: tools.check_device,
+        kinds.ListAppsInstruction: apps.list_apps,
+        kinds.FindAppInstruction: apps.find_app,
+        kinds.ForegroundAppInstruction: apps.report_foreground_app,
+        kinds.UseToolInstruction: tools.use_tool,
     }
 
 
-def _unknown_tools(reading: Reading, tools: tuple[Tool, ...]) -> list[NotUnderstood]:
+def _unknown_tools(parsed: ParsedPrompt, tools: tuple[Tool, ...]) -> list[NotUnderstood]:
     known = {name.casefold() for tool in tools for name in (tool.name, *tool.aliases)}
     return [
-        NotUnderstood(part.said, f"there is no tool {part.instruction.tool!r}")
-        for part in reading.parts
-        if isinstance(part.instruction, Use) and part.instruction.tool.casefold() not in known
+        NotUnderstood(part.text, f"there is no tool {part.instruction.tool!r}")
+        for part in parsed.parts
+        if isinstance(part.instruction, UseToolInstruction) and part.instruction.tool.casefold() not in known
     ]
 
 
 def _not_understood(refused: tuple[NotUnderstood, ...]) -> Answer:
-    told = "; ".join(f"{shown(part.said)} ({part.reason})" for part in refused)
-    message = f"not understood: {told}"
+    done = "; ".join(f"{quote(part.text)} ({part.reason})" for part in refused)
+    message = f"not understood: {done}"
     error = ClawError(
         "INSTRUCTION_NOT_UNDERSTOOD",
         message,
         hint=_hint(refused[0]),
-        details={"parts": [{"said": part.said, "reason": part.reason} for part in refused]},
+        details={"parts": [{"text": part.text, "reason": part.reason} for part in refused]},
         operation="understand",
-        target=refused[0].said,
+        target=refused[0].text,
     )
-    return Answer(f"Not understood: {told}. Nothing was done.", "not_understood", error)
+    return Answer(f"Not understood: {done}. Nothing was done.", "not_understood", error)
 
 
 def _hint(part: NotUnderstood) -> str | None:
-    """One word, or a few with a capital, that no rule fits are mostly what something on the screen is called."""
-    words = part.said.split()
-    if part.reason != NO_RULE or not (len(words) == 1 or (part.said[:1].isupper() and len(words) <= _MOST_NAMING)):
+    """Suggest "tap" for an unknown sentence that looks like a label: one word, or a few after a capital letter."""
+    phrase = part.text.split()
+    if part.reason != NO_RULE or not (
+        len(phrase) == 1 or (part.text[:1].isupper() and len(phrase) <= _MAX_NAME_WORDS)
+    ):
         return None
-    return f"To touch what is called so say 'tap {one_line(part.said)}'. Run 'claw bootstrap help' for the rest."
+    return (
+        f"To tap that element, write 'tap {one_line(part.text)}'. Run 'claw bootstrap help' for all instructions."
+    )
 
 
-def _failed(told: list[str], part: Part, error: ClawError, rest: tuple[Part, ...]) -> Answer:
-    """What was done, what failed and why, and what was therefore not begun."""
-    left = f" Not done: {', '.join(map(_recall, rest))}." if rest else ""
+def _failed(
+    done: list[str], part: ParsedInstruction, error: ClawError, remaining: tuple[ParsedInstruction, ...]
+) -> Answer:
+    """Report what was done, what failed and why, and what was not started."""
+    left = f" Not done: {', '.join(map(_redacted_text, remaining))}." if remaining else ""
     reason = error.message.rstrip(".")
     if error.code == "PERMISSION_DENIED":
-        reason = f"was not allowed: {reason}"
-    text = " ".join((*told, f"Failed: {_recall(part)}: {reason}."))
+        reason = f"not allowed: {reason}"
+    text = " ".join((*done, f"Failed: {_redacted_text(part)}: {reason}."))
     return Answer(text + left, "failed", error)
 
 
-def _recall(part: Part) -> str:
-    """A sentence as it was said, but for a text to be typed, which may be meant for a password field."""
-    asked = part.instruction
-    if not isinstance(asked, Type):
-        return shown(part.said)
-    return shown(f"type … into {asked.field.words}" if asked.field is not None else "type …")
+def _redacted_text(part: ParsedInstruction) -> str:
+    """The sentence in quotes, without a text to type: it may be meant for a password field."""
+    instruction = part.instruction
+    if not isinstance(instruction, TypeInstruction):
+        return quote(part.text)
+    return quote(f"type … into {instruction.field.phrase}" if instruction.field is not None else "type …")

@@ -9,16 +9,16 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from clawperator.agent.offline.instructions import Instruction, Target
+from clawperator.agent.offline.instructions import Instruction, TargetPhrase
 
 QUOTES = {'"': '"', "“": "”", "„": "“", "«": "»", "`": "`", "'": "'", "\u2018": "\u2019"}
 HIDDEN = "\0"
-# These stand inside words too, so they open a quotation only where a word could begin.
+# Apostrophes occur inside words too, so they open a quotation only where a word can begin.
 _APOSTROPHES = ("'", "\u2018")
 _CURLED = "\u2019"
 
-_HARD = re.compile(r"\s*(?:[;\r\n]+|[.!?]+(?=\s|$)|(?<!\w)(?:and\s+)?then(?!\w))\s*", re.IGNORECASE)
-_SOFT = re.compile(r"\s*,\s*(?:and\s+)?|\s+(?:and|&)(?:\s*,\s*|\s+)", re.IGNORECASE)
+_HARD_BREAK = re.compile(r"\s*(?:[;\r\n]+|[.!?]+(?=\s|$)|(?<!\w)(?:and\s+)?then(?!\w))\s*", re.IGNORECASE)
+_SOFT_BREAK = re.compile(r"\s*,\s*(?:and\s+)?|\s+(?:and|&)(?:\s*,\s*|\s+)", re.IGNORECASE)
 _BULLET = re.compile(r"(?m)^[ \t]*[-*\u2022][ \t]+")
 _NUMBERED = re.compile(r"\s*1[.)]\s")
 _EDGES = " \t\r\n\v\f,;.!?:"
@@ -39,7 +39,7 @@ _ONLY_POLITE = re.compile(
     r"(?:please|pls|plz|thanks|thank you|thank you very much|ok|okay|now|and)", re.IGNORECASE
 )
 
-_HEADS = re.compile(
+_INSTRUCTION_START = re.compile(
     r"(?:(?:open|launch|start|begin|run|use|close|kill|quit|exit|force[- ]stop|tap|click|press|select|choose|"
     r"touch|hit|pick|push|long[- ]?(?:press|tap|click)|hold|type|enter|write|input|insert|put|fill|search|"
     r"look (?:for|up|at|whether|if)|clear|empty|erase|turn|switch|toggle|set|enable|disable|activate|deactivate|"
@@ -49,23 +49,23 @@ _HEADS = re.compile(
     r"|(?:go back|go home|back|home|submit|search|screenshot|help|scroll)\s*(?:$|,|\sand\s))",
     re.IGNORECASE,
 )
-_HOLDING = re.compile(r"(?:^|\s)(?:press|tap|click|touch)$", re.IGNORECASE)
+_BEFORE_HOLD = re.compile(r"(?:^|\s)(?:press|tap|click|touch)$", re.IGNORECASE)
 
 
 def mask(text: str) -> str:
-    """The same text, of the same length, unreadable where it is quoted or in braces, with plain apostrophes."""
+    """Replace quotations and braces by ``HIDDEN``, and curly apostrophes by plain ones. Keeps the length."""
     out: list[str] = []
     unclosed: set[str] = set()
     at = 0
     while at < len(text):
-        end = _closing(text, at, unclosed)
+        end = _quoted_end(text, at, unclosed)
         out.append(text[at] if end is None else HIDDEN * (end - at))
         at = at + 1 if end is None else end
     return "".join(out).replace(_CURLED, "'")
 
 
-def _closing(text: str, at: int, unclosed: set[str]) -> int | None:
-    """Where what is opened at ``at`` ends; None when nothing is, or when it never ends."""
+def _quoted_end(text: str, at: int, unclosed: set[str]) -> int | None:
+    """The end of the quotation or JSON that opens at ``at``; None when none opens there or it never ends."""
     opening = text[at]
     if opening in unclosed or (opening not in QUOTES and opening != "{"):
         return None
@@ -102,19 +102,19 @@ def _brace_end(text: str, at: int) -> int | None:
     return None
 
 
-def sentences(text: str) -> list[str]:
-    """The sentences, each of which asks for one thing, without politeness. What says nothing else is left out."""
+def split_sentences(text: str) -> list[str]:
+    """Split a prompt into sentences of one instruction each, without polite words. Empty sentences are dropped."""
     found = []
-    for start, end in _cut(_without_marks(mask(text))):
-        sentence = without_politeness(text[start:end])
+    for start, end in _split(_without_list_markers(mask(text))):
+        sentence = strip_politeness(text[start:end])
         if sentence and not _ONLY_POLITE.fullmatch(sentence):
             found.append(sentence)
     others = [sentence for sentence in found if not _GREETING.fullmatch(sentence)]
     return others or found
 
 
-def _without_marks(masked: str) -> str:
-    """The same text, of the same length, with line ends and spaces for the marks and numbers of a list."""
+def _without_list_markers(masked: str) -> str:
+    """Replace list markers and numbers by a line end and spaces. The length stays the same."""
     masked = _BULLET.sub(lambda found: "\n".ljust(len(found[0])), masked)
     found = _NUMBERED.match(masked)
     number = 1
@@ -125,33 +125,33 @@ def _without_marks(masked: str) -> str:
     return masked
 
 
-def _cut(masked: str) -> list[tuple[int, int]]:
-    """Where the sentences begin and end."""
+def _split(masked: str) -> list[tuple[int, int]]:
+    """The spans of the sentences."""
     pieces = []
     start = 0
-    for gap in [*_HARD.finditer(masked), None]:
+    for gap in [*_HARD_BREAK.finditer(masked), None]:
         end = len(masked) if gap is None else gap.start()
-        pieces += _cut_softly(masked, start, end)
+        pieces += _split_softly(masked, start, end)
         start = end if gap is None else gap.end()
     return pieces
 
 
-def _cut_softly(masked: str, start: int, end: int) -> list[tuple[int, int]]:
+def _split_softly(masked: str, start: int, end: int) -> list[tuple[int, int]]:
     pieces = []
-    for gap in _SOFT.finditer(masked, start, end):
+    for gap in _SOFT_BREAK.finditer(masked, start, end):
         before, rest = masked[start : gap.start()], masked[gap.end() : end]
         polite = _POLITE_BEFORE.match(rest)
-        if not _HEADS.match(rest, polite.end() if polite else 0):
+        if not _INSTRUCTION_START.match(rest, polite.end() if polite else 0):
             continue
-        if rest[:4].lower() == "hold" and _HOLDING.search(before):
+        if rest[:4].lower() == "hold" and _BEFORE_HOLD.search(before):
             continue
         pieces.append((start, gap.start()))
         start = gap.end()
     return [*pieces, (start, end)]
 
 
-def without_politeness(sentence: str) -> str:
-    """What is left of a sentence without the words that ask for nothing."""
+def strip_politeness(sentence: str) -> str:
+    """Remove polite words from the beginning and the end of a sentence."""
     sentence = sentence.strip(_EDGES)
     before = _POLITE_BEFORE.match(mask(sentence))
     if before:
@@ -164,13 +164,13 @@ def without_politeness(sentence: str) -> str:
 
 
 def unquote(text: str) -> tuple[str, bool]:
-    """The text without the quotation marks around the whole of it, and whether there were some."""
+    """Remove quotation marks around the whole text. Also returns whether there were any."""
     text = text.strip()
     if (
         len(text) > 2
         and text[0] in QUOTES
         and mask(text) == HIDDEN * len(text)
-        and _closing(text, 0, set()) == len(text)
+        and _quoted_end(text, 0, set()) == len(text)
     ):
         return text[1:-1], True
     return text, False
@@ -189,11 +189,11 @@ _ORDINALS = {
     )
 }
 _TIMES = {"once": 1, "again": 1, "a": 1, "twice": 2, "thrice": 3}
-MOST_TIMES = 20
+MAX_TIMES = 20
 
 
-def read_ordinal(word: str) -> int:
-    """The place an ordinal means, counted from 1; -1 for the last, 0 when the word is no ordinal."""
+def parse_ordinal(word: str) -> int:
+    """The position of an ordinal, counted from 1; -1 for "last", 0 when the word is not an ordinal."""
     word = word.casefold()
     if word == "last":
         return -1
@@ -201,35 +201,35 @@ def read_ordinal(word: str) -> int:
     return int(found[1]) if found and found[1].isascii() else _ORDINALS.get(word, 0)
 
 
-def read_times(words: str) -> int:
-    """How often, from "twice" or "3 times"; 1 when nothing is said, 0 when it is not from 1 to 20."""
-    said = words.casefold().split()
-    if not said:
+def parse_times(phrase: str) -> int:
+    """The count in "twice" or "3 times"; 1 for an empty phrase, 0 when it is not from 1 to 20."""
+    text = phrase.casefold().split()
+    if not text:
         return 1
-    if said[0] in _TIMES:
-        return _TIMES[said[0]]
-    number = int(said[0]) if said[0].isdecimal() and len(said[0]) < 4 else _NUMBERS.get(said[0], 0)
-    return number if number <= MOST_TIMES else 0
+    if text[0] in _TIMES:
+        return _TIMES[text[0]]
+    number = int(text[0]) if text[0].isdecimal() and len(text[0]) < 4 else _NUMBERS.get(text[0], 0)
+    return number if number <= MAX_TIMES else 0
 
 
-def read_seconds(number: str, unit: str) -> float:
-    """So many seconds; "a moment" is one."""
-    said = number.casefold()
-    if said == "half a":
+def parse_seconds(number: str, unit: str) -> float:
+    """Convert a number and a unit to seconds; "a moment" is one second."""
+    text = number.casefold()
+    if text == "half a":
         amount = 0.5
-    elif said in ("a", "an"):
+    elif text in ("a", "an"):
         amount = 1.0
     else:
-        amount = float(_NUMBERS.get(said) or said)
+        amount = float(_NUMBERS.get(text) or text)
     unit = unit.casefold()
     if unit.startswith(("milli", "ms")):
         return amount / 1000
     return amount * 60 if unit.startswith("min") else amount
 
 
-LONGEST_NAME = 200
+MAX_NAME_LENGTH = 200
 
-# The words people use for what a thing is, and the role that stands for them. An empty role says only "something".
+# Words for kinds of elements, and their role. An empty role matches any element.
 ROLES = {
     **dict.fromkeys(("text field", "input field", "search field", "field", "text box"), "textfield"),
     **dict.fromkeys(("box", "bar", "input"), "textfield"),
@@ -244,76 +244,76 @@ ROLES = {
 }
 _KINDS = "|".join(sorted(ROLES, key=len, reverse=True))
 _ROLE = re.compile(rf"(?:(.*)\s)?({_KINDS})", re.IGNORECASE | re.DOTALL)
-_CALLED = re.compile(
+_NAMED = re.compile(
     rf"(?:({_KINDS})|[^\W\d_]+)\s+(?:called|named|labell?ed|titled)\s+(.+)", re.IGNORECASE | re.DOTALL
 )
 _BESIDE = re.compile(r"(.+?)\s+(?:next to|beside|in the row (?:of|with))\s+(.+)", re.IGNORECASE | re.DOTALL)
-_BEHIND = re.compile(r"(?<=\S)\s+(?:>|\u203a|\u2192|->)\s+(?=\S)")
+_PATH_SEPARATOR = re.compile(r"(?<=\S)\s+(?:>|\u203a|\u2192|->)\s+(?=\S)")
 _ARTICLE = re.compile(r"(?:the|an?|my|this|your)\s+", re.IGNORECASE)
-_LEFT_OPEN = re.compile(r"(?<!\w)(if|unless|but)(?!\w)", re.IGNORECASE)
+_CONDITIONAL = re.compile(r"(?<!\w)(if|unless|but)(?!\w)", re.IGNORECASE)
 _FROM_THE_END = re.compile(r"(?:to (?:the )?last|from the (?:end|bottom))\b", re.IGNORECASE)
-_STANDING_FOR_OTHERS = ("it", "that", "them", "these", "those")
-_NOBODY = frozenset(
+_PRONOUNS = ("it", "that", "them", "these", "those")
+_UNSPECIFIC_NAMES = frozenset(
     (
-        *(*_STANDING_FOR_OTHERS, "this", "there", "here", "one", "other", "others", "something", "anything"),
+        *(*_PRONOUNS, "this", "there", "here", "one", "other", "others", "something", "anything"),
         *("everything", "nothing", "all", "any", "both", "each", "every", "none", ""),
     )
 )
 
 
-class RefusedError(Exception):
-    """A sentence that is not understood; the message says why."""
+class SentenceError(Exception):
+    """A sentence that cannot be parsed; the message is the reason."""
 
 
-def read_target(phrase: str) -> Target:
-    """What a phrase means. ``RefusedError`` when it names nothing, as "it" does, or leaves open what is meant."""
-    words = without_article(phrase)
-    name, exact = unquote(words)
+def parse_target(phrase: str) -> TargetPhrase:
+    """Parse a phrase that names an element. ``SentenceError`` for pronouns, conditions and empty names."""
+    phrase = strip_article(phrase)
+    name, exact = unquote(phrase)
     if exact:
-        return Target(name, _checked(name), exact=True)
-    _refuse_what_is_open(words)
+        return TargetPhrase(name, _check_length(name), exact=True)
+    _reject_open_phrases(phrase)
     beside = ""
-    found = _BESIDE.fullmatch(mask(words))
+    found = _BESIDE.fullmatch(mask(phrase))
     if found:
-        beside = unquote(without_article(words[found.start(2) :]))[0]
-    name = words[: found.end(1)] if found else words
+        beside = unquote(strip_article(phrase[found.start(2) :]))[0]
+    name = phrase[: found.end(1)] if found else phrase
     first, _, rest = name.partition(" ")
-    ordinal = read_ordinal(first) if rest else 0
+    ordinal = parse_ordinal(first) if rest else 0
     if ordinal and _FROM_THE_END.match(rest):
-        raise RefusedError("things are counted from the top, or one is the last")
+        raise SentenceError("count from the top, or write 'the last'")
     name, role = _split_role(rest.strip() if ordinal else name)
     name, exact = unquote(name)
-    if not exact and name.casefold() in _NOBODY:
-        raise RefusedError(f"what {name!r} means here is not known" if name else "it names nothing")
-    return Target(words, _checked(name), ordinal, role, exact, _checked(beside))
+    if not exact and name.casefold() in _UNSPECIFIC_NAMES:
+        raise SentenceError(f"{name!r} does not name an element" if name else "the name is missing")
+    return TargetPhrase(phrase, _check_length(name), ordinal, role, exact, _check_length(beside))
 
 
-def read_path(phrase: str) -> list[str]:
-    """The names in "Settings > Display": one thing is behind the other."""
-    cuts = [found.span() for found in _BEHIND.finditer(mask(phrase))]
+def parse_path(phrase: str) -> list[str]:
+    """The names in a path such as "Settings > Display"."""
+    cuts = [found.span() for found in _PATH_SEPARATOR.finditer(mask(phrase))]
     starts, ends = [0, *(end for _, end in cuts)], [*(start for start, _ in cuts), len(phrase)]
     return [phrase[start:end] for start, end in zip(starts, ends, strict=True)]
 
 
-def without_article(phrase: str) -> str:
+def strip_article(phrase: str) -> str:
     phrase = phrase.strip()
     return _ARTICLE.sub("", phrase, count=1) if _ARTICLE.match(phrase) else phrase
 
 
-def _refuse_what_is_open(words: str) -> None:
-    masked = mask(words)
+def _reject_open_phrases(phrase: str) -> None:
+    masked = mask(phrase)
     first = masked.partition(" ")[0]
-    if first.casefold() in _STANDING_FOR_OTHERS:
-        raise RefusedError(f"what {first!r} means here is not known")
-    found = _LEFT_OPEN.search(masked)
+    if first.casefold() in _PRONOUNS:
+        raise SentenceError(f"{first!r} does not name an element")
+    found = _CONDITIONAL.search(masked)
     if found:
-        raise RefusedError(f"conditions and exceptions are not understood; quote a name with {found[1]!r} in it")
+        raise SentenceError(f"conditions are not supported; quote a name that contains {found[1]!r}")
 
 
 def _split_role(name: str) -> tuple[str, str]:
-    """The name without the word that says what the thing is, and the role that stands for that word."""
+    """Split "Save button" into the name and the role of its last word."""
     masked = mask(name)
-    called = _CALLED.fullmatch(masked)
+    called = _NAMED.fullmatch(masked)
     if called:
         return name[called.start(2) :].strip(), ROLES[called[1].casefold()] if called[1] else ""
     found = _ROLE.fullmatch(masked)
@@ -322,34 +322,34 @@ def _split_role(name: str) -> tuple[str, str]:
     return name, ""
 
 
-def is_bare(target: Target) -> bool:
-    """Whether nothing but a role is said of it: the button, the second field."""
+def is_role_only(target: TargetPhrase) -> bool:
+    """Whether the phrase has a role and no name: "the button", "the second field"."""
     return bool(target.role) and not target.exact and target.name.casefold() in ROLES
 
 
-def _checked(name: str) -> str:
-    if len(name) > LONGEST_NAME:
-        raise RefusedError(f"a name may have {LONGEST_NAME} characters")
+def _check_length(name: str) -> str:
+    if len(name) > MAX_NAME_LENGTH:
+        raise SentenceError(f"the name has more than {MAX_NAME_LENGTH} characters")
     return name
 
 
 class Submit(Struct, frozen=True):
-    """Belongs to the text typed before it; ``otherwise`` is what the words mean where nothing was typed."""
+    """Submit the text typed by the instruction before; ``otherwise`` applies when that is not a "type"."""
 
     otherwise: Instruction | None = None
 
 
-class Several(Struct, frozen=True):
-    """Instructions that one sentence asks for, one after the other."""
+class InstructionSequence(Struct, frozen=True):
+    """Several instructions from one sentence, in order."""
 
     instructions: tuple[Instruction, ...]
 
 
-Meaning = Instruction | Submit | Several
+Meaning = Instruction | Submit | InstructionSequence
 
 
-class Said:
-    """The words that the groups of a rule caught, by their place; nothing for a group that caught none."""
+class RuleMatch:
+    """The texts captured by a rule's groups; empty for a group that did not take part."""
 
     def __init__(self, sentence: str, found: re.Match[str]) -> None:
         spans = (found.span(group) for group in range(1, found.re.groups + 1))
@@ -359,16 +359,16 @@ class Said:
         return self._words[place]
 
     def text(self, place: int) -> str:
-        """A text that is taken as it is. What only stands for another is refused, unless it is quoted."""
+        """A literal text. Unquoted pronouns are rejected."""
         text, exact = unquote(self._words[place])
         if not exact and text.casefold() in ("it", "that", "this", "them"):
-            raise RefusedError(f"what {text!r} means here is not known")
+            raise SentenceError(f"{text!r} is not a text; quote it to use it literally")
         return text
 
     def name(self, place: int) -> str:
-        """A name, without quotes around it."""
+        """A name without quotation marks."""
         return unquote(self._words[place])[0]
 
 
-Maker = Callable[[Said], Meaning]
-Rule = tuple[str, Maker]
+InstructionBuilder = Callable[[RuleMatch], Meaning]
+Rule = tuple[str, InstructionBuilder]

@@ -1,4 +1,4 @@
-"""What a sentence can ask for: one Struct for each kind of instruction."""
+"""The instructions of the offline brain: one Struct per kind."""
 
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -9,15 +9,15 @@ Direction = Literal["down", "up", "left", "right"]
 Key = Literal["back", "home", "recents"]
 
 
-class Target(Struct, frozen=True):
-    """What somebody calls a thing on the screen.
+class TargetPhrase(Struct, frozen=True):
+    """A phrase that names an element on the screen.
 
-    ``words`` is all that was said of it but the article; ``name`` is that without ordinal and role, or the role
-    when there is nothing else. ``ordinal`` counts from 1, is -1 for the last, and 0 when none was given. What was
-    quoted is ``exact``: it is taken letter by letter. ``beside`` names something in the same row.
+    ``phrase`` is the text without its article; ``name`` is the phrase without ordinal and role, or the role when
+    there is no name. ``ordinal`` counts from 1, is -1 for the last, and 0 when there is none. ``exact`` is set for
+    a quoted name, which is matched literally. ``beside`` names an element in the same row.
     """
 
-    words: str
+    phrase: str
     name: str
     ordinal: int = 0
     role: str = ""
@@ -25,206 +25,206 @@ class Target(Struct, frozen=True):
     beside: str = ""
 
 
-class Open(Struct, frozen=True):
-    """Bring an app to the front, by its name or package, or open a link."""
+class OpenInstruction(Struct, frozen=True):
+    """Open an app by its name or package, or a link."""
 
     name: str
 
 
-class GoTo(Struct, frozen=True):
-    """Open an app or a link when the name is known as one, else tap what has that name."""
+class GoToInstruction(Struct, frozen=True):
+    """Open a known app or a link; tap the element of that name otherwise."""
 
-    target: Target
+    target: TargetPhrase
 
 
-class Close(Struct, frozen=True):
-    """Stop an app; the one in front when ``name`` is empty."""
+class CloseInstruction(Struct, frozen=True):
+    """Close an app; the foreground app when ``name`` is empty."""
 
     name: str
 
 
-class Tap(Struct, frozen=True):
-    target: Target
+class TapInstruction(Struct, frozen=True):
+    target: TargetPhrase
     hold: bool = False
 
 
-class TapAt(Struct, frozen=True):
+class TapAtInstruction(Struct, frozen=True):
     x: int
     y: int
     hold: bool = False
 
 
-class Type(Struct, frozen=True):
-    """Put a text into a field; into the one that has the focus when none is named."""
+class TypeInstruction(Struct, frozen=True):
+    """Type a text into a field; into the focused one when ``field`` is None."""
 
     text: str
-    field: Target | None = None
+    field: TargetPhrase | None = None
     submit: bool = False
 
 
-class Search(Struct, frozen=True):
+class SearchInstruction(Struct, frozen=True):
     text: str
     app: str = ""
 
 
-class Clear(Struct, frozen=True):
-    field: Target
+class ClearInstruction(Struct, frozen=True):
+    field: TargetPhrase
 
 
-class Turn(Struct, frozen=True):
-    """Turn something on or off; with None, to the other of the two."""
+class SetSwitchInstruction(Struct, frozen=True):
+    """Turn a switch on or off; toggle it when ``on`` is None."""
 
-    target: Target
+    target: TargetPhrase
     on: bool | None
 
 
-class Scroll(Struct, frozen=True):
-    """Scroll some times, or ``0`` times: to the end."""
+class ScrollInstruction(Struct, frozen=True):
+    """Scroll a number of times; ``times`` is 0 to scroll to the end."""
 
     direction: Direction
     times: int = 1
 
 
-class Seek(Struct, frozen=True):
-    """Scroll until something is on the screen."""
+class ScrollToInstruction(Struct, frozen=True):
+    """Scroll until an element is on the screen."""
 
-    target: Target
+    target: TargetPhrase
 
 
-class Press(Struct, frozen=True):
+class PressKeyInstruction(Struct, frozen=True):
     key: Key
     times: int = 1
 
 
-class Settle(Struct, frozen=True):
-    """Wait until the screen rests and shows nothing under way."""
+class SettleInstruction(Struct, frozen=True):
+    """Wait until the screen stops changing and shows no progress indicator."""
 
 
-class WaitFor(Struct, frozen=True):
-    """Wait until something is so."""
+class WaitForInstruction(Struct, frozen=True):
+    """Wait until a check passes."""
 
-    check: "Check"
+    check: "CheckInstruction"
     seconds: float = 10
 
 
-class Pause(Struct, frozen=True):
+class PauseInstruction(Struct, frozen=True):
     seconds: float
 
 
-class Describe(Struct, frozen=True):
+class DescribeScreenInstruction(Struct, frozen=True):
     pass
 
 
-class Read(Struct, frozen=True):
-    target: Target
+class ReadInstruction(Struct, frozen=True):
+    target: TargetPhrase
 
 
-class Check(Struct, frozen=True):
-    """Whether something is on or off (``state``), has a ``value``, or, with neither, is on the screen.
+class CheckInstruction(Struct, frozen=True):
+    """Check whether an element is on or off (``state``), has a ``value``, or, with neither, is on the screen.
 
-    ``sense`` tells what on and off mean for a thing without a switch: whether it can be touched, or is selected.
-    ``holds`` is false when it is asked whether it is not so. ``must`` is set for what has to be so: when it is
-    not, the instruction failed. Else it is a question.
+    ``state_kind`` is the meaning of on and off for an element without a switch: enabled or selected. ``holds`` is
+    False for a negated check. A ``required`` check fails the instruction when it does not pass; otherwise the
+    check is a question, answered Yes or No.
     """
 
-    target: Target
+    target: TargetPhrase
     state: Literal["", "on", "off"] = ""
     value: str = ""
     holds: bool = True
-    must: bool = False
-    sense: Literal["", "enabled", "selected"] = ""
+    required: bool = False
+    state_kind: Literal["", "enabled", "selected"] = ""
 
 
-class Screenshot(Struct, frozen=True):
+class ScreenshotInstruction(Struct, frozen=True):
     path: str = ""
 
 
-class Record(Struct, frozen=True):
+class StartRecordingInstruction(Struct, frozen=True):
     name: str = ""
 
 
-class StopRecording(Struct, frozen=True):
+class StopRecordingInstruction(Struct, frozen=True):
     name: str = ""
 
 
-class PullRecording(Struct, frozen=True):
+class PullRecordingInstruction(Struct, frozen=True):
     name: str = ""
 
 
-class RunSkill(Struct, frozen=True):
-    """Run the skill these words mean; ``values`` is what was said after "with"."""
+class RunSkillInstruction(Struct, frozen=True):
+    """Run the skill that matches ``phrase``; ``values`` is the text after "with"."""
 
-    words: str
+    phrase: str
     values: str = ""
 
 
-class ListSkills(Struct, frozen=True):
+class ListSkillsInstruction(Struct, frozen=True):
     pass
 
 
-class ListPhones(Struct, frozen=True):
+class ListDevicesInstruction(Struct, frozen=True):
     pass
 
 
-class CheckPhone(Struct, frozen=True):
+class CheckDeviceInstruction(Struct, frozen=True):
     pass
 
 
-class ListApps(Struct, frozen=True):
+class ListAppsInstruction(Struct, frozen=True):
     pass
 
 
-class FindApp(Struct, frozen=True):
-    """Whether an app is installed."""
+class FindAppInstruction(Struct, frozen=True):
+    """Check whether an app is installed."""
 
     name: str
 
 
-class TellFront(Struct, frozen=True):
-    """Which app is in front."""
+class ForegroundAppInstruction(Struct, frozen=True):
+    """Report the foreground app."""
 
 
-class Use(Struct, frozen=True):
-    """Call a tool just as it is said."""
+class UseToolInstruction(Struct, frozen=True):
+    """Call a tool with literal parameters."""
 
     tool: str
     params: Mapping[str, Any]
 
 
-class Help(Struct, frozen=True):
+class HelpInstruction(Struct, frozen=True):
     pass
 
 
 Instruction = (
-    Open
-    | GoTo
-    | Close
-    | Tap
-    | TapAt
-    | Type
-    | Search
-    | Clear
-    | Turn
-    | Scroll
-    | Seek
-    | Press
-    | Settle
-    | WaitFor
-    | Pause
-    | Describe
-    | Read
-    | Check
-    | Screenshot
-    | Record
-    | StopRecording
-    | PullRecording
-    | RunSkill
-    | ListSkills
-    | ListPhones
-    | CheckPhone
-    | ListApps
-    | FindApp
-    | TellFront
-    | Use
-    | Help
+    OpenInstruction
+    | GoToInstruction
+    | CloseInstruction
+    | TapInstruction
+    | TapAtInstruction
+    | TypeInstruction
+    | SearchInstruction
+    | ClearInstruction
+    | SetSwitchInstruction
+    | ScrollInstruction
+    | ScrollToInstruction
+    | PressKeyInstruction
+    | SettleInstruction
+    | WaitForInstruction
+    | PauseInstruction
+    | DescribeScreenInstruction
+    | ReadInstruction
+    | CheckInstruction
+    | ScreenshotInstruction
+    | StartRecordingInstruction
+    | StopRecordingInstruction
+    | PullRecordingInstruction
+    | RunSkillInstruction
+    | ListSkillsInstruction
+    | ListDevicesInstruction
+    | CheckDeviceInstruction
+    | ListAppsInstruction
+    | FindAppInstruction
+    | ForegroundAppInstruction
+    | UseToolInstruction
+    | HelpInstruction
 )

@@ -1,7 +1,7 @@
-"""What is known beforehand: the names of some apps, and where in them well-known facts and switches are.
+"""Built-in names of apps, and the Settings pages of well-known values and switches.
 
-A place is gone to only when the name is not on the screen. It is a guess that is checked at each step: where a
-phone has other pages, the label is not found and the instruction fails.
+A known place is opened only when the name is not on the screen. Each step to it is checked: on a device with
+other pages the label is not found, and the instruction fails.
 """
 
 import re
@@ -10,7 +10,7 @@ from unicodedata import normalize
 
 from msgspec import Struct
 
-# Names that people use, and the package that is meant. Any other name is looked for on the phone.
+# Common app names and their packages. Other names are searched for on the device.
 APPS = {
     "settings": "com.android.settings",
     "youtube": "com.google.android.youtube",
@@ -25,33 +25,33 @@ APPS = {
     "notes": "com.clawperator.notes",
 }
 SETTINGS = APPS["settings"]
-# The names a package may begin with, and the endings of names of hosts that are taken for links.
-_PACKAGE_HEADS = frozenset(
+# First parts of package names, and last parts of host names that are taken for links.
+_PACKAGE_PREFIXES = frozenset(
     ("com", "org", "net", "io", "de", "app", "me", "dev", "android", "uk", "fr", "jp", "cn")
 )
-_HOST_TAILS = frozenset(
+_HOST_SUFFIXES = frozenset(
     ("com", "org", "net", "io", "dev", "de", "uk", "fr", "eu", "info", "edu", "gov", "invalid")
 )
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?://)?\S+")
 _DOTTED = re.compile(r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)+")
-_LONGEST_SQUASHED = 1_000
+_MAX_NORMALIZED = 1_000
 
 
-class Place(Struct, frozen=True):
-    """A label behind some pages of an app, the first of which is on its first page."""
+class KnownPlace(Struct, frozen=True):
+    """A label, and the pages of an app that lead to it from the app's first page."""
 
     pages: tuple[str, ...]
     label: str
     app: str = SETTINGS
 
 
-def _on(*pages: str, **labels: str) -> dict[str, Place]:
-    """Places on one page: by keyword, words with underscores for spaces, the label each is found under."""
-    return {name.replace("_", " "): Place(pages, label) for name, label in labels.items()}
+def _page(*pages: str, **labels: str) -> dict[str, KnownPlace]:
+    """Places on one page: name (with underscores for spaces) to label."""
+    return {name.replace("_", " "): KnownPlace(pages, label) for name, label in labels.items()}
 
 
-PLACES: dict[str, Place] = {
-    **_on(
+PLACES: dict[str, KnownPlace] = {
+    **_page(
         "About phone",
         android_version="Android version",
         version_of_android="Android version",
@@ -63,19 +63,19 @@ PLACES: dict[str, Place] = {
         serial_number="Serial number",
         build_number="Build number",
     ),
-    **_on("About phone", "Android version", "Build details", api_level="API level", processor="Processor"),
-    **_on("Battery", battery_level="Battery level", battery="Battery level", battery_saver="Battery Saver"),
-    **_on("Storage", free_space="Free space", free_storage="Free space"),
-    **_on(
+    **_page("About phone", "Android version", "Build details", api_level="API level", processor="Processor"),
+    **_page("Battery", battery_level="Battery level", battery="Battery level", battery_saver="Battery Saver"),
+    **_page("Storage", free_space="Free space", free_storage="Free space"),
+    **_page(
         "Network & internet",
         network="Internet",
         wifi_network="Internet",
         airplane_mode="Airplane mode",
         data_saver="Data Saver",
     ),
-    **_on("Network & internet", "Internet", wifi="Wi-Fi"),
-    **_on("Connected devices", bluetooth="Use Bluetooth"),
-    **_on(
+    **_page("Network & internet", "Internet", wifi="Wi-Fi"),
+    **_page("Connected devices", bluetooth="Use Bluetooth"),
+    **_page(
         "Display",
         brightness="Brightness level",
         brightness_level="Brightness level",
@@ -86,45 +86,45 @@ PLACES: dict[str, Place] = {
         night_light="Night Light",
         adaptive_brightness="Adaptive brightness",
     ),
-    **_on("Sound & vibration", do_not_disturb="Do Not Disturb"),
-    **_on("Security & privacy", security_update="Security update"),
-    **_on("Location", location="Use location"),
-    **_on("System", "Date & time", time_zone="Time zone", time_format="Time format"),
+    **_page("Sound & vibration", do_not_disturb="Do Not Disturb"),
+    **_page("Security & privacy", security_update="Security update"),
+    **_page("Location", location="Use location"),
+    **_page("System", "Date & time", time_zone="Time zone", time_format="Time format"),
 }
 
 
-def squash(text: str) -> str:
-    """The letters and digits of a text in lower case: Wi-Fi is wifi, & is and. A very long one is left so."""
-    return _squash(text) if len(text) <= _LONGEST_SQUASHED else text
+def normalize_label(text: str) -> str:
+    """Letters and digits of a text in lower case: "Wi-Fi" is "wifi", "&" is "and". Keeps very long texts."""
+    return _normalize_label(text) if len(text) <= _MAX_NORMALIZED else text
 
 
 @lru_cache(maxsize=1024)
-def _squash(text: str) -> str:
+def _normalize_label(text: str) -> str:
     return "".join(c for c in normalize("NFC", text).casefold().replace("&", "and") if c.isalnum())
 
 
-_PLACES = {squash(name): place for name, place in PLACES.items()}
+_PLACES = {normalize_label(name): place for name, place in PLACES.items()}
 
 
-def find_place(name: str) -> Place | None:
-    return _PLACES.get(squash(name))
+def find_place(name: str) -> KnownPlace | None:
+    return _PLACES.get(normalize_label(name))
 
 
 def known_app(name: str) -> str:
-    """The package that is meant: one of the table, or the name itself when it is a package; else nothing."""
+    """The package of a built-in app name, or the name itself when it is a package; otherwise empty."""
     known = APPS.get(" ".join(name.casefold().split()))
     return known or (name if is_package(name) else "")
 
 
 def is_package(name: str) -> bool:
-    return _DOTTED.fullmatch(name) is not None and name.partition(".")[0].casefold() in _PACKAGE_HEADS
+    return _DOTTED.fullmatch(name) is not None and name.partition(".")[0].casefold() in _PACKAGE_PREFIXES
 
 
-def as_link(name: str) -> str:
-    """The link that is meant: one with a scheme as it is, the name of a host by https; else nothing."""
+def parse_link(name: str) -> str:
+    """The URL of a name with a scheme or of a host name (https); otherwise empty."""
     if _SCHEME.fullmatch(name):
         return name
     host = name.partition("/")[0]
     if not _DOTTED.fullmatch(host) or is_package(name) or " " in name:
         return ""
-    return f"https://{name}" if host.rpartition(".")[2].casefold() in _HOST_TAILS else ""
+    return f"https://{name}" if host.rpartition(".")[2].casefold() in _HOST_SUFFIXES else ""

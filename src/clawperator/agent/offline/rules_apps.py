@@ -6,38 +6,38 @@ import msgspec
 
 from clawperator.agent.offline.grammar import (
     HIDDEN,
-    RefusedError,
+    InstructionSequence,
     Rule,
-    Said,
-    Several,
+    RuleMatch,
+    SentenceError,
     mask,
-    read_path,
-    read_target,
+    parse_path,
+    parse_target,
     unquote,
 )
 from clawperator.agent.offline.instructions import (
-    CheckPhone,
-    Close,
-    Describe,
-    FindApp,
-    GoTo,
-    Help,
+    CheckDeviceInstruction,
+    CloseInstruction,
+    DescribeScreenInstruction,
+    FindAppInstruction,
+    ForegroundAppInstruction,
+    GoToInstruction,
+    HelpInstruction,
     Instruction,
-    ListApps,
-    ListPhones,
-    ListSkills,
-    Open,
-    PullRecording,
-    Record,
-    RunSkill,
-    Screenshot,
-    Search,
-    StopRecording,
-    Tap,
-    TellFront,
-    Use,
+    ListAppsInstruction,
+    ListDevicesInstruction,
+    ListSkillsInstruction,
+    OpenInstruction,
+    PullRecordingInstruction,
+    RunSkillInstruction,
+    ScreenshotInstruction,
+    SearchInstruction,
+    StartRecordingInstruction,
+    StopRecordingInstruction,
+    TapInstruction,
+    UseToolInstruction,
 )
-from clawperator.agent.offline.known_places import as_link, known_app
+from clawperator.agent.offline.known_places import known_app, parse_link
 from clawperator.contract.limits import MAX_ID_LENGTH
 
 _AS = r"(?:as|called|named)"
@@ -45,55 +45,55 @@ _WITH = r"(?:\s+(?:with|for|using)\s+(.+))?"
 _PHONE = r"(?:phone|device)"
 
 
-def _session(words: str) -> str:
-    """A name for a recording, with the characters such a name may have; nothing when none is said."""
-    name, exact = unquote(words)
+def _session(phrase: str) -> str:
+    """The name of a recording, with other characters replaced by "-"; empty when there is none."""
+    name, exact = unquote(phrase)
     if not exact and name.casefold() in ("", "this", "it", "that"):
         return ""
     named = re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-")
     if not 0 < len(named) <= MAX_ID_LENGTH:
-        raise RefusedError("the name of a recording has letters, digits, _ and -")
+        raise SentenceError("a recording name consists of letters, digits, '_' and '-'")
     return named
 
 
-def _record(said: Said) -> Instruction:
-    return Record(_session(said[0]))
+def _record(match: RuleMatch) -> Instruction:
+    return StartRecordingInstruction(_session(match[0]))
 
 
-def _run_skill(said: Said) -> Instruction:
-    return RunSkill(said.name(0), said[1].strip())
+def _run_skill(match: RuleMatch) -> Instruction:
+    return RunSkillInstruction(match.name(0), match[1].strip())
 
 
-def _use(said: Said) -> Instruction:
+def _use(match: RuleMatch) -> Instruction:
     try:
-        params = msgspec.json.decode(said[1] or "{}", type=dict)
+        params = msgspec.json.decode(match[1] or "{}", type=dict)
     except (msgspec.DecodeError, RecursionError, UnicodeEncodeError) as e:
-        raise RefusedError(f"what follows {said[0]} is no JSON object: {e}") from None
-    return Use(said[0], params)
+        raise SentenceError(f"the parameters of {match[0]} are not a JSON object: {e}") from None
+    return UseToolInstruction(match[0], params)
 
 
-def _screenshot(said: Said) -> Instruction:
-    return Screenshot(said.name(0))
+def _screenshot(match: RuleMatch) -> Instruction:
+    return ScreenshotInstruction(match.name(0))
 
 
 JOB_RULES: tuple[Rule, ...] = (
-    (r"(?:hello|hi|hey|help)(?: there| me| claw| clawperator)?", lambda _: Help()),
-    (r"what (?:can|do) you (?:do|understand|know)|how (?:do you|does this) work", lambda _: Help()),
+    (r"(?:hello|hi|hey|help)(?: there| me| claw| clawperator)?", lambda _: HelpInstruction()),
+    (r"what (?:can|do) you (?:do|understand|know)|how (?:do you|does this) work", lambda _: HelpInstruction()),
     (rf"use (?:the )?(?:tool )?([A-Za-z][\w-]*)(?: tool)?(?: with)?(?:\s+({HIDDEN}+))?", _use),
     (rf"(?:start|begin)(?: a| the| new)* recording(?: {_AS})?(?:\s+(.+))?", _record),
     (rf"record (?:this|that|it|what i do|what happens|the screen|everything)(?: {_AS}\s+(.+))?", _record),
     (rf"record {_AS}\s+(.+)", _record),
-    (r"(?:stop|finish|end)(?: the)? recording(?:\s+(.+))?", lambda s: StopRecording(_session(s[0]))),
+    (r"(?:stop|finish|end)(?: the)? recording(?:\s+(.+))?", lambda s: StopRecordingInstruction(_session(s[0]))),
     (
         r"(?:pull|fetch|download)(?: the)?(?: last)? (?:it|recording)(?:\s+(.+))?",
-        lambda s: PullRecording(_session(s[0])),
+        lambda s: PullRecordingInstruction(_session(s[0])),
     ),
     (
         (
             r"(?:list|show|which|what)(?: me)?(?: all)?(?: the| your| available)* skills"
             r"(?: (?:are there|do you (?:have|know)|can you run))?"
         ),
-        lambda _: ListSkills(),
+        lambda _: ListSkillsInstruction(),
     ),
     (rf"(?:run|start|use) (?:the )?(.+?) skill{_WITH}", _run_skill),
     (rf"run (?:the )?skill (.+?){_WITH}", _run_skill),
@@ -103,7 +103,7 @@ JOB_RULES: tuple[Rule, ...] = (
             rf"(?:which|what|list|show)(?: me)?(?: all)?(?: the)? {_PHONE}s?"
             r"(?: (?:are|is))?(?: connected| there| available| attached)?"
         ),
-        lambda _: ListPhones(),
+        lambda _: ListDevicesInstruction(),
     ),
     (
         (
@@ -111,7 +111,7 @@ JOB_RULES: tuple[Rule, ...] = (
             rf"(?:is|check (?:that|whether|if)) (?:the|my|this) {_PHONE}(?: is)? "
             r"(?:ready|ok|okay|fine|working|healthy|connected)"
         ),
-        lambda _: CheckPhone(),
+        lambda _: CheckDeviceInstruction(),
     ),
     (
         (
@@ -128,7 +128,7 @@ JOB_RULES: tuple[Rule, ...] = (
             r"read everything(?: on (?:the |this )?(?:screen|page))?|"
             r"(?:describe|look at|read|tell me about)(?: the| my| this)? (?:screen|display|page)"
         ),
-        lambda _: Describe(),
+        lambda _: DescribeScreenInstruction(),
     ),
 )
 
@@ -138,87 +138,89 @@ _FRONT = r"(?:open|in front|in the foreground|running|on (?:the )?screen|this)(?
 _AND = re.compile(r",|\s(?:and|without)\s", re.IGNORECASE)
 
 
-def _app(words: str) -> tuple[str, bool]:
-    """The name of an app, and whether it was quoted. One that goes on with "and" is rather two wishes."""
-    words = re.sub(r"^(?:the|my|this|an?)\s+", "", words.strip(), flags=re.IGNORECASE)
-    words = re.sub(r"^(?:app|application) (?:called|named)\s+", "", words, flags=re.IGNORECASE)
-    name, exact = unquote(re.sub(r"\s+(?:app|application)$", "", words, flags=re.IGNORECASE))
+def _app(phrase: str) -> tuple[str, bool]:
+    """The name of an app, and whether it was quoted. An unquoted name with "and" is taken for two instructions."""
+    phrase = re.sub(r"^(?:the|my|this|an?)\s+", "", phrase.strip(), flags=re.IGNORECASE)
+    phrase = re.sub(r"^(?:app|application) (?:called|named)\s+", "", phrase, flags=re.IGNORECASE)
+    name, exact = unquote(re.sub(r"\s+(?:app|application)$", "", phrase, flags=re.IGNORECASE))
     if not exact and (cut := _AND.search(name)):
-        raise RefusedError(f"no rule fits {name[cut.end() :].strip()!r}")
+        raise SentenceError(f"unknown instruction {name[cut.end() :].strip()!r}")
     return name, exact
 
 
-def _open(said: Said) -> Instruction | Several:
-    name, *pages = read_path(said[0])
+def _open(match: RuleMatch) -> Instruction | InstructionSequence:
+    name, *pages = parse_path(match[0])
     return _then_tap(_open_one(name), pages)
 
 
-def _open_one(words: str) -> Instruction:
-    name, exact = _app(words)
-    if exact or as_link(name):
-        return Open(name)
+def _open_one(phrase: str) -> Instruction:
+    name, exact = _app(phrase)
+    if exact or parse_link(name):
+        return OpenInstruction(name)
     if "://" in name:
-        raise RefusedError("a link has no spaces in it")
-    target = read_target(name)  # refuses what only stands for something
-    return GoTo(target) if target.ordinal else Open(name)
+        raise SentenceError("a link must not contain spaces")
+    target = parse_target(name)  # rejects pronouns
+    return GoToInstruction(target) if target.ordinal else OpenInstruction(name)
 
 
-def _then_tap(first: Instruction, pages: list[str]) -> Instruction | Several:
-    return Several((first, *(Tap(read_target(page)) for page in pages))) if pages else first
+def _then_tap(first: Instruction, pages: list[str]) -> Instruction | InstructionSequence:
+    return (
+        InstructionSequence((first, *(TapInstruction(parse_target(page)) for page in pages))) if pages else first
+    )
 
 
-def _close(said: Said) -> Instruction:
-    name, exact = _app(said[0])
+def _close(match: RuleMatch) -> Instruction:
+    name, exact = _app(match[0])
     if exact:
-        return Close(name)
+        return CloseInstruction(name)
     if name.casefold() in _THIS_APP:
-        return Close("")
-    read_target(name)
-    return Close(name)
+        return CloseInstruction("")
+    parse_target(name)
+    return CloseInstruction(name)
 
 
-def _go_to(said: Said) -> Instruction | Several:
-    name, *pages = read_path(said[0])
+def _go_to(match: RuleMatch) -> Instruction | InstructionSequence:
+    name, *pages = parse_path(match[0])
     name = re.sub(r"\s+(?:app|application)$", "", name, flags=re.IGNORECASE)
-    return _then_tap(Open(name) if as_link(name) else GoTo(read_target(name)), pages)
+    return _then_tap(OpenInstruction(name) if parse_link(name) else GoToInstruction(parse_target(name)), pages)
 
 
-def _go_back_to(said: Said) -> Instruction:
-    name = _app(said[0])[0]
+def _go_back_to(match: RuleMatch) -> Instruction:
+    name = _app(match[0])[0]
     if not known_app(name):
-        raise RefusedError("say 'go back' as often as it takes")
-    return Open(name)
+        raise SentenceError("repeat 'go back' until the page is shown")
+    return OpenInstruction(name)
 
 
-def _search(said: Said) -> Instruction:
-    """The app counts only where it is known as one: a text may hold "in" and "on"."""
-    found = re.fullmatch(r"(.+)\s+(?:in|on|using|with)\s+(.+)", mask(said[0]), re.IGNORECASE | re.DOTALL)
+def _search(match: RuleMatch) -> Instruction:
+    """Only a known app ends the text: the text itself may contain "in" or "on"."""
+    found = re.fullmatch(r"(.+)\s+(?:in|on|using|with)\s+(.+)", mask(match[0]), re.IGNORECASE | re.DOTALL)
     if found:
-        app = unquote(re.sub(r"^the\s+|\s+app$", "", said[0][found.start(2) :], flags=re.IGNORECASE))[0]
+        app = unquote(re.sub(r"^the\s+|\s+app$", "", match[0][found.start(2) :], flags=re.IGNORECASE))[0]
         if known_app(app):
-            return Search(unquote(said[0][: found.end(1)])[0], app)
-    text = said.text(0)
-    if known_app(text) and text == said[0].strip():
-        raise RefusedError(f"say what to search for: 'search for … in {text}'")
-    return Search(text)
+            return SearchInstruction(unquote(match[0][: found.end(1)])[0], app)
+    text = match.text(0)
+    if known_app(text) and text == match[0].strip():
+        raise SentenceError(f"the search text is missing: write 'search for … in {text}'")
+    return SearchInstruction(text)
 
 
-def _search_app(said: Said) -> Instruction:
-    app = _app(said[0])[0]
+def _search_app(match: RuleMatch) -> Instruction:
+    app = _app(match[0])[0]
     if not known_app(app):
-        raise RefusedError(f"no app is known as {app!r}; open it first, then say what to search for")
-    return Search(said.text(1), app)
+        raise SentenceError(f"unknown app {app!r}: open it first, then write 'search for …'")
+    return SearchInstruction(match.text(1), app)
 
 
-def _in_app(said: Said) -> Instruction:
-    name = _app(said[0])[0]
+def _in_app(match: RuleMatch) -> Instruction:
+    name = _app(match[0])[0]
     if not known_app(name):
-        raise RefusedError(f"no app is known as {name!r}")
-    return Open(name)
+        raise SentenceError(f"unknown app {name!r}")
+    return OpenInstruction(name)
 
 
-def _find_app(said: Said) -> Instruction:
-    return FindApp(_app(said[0])[0])
+def _find_app(match: RuleMatch) -> Instruction:
+    return FindAppInstruction(_app(match[0])[0])
 
 
 APP_RULES: tuple[Rule, ...] = (
@@ -227,11 +229,11 @@ APP_RULES: tuple[Rule, ...] = (
             r"(?:list|show|what|which)(?: me)?(?: all)?(?: the| my)? (?:installed )?(?:apps|packages)"
             r"(?: (?:are|do (?:i|you|we)) .+| on (?:the|this|my) phone)?"
         ),
-        lambda _: ListApps(),
+        lambda _: ListAppsInstruction(),
     ),
     (
         rf"(?:which|what) app is {_FRONT}|(?:which|what) app am i in|what is the (?:open|current) app",
-        lambda _: TellFront(),
+        lambda _: ForegroundAppInstruction(),
     ),
     (r"(?:is|check (?:that|whether|if)) (?:there )?(?:is )?an app (?:called|named)\s+(.+?)", _find_app),
     (r"(?:is|check (?:that|whether|if))\s+(.+?)(?: is)? installed(?: on (?:the|this|my) phone)?", _find_app),

@@ -5,43 +5,43 @@ from typing import Literal
 
 from clawperator.agent.offline.grammar import (
     HIDDEN,
-    MOST_TIMES,
-    Maker,
-    RefusedError,
+    MAX_TIMES,
+    InstructionBuilder,
+    InstructionSequence,
     Rule,
-    Said,
-    Several,
+    RuleMatch,
+    SentenceError,
     Submit,
     mask,
-    read_path,
-    read_seconds,
-    read_target,
-    read_times,
+    parse_path,
+    parse_seconds,
+    parse_target,
+    parse_times,
     unquote,
 )
 from clawperator.agent.offline.instructions import (
-    Check,
-    Clear,
+    CheckInstruction,
+    ClearInstruction,
     Direction,
     Instruction,
-    Pause,
-    Press,
-    Read,
-    Scroll,
-    Seek,
-    Settle,
-    Tap,
-    TapAt,
-    Turn,
-    Type,
-    WaitFor,
+    PauseInstruction,
+    PressKeyInstruction,
+    ReadInstruction,
+    ScrollInstruction,
+    ScrollToInstruction,
+    SetSwitchInstruction,
+    SettleInstruction,
+    TapAtInstruction,
+    TapInstruction,
+    TypeInstruction,
+    WaitForInstruction,
 )
 from clawperator.agent.offline.known_places import find_place, known_app
 from clawperator.contract.builders import LONGEST_WAIT_MS
 
 State = tuple[Literal["on", "off"], Literal["", "enabled", "selected"]]
 
-# What a state means, and what it means for a thing without a switch.
+# The switch state of a word, and its meaning for an element without a switch.
 _STATES: dict[str, State] = {
     **dict.fromkeys(("on", "checked", "ticked"), ("on", "")),
     **dict.fromkeys(("off", "unchecked", "unticked"), ("off", "")),
@@ -68,57 +68,64 @@ _OF_PHONE = (
 _LEFT = r"(?:is |are )?(?:left|free|available|remaining)"
 
 
-def read_state(word: str) -> State:
-    """On or off, and in what sense, of a word that ``STATES`` caught."""
+def parse_state(word: str) -> State:
+    """The state and its kind of a word matched by ``STATES``."""
     return _STATES[word.lower()]
 
 
-def _shown(*, must: bool, holds: bool = True) -> Maker:
-    return lambda said: Check(read_target(said[0]), holds=holds, must=must)
+def _shown(*, required: bool, holds: bool = True) -> InstructionBuilder:
+    return lambda match: CheckInstruction(parse_target(match[0]), holds=holds, required=required)
 
 
-def _turned(*, must: bool, holds: bool = True) -> Maker:
-    def make(said: Said) -> Instruction:
-        state, sense = read_state(said[1])
-        return Check(read_target(said[0]), state, holds=holds, must=must, sense=sense)
+def _switch_in_state(*, required: bool, holds: bool = True) -> InstructionBuilder:
+    def build(match: RuleMatch) -> Instruction:
+        state, state_kind = parse_state(match[1])
+        return CheckInstruction(
+            parse_target(match[0]), state, holds=holds, required=required, state_kind=state_kind
+        )
 
-    return make
-
-
-def _valued(*, must: bool, holds: bool = True) -> Maker:
-    return lambda said: Check(read_target(said[0]), value=said.text(1), holds=holds, must=must)
+    return build
 
 
-def _read(said: Said) -> Instruction:
-    return Read(read_target(said[0]))
+def _valued(*, required: bool, holds: bool = True) -> InstructionBuilder:
+    return lambda match: CheckInstruction(
+        parse_target(match[0]), value=match.text(1), holds=holds, required=required
+    )
 
 
-def _read_rest(said: Said) -> Instruction:
-    """What is left of something: free storage, if that is known, else the thing itself."""
-    name = re.sub(r"^(?:free|available)\s+", "", said[0], flags=re.IGNORECASE)
-    return Read(read_target(f"free {name}" if find_place(f"free {name}") else name))
+def _read(match: RuleMatch) -> Instruction:
+    return ReadInstruction(parse_target(match[0]))
+
+
+def _read_rest(match: RuleMatch) -> Instruction:
+    """Read the free amount where that is a known place, otherwise the value itself."""
+    name = re.sub(r"^(?:free|available)\s+", "", match[0], flags=re.IGNORECASE)
+    return ReadInstruction(parse_target(f"free {name}" if find_place(f"free {name}") else name))
 
 
 QUESTION_RULES: tuple[Rule, ...] = (
     # is it on the screen?
-    (rf"{_MUST}\s+(.+?)\s+(?:{_GONE})", _shown(must=True, holds=False)),
-    (rf"{_MUST} there is no\s+(.+?)(?: {_ON_SCREEN})?", _shown(must=True, holds=False)),
-    (rf"{_MUST}\s+(.+?)\s+(?:is|are) {_ON_SCREEN}", _shown(must=True)),
-    (rf"{_WHETHER}\s+(.+?)\s+(?:is|are) {_ON_SCREEN}", _shown(must=False)),
-    (rf"(?:is|are)(?: there)?\s+(.+?)\s+{_ON_SCREEN}", _shown(must=False)),
-    (r"(?:is|are)\s+(.+?)\s+gone", _shown(must=False, holds=False)),
+    (rf"{_MUST}\s+(.+?)\s+(?:{_GONE})", _shown(required=True, holds=False)),
+    (rf"{_MUST} there is no\s+(.+?)(?: {_ON_SCREEN})?", _shown(required=True, holds=False)),
+    (rf"{_MUST}\s+(.+?)\s+(?:is|are) {_ON_SCREEN}", _shown(required=True)),
+    (rf"{_WHETHER}\s+(.+?)\s+(?:is|are) {_ON_SCREEN}", _shown(required=False)),
+    (rf"(?:is|are)(?: there)?\s+(.+?)\s+{_ON_SCREEN}", _shown(required=False)),
+    (r"(?:is|are)\s+(.+?)\s+gone", _shown(required=False, holds=False)),
     # is it on?
-    (rf"{_MUST}\s+(.+?)\s+{_IS_NOT} {STATES}", _turned(must=True, holds=False)),
-    (rf"{_MUST}\s+(.+?)\s+is {STATES}", _turned(must=True)),
+    (rf"{_MUST}\s+(.+?)\s+{_IS_NOT} {STATES}", _switch_in_state(required=True, holds=False)),
+    (rf"{_MUST}\s+(.+?)\s+is {STATES}", _switch_in_state(required=True)),
     (rf"(?:is|{_WHETHER})\s+(.+?)(?: is)? (?:on or off|off or on)", _read),
-    (rf"{_WHETHER}\s+(.+?)\s+is {STATES}", _turned(must=False)),
-    (rf"is\s+(.+?)\s+{STATES}{_NOW}", _turned(must=False)),
+    (rf"{_WHETHER}\s+(.+?)\s+is {STATES}", _switch_in_state(required=False)),
+    (rf"is\s+(.+?)\s+{STATES}{_NOW}", _switch_in_state(required=False)),
     # has it this value?
-    (rf"{_MUST}\s+(.+?)\s+(?:{_IS_NOT}|does not (?:say|show))\s+(.+)", _valued(must=True, holds=False)),
-    (rf"{_MUST}\s+(?!there is )(.+?)\s+{_SAYS}\s+(.+)", _valued(must=True)),
-    (rf"{_WHETHER}\s+(?!there is )(.+?)\s+{_SAYS}\s+(.+)", _valued(must=False)),
-    (rf"{_MUST}(?: there is)?\s+(.+)", _shown(must=True)),
-    (rf"(?:(?:do|can|could) you see|is there|{_WHETHER} there is)\s+(.+?)(?: {_ON_SCREEN})?", _shown(must=False)),
+    (rf"{_MUST}\s+(.+?)\s+(?:{_IS_NOT}|does not (?:say|show))\s+(.+)", _valued(required=True, holds=False)),
+    (rf"{_MUST}\s+(?!there is )(.+?)\s+{_SAYS}\s+(.+)", _valued(required=True)),
+    (rf"{_WHETHER}\s+(?!there is )(.+?)\s+{_SAYS}\s+(.+)", _valued(required=False)),
+    (rf"{_MUST}(?: there is)?\s+(.+)", _shown(required=True)),
+    (
+        rf"(?:(?:do|can|could) you see|is there|{_WHETHER} there is)\s+(.+?)(?: {_ON_SCREEN})?",
+        _shown(required=False),
+    ),
     # what is its value?
     (r"what does\s+(.+?)\s+(?:say|show|read)", _read),
     (r"tell me what\s+(.+?)\s+(?:is|says|shows|reads)", _read),
@@ -129,7 +136,7 @@ QUESTION_RULES: tuple[Rule, ...] = (
 )
 
 
-_LONGEST_WAIT_S = LONGEST_WAIT_MS // 1000
+_MAX_WAIT_S = LONGEST_WAIT_MS // 1000
 _DIRECTIONS: dict[str, Direction] = {"up": "up", "left": "left", "right": "right"}
 _POWER = ("phone", "device", "tablet", "screen", "display", "power")
 
@@ -155,48 +162,52 @@ _TO_TYPE = "(?:type|enter|write|input|put|insert)"
 _TO_TAP = "(?:tap|click|press|select|choose|touch|hit|pick|push)"
 _HOLD = r"(?:long[- ]?(?:press|tap|click)|(?:press|tap|click|touch) and hold|hold(?: down)?)"
 _POINT = r"(?:at|(?:at |on )?the point)\s+\(?(\d{1,5})\s*(?:,\s*|\s+)(\d{1,5})\)?"
-_UNSAID = re.compile(
+_UNSPECIFIED_TEXT = re.compile(
     r"(?:my|your|our)\s+\S+(?:\s+\S+)?|"
     r"the (?:password|passcode|pin|code|user ?name|name|e-?mail|address|text|number|date|time)",
     re.IGNORECASE | re.DOTALL,
 )
 
 
-def _times(words: str) -> int:
-    times = read_times(words)
+def _times(phrase: str) -> int:
+    times = parse_times(phrase)
     if not times:
-        raise RefusedError(f"it can be done 1 to {MOST_TIMES} times in a row")
+        raise SentenceError(f"repeat an instruction 1 to {MAX_TIMES} times")
     return times
 
 
 def _seconds(number: str, unit: str) -> float:
-    seconds = read_seconds(number, unit)
-    if not 0 < seconds <= _LONGEST_WAIT_S:
-        raise RefusedError(f"a wait may take up to {_LONGEST_WAIT_S} seconds")
+    seconds = parse_seconds(number, unit)
+    if not 0 < seconds <= _MAX_WAIT_S:
+        raise SentenceError(f"the longest wait is {_MAX_WAIT_S} seconds")
     return seconds
 
 
-def _refuse(reason: str) -> Maker:
-    def make(_: Said) -> Instruction:
-        raise RefusedError(reason)
+def _refuse(reason: str) -> InstructionBuilder:
+    def build(_: RuleMatch) -> Instruction:
+        raise SentenceError(reason)
 
-    return make
-
-
-# Waiting: for something to be there, to be gone, or to be so
+    return build
 
 
-def _wait(number: int | None, name: int, state: int | None = None, *, gone: bool = False) -> Maker:
-    """The rule's groups of the time, of the name, and of the state, if there is one."""
+# Waits: until an element appears, disappears or has a state
 
-    def make(said: Said) -> Instruction:
-        check = Check(read_target(said[name]), holds=not gone, must=True)
+
+def _wait(number: int | None, name: int, state: int | None = None, *, gone: bool = False) -> InstructionBuilder:
+    """Build a wait from the rule's groups: time, name and, if there is one, state."""
+
+    def build(match: RuleMatch) -> Instruction:
+        check = CheckInstruction(parse_target(match[name]), holds=not gone, required=True)
         if state is not None:
-            on, sense = read_state(said[state])
-            check = Check(check.target, on, must=True, sense=sense)
-        return WaitFor(check) if number is None else WaitFor(check, _seconds(said[number], said[number + 1]))
+            on, state_kind = parse_state(match[state])
+            check = CheckInstruction(check.target, on, required=True, state_kind=state_kind)
+        return (
+            WaitForInstruction(check)
+            if number is None
+            else WaitForInstruction(check, _seconds(match[number], match[number + 1]))
+        )
 
-    return make
+    return build
 
 
 def _waits() -> tuple[Rule, ...]:
@@ -221,89 +232,95 @@ def _waits() -> tuple[Rule, ...]:
 # Scrolling, switches
 
 
-def _scroll(said: Said) -> Instruction:
-    return Scroll(_DIRECTIONS.get(said[0].lower(), "down"), _times(said[1]))
+def _scroll(match: RuleMatch) -> Instruction:
+    return ScrollInstruction(_DIRECTIONS.get(match[0].lower(), "down"), _times(match[1]))
 
 
-def _scroll_to_end(said: Said) -> Instruction:
-    return Scroll("up" if said[0].lower() in ("top", "start", "beginning", "up") else "down", 0)
+def _scroll_to_end(match: RuleMatch) -> Instruction:
+    return ScrollInstruction("up" if match[0].lower() in ("top", "start", "beginning", "up") else "down", 0)
 
 
-def _seek(said: Said) -> Instruction:
-    found = re.search(r"\s(?:in|on)\s+(?:the )?(.+)", mask(said[0]), re.IGNORECASE)
-    if found and known_app(said[0][found.start(1) :]):
-        app = said[0][found.start(1) :]
-        raise RefusedError(f"say 'search for … in {app}', or open {app} first")
-    return Seek(read_target(said[0]))
+def _seek(match: RuleMatch) -> Instruction:
+    found = re.search(r"\s(?:in|on)\s+(?:the )?(.+)", mask(match[0]), re.IGNORECASE)
+    if found and known_app(match[0][found.start(1) :]):
+        app = match[0][found.start(1) :]
+        raise SentenceError(f"write 'search for … in {app}', or open {app} first")
+    return ScrollToInstruction(parse_target(match[0]))
 
 
-def _turn(name: int, *, on: bool | None = None, state: int | None = None) -> Maker:
-    def make(said: Said) -> Instruction | Several:
-        wanted = on if state is None else said[state].lower() == "on"
-        names = re.split(r"\s*,\s*(?:and\s+)?|\s+and\s+", said[name], flags=re.IGNORECASE)
-        if len(names) > 1 and all(map(find_place, names)):  # else "and" may be a word of a label
-            return Several(tuple(Turn(read_target(each), wanted) for each in names))
-        target = read_target(said[name])
+def _turn(name: int, *, on: bool | None = None, state: int | None = None) -> InstructionBuilder:
+    def build(match: RuleMatch) -> Instruction | InstructionSequence:
+        wanted = on if state is None else match[state].lower() == "on"
+        names = re.split(r"\s*,\s*(?:and\s+)?|\s+and\s+", match[name], flags=re.IGNORECASE)
+        if len(names) > 1 and all(map(find_place, names)):  # otherwise "and" may be part of a label
+            return InstructionSequence(tuple(SetSwitchInstruction(parse_target(each), wanted) for each in names))
+        target = parse_target(match[name])
         if target.name.casefold() in _POWER and not target.exact:
-            raise RefusedError("the phone itself is not turned on or off")
-        return Turn(target, wanted)
+            raise SentenceError("turning the phone on or off is not supported")
+        return SetSwitchInstruction(target, wanted)
 
-    return make
+    return build
 
 
 # Typing
 
 
-def _text(said: Said, place: int) -> str:
-    """A text to type: taken as it is, when it is clear where it begins and ends and that it is the text itself."""
-    text = said.text(place)
-    masked = mask(said[place].strip())
+def _text(match: RuleMatch, place: int) -> str:
+    """A text to type. Rejected when its limits are unclear, or when it describes a text instead of giving it."""
+    text = match.text(place)
+    masked = mask(match[place].strip())
     if HIDDEN in masked and masked.strip(HIDDEN):
-        raise RefusedError("the whole of a text is quoted, and each text has its own 'type'")
-    if HIDDEN not in masked and _UNSAID.fullmatch(text):
-        raise RefusedError(f"what {text!r} is, is not known; quote it if it is the text itself")
+        raise SentenceError("quote the whole text, and write one 'type' per text")
+    if HIDDEN not in masked and _UNSPECIFIED_TEXT.fullmatch(text):
+        raise SentenceError(f"the value of {text!r} is not known; quote it to type it literally")
     return text
 
 
-def _type(text: int, field: int | None = None) -> Maker:
-    def make(said: Said) -> Instruction:
-        target = None if field is None else read_target(said[field])
+def _type(text: int, field: int | None = None) -> InstructionBuilder:
+    def build(match: RuleMatch) -> Instruction:
+        target = None if field is None else parse_target(match[field])
         if target is not None and target.beside:
-            raise RefusedError("a field is called by its own name")
-        return Type(_text(said, text), target)
+            raise SentenceError("name the field itself, not its neighbour")
+        return TypeInstruction(_text(match, text), target)
 
-    return make
+    return build
 
 
 # Touching
 
 
-def _tap(said: Said) -> Instruction | Several:
-    if re.search(rf"\s{_OFTEN}$", mask(said[0]), re.IGNORECASE):
-        raise RefusedError("one tap is one instruction: say it once for each")
-    steps = tuple(Tap(read_target(name)) for name in read_path(said[0]))
-    return steps[0] if len(steps) == 1 else Several(steps)
+def _tap(match: RuleMatch) -> Instruction | InstructionSequence:
+    if re.search(rf"\s{_OFTEN}$", mask(match[0]), re.IGNORECASE):
+        raise SentenceError("write one instruction per tap")
+    steps = tuple(TapInstruction(parse_target(name)) for name in parse_path(match[0]))
+    return steps[0] if len(steps) == 1 else InstructionSequence(steps)
 
 
-def _submit_or_tap(said: Said) -> Instruction | Submit:
-    return Submit(otherwise=Tap(read_target(unquote(said[0])[0])))
+def _submit_or_tap(match: RuleMatch) -> Instruction | Submit:
+    return Submit(otherwise=TapInstruction(parse_target(unquote(match[0])[0])))
 
 
-def _tap_at(*, hold: bool) -> Maker:
-    return lambda said: TapAt(int(said[0]), int(said[1]), hold)
+def _tap_at(*, hold: bool) -> InstructionBuilder:
+    return lambda match: TapAtInstruction(int(match[0]), int(match[1]), hold)
 
 
 ACT_RULES: tuple[Rule, ...] = (
     # keys
-    (r"(?:go |navigate |return )?(?:back )?to (?:the )?home ?screen|go back home", lambda _: Press("home")),
+    (
+        r"(?:go |navigate |return )?(?:back )?to (?:the )?home ?screen|go back home",
+        lambda _: PressKeyInstruction("home"),
+    ),
     (
         rf"(?:go |press |hit |navigate |push )?(?:the )?back(?: button| key)?{_TIMES}",
-        lambda s: Press("back", _times(s[0])),
+        lambda s: PressKeyInstruction("back", _times(s[0])),
     ),
-    (r"(?:go |press |hit |push )?(?:to )?(?:the )?home(?: screen| button| key)?", lambda _: Press("home")),
+    (
+        r"(?:go |press |hit |push )?(?:to )?(?:the )?home(?: screen| button| key)?",
+        lambda _: PressKeyInstruction("home"),
+    ),
     (
         r"(?:press |hit |open |show |go to )?(?:the )?(?:recents|recent apps|app switcher)(?: button| key)?",
-        lambda _: Press("recents"),
+        lambda _: PressKeyInstruction("recents"),
     ),
     (
         r"submit(?: it| the (?:form|text))?|search|(?:press|hit|tap) (?:the )?(?:enter|return)(?: key| button)?",
@@ -311,8 +328,8 @@ ACT_RULES: tuple[Rule, ...] = (
     ),
     (r"(?:press|hit) (?:the )?(search)(?: key)?", _submit_or_tap),
     # waiting and scrolling
-    (rf"wait(?: for)? {_N} ?{_UNIT}", lambda s: Pause(_seconds(s[0], s[1]))),
-    (rf"wait (?:for|until) {_IT_LOADS}", lambda _: Settle()),
+    (rf"wait(?: for)? {_N} ?{_UNIT}", lambda s: PauseInstruction(_seconds(s[0], s[1]))),
+    (rf"wait (?:for|until) {_IT_LOADS}", lambda _: SettleInstruction()),
     *_waits(),
     (rf"scroll(?: (down|up|left|right))?{_TIMES}", _scroll),
     (r"scroll all the way (down|up)", _scroll_to_end),
@@ -325,9 +342,9 @@ ACT_RULES: tuple[Rule, ...] = (
     ),
     (
         rf"scroll(?: down| up)? (?:to|until(?: you (?:see|find|reach))?|till)\s+(.+?){_COMES}",
-        lambda s: Seek(read_target(s[0])),
+        lambda s: ScrollToInstruction(parse_target(s[0])),
     ),
-    (r"swipe(?:\s.+)?", _refuse("say which way to scroll: 'scroll down' shows what is below")),
+    (r"swipe(?:\s.+)?", _refuse("write 'scroll' and a direction: 'scroll down' shows what is below")),
     (r"(?:find|look for|locate)\s+(.+?)(?: on (?:the )?screen)?", _seek),
     # switches
     (r"(?:turn|switch) (on|off)\s+(.+)", _turn(1, state=0)),
@@ -337,7 +354,7 @@ ACT_RULES: tuple[Rule, ...] = (
     (r"toggle\s+(.+)", _turn(0)),
     (
         r"(?:set|change)\s+.+?\s+to\s+.+",
-        _refuse("a value is not set by its name: say what to tap, or 'type … into …'"),
+        _refuse("setting a value by name is not supported: write 'tap …' or 'type … into …'"),
     ),
     # typing
     (r"fill(?: in| out)?\s+(.+)\s+with\s+(.+)", _type(1, 0)),
@@ -345,10 +362,10 @@ ACT_RULES: tuple[Rule, ...] = (
     (rf"{_TO_TYPE}\s+(.+)\s+in\s+(.+)", _type(0, 1)),
     (rf"{_TO_TYPE}\s+(.+)\s+as\s+((?:the|my|your)\s.+)", _type(0, 1)),
     (r"(?:type|enter|write|input)\s+(.+)", _type(0)),
-    (r"(?:clear|empty|erase)\s+(.+)", lambda s: Clear(read_target(s[0]))),
+    (r"(?:clear|empty|erase)\s+(.+)", lambda s: ClearInstruction(parse_target(s[0]))),
     # touching
     (rf"{_HOLD}\s+{_POINT}", _tap_at(hold=True)),
     (rf"{_TO_TAP}\s+{_POINT}", _tap_at(hold=False)),
-    (rf"{_HOLD}(?: on)?\s+(.+)", lambda s: Tap(read_target(s[0]), hold=True)),
+    (rf"{_HOLD}(?: on)?\s+(.+)", lambda s: TapInstruction(parse_target(s[0]), hold=True)),
     (rf"{_TO_TAP}(?: on)?\s+(.+)", _tap),
 )

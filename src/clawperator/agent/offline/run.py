@@ -1,4 +1,4 @@
-"""One prompt being worked on: calling tools, looking at the screen, and scrolling through it."""
+"""The run of one prompt: call tools, capture the screen, scroll through it and address nodes on it."""
 
 from collections.abc import Callable, Generator, Mapping
 from typing import Any, TypeVar
@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 from clawperator._text import is_blank, utf16_length
 from clawperator.agent.cancellation import TurnDeadline
 from clawperator.agent.offline.labels import is_field
-from clawperator.agent.offline.screens import Screen, read_screen
+from clawperator.agent.offline.screens import CapturedScreen, parse_screen
 from clawperator.agent.ports import ToolCall, ToolResult
 from clawperator.contract.limits import MAX_MATCHER_VALUE_LENGTH
 from clawperator.contract.selectors import NodeMatcher
@@ -15,35 +15,35 @@ from clawperator.ui.match import find_all
 from clawperator.ui.node import Node
 
 T = TypeVar("T")
-Steps = Generator[ToolCall, ToolResult, T]
+ToolSteps = Generator[ToolCall, ToolResult, T]
 
-# What is not there yet may come. A screen that stays the same for some looks, and shows nothing under way, is
-# done. One that does not scroll has little on it, and may be what an app shows while it starts.
-_LOOK_AGAIN_S = 0.35
-_MOST_LOOKS = 18
-STILL_LOOKS = 2
-_STILL_LOOKS_AT_LITTLE = 6
-# How far a screen is searched, and how much of it one swipe covers.
-MOST_SCROLLS = 20
+# A missing element may still appear. A screen that stays the same for some captures and shows no progress is
+# final. A screen that does not scroll may be the splash screen of an app, so it gets more captures.
+_CAPTURE_INTERVAL_S = 0.35
+_MAX_CAPTURES = 18
+STABLE_CAPTURES = 2
+_STABLE_CAPTURES_IF_SHORT = 6
+# How far a screen is searched, and how much of it one scroll covers.
+MAX_SCROLLS = 20
 _SWIPE = {"distanceRatio": 0.9}
 
-_LOOK = "snapshot_ui"
-_MOST_OLD = 4
-_OLD_S = 0.1
+_CAPTURE_TOOL = "snapshot_ui"
+_MAX_STALE = 4
+_STALE_RETRY_S = 0.1
 
 
-class Work:
-    """Calls tools one at a time. A call that failed or was denied is raised as its error."""
+class OfflineRun:
+    """Calls tools one at a time. A failed or denied call raises its error."""
 
     def __init__(self, deadline: TurnDeadline) -> None:
         self.deadline = deadline
         self._calls = 0
         self.has_acted = False
-        # The screen that was seen since the last act, and the one that was seen right before it.
-        self._seen: str | None = None
-        self._old: str | None = None
+        # The latest capture since the last action, and the one right before that action.
+        self._latest: str | None = None
+        self._before_action: str | None = None
 
-    def call(self, tool: str, params: Mapping[str, Any] | None = None) -> Steps[ToolResult]:
+    def call_tool(self, tool: str, params: Mapping[str, Any] | None = None) -> ToolSteps[ToolResult]:
         self.deadline.check()
         self._calls += 1
         result = yield ToolCall(tool, params or {}, id=f"call-{self._calls}")
@@ -51,102 +51,104 @@ class Work:
             raise result.error or ClawError("UNKNOWN", result.message or f"{tool} failed", operation=tool)
         return result
 
-    def act(self, tool: str, params: Mapping[str, Any] | None = None) -> Steps[Mapping[str, str]]:
-        """Run an action and give what its step told."""
-        result = yield from self.call(tool, params)
+    def run_action(self, tool: str, params: Mapping[str, Any] | None = None) -> ToolSteps[Mapping[str, str]]:
+        """Run an action and return its step data."""
+        result = yield from self.call_tool(tool, params)
         data = step_data(tool, result)
-        if tool != _LOOK:
+        if tool != _CAPTURE_TOOL:
             self.has_acted = True
             changes = tool == "click" or has_changed(data)
-            self._old, self._seen = self._seen if changes else None, None
+            self._before_action, self._latest = self._latest if changes else None, None
         return data
 
-    def look(self) -> Steps[Screen]:
-        """The screen. A phone may show the one before for a moment after it has changed: that is not believed."""
-        screen = read_screen((yield from self.act(_LOOK)))
-        for _ in range(_MOST_OLD):
-            if screen.snapshot.xml != self._old:
+    def capture(self) -> ToolSteps[CapturedScreen]:
+        """Capture the screen. A capture equal to the one before the last action may be stale and is repeated."""
+        screen = parse_screen((yield from self.run_action(_CAPTURE_TOOL)))
+        for _ in range(_MAX_STALE):
+            if screen.snapshot.xml != self._before_action:
                 break
-            self.deadline.sleep(_OLD_S)
-            screen = read_screen((yield from self.act(_LOOK)))
-        self._seen = screen.snapshot.xml
+            self.deadline.sleep(_STALE_RETRY_S)
+            screen = parse_screen((yield from self.run_action(_CAPTURE_TOOL)))
+        self._latest = screen.snapshot.xml
         return screen
 
-    def agree(self, first: T, again: Callable[[], Steps[T]]) -> Steps[T]:
-        """What was found, or, once something was done, what two looks in a row agree on: the first may be old."""
-        for _ in range(_MOST_OLD if self.has_acted else 0):
-            self.deadline.sleep(_OLD_S)
+    def confirm(self, first: T, again: Callable[[], ToolSteps[T]]) -> ToolSteps[T]:
+        """``first``, or, after an action, a value that two captures in a row agree on: the first may be stale."""
+        for _ in range(_MAX_STALE if self.has_acted else 0):
+            self.deadline.sleep(_STALE_RETRY_S)
             second = yield from again()
             if second == first:
                 break
             first = second
         return first
 
-    def await_on_screen(
-        self, find: Callable[[Screen], T | None], *, still_looks: int = 0
-    ) -> Steps[tuple[T | None, Screen]]:
-        """What ``find`` finds on the screen, which may need a moment; and the screen it was last looked for on.
+    def wait_on_screen(
+        self, find: Callable[[CapturedScreen], T | None], *, stable_captures: int = 0
+    ) -> ToolSteps[tuple[T | None, CapturedScreen]]:
+        """Capture the screen until ``find`` succeeds. Returns its result, or None, and the last screen.
 
-        It gives up when the screen has stayed the same for ``still_looks``, or for as many as it is worth.
+        Gives up when the screen is unchanged for ``stable_captures`` captures; 0 selects the default.
         """
-        screen = yield from self.look()
-        found, still = find(screen), 0
-        for _ in range(_MOST_LOOKS):
-            timeouts = still_looks or (STILL_LOOKS if screen.scrolls else _STILL_LOOKS_AT_LITTLE)
-            if found is not None or still >= timeouts:
+        screen = yield from self.capture()
+        found, stable = find(screen), 0
+        for _ in range(_MAX_CAPTURES):
+            needed = stable_captures or (STABLE_CAPTURES if screen.scrolls else _STABLE_CAPTURES_IF_SHORT)
+            if found is not None or stable >= needed:
                 break
-            self.deadline.sleep(_LOOK_AGAIN_S)
+            self.deadline.sleep(_CAPTURE_INTERVAL_S)
             before = screen
-            screen = yield from self.look()
+            screen = yield from self.capture()
             same = screen.snapshot.xml == before.snapshot.xml
-            still = still + 1 if same and not screen.is_loading else 0
+            stable = stable + 1 if same and not screen.is_loading else 0
             found = find(screen)
         return found, screen
 
-    def search(self, find: Callable[[Screen], T | None]) -> Steps[tuple[T | None, Screen]]:
-        """The same; what does not come by itself is scrolled for, down to the end, then up to the top."""
-        found, screen = yield from self.await_on_screen(find)
+    def scroll_to_find(
+        self, find: Callable[[CapturedScreen], T | None]
+    ) -> ToolSteps[tuple[T | None, CapturedScreen]]:
+        """Like ``wait_on_screen``, then scroll down to the end and up to the top."""
+        found, screen = yield from self.wait_on_screen(find)
         if found is not None or not screen.scrolls:
             return found, screen
         downs = 0
-        for _ in range(MOST_SCROLLS):
-            if not (yield from self.swipe("down")):
+        for _ in range(MAX_SCROLLS):
+            if not (yield from self.scroll_once("down")):
                 break
             downs += 1
-            screen = yield from self.look()
+            screen = yield from self.capture()
             found = find(screen)
-            if found is not None or not screen.scrolls:  # something may have come up in front of it
+            if found is not None or not screen.scrolls:  # a dialog may cover the list
                 return found, screen
-        if downs == MOST_SCROLLS:
+        if downs == MAX_SCROLLS:
             return None, screen
-        for ups in range(2 * MOST_SCROLLS):
-            moved = yield from self.swipe("up")
+        for ups in range(2 * MAX_SCROLLS):
+            moved = yield from self.scroll_once("up")
             if moved and ups < downs - 1:
-                continue  # this has been seen on the way down
-            screen = yield from self.look()
+                continue  # seen on the way down
+            screen = yield from self.capture()
             found = find(screen)
             if found is not None or not moved or not screen.scrolls:
                 break
         return found, screen
 
-    def swipe(self, direction: str, ratio: Mapping[str, float] = _SWIPE) -> Steps[bool]:
-        """Scroll once; False when nothing changes, which is believed the second time: a swipe may get lost."""
+    def scroll_once(self, direction: str, ratio: Mapping[str, float] = _SWIPE) -> ToolSteps[bool]:
+        """Scroll once; False when nothing moves. Repeats a scroll without effect once: a gesture may get lost."""
         for _ in range(2):
-            told = yield from self.act("scroll", {"direction": direction, **ratio})
-            if told.get("scroll_outcome") == "moved" or has_changed(told):
+            data = yield from self.run_action("scroll", {"direction": direction, **ratio})
+            if data.get("scroll_outcome") == "moved" or has_changed(data):
                 return True
         return False
 
 
 def step_data(tool: str, result: ToolResult) -> Mapping[str, str]:
-    """What the last step of an action told."""
+    """The data of an action's last step."""
     try:
         data = result.result["envelope"]["stepResults"][-1]["data"]
     except (KeyError, IndexError, TypeError):
         data = None
     if not isinstance(data, Mapping):
         raise ClawError(
-            "RESULT_ENVELOPE_MALFORMED", f"the result of {tool} tells of no step", operation=tool, target=tool
+            "RESULT_ENVELOPE_MALFORMED", f"the result of {tool} has no step data", operation=tool, target=tool
         )
     return data
 
@@ -155,8 +157,8 @@ def has_changed(data: Mapping[str, str]) -> bool:
     return data.get("effect") == "changed"
 
 
-def aim(screen: Screen, node: Node) -> dict[str, Any]:
-    """Parameters that make a click meet this very node: a matcher whose first match it is, else its middle."""
+def click_params(screen: CapturedScreen, node: Node) -> dict[str, Any]:
+    """Parameters of a click on this node: a matcher whose first match it is, otherwise its centre."""
     matcher = find_matcher(screen, node)
     if matcher is not None:
         return {"matcher": matcher}
@@ -164,10 +166,10 @@ def aim(screen: Screen, node: Node) -> dict[str, Any]:
     return {"coordinate": {"x": x, "y": y}}
 
 
-def find_matcher(screen: Screen, node: Node) -> dict[str, str] | None:
-    """A matcher that only this node fits, or that fits it first; None when there is none."""
+def find_matcher(screen: CapturedScreen, node: Node) -> dict[str, str] | None:
+    """A matcher that finds only this node, or finds it first; None when there is none."""
     first = None
-    for fields in _descriptions(node):
+    for fields in _candidate_matchers(node):
         found = find_all(screen.snapshot.hierarchy, NodeMatcher(**fields), screen.snapshot.frame)
         if len(found) == 1 and found[0] is node:
             return fields
@@ -176,8 +178,8 @@ def find_matcher(screen: Screen, node: Node) -> dict[str, str] | None:
     return first
 
 
-def _descriptions(node: Node) -> list[dict[str, str]]:
-    """What may be said of a node, the surest first. What a field holds is said of it last."""
+def _candidate_matchers(node: Node) -> list[dict[str, str]]:
+    """Matchers for a node, most specific first. The contents of a field come last."""
     known = {
         "resourceId": node.resource_id,
         "textEquals": "" if node.flag("password") else node.text,
@@ -197,7 +199,7 @@ def _descriptions(node: Node) -> list[dict[str, str]]:
     )
     if is_field(node):
         orders = (("resourceId",), ("contentDescEquals",), *orders)
-    said = [{name: known[name] for name in order} for order in orders if all(name in known for name in order)]
+    matchers = [{name: known[name] for name in order} for order in orders if all(name in known for name in order)]
     if is_field(node):
-        said.append({"role": "textfield"})
-    return said
+        matchers.append({"role": "textfield"})
+    return matchers

@@ -7,32 +7,32 @@ from functools import cached_property
 from msgspec import Struct
 
 from clawperator._text import is_blank, one_line
-from clawperator.agent.offline.grammar import is_bare
-from clawperator.agent.offline.instructions import Target
+from clawperator.agent.offline.grammar import is_role_only
+from clawperator.agent.offline.instructions import TargetPhrase
 from clawperator.agent.offline.labels import (
     ANY_CASE,
-    BEGINS,
-    BY_ID,
-    DESCRIBED,
+    DESCRIPTION,
     ID_WORDS,
-    READ,
-    SEEN,
-    TOUCHED,
-    WAYS,
-    WHOLE,
-    closest,
-    fit,
-    holder,
-    in_row_of,
+    LEVELS,
+    PREFIX,
+    RESOURCE_ID,
+    TO_READ,
+    TO_SEE,
+    TO_TOUCH,
+    WHOLE_NAME,
+    click_target,
+    closest_labels,
+    display_label,
+    in_same_row,
     is_checkable,
     is_field,
-    label_of,
+    list_rows,
+    match_name,
     own_label,
-    rows_among,
-    shown,
-    switch_of,
-    value_beside,
-    words,
+    quote,
+    row_switch,
+    row_value,
+    word_set,
 )
 from clawperator.connection.snapshot import Snapshot
 from clawperator.engine.privacy import HIDDEN
@@ -42,14 +42,14 @@ from clawperator.ui.node import Node
 from clawperator.ui.roles import role
 from clawperator.ui.visible import visible
 
-_LONGEST_KEPT = 200
-_MOST_LISTED = 8
-_UNDER_WAY = ("progressbar", "progressindicator")
-_LISTED = re.compile(r",\s|\s(?:and|or|then)\s", re.IGNORECASE)
+_MAX_LABEL_LENGTH = 200
+_MAX_LISTED = 8
+_PROGRESS_CLASSES = ("progressbar", "progressindicator")
+_LIST_WORDS = re.compile(r",\s|\s(?:and|or|then)\s", re.IGNORECASE)
 
 
-class Screen(Struct, frozen=True, dict=True):
-    """What was on the screen at one moment."""
+class CapturedScreen(Struct, frozen=True, dict=True):
+    """One capture of the screen."""
 
     snapshot: Snapshot
 
@@ -59,12 +59,12 @@ class Screen(Struct, frozen=True, dict=True):
 
     @cached_property
     def nodes(self) -> list[Node]:
-        """What can be seen, depth first."""
+        """The visible nodes, depth first."""
         return visible(self.snapshot.hierarchy, self.snapshot.frame)
 
     @property
     def labels(self) -> list[str]:
-        """What can be read, without what is in password fields."""
+        """The visible labels, without the contents of password fields."""
         return [label for node in self.nodes if not is_blank(label := own_label(node))]
 
     @property
@@ -73,64 +73,66 @@ class Screen(Struct, frozen=True, dict=True):
 
     @property
     def is_loading(self) -> bool:
-        """Whether something on it says that more is to come."""
-        return any(part in node.class_name.lower() for node in self.nodes for part in _UNDER_WAY)
+        """Whether it shows a progress indicator."""
+        return any(part in node.class_name.lower() for node in self.nodes for part in _PROGRESS_CLASSES)
 
 
-def read_screen(data: Mapping[str, str]) -> Screen:
-    """The screen a ``snapshot_ui`` step told of. ``HIERARCHY_INVALID`` when that is none."""
-    screen = Screen(Snapshot(data.get("text", ""), data.get("foreground_package"), data.get("overlay_package"), 0))
-    assert screen.nodes is not None  # parsed here, where its error belongs
+def parse_screen(data: Mapping[str, str]) -> CapturedScreen:
+    """The screen in the data of a ``snapshot_ui`` step. ``HIERARCHY_INVALID`` when it cannot be parsed."""
+    screen = CapturedScreen(
+        Snapshot(data.get("text", ""), data.get("foreground_package"), data.get("overlay_package"), 0)
+    )
+    assert screen.nodes is not None  # parse now, so that an error is raised here
     return screen
 
 
-def ranked(screen: Screen, target: Target, most: int = SEEN) -> list[list[Node]]:
-    """The nodes that a target may mean, those that fit equally well together, the best first.
+def find_candidates(screen: CapturedScreen, target: TargetPhrase, loosest: int = TO_SEE) -> list[list[Node]]:
+    """The nodes that match a target, grouped by how well, best first.
 
-    ``most`` says how loosely they may fit. The whole phrase counts before its parts: a row called "First name" is
-    no first of those called "name".
+    ``loosest`` limits the match level. The whole phrase counts before its parts: a row "First name" is not the
+    first "name".
     """
-    whole = target.words != target.name and not target.exact
-    bare = is_bare(target)
-    limit = DESCRIBED if target.exact else ANY_CASE if bare else most
-    ways: list[list[Node]] = [[] for _ in range(3 * WAYS)]
+    whole = target.phrase != target.name and not target.exact
+    bare = is_role_only(target)
+    limit = DESCRIPTION if target.exact else ANY_CASE if bare else loosest
+    levels: list[list[Node]] = [[] for _ in range(3 * LEVELS)]
     for node in screen.nodes:
         if whole:
-            way = fit(target.words, node, most)
-            if way is not None:
-                ways[way if way <= ANY_CASE else 2 * WAYS + way].append(node)
-        way = fit(target.name, node, most)
-        if way is not None and way <= limit and (bare or _may_be(node, target.role)):
-            ways[WAYS + way].append(node)
+            level = match_name(target.phrase, node, loosest)
+            if level is not None:
+                levels[level if level <= ANY_CASE else 2 * LEVELS + level].append(node)
+        level = match_name(target.name, node, loosest)
+        if level is not None and level <= limit and (bare or _may_have_role(node, target.role)):
+            levels[LEVELS + level].append(node)
     if bare:
         if target.role == "row":
-            ways.append(rows_among(screen.nodes))
+            levels.append(list_rows(screen.nodes))
         else:
-            ways.append([node for node in screen.nodes if _is_a(node, target.role)])
+            levels.append([node for node in screen.nodes if _has_role(node, target.role)])
     if target.beside:
-        others = next(iter(ranked(screen, Target(target.beside, target.beside), TOUCHED)), [])
-        ways = [in_row_of(nodes, others) for nodes in ways]
-    return [nodes for nodes in ways if nodes]
+        others = next(iter(find_candidates(screen, TargetPhrase(target.beside, target.beside), TO_TOUCH)), [])
+        levels = [in_same_row(nodes, others) for nodes in levels]
+    return [nodes for nodes in levels if nodes]
 
 
-def _may_be(node: Node, wanted: str) -> bool:
-    """Whether a node with the right name may be called by a role too. What takes a click is called anything."""
+def _may_have_role(node: Node, wanted: str) -> bool:
+    """Whether a node with a matching name may have this role. Users call any clickable element a button."""
     match wanted:
         case "textfield":
             return is_field(node)
         case "switch" | "checkbox":
-            above = holder(node)
-            return is_checkable(node) or (above is not None and switch_of(node) is not None)
+            above = click_target(node)
+            return is_checkable(node) or (above is not None and row_switch(node) is not None)
         case "tab":
             return role(node) == "tab" or any(role(child) == "tab" for child in node.children)
         case "button" | "icon" | "row" | "link":
-            return holder(node) is not None
+            return click_target(node) is not None
         case _:
             return True
 
 
-def _is_a(node: Node, wanted: str) -> bool:
-    """Whether a node is what a role says, when nothing else is said of it."""
+def _has_role(node: Node, wanted: str) -> bool:
+    """Whether a node has this role, for targets without a name."""
     name = node.class_name.lower()
     match wanted:
         case "textfield":
@@ -150,42 +152,42 @@ def _is_a(node: Node, wanted: str) -> bool:
             return False
 
 
-def choose(screen: Screen, target: Target, *, sure: bool = False) -> Node | None:
-    """The node to touch; None when there is none. With ``sure`` only one that takes a click will do, else only one
-    that has just this name.
+def choose_node(screen: CapturedScreen, target: TargetPhrase, *, clickable_only: bool = False) -> Node | None:
+    """The node to tap; None when there is none.
 
-    ``INSTRUCTION_AMBIGUOUS`` when several fit equally well and lead to different places.
+    With ``clickable_only`` it must be clickable; otherwise it must have the whole name. ``INSTRUCTION_AMBIGUOUS``
+    when several match equally well and have different click targets.
     """
-    best = next(iter(ranked(screen, target, TOUCHED if sure else WHOLE)), [])
-    if sure:
-        best = [node for node in best if holder(node) is not None]
-    return pick(best_to_touch(best, target), target)
+    best = next(iter(find_candidates(screen, target, TO_TOUCH if clickable_only else WHOLE_NAME)), [])
+    if clickable_only:
+        best = [node for node in best if click_target(node) is not None]
+    return pick_one(group_by_click_target(best, target), target)
 
 
 def is_disabled(node: Node, *, hold: bool = False) -> bool:
-    """Whether the phone would take no touch here, as the node itself tells."""
+    """Whether the element that receives the click is disabled."""
     above = nearest(node, lambda n: n.flag("long-clickable" if hold else "clickable"))
     return (above or node).attributes.get("enabled") == "false"
 
 
-def best_to_touch(nodes: Iterable[Node], target: Target) -> list[Node]:
-    """One node for each thing that a click would go to; those that take no click only if there are no others."""
+def group_by_click_target(nodes: Iterable[Node], target: TargetPhrase) -> list[Node]:
+    """One node per click target; unclickable nodes only when there are no others."""
     by_holder: dict[int, Node] = {}
-    still: list[Node] = []
+    unclickable: list[Node] = []
     for node in nodes:
-        above = holder(node)
+        above = click_target(node)
         if above is None:
-            still.append(node)
+            unclickable.append(node)
         else:
             by_holder.setdefault(id(above), node)
-    found = list(by_holder.values()) or still
+    found = list(by_holder.values()) or unclickable
     if target.role == "button" and len(found) > 1:
         found = [node for node in found if "button" in node.class_name.lower()] or found
     return found
 
 
-def pick(found: list[Node], target: Target) -> Node | None:
-    """The one that is meant of those that fit equally well, in the order in which they are read."""
+def pick_one(found: list[Node], target: TargetPhrase) -> Node | None:
+    """The node that the ordinal selects, in reading order. Without an ordinal there must be one candidate."""
     found = sorted(found, key=lambda node: (node.bounds.top, node.bounds.left))
     if target.ordinal:
         if not found:
@@ -193,69 +195,75 @@ def pick(found: list[Node], target: Target) -> Node | None:
         if target.ordinal > len(found):
             raise ClawError(
                 "NODE_NOT_FOUND",
-                f"the screen shows {len(found)} called {shown(target.name or target.role)}, not {target.ordinal}",
-                hint="Scroll first, or count again.",
-                target=target.words,
+                f"the screen has {len(found)} of {quote(target.name or target.role)}, not {target.ordinal}",
+                hint="Scroll first, or use a smaller ordinal.",
+                target=target.phrase,
             )
         return found[target.ordinal - 1 if target.ordinal > 0 else -1]
     if len(found) > 1:
-        raise ambiguous(target, found)
+        raise ambiguous_error(target, found)
     return found[0] if found else None
 
 
-def ambiguous(target: Target, found: list[Node]) -> ClawError:
-    names = [label_of(node) or node.resource_id.rpartition("/")[2] for node in found[:_MOST_LISTED]]
-    named = [shown(name) if name else "something without a name" for name in names]
-    told = [f"{name} at {node.bounds.centre}" for name, node in zip(named, found, strict=False)]
-    more = f" and {len(found) - _MOST_LISTED} more" if len(found) > _MOST_LISTED else ""
+def ambiguous_error(target: TargetPhrase, found: list[Node]) -> ClawError:
+    names = [display_label(node) or node.resource_id.rpartition("/")[2] for node in found[:_MAX_LISTED]]
+    named = [quote(name) if name else "an element without a name" for name in names]
+    described = [f"{name} at {node.bounds.centre}" for name, node in zip(named, found, strict=False)]
+    more = f" and {len(found) - _MAX_LISTED} more" if len(found) > _MAX_LISTED else ""
     return ClawError(
         "INSTRUCTION_AMBIGUOUS",
-        f"{shown(target.words)} could be {len(found)} things: {', '.join(told)}{more}; none was touched",
-        hint="Say which one: 'the first', 'the second', or 'next to' something in its row.",
+        f"{quote(target.phrase)} matches {len(found)} elements: {', '.join(described)}{more}; none was tapped",
+        hint="Use 'the first …', 'the second …', or '… next to <label>' for the one in the same row.",
         details={
             "candidates": [
-                {"label": one_line(own_label(n), _LONGEST_KEPT), "bounds": str(n.bounds)} for n in found[:50]
+                {"label": one_line(own_label(n), _MAX_LABEL_LENGTH), "bounds": str(n.bounds)} for n in found[:50]
             ]
         },
         operation="find",
-        target=target.words,
+        target=target.phrase,
     )
 
 
-def missing(
-    target: Target, screen: Screen, where: str = "on the screen", labels: list[str] | None = None
+def not_found_error(
+    target: TargetPhrase, screen: CapturedScreen, where: str = "on the screen", labels: list[str] | None = None
 ) -> ClawError:
-    """Nothing has this name; ``labels`` are those that could have been meant, if not all."""
+    """Nothing has this name. The message lists the most similar of ``labels``, by default of the whole screen."""
     near = [
-        shown(label) for label in closest(target.name or target.words, screen.labels if labels is None else labels)
+        quote(label)
+        for label in closest_labels(target.name or target.phrase, screen.labels if labels is None else labels)
     ]
-    told = f"; nearest: {', '.join(near)}" if near else "; the screen says nothing" if labels is None else ""
-    hint = "Run 'claw bootstrap \"describe the screen\"' for what is there."
-    if not target.exact and _LISTED.search(target.words):
-        hint = "Give each thing an instruction of its own, and quote a name with 'and' or 'or' in it."
+    described = f"; nearest: {', '.join(near)}" if near else "; the screen has no labels" if labels is None else ""
+    hint = "Run 'claw bootstrap \"describe the screen\"' to list the labels."
+    if not target.exact and _LIST_WORDS.search(target.phrase):
+        hint = "Write one instruction per element, and quote a name that contains 'and' or 'or'."
     return ClawError(
         "NODE_NOT_FOUND",
-        f"nothing {where} is called {_named(target)}{told}",
+        f"nothing {where} is named {_quote_target(target)}{described}",
         hint=hint,
         operation="find",
-        target=target.words,
+        target=target.phrase,
     )
 
 
-def _named(target: Target) -> str:
-    return f"{shown(target.name)} next to {shown(target.beside)}" if target.beside else shown(target.words)
+def describe_node(node: Node, target: TargetPhrase) -> str:
+    """The name of a node in an answer: its label in quotes, or the phrase it was found by."""
+    return quote((node.content_desc if is_field(node) else display_label(node)) or target.phrase)
 
 
-# Of more things with one name no value is read: that would be a list.
-_MOST_READ = 50
-# What people call a field, and what its app does.
-_ALSO_CALLED = {"address": "url", "e-mail address": "email", "user name": "username"}
-# What is meant when a text is to be typed and no field is named.
-FIELD = Target("text field", "text field", role="textfield")
+def _quote_target(target: TargetPhrase) -> str:
+    return f"{quote(target.name)} next to {quote(target.beside)}" if target.beside else quote(target.phrase)
 
 
-class Fact(Struct, frozen=True):
-    """A label and what stands beside it."""
+# Read no more than this many nodes of one name: more are a list.
+_MAX_READ = 50
+# Common names of fields, and the names that apps give them.
+_FIELD_SYNONYMS = {"address": "url", "e-mail address": "email", "user name": "username"}
+# The target of a text without a named field.
+ANY_FIELD = TargetPhrase("text field", "text field", role="textfield")
+
+
+class ScreenValue(Struct, frozen=True):
+    """A label and its value."""
 
     label: str
     value: str
@@ -264,51 +272,53 @@ class Fact(Struct, frozen=True):
 # Fields
 
 
-def find_field(screen: Screen, target: Target | None) -> Node | None:
-    """The field that is meant; without a name the one with the focus, or the only one."""
+def find_field(screen: CapturedScreen, target: TargetPhrase | None) -> Node | None:
+    """The field that a target names; without a name the focused one, or the only one."""
     fields = [node for node in screen.nodes if is_field(node)]
-    if target is None or is_bare(target):
+    if target is None or is_role_only(target):
         focused = [node for node in fields if node.flag("focused") and not (target and target.ordinal)]
-        return pick(focused or fields, target or FIELD)
-    for name in dict.fromkeys((target.name, target.words, _ALSO_CALLED.get(target.name.casefold(), target.name))):
+        return pick_one(focused or fields, target or ANY_FIELD)
+    for name in dict.fromkeys(
+        (target.name, target.phrase, _FIELD_SYNONYMS.get(target.name.casefold(), target.name))
+    ):
         best: dict[int, list[Node]] = {}
-        for node, before in _with_labels(screen):
-            ways = [fit(name, node), None if before is None else fit(name, before)]
-            # A label before a field tells as much as a word of its own name.
-            known = [way + place * BEGINS for place, way in enumerate(ways) if way is not None]
-            if known and not (target.exact and min(known) > BEGINS + 1):
+        for node, before in _fields_with_labels(screen):
+            levels = [match_name(name, node), None if before is None else match_name(name, before)]
+            # A label before a field counts like a prefix of the field's own name.
+            known = [level + place * PREFIX for place, level in enumerate(levels) if level is not None]
+            if known and not (target.exact and min(known) > PREFIX + 1):
                 best.setdefault(min(known), []).append(node)
         if best:
-            return pick(best[min(best)], target)
+            return pick_one(best[min(best)], target)
     return None
 
 
-def _with_labels(screen: Screen) -> Iterator[tuple[Node, Node | None]]:
-    """Every field with the label that stands right before it, if one does."""
+def _fields_with_labels(screen: CapturedScreen) -> Iterator[tuple[Node, Node | None]]:
+    """Every field with the label right before it, if there is one."""
     before: Node | None = None
     for node in screen.nodes:
         if is_field(node):
             yield node, before
             before = None
         elif not is_blank(own_label(node)):
-            before = None if holder(node) is not None else node
+            before = None if click_target(node) is not None else node
 
 
 # Switches
 
 
-def find_switch(screen: Screen, target: Target) -> tuple[Node, Node] | None:
-    """A label of just this name, or of "Use" and this name, and the switch, box or button beside it."""
-    used = Target(f"Use {target.name}", f"Use {target.name}", target.ordinal, exact=target.exact)
-    for nodes in (*ranked(screen, target, WHOLE), *ranked(screen, used, WHOLE)):
+def find_switch(screen: CapturedScreen, target: TargetPhrase) -> tuple[Node, Node] | None:
+    """The label with this whole name, or with "Use" before it, and its switch, checkbox or radio button."""
+    used = TargetPhrase(f"Use {target.name}", f"Use {target.name}", target.ordinal, exact=target.exact)
+    for nodes in (*find_candidates(screen, target, WHOLE_NAME), *find_candidates(screen, used, WHOLE_NAME)):
         found: dict[int, tuple[Node, Node]] = {}
         for node in nodes:
-            control = switch_of(node)
+            control = row_switch(node)
             if control is not None:
                 found.setdefault(id(control), (node, control))
         if found:
             labels = [node for node, _ in found.values()]
-            chosen = pick(labels, target)
+            chosen = pick_one(labels, target)
             return next(pair for pair in found.values() if pair[0] is chosen)
     return None
 
@@ -320,35 +330,35 @@ def is_on(control: Node) -> bool:
 # Values
 
 
-def find_value(screen: Screen, target: Target, most: int = READ) -> Fact | None:
-    """What the screen says of a name. ``INSTRUCTION_AMBIGUOUS`` when it says several things."""
-    for nodes in ranked(screen, target, most):
-        found: dict[str, tuple[Node, Fact]] = {}
-        for node in nodes[:_MOST_READ]:
-            fact = fact_of(node, target)
-            if fact is not None:
-                found.setdefault(fact.value, (node, fact))
+def find_value(screen: CapturedScreen, target: TargetPhrase, loosest: int = TO_READ) -> ScreenValue | None:
+    """The value of a name on the screen. ``INSTRUCTION_AMBIGUOUS`` when there are several."""
+    for nodes in find_candidates(screen, target, loosest):
+        found: dict[str, tuple[Node, ScreenValue]] = {}
+        for node in nodes[:_MAX_READ]:
+            reading = value_of_node(node, target)
+            if reading is not None:
+                found.setdefault(reading.value, (node, reading))
         if found:
-            chosen = pick([node for node, _ in found.values()], target)
-            return next(fact for node, fact in found.values() if node is chosen)
-    field = find_field(screen, target) if most == READ and not is_bare(target) else None
-    return None if field is None else fact_of(field, target)
+            chosen = pick_one([node for node, _ in found.values()], target)
+            return next(reading for node, reading in found.values() if node is chosen)
+    field = find_field(screen, target) if loosest == TO_READ and not is_role_only(target) else None
+    return None if field is None else value_of_node(field, target)
 
 
-def fact_of(node: Node, target: Target) -> Fact | None:
-    """What a node that fits a name says about it."""
+def value_of_node(node: Node, target: TargetPhrase) -> ScreenValue | None:
+    """The value that a matching node holds for a target."""
     if is_field(node):
-        return Fact(target.words, HIDDEN if node.flag("password") else node.text)
-    way = fit(target.name, node)
+        return ScreenValue(target.phrase, HIDDEN if node.flag("password") else node.text)
+    level = match_name(target.name, node)
     label = own_label(node)
-    if way in (DESCRIBED, BY_ID, ID_WORDS) and not is_blank(node.text) and not is_checkable(node):
-        return Fact(target.words, node.text)
-    control = switch_of(node)
+    if level in (DESCRIPTION, RESOURCE_ID, ID_WORDS) and not is_blank(node.text) and not is_checkable(node):
+        return ScreenValue(target.phrase, node.text)
+    control = row_switch(node)
     if control is not None:
-        return Fact(label, "on" if is_on(control) else "off")
-    value = value_beside(node)
+        return ScreenValue(label, "on" if is_on(control) else "off")
+    value = row_value(node)
     if value is not None:
-        return Fact(label, value)
-    if way is not None and way >= BEGINS and len(words(label)) > len(words(target.name)):
-        return Fact(target.words, label)
+        return ScreenValue(label, value)
+    if level is not None and level >= PREFIX and len(word_set(label)) > len(word_set(target.name)):
+        return ScreenValue(target.phrase, label)
     return None

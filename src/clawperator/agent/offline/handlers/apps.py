@@ -1,15 +1,28 @@
-"""Apps: which one a name means, opening and closing them, and going to places in them."""
+"""Handlers for apps: resolve a name, open, close and list apps, and open known places in them."""
 
 import re
 from collections.abc import Callable
 from typing import TypeVar
 
 from clawperator._text import one_line
-from clawperator.agent.offline.instructions import Close, FindApp, ListApps, Open, Target, TellFront
-from clawperator.agent.offline.known_places import Place, as_link, is_package, known_app, squash
-from clawperator.agent.offline.labels import ANY_CASE, WHOLE, fit, holder, shown
-from clawperator.agent.offline.run import Steps, Work, aim, has_changed
-from clawperator.agent.offline.screens import Screen, choose, missing, pick, ranked
+from clawperator.agent.offline.instructions import (
+    CloseInstruction,
+    FindAppInstruction,
+    ForegroundAppInstruction,
+    ListAppsInstruction,
+    OpenInstruction,
+    TargetPhrase,
+)
+from clawperator.agent.offline.known_places import KnownPlace, is_package, known_app, normalize_label, parse_link
+from clawperator.agent.offline.labels import ANY_CASE, WHOLE_NAME, click_target, match_name, quote
+from clawperator.agent.offline.run import OfflineRun, ToolSteps, click_params, has_changed
+from clawperator.agent.offline.screens import (
+    CapturedScreen,
+    choose_node,
+    find_candidates,
+    not_found_error,
+    pick_one,
+)
 from clawperator.agent.tools.messages import effect
 from clawperator.contract.wire import OPERATOR_PACKAGE
 from clawperator.errors import ClawError
@@ -17,220 +30,231 @@ from clawperator.ui.node import Node
 
 T = TypeVar("T")
 
-_ARRIVAL_MS = 10_000
-_MOST_LISTED = 40
-_MOST_BACK = 8
-_UP = Target("Navigate up", "Navigate up")
-# Names that stand in the packages of many apps and mean none of them.
-_MAKERS = frozenset(
+_LAUNCH_TIMEOUT_MS = 10_000
+_MAX_LISTED = 40
+_MAX_BACK = 8
+_UP = TargetPhrase("Navigate up", "Navigate up")
+# Vendor names occur in the packages of many apps and identify none of them.
+_VENDOR_NAMES = frozenset(
     ("android", "google", "samsung", "sec", "miui", "xiaomi", "huawei", "app", "apps", "mobile", "clawperator")
 )
-# What a phone needs to show anything, and the Operator, without which nothing more could be done here.
-_KEPT = frozenset(("android", "com.android.systemui", "com.android.phone"))
+# Packages that the device needs. The launcher and the Operator are protected too.
+_PROTECTED_PACKAGES = frozenset(("android", "com.android.systemui", "com.android.phone"))
 _LAUNCHER = re.compile(r"launcher|trebuchet|\.home$", re.IGNORECASE)
 
 
-def open_named(work: Work, asked: Open) -> Steps[str]:
-    link = as_link(asked.name)
+def open_app_or_link(run: OfflineRun, instruction: OpenInstruction) -> ToolSteps[str]:
+    link = parse_link(instruction.name)
     if link:
-        return (yield from open_link(work, link))
-    return (yield from open_app(work, asked.name))
+        return (yield from open_link(run, link))
+    return (yield from open_app(run, instruction.name))
 
 
-def open_link(work: Work, link: str) -> Steps[str]:
-    done = yield from work.act("open_uri", {"uri": link})
-    screen = yield from work.look()
-    return f"Opened {shown(link)} ({screen.package or 'an unknown app'} is in front); {effect(done)}."
+def open_link(run: OfflineRun, link: str) -> ToolSteps[str]:
+    result = yield from run.run_action("open_uri", {"uri": link})
+    screen = yield from run.capture()
+    return f"Opened {quote(link)} ({screen.package or 'an unknown app'} is in the foreground); {effect(result)}."
 
 
-def open_app(work: Work, name: str) -> Steps[str]:
-    """Open the app of a name, and wait until it is in front."""
+def open_app(run: OfflineRun, name: str) -> ToolSteps[str]:
+    """Open the app of a name and wait until it is in the foreground."""
     package = known_app(name)
     if package:
         try:
-            return (yield from _launch(work, name, package))
+            return (yield from _launch(run, name, package))
         except ClawError as e:
             if e.code != "APP_NOT_FOUND" or is_package(name):
                 raise
-    package = package_named(name, (yield from list_packages(work)))
+    package = find_package(name, (yield from list_packages(run)))
     if package:
-        return (yield from _launch(work, f"{one_line(name)} ({package})", package))
-    target = Target(name, name)
-    screen = yield from work.look()
-    node = _named(screen, target)
-    if node is not None and holder(node) is not None:
-        done = yield from work.act("click", aim(screen, node))
-        opened = f"Opened {shown(name)} by tapping it" if has_changed(done) else f"Tapped {shown(name)}"
-        return f"{opened}; {effect(done)}."
-    return (yield from _open_from_home(work, target))
+        return (yield from _launch(run, f"{one_line(name)} ({package})", package))
+    target = TargetPhrase(name, name)
+    screen = yield from run.capture()
+    node = _quote_target(screen, target)
+    if node is not None and click_target(node) is not None:
+        result = yield from run.run_action("click", click_params(screen, node))
+        opened = f"Opened {quote(name)} by tapping it" if has_changed(result) else f"Tapped {quote(name)}"
+        return f"{opened}; {effect(result)}."
+    return (yield from _open_from_home(run, target))
 
 
-def _launch(work: Work, name: str, package: str) -> Steps[str]:
-    yield from work.act("open_app", {"applicationId": package})
-    yield from work.act("wait_for_navigation", {"expectedPackage": package, "timeoutMs": _ARRIVAL_MS})
+def _launch(run: OfflineRun, name: str, package: str) -> ToolSteps[str]:
+    yield from run.run_action("open_app", {"applicationId": package})
+    yield from run.run_action("wait_for_navigation", {"expectedPackage": package, "timeoutMs": _LAUNCH_TIMEOUT_MS})
     return f"Opened {name}."
 
 
-def list_packages(work: Work) -> Steps[list[str]]:
-    """The names in the answer of ``list_packages``, which may be a list or hold one."""
-    document: object = (yield from work.call("list_packages")).result
+def list_packages(run: OfflineRun) -> ToolSteps[list[str]]:
+    """The names in the result of ``list_packages``, which is a list or contains one."""
+    document: object = (yield from run.call_tool("list_packages")).result
     if isinstance(document, dict):
         document = next((value for value in document.values() if isinstance(value, list)), [])
     return [name for name in document if isinstance(name, str)] if isinstance(document, list) else []
 
 
-def package_named(name: str, packages: list[str], *, sure: bool = False) -> str:
-    """The package that a name means; nothing when none does, or several do.
+def find_package(name: str, packages: list[str], *, strict: bool = False) -> str:
+    """The package that a name identifies; empty when there is none or there are several.
 
-    It is called by its last part or its last two. A maker's name will do when one app is all there is of it, but
-    not if that must be ``sure``, nor if it is one that makes phones.
+    The name is the last part of the package or its last two. Unless ``strict``, the name of a vendor with one
+    installed app matches too, except for vendors of phones.
     """
-    wanted = squash(name)
+    wanted = normalize_label(name)
     if not wanted:
         return ""
     packages = [package for package in packages if "." in package]
-    ends = [[squash(part) for part in package.split(".")] for package in packages]
+    ends = [[normalize_label(part) for part in package.split(".")] for package in packages]
     called = [p for p, parts in zip(packages, ends, strict=True) if wanted in (parts[-1], "".join(parts[-2:]))]
     made = [p for p, parts in zip(packages, ends, strict=True) if wanted in parts[1:-1]]
-    found = called or ([] if sure or wanted in _MAKERS else made)
+    found = called or ([] if strict or wanted in _VENDOR_NAMES else made)
     return found[0] if len(found) == 1 else ""
 
 
-def _named(screen: Screen, target: Target) -> Node | None:
-    """What can be tapped and has just this name."""
+def _quote_target(screen: CapturedScreen, target: TargetPhrase) -> Node | None:
+    """The clickable node with exactly this name."""
     found: dict[int, Node] = {}
     for node in screen.nodes:
-        way = fit(target.name, node)
-        above = holder(node)
-        if way is not None and way <= ANY_CASE and above is not None:
+        level = match_name(target.name, node)
+        above = click_target(node)
+        if level is not None and level <= ANY_CASE and above is not None:
             found.setdefault(id(above), node)
-    return pick(list(found.values()), target)
+    return pick_one(list(found.values()), target)
 
 
-def _open_from_home(work: Work, target: Target) -> Steps[str]:
-    """Tap the icon on the home screen."""
-    yield from work.act("press_key", {"key": "home"})
-    node, screen = yield from work.search(lambda screen: choose(screen, target, sure=True))
+def _open_from_home(run: OfflineRun, target: TargetPhrase) -> ToolSteps[str]:
+    """Tap the app's icon on the home screen."""
+    yield from run.run_action("press_key", {"key": "home"})
+    node, screen = yield from run.scroll_to_find(lambda screen: choose_node(screen, target, clickable_only=True))
     if node is None:
         raise ClawError(
             "APP_NOT_FOUND",
-            f"the phone has no app called {shown(target.words)}: no package is, and no icon of the home screen, "
-            "which is in front now",
-            hint="Run 'clawperator packages list' for the apps on the phone, and say the package's name.",
-            details={"nearest": missing(target, screen).message},
+            f"app {quote(target.phrase)} not found among the packages and on the home screen, which is now open",
+            hint="Run 'clawperator packages list' for the installed apps, and use the package name.",
+            details={"nearest": not_found_error(target, screen).message},
             operation="open",
-            target=target.words,
+            target=target.phrase,
         )
     home = screen.package
-    done = yield from work.act("click", aim(screen, node))
-    front, screen = yield from work.await_on_screen(
+    result = yield from run.run_action("click", click_params(screen, node))
+    front, screen = yield from run.wait_on_screen(
         lambda screen: screen.package if screen.package != home else None
     )
     if not front:
         raise ClawError(
             "NAVIGATION_TIMEOUT",
-            f"the icon {shown(target.words)} was tapped, and the home screen is still in front; {effect(done)}",
+            f"the home screen is still in the foreground after tapping {quote(target.phrase)}; {effect(result)}",
             operation="open",
-            target=target.words,
+            target=target.phrase,
         )
-    return f"Opened {target.words} ({front})."
+    return f"Opened {target.phrase} ({front})."
 
 
-def close(work: Work, asked: Close) -> Steps[str]:
-    if not asked.name:
-        package = (yield from work.look()).package
+def close(run: OfflineRun, instruction: CloseInstruction) -> ToolSteps[str]:
+    if not instruction.name:
+        package = (yield from run.capture()).package
     else:
-        package = known_app(asked.name) or package_named(asked.name, (yield from list_packages(work)), sure=True)
+        package = known_app(instruction.name) or find_package(
+            instruction.name, (yield from list_packages(run)), strict=True
+        )
     if not package:
         raise ClawError(
             "APP_NOT_FOUND",
-            f"no app on the phone is known as {shown(asked.name)}",
-            hint="Say 'list apps' and then the package's name; a page or a dialog is left with 'go back'.",
+            f"no installed app matches {quote(instruction.name)}",
+            hint="Use a package name from 'list apps'. To leave a page or a dialog, write 'go back'.",
             operation="close",
-            target=asked.name,
+            target=instruction.name,
         )
-    if package in _KEPT or _LAUNCHER.search(package) or package.startswith(OPERATOR_PACKAGE):
+    if package in _PROTECTED_PACKAGES or _LAUNCHER.search(package) or package.startswith(OPERATOR_PACKAGE):
         raise ClawError(
             "INSTRUCTION_CHECK_FAILED",
-            f"{package} is a part of the phone that the others need, and was not closed",
-            hint=f'To do it nevertheless say \'use close_app {{"applicationId": "{package}"}}\'.',
+            f"{package} is a system component and was not closed",
+            hint=f'To close it anyway, write \'use close_app {{"applicationId": "{package}"}}\'.',
             operation="close",
             target=package,
         )
-    yield from work.act("close_app", {"applicationId": package})
-    return f"Closed {one_line(asked.name) or package}."
+    yield from run.run_action("close_app", {"applicationId": package})
+    return f"Closed {one_line(instruction.name) or package}."
 
 
-def list_apps(work: Work, _: ListApps) -> Steps[str]:
-    found = sorted((yield from list_packages(work)))
-    more = f", and {len(found) - _MOST_LISTED} more" if len(found) > _MOST_LISTED else ""
-    told = ", ".join(map(one_line, found[:_MOST_LISTED]))
-    return f"{len(found)} apps: {told}{more}."
+def list_apps(run: OfflineRun, _: ListAppsInstruction) -> ToolSteps[str]:
+    found = sorted((yield from list_packages(run)))
+    more = f", and {len(found) - _MAX_LISTED} more" if len(found) > _MAX_LISTED else ""
+    listed = ", ".join(map(one_line, found[:_MAX_LISTED]))
+    return f"{len(found)} apps: {listed}{more}."
 
 
-def find_app(work: Work, asked: FindApp) -> Steps[str]:
-    """Whether it is there. Its icon may have another name than its package, so nobody can say that it is not."""
-    packages = yield from list_packages(work)
-    known = known_app(asked.name)
-    package = known if known in packages else package_named(asked.name, packages, sure=True)
+def find_app(run: OfflineRun, instruction: FindAppInstruction) -> ToolSteps[str]:
+    """Check by package name. Never answers No: an icon's label may differ from the package name."""
+    packages = yield from list_packages(run)
+    known = known_app(instruction.name)
+    package = known if known in packages else find_package(instruction.name, packages, strict=True)
     if not package:
         raise ClawError(
             "APP_NOT_FOUND",
-            f"no package on the phone is known as {shown(asked.name)}; its icon may have another name",
-            hint="Say 'list apps' for the packages there are.",
+            f"no installed package matches {quote(instruction.name)}; the icon may have another name",
+            hint="Write 'list apps' for the installed packages.",
             operation="find",
-            target=asked.name,
+            target=instruction.name,
         )
     return f"Yes: {package} is installed."
 
 
-def tell_front(work: Work, _: TellFront) -> Steps[str]:
-    screen = yield from work.look()
-    return f"{screen.package or 'An unknown app'} is in front."
+def report_foreground_app(run: OfflineRun, _: ForegroundAppInstruction) -> ToolSteps[str]:
+    screen = yield from run.capture()
+    return f"{screen.package or 'An unknown app'} is in the foreground."
 
 
 # Places
 
 
-def is_at(screen: Screen, place: Place) -> bool:
-    """Whether the page of a place is on the screen: its app is in front, and its title is there."""
-    title = Target(place.pages[-1], place.pages[-1])
-    found = next(iter(ranked(screen, title, WHOLE)), [])
-    return screen.package == place.app and any(holder(node) is None for node in found)
+def is_on_page(screen: CapturedScreen, place: KnownPlace) -> bool:
+    """Whether the page of a place is on the screen: its app is in the foreground and its title is visible."""
+    title = TargetPhrase(place.pages[-1], place.pages[-1])
+    found = next(iter(find_candidates(screen, title, WHOLE_NAME)), [])
+    return screen.package == place.app and any(click_target(node) is None for node in found)
 
 
-def go_to_place(work: Work, place: Place, find: Callable[[Screen], T | None]) -> Steps[tuple[T | None, Screen]]:
-    """Go to a place from the first page of its app, and look for something there."""
-    yield from _go_to_first_page(work, place)
+def go_to_place(
+    run: OfflineRun, place: KnownPlace, find: Callable[[CapturedScreen], T | None]
+) -> ToolSteps[tuple[T | None, CapturedScreen]]:
+    """Open a place from the first page of its app, and search for something there."""
+    yield from _go_to_first_page(run, place)
     for page in place.pages:
-        target = Target(page, page, exact=True)
-        for _ in range(2):  # a touch may get lost
-            node, screen = yield from work.search(lambda screen, t=target: choose(screen, t, sure=True))  # type: ignore[misc]
-            if node is None:
-                raise missing(target, screen)
-            done = yield from work.act("click", aim(screen, node))
-            if done.get("effect") != "unchanged":
-                break
-    return (yield from work.search(find))
+        yield from _open_page(run, page)
+    return (yield from run.scroll_to_find(find))
 
 
-def _go_to_first_page(work: Work, place: Place) -> Steps[None]:
-    """Open the app, which comes back where it was left, and press Back until its first page shows."""
-    first = Target(place.pages[0], place.pages[0])
-    if (yield from work.look()).package != place.app:
-        yield from _launch(work, place.app, place.app)
-    for _ in range(_MOST_BACK):
-        screen = yield from work.look()
-        if screen.package != place.app:  # it was left: opened again it begins with its first page
-            yield from _launch(work, place.app, place.app)
+def _open_page(run: OfflineRun, page: str) -> ToolSteps[None]:
+    target = TargetPhrase(page, page, exact=True)
+    for _ in range(2):  # a tap may get lost
+        node, screen = yield from run.scroll_to_find(
+            lambda screen: choose_node(screen, target, clickable_only=True)
+        )
+        if node is None:
+            raise not_found_error(target, screen)
+        result = yield from run.run_action("click", click_params(screen, node))
+        if result.get("effect") != "unchanged":
             return
-        if not ranked(screen, _UP, WHOLE) and (screen.scrolls or ranked(screen, first, WHOLE)):
+
+
+def _go_to_first_page(run: OfflineRun, place: KnownPlace) -> ToolSteps[None]:
+    """Open the app, which may show its last page, and press Back until its first page shows."""
+    first = TargetPhrase(place.pages[0], place.pages[0])
+    if (yield from run.capture()).package != place.app:
+        yield from _launch(run, place.app, place.app)
+    for _ in range(_MAX_BACK):
+        screen = yield from run.capture()
+        if screen.package != place.app:  # Back left the app: it starts with its first page
+            yield from _launch(run, place.app, place.app)
             return
-        yield from work.act("press_key", {"key": "back"})
+        if not find_candidates(screen, _UP, WHOLE_NAME) and (
+            screen.scrolls or find_candidates(screen, first, WHOLE_NAME)
+        ):
+            return
+        yield from run.run_action("press_key", {"key": "back"})
     raise ClawError(
         "NAVIGATION_TIMEOUT",
-        f"{place.app} does not show its first page after Back was pressed {_MOST_BACK} times",
-        hint="Close it, or go to its first page by hand.",
+        f"{place.app} does not show its first page after pressing Back {_MAX_BACK} times",
+        hint="Close the app, or open its first page by hand.",
         operation="open",
         target=place.app,
     )

@@ -7,47 +7,47 @@ from typing import Any
 from clawperator._text import printable
 from clawperator.agent.offline.grammar import mask, unquote
 from clawperator.agent.offline.instructions import (
-    CheckPhone,
-    ListPhones,
-    ListSkills,
-    PullRecording,
-    Record,
-    RunSkill,
-    Screenshot,
-    StopRecording,
-    Use,
+    CheckDeviceInstruction,
+    ListDevicesInstruction,
+    ListSkillsInstruction,
+    PullRecordingInstruction,
+    RunSkillInstruction,
+    ScreenshotInstruction,
+    StartRecordingInstruction,
+    StopRecordingInstruction,
+    UseToolInstruction,
 )
-from clawperator.agent.offline.labels import shown, words
-from clawperator.agent.offline.run import Steps, Work
+from clawperator.agent.offline.labels import quote, word_set
+from clawperator.agent.offline.run import OfflineRun, ToolSteps
 from clawperator.errors import ClawError
 
-_MOST_LISTED = 20
+_MAX_LISTED = 20
 _NUMBER = re.compile(r"-?\d+")
 _NOISE = frozenset(("the", "a", "an", "skill", "my"))
 
 
-def screenshot(work: Work, asked: Screenshot) -> Steps[str]:
-    done = yield from work.act("take_screenshot", {"path": asked.path} if asked.path else {})
-    return f"Saved a picture of the screen to {printable(asked.path or done.get('path', ''))}."
+def screenshot(run: OfflineRun, instruction: ScreenshotInstruction) -> ToolSteps[str]:
+    result = yield from run.run_action("take_screenshot", {"path": instruction.path} if instruction.path else {})
+    return f"Saved a screenshot to {printable(instruction.path or result.get('path', ''))}."
 
 
 # Recordings
 
 
-def record(work: Work, asked: Record) -> Steps[str]:
-    done = yield from work.act("start_recording", _session(asked.name))
-    return f"Recording as {printable(done.get('sessionId', asked.name))}."
+def start_recording(run: OfflineRun, instruction: StartRecordingInstruction) -> ToolSteps[str]:
+    result = yield from run.run_action("start_recording", _session(instruction.name))
+    return f"Recording as {printable(result.get('sessionId', instruction.name))}."
 
 
-def stop_recording(work: Work, asked: StopRecording) -> Steps[str]:
-    done = yield from work.act("stop_recording", _session(asked.name))
-    count = printable(done.get("eventCount", ""))
+def stop_recording(run: OfflineRun, instruction: StopRecordingInstruction) -> ToolSteps[str]:
+    result = yield from run.run_action("stop_recording", _session(instruction.name))
+    count = printable(result.get("eventCount", ""))
     events = f" with {count} event{'' if count == '1' else 's'}" if count else ""
-    return f"Stopped the recording {printable(done.get('sessionId', asked.name))}{events}."
+    return f"Stopped the recording {printable(result.get('sessionId', instruction.name))}{events}."
 
 
-def pull_recording(work: Work, asked: PullRecording) -> Steps[str]:
-    result = yield from work.call("recording_pull", _session(asked.name))
+def pull_recording(run: OfflineRun, instruction: PullRecordingInstruction) -> ToolSteps[str]:
+    result = yield from run.call_tool("recording_pull", _session(instruction.name))
     document = result.result if isinstance(result.result, Mapping) else {}
     path = document.get("localPath")
     return f"The recording is in {printable(str(path))}." if path else f"{_sentence(result.message)}"
@@ -60,25 +60,25 @@ def _session(name: str) -> dict[str, Any]:
 # Skills
 
 
-def list_skills(work: Work, _: ListSkills) -> Steps[str]:
-    found = yield from _skills(work)
+def list_skills(run: OfflineRun, _: ListSkillsInstruction) -> ToolSteps[str]:
+    found = yield from _skills(run)
     if not found:
-        return "There are no skills."
-    told = [f"{printable(str(skill['id']))} ({printable(str(skill.get('summary', '')))})" for skill in found]
-    return f"{len(found)} skills: {'; '.join(told[:_MOST_LISTED])}"
+        return "No skills are available."
+    texts = [f"{printable(str(skill['id']))} ({printable(str(skill.get('summary', '')))})" for skill in found]
+    return f"{len(found)} skills: {'; '.join(texts[:_MAX_LISTED])}"
 
 
-def run_skill(work: Work, asked: RunSkill) -> Steps[str]:
-    skill = _choose_skill((yield from _skills(work)), asked.words)
+def run_skill(run: OfflineRun, instruction: RunSkillInstruction) -> ToolSteps[str]:
+    skill = _choose_skill((yield from _skills(run)), instruction.phrase)
     inputs = skill.get("inputs") if isinstance(skill.get("inputs"), Mapping) else {}
-    args = map_values(asked.values, dict(inputs or {}))
-    result = yield from work.call("run_skill", {"skill": skill["id"], "args": args})
+    args = map_values(instruction.values, dict(inputs or {}))
+    result = yield from run.call_tool("run_skill", {"skill": skill["id"], "args": args})
     given = f" with {', '.join(f'{name} {value}' for name, value in args.items())}" if args else ""
-    return f"Ran {printable(str(skill['id']))}{printable(given)}: {_skill_answer(result.result)}"
+    return f"Ran {printable(str(skill['id']))}{printable(given)}: {_skill_result(result.result)}"
 
 
-def _skill_answer(document: object) -> str:
-    """What a skill brought back, if it is short enough to be said."""
+def _skill_result(document: object) -> str:
+    """The result of a skill as a sentence."""
     result = document.get("skillResult") if isinstance(document, Mapping) else None
     answer = result.get("result") if isinstance(result, Mapping) else None
     if isinstance(answer, Mapping):
@@ -86,29 +86,29 @@ def _skill_answer(document: object) -> str:
         if isinstance(value, Mapping):
             return "; ".join(f"{printable(str(name))}: {printable(str(it))}" for name, it in value.items()) + "."
         if isinstance(value, list):
-            return ", ".join(shown(str(it)) for it in value[:_MOST_LISTED]) + "."
+            return ", ".join(quote(str(it)) for it in value[:_MAX_LISTED]) + "."
         if value is not None:
             return f"{printable(str(value))}."
-    return "it did its job and proved it."
+    return "succeeded and verified."
 
 
-def _skills(work: Work) -> Steps[list[dict[str, Any]]]:
-    result = yield from work.call("list_skills")
+def _skills(run: OfflineRun) -> ToolSteps[list[dict[str, Any]]]:
+    result = yield from run.call_tool("list_skills")
     found = result.result.get("skills") if isinstance(result.result, Mapping) else None
     return (
         [skill for skill in found if isinstance(skill, dict) and "id" in skill] if isinstance(found, list) else []
     )
 
 
-def _choose_skill(skills: list[dict[str, Any]], said: str) -> dict[str, Any]:
-    """The skill these words mean: its id, or words of its id and keywords, or words of its summary.
+def _choose_skill(skills: list[dict[str, Any]], text: str) -> dict[str, Any]:
+    """The skill that matches a text: by id, by words of id and keywords, or by words of its summary.
 
-    A variant, whose id goes on where another's ends, has to be named by what it adds.
+    A variant, whose id extends another skill's id, must be named by the words it adds.
     """
     for skill in skills:
-        if str(skill["id"]).casefold() == said.casefold():
+        if str(skill["id"]).casefold() == text.casefold():
             return skill
-    wanted = words(said) - _NOISE
+    wanted = word_set(text) - _NOISE
     for fields in (("id", "keywords"), ("id", "keywords", "summary", "intent")):
         found = [skill for skill in skills if wanted and wanted <= _skill_words(skill, fields)]
         ids = {str(skill["id"]) for skill in found}
@@ -118,45 +118,45 @@ def _choose_skill(skills: list[dict[str, Any]], said: str) -> dict[str, Any]:
         if found:
             raise ClawError(
                 "INSTRUCTION_AMBIGUOUS",
-                f"{shown(said)} could be {len(ids)} skills: {', '.join(sorted(ids)[:_MOST_LISTED])}; none was run",
-                hint="Say the whole id of one.",
+                f"{quote(text)} matches {len(ids)} skills: {', '.join(sorted(ids)[:_MAX_LISTED])}; none was run",
+                hint="Use the whole id of one.",
                 operation="find",
-                target=said,
+                target=text,
             )
-    known = ", ".join(str(skill["id"]) for skill in skills[:_MOST_LISTED])
+    known = ", ".join(str(skill["id"]) for skill in skills[:_MAX_LISTED])
     raise ClawError(
         "SKILL_NOT_FOUND",
-        f"no skill fits {shown(said)}" + (f"; there are {known}" if known else ""),
+        f"no skill matches {quote(text)}" + (f"; available: {known}" if known else ""),
         operation="find",
-        target=said,
+        target=text,
     )
 
 
 def _skill_words(skill: Mapping[str, Any], fields: tuple[str, ...]) -> frozenset[str]:
-    told = [skill.get(name, "") for name in fields]
-    return words(" ".join(" ".join(map(str, t)) if isinstance(t, list) else str(t) for t in told))
+    texts = [skill.get(name, "") for name in fields]
+    return word_set(" ".join(" ".join(map(str, t)) if isinstance(t, list) else str(t) for t in texts))
 
 
-def map_values(said: str, inputs: Mapping[str, str]) -> dict[str, str]:
-    """Values as they are said ("40", "percent 40", "query=cats") by the names of a skill's inputs.
+def map_values(text: str, inputs: Mapping[str, str]) -> dict[str, str]:
+    """Assign values ("40", "percent 40", "query=cats") to the names of a skill's inputs.
 
-    A value without a name goes to the first input that has none yet. What is wrong with it the skill will tell.
+    A value without a name goes to the first input without a value. The skill itself validates the values.
     """
     given: dict[str, str] = {}
-    if not said.strip():
+    if not text.strip():
         return given
     if len(inputs) == 1:
         only, kind = next(iter(inputs.items()))
-        return {only: _value(_without_name(said, only), kind)}
-    for piece in _pieces(said):
+        return {only: _value(_without_name(text, only), kind)}
+    for piece in _split_values(text):
         free = [name for name in inputs if name not in given]
-        named = next((name for name in free if words(name) <= words(piece)), None)
+        named = next((name for name in free if word_set(name) <= word_set(piece)), None)
         name = named or next(iter(free), None)
         if name is None:
             raise ClawError(
                 "SKILL_INPUT_INVALID",
-                f"the skill takes {len(inputs)} inputs, and {shown(piece)} is one more",
-                hint=f"Its inputs: {', '.join(inputs) or 'none'}.",
+                f"the skill takes {len(inputs)} inputs; {quote(piece)} is one too many",
+                hint=f"Inputs: {', '.join(inputs) or 'none'}.",
                 operation="run",
                 target=piece,
             )
@@ -164,11 +164,11 @@ def map_values(said: str, inputs: Mapping[str, str]) -> dict[str, str]:
     return given
 
 
-def _pieces(said: str) -> list[str]:
-    cuts = [found.span() for found in re.finditer(r"\s*,\s*|\s+and\s+", mask(said), re.IGNORECASE)]
+def _split_values(text: str) -> list[str]:
+    cuts = [found.span() for found in re.finditer(r"\s*,\s*|\s+and\s+", mask(text), re.IGNORECASE)]
     starts = [0, *(end for _, end in cuts)]
-    ends = [*(start for start, _ in cuts), len(said)]
-    return [said[start:end] for start, end in zip(starts, ends, strict=True) if said[start:end].strip()]
+    ends = [*(start for start, _ in cuts), len(text)]
+    return [text[start:end] for start, end in zip(starts, ends, strict=True) if text[start:end].strip()]
 
 
 def _without_name(piece: str, name: str) -> str:
@@ -184,21 +184,21 @@ def _without_name(piece: str, name: str) -> str:
     return unquote(found[1] if found else piece)[0]
 
 
-def _value(said: str, kind: str) -> str:
-    """A number may have a sign for its unit, as 40% has."""
-    number = _NUMBER.match(said.strip()) if str(kind).startswith("integer") else None
-    return number[0] if number and re.fullmatch(r"\s*%?", said.strip()[number.end() :]) else said
+def _value(text: str, kind: str) -> str:
+    """Remove a percent sign from a value for an integer input."""
+    number = _NUMBER.match(text.strip()) if str(kind).startswith("integer") else None
+    return number[0] if number and re.fullmatch(r"\s*%?", text.strip()[number.end() :]) else text
 
 
 # Phones and tools
 
 
-def list_phones(work: Work, _: ListPhones) -> Steps[str]:
-    return _sentence((yield from work.call("list_devices")).message)
+def list_devices(run: OfflineRun, _: ListDevicesInstruction) -> ToolSteps[str]:
+    return _sentence((yield from run.call_tool("list_devices")).message)
 
 
-def check_phone(work: Work, _: CheckPhone) -> Steps[str]:
-    result = yield from work.call("doctor")
+def check_device(run: OfflineRun, _: CheckDeviceInstruction) -> ToolSteps[str]:
+    result = yield from run.call_tool("doctor")
     document = result.result if isinstance(result.result, Mapping) else {}
     if document.get("ok") is False:
         raise ClawError(
@@ -211,9 +211,9 @@ def check_phone(work: Work, _: CheckPhone) -> Steps[str]:
     return _sentence(f"the phone is {result.message}")
 
 
-def use(work: Work, asked: Use) -> Steps[str]:
-    result = yield from work.call(asked.tool, asked.params)
-    return f"{asked.tool}: {printable(result.message)}."
+def use_tool(run: OfflineRun, instruction: UseToolInstruction) -> ToolSteps[str]:
+    result = yield from run.call_tool(instruction.tool, instruction.params)
+    return f"{instruction.tool}: {printable(result.message)}."
 
 
 def _sentence(message: str) -> str:

@@ -1,230 +1,241 @@
-"""Touching, typing and scrolling: what is done to things on the screen."""
+"""Handlers for taps, keys, text entry and scrolling."""
 
 from typing import Any
 
-from clawperator.agent.offline.handlers.apps import open_app, open_named
+from clawperator.agent.offline.handlers.apps import open_app, open_app_or_link
 from clawperator.agent.offline.instructions import (
-    Clear,
+    ClearInstruction,
     Direction,
-    GoTo,
-    Open,
-    Press,
-    Scroll,
-    Search,
-    Seek,
-    Tap,
-    TapAt,
-    Target,
-    Type,
+    GoToInstruction,
+    OpenInstruction,
+    PressKeyInstruction,
+    ScrollInstruction,
+    ScrollToInstruction,
+    SearchInstruction,
+    TapAtInstruction,
+    TapInstruction,
+    TargetPhrase,
+    TypeInstruction,
 )
-from clawperator.agent.offline.known_places import as_link, known_app
-from clawperator.agent.offline.labels import SEEN, is_field, label_of, shown, words
-from clawperator.agent.offline.run import MOST_SCROLLS, STILL_LOOKS, Steps, Work, aim, find_matcher, has_changed
+from clawperator.agent.offline.known_places import known_app, parse_link
+from clawperator.agent.offline.labels import TO_SEE, display_label, is_field, quote, word_set
+from clawperator.agent.offline.run import (
+    MAX_SCROLLS,
+    STABLE_CAPTURES,
+    OfflineRun,
+    ToolSteps,
+    click_params,
+    find_matcher,
+    has_changed,
+)
 from clawperator.agent.offline.screens import (
-    FIELD,
-    Screen,
-    choose,
+    ANY_FIELD,
+    CapturedScreen,
+    choose_node,
+    describe_node,
+    find_candidates,
     find_field,
     is_disabled,
-    missing,
-    ranked,
+    not_found_error,
 )
 from clawperator.agent.tools.messages import effect
 from clawperator.connection.results import number
 from clawperator.errors import ClawError
 from clawperator.ui.node import Node
 
-_MOST_TO_END = 3 * MOST_SCROLLS
-_SEARCH = Target("search", "search")
-# The names of buttons that empty a field. Nothing else that begins with "clear" is touched for it.
-_CLEAR = tuple(Target(name, name, exact=True) for name in ("clear", "clear text", "clear query", "clear search"))
+_MAX_SCROLLS_TO_END = 3 * MAX_SCROLLS
+_SEARCH = TargetPhrase("search", "search")
+# Names of buttons that clear a field. No other button that begins with "clear" is tapped.
+_CLEAR = tuple(
+    TargetPhrase(name, name, exact=True) for name in ("clear", "clear text", "clear query", "clear search")
+)
 _KEYS = {"back": "Pressed Back", "home": "Went to the home screen", "recents": "Opened the recent apps"}
-# Things whose name may stand for a field that comes when they are tapped.
-_FIELD_WAYS = ("search", "address", "url")
+# Names of elements that show a field when tapped.
+_FIELD_OPENERS = ("search", "address", "url")
 
 
-def told(node: Node, target: Target) -> str:
-    """What a node is called in an answer: by its label or the first in it, or else as it was asked for."""
-    return shown((node.content_desc if is_field(node) else label_of(node)) or target.words)
-
-
-def tap(work: Work, asked: Tap) -> Steps[str]:
-    node, screen = yield from work.search(lambda screen: _find(screen, asked.target))
-    node = node or choose(screen, asked.target)  # a label that takes no click is touched only for want of another
-    if node is not None and is_disabled(node, hold=asked.hold):
-        node, screen = yield from _await_enabled(work, asked)
+def tap(run: OfflineRun, instruction: TapInstruction) -> ToolSteps[str]:
+    node, screen = yield from run.scroll_to_find(lambda screen: _find(screen, instruction.target))
+    node = node or choose_node(screen, instruction.target)  # an unclickable label is the last choice
+    if node is not None and is_disabled(node, hold=instruction.hold):
+        node, screen = yield from _await_enabled(run, instruction)
     if node is None:
-        raise missing(asked.target, screen)
-    params = aim(screen, node) | ({"clickType": "long_click"} if asked.hold else {})
-    done = yield from work.act("click", params)
-    return f"{_touched(told(node, asked.target), hold=asked.hold)}; {effect(done)}."
+        raise not_found_error(instruction.target, screen)
+    params = click_params(screen, node) | ({"clickType": "long_click"} if instruction.hold else {})
+    result = yield from run.run_action("click", params)
+    return f"{_describe_tap(describe_node(node, instruction.target), hold=instruction.hold)}; {effect(result)}."
 
 
-def go_to(work: Work, asked: GoTo) -> Steps[str]:
+def go_to(run: OfflineRun, instruction: GoToInstruction) -> ToolSteps[str]:
     """Open a known app or link; tap anything else."""
-    name = asked.target.name
-    if as_link(name) or known_app(name):
-        return (yield from open_named(work, Open(name)))
-    return (yield from tap(work, Tap(asked.target)))
+    name = instruction.target.name
+    if parse_link(name) or known_app(name):
+        return (yield from open_app_or_link(run, OpenInstruction(name)))
+    return (yield from tap(run, TapInstruction(instruction.target)))
 
 
-def _find(screen: Screen, target: Target) -> Node | None:
-    """What takes a click and is called so; a field may be called as one that is typed into."""
-    node = choose(screen, target, sure=True)
+def _find(screen: CapturedScreen, target: TargetPhrase) -> Node | None:
+    """The clickable node of a target; for a field also by the names that typing accepts."""
+    node = choose_node(screen, target, clickable_only=True)
     return find_field(screen, target) if node is None and target.role == "textfield" else node
 
 
-def _await_enabled(work: Work, asked: Tap) -> Steps[tuple[Node | None, Screen]]:
-    """What is disabled may be so for a moment only: it is waited for as long as something else changes."""
+def _await_enabled(run: OfflineRun, instruction: TapInstruction) -> ToolSteps[tuple[Node | None, CapturedScreen]]:
+    """Wait for a disabled element as long as the screen changes."""
 
-    def find(screen: Screen) -> Node | None:
-        node = _find(screen, asked.target)
-        return None if node is None or is_disabled(node, hold=asked.hold) else node
+    def find(screen: CapturedScreen) -> Node | None:
+        node = _find(screen, instruction.target)
+        return None if node is None or is_disabled(node, hold=instruction.hold) else node
 
-    node, screen = yield from work.await_on_screen(find, still_looks=STILL_LOOKS)
-    disabled = _find(screen, asked.target) if node is None else None
+    node, screen = yield from run.wait_on_screen(find, stable_captures=STABLE_CAPTURES)
+    disabled = _find(screen, instruction.target) if node is None else None
     if disabled is not None:
         raise ClawError(
             "NODE_NOT_CLICKABLE",
-            f"{told(disabled, asked.target)} is disabled, and was not touched",
-            hint="Do first what the app waits for: run 'claw bootstrap \"describe the screen\"' for what it says.",
+            f"{describe_node(disabled, instruction.target)} is disabled and was not tapped",
+            hint="Run 'claw bootstrap \"describe the screen\"' to see what the app requires first.",
             operation="tap",
-            target=asked.target.words,
+            target=instruction.target.phrase,
         )
     return node, screen
 
 
-def _touched(name: str, *, hold: bool) -> str:
-    return f"Pressed {name} long" if hold else f"Tapped {name}"
+def _describe_tap(name: str, *, hold: bool) -> str:
+    return f"Long-pressed {name}" if hold else f"Tapped {name}"
 
 
-def tap_at(work: Work, asked: TapAt) -> Steps[str]:
-    params: dict[str, Any] = {"coordinate": {"x": asked.x, "y": asked.y}}
-    done = yield from work.act("click", params | ({"clickType": "long_click"} if asked.hold else {}))
-    return f"{_touched(f'the point ({asked.x}, {asked.y})', hold=asked.hold)}; {effect(done)}."
+def tap_at(run: OfflineRun, instruction: TapAtInstruction) -> ToolSteps[str]:
+    params: dict[str, Any] = {"coordinate": {"x": instruction.x, "y": instruction.y}}
+    result = yield from run.run_action("click", params | ({"clickType": "long_click"} if instruction.hold else {}))
+    point = f"the point ({instruction.x}, {instruction.y})"
+    return f"{_describe_tap(point, hold=instruction.hold)}; {effect(result)}."
 
 
-def press(work: Work, asked: Press) -> Steps[str]:
-    done = yield from work.act("press_key", {"key": asked.key})
-    if asked.times == 1:
-        return f"{_KEYS[asked.key]}; {effect(done)}."
-    changes = int(has_changed(done))
-    for _ in range(asked.times - 1):
-        done = yield from work.act("press_key", {"key": asked.key})
-        changes += has_changed(done)
-    came = f"the screen changed {changes} times" if 0 < changes < asked.times else effect(done)
-    return f"{_KEYS[asked.key]} {asked.times} times; {came}."
+def press(run: OfflineRun, instruction: PressKeyInstruction) -> ToolSteps[str]:
+    result = yield from run.run_action("press_key", {"key": instruction.key})
+    if instruction.times == 1:
+        return f"{_KEYS[instruction.key]}; {effect(result)}."
+    changes = int(has_changed(result))
+    for _ in range(instruction.times - 1):
+        result = yield from run.run_action("press_key", {"key": instruction.key})
+        changes += has_changed(result)
+    came = f"the screen changed {changes} times" if 0 < changes < instruction.times else effect(result)
+    return f"{_KEYS[instruction.key]} {instruction.times} times; {came}."
 
 
 # Typing
 
 
-def type_text(work: Work, asked: Type) -> Steps[str]:
-    field, screen = yield from work.search(lambda screen: _field_or_way(screen, asked.field))
+def type_text(run: OfflineRun, instruction: TypeInstruction) -> ToolSteps[str]:
+    field, screen = yield from run.scroll_to_find(lambda screen: _field_or_opener(screen, instruction.field))
     if field is None:
-        raise _no_field(asked.field, screen)
+        raise _no_field(instruction.field, screen)
     before = ""
     if not is_field(field):
-        before, field, screen = yield from _open_field(work, screen, field)
-    target = asked.field or FIELD
-    done = yield from _enter(work, screen, field, asked.text, submit=asked.submit)
+        before, field, screen = yield from _open_field(run, screen, field)
+    target = instruction.field or ANY_FIELD
+    result = yield from _enter_text(run, screen, field, instruction.text, submit=instruction.submit)
     secret = field.flag("password")
-    where = shown(field.content_desc or target.words)
-    what = "the text" if secret else shown(asked.text)
-    return f"{before}Typed {what} into {where}{' and submitted it' * asked.submit}; {effect(done)}."
+    where = quote(field.content_desc or target.phrase)
+    what = "the text" if secret else quote(instruction.text)
+    return f"{before}Typed {what} into {where}{' and submitted it' * instruction.submit}; {effect(result)}."
 
 
-def _field_or_way(screen: Screen, target: Target | None) -> Node | None:
-    """A field, or else something to tap that has its name and is known to bring a field."""
+def _field_or_opener(screen: CapturedScreen, target: TargetPhrase | None) -> Node | None:
+    """A field, or an element of that name that shows a field when tapped."""
     field = find_field(screen, target)
-    if field is not None or target is None or words(target.name).isdisjoint(_FIELD_WAYS):
+    if field is not None or target is None or word_set(target.name).isdisjoint(_FIELD_OPENERS):
         return field
-    way = Target(target.words, target.name, target.ordinal, "button", target.exact)
-    return choose(screen, way, sure=True)
+    opener = TargetPhrase(target.phrase, target.name, target.ordinal, "button", target.exact)
+    return choose_node(screen, opener, clickable_only=True)
 
 
-def _no_field(target: Target | None, screen: Screen) -> ClawError:
+def _no_field(target: TargetPhrase | None, screen: CapturedScreen) -> ClawError:
     fields = [node for node in screen.nodes if is_field(node)]
     if target is None or not fields:
         return ClawError(
             "NODE_NOT_FOUND",
             "the screen has no text field",
-            hint="Open the page or tap the icon that has it first.",
+            hint="First open the page or tap the icon that shows the field.",
             operation="find",
-            target=FIELD.words,
+            target=ANY_FIELD.phrase,
         )
-    error = missing(target, screen, "that takes text", [label_of(field) for field in fields])
-    return error.with_(hint="Say 'into' and the name of a field, and quote a text with 'in' or 'as' in it.")
+    error = not_found_error(target, screen, "that takes text", [display_label(field) for field in fields])
+    return error.with_(hint="Write 'into' and the name of the field, and quote a text that contains 'in' or 'as'.")
 
 
-def _open_field(work: Work, screen: Screen, node: Node) -> Steps[tuple[str, Node, Screen]]:
-    """Tap what brings the field, and give the field."""
-    name = told(node, _SEARCH)
-    yield from work.act("click", aim(screen, node))
-    field, screen = yield from work.await_on_screen(lambda screen: find_field(screen, None))
+def _open_field(
+    run: OfflineRun, screen: CapturedScreen, node: Node
+) -> ToolSteps[tuple[str, Node, CapturedScreen]]:
+    """Tap the element that shows a field. Returns the answer so far, the field and the screen."""
+    name = describe_node(node, _SEARCH)
+    yield from run.run_action("click", click_params(screen, node))
+    field, screen = yield from run.wait_on_screen(lambda screen: find_field(screen, None))
     if field is None:
         raise ClawError(
-            "NODE_NOT_FOUND", f"{name} was tapped, and no text field came", operation="find", target=name
+            "NODE_NOT_FOUND", f"no text field appeared after tapping {name}", operation="find", target=name
         )
     return f"Tapped {name}. ", field, screen
 
 
-def _enter(work: Work, screen: Screen, field: Node, text: str, *, submit: bool) -> Steps[dict[str, str]]:
+def _enter_text(
+    run: OfflineRun, screen: CapturedScreen, field: Node, text: str, *, submit: bool
+) -> ToolSteps[dict[str, str]]:
     matcher = find_matcher(screen, field)
     if matcher is None:
         raise ClawError(
             "INSTRUCTION_AMBIGUOUS",
-            "the field has nothing that tells it from the others, and nothing was typed",
+            "the field cannot be distinguished from the others; nothing was typed",
             operation="find",
             target=field.resource_id,
         )
     params = {"matcher": matcher, "text": text, "clear": True, "submit": submit}
-    return dict((yield from work.act("enter_text", params)))
+    return dict((yield from run.run_action("enter_text", params)))
 
 
-def search(work: Work, asked: Search) -> Steps[str]:
-    before = (yield from open_app(work, asked.app)) + " " if asked.app else ""
-    found, screen = yield from work.await_on_screen(lambda screen: _field_or_way(screen, _SEARCH))
+def search(run: OfflineRun, instruction: SearchInstruction) -> ToolSteps[str]:
+    before = (yield from open_app(run, instruction.app)) + " " if instruction.app else ""
+    found, screen = yield from run.wait_on_screen(lambda screen: _field_or_opener(screen, _SEARCH))
     if found is None:
-        raise missing(_SEARCH, screen)
+        raise not_found_error(_SEARCH, screen)
     field = found
     if not is_field(field):
-        tapped, field, screen = yield from _open_field(work, screen, field)
+        tapped, field, screen = yield from _open_field(run, screen, field)
         before += tapped
-    done = yield from _enter(work, screen, field, asked.text, submit=True)
-    return f"{before}Searched for {shown(asked.text)}; {effect(done)}."
+    result = yield from _enter_text(run, screen, field, instruction.text, submit=True)
+    return f"{before}Searched for {quote(instruction.text)}; {effect(result)}."
 
 
-def clear(work: Work, asked: Clear) -> Steps[str]:
-    """A field is emptied by the button the app has for that: an action cannot type nothing."""
-    field, screen = yield from work.await_on_screen(lambda screen: find_field(screen, asked.field))
+def clear(run: OfflineRun, instruction: ClearInstruction) -> ToolSteps[str]:
+    """Clear a field by the app's own button: an action cannot type an empty text."""
+    field, screen = yield from run.wait_on_screen(lambda screen: find_field(screen, instruction.field))
     if field is None:
-        raise _no_field(asked.field, screen)
-    name, held = shown(asked.field.words), field.text
-    button = next((node for names in _CLEAR if (node := choose(screen, names)) is not None), None)
+        raise _no_field(instruction.field, screen)
+    name, held = quote(instruction.field.phrase), field.text
+    button = next((node for names in _CLEAR if (node := choose_node(screen, names)) is not None), None)
     if button is None:
         raise ClawError(
             "NODE_NOT_FOUND",
-            f"the screen has no button that clears {name}; type another text over it instead",
+            f"the screen has no button that clears {name}; type a new text instead",
             operation="find",
-            target=asked.field.words,
+            target=instruction.field.phrase,
         )
-    done = yield from work.act("click", aim(screen, button))
-    after, _ = yield from work.await_on_screen(
-        lambda screen: _emptied(screen, asked.field, held), still_looks=STILL_LOOKS
+    result = yield from run.run_action("click", click_params(screen, button))
+    after, _ = yield from run.wait_on_screen(
+        lambda screen: _is_cleared(screen, instruction.field, held), stable_captures=STABLE_CAPTURES
     )
     if after is None:
         raise ClawError(
             "INSTRUCTION_CHECK_FAILED",
-            f"{told(button, asked.field)} was tapped, and {name} says what it said before; {effect(done)}",
+            f"{describe_node(button, instruction.field)} was tapped, but {name} kept its text; {effect(result)}",
             operation="clear",
-            target=asked.field.words,
+            target=instruction.field.phrase,
         )
-    return f"Cleared {name}; {effect(done)}."
+    return f"Cleared {name}; {effect(result)}."
 
 
-def _emptied(screen: Screen, target: Target, held: str) -> bool | None:
-    """Whether a field no longer says what it held; None while it does. Emptied, it may have lost its name too."""
+def _is_cleared(screen: CapturedScreen, target: TargetPhrase, held: str) -> bool | None:
+    """True when the field's text is gone; None while it is there. A cleared field may no longer match its name."""
     field = find_field(screen, target)
     return None if field is not None and field.text == held else True
 
@@ -232,50 +243,52 @@ def _emptied(screen: Screen, target: Target, held: str) -> bool | None:
 # Scrolling
 
 
-def scroll(work: Work, asked: Scroll) -> Steps[str]:
-    if asked.times == 0:
-        return (yield from _scroll_to_end(work, asked.direction))
-    for done in range(asked.times):
-        if not (yield from work.swipe(asked.direction, {})):
-            return _told_scrolls(asked.direction, done)
-    return f"Scrolled {asked.direction}{_times(asked.times)}; the screen changed."
+def scroll(run: OfflineRun, instruction: ScrollInstruction) -> ToolSteps[str]:
+    if instruction.times == 0:
+        return (yield from _scroll_to_end(run, instruction.direction))
+    for result in range(instruction.times):
+        if not (yield from run.scroll_once(instruction.direction, {})):
+            return _describe_scrolls(instruction.direction, result)
+    return f"Scrolled {instruction.direction}{_times(instruction.times)}; the screen changed."
 
 
 def _times(count: int) -> str:
     return f" {count} times" if count > 1 else ""
 
 
-def _told_scrolls(direction: Direction, count: int) -> str:
-    """What can be said when nothing moves any more: it is the end, or swipes get lost."""
+def _describe_scrolls(direction: Direction, count: int) -> str:
+    """The answer when nothing moves any more: the end is reached, or gestures get lost."""
     if not count:
         return f"Scrolled {direction}; nothing changed on the screen."
     return f"Scrolled {direction}{_times(count)}, until nothing changed on the screen any more."
 
 
-def _scroll_to_end(work: Work, direction: Direction) -> Steps[str]:
+def _scroll_to_end(run: OfflineRun, direction: Direction) -> ToolSteps[str]:
     moves = 0
-    while moves < _MOST_TO_END:
-        done = yield from work.act("scroll_until", {"direction": direction, "maxScrolls": _MOST_TO_END - moves})
-        at_edge = done.get("termination_reason") == "EDGE_REACHED"
-        moves += max(number(done, "scrolls_executed") - at_edge, 0)  # the last one moved nothing
+    while moves < _MAX_SCROLLS_TO_END:
+        result = yield from run.run_action(
+            "scroll_until", {"direction": direction, "maxScrolls": _MAX_SCROLLS_TO_END - moves}
+        )
+        at_edge = result.get("termination_reason") == "EDGE_REACHED"
+        moves += max(number(result, "scrolls_executed") - at_edge, 0)  # the last scroll moved nothing
         if not at_edge:
             break
-        if not (yield from work.swipe(direction, {})):
-            return _told_scrolls(direction, moves)
+        if not (yield from run.scroll_once(direction, {})):
+            return _describe_scrolls(direction, moves)
         moves += 1
-    return f"Scrolled {direction}{_times(moves)}; there is more."
+    return f"Scrolled {direction}{_times(moves)}; the end was not reached."
 
 
-def seek(work: Work, asked: Seek) -> Steps[str]:
-    screen = yield from work.look()
-    node = _first(screen, asked.target)
+def scroll_to(run: OfflineRun, instruction: ScrollToInstruction) -> ToolSteps[str]:
+    screen = yield from run.capture()
+    node = _first_candidate(screen, instruction.target)
     if node is not None:
-        return f"{told(node, asked.target)} is on the screen already."
-    node, screen = yield from work.search(lambda screen: _first(screen, asked.target))
+        return f"{describe_node(node, instruction.target)} is already on the screen."
+    node, screen = yield from run.scroll_to_find(lambda screen: _first_candidate(screen, instruction.target))
     if node is None:
-        raise missing(asked.target, screen)
-    return f"Scrolled to {told(node, asked.target)}."
+        raise not_found_error(instruction.target, screen)
+    return f"Scrolled to {describe_node(node, instruction.target)}."
 
 
-def _first(screen: Screen, target: Target) -> Node | None:
-    return next((node for nodes in ranked(screen, target, SEEN) for node in nodes), None)
+def _first_candidate(screen: CapturedScreen, target: TargetPhrase) -> Node | None:
+    return next((node for nodes in find_candidates(screen, target, TO_SEE) for node in nodes), None)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Struct
 
-from clawperator.phone.core.system_apps import installed_app
+from clawperator.phone.apps.system import installed_app
 from clawperator.phone.toolkit.app import App
 
 if TYPE_CHECKING:

@@ -15,7 +15,8 @@ from clawperator.contract.wire import OPERATOR_PACKAGE
 from clawperator.engine.clock import VirtualClock
 from clawperator.engine.driver import Clock
 from clawperator.phone.apps import CHOOSER, HOME_APPS, LAUNCHER, built_in_apps
-from clawperator.phone.core import keys, procfs, settings, system_apps, text_fields, touch
+from clawperator.phone.apps import system as system_apps
+from clawperator.phone.core import keys, procfs, settings, text_fields, touch
 from clawperator.phone.core.events import AccessibilityEvent
 from clawperator.phone.core.faults import Faults
 from clawperator.phone.core.keyboard import COMPONENT as KEYBOARD

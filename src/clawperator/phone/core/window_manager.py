@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from clawperator.phone.core import system_apps
+from clawperator.phone.apps import system as system_apps
 from clawperator.phone.core.display import Display
 from clawperator.phone.core.keyboard import PACKAGE as KEYBOARD
 from clawperator.phone.core.tasks import Entry

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from clawperator.engine.driver import Key, NodeAction, Recorded, Windows
 from clawperator.errors import ClawError
-from clawperator.phone.core.system_apps import ANDROID
+from clawperator.phone.apps.system import ANDROID
 from clawperator.phone.toolkit.layout import Place
 from clawperator.ui.node import Bounds, Hierarchy, Node
 

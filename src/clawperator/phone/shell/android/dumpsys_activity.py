@@ -2,11 +2,11 @@
 
 import zlib
 
+from clawperator.phone.apps.system import ANDROID, SYSTEM_UI
 from clawperator.phone.core.display import Display
 from clawperator.phone.core.keyboard import PACKAGE as KEYBOARD
 from clawperator.phone.core.phone import Phone
 from clawperator.phone.core.process_list import user_name
-from clawperator.phone.core.system_apps import ANDROID, SYSTEM_UI
 from clawperator.phone.core.tasks import Entry, Process, Task
 from clawperator.phone.shell.android.package_manager import activity_of, component_of, tasks_from_top
 

@@ -24,7 +24,7 @@ from clawperator.engine.clock import VirtualClock
 from clawperator.engine.driver import Clock
 from clawperator.engine.run import Engine
 from clawperator.errors import ClawError
-from clawperator.phone.core import keyboard
+from clawperator.phone.apps.system import DELETE_KEY, ENTER_KEY, SHIFT_KEY, SYMBOLS_KEY, is_symbol
 from clawperator.phone.core.phone import Phone
 from clawperator.phone.core.window import Window
 from clawperator.phone.operator.driver import PhoneDriver
@@ -68,12 +68,12 @@ class BoxedPhone:
     def hierarchy(self) -> Hierarchy:
         """The tree of the active window."""
         with self.phone.lock:
-            return self.phone.glass.hierarchy()
+            return self.phone.windows.hierarchy()
 
     def xml(self) -> str:
         """The same as XML, as ``uiautomator dump`` has it."""
         with self.phone.lock:
-            return self.phone.glass.xml()
+            return self.phone.windows.xml()
 
     def screenshot(self) -> bytes:
         """The screen as PNG."""
@@ -81,10 +81,10 @@ class BoxedPhone:
 
     def find(self, text: str | None = None, **matcher: str) -> Node | None:
         """The first visible node with this label, or with every field of a ``NodeMatcher`` given."""
-        return find(self.hierarchy(), _matcher(text, matcher), self.phone.glass.display.bounds)
+        return find(self.hierarchy(), _matcher(text, matcher), self.phone.windows.display.bounds)
 
     def find_all(self, text: str | None = None, **matcher: str) -> list[Node]:
-        return find_all(self.hierarchy(), _matcher(text, matcher), self.phone.glass.display.bounds)
+        return find_all(self.hierarchy(), _matcher(text, matcher), self.phone.windows.display.bounds)
 
     def shows(self, text: str | None = None, **matcher: str) -> bool:
         return self.find(text, **matcher) is not None
@@ -214,10 +214,10 @@ class Person:
 
     def delete(self, times: int = 1) -> None:
         for _ in range(times):
-            self._tap_key(keyboard.DELETE)
+            self._tap_key(DELETE_KEY)
 
     def enter(self) -> None:
-        self._tap_key(keyboard.ENTER)
+        self._tap_key(ENTER_KEY)
         self._rest()
 
     def scroll_down(self) -> None:
@@ -239,27 +239,27 @@ class Person:
 
     def _seen(self, text: str | None, matcher: Mapping[str, str]) -> Node:
         with self._phone.lock:
-            glass = self._phone.glass
-            node = find(glass.hierarchy(), _matcher(text, matcher), glass.display.bounds)
+            manager = self._phone.windows
+            node = find(manager.hierarchy(), _matcher(text, matcher), manager.display.bounds)
         if node is None:
             raise ClawError("NODE_NOT_FOUND", f"nobody could see {text or dict(matcher)} on the screen")
         return node
 
     def _type_one(self, character: str) -> None:
         with self._phone.lock:
-            shown = self._phone.glass.keyboard()
+            shown = self._phone.windows.keyboard()
         if shown is None:
             raise ClawError("NODE_NOT_FOUND", "no keyboard is shown to type on")
-        if _key(shown, character) is None and keyboard.needs_turn(character) is not None:
-            if keyboard.needs_turn(character) != bool(_key(shown, "1")):
-                self._tap_key(keyboard.TURN)
+        if _key(shown, character) is None and is_symbol(character) is not None:
+            if is_symbol(character) != bool(_key(shown, "1")):
+                self._tap_key(SYMBOLS_KEY)
             if character.isupper():
-                self._tap_key(keyboard.SHIFT)
+                self._tap_key(SHIFT_KEY)
         self._tap_key(character)
 
     def _tap_key(self, label: str) -> None:
         with self._phone.lock:
-            shown = self._phone.glass.keyboard()
+            shown = self._phone.windows.keyboard()
         node = _key(shown, label) if shown else None
         if node is None:
             raise ClawError("NODE_NOT_FOUND", f"the keyboard has no key {label!r}")
@@ -267,13 +267,13 @@ class Person:
 
     def _tap_bar(self, label: str) -> None:
         with self._phone.lock:
-            bar = self._phone.glass.navigation()
+            bar = self._phone.windows.navigation()
         node = next(node for node in bar.nodes if node.content_desc == label)
         self._phone.tap(*node.bounds.centre)
         self._rest()
 
     def _drag(self, start: float, end: float) -> None:
-        area = self._phone.glass.display.content
+        area = self._phone.windows.display.content
         x = area.centre[0]
         heights = [area.top + round(area.height * part) for part in (start, end)]
         self._phone.swipe((x, heights[0]), (x, heights[1]))

@@ -16,7 +16,7 @@ _ATTRIBUTES = {"id": "resource-id", "desc": "content-desc", "cls": "class"}
 
 def tree(phone: Phone) -> list[Node]:
     """The nodes of the active window, depth first."""
-    return phone.glass.hierarchy().nodes
+    return phone.windows.hierarchy().nodes
 
 
 def found(phone: Phone, **attributes: str) -> list[Node]:
@@ -45,7 +45,7 @@ def texts(phone: Phone) -> list[str]:
 
 def reveal(phone: Phone, **attributes: str) -> None:
     """Swipe upwards until a node with these attributes can be seen whole enough to tap."""
-    area = phone.glass.display.content
+    area = phone.windows.display.content
     x, y = area.centre
     for _ in range(20):
         if any(node.bounds.height > 20 for node in found(phone, **attributes)):
@@ -72,7 +72,7 @@ def wander(phone: Phone, package: str, steps: int, seed: int) -> None:
             phone.swipe((500, 1600), (500, 700))
         else:
             phone.clock.sleep(0.3)
-        area = phone.glass.display.bounds
+        area = phone.windows.display.bounds
         assert all(n.bounds.intersection(area) == n.bounds for n in tree(phone) if not n.bounds.is_empty)
 
 

@@ -9,7 +9,8 @@ from msgspec import UNSET
 
 from clawperator.errors import ClawError
 from clawperator.phone.apps import stress
-from clawperator.phone.toolkit.app import App, Here, back, go, put
+from clawperator.phone.toolkit.app import App, back, go, put
+from clawperator.phone.toolkit.context import AppContext
 from clawperator.phone.toolkit.views import View, button, checkbox, column, field, item, listing, text, toolbar
 from clawperator.recording.compare.compare import compare
 from clawperator.recording.export import Export, export_recording, read_export
@@ -113,7 +114,7 @@ def shop(*, buy: str = "Buy", rows: tuple[str, ...] = ("Bread", "Milk"), does: b
     app = App(SHOP, "Shop", state={"bag": "empty", "gift": False, "pin": "", "name": ""})
 
     @app.screen("home", title="Shop")
-    def home(_: Here) -> View:
+    def home(_: AppContext) -> View:
         return column(
             toolbar("Shop"),
             listing(*(item(name, "fresh", go("ware", name=name), id="ware") for name in rows)),
@@ -121,7 +122,7 @@ def shop(*, buy: str = "Buy", rows: tuple[str, ...] = ("Bread", "Milk"), does: b
         )
 
     @app.screen("ware", title="Ware")
-    def ware(here: Here) -> View:
+    def ware(here: AppContext) -> View:
         return column(
             toolbar(here.args["name"]),
             text(f"The bag is {here.state['bag']}", id="bag"),
@@ -244,7 +245,7 @@ def test_a_click_that_leaves_the_app_is_proved_by_the_home_screen(door: Door, tm
         app = App(SHOP, "Shop")
 
         @app.screen("home", title="Shop")
-        def home(_: Here) -> View:
+        def home(_: AppContext) -> View:
             return column(
                 toolbar("Shop"), text("Open all day", id="hours"), button("Exit", back, id="exit"), weight=1
             )

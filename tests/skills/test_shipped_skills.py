@@ -15,7 +15,7 @@ from clawperator.phone.apps.settings import pages
 from clawperator.phone.process import server as boxes
 from clawperator.phone.process.server import Box
 from clawperator.phone.toolkit import views
-from clawperator.phone.toolkit.app import Here
+from clawperator.phone.toolkit.context import AppContext
 from clawperator.skills.registry import shipped_registry
 from tests.device.boxed import boxed_phone
 from tests.skills.demonstrations import SETTINGS, SOLAR, VIDEO, demonstrate
@@ -212,9 +212,9 @@ def test_a_surprise_dialog_stops_the_literal_skill_and_not_the_agent(phone: Box)
 def test_a_dialog_in_the_middle_is_told_of_the_step_it_came_in(monkeypatch: pytest.MonkeyPatch) -> None:
     unfold = solar._unfold
 
-    def interrupted(here: Here) -> None:
+    def interrupted(here: AppContext) -> None:
         unfold(here)
-        here.system.glass.alert()
+        here.system.show_alert()
 
     monkeypatch.setattr(solar, "_unfold", interrupted)
     assert failed_at(run(SOLAR)) == "discharge_to_row_focused"

@@ -18,7 +18,8 @@ from clawperator.device.backends.adb import AdbBackend, AdbDriver
 from clawperator.engine.clock import SystemClock
 from clawperator.engine.run import RUNNERS
 from clawperator.errors import ClawError
-from clawperator.phone.toolkit.app import App, Here, put
+from clawperator.phone.toolkit.app import App, put
+from clawperator.phone.toolkit.context import AppContext
 from clawperator.phone.toolkit.views import View, column, field, item
 from clawperator.testing import BoxedPhone, start_phone
 from clawperator.ui.parse import parse_hierarchy
@@ -65,7 +66,7 @@ def form() -> App:
     app = App(FORM, "Form", state={"said": "", "twin": "", "story": ""})
 
     @app.screen("home")
-    def home(_: Here) -> View:
+    def home(_: AppContext) -> View:
         return column(
             field("said", "Say it", id="said"),
             field("twin", "Say it again"),
@@ -267,7 +268,7 @@ def test_enter_submits_the_field(bench: Bench) -> None:
     fields = bench.phone.find_all(role="textfield")
     data = bench.data("enter_text", matcher={"resourceId": fields[0].resource_id}, text="solar", submit=True)
     assert data["dispatch_method"] == "set_text+submit"
-    assert bench.phone.phone.glass.keyboard() is None
+    assert bench.phone.phone.windows.keyboard() is None
 
 
 def test_nothing_is_typed_into_another_field_when_the_touch_is_lost(written: Bench) -> None:

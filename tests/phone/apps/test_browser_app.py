@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from clawperator.phone.apps import CHOOSER
 from clawperator.phone.apps.browser import PACKAGE
 from clawperator.phone.core.phone import Phone
-from clawperator.phone.toolkit.app import App, Here
+from clawperator.phone.toolkit.app import App
+from clawperator.phone.toolkit.context import AppContext
 from clawperator.phone.toolkit.views import View, column, text
 from clawperator.ui.parse import parse_hierarchy
 from tests.phone.finding import execute, find, found, reveal, tap, texts, tree, wander
@@ -22,11 +23,11 @@ def reader() -> App:
     app = App(READER, "Reader", links=("https://news.example.com/",), link_screen="story")
 
     @app.screen("home")
-    def home(_: Here) -> View:
+    def home(_: AppContext) -> View:
         return text("No story")
 
     @app.screen("story")
-    def story(here: Here) -> View:
+    def story(here: AppContext) -> View:
         return column(text("Story"), text(here.args["uri"], id="uri"))
 
     return app
@@ -174,7 +175,7 @@ def test_no_link_breaks_the_browser(rest: str) -> None:
         phone.clock.sleep(0.3)
         assert find(phone, id="url_bar").text.startswith("https://")
         assert all(node.text.isprintable() for node in tree(phone))
-        assert len(parse_hierarchy(phone.glass.xml()).nodes) == len(tree(phone))
+        assert len(parse_hierarchy(phone.windows.xml()).nodes) == len(tree(phone))
     finally:
         phone.close()
 
@@ -268,7 +269,7 @@ def test_an_app_that_was_removed_meanwhile_is_not_offered(phone: Phone) -> None:
     ask(phone)
     tap(phone, text="Reader")
     phone.packages.remove(READER)
-    phone.changed()
+    phone.windows.invalidate()
     assert [node.text for node in found(phone, id="android:id/title")] == ["Chrome"]
     tap(phone, text="Just once")
     assert phone.foreground() != READER

@@ -54,7 +54,7 @@ def test_an_empty_list_says_so(phone: Phone) -> None:
 def test_a_saved_note_is_listed_first_and_outlives_the_app(phone: Phone) -> None:
     add_note(phone, "Bread")
     add_note(phone, "Milk", "two bottles\nand cream")
-    assert phone.glass.toast_text() == "Note saved"
+    assert phone.windows.toast_text() == "Note saved"
     phone.stop_app(PACKAGE)
     phone.launch(PACKAGE)
     assert titles(phone) == ["Milk", "Bread"]
@@ -154,7 +154,7 @@ def test_a_note_is_deleted_after_a_question(phone: Phone) -> None:
     tap(phone, text="Cancel")
     tap(phone, desc="Delete")
     tap(phone, text="Delete")
-    assert phone.glass.toast_text() == "Note deleted"
+    assert phone.windows.toast_text() == "Note deleted"
     assert find(phone, id="empty_view")
 
 
@@ -216,7 +216,7 @@ def test_a_short_password_is_refused_and_never_shown(phone: Phone) -> None:
     assert find(phone, id="password_error").text == "Use at least 6 characters"
     field = find(phone, id="password")
     assert field.flag("password")
-    assert "short" not in phone.glass.xml()
+    assert "short" not in phone.windows.xml()
 
 
 def sign_in(phone: Phone) -> None:

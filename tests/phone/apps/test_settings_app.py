@@ -149,7 +149,7 @@ def test_a_full_table_of_settings_is_told(phone: Phone) -> None:
     for i in range(2_000 - len(phone.settings.table("system"))):
         phone.settings.set_quietly("system", f"filler{i}", "")
     walk(phone, "Sound & vibration", "Touch sounds")
-    assert phone.glass.toast_text() == "Couldn't save the setting"
+    assert phone.windows.toast_text() == "Couldn't save the setting"
     assert is_on(phone, "Touch sounds")
 
 
@@ -263,7 +263,7 @@ def test_every_switch_of_the_table_has_a_key_of_its_own() -> None:
 
 def test_a_page_of_nested_settings_lies_inside_the_screen(phone: Phone) -> None:
     walk(phone, "System", "Developer options")
-    content = phone.glass.display.bounds
+    content = phone.windows.display.bounds
     assert all(node.bounds.intersection(content) == node.bounds for node in tree(phone))
 
 

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from clawperator.phone.core.phone import Phone
-from clawperator.phone.toolkit.app import App, Here
+from clawperator.phone.toolkit.app import App
+from clawperator.phone.toolkit.context import AppContext
 from clawperator.phone.toolkit.views import View, text
 from tests.phone.core.walking import SETTINGS, bar, is_on, walk
 from tests.phone.finding import find, found, tap, texts
@@ -74,7 +75,7 @@ def with_extra() -> Phone:
     extra = App("org.example.extra", "Extra")
 
     @extra.screen("home")
-    def home(_: Here) -> View:
+    def home(_: AppContext) -> View:
         return text("Extra")
 
     return Phone(apps=[extra])
@@ -96,7 +97,7 @@ def test_a_page_of_an_app_that_has_gone_meanwhile_can_still_be_shown(deeper: tup
     open_app_info(phone, "Extra")
     walk(phone, *deeper)
     phone.packages.remove("org.example.extra")
-    phone.changed()
+    phone.windows.invalidate()
     assert "App isn't installed" in texts(phone) or "No permissions granted" in texts(phone)
     phone.close()
 

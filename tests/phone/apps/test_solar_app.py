@@ -39,7 +39,7 @@ def open_limit(phone: Phone) -> None:
 
 
 def discharge_row(phone: Phone) -> tuple[int, int]:
-    return next(n for n in phone.glass.hierarchy().nodes if n.text.startswith("Discharge to ")).bounds.centre
+    return next(n for n in phone.windows.hierarchy().nodes if n.text.startswith("Discharge to ")).bounds.centre
 
 
 def type_limit(phone: Phone, limit: str) -> None:

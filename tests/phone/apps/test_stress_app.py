@@ -51,7 +51,7 @@ def test_a_room_is_as_new_each_time_it_is_entered(phone: Phone) -> None:
 
 def test_the_endless_list_builds_only_what_can_be_seen(phone: Phone) -> None:
     enter(phone, "Endless list")
-    assert len(phone.glass.hierarchy().nodes) < 80
+    assert len(phone.windows.hierarchy().nodes) < 80
     area = find(phone, id="endless").bounds
     phone.swipe((area.centre[0], area.bottom - 10), (area.centre[0], area.bottom - 10 - 147 * 5))
     tap(phone, text="Row 10")

@@ -532,7 +532,7 @@ def test_a_phone_of_another_size_is_as_large_as_its_snapshots(tmp_path: Path) ->
     dialog = screen(node("Sure?"), area="[60,600][660,1000]")
     path = save(tmp_path, window("Main", screen(tile, area=area)), click("Open", None), window("Ask", dialog))
     with start_phone(cassette=path) as phone:
-        assert phone.phone.glass.display.bounds.right == 720
+        assert phone.phone.windows.display.bounds.right == 720
         assert "720x1600" in phone.shell("wm size").stdout
         phone.launch("com.example.door")
         phone.person.tap("Open")

@@ -75,7 +75,7 @@ def test_a_stale_tree_is_the_one_before_the_last_change(phone: BoxedPhone) -> No
     phone.hierarchy()
     phone.fault("stale_tree", 1)
     with phone.phone.lock:
-        assert phone.phone.glass.capture() is before
+        assert phone.phone.windows.capture() is before
 
 
 def test_latency_takes_the_phones_own_time(phone: BoxedPhone) -> None:

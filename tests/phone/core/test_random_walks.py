@@ -26,7 +26,7 @@ _LEFT_OUT = ("offline", "unauthorized", "slow_dump")
 
 def step(phone: Phone, chance: Random) -> None:  # noqa: C901 - a table of things to do
     """Something somebody might do, or something nobody would."""
-    display = phone.glass.display
+    display = phone.windows.display
 
     def point() -> tuple[int, int]:
         return chance.randrange(-50, display.width + 50), chance.randrange(-50, display.height + 50)
@@ -47,13 +47,13 @@ def step(phone: Phone, chance: Random) -> None:  # noqa: C901 - a table of thing
         case 6 if chance.random() < 0.1:
             phone.stop_app(chance.choice(_PACKAGES))
         case 7 if chance.random() < 0.2:
-            phone.glass.turn(chance.randrange(4))
+            phone.windows.rotate(chance.randrange(4))
         case 8:
             phone.tap(*point(), hold_ms=700)
         case n if n < 14:
             phone.tap(*point())
         case _:  # something that can be touched
-            nodes = [node for node in phone.glass.hierarchy().nodes if node.flag("clickable")]
+            nodes = [node for node in phone.windows.hierarchy().nodes if node.flag("clickable")]
             if nodes:
                 phone.tap(*chance.choice(nodes).bounds.centre)
 
@@ -78,7 +78,7 @@ def walk(phone: BoxedPhone, seed: int, steps: int, *, faults: bool) -> list[str]
         if seen and seen[-1] == phone.xml():
             continue
         seen.append(phone.xml())
-        check(hierarchy, phone.phone.glass.display.bounds)
+        check(hierarchy, phone.phone.windows.display.bounds)
         assert parse_hierarchy(seen[-1]).says_the_same(hierarchy) or "\ufffd" in seen[-1]
     return seen
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.phone.toolkit.app import App, Here, go
+from clawperator.phone.toolkit.app import App, go
+from clawperator.phone.toolkit.context import AppContext, Effect
 from clawperator.phone.toolkit.views import (
-    Effect,
     View,
     button,
     column,
@@ -26,13 +26,13 @@ def make_app() -> App:
     app = App("com.example.touch", "Touch", state={"said": "", "pin": "", "secret": "", "on": False, "log": ""})
 
     def log(word: str) -> Effect:
-        def run(here: Here) -> None:
+        def run(here: AppContext) -> None:
             here.state["log"] += word
 
         return run
 
     @app.screen("home")
-    def home(here: Here) -> View:
+    def home(here: AppContext) -> View:
         return column(
             text(f"log:{here.state['log']}", id="log"),
             field("said", hint="Say", id="said"),
@@ -47,11 +47,11 @@ def make_app() -> App:
         )
 
     @app.dialog("ask", title="Sure?")
-    def ask(_: Here) -> View:
+    def ask(_: AppContext) -> View:
         return column(text("Sure?"), button("Yes", lambda here: here.back()))
 
     @app.screen("nested")
-    def nested(_: Here) -> View:
+    def nested(_: AppContext) -> View:
         inner = listing(*(text(f"inner {i}", height=60) for i in range(10)), height=200, weight=0, id="inner")
         return scroll(inner, *(text(f"outer {i}", height=80) for i in range(40)), id="outer")
 
@@ -127,7 +127,7 @@ def test_a_field_for_numbers_brings_a_pad_of_numbers(touch: BoxedPhone) -> None:
     touch.person.type("40")
     touch.person.delete()
     assert touch.shows("4", resourceId="com.example.touch:id/pin")
-    keyboard = touch.phone.glass.keyboard()
+    keyboard = touch.phone.windows.keyboard()
     assert keyboard is not None
     assert "q" not in [node.text for node in keyboard.nodes]
 
@@ -143,9 +143,9 @@ def test_what_is_typed_into_a_password_field_is_never_told(touch: BoxedPhone) ->
 
 def test_back_hides_the_keyboard_before_it_leaves_the_screen(touch: BoxedPhone) -> None:
     touch.person.tap("Say")
-    assert touch.phone.glass.keyboard() is not None
+    assert touch.phone.windows.keyboard() is not None
     touch.person.back()
-    assert touch.phone.glass.keyboard() is None
+    assert touch.phone.windows.keyboard() is None
     assert touch.foreground() == "com.example.touch"
     touch.person.back()
     assert touch.foreground() == "com.android.launcher3"
@@ -153,7 +153,7 @@ def test_back_hides_the_keyboard_before_it_leaves_the_screen(touch: BoxedPhone) 
 
 def test_the_keyboard_moves_the_screen_up_so_that_its_end_can_be_reached(touch: BoxedPhone) -> None:
     touch.person.tap("Say")
-    top = touch.phone.glass.display.keyboard.top
+    top = touch.phone.windows.display.keyboard.top
     assert all(node.bounds.bottom <= top for node in touch.hierarchy().nodes[1:])
 
 

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.phone.core.display import Display
-from clawperator.phone.core.tasks import Entry, Process
-from clawperator.phone.toolkit.app import App, Here
-from clawperator.phone.toolkit.layout import Place, Placing
+from clawperator.phone.core.window import Display
+from clawperator.phone.toolkit.app import App, AppProcess, BackStackEntry
+from clawperator.phone.toolkit.context import AppContext
+from clawperator.phone.toolkit.layout import LayoutPass, PlacedView
 from clawperator.phone.toolkit.views import (
     Rows,
     View,
@@ -26,21 +26,21 @@ from clawperator.ui.node import Bounds, Node
 AREA = Bounds(0, 136, 1080, 2274)
 
 
-def placed(view: View, area: Bounds = AREA, scrolled: dict[str, tuple[int, int]] | None = None) -> Placing:
+def placed(view: View, area: Bounds = AREA, scrolled: dict[str, tuple[int, int]] | None = None) -> LayoutPass:
     app = App("com.example.layout", "Layout")
 
     @app.screen("home")
-    def home(_: Here) -> View:
+    def home(_: AppContext) -> View:
         return view
 
-    entry = Entry(Process(app, 1, {}), app.screens["home"], {})
+    entry = BackStackEntry(AppProcess(app, 1, {}), app.screens["home"], {})
     entry.scroll.update(scrolled or {})
-    placing = Placing(Display(), entry)
+    placing = LayoutPass(Display().scale, entry)
     placing.lay_out(view, area, Node({}))
     return placing
 
 
-def bounds_of(placing: Placing, label: str) -> Bounds:
+def bounds_of(placing: LayoutPass, label: str) -> Bounds:
     return next(node.bounds for node in placing.nodes if node.text == label)
 
 
@@ -94,7 +94,7 @@ def test_scrolling_further_than_there_is_ends_at_the_end() -> None:
         scrolled={"list": (0, 10**9)},
     )
     assert bounds_of(placing, "row 8").bottom == AREA.top + 656
-    place = placing.places["list"]
+    place = placing.views["list"]
     assert place.offset == place.extent
 
 
@@ -112,15 +112,15 @@ def test_an_endless_list_builds_only_the_rows_that_can_be_seen() -> None:
 
 def test_a_strip_scrolls_sideways() -> None:
     placing = placed(strip(*(text(f"card {i}", width=200, height=80) for i in range(9)), height=80, id="strip"))
-    assert placing.places["strip"].extent[0] > 0
-    assert placing.places["strip"].extent[1] == 0
+    assert placing.views["strip"].extent[0] > 0
+    assert placing.views["strip"].extent[1] == 0
 
 
 def test_a_field_keeps_its_memory_under_its_name_wherever_it_moves() -> None:
     before = placed(column(field("query", id="search")))
     after = placed(column(text("a banner came"), field("query", id="search")))
-    assert "query" in before.places
-    assert "query" in after.places
+    assert "query" in before.views
+    assert "query" in after.views
 
 
 def test_names_of_resources_belong_to_the_package_unless_they_say_otherwise() -> None:
@@ -166,7 +166,7 @@ def test_nothing_ever_leaves_the_area_it_was_given(view: View, width: int, heigh
         box = node.bounds
         assert area.left <= box.left <= box.right <= area.right
         assert area.top <= box.top <= box.bottom <= area.bottom
-        assert isinstance(node.source, Place)
+        assert isinstance(node.source, PlacedView)
 
 
 def test_an_item_is_one_row_to_touch_with_its_words_inside() -> None:

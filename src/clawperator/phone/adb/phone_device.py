@@ -48,4 +48,4 @@ class AttachedPhone:
         return self.phone.sockets.connect(name)
 
     def delay(self) -> None:
-        self.phone.pause()
+        self.phone.apply_latency()

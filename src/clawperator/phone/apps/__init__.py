@@ -1,16 +1,17 @@
-"""The apps every phone has. Each is written with nothing a user's own app could not use."""
+"""The built-in apps, written with the same toolkit as users' own apps."""
 
+from clawperator.phone.apps import browser, launcher, notes, settings, solar, stress, video
+from clawperator.phone.apps.browser import CHOOSER
+from clawperator.phone.apps.launcher import LAUNCHER
 from clawperator.phone.toolkit.app import App
 
-LAUNCHER = "com.android.launcher3"
-CHOOSER = "com.android.intentresolver"
-# What a phone cannot be without.
+__all__ = ["CHOOSER", "HOME_APPS", "LAUNCHER", "built_in_apps"]
+
+# Every phone needs these.
 HOME_APPS = (LAUNCHER, CHOOSER)
 
 
 def built_in_apps(only: tuple[str, ...] = ()) -> list[App]:
-    """New ones at each call: no phone shares an app with another. With ``only``, just those packages."""
-    from clawperator.phone.apps import browser, launcher, notes, settings, solar, stress, video
-
+    """New apps at each call: phones never share one. With ``only``, just those packages."""
     modules = (launcher, settings, solar, video, browser, notes, stress)
     return [app for module in modules for app in module.apps() if not only or app.package in only]

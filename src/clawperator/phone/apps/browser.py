@@ -5,8 +5,8 @@ Nothing is fetched: a page is looked up by its host. What a link says is shown, 
 
 from msgspec import Struct
 
-from clawperator.phone.apps import CHOOSER
-from clawperator.phone.toolkit.app import App, Here, back, go
+from clawperator.phone.toolkit.app import App, back, go
+from clawperator.phone.toolkit.context import AppContext, InstalledApp
 from clawperator.phone.toolkit.views import (
     View,
     button,
@@ -22,6 +22,7 @@ from clawperator.phone.toolkit.views import (
 )
 
 PACKAGE = "com.android.chrome"
+CHOOSER = "com.android.intentresolver"
 _ACTIVITY = "org.chromium.chrome.browser.ChromeTabbedActivity"
 _LOADING_MS = 300
 _LONGEST_SHOWN = 2_048
@@ -94,7 +95,7 @@ def apps() -> list[App]:
 # The browser
 
 
-def _new_tab(_: Here) -> View:
+def _new_tab(_: AppContext) -> View:
     shortcuts = [
         item(_SITES[host].title, host, go("page", uri=f"https://{host}/"), id="tile_view")
         for host in ("clawperator.com", "example.com", "news.example.com")
@@ -118,7 +119,7 @@ def _bar(uri: str, *actions: View) -> View:
     )
 
 
-def _submit(here: Here) -> None:
+def _submit(here: AppContext) -> None:
     typed = str(here.args.pop("typed", here.args.get("uri", ""))).strip()
     if typed:
         here.go("page", uri=_address(typed))
@@ -136,16 +137,16 @@ def _address(typed: str) -> str:
     return f"{_SEARCH}?q={quote_plus(typed, errors='replace')}"
 
 
-def _load(here: Here) -> None:
+def _load(here: AppContext) -> None:
     here.args["ready"] = False
     here.after(_LOADING_MS, _show)
 
 
-def _show(here: Here) -> None:
+def _show(here: AppContext) -> None:
     here.args["ready"] = True
 
 
-def _page(here: Here) -> View:
+def _page(here: AppContext) -> View:
     uri = _printable(str(here.args.get("uri", "")))
     bar = _bar(uri, icon("Refresh", _load, id="refresh_button"))
     if not here.args.get("ready"):
@@ -169,7 +170,7 @@ def _page(here: Here) -> View:
 
 
 def _link(label: str, uri: str) -> View:
-    def follow(here: Here) -> None:
+    def follow(here: AppContext) -> None:
         # What another app opens too is asked for as any other link; the rest stays in the browser.
         if any(app.package != PACKAGE for app in here.system.packages.handlers(uri)):
             here.view(uri)
@@ -215,13 +216,13 @@ def _printable(words: str) -> str:
 # The sheet that asks
 
 
-def _choose(here: Here) -> View:
+def _choose(here: AppContext) -> View:
     packages = here.system.packages
     chosen = here.args.get("chosen")
     offered = [packages.app(name) for name in here.args.get("apps", ()) if name in packages]
 
-    def offer(app: App) -> View:
-        def take(there: Here) -> None:
+    def offer(app: InstalledApp) -> View:
+        def take(there: AppContext) -> None:
             there.args["chosen"] = app.package
 
         return item(app.label, "", take, selected=app.package == chosen, id="android:id/resolver_item")
@@ -239,12 +240,12 @@ def _choose(here: Here) -> View:
     )
 
 
-def _open_once(here: Here) -> None:
+def _open_once(here: AppContext) -> None:
     back(here)
     if here.args["chosen"] in here.system.packages:
         here.system.open_with(here.args["chosen"], here.args["uri"])
 
 
-def _open_always(here: Here) -> None:
+def _open_always(here: AppContext) -> None:
     here.system.packages.prefer(here.args["uri"], here.args["chosen"])
     _open_once(here)

@@ -1,9 +1,10 @@
 """The launcher: a screen of icons, and the apps used last."""
 
-from clawperator.phone.apps import LAUNCHER
-from clawperator.phone.toolkit.app import App, Here, start
+from clawperator.phone.toolkit.app import App, start
+from clawperator.phone.toolkit.context import AppContext, InstalledApp
 from clawperator.phone.toolkit.views import Rows, View, column, item, listing, row, text, title
 
+LAUNCHER = "com.android.launcher3"
 _COLUMNS = 4
 _ROW_DP = 104
 
@@ -15,7 +16,7 @@ def apps() -> list[App]:
     return [app]
 
 
-def _home(here: Here) -> View:
+def _home(here: AppContext) -> View:
     found = sorted(
         (p.app for p in here.system.packages.all() if p.app.launchable), key=lambda app: app.label.lower()
     )
@@ -33,7 +34,7 @@ def _home(here: Here) -> View:
     )
 
 
-def _icon(app: App) -> View:
+def _icon(app: InstalledApp) -> View:
     return View(
         class_name="android.widget.TextView",
         text=app.label,
@@ -48,9 +49,7 @@ def _icon(app: App) -> View:
     )
 
 
-def _recents(here: Here) -> View:
-    cards = [
-        item(task.process.app.label, task.process.app.package, start(task.process.app.package), id="task")
-        for task in here.system.tasks.recent()
-    ]
+def _recents(here: AppContext) -> View:
+    recent = here.system.recent_apps()
+    cards = [item(app.label, app.package, start(app.package), id="task") for app in recent]
     return column(title("Recent apps"), listing(*(cards or [text("No recent items")]), id="overview_panel"))

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from clawperator.phone.toolkit.app import App, Here, back, go, put
+from clawperator.phone.toolkit.app import App, back, go, put
+from clawperator.phone.toolkit.context import AppContext, Effect
 from clawperator.phone.toolkit.views import (
-    Effect,
     View,
     button,
     checkbox,
@@ -76,7 +76,7 @@ def _question(asked: str, message: str, no: str, yes: str, effect: Effect) -> Vi
 # The list
 
 
-def _home(here: Here) -> View:
+def _home(here: AppContext) -> View:
     account = here.data["account"]
     who = icon("Account", go("sign_in"), id="account_button")
     notes = sorted(here.data["notes"].items(), key=lambda each: (not each[1]["pinned"], -each[0]))
@@ -105,18 +105,18 @@ def _note_row(number: int, note: dict[str, Any]) -> View:
 # The form
 
 
-def _note(here: Here) -> dict[str, Any]:
+def _note(here: AppContext) -> dict[str, Any]:
     """The note this form was opened for; an empty one when it is new, or gone by now."""
     found: dict[str, Any] = here.data["notes"].get(here.args.get("number"), _EMPTY)
     return found
 
 
-def _fill(here: Here) -> None:
+def _fill(here: AppContext) -> None:
     note = _note(here)
     here.state.update({key: note[name] for name, key in _FORM.items()}, form_error="")
 
 
-def _edit(here: Here) -> View:
+def _edit(here: AppContext) -> View:
     number = here.args.get("number")
     chosen, error = here.state["form_category"], here.state["form_error"]
     delete = (icon("Delete", go("delete", number=number), id="action_delete"),) if number else ()
@@ -141,11 +141,11 @@ def _edit(here: Here) -> View:
     )
 
 
-def _forget_error(here: Here, _: str) -> None:
+def _forget_error(here: AppContext, _: str) -> None:
     here.state["form_error"] = ""
 
 
-def _save(here: Here) -> None:
+def _save(here: AppContext) -> None:
     number = here.args.get("number")
     named = " ".join(here.state["form_title"].split())
     if not named:
@@ -164,7 +164,7 @@ def _save(here: Here) -> None:
         here.back()
 
 
-def _leave(here: Here) -> None:
+def _leave(here: AppContext) -> None:
     note = _note(here)
     if all(here.state[key] == note[name] for name, key in _FORM.items()):
         here.back()
@@ -172,17 +172,17 @@ def _leave(here: Here) -> None:
         here.go("discard", leave=here.back)
 
 
-def _discard(_: Here) -> View:
-    def leave(there: Here) -> None:
+def _discard(_: AppContext) -> View:
+    def leave(there: AppContext) -> None:
         there.args["leave"]()
 
     return _question("Discard changes?", "They have not been saved.", "Keep editing", "Discard", leave)
 
 
-def _delete(here: Here) -> View:
+def _delete(here: AppContext) -> View:
     note = _note(here)
 
-    def delete(there: Here) -> None:
+    def delete(there: AppContext) -> None:
         there.data["notes"].pop(there.args["number"], None)
         there.toast("Note deleted")
         there.home()
@@ -193,11 +193,11 @@ def _delete(here: Here) -> View:
 # The account
 
 
-def _clear_sign_in(here: Here) -> None:
+def _clear_sign_in(here: AppContext) -> None:
     here.state.update(email="", password="", email_error="", password_error="", signing_in=False)
 
 
-def _sign_in(here: Here) -> View:
+def _sign_in(here: AppContext) -> View:
     account, state = here.data["account"], here.state
     bar = _bar("Account" if account else "Sign in", up=back)
     if account:
@@ -228,7 +228,7 @@ def _sign_in(here: Here) -> View:
     )
 
 
-def _check(here: Here) -> None:
+def _check(here: AppContext) -> None:
     email, password = here.state["email"].strip(), here.state["password"]
     name, _, host = email.partition("@")
     if not email:
@@ -246,12 +246,12 @@ def _check(here: Here) -> None:
         here.after(_SIGN_IN_MS, _welcome)
 
 
-def _welcome(here: Here) -> None:
+def _welcome(here: AppContext) -> None:
     if here.state["signing_in"]:
         here.data["account"] = here.state["email"].strip()
         _clear_sign_in(here)
 
 
-def _sign_out(here: Here) -> None:
+def _sign_out(here: AppContext) -> None:
     here.data["account"] = ""
     _clear_sign_in(here)

@@ -4,9 +4,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from clawperator.phone.toolkit.app import App, Here, back, go, put
+from clawperator.phone.toolkit.app import App, back, go, put
+from clawperator.phone.toolkit.context import AppContext, Effect
 from clawperator.phone.toolkit.views import (
-    Effect,
     View,
     column,
     field,
@@ -113,21 +113,21 @@ def apps() -> list[App]:
 # From the start to the dashboard
 
 
-def _load(here: Here) -> None:
+def _load(here: AppContext) -> None:
     """A cold start: the first activity gives way to the main one when the household's data is there."""
     here.after(_SPLASH_MS, go("loading"))
     here.after(_LOADED_MS, lambda here: here.replace("main"))
 
 
-def _first(_: Here) -> View:
+def _first(_: AppContext) -> View:
     return column(title(_LABEL, id="logo"), text("Energy for every home"), weight=1)
 
 
-def _loading(_: Here) -> View:
+def _loading(_: AppContext) -> View:
     return column(View(class_name="android.widget.ProgressBar", height=48), text("Loading..."), padding=24)
 
 
-def _main(here: Here) -> View:
+def _main(here: AppContext) -> View:
     shown = here.state["tab"]
     pages = {
         "home": lambda: _facts("My home", _ENERGY),
@@ -146,12 +146,12 @@ def _facts(heading: str, pairs: tuple[tuple[str, str], ...]) -> View:
     return column(toolbar(heading), scroll(*lines, id="facts"), weight=1)
 
 
-def _intelligence(here: Here) -> View:
+def _intelligence(here: AppContext) -> View:
     cards = (_card(here, key, rule) for key, rule in _AUTOMATIONS.items())
     return column(toolbar("Intelligence"), listing(*cards, id="scene_list", gap=8, padding=8), weight=1)
 
 
-def _card(here: Here, key: str, rule: Automation) -> View:
+def _card(here: AppContext, key: str, rule: Automation) -> View:
     words = column(
         text(rule.name, id="scene_name", size=18),
         text(rule.summary, id="scene_summary", size=14, tone="muted"),
@@ -173,7 +173,7 @@ def _open(key: str) -> Effect:
 # An automation: a page of the web inside the app
 
 
-def _household(here: Here) -> View:
+def _household(here: AppContext) -> View:
     rule = _AUTOMATIONS[here.args["key"]]
     unfolded = here.args["unfolded"]
     lines = [
@@ -204,16 +204,16 @@ def _line(name: str, value: str) -> View:
     return row(text(name, weight=1, tone="muted"), text(value), padding=8, class_name="android.view.View")
 
 
-def _unfold(here: Here) -> None:
+def _unfold(here: AppContext) -> None:
     here.args["unfolded"] = not here.args["unfolded"]
 
 
-def _begin_limit(here: Here) -> None:
+def _begin_limit(here: AppContext) -> None:
     here.state["limit_text"] = str(here.args["page"]["limit"])
     here.state["limit_error"] = ""
 
 
-def _limit(here: Here) -> View:
+def _limit(here: AppContext) -> View:
     rule = _AUTOMATIONS[here.args["page"]["key"]]
     parts = [
         text(f"{rule.verb} (%)", size=18),
@@ -225,11 +225,11 @@ def _limit(here: Here) -> View:
     return web(*parts, padding=16, gap=8)
 
 
-def _forgive(here: Here, _: str) -> None:
+def _forgive(here: AppContext, _: str) -> None:
     here.state["limit_error"] = ""
 
 
-def _confirm(here: Here) -> None:
+def _confirm(here: AppContext) -> None:
     typed = here.state["limit_text"]
     if typed.isascii() and typed.isdecimal() and len(typed) <= 3 and LOWEST <= int(typed) <= HIGHEST:
         here.args["page"]["limit"] = int(typed)
@@ -238,7 +238,7 @@ def _confirm(here: Here) -> None:
         here.state["limit_error"] = f"Enter a whole number from {LOWEST} to {HIGHEST}"
 
 
-def _confirm_save(_: Here) -> View:
+def _confirm_save(_: AppContext) -> View:
     return web(
         text("Save this automation?", size=18),
         text("It takes effect at once.", tone="muted", size=14),
@@ -249,12 +249,12 @@ def _confirm_save(_: Here) -> View:
     )
 
 
-def _save(here: Here) -> None:
+def _save(here: AppContext) -> None:
     page = here.args["page"]
     here.go("loading")
     here.after(_SAVING_MS, lambda there: _saved(there, page["key"], page["limit"]))
 
 
-def _saved(here: Here, key: str, limit: int) -> None:
+def _saved(here: AppContext, key: str, limit: int) -> None:
     here.data["limits"][key] = limit
     here.home()

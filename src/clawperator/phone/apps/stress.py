@@ -9,9 +9,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from clawperator.phone.toolkit.app import App, Build, Here, back, go
+from clawperator.phone.toolkit.app import App, Build, back, go
+from clawperator.phone.toolkit.context import AppContext, Effect
 from clawperator.phone.toolkit.views import (
-    Effect,
     Rows,
     View,
     button,
@@ -60,7 +60,7 @@ class Room(Struct, frozen=True):
     name: str
     title: str
     summary: str
-    build: Callable[[Here], tuple[View, ...]]
+    build: Callable[[AppContext], tuple[View, ...]]
     enter: Effect | None = None
 
 
@@ -74,7 +74,7 @@ def apps() -> list[App]:
     return [app]
 
 
-def _menu(_: Here) -> View:
+def _menu(_: AppContext) -> View:
     rooms = (item(room.title, room.summary, go(room.name)) for room in _ROOMS)
     return column(toolbar("Hard Mode"), listing(*rooms, id="rooms"), weight=1)
 
@@ -82,7 +82,7 @@ def _menu(_: Here) -> View:
 def _furnished(room: Room) -> Build:
     """A room with its name above and its status below."""
 
-    def build(here: Here) -> View:
+    def build(here: AppContext) -> View:
         bar = toolbar(room.title, icon("Leave", back, id="leave"))
         status = text(here.args.get("status", "Nothing happened yet"), id="status", padding=12)
         return column(bar, *room.build(here), status, weight=1)
@@ -101,14 +101,14 @@ def _keep(key: str, value: Any) -> Effect:
 # Lists
 
 
-def _endless(_: Here) -> tuple[View, ...]:
+def _endless(_: AppContext) -> tuple[View, ...]:
     def line(i: int) -> View:
         return item(f"Row {i + 1:,}", on_click=_say(f"Row {i + 1:,}"))
 
     return (listing(rows=Rows(ENDLESS, 56, line), id="endless"),)
 
 
-def _shelves(_: Here) -> tuple[View, ...]:
+def _shelves(_: AppContext) -> tuple[View, ...]:
     def card(shelf: int, i: int) -> View:
         label = f"Book {shelf}.{i}"
         return View(text=label, on_click=_say(label), width=112, height=88, padding=12, tone="surface")
@@ -120,7 +120,7 @@ def _shelves(_: Here) -> tuple[View, ...]:
     return (listing(rows=Rows(30, 140, shelf), id="shelves"),)
 
 
-def _inner_list(_: Here) -> tuple[View, ...]:
+def _inner_list(_: AppContext) -> tuple[View, ...]:
     def line(i: int) -> View:
         return item(f"Inner {i + 1}", on_click=_say(f"Inner {i + 1}"))
 
@@ -130,16 +130,16 @@ def _inner_list(_: Here) -> tuple[View, ...]:
     return (scroll(*above, inner, *below, button("At the end", _say("At the end")), id="page"),)
 
 
-def _far_away(_: Here) -> tuple[View, ...]:
+def _far_away(_: AppContext) -> tuple[View, ...]:
     lines = (text(f"Line {i + 1}", height=56) for i in range(40))
     return (scroll(*lines, button("Far away", _say("Far away"), id="far"), id="page"),)
 
 
-def _restless(here: Here) -> tuple[View, ...]:
+def _restless(here: AppContext) -> tuple[View, ...]:
     order = here.args.setdefault("order", list(_NAMES))
 
     def choose(name: str) -> Effect:
-        def run(there: Here) -> None:
+        def run(there: AppContext) -> None:
             there.args["order"] = order[1::2] + order[::2]
             there.args["status"] = name
 
@@ -148,8 +148,8 @@ def _restless(here: Here) -> tuple[View, ...]:
     return (listing(*(item(name, on_click=choose(name)) for name in order), id="restless"),)
 
 
-def _ghost(here: Here) -> tuple[View, ...]:
-    def vanish(there: Here) -> None:
+def _ghost(here: AppContext) -> tuple[View, ...]:
+    def vanish(there: AppContext) -> None:
         there.args.update(gone=True, status="The ghost is gone")
 
     ghost = () if here.args.get("gone") else (item("Ghost", on_click=vanish, id="ghost"),)
@@ -159,21 +159,21 @@ def _ghost(here: Here) -> tuple[View, ...]:
 # Names
 
 
-def _unlabelled(_: Here) -> tuple[View, ...]:
+def _unlabelled(_: AppContext) -> tuple[View, ...]:
     icons = [icon("", _say(f"Icon {i + 1}")) for i in range(12)]
     return (column(*(row(*icons[i : i + 4], gap=16) for i in range(0, 12, 4)), gap=16, weight=1, padding=16),)
 
 
-def _same_names(_: Here) -> tuple[View, ...]:
+def _same_names(_: AppContext) -> tuple[View, ...]:
     rows = (item("Item", on_click=_say(f"Item, number {i + 1}")) for i in range(_DUPLICATES))
     return (listing(*rows, id="items"),)
 
 
-def _many_deletes(here: Here) -> tuple[View, ...]:
+def _many_deletes(here: AppContext) -> tuple[View, ...]:
     left = here.args.setdefault("left", list(_NAMES))
 
     def delete(name: str) -> Effect:
-        def run(there: Here) -> None:
+        def run(there: AppContext) -> None:
             there.args.update(left=[other for other in left if other != name], status=f"{name} deleted")
 
         return run
@@ -181,14 +181,14 @@ def _many_deletes(here: Here) -> tuple[View, ...]:
     return (listing(*(item(name, end=button("Delete", delete(name), width=112)) for name in left), id="names"),)
 
 
-def _odd_texts(_: Here) -> tuple[View, ...]:
+def _odd_texts(_: AppContext) -> tuple[View, ...]:
     return (listing(*(item(label, on_click=_say(label)) for label in _TEXTS), id="texts"),)
 
 
 # Time
 
 
-def _arrive(here: Here) -> None:
+def _arrive(here: AppContext) -> None:
     here.args.update(arrived=0, spins=0, ready=False)
     for i, milliseconds in enumerate(_LATE_MS):
         here.after(milliseconds, _keep("arrived", i + 1))
@@ -196,13 +196,13 @@ def _arrive(here: Here) -> None:
     here.after(_SPIN_MS, _spin)
 
 
-def _spin(here: Here) -> None:
+def _spin(here: AppContext) -> None:
     here.args["spins"] += 1
     if here.args["spins"] < _SPINS:
         here.after(_SPIN_MS, _spin)
 
 
-def _late(here: Here) -> tuple[View, ...]:
+def _late(here: AppContext) -> tuple[View, ...]:
     spins = here.args["spins"]
     turning = "Done" if spins >= _SPINS else f"Working, {spins * 100 // _SPINS} %"
     by_now = _LATE_MS[: here.args["arrived"]]
@@ -212,19 +212,19 @@ def _late(here: Here) -> tuple[View, ...]:
 
 
 def _ambush(dialog: str) -> Effect:
-    def spring(here: Here) -> None:
+    def spring(here: AppContext) -> None:
         # Whoever has left the room by then is not followed.
-        if here.system.tasks.front.top.args is here.args:
+        if here.is_in_front:
             here.go(dialog)
 
     return lambda here: here.after(_AMBUSH_MS, spring)
 
 
-def _claim(_: Here) -> tuple[View, ...]:
+def _claim(_: AppContext) -> tuple[View, ...]:
     return text("Something will cover this."), button("Claim", _say("Claimed"), id="claim"), View(weight=1)
 
 
-def _rating(_: Here) -> View:
+def _rating(_: AppContext) -> View:
     return column(
         title("Enjoying Hard Mode?"),
         button("Rate it", back, id="android:id/button1"),
@@ -234,7 +234,7 @@ def _rating(_: Here) -> View:
     )
 
 
-def _terms(here: Here) -> View:
+def _terms(here: AppContext) -> View:
     return column(
         title("Terms"),
         text("Neither Back nor a tap beside this takes it away."),
@@ -245,7 +245,7 @@ def _terms(here: Here) -> View:
     )
 
 
-def _forget_terms(here: Here) -> None:
+def _forget_terms(here: AppContext) -> None:
     here.state["agreed"] = False
     _ambush("terms")(here)
 
@@ -253,11 +253,11 @@ def _forget_terms(here: Here) -> None:
 # Touch
 
 
-def _hole(_: Here) -> tuple[View, ...]:
+def _hole(_: AppContext) -> tuple[View, ...]:
     return (View(class_name="android.webkit.WebView", weight=1, on_click=_say("The hole was touched")),)
 
 
-def _odd_buttons(_: Here) -> tuple[View, ...]:
+def _odd_buttons(_: AppContext) -> tuple[View, ...]:
     label = text("Tap my far ancestor")
     inner = reduce(lambda view, _: frame(view), range(4), label)
     return (
@@ -269,7 +269,7 @@ def _odd_buttons(_: Here) -> tuple[View, ...]:
     )
 
 
-def _slivers(_: Here) -> tuple[View, ...]:
+def _slivers(_: AppContext) -> tuple[View, ...]:
     parts = (
         View(desc="No height", on_click=_say("No height"), id="flat"),
         button("Visible", _say("Visible"), id="visible"),
@@ -279,7 +279,7 @@ def _slivers(_: Here) -> tuple[View, ...]:
     return (scroll(*parts, id="slivers"),)
 
 
-def _canvas(_: Here) -> tuple[View, ...]:
+def _canvas(_: AppContext) -> tuple[View, ...]:
     def dot(line: int, at: int) -> View:
         name = f"{line + 1}:{at + 1}"
         return View(desc=name, on_click=_say(name), width=8, height=8, tone="accent")

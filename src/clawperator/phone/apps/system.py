@@ -1,29 +1,37 @@
-"""The apps that are the phone itself: navigation bar, system dialogs, the Operator's own face."""
+"""The apps that are part of the system: navigation bar, system dialogs, keyboard, the Operator's own screen."""
 
-from clawperator.phone.toolkit.app import App, Here
+from collections.abc import Callable
+
+from clawperator.phone.toolkit.app import App
+from clawperator.phone.toolkit.context import AppContext, Effect
 from clawperator.phone.toolkit.views import View, button, column, icon, row, text, title
 
 SYSTEM_UI = "com.android.systemui"
 ANDROID = "android"
+KEYBOARD = "com.google.android.inputmethod.latin"
+KEYBOARD_COMPONENT = f"{KEYBOARD}/com.android.inputmethod.latin.LatinIME"
+
+# The labels of keys that are not characters.
+DELETE_KEY, ENTER_KEY, SHIFT_KEY, SYMBOLS_KEY = "del", "enter", "shift", "?123"
+_SPACE = " "
+_LETTERS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
+_SYMBOLS = ("1234567890", "@#$%&-+()/", "*\"':;!?")
+_NUMBERS = ("123", "456", "789", ".0-")
 
 
 def system_ui() -> App:
     """The navigation bar with its three buttons."""
     app = App(SYSTEM_UI, "System UI", home="navigation", system=True, launchable=False)
 
+    def bar_button(label: str, effect: Effect, name: str, picture: str) -> View:
+        return icon(label, effect, id=name, picture=picture, weight=1, width=0)
+
     @app.screen("navigation", title="", activity="com.android.systemui.navigationbar.NavigationBarFrame")
-    def navigation(_: Here) -> View:
+    def navigation(_: AppContext) -> View:
         return row(
-            icon("Back", lambda here: here.system.go_back(), id="back", picture="<", weight=1, width=0),
-            icon("Home", lambda here: here.system.go_home(), id="home", picture="o", weight=1, width=0),
-            icon(
-                "Overview",
-                lambda here: here.system.show_recents(),
-                id="recent_apps",
-                picture="=",
-                weight=1,
-                width=0,
-            ),
+            bar_button("Back", lambda context: context.system.go_back(), "back", "<"),
+            bar_button("Home", lambda context: context.system.go_home(), "home", "o"),
+            bar_button("Overview", lambda context: context.system.show_recents(), "recent_apps", "="),
             tone="dark",
         )
 
@@ -31,20 +39,20 @@ def system_ui() -> App:
 
 
 def android_app() -> App:
-    """The package ``android``: dialogs that come from nowhere."""
+    """The package ``android``: system dialogs."""
     app = App(ANDROID, "Android System", home="alert", system=True, launchable=False)
 
     activity = "com.android.server.am.AppNotRespondingDialog"
 
     @app.dialog("alert", title="System UI isn't responding", activity=activity)
-    def alert(here: Here) -> View:
-        def away(_: Here) -> None:
-            here.system.glass.dismiss_alert()
+    def alert(_: AppContext) -> View:
+        def dismiss(context: AppContext) -> None:
+            context.system.dismiss_alert()
 
         return column(
             title("System UI isn't responding", id="android:id/alertTitle"),
-            button("Close app", away, id="android:id/aerr_close"),
-            button("Wait", away, id="android:id/aerr_wait"),
+            button("Close app", dismiss, id="android:id/aerr_close"),
+            button("Wait", dismiss, id="android:id/aerr_wait"),
             padding=16,
             gap=8,
             tone="surface",
@@ -53,13 +61,66 @@ def android_app() -> App:
     return app
 
 
+def keyboard_app(type_text: Callable[[str], None], delete: Callable[[], None], enter: Callable[[], None]) -> App:
+    """The keyboard, with two screens: letters with symbols, and a number pad. It emits no events of its own."""
+
+    def character_key(character: str, weight: float = 1) -> View:
+        def run(context: AppContext) -> None:
+            type_text(character)
+            context.state["shift"] = False
+
+        return key(character, run, weight)
+
+    def key(label: str, effect: Effect, weight: float = 1) -> View:
+        name = "android.inputmethodservice.Key"
+        return View(class_name=name, text=label, on_click=effect, weight=weight, padding=8, size=18, tone="muted")
+
+    def toggle(flag: str) -> Effect:
+        return lambda context: context.state.__setitem__(flag, not context.state.get(flag, False))
+
+    backspace = key(DELETE_KEY, lambda _: delete(), 1.5)
+    submit = key(ENTER_KEY, lambda _: enter(), 1.5)
+
+    def letters(context: AppContext) -> View:
+        rows = _SYMBOLS if context.state.get("symbols") else _LETTERS
+        upper = context.state.get("shift") and rows is _LETTERS
+        keys = [[character_key(c.upper() if upper else c) for c in r] for r in rows]
+        shift = key(SHIFT_KEY, toggle("shift"), 1.5)
+        last = (
+            key(SYMBOLS_KEY, toggle("symbols"), 1.5),
+            character_key(","),
+            character_key(_SPACE, 5),
+            character_key("."),
+            submit,
+        )
+        lines = (row(*keys[0], weight=1), row(*keys[1], weight=1), row(shift, *keys[2], backspace, weight=1))
+        return column(*lines, row(*last, weight=1), tone="dark", weight=1)
+
+    def numbers(_: AppContext) -> View:
+        pad = [row(*(character_key(c) for c in line), weight=1) for line in _NUMBERS]
+        return column(*pad, row(backspace, submit, weight=1), tone="dark", weight=1)
+
+    app = App(KEYBOARD, "Gboard", home="letters", system=True, launchable=False)
+    activity = "android.inputmethodservice.SoftInputWindow"
+    app.screen("letters", title="", activity=activity)(letters)
+    app.screen("numbers", title="", activity=activity)(numbers)
+    return app
+
+
+def is_symbol(character: str) -> bool | None:
+    """True for a key of the symbols page, False for one of the letters page, None when neither has it."""
+    if character.lower() in "".join(_LETTERS) or character in (",", ".", _SPACE):
+        return False
+    return True if character in "".join(_SYMBOLS) else None
+
+
 def operator_app(package: str, version: str) -> App:
-    """What a person sees when they open the Operator."""
+    """The Operator's own screen."""
     app = App(package, "Clawperator Operator", home="main", version=version)
 
     @app.screen("main", title="Clawperator", activity="clawperator.activity.MainActivity")
-    def main(here: Here) -> View:
-        running = here.system.operator.is_bound()
+    def main(context: AppContext) -> View:
+        running = context.system.operator.is_bound()
         return column(
             title("Clawperator Operator"),
             text("Accessibility service is running" if running else "Accessibility service is off", id="status"),
@@ -71,11 +132,11 @@ def operator_app(package: str, version: str) -> App:
 
 
 def installed_app(package: str, label: str, version: str) -> App:
-    """An app that came as an APK. Its code does not run here: it shows its name."""
+    """An app installed from an APK. Its code does not run here: it shows its name."""
     app = App(package, label, version=version)
 
     @app.screen("home", activity=f"{package}.MainActivity")
-    def home(_: Here) -> View:
+    def home(_: AppContext) -> View:
         return column(title(label), text(package, id="package", tone="muted"), padding=16)
 
     return app

@@ -2,10 +2,9 @@
 
 from msgspec import Struct
 
-from clawperator.phone.core.keys import CODES
-from clawperator.phone.toolkit.app import App, Here, back, go
+from clawperator.phone.toolkit.app import App, back, go
+from clawperator.phone.toolkit.context import AppContext, Effect
 from clawperator.phone.toolkit.views import (
-    Effect,
     Rows,
     View,
     button,
@@ -26,6 +25,7 @@ PACKAGE = "com.google.android.youtube"
 _LABEL = "YouTube"
 _ACTIVITY = "com.google.android.apps.youtube.app.watchwhile.WatchWhileActivity"
 _SUGGEST_MS = 150
+_KEYCODE_MOVE_END = 123
 _MOST_SUGGESTIONS = 8
 _LONGEST_QUERY = 200  # what lies beyond is not looked at
 _SLIP_LENGTH = 4  # a word this long may have one letter wrong
@@ -123,7 +123,7 @@ def apps() -> list[App]:
     return [app]
 
 
-def _home(_: Here) -> View:
+def _home(_: AppContext) -> View:
     bar = toolbar(_LABEL, icon("Search", _begin_search, id="menu_item_1"), id="toolbar")
     return column(bar, _cards(list(VIDEOS.values())), weight=1)
 
@@ -152,12 +152,12 @@ def _cards(videos: list[Video]) -> View:
 # Searching
 
 
-def _begin_search(here: Here) -> None:
+def _begin_search(here: AppContext) -> None:
     here.state["query"] = ""
     here.go("search")
 
 
-def _search(here: Here) -> View:
+def _search(here: AppContext) -> View:
     box = field(
         "query",
         hint="Search YouTube",
@@ -190,28 +190,28 @@ def _suggestion(words: str) -> View:
     )
 
 
-def _clear(here: Here) -> None:
+def _clear(here: AppContext) -> None:
     here.state["query"] = ""
     _suggest(here)
 
 
-def _take_over(here: Here, words: str) -> None:
+def _take_over(here: AppContext, words: str) -> None:
     """Put a suggestion into the field, ready for more to be typed behind it."""
     _fill(here, f"{words} ")
     _suggest(here)
 
 
-def _fill(here: Here, query: str) -> None:
+def _fill(here: AppContext, query: str) -> None:
     here.state["query"] = query
-    here.system.key(CODES["MOVE_END"])
+    here.system.key(_KEYCODE_MOVE_END)
 
 
-def _suggest(here: Here) -> None:
+def _suggest(here: AppContext) -> None:
     """Ask for suggestions. An answer that comes after the text has changed again is dropped."""
     here.state["asked"] += 1
     number, query = here.state["asked"], here.state["query"]
 
-    def answer(there: Here) -> None:
+    def answer(there: AppContext) -> None:
         if there.state["asked"] == number:
             there.state["suggestions"] = suggestions_for(query)
 
@@ -245,13 +245,13 @@ def _is_slip(typed: str, word: str) -> bool:
     return rest[1:] == other or rest == other[1:] or rest[1:] == other[1:]
 
 
-def _find(here: Here, query: str) -> None:
+def _find(here: AppContext, query: str) -> None:
     if query.strip():
         _fill(here, query)
         here.go("results", query=query)
 
 
-def _results(here: Here) -> View:
+def _results(here: AppContext) -> View:
     query = here.args["query"][:_LONGEST_QUERY]
     found = found_videos(query)
     shown = text(query, id="search_query", weight=1, height=48, padding=12, on_click=back)
@@ -272,11 +272,11 @@ def found_videos(query: str) -> list[Video]:
 # Watching
 
 
-def _play(here: Here) -> None:
+def _play(here: AppContext) -> None:
     here.state["playing"] = True
 
 
-def _watch(here: Here) -> View:
+def _watch(here: AppContext) -> View:
     name = here.args.get("video") or video_in(here.args.get("uri", ""))
     video = VIDEOS.get(name)
     if video is None:
@@ -299,12 +299,12 @@ def _comment(i: int) -> View:
     return item(f"@viewer{i + 1}", _COMMENTS[i % len(_COMMENTS)], id="comment")
 
 
-def _turn_playing(here: Here) -> None:
+def _turn_playing(here: AppContext) -> None:
     here.state["playing"] = not here.state["playing"]
 
 
 def _turn_like(name: str) -> Effect:
-    def turn(here: Here) -> None:
+    def turn(here: AppContext) -> None:
         liked = here.data["liked"]
         if name in liked:
             liked.remove(name)

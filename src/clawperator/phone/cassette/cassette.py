@@ -14,7 +14,7 @@ from msgspec import Struct
 from clawperator._files import why
 from clawperator.contract.actions import PACKAGE_NAME
 from clawperator.errors import ClawError
-from clawperator.phone.core.display import Display
+from clawperator.phone.core.window import Display
 from clawperator.recording.events import Event, Facts, PressKeyFacts, has_snapshot
 from clawperator.recording.export import ExportedEvent, read_export
 from clawperator.recording.reader import Recording

@@ -1,6 +1,7 @@
 """The phone that shows a cassette: where it stands, what moves it on, and what missed."""
 
-from typing import Any
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
 
 from clawperator._text import printable
 from clawperator.phone.cassette.cassette import Cassette
@@ -29,12 +30,13 @@ from clawperator.phone.cassette.steps import (
 )
 from clawperator.phone.core import text_fields
 from clawperator.phone.core.events import AccessibilityEvent
-from clawperator.phone.core.phone import Phone
 from clawperator.phone.core.process_list import SYSTEM_SERVER_PID
-from clawperator.phone.core.tasks import Entry
-from clawperator.phone.log.buffer import Priority
-from clawperator.phone.toolkit.app import App, Screen
-from clawperator.phone.toolkit.layout import Place
+from clawperator.phone.core.tasks import Tasks
+from clawperator.phone.core.text_fields import InputTarget
+from clawperator.phone.core.timers import Timers
+from clawperator.phone.log.buffer import LogBuffer, Priority
+from clawperator.phone.toolkit.app import App, AppScreen, BackStackEntry
+from clawperator.phone.toolkit.layout import PlacedView
 from clawperator.phone.toolkit.views import View
 from clawperator.ui.node import Hierarchy
 
@@ -44,6 +46,19 @@ _BULLET = "•"
 _LONGEST_NOTE = 120
 
 
+class PlayerHost(InputTarget, Protocol):
+    """What a player uses of the phone it runs on."""
+
+    @property
+    def lock(self) -> AbstractContextManager[object]: ...
+    @property
+    def log(self) -> LogBuffer: ...
+    @property
+    def tasks(self) -> Tasks: ...
+    @property
+    def timers(self) -> Timers: ...
+
+
 class Player:
     """One showing of a cassette on one phone. The phone's lock guards it.
 
@@ -51,7 +66,7 @@ class Player:
     done to the phone is told to it before anything else happens.
     """
 
-    def __init__(self, phone: Phone, cassette: Cassette) -> None:
+    def __init__(self, phone: PlayerHost, cassette: Cassette) -> None:
         self._phone = phone
         self._cassette = cassette
         self._script = Script(cassette)
@@ -65,8 +80,8 @@ class Player:
         self._moving = False
         self._is_new = False
         self._shot: int | None = None
-        self._screen: Screen | None = None
-        self._entry: Entry | None = None
+        self._screen: AppScreen | None = None
+        self._entry: BackStackEntry | None = None
         self._windows: dict[str, Came] = {}
         self._hints: frozenset[str] = frozenset()
         self._dressed: tuple[object, Hierarchy] | None = None
@@ -100,7 +115,7 @@ class Player:
 
     # What the phone tells
 
-    def pressed(self, place: Place | None, x: int, y: int, *, long: bool) -> bool:
+    def pressed(self, place: PlacedView | None, x: int, y: int, *, long: bool) -> bool:
         """A finger, or accessibility, on a screen. True when it was the recorded click, and all is done."""
         if not self._is_in_front():
             return False
@@ -124,8 +139,8 @@ class Player:
         if place is not None and takes_text:
             text_fields.focus(self._phone, place)
         self._go(self._at + 1)
-        if takes_text and text_fields.focused(self._phone) is not None:
-            self._phone.glass.show_keyboard()
+        if takes_text and self._phone.windows.active().focused_field() is not None:
+            self._phone.windows.show_keyboard()
         return True
 
     def wants(self, x: int, y: int) -> bool:
@@ -134,7 +149,7 @@ class Player:
         target = self._script.target(self._at) if isinstance(step, Tap) and self._is_shown() else None
         if target is None or not target.area.contains(x, y):
             return False
-        display, centre = self._phone.glass.display, target.area.centre
+        display, centre = self._phone.windows.display, target.area.centre
         return display.navigation_bar.contains(*centre) or display.status_bar.contains(*centre)
 
     def swiped(self) -> None:
@@ -147,10 +162,10 @@ class Player:
             return False
         step = self._steps[self._at]
         if self._is_shown() and (isinstance(step, Wait) or (isinstance(step, Press) and step.key == key)):
-            self._phone.glass.hide_keyboard()
+            self._phone.windows.hide_keyboard()
             self._go(self._at + 1)
             return True
-        if key == "back" and self._phone.glass.keyboard() is not None:
+        if key == "back" and self._phone.windows.keyboard() is not None:
             return False
         if key == "home" and isinstance(step, End) and self._begins_at_home():
             self._go(0)
@@ -158,7 +173,7 @@ class Player:
             self._miss("key", key)
         return True
 
-    def came_to_front(self, entry: Entry) -> bool:
+    def came_to_front(self, entry: BackStackEntry) -> bool:
         """An app was brought to the front. True when somebody else did that, and all is done now."""
         if entry.package not in self._apps:
             return False
@@ -231,7 +246,7 @@ class Player:
             self._windows[package] = came
         self._screen = self._make_screen(number, self._windows.get(package))
         self._is_new, self._shot = number != self._shot, number
-        self._phone.glass.turn(shot.rotation)
+        self._phone.windows.rotate(shot.rotation)
         if not moves:
             self._put(self._phone.tasks.front.top)
             return
@@ -241,7 +256,7 @@ class Player:
         finally:
             self._moving = False
 
-    def _put(self, entry: Entry) -> None:
+    def _put(self, entry: BackStackEntry) -> None:
         """Let an app's one entry show the screen in hand. What was typed on another is forgotten."""
         assert self._screen is not None
         assert self._shot is not None
@@ -251,7 +266,7 @@ class Player:
             entry.focus = focused_field(self._cassette.shots[self._shot].tree())
             self._hints = frozenset()
         self._entry = entry
-        self._phone.changed()
+        self._phone.windows.invalidate()
 
     def _prepare(self, step: Step, typed: dict[str, str] | None) -> None:
         """Cursor and keyboard, where something is to be typed."""
@@ -268,9 +283,9 @@ class Player:
                 if typed is None and before != entry.texts.get(key, shown):
                     entry.texts[key] = before
                     self._hints |= {key} if not before else set()
-        self._phone.changed()
+        self._phone.windows.invalidate()
         if entry.focus is not None and (isinstance(step, Type) or step.keyboard):
-            self._phone.glass.show_keyboard()
+            self._phone.windows.show_keyboard()
 
     def _later(self, milliseconds: float) -> None:
         visit = self._visit
@@ -289,14 +304,14 @@ class Player:
 
     def _is_in_front(self) -> bool:
         """Whether one of the recorded apps takes the touches."""
-        top = self._phone.glass.top()
+        top = self._phone.windows.top()
         return top.package in self._apps and top is self._phone.tasks.front.top
 
     def _is_shown(self) -> bool:
         """Whether the screen of the step in hand is what the phone shows."""
         return self._screen is not None and self._phone.tasks.front.top.screen is self._screen
 
-    def _hits(self, place: Place | None, x: int, y: int) -> bool:
+    def _hits(self, place: PlacedView | None, x: int, y: int) -> bool:
         """Whether a press is the recorded one: on that place, or on its area when nothing smaller is there."""
         target = self._script.target(self._at)
         if target is None or (place is not None and place.key == target.key):
@@ -307,18 +322,20 @@ class Player:
 
     # What is shown and said
 
-    def _tree(self, number: int, entry: Entry) -> Hierarchy:
+    def _tree(self, number: int, entry: BackStackEntry) -> Hierarchy:
         """The nodes of a shot for the glass: the same ones until something in them changes."""
         of = (number, id(entry), entry.focus, tuple(entry.texts.items()), self._hints)
         if self._dressed is None or self._dressed[0] != of:
-            scale = self._phone.glass.display.scale
+            scale = self._phone.windows.display.scale
             how = Dress(entry, scale, self._hints, self._typed, self._submitted)
             self._dressed = of, dress(self._cassette.shots[number], number, how)
         return self._dressed[1]
 
-    def _make_screen(self, number: int, window: Came | None) -> Screen:
+    def _make_screen(self, number: int, window: Came | None) -> AppScreen:
         name, title = (window.class_name, window.title) if window is not None else ("", None)
-        return Screen(_HOME, _blank, "activity", title, name, None, tree=lambda entry: self._tree(number, entry))
+        return AppScreen(
+            _HOME, _blank, "activity", title, name, None, tree=lambda entry: self._tree(number, entry)
+        )
 
     def _make_app(self, package: str, label: str) -> App:
         app = App(package, label, launchable=not is_launcher(package), system=is_launcher(package))
@@ -328,7 +345,7 @@ class Player:
         app.screens[_HOME] = self._make_screen(step.shot if came is None else came.shot, came)
         return app
 
-    def _miss(self, kind: str, what: str, place: Place | None = None) -> None:
+    def _miss(self, kind: str, what: str, place: PlacedView | None = None) -> None:
         node = place.node if place is not None else None
         on = (first_words(node) or node.resource_id or node.class_name) if node is not None else ""
         told = printable(f"{what} on {on}" if on else what)[:_LONGEST_NOTE]

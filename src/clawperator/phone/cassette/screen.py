@@ -7,8 +7,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from clawperator.phone.cassette.cassette import Shot
-from clawperator.phone.core.tasks import Entry
-from clawperator.phone.toolkit.layout import Place
+from clawperator.phone.toolkit.app import BackStackEntry
+from clawperator.phone.toolkit.layout import PlacedView
 from clawperator.phone.toolkit.views import View
 from clawperator.recording.events import ClickFacts
 from clawperator.ui.node import Bounds, Hierarchy, Node
@@ -55,7 +55,7 @@ def keys(tree: Hierarchy, number: int) -> list[str]:
 class Dress(Struct, frozen=True):
     """How a screen differs from its shot by what was done since, and whom its fields tell."""
 
-    entry: Entry
+    entry: BackStackEntry
     scale: float
     # The fields whose recorded text is but a hint: it shows while they are empty.
     hints: frozenset[str]
@@ -70,7 +70,7 @@ def dress(shot: Shot, number: int, how: Dress) -> Hierarchy:
     names = keys(tree, number)
     focus = entry.focus if entry.focus in names else None
     for key, node in zip(names, tree.nodes, strict=True):
-        node.source = Place(_view(node, key, how), entry, key, node)
+        node.source = PlacedView(_view(node, key, how), entry, key, node)
         if not is_field(node):
             continue
         typed = entry.texts.get(key)

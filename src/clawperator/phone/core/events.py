@@ -1,16 +1,18 @@
-"""What accessibility tells its services: the events behind a recording."""
+"""Accessibility events: what the phone emits, and what a recording is made of."""
 
 from typing import Literal
 
 from msgspec import Struct
 
+from clawperator.phone.toolkit.app import BackStackEntry
+from clawperator.phone.toolkit.layout import PlacedView
 from clawperator.ui.node import Bounds
 
 EventKind = Literal["window_state_changed", "view_clicked", "view_scrolled", "view_text_changed", "key_back"]
 
 
 class AccessibilityEvent(Struct, frozen=True, kw_only=True):
-    """One event. Fields that its kind does not have are None."""
+    """One event. Fields that do not apply to its kind are None."""
 
     kind: EventKind
     package: str
@@ -20,5 +22,50 @@ class AccessibilityEvent(Struct, frozen=True, kw_only=True):
     content_desc: str | None = None
     resource_id: str | None = None
     bounds: Bounds | None = None
-    # x, y, and the furthest each can go.
+    # The offsets x and y, and their maxima.
     scroll: tuple[int, int, int, int] | None = None
+
+
+def window_event(entry: BackStackEntry) -> AccessibilityEvent:
+    """Another window is in front."""
+    screen = entry.screen
+    return AccessibilityEvent(
+        kind="window_state_changed",
+        package=entry.package,
+        class_name=screen.activity,
+        title=screen.title or None,
+    )
+
+
+def click_event(placed: PlacedView) -> AccessibilityEvent:
+    """A click: with the view's own text, or the first label inside it."""
+    node = placed.node
+    label = next((n.label for n in node.walk() if n.label), None)
+    return AccessibilityEvent(
+        kind="view_clicked",
+        package=placed.entry.package,
+        class_name=placed.view.class_name,
+        text=node.text or label,
+        content_desc=node.content_desc or None,
+        resource_id=node.resource_id or None,
+        bounds=node.bounds,
+    )
+
+
+def scroll_event(placed: PlacedView) -> AccessibilityEvent:
+    return AccessibilityEvent(
+        kind="view_scrolled",
+        package=placed.entry.package,
+        class_name=placed.view.class_name,
+        scroll=(*placed.offset, *placed.extent),
+    )
+
+
+def text_event(placed: PlacedView, text: str) -> AccessibilityEvent:
+    """A field's text changed. Passwords are masked."""
+    return AccessibilityEvent(
+        kind="view_text_changed",
+        package=placed.entry.package,
+        class_name=placed.view.class_name,
+        text="•" * len(text) if placed.view.edits == "password" else text,
+    )

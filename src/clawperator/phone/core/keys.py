@@ -1,12 +1,10 @@
-"""Key events: the names and numbers ``input keyevent`` takes, and what each does."""
+"""Key events: the names and codes that ``input keyevent`` takes, and what each key does."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from clawperator.phone.core import text_fields
-
-if TYPE_CHECKING:
-    from clawperator.phone.core.phone import Phone
+from clawperator.phone.core.text_fields import InputTarget
 
 CODES = {
     "HOME": 3,
@@ -43,7 +41,7 @@ CODES = {
     "SLEEP": 223,
     "WAKEUP": 224,
 }
-_TYPED = {
+_CHARACTERS = {
     **{7 + n: str(n) for n in range(10)},
     **{29 + n: chr(ord("a") + n) for n in range(26)},
     55: ",",
@@ -57,48 +55,56 @@ _TYPED = {
 }
 
 
+class KeyTarget(InputTarget, Protocol):
+    """What keys use of the phone."""
+
+    def go_back(self) -> None: ...
+    def go_home(self) -> None: ...
+    def show_recents(self) -> None: ...
+
+
 def read_code(word: str) -> int | None:
-    """The code behind a name such as KEYCODE_BACK or BACK, or a number; None when it is none."""
+    """The code of a name such as KEYCODE_BACK or BACK, or of a number; None for anything else."""
     if word.isdecimal() and len(word) < 6:
         return int(word)
     return CODES.get(word.upper().removeprefix("KEYCODE_"))
 
 
-def press(phone: "Phone", code: int) -> None:
-    """Press and release a key. Keys without a meaning here do nothing, as on a phone."""
-    if code in _TYPED:
-        text_fields.type_text(phone, _TYPED[code])
-    elif code in _DONE:
-        _DONE[code](phone)
+def press(phone: KeyTarget, code: int) -> None:
+    """Press and release a key. Keys without a function here do nothing, as on a phone."""
+    if code in _CHARACTERS:
+        text_fields.type_text(phone, _CHARACTERS[code])
+    elif code in _FUNCTIONS:
+        _FUNCTIONS[code](phone)
 
 
-def _enter(phone: "Phone") -> None:
-    place = text_fields.focused(phone)
-    if place is not None and place.view.multiline:
+def _enter(phone: KeyTarget) -> None:
+    field = phone.windows.active().focused_field()
+    if field is not None and field.view.multiline:
         text_fields.type_text(phone, "\n")
-    elif place is not None:
-        text_fields.submit(phone, place)
+    elif field is not None:
+        text_fields.submit(phone, field)
 
 
-def _wake(phone: "Phone", *, awake: bool) -> None:
-    phone.glass.awake = awake
+def _set_awake(phone: KeyTarget, *, awake: bool) -> None:
+    phone.windows.awake = awake
 
 
-_DONE: dict[int, Callable[["Phone"], None]] = {
+_FUNCTIONS: dict[int, Callable[[KeyTarget], None]] = {
     3: lambda phone: phone.go_home(),
     4: lambda phone: phone.go_back(),
-    21: lambda phone: text_fields.move(phone, lambda at, _: at - 1),
-    22: lambda phone: text_fields.move(phone, lambda at, _: at + 1),
-    26: lambda phone: _wake(phone, awake=not phone.glass.awake),
+    21: lambda phone: text_fields.move_cursor(phone, lambda at, _: at - 1),
+    22: lambda phone: text_fields.move_cursor(phone, lambda at, _: at + 1),
+    26: lambda phone: _set_awake(phone, awake=not phone.windows.awake),
     66: _enter,
     67: text_fields.delete,
-    82: lambda phone: _wake(phone, awake=True),
+    82: lambda phone: _set_awake(phone, awake=True),
     111: lambda phone: phone.go_back(),
     112: lambda phone: text_fields.delete(phone, forward=True),
-    122: lambda phone: text_fields.move(phone, lambda *_: 0),
-    123: lambda phone: text_fields.move(phone, lambda _, length: length),
+    122: lambda phone: text_fields.move_cursor(phone, lambda *_: 0),
+    123: lambda phone: text_fields.move_cursor(phone, lambda _, length: length),
     160: _enter,
     187: lambda phone: phone.show_recents(),
-    223: lambda phone: _wake(phone, awake=False),
-    224: lambda phone: _wake(phone, awake=True),
+    223: lambda phone: _set_awake(phone, awake=False),
+    224: lambda phone: _set_awake(phone, awake=True),
 }

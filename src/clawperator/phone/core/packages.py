@@ -1,15 +1,13 @@
-"""What is installed: the apps that came with the phone, and those that were put on it."""
+"""Installed packages: the built-in apps, and those installed from APKs."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import msgspec
 from msgspec import Struct
 
 from clawperator.phone.apps.system import installed_app
+from clawperator.phone.storage.filesystem import Storage
 from clawperator.phone.toolkit.app import App
-
-if TYPE_CHECKING:
-    from clawperator.phone.core.phone import Phone
 
 FIRST_UID = 10_100
 _FOLDER = "/data/app"
@@ -17,19 +15,19 @@ _FACTS = "package.json"
 
 
 class Package(Struct, frozen=True, kw_only=True):
-    """One installed package. ``app`` is what it shows."""
+    """One installed package and the app it contains."""
 
     app: App
     uid: int
     version_code: int
     path: str
     installed_ms: int
-    # Whether a person or a program put it there; ``pm list packages -3`` lists just these.
+    # Whether it was installed by a user; ``pm list packages -3`` lists only these.
     third_party: bool
 
 
 class ApkFacts(Struct, frozen=True):
-    """What is kept of an installed APK, so that the next start of the phone finds it."""
+    """The facts of an installed APK, stored so that the next start of the phone finds it."""
 
     package: str
     label: str
@@ -38,10 +36,23 @@ class ApkFacts(Struct, frozen=True):
 
 
 class Packages:
-    """All packages of one phone, by name."""
+    """All packages of one phone, by name.
 
-    def __init__(self, phone: "Phone") -> None:
-        self._phone = phone
+    ``on_update`` is called before a package is replaced, ``on_remove`` before one is removed.
+    """
+
+    def __init__(
+        self,
+        storage: Storage,
+        now_ms: Callable[[], int],
+        *,
+        on_update: Callable[[str], None],
+        on_remove: Callable[[str], None],
+    ) -> None:
+        self._files = storage.system
+        self._now_ms = now_ms
+        self._on_update = on_update
+        self._on_remove = on_remove
         self._packages: dict[str, Package] = {}
         self._permissions: dict[str, set[str]] = {}
         self._preferred: dict[str, str] = {}
@@ -63,17 +74,17 @@ class Packages:
         return package.app if package is not None and package.app.launchable else None
 
     def handlers(self, uri: str) -> list[App]:
-        """The apps that open a link; just the one a person has chosen for good, if there is one."""
+        """The apps that open a link; only the preferred one, if the user has chosen one."""
         found = [p.app for p in self.all() if any(uri.lower().startswith(link) for link in p.app.links)]
         chosen = self._preferred.get(_site(uri))
         return [app for app in found if app.package == chosen] or found
 
     def prefer(self, uri: str, name: str) -> None:
-        """From now on open links to this site with one app, without asking."""
+        """Open links to this site with one app from now on, without a chooser."""
         self._preferred[_site(uri)] = name
 
     def add(self, app: App, *, path: str = "", version_code: int | None = None) -> None:
-        """Put a package on the phone, in place of an older one of that name."""
+        """Add a package, replacing an older one of the same name."""
         known = self._packages.get(app.package)
         name = app.label.replace(" ", "")
         self._packages[app.package] = Package(
@@ -81,39 +92,39 @@ class Packages:
             uid=known.uid if known else FIRST_UID + len(self._packages),
             version_code=code_of(app.version) if version_code is None else version_code,
             path=path or (f"/system/app/{name}/{name}.apk" if app.system else f"{_FOLDER}/{app.package}/base.apk"),
-            installed_ms=self._phone.clock.now_ms(),
+            installed_ms=self._now_ms(),
             third_party=not app.system,
         )
 
     def install(self, facts: ApkFacts, apk: str) -> None:
-        """Take over an APK that lies on the phone already. ``OSError`` when there is no room for its facts.
+        """Install an APK that is already in the phone's storage. ``OSError`` when the storage is full.
 
-        A running app is ended, as it would be for its update; what it was allowed it still is.
+        A running app is stopped, as for any update. Granted permissions are kept.
         """
         folder = f"{_FOLDER}/{facts.package}"
-        files = self._phone.storage.system
+        files = self._files
         files.mkdir(folder, parents=True)
         files.write(f"{folder}/{_FACTS}", msgspec.json.encode(facts))
         files.rename(apk, f"{folder}/base.apk")
-        self._phone.restart_for_update(facts.package)
+        self._on_update(facts.package)
         self._add_installed(facts)
 
     def remove(self, name: str) -> bool:
-        """Take a package off the phone. False for one that is not there or belongs to the phone."""
+        """Uninstall a package. False for one that is missing or part of the system."""
         package = self._packages.get(name)
         if package is None or not package.third_party:
             return False
-        self._phone.clear_app(name)
+        self._on_remove(name)
         del self._packages[name]
         self._permissions.pop(name, None)
-        files = self._phone.storage.system
+        files = self._files
         if files.exists(f"{_FOLDER}/{name}"):
             files.remove_tree(f"{_FOLDER}/{name}")
         return True
 
     def load(self) -> None:
-        """Find what an earlier run installed."""
-        files = self._phone.storage.system
+        """Load the packages that an earlier run installed."""
+        files = self._files
         try:
             names = files.list(_FOLDER)
         except OSError:
@@ -136,7 +147,7 @@ class Packages:
 
     def _add_installed(self, facts: ApkFacts) -> None:
         known = self._packages.get(facts.package)
-        # An update of an app that has screens keeps them; the code in an APK does not run here.
+        # An update keeps the app's screens: the code in an APK does not run here.
         app = known.app if known else installed_app(facts.package, facts.label, facts.version_name)
         app.version = facts.version_name
         self.add(app, path=f"{_FOLDER}/{facts.package}/base.apk", version_code=facts.version_code)
@@ -150,6 +161,6 @@ def code_of(version: str) -> int:
 
 
 def _site(uri: str) -> str:
-    """The part of a link that a choice is remembered for: scheme and host."""
+    """The scheme and host of a link, for which a preferred app is stored."""
     scheme, _, rest = uri.partition("://")
     return f"{scheme}://{rest.split('/')[0]}".lower() if rest else uri.partition(":")[0].lower()

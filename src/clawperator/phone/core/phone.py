@@ -1,7 +1,7 @@
-"""The phone: everything that has a state, behind one lock.
+"""The simulated phone: all of its state behind one lock.
 
-It runs on a virtual clock in tests and on the machine's in a process of its own, and is the same phone in
-both. Nothing here knows of adb; the shell and adb are doors to it.
+It runs on a virtual clock in tests and on the system clock in its own process, with the same behaviour. The
+shell and adb use it; nothing here knows about them.
 """
 
 import threading
@@ -15,25 +15,24 @@ from clawperator.contract.wire import OPERATOR_PACKAGE
 from clawperator.engine.clock import VirtualClock
 from clawperator.engine.driver import Clock
 from clawperator.phone.apps import CHOOSER, HOME_APPS, LAUNCHER, built_in_apps
-from clawperator.phone.apps import system as system_apps
+from clawperator.phone.apps.system import KEYBOARD_COMPONENT, android_app, keyboard_app, operator_app, system_ui
 from clawperator.phone.core import keys, procfs, settings, text_fields, touch
-from clawperator.phone.core.events import AccessibilityEvent
+from clawperator.phone.core.app_context import ScreenContext
+from clawperator.phone.core.events import AccessibilityEvent, window_event
 from clawperator.phone.core.faults import Faults
-from clawperator.phone.core.keyboard import COMPONENT as KEYBOARD
-from clawperator.phone.core.keyboard import keyboard_app
 from clawperator.phone.core.packages import Packages
-from clawperator.phone.core.process_list import SYSTEM_SERVER_PID
+from clawperator.phone.core.process_list import SYSTEM_SERVER_PID, RunningProcess, running_processes
 from clawperator.phone.core.sockets import Sockets
-from clawperator.phone.core.tasks import Entry, Process, Tasks
+from clawperator.phone.core.tasks import Tasks
 from clawperator.phone.core.timers import Timers
-from clawperator.phone.core.window_manager import Glass
+from clawperator.phone.core.window_manager import WindowManager
 from clawperator.phone.log.buffer import LogBuffer
 from clawperator.phone.log.faults import Noise
 from clawperator.phone.operator.operator import Operator
 from clawperator.phone.storage.filesystem import Storage
-from clawperator.phone.toolkit.app import App, Here
-from clawperator.phone.toolkit.layout import Place
-from clawperator.phone.toolkit.views import Effect
+from clawperator.phone.toolkit.app import App, AppProcess, BackStackEntry
+from clawperator.phone.toolkit.context import AppContext, Effect
+from clawperator.phone.toolkit.layout import PlacedView
 
 if TYPE_CHECKING:
     from clawperator.phone.cassette.cassette import Cassette
@@ -43,7 +42,7 @@ if TYPE_CHECKING:
 class Phone:
     """One simulated phone. Every public method may be called from any thread."""
 
-    def __init__(  # noqa: PLR0913 - what makes one phone differ from another
+    def __init__(  # noqa: PLR0913 - the settings of one phone
         self,
         *,
         serial: str = "claw-1",
@@ -58,43 +57,64 @@ class Phone:
         self.seed = seed
         self.lock = threading.RLock()
         self.clock: Clock = VirtualClock() if clock is None else clock
-        self.random = Random(seed)  # noqa: S311 - it must repeat itself
+        self.random = Random(seed)  # noqa: S311 - reproducible on purpose
         self.faults = Faults(seed)
         self.storage = Storage(folder)
         self.log = LogBuffer(self.clock.now_ms)
         self.log.filter = Noise(self.faults).disturb
         self.timers = Timers(self.clock)
         self.properties = settings.properties(serial, __version__)
-        self.settings = settings.Settings(self.storage, self._settings_changed)
+        self.settings = settings.SettingsProvider(self.storage, self._on_settings_changed)
         self.listeners: list[Callable[[AccessibilityEvent], None]] = []
         self.sockets = Sockets()
-        # Set when the phone ends: whatever waits in its shell stops waiting.
+        # Set by ``close``: background work in the shell stops waiting.
         self.stopping = threading.Event()
         self._suspended = 0
         self._data: dict[str, dict[str, Any]] = {}
-        self.tasks = Tasks(self._data_of, self._opened, self._came_to_front)
-        self.packages: Packages = Packages(self)
-        self.operator: Operator = Operator(self, operator_package)
-        own = (
-            system_apps.system_ui(),
-            system_apps.android_app(),
-            keyboard_app(self.type_text, lambda: self.key(67), lambda: self.key(66)),
+        self.tasks = Tasks(self._data_of, self._on_opened, self._on_front_changed)
+        self.windows = WindowManager(
+            self.tasks,
+            self.faults,
+            self.clock,
+            make_context=self._context,
+            crash=self.crash,
+            announce=lambda entry: self.emit(window_event(entry)),
         )
-        # Shows a recording in place of the apps that every phone has.
+        self.packages = Packages(
+            self.storage, self.clock.now_ms, on_update=self._restart_for_update, on_remove=self.clear_app
+        )
+        self.operator: Operator = Operator(self, operator_package)
+        # Plays back a recording instead of the built-in apps.
         self.player: Player | None = self._insert(cassette)
-        ours = built_in_apps() if self.player is None else built_in_apps(HOME_APPS)
-        recorded = () if self.player is None else self.player.apps()
-        for app in (*own, system_apps.operator_app(operator_package, __version__), *ours, *apps, *recorded):
-            self.packages.add(app)
-        self.glass: Glass = Glass(self, own)
-        if cassette is not None:
-            self.glass.display = cassette.display
-        procfs.provide(self)
+        self._install(apps)
+        procfs.provide(self.storage, self.processes, self.clock, self.log.boot_ms)
         self._boot()
 
+    def _insert(self, cassette: "Cassette | None") -> "Player | None":
+        if cassette is None:
+            return None
+        from clawperator.phone.cassette.player import Player
+
+        self.windows.display = cassette.display
+        player = Player(self, cassette)
+        self.windows.app_claims = player.wants
+        return player
+
+    def _install(self, apps: Iterable[App]) -> None:
+        system = (
+            system_ui(),
+            android_app(),
+            keyboard_app(self.type_text, lambda: self.key(67), lambda: self.key(66)),
+        )
+        built_in = built_in_apps() if self.player is None else built_in_apps(HOME_APPS)
+        recorded = () if self.player is None else self.player.apps()
+        for app in (*system, operator_app(self.operator.package, __version__), *built_in, *apps, *recorded):
+            self.packages.add(app)
+        self.windows.add_system_windows(system)
+
     def _boot(self) -> None:
-        self.settings.set_quietly("secure", "default_input_method", KEYBOARD)
-        self.settings.set_quietly("secure", "enabled_input_methods", KEYBOARD)
+        self.settings.set_quietly("secure", "default_input_method", KEYBOARD_COMPONENT)
+        self.settings.set_quietly("secure", "enabled_input_methods", KEYBOARD_COMPONENT)
         self.operator.grant()
         self.settings.load()
         self.packages.load()
@@ -104,67 +124,60 @@ class Phone:
             self.player.begin()
         self.log.write("I", "SystemServer", "boot completed", SYSTEM_SERVER_PID)
 
-    def _insert(self, cassette: "Cassette | None") -> "Player | None":
-        if cassette is None:
-            return None
-        from clawperator.phone.cassette.player import Player
-
-        return Player(self, cassette)
-
     def close(self) -> None:
-        """End what runs in the background. The files of a phone without a folder are removed."""
+        """Stop all background work. The files of a phone without a folder are removed."""
         self.stopping.set()
         self.operator.close()
         self.timers.close()
         self.storage.close()
 
     def screenshot(self) -> bytes:
-        """The glass as PNG."""
+        """The screen as PNG."""
         from clawperator.phone.render.painter import paint
 
         with self.lock:
-            return paint(self.glass, self.clock.now_ms()).encode()
+            return paint(self.windows, self.clock.now_ms()).encode()
 
     def foreground(self) -> str:
         """The package in front."""
         with self.lock:
-            return self.glass.top().package
+            return self.windows.top().package
 
-    # Hands
+    # Input
 
     def tap(self, x: int, y: int, hold_ms: int = 100) -> None:
         with self.lock:
             if not self.faults.happens("dropped_tap"):
                 touch.tap(self, x, y, hold_ms)
-            self._perhaps_alert()
+            self._inject_dialog()
 
     def swipe(self, start: tuple[int, int], end: tuple[int, int], duration_ms: int = 300) -> None:
         with self.lock:
             if not self.faults.happens("dropped_tap"):
                 touch.swipe(self, start, end, duration_ms)
-            self._perhaps_alert()
+            self._inject_dialog()
 
     def type_text(self, text: str) -> None:
-        """As from a keyboard: into the field that has the focus, a character at a time."""
+        """Type into the focused field, one character at a time."""
         with self.lock:
             text_fields.type_text(self, text)
 
     def key(self, code: int) -> None:
-        """A key event, as injected by a program."""
+        """Inject a key event."""
         with self.lock:
             keys.press(self, code)
 
     def press_back_key(self) -> None:
-        """A Back key under a thumb. Unlike an injected one, accessibility is told of it."""
+        """Press the hardware Back key. Unlike an injected key it emits an accessibility event."""
         with self.lock:
             self.emit(AccessibilityEvent(kind="key_back", package=""))
             self.go_back()
 
     def go_back(self) -> None:
         with self.lock:
-            if self.glass.dismiss_alert() or (self.player is not None and self.player.key("back")):
+            if self.windows.dismiss_alert() or (self.player is not None and self.player.key("back")):
                 return
-            if self.glass.hide_keyboard():
+            if self.windows.hide_keyboard():
                 return
             entry = self.tasks.front.top
             if entry.screen.kind == "activity" or entry.screen.cancelable:
@@ -182,46 +195,45 @@ class Phone:
             self.tasks.go_home()
             self.tasks.open(self.tasks.launcher.process, "recents", {})
 
-    # Accessibility's hands: on a view itself, wherever it is by now
-
-    def click(self, place: Place, *, long: bool = False) -> bool:
-        """False when the view is gone or takes no click."""
+    def show_alert(self) -> None:
+        """Show a system dialog over everything."""
         with self.lock:
-            now = self._find_again(place)
-            if now is None:
-                return False
-            if self.player is not None and self.player.pressed(now, *now.node.bounds.centre, long=long):
-                return True
-            return touch.press(self, self.glass.active(), now, long=long)
+            self.windows.show_alert()
 
-    def focus(self, place: Place) -> bool:
+    def dismiss_alert(self) -> bool:
+        """Close the system dialog. False when none was shown."""
         with self.lock:
-            now = self._find_again(place)
-            if now is None or not now.view.edits:
+            return self.windows.dismiss_alert()
+
+    # Accessibility actions: on a view itself, at its current position
+
+    def click(self, placed: PlacedView, *, long: bool = False) -> bool:
+        """False when the view is gone or not clickable."""
+        with self.lock:
+            return touch.click(self, placed, long=long)
+
+    def focus(self, placed: PlacedView) -> bool:
+        with self.lock:
+            current = self.windows.find_again(placed)
+            if current is None or not current.view.edits:
                 return False
-            text_fields.focus(self, now)
+            text_fields.focus(self, current)
             return True
 
-    def set_text(self, place: Place, text: str) -> bool:
+    def set_text(self, placed: PlacedView, text: str) -> bool:
         with self.lock:
-            now = self._find_again(place)
-            return now is not None and text_fields.replace(self, now, text)
+            current = self.windows.find_again(placed)
+            return current is not None and text_fields.replace(self, current, text)
 
-    def submit(self, place: Place) -> bool:
+    def submit(self, placed: PlacedView) -> bool:
         with self.lock:
-            now = self._find_again(place)
-            return now is not None and bool(now.view.edits) and text_fields.submit(self, now)
-
-    def _find_again(self, place: Place) -> Place | None:
-        """The view of that name on the same screen, if it is still of the same kind."""
-        window = self.glass.active()
-        now = window.places.get(place.key) if window.entry is place.entry else None
-        return now if now is not None and now.view.class_name == place.view.class_name else None
+            current = self.windows.find_again(placed)
+            return current is not None and bool(current.view.edits) and text_fields.submit(self, current)
 
     # Apps
 
     def launch(self, package: str) -> bool:
-        """Start an app or bring it back. False when it cannot be started."""
+        """Start an app or bring it to the front. False when it cannot be started."""
         with self.lock:
             app = self.packages.launchable(package)
             if app is None:
@@ -230,7 +242,7 @@ class Phone:
             return True
 
     def view(self, uri: str) -> bool:
-        """Open a link with the one app that takes it, or by asking which. False when none does."""
+        """Open a link with the only app that handles it, or show a chooser. False when no app does."""
         with self.lock:
             found = self.packages.handlers(uri)
             if len(found) == 1:
@@ -246,30 +258,34 @@ class Phone:
             self.tasks.start(app, app.link_screen, {"uri": uri})
 
     def stop_app(self, package: str) -> bool:
-        """Force-stop an app. False when it did not run."""
+        """Force-stop an app. False when it was not running."""
         with self.lock:
             self.operator.on_stopped(package)
             return self.tasks.stop(package)
 
-    def restart_for_update(self, package: str) -> None:
-        """End an app whose package is replaced. The Operator's service comes back with the new one."""
-        with self.lock:
-            if package == self.operator.package:
-                self.operator.die()
-            if self.tasks.stop(package) and package == self.operator.package:
-                self.operator.bind()
-
     def clear_app(self, package: str) -> None:
-        """Stop an app and forget what it saved."""
+        """Stop an app and delete what it saved."""
         with self.lock:
             self.stop_app(package)
             self._data.pop(package, None)
 
-    def process_of(self, package: str) -> Process | None:
+    def process_of(self, package: str) -> AppProcess | None:
         return self.tasks.process(package)
 
-    def later(self, milliseconds: float, entry: Entry, effect: Effect) -> None:
-        """Run an app's effect when its time has come, if the app still runs."""
+    def is_running(self, package: str) -> bool:
+        return self.tasks.process(package) is not None
+
+    def processes(self) -> list[RunningProcess]:
+        """All processes, as ``ps`` lists them."""
+        with self.lock:
+            return running_processes(self.tasks, self.packages)
+
+    def recent_apps(self) -> list[App]:
+        """The apps shown in the overview, the latest first."""
+        return [task.process.app for task in self.tasks.recent()]
+
+    def later(self, milliseconds: float, entry: BackStackEntry, effect: Effect) -> None:
+        """Run an app's handler after a delay, if the app is still running then."""
 
         def run() -> None:
             with self.lock:
@@ -277,17 +293,17 @@ class Phone:
 
         self.timers.later(milliseconds / 1000, run)
 
-    def perform(self, entry: Entry, effect: Effect) -> None:
-        """Let an app do something. One that fails has crashed, and the phone goes on."""
+    def perform(self, entry: BackStackEntry, effect: Effect) -> None:
+        """Run an app's handler. An exception ends the app, not the phone."""
         if entry.process.alive:
             try:
-                effect(Here(self, entry))
-            except Exception as e:  # noqa: BLE001 - an app may be anybody's code
+                effect(self._context(entry))
+            except Exception as e:  # noqa: BLE001 - apps are users' code
                 self.crash(entry, e)
-            self.changed()
+            self.windows.invalidate()
 
-    def crash(self, entry: Entry, error: Exception) -> None:
-        """An app's code failed: its process ends, and the log says why. Launcher and bars must not fail."""
+    def crash(self, entry: BackStackEntry, error: Exception) -> None:
+        """End an app whose code failed, and log the exception. Launcher and bars must not fail."""
         import traceback
 
         if not self.tasks.can_stop(entry):
@@ -297,21 +313,32 @@ class Phone:
         self.log.write("E", "AndroidRuntime", f"FATAL EXCEPTION: main\n{process}\n{trace}", entry.process.pid)
         self.tasks.stop(entry.package)
 
+    def _context(self, entry: BackStackEntry) -> AppContext:
+        return ScreenContext(self, entry)
+
     def _data_of(self, app: App) -> dict[str, Any]:
         if app.package not in self._data:
             self._data[app.package] = app.fresh_data()
         return self._data[app.package]
 
-    # Trouble
+    def _restart_for_update(self, package: str) -> None:
+        """End an app whose package is replaced. The Operator's service starts again with the new one."""
+        with self.lock:
+            if package == self.operator.package:
+                self.operator.die()
+            if self.tasks.stop(package) and package == self.operator.package:
+                self.operator.bind()
 
-    def set_fault(self, name: str, setting: str | float | bool) -> float:  # noqa: FBT001 - a switch is on or off
-        """Turn a switch of ``faults`` and let it take effect. Gives back its value, 0 when it is off."""
+    # Faults
+
+    def set_fault(self, name: str, setting: str | float | bool) -> float:  # noqa: FBT001 - on or off
+        """Set a fault and apply it. Returns its value, 0 when it is off."""
         with self.lock:
             value = self.faults.set(name, setting)
             if name == "storage_full":
                 self.storage.full = bool(value)
             elif name == "rotation":
-                self.glass.turn(int(value))
+                self.windows.rotate(int(value))
             elif name == "operator_killed":
                 self.operator.die()
                 if value:
@@ -319,32 +346,23 @@ class Phone:
                 else:
                     self.operator.bind()
             elif name == "dialog" and value >= 1:
-                self.glass.alert()
+                self.windows.show_alert()
             return value
 
-    def pause(self) -> None:
-        """What the fault ``latency`` costs. Not to be called with the lock held."""
+    def apply_latency(self) -> None:
+        """Wait as long as the fault ``latency`` demands. Must be called without the lock."""
         milliseconds = self.faults.value("latency")
         if milliseconds:
             self.clock.sleep(milliseconds / 1000)
 
-    def _settings_changed(self) -> None:
-        with self.lock:
-            self.changed()
-            self.operator.bind()
-
-    def _perhaps_alert(self) -> None:
+    def _inject_dialog(self) -> None:
         if self.faults.happens("dialog"):
-            self.glass.alert()
+            self.windows.show_alert()
 
-    # Accessibility
-
-    def changed(self) -> None:
-        """What is shown may be different from now on."""
-        self.glass.changed()
+    # Events
 
     def emit(self, event: AccessibilityEvent) -> None:
-        """Tell everyone who listens; the Operator only while no dump has suspended its service."""
+        """Send an event to all listeners, and to the Operator unless its service is suspended."""
         for listener in self.listeners:
             listener(event)
         if not self._suspended:
@@ -352,7 +370,7 @@ class Phone:
 
     @contextmanager
     def accessibility_suspended(self) -> Iterator[None]:
-        """Services hear nothing meanwhile, as while ``uiautomator`` runs."""
+        """Suspend accessibility services, as ``uiautomator`` does while it runs."""
         with self.lock:
             self._suspended += 1
         try:
@@ -361,30 +379,23 @@ class Phone:
             with self.lock:
                 self._suspended -= 1
 
-    def tell_window(self, entry: Entry) -> None:
-        """Another window is in front."""
-        screen = entry.screen
-        self.emit(
-            AccessibilityEvent(
-                kind="window_state_changed",
-                package=entry.package,
-                class_name=screen.activity,
-                title=screen.title or None,
-            )
-        )
+    def _on_settings_changed(self) -> None:
+        with self.lock:
+            self.windows.invalidate()
+            self.operator.bind()
 
-    def _opened(self, entry: Entry) -> None:
-        self.changed()
+    def _on_opened(self, entry: BackStackEntry) -> None:
+        self.windows.invalidate()
         if entry.screen.on_show:
             self.perform(entry, entry.screen.on_show)
 
-    def _came_to_front(self, entry: Entry) -> None:
+    def _on_front_changed(self, entry: BackStackEntry) -> None:
         if self.player is not None and self.player.came_to_front(entry):
             return
-        self.glass.hide_keyboard()
-        self.changed()
-        if self.glass.top() is entry:
-            self.tell_window(entry)
+        self.windows.hide_keyboard()
+        self.windows.invalidate()
+        if self.windows.top() is entry:
+            self.emit(window_event(entry))
             if entry.wants_keyboard:
                 entry.wants_keyboard = False
-                self.glass.show_keyboard()
+                self.windows.show_keyboard()

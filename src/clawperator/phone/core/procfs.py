@@ -1,64 +1,57 @@
-"""The files in ``/proc`` and ``/sys`` that tools read to learn what they run on."""
+"""The files in ``/proc`` and ``/sys`` that tools read. Their content is computed at each read."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
-from clawperator.phone.core.process_list import MEMORY_KB, running_processes
-
-if TYPE_CHECKING:
-    from clawperator.phone.core.phone import Phone
+from clawperator.engine.driver import Clock
+from clawperator.phone.core.process_list import MEMORY_KB, RunningProcess
+from clawperator.phone.storage.filesystem import Storage
 
 CORES = 8
 RELEASE = "5.15.104-android13"
 BUILD = "#1 SMP PREEMPT Thu Jan 1 00:00:00 UTC 2024"
-_TICKS = 100  # in a second
-_BUSY = 20  # in a hundred: the phone is never quite idle
+_TICKS_PER_SECOND = 100
+_BUSY_PERCENT = 20  # a phone is never entirely idle
 
 
-def provide(phone: "Phone") -> None:
-    """Show them on a phone."""
-    texts = {
-        "/proc/cpuinfo": _processors,
+def provide(storage: Storage, processes: Callable[[], list[RunningProcess]], clock: Clock, boot_ms: int) -> None:
+    """Add the files to a phone's storage."""
+
+    def uptime() -> float:
+        return max(clock.now_ms() - boot_ms, 0) / 1000
+
+    files = {
+        "/proc/cpuinfo": _cpu_info,
         "/proc/loadavg": lambda: "0.00 0.00 0.00 1/512 4242\n",
-        "/proc/meminfo": lambda: _memory(phone),
-        "/proc/stat": lambda: _times(phone),
-        "/proc/uptime": lambda: _uptime(phone),
+        "/proc/meminfo": lambda: _memory(processes()),
+        "/proc/stat": lambda: _cpu_times(uptime(), boot_ms),
+        "/proc/uptime": lambda: f"{uptime():.2f} {uptime() * CORES * (100 - _BUSY_PERCENT) / 100:.2f}\n",
         "/proc/version": lambda: f"Linux version {RELEASE} (build-user@build-host) {BUILD}\n",
         **{f"/sys/devices/system/cpu/{name}": _cores for name in ("online", "possible", "present")},
     }
-    for path, text in texts.items():
-        phone.storage.provide(path, lambda text=text: text().encode())  # type: ignore[misc] # its default
+    for path, content in files.items():
+        storage.provide(path, lambda content=content: content().encode())  # type: ignore[misc] # its default
 
 
 def _cores() -> str:
     return f"0-{CORES - 1}\n"
 
 
-def _processors() -> str:
+def _cpu_info() -> str:
     lines = "BogoMIPS\t: 38.40\nFeatures\t: fp asimd\nCPU implementer\t: 0x41\nCPU architecture: 8\n"
     return "".join(f"processor\t: {number}\n{lines}\n" for number in range(CORES))
 
 
-def _memory(phone: "Phone") -> str:
-    with phone.lock:
-        free = MEMORY_KB - sum(row.memory_kb for row in running_processes(phone.tasks, phone.packages))
+def _memory(processes: list[RunningProcess]) -> str:
+    free = MEMORY_KB - sum(process.memory_kb for process in processes)
     amounts = {"MemTotal": MEMORY_KB, "MemFree": free, "MemAvailable": free, "Buffers": 0, "Cached": 0}
     amounts |= {"SwapTotal": 0, "SwapFree": 0}
     return "".join(f"{name + ':':<16}{amount:>8} kB\n" for name, amount in amounts.items())
 
 
-def _seconds(phone: "Phone") -> float:
-    return max(phone.clock.now_ms() - phone.log.boot_ms, 0) / 1000
-
-
-def _uptime(phone: "Phone") -> str:
-    up = _seconds(phone)
-    return f"{up:.2f} {up * CORES * (100 - _BUSY) / 100:.2f}\n"
-
-
-def _times(phone: "Phone") -> str:
-    ticks = int(_seconds(phone) * _TICKS)
-    busy = ticks * _BUSY // 100
+def _cpu_times(uptime: float, boot_ms: int) -> str:
+    ticks = int(uptime * _TICKS_PER_SECOND)
+    busy = ticks * _BUSY_PERCENT // 100
     row = f"{busy // 2} 0 {busy - busy // 2} {ticks - busy} 0 0 0 0 0 0"
-    whole = " ".join(str(int(cell) * CORES) for cell in row.split())
-    rows = [f"cpu  {whole}", *(f"cpu{number} {row}" for number in range(CORES))]
-    return "\n".join([*rows, f"btime {phone.log.boot_ms // 1000}", "processes 4242", "procs_running 1", ""])
+    total = " ".join(str(int(cell) * CORES) for cell in row.split())
+    rows = [f"cpu  {total}", *(f"cpu{number} {row}" for number in range(CORES))]
+    return "\n".join([*rows, f"btime {boot_ms // 1000}", "processes 4242", "procs_running 1", ""])

@@ -35,7 +35,7 @@ _FIRST = {
 }
 
 
-class Settings:
+class SettingsProvider:
     """The three tables of settings. A change is written to storage at once, and ``changed`` is told."""
 
     def __init__(self, storage: Storage, changed: Callable[[], None]) -> None:

@@ -1,70 +1,35 @@
-"""Which screens are open: a process per running app, a task per app, a stack of screens per task."""
+"""Tasks: a process per running app, a task per app, a back stack of screens per task."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from clawperator.phone.toolkit.app import App, Screen
+from clawperator.phone.toolkit.app import App, AppProcess, BackStackEntry
 
 FIRST_PID = 4_000
-_MOST_SCREENS = 100
-
-
-class Process:
-    """A running app and its memory."""
-
-    __slots__ = ("alive", "app", "data", "pid", "state")
-
-    def __init__(self, app: App, pid: int, data: dict[str, Any]) -> None:
-        self.app = app
-        self.pid = pid
-        self.data = data
-        self.state = app.fresh_state()
-        self.alive = True
-
-
-class Entry:
-    """One open screen, with what it remembers: where it was scrolled to, which field has the focus."""
-
-    __slots__ = ("args", "cursor", "edited", "focus", "process", "screen", "scroll", "texts", "wants_keyboard")
-
-    def __init__(self, process: Process, screen: Screen, args: dict[str, Any]) -> None:
-        self.process = process
-        self.screen = screen
-        self.args = args
-        self.scroll: dict[str, tuple[int, int]] = {}
-        self.texts: dict[str, str] = {}
-        self.focus: str | None = None
-        self.wants_keyboard = False
-        # Where the next character goes, and the text that was true of.
-        self.cursor = 0
-        self.edited = ""
-
-    @property
-    def package(self) -> str:
-        return self.process.app.package
+_MAX_ENTRIES = 100
 
 
 class Task:
-    """The screens of one app, the bottom one first. Never empty."""
+    """The open screens of one app, the bottom one first. Never empty."""
 
     __slots__ = ("entries", "number", "process")
 
-    def __init__(self, process: Process, entry: Entry, number: int) -> None:
+    def __init__(self, process: AppProcess, entry: BackStackEntry, number: int) -> None:
         self.process = process
         self.entries = [entry]
         self.number = number
 
     @property
-    def top(self) -> Entry:
+    def top(self) -> BackStackEntry:
         return self.entries[-1]
 
     @property
-    def is_passing(self) -> bool:
-        """Whether nothing leads back to it, as with the chooser: it ends when it is left."""
+    def is_transient(self) -> bool:
+        """Whether it ends when it is left, as the chooser does: it cannot be opened again."""
         return self.number != 1 and not self.process.app.launchable
 
-    def shown(self) -> list[Entry]:
-        """What can be seen of it: the topmost activity and the dialogs over it."""
+    def shown(self) -> list[BackStackEntry]:
+        """Its visible entries: the topmost activity and the dialogs over it."""
         for i in range(len(self.entries) - 1, -1, -1):
             if self.entries[i].screen.kind == "activity":
                 return self.entries[i:]
@@ -72,22 +37,22 @@ class Task:
 
 
 class Tasks:
-    """All that is open. The first task is the launcher's; the last of ``order`` is in front.
+    """All tasks. Number 1 is the launcher's; the last in order is in front.
 
-    ``opened`` is told of each new screen, ``changed`` each time another screen comes to the front.
+    ``opened`` is called with each new entry, ``changed`` each time another entry comes to the front.
     """
 
     def __init__(
         self,
         data: Callable[[App], dict[str, Any]],
-        opened: Callable[[Entry], None],
-        changed: Callable[[Entry], None],
+        opened: Callable[[BackStackEntry], None],
+        changed: Callable[[BackStackEntry], None],
     ) -> None:
         self._data = data
         self._opened = opened
         self._changed = changed
         self._order: list[Task] = []
-        self._processes: dict[str, Process] = {}
+        self._processes: dict[str, AppProcess] = {}
         self._pids = FIRST_PID
         self._numbers = 0
 
@@ -100,36 +65,36 @@ class Tasks:
         return next(task for task in self._order if task.number == 1)
 
     def recent(self) -> Iterator[Task]:
-        """The tasks a person can come back to, the latest first."""
+        """The tasks shown in the overview, the latest first."""
         return (task for task in reversed(self._order) if task.process.app.launchable)
 
-    def processes(self) -> list[Process]:
+    def processes(self) -> list[AppProcess]:
         return sorted(self._processes.values(), key=lambda process: process.pid)
 
-    def process(self, package: str) -> Process | None:
+    def process(self, package: str) -> AppProcess | None:
         return self._processes.get(package)
 
-    def ensure_process(self, app: App) -> Process:
-        """The running app; it is begun when it does not run."""
+    def ensure_process(self, app: App) -> AppProcess:
+        """The process of an app, started if necessary."""
         process = self._processes.get(app.package)
         if process is None:
             self._pids += 17
-            process = self._processes[app.package] = Process(app, self._pids, self._data(app))
+            process = self._processes[app.package] = AppProcess(app, self._pids, self._data(app))
         return process
 
     def start(self, app: App, screen: str | None = None, args: dict[str, Any] | None = None) -> None:
-        """Bring an app to the front: where it was, or on a screen of its own when one is named."""
+        """Bring an app to the front: as it was, or on a named screen."""
         process = self.ensure_process(app)
         task = next((t for t in self._order if t.process is process), None)
-        if task is not None and screen is not None and task.is_passing:
+        if task is not None and screen is not None and task.is_transient:
             self._order.remove(task)
             task = None
         if task is None:
             self._numbers += 1
-            entry = Entry(process, app.screens[screen or app.home], dict(args or {}))
+            entry = BackStackEntry(process, app.screens[screen or app.home], dict(args or {}))
             self._order.append(Task(process, entry, self._numbers))
             self._opened(entry)
-            self._tell(entry)
+            self._report(entry)
             return
         self._order.remove(task)
         self._order.append(task)
@@ -138,32 +103,32 @@ class Tasks:
         else:
             self.open(process, screen, dict(args or {}))
 
-    def open(self, process: Process, screen: str, args: dict[str, Any]) -> None:
-        """Put a screen on top of its task. A stopped app opens nothing."""
+    def open(self, process: AppProcess, screen: str, args: dict[str, Any]) -> None:
+        """Push a screen on its task. A stopped app opens nothing."""
         task = next((t for t in self._order if t.process is process), None)
         if task is None or not process.alive:
             return
-        entry = Entry(process, process.app.screens[screen], args)
+        entry = BackStackEntry(process, process.app.screens[screen], args)
         task.entries.append(entry)
-        if len(task.entries) > _MOST_SCREENS:  # nobody goes back that far
+        if len(task.entries) > _MAX_ENTRIES:
             del task.entries[1]
         self._opened(entry)
-        self._tell(entry)
+        self._report(entry)
 
-    def replace(self, entry: Entry, screen: str, args: dict[str, Any]) -> None:
-        """Put a screen where another was; that one and all above it are gone."""
+    def replace(self, entry: BackStackEntry, screen: str, args: dict[str, Any]) -> None:
+        """Replace a screen, and all above it, by another."""
         task = self._task_of(entry)
         if task is not None:
-            new = Entry(entry.process, entry.process.app.screens[screen], args)
+            new = BackStackEntry(entry.process, entry.process.app.screens[screen], args)
             task.entries[task.entries.index(entry) :] = [new]
             self._opened(new)
-            self._tell(new)
+            self._report(new)
 
-    def leave(self, entry: Entry) -> None:
+    def leave(self, entry: BackStackEntry) -> None:
         """Close a screen and all above it.
 
-        Closing an app's first screen puts the app behind the launcher; what is only passing ends, and what
-        was in front before it is again.
+        Closing an app's first screen puts the app behind the launcher. A transient task ends, and the task
+        that was in front before it is in front again.
         """
         task = self._task_of(entry)
         if task is None:
@@ -174,9 +139,9 @@ class Tasks:
                 return
             del task.entries[1:]
             in_front = task is self.front
-            if task.is_passing:
+            if task.is_transient:
                 self._order.remove(task)
-            if in_front and task.is_passing:
+            if in_front and task.is_transient:
                 self._changed(self.front.top)
             elif in_front:
                 self.go_home()
@@ -185,8 +150,8 @@ class Tasks:
         if task is self.front:
             self._changed(task.top)
 
-    def unwind(self, entry: Entry) -> None:
-        """Close every screen above the first of a task."""
+    def unwind(self, entry: BackStackEntry) -> None:
+        """Close every screen above the first of its task."""
         task = self._task_of(entry)
         if task is not None and len(task.entries) > 1:
             self.leave(task.entries[1])
@@ -199,7 +164,7 @@ class Tasks:
         self._changed(task.top)
 
     def stop(self, package: str) -> bool:
-        """End an app at once: its memory and its screens are gone. False when it does not run."""
+        """End an app with its memory and screens. False when it is not running."""
         process = self._processes.pop(package, None)
         if process is None:
             return False
@@ -207,33 +172,33 @@ class Tasks:
         gone = [t for t in self._order if t.process is process]
         in_front = self.front in gone
         for task in gone:
-            if task.number == 1:  # the launcher comes back at once
+            if task.number == 1:  # the launcher restarts immediately
                 task.process = self.ensure_process(process.app)
-                task.entries[:] = [Entry(task.process, process.app.screens[process.app.home], {})]
+                task.entries[:] = [BackStackEntry(task.process, process.app.screens[process.app.home], {})]
             else:
                 self._order.remove(task)
         if in_front:
             self.go_home()
         return True
 
-    def shown(self) -> list[Entry]:
-        """All screens that can be seen, the lowest first: the topmost activity, and what lies over it."""
-        found: list[Entry] = []
+    def shown(self) -> list[BackStackEntry]:
+        """All visible entries, the lowest first: the topmost activity and the dialogs over it."""
+        found: list[BackStackEntry] = []
         for task in reversed(self._order):
             found = task.shown() + found
             if found[0].screen.kind == "activity":
                 break
         return found
 
-    def can_stop(self, entry: Entry) -> bool:
-        """Whether the phone can go on without the app of a screen: it is one of a task, and not the launcher."""
+    def can_stop(self, entry: BackStackEntry) -> bool:
+        """Whether the entry's app may be stopped: it belongs to a task, and is not the launcher."""
         task = self._task_of(entry)
         return task is not None and task.number != 1
 
-    def _task_of(self, entry: Entry) -> Task | None:
+    def _task_of(self, entry: BackStackEntry) -> Task | None:
         return next((t for t in self._order if entry in t.entries), None)
 
-    def _tell(self, entry: Entry) -> None:
-        """Say that a new screen is in front, unless what was done at its opening has put another there."""
+    def _report(self, entry: BackStackEntry) -> None:
+        """Report a new entry as in front, unless its ``on_show`` handler has opened another one."""
         if self.front.top is entry:
             self._changed(entry)

@@ -1,116 +1,111 @@
-"""Text fields: the focus, the cursor, and every change told as it happens."""
+"""Text fields: focus, cursor, and an accessibility event for every change."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-from clawperator.phone.core.events import AccessibilityEvent
-from clawperator.phone.toolkit.layout import Place, field_text
+from clawperator.phone.core.events import AccessibilityEvent, text_event
+from clawperator.phone.core.window_manager import WindowManager
+from clawperator.phone.toolkit.app import BackStackEntry
+from clawperator.phone.toolkit.context import Effect
+from clawperator.phone.toolkit.layout import PlacedView, field_text
 
-if TYPE_CHECKING:
-    from clawperator.phone.core.phone import Phone
-
-LONGEST_TEXT = 10_000
-
-
-def focused(phone: "Phone") -> Place | None:
-    """The field that takes what is typed."""
-    window = phone.glass.active()
-    focus = window.entry.focus
-    place = window.places.get(focus) if focus is not None else None
-    return place if place is not None and place.view.edits and place.view.enabled else None
+MAX_TEXT_LENGTH = 10_000
 
 
-def focus(phone: "Phone", place: Place) -> None:
-    """Give a field the focus, the cursor at its end."""
-    entry = place.entry
-    if entry.focus != place.key:
-        entry.focus = place.key
-        phone.changed()
-    _cursor(place, field_text(place.view, entry, place.key))
+class InputTarget(Protocol):
+    """What input code uses of the phone. The phone's lock is held by the caller."""
+
+    @property
+    def windows(self) -> WindowManager: ...
+    def emit(self, event: AccessibilityEvent, /) -> None: ...
+    def perform(self, entry: BackStackEntry, effect: Effect, /) -> None: ...
 
 
-def _cursor(place: Place, text: str) -> int:
-    """Where the cursor stands in the text; at its end when the app has changed the text meanwhile."""
-    entry = place.entry
+def focus(phone: InputTarget, field: PlacedView) -> None:
+    """Focus a field, with the cursor at its end."""
+    entry = field.entry
+    if entry.focus != field.key:
+        entry.focus = field.key
+        phone.windows.invalidate()
+    _cursor(field, field_text(field.view, entry, field.key))
+
+
+def _cursor(field: PlacedView, text: str) -> int:
+    """The cursor's position in the text; the end when the app has changed the text meanwhile."""
+    entry = field.entry
     if entry.edited != text:
         entry.edited, entry.cursor = text, len(text)
     return entry.cursor
 
 
-def type_text(phone: "Phone", text: str) -> None:
-    """Put text in at the cursor, a character at a time, each with its event. No field, no text."""
+def type_text(phone: InputTarget, text: str) -> None:
+    """Insert text at the cursor, one character and one event at a time; nothing without a focused field."""
     for character in text:
-        place = focused(phone)
-        if place is None:
+        field = phone.windows.active().focused_field()
+        if field is None:
             return
-        entry = place.entry
-        before = field_text(place.view, entry, place.key)
-        at = _cursor(place, before)
-        if character == "\n" and place.view.on_submit:
-            submit(phone, place)
+        before = field_text(field.view, field.entry, field.key)
+        at = _cursor(field, before)
+        if character == "\n" and field.view.on_submit:
+            submit(phone, field)
             continue
-        if len(before) >= LONGEST_TEXT:
+        if len(before) >= MAX_TEXT_LENGTH:
             return
-        store(phone, place, before[:at] + character + before[at:], at + 1)
+        _store(phone, field, before[:at] + character + before[at:], at + 1)
 
 
-def delete(phone: "Phone", *, forward: bool = False) -> None:
-    """Take away the character before the cursor, or the one behind it."""
-    place = focused(phone)
-    if place is None:
+def delete(phone: InputTarget, *, forward: bool = False) -> None:
+    """Delete the character before the cursor, or the one after it."""
+    field = phone.windows.active().focused_field()
+    if field is None:
         return
-    entry = place.entry
-    before = field_text(place.view, entry, place.key)
-    at = _cursor(place, before)
+    before = field_text(field.view, field.entry, field.key)
+    at = _cursor(field, before)
     cut = at if forward else at - 1
     if not 0 <= cut < len(before):
         return
-    store(phone, place, before[:cut] + before[cut + 1 :], cut)
+    _store(phone, field, before[:cut] + before[cut + 1 :], cut)
 
 
-def move(phone: "Phone", to: Callable[[int, int], int]) -> None:
-    """Move the cursor: ``to`` gets where it is and how long the text is."""
-    place = focused(phone)
-    if place is not None:
-        text = field_text(place.view, place.entry, place.key)
-        place.entry.cursor = max(0, min(len(text), to(_cursor(place, text), len(text))))
+def move_cursor(phone: InputTarget, to: Callable[[int, int], int]) -> None:
+    """Move the cursor to ``to(position, length)``."""
+    field = phone.windows.active().focused_field()
+    if field is not None:
+        text = field_text(field.view, field.entry, field.key)
+        field.entry.cursor = max(0, min(len(text), to(_cursor(field, text), len(text))))
 
 
-def replace(phone: "Phone", place: Place, text: str) -> bool:
+def replace(phone: InputTarget, field: PlacedView, text: str) -> bool:
     """Set the whole text at once, as accessibility does: one change, one event."""
-    if not place.view.edits or not place.view.enabled or len(text) > LONGEST_TEXT:
+    if not field.view.edits or not field.view.enabled or len(text) > MAX_TEXT_LENGTH:
         return False
-    store(phone, place, text, len(text))
+    _store(phone, field, text, len(text))
     return True
 
 
-def store(phone: "Phone", place: Place, text: str, cursor: int) -> None:
-    """Put a text into a field, the cursor at a place in it, and tell of it."""
-    entry, view = place.entry, place.view
+def _store(phone: InputTarget, field: PlacedView, text: str, cursor: int) -> None:
+    entry, view = field.entry, field.view
     entry.edited, entry.cursor = text, cursor
     if view.bind:
         entry.process.state[view.bind] = text
     else:
-        entry.texts[place.key] = text
-    tell_change(phone, place, text)
-    shown = "•" * len(text) if view.edits == "password" else text
-    phone.emit(
-        AccessibilityEvent(kind="view_text_changed", package=entry.package, class_name=view.class_name, text=shown)
-    )
+        entry.texts[field.key] = text
+    notify_change(phone, field, text)
+    phone.emit(text_event(field, text))
 
 
-def tell_change(phone: "Phone", place: Place, value: str) -> None:
-    """Let the app know what a field or a switch holds now."""
-    change = place.view.on_change
+def notify_change(phone: InputTarget, placed: PlacedView, value: str) -> None:
+    """Call the app's ``on_change`` handler with the new value of a field or a switch."""
+    change = placed.view.on_change
     if change is not None:
-        phone.perform(place.entry, lambda here: change(here, value))
-    phone.changed()
+        phone.perform(placed.entry, lambda context: change(context, value))
+    phone.windows.invalidate()
 
 
-def submit(phone: "Phone", place: Place) -> bool:
-    """What the enter key does in this field: the field's own action, or away with the keyboard."""
-    phone.glass.hide_keyboard()
-    if place.view.on_submit:
-        phone.perform(place.entry, place.view.on_submit)
-    phone.changed()
+def submit(phone: InputTarget, field: PlacedView) -> bool:
+    """Run the field's own action, as the enter key does, and hide the keyboard."""
+    phone.windows.hide_keyboard()
+    if field.view.on_submit:
+        phone.perform(field.entry, field.view.on_submit)
+    phone.windows.invalidate()
     return True

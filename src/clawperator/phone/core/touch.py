@@ -1,126 +1,124 @@
-"""Fingers: what a tap, a long press and a swipe do, and what accessibility's own click does."""
+"""Touch input: taps, long presses and swipes, and the click action of accessibility."""
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from clawperator.phone.core import text_fields
-from clawperator.phone.core.events import AccessibilityEvent
+from clawperator.phone.core.events import click_event, scroll_event
+from clawperator.phone.core.text_fields import InputTarget
 from clawperator.phone.core.window import Window
-from clawperator.phone.toolkit.layout import Place
+from clawperator.phone.toolkit.layout import PlacedView
 
-if TYPE_CHECKING:
-    from clawperator.phone.core.phone import Phone
-
-# A finger that moved less has tapped; one that stayed longer has pressed.
+# A shorter movement is a tap; a longer touch is a long press.
 SLOP_PX = 24
 LONG_PRESS_MS = 500
 
 
-def tap(phone: "Phone", x: int, y: int, hold_ms: int = 100) -> None:
-    window = phone.glass.window_at(x, y)
+class TouchPlayback(Protocol):
+    """A cassette's player, which receives touches on recorded screens first."""
+
+    def pressed(self, placed: PlacedView | None, x: int, y: int, /, *, long: bool) -> bool: ...
+    def swiped(self) -> None: ...
+
+
+class TouchTarget(InputTarget, Protocol):
+    @property
+    def player(self) -> TouchPlayback | None: ...
+
+
+def tap(phone: TouchTarget, x: int, y: int, hold_ms: int = 100) -> None:
+    window = phone.windows.window_at(x, y)
     if window is None:
         return
     long = hold_ms >= LONG_PRESS_MS
-    if phone.player is not None and window is phone.glass.active():
-        under = window.at(x, y, lambda p: p.node.flag("clickable")) or window.at(x, y, lambda _: True)
+    if phone.player is not None and window is phone.windows.active():
+        under = window.view_at(x, y, lambda p: p.node.flag("clickable")) or window.view_at(x, y, lambda _: True)
         if phone.player.pressed(under, x, y, long=long):
             return
-    place = window.at(x, y, lambda p: takes_press(p, long=long) or takes_press(p, long=False))
-    if place is not None:
-        press(phone, window, place, long=long and takes_press(place, long=True))
-    elif window is phone.glass.active() and not window.bounds.contains(x, y):
-        phone.glass.dismiss(window.entry)
+    placed = window.view_at(x, y, lambda p: accepts_press(p, long=long) or accepts_press(p, long=False))
+    if placed is not None:
+        press(phone, window, placed, long=long and accepts_press(placed, long=True))
+    elif window is phone.windows.active() and not window.bounds.contains(x, y):
+        phone.windows.touch_outside(window.entry)
 
 
-def takes_press(place: Place, *, long: bool) -> bool:
-    if not place.view.enabled:
+def accepts_press(placed: PlacedView, *, long: bool) -> bool:
+    if not placed.view.enabled:
         return False
-    return place.view.on_long_click is not None if long else place.node.flag("clickable")
+    return placed.view.on_long_click is not None if long else placed.node.flag("clickable")
 
 
-def press(phone: "Phone", window: Window, place: Place, *, long: bool) -> bool:
-    """A press that reached its view: told first, then done."""
-    view, entry = place.view, place.entry
-    if not takes_press(place, long=long):
+def press(phone: InputTarget, window: Window, placed: PlacedView, *, long: bool) -> bool:
+    """Press a view: emit the event, then run its handlers. False when the view does not accept the press."""
+    view, entry = placed.view, placed.entry
+    if not accepts_press(placed, long=long):
         return False
     if long:
         assert view.on_long_click is not None
         phone.perform(entry, view.on_long_click)
         return True
-    if window is not phone.glass.keyboard():
-        phone.emit(clicked(place))
+    if window is not phone.windows.keyboard():
+        phone.emit(click_event(placed))
     if view.edits:
-        text_fields.focus(phone, place)
-        phone.glass.show_keyboard()
+        text_fields.focus(phone, placed)
+        phone.windows.show_keyboard()
     if view.checked is not None and view.bind:
         entry.process.state[view.bind] = not entry.process.state.get(view.bind, view.checked)
         if view.on_change:
-            text_fields.tell_change(phone, place, "true" if entry.process.state[view.bind] else "false")
+            text_fields.notify_change(phone, placed, "true" if entry.process.state[view.bind] else "false")
     if view.on_click:
         phone.perform(entry, view.on_click)
-    phone.changed()
+    phone.windows.invalidate()
     return True
 
 
-def clicked(place: Place) -> AccessibilityEvent:
-    """The event of a click: the words of the view itself, or the first of what lies in it."""
-    node = place.node
-    words = next((n.label for n in node.walk() if n.label), None)
-    return AccessibilityEvent(
-        kind="view_clicked",
-        package=place.entry.package,
-        class_name=place.view.class_name,
-        text=node.text or words,
-        content_desc=node.content_desc or None,
-        resource_id=node.resource_id or None,
-        bounds=node.bounds,
-    )
+def click(phone: TouchTarget, placed: PlacedView, *, long: bool) -> bool:
+    """Press a view at its current position, as accessibility does. False when it is gone or not clickable."""
+    current = phone.windows.find_again(placed)
+    if current is None:
+        return False
+    if phone.player is not None and phone.player.pressed(current, *current.node.bounds.centre, long=long):
+        return True
+    return press(phone, phone.windows.active(), current, long=long)
 
 
-def swipe(phone: "Phone", start: tuple[int, int], end: tuple[int, int], duration_ms: int) -> None:
-    """Drag what lies under the finger. What cannot move further hands the rest to what it lies in."""
+def swipe(phone: TouchTarget, start: tuple[int, int], end: tuple[int, int], duration_ms: int) -> None:
+    """Drag the content under the finger. A list at its end passes the rest on to the list around it."""
     across, down = start[0] - end[0], start[1] - end[1]
     if max(abs(across), abs(down)) < SLOP_PX:
         tap(phone, *start, duration_ms)
         return
-    window = phone.glass.window_at(*start)
+    window = phone.windows.window_at(*start)
     if window is None:
         return
-    if phone.player is not None and window is phone.glass.active():
+    if phone.player is not None and window is phone.windows.active():
         phone.player.swiped()
     axis = "vertical" if abs(down) >= abs(across) else "horizontal"
-    place = window.at(*start, lambda p: p.view.scrolls == axis)
+    placed = window.view_at(*start, lambda p: p.view.scrolls == axis)
     moved = down if axis == "vertical" else across
-    while place is not None and moved:
-        moved = scroll(phone, place, moved)
-        place = next(
+    while placed is not None and moved:
+        moved = scroll(phone, placed, moved)
+        placed = next(
             (
                 n.source
-                for n in place.node.ancestors()
-                if isinstance(n.source, Place) and n.source.view.scrolls == axis
+                for n in placed.node.ancestors()
+                if isinstance(n.source, PlacedView) and n.source.view.scrolls == axis
             ),
             None,
         )
 
 
-def scroll(phone: "Phone", place: Place, by: int) -> int:
-    """Move a list's content by so many pixels. Gives back what could not be moved."""
-    (x, y), (across, down) = place.offset, place.extent
-    if place.view.scrolls == "vertical":
+def scroll(phone: InputTarget, placed: PlacedView, by: int) -> int:
+    """Scroll a list by a number of pixels. Returns the pixels that were left over at its end."""
+    (x, y), (across, down) = placed.offset, placed.extent
+    if placed.view.scrolls == "vertical":
         goal = max(0, min(down, y + by))
-        left, place.offset = y + by - goal, (x, goal)
+        left, placed.offset = y + by - goal, (x, goal)
     else:
         goal = max(0, min(across, x + by))
-        left, place.offset = x + by - goal, (goal, y)
-    if place.offset == (x, y):
+        left, placed.offset = x + by - goal, (goal, y)
+    if placed.offset == (x, y):
         return left
-    place.entry.scroll[place.key] = place.offset
-    phone.changed()
-    phone.emit(
-        AccessibilityEvent(
-            kind="view_scrolled",
-            package=place.entry.package,
-            class_name=place.view.class_name,
-            scroll=(*place.offset, across, down),
-        )
-    )
+    placed.entry.scroll[placed.key] = placed.offset
+    phone.windows.invalidate()
+    phone.emit(scroll_event(placed))
     return left

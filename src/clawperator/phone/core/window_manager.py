@@ -1,94 +1,114 @@
-"""The display and what is on it: windows laid out when they are asked for, and kept until something changes."""
+"""The window manager: lays out windows on demand and caches them until something changes."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
 
 from msgspec.structs import replace
 
-from clawperator.phone.apps import system as system_apps
-from clawperator.phone.core.display import Display
-from clawperator.phone.core.keyboard import PACKAGE as KEYBOARD
-from clawperator.phone.core.tasks import Entry
-from clawperator.phone.core.text_fields import focused
-from clawperator.phone.core.window import Window, lay_out, lay_out_bar, show_tree
-from clawperator.phone.toolkit.app import App, Here
-from clawperator.phone.toolkit.layout import Place
+from clawperator.engine.driver import Clock
+from clawperator.phone.apps.system import ANDROID, KEYBOARD, SYSTEM_UI
+from clawperator.phone.core.faults import Faults
+from clawperator.phone.core.tasks import Tasks
+from clawperator.phone.core.window import Display, Window, lay_out, lay_out_bar, show_tree
+from clawperator.phone.toolkit.app import App, BackStackEntry
+from clawperator.phone.toolkit.context import AppContext
+from clawperator.phone.toolkit.layout import PlacedView
 from clawperator.ui.node import Bounds, Hierarchy
 from clawperator.ui.write import write_hierarchy
-
-if TYPE_CHECKING:
-    from clawperator.phone.core.phone import Phone
 
 _TOAST_SECONDS = 2.0
 
 
-class Glass:
-    """What can be seen and touched. The phone's lock guards it.
+class WindowManager:
+    """What is visible and touchable. The phone's lock guards it.
 
-    ``own`` are the apps whose windows belong to no task: bars, keyboard, alerts.
+    ``make_context`` builds the context of an entry, ``crash`` ends an app whose builder failed, and ``announce``
+    is called when another window is in front.
     """
 
-    def __init__(self, phone: "Phone", own: tuple[App, ...]) -> None:
-        self._phone = phone
+    def __init__(  # noqa: PLR0913 - the parts of the phone that it uses
+        self,
+        tasks: Tasks,
+        faults: Faults,
+        clock: Clock,
+        *,
+        make_context: Callable[[BackStackEntry], AppContext],
+        crash: Callable[[BackStackEntry, Exception], None],
+        announce: Callable[[BackStackEntry], None],
+    ) -> None:
+        self._tasks = tasks
+        self._faults = faults
+        self._clock = clock
+        self._make_context = make_context
+        self._crash = crash
+        self._announce = announce
         self.display = Display()
         self.awake: bool = True
-        self._own = {app.package: Entry(phone.tasks.ensure_process(app), app.screens[app.home], {}) for app in own}
+        # Whether a touch at a point goes to the app's window although a bar is there.
+        self.app_claims: Callable[[int, int], bool] | None = None
+        self._system: dict[str, BackStackEntry] = {}
         self._active: Window | None = None
         self._bars: dict[str, Window] = {}
         self._hierarchy: Hierarchy | None = None
-        self._earlier: Hierarchy | None = None
+        self._previous: Hierarchy | None = None
         self._xml: str | None = None
         self._keyboard_on = False
-        self._alert: Entry | None = None
+        self._alert: BackStackEntry | None = None
         self._toast: tuple[float, str] | None = None
 
-    def changed(self) -> None:
-        """What is shown may be different from now on."""
+    def add_system_windows(self, apps: Iterable[App]) -> None:
+        """Add the apps whose windows belong to no task: bars, keyboard, alerts."""
+        for app in apps:
+            process = self._tasks.ensure_process(app)
+            self._system[app.package] = BackStackEntry(process, app.screens[app.home], {})
+
+    def invalidate(self) -> None:
+        """Discard cached layouts: what is shown may have changed."""
         if self._hierarchy is not None:
-            self._earlier = self._hierarchy
+            self._previous = self._hierarchy
         self._active = self._hierarchy = self._xml = None
         self._bars.clear()
 
     # Windows
 
-    def top(self) -> Entry:
+    def top(self) -> BackStackEntry:
         """The screen in front of all others."""
-        return self._alert or self._phone.tasks.front.top
+        return self._alert or self._tasks.front.top
 
     def active(self) -> Window:
-        """The window that accessibility sees and that takes the touches."""
+        """The window that accessibility sees and that receives touches."""
         while self._active is None:
             entry = self.top()
             try:
                 self._active = self._lay_out(entry)
-            except Exception as e:  # noqa: BLE001 - an app may be anybody's code
-                self._phone.crash(entry, e)
+            except Exception as e:  # noqa: BLE001 - apps are users' code
+                self._crash(entry, e)
         return self._active
 
-    def windows(self) -> list[Window]:
-        """The windows of apps, the lowest first."""
-        entries = self._phone.tasks.shown()
+    def app_windows(self) -> list[Window]:
+        """The visible windows of apps, the lowest first."""
+        entries = self._tasks.shown()
         if self._alert:
             entries.append(self._alert)
         return [self.active() if entry is self.top() else self._lay_out(entry) for entry in entries]
 
     def keyboard(self) -> Window | None:
         """The keyboard, while it is shown."""
-        place = self._keyboard_field()
-        if place is None:
+        field = self._keyboard_field()
+        if field is None:
             return None
-        entry = self._own[KEYBOARD]
-        entry.screen = entry.process.app.screens["numbers" if place.view.edits == "number" else "letters"]
+        entry = self._system[KEYBOARD]
+        entry.screen = entry.process.app.screens["numbers" if field.view.edits == "number" else "letters"]
         return self._bar(entry, self.display.keyboard)
 
     def navigation(self) -> Window:
         """The bar with Back, Home and Overview."""
-        return self._bar(self._own[system_apps.SYSTEM_UI], self.display.navigation_bar)
+        return self._bar(self._system[SYSTEM_UI], self.display.navigation_bar)
 
     def window_at(self, x: int, y: int) -> Window | None:
-        """The window that takes a touch at a point."""
+        """The window that receives a touch at a point."""
         if not self.awake or not self.display.bounds.contains(x, y):
             return None
-        if self._phone.player is not None and self._phone.player.wants(x, y):
+        if self.app_claims is not None and self.app_claims(x, y):
             return self.active()
         if self.display.status_bar.contains(x, y):
             return None
@@ -99,6 +119,12 @@ class Glass:
             return keyboard
         return self.active()
 
+    def find_again(self, placed: PlacedView) -> PlacedView | None:
+        """The active window's view with the same key on the same screen, if it still has the same class."""
+        window = self.active()
+        current = window.views.get(placed.key) if window.entry is placed.entry else None
+        return current if current is not None and current.view.class_name == placed.view.class_name else None
+
     # Captures
 
     def hierarchy(self) -> Hierarchy:
@@ -108,9 +134,9 @@ class Glass:
         return self._hierarchy
 
     def capture(self) -> Hierarchy:
-        """The tree as a capture finds it, which a fault may make an old one."""
-        if self._earlier is not None and self._phone.faults.happens("stale_tree"):
-            return self._earlier
+        """The tree as a capture returns it: the previous one when the fault ``stale_tree`` strikes."""
+        if self._previous is not None and self._faults.happens("stale_tree"):
+            return self._previous
         return self.hierarchy()
 
     def xml(self) -> str:
@@ -118,79 +144,80 @@ class Glass:
             self._xml = write_hierarchy(self.hierarchy())
         return self._xml
 
-    # The display itself
+    # Display
 
-    def turn(self, rotation: int) -> None:
-        """Turn the display by quarter turns, counted from upright."""
+    def rotate(self, rotation: int) -> None:
+        """Set the rotation, in quarter turns from upright."""
         if self.display.rotation != rotation % 4:
             self.resize(replace(self.display, rotation=rotation % 4))
 
     def resize(self, display: Display) -> None:
-        """Another display in place of this one; everything is laid out anew."""
+        """Replace the display; everything is laid out again."""
         self.display = display
-        self.changed()
+        self.invalidate()
 
     # Keyboard, alerts, toasts
 
     def show_keyboard(self) -> None:
         if not self._keyboard_on:
             self._keyboard_on = True
-            self.changed()
+            self.invalidate()
             window = self.keyboard()
             if window is not None:
-                self._phone.tell_window(window.entry)
+                self._announce(window.entry)
 
     def hide_keyboard(self) -> bool:
-        """Whether there was one to hide."""
+        """Hide the keyboard. False when none was shown."""
         if not self._keyboard_on:
             return False
-        shown = self._keyboard_field() is not None
+        was_shown = self._keyboard_field() is not None
         self._keyboard_on = False
-        self.changed()
-        return shown
+        self.invalidate()
+        return was_shown
 
-    def alert(self) -> None:
-        """A system dialog over everything."""
+    def show_alert(self) -> None:
+        """Show a system dialog over everything."""
         if self._alert is None:
-            self._alert = self._own[system_apps.ANDROID]
+            self._alert = self._system[ANDROID]
             self._keyboard_on = False
-            self.changed()
-            self._phone.tell_window(self._alert)
+            self.invalidate()
+            self._announce(self._alert)
 
     def dismiss_alert(self) -> bool:
-        """Whether there was one to dismiss."""
+        """Close the system dialog. False when none was shown."""
         if self._alert is None:
             return False
         self._alert = None
-        self.changed()
-        self._phone.tell_window(self.top())
+        self.invalidate()
+        self._announce(self.top())
         return True
 
-    def dismiss(self, entry: Entry) -> None:
-        """A tap beside a dialog takes it away, when it may be taken away so."""
+    def touch_outside(self, entry: BackStackEntry) -> None:
+        """A tap beside a dialog closes it, if it is cancelable."""
         if entry.screen.kind != "activity" and entry.screen.cancelable and not self.dismiss_alert():
-            self._phone.tasks.leave(entry)
+            self._tasks.leave(entry)
 
     def toast(self, message: str) -> None:
-        self._toast = (self._phone.clock.monotonic() + _TOAST_SECONDS, message)
+        self._toast = (self._clock.monotonic() + _TOAST_SECONDS, message)
 
     def toast_text(self) -> str | None:
-        """The line that is shown just now."""
-        return self._toast[1] if self._toast and self._phone.clock.monotonic() < self._toast[0] else None
+        """The toast that is visible now."""
+        return self._toast[1] if self._toast and self._clock.monotonic() < self._toast[0] else None
 
-    def _keyboard_field(self) -> Place | None:
-        return focused(self._phone) if self._keyboard_on else None
+    def _keyboard_field(self) -> PlacedView | None:
+        return self.active().focused_field() if self._keyboard_on else None
 
-    def _lay_out(self, entry: Entry) -> Window:
+    def _lay_out(self, entry: BackStackEntry) -> Window:
         if entry.screen.tree is not None:
             return show_tree(entry, self.display, entry.screen.tree(entry))
         free = self.display.content
         if self._keyboard_on and entry is self.top():
             free = Bounds(free.left, free.top, free.right, self.display.keyboard.top)
-        return lay_out(Here(self._phone, entry), entry, self.display, free)
+        return lay_out(self._make_context(entry), entry, self.display, free)
 
-    def _bar(self, entry: Entry, area: Bounds) -> Window:
+    def _bar(self, entry: BackStackEntry, area: Bounds) -> Window:
         window = self._bars.get(entry.package)
         if window is None:
-            window = self._bars[entry.package] = lay_out_bar(Here(self._phone, entry), entry, self.display, area)
+            window = lay_out_bar(self._make_context(entry), entry, self.display, area)
+            self._bars[entry.package] = window
         return window

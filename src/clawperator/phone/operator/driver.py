@@ -1,15 +1,49 @@
-"""The phone as the engine sees it: what accessibility can do, and what the system can when it is asked."""
+"""The engine's driver for a phone in the same process: accessibility actions, and system actions if privileged."""
 
-from typing import TYPE_CHECKING
+from contextlib import AbstractContextManager
+from typing import Protocol
 
 from clawperator.engine.driver import Key, NodeAction, Recorded, Windows
 from clawperator.errors import ClawError
 from clawperator.phone.apps.system import ANDROID
-from clawperator.phone.toolkit.layout import Place
+from clawperator.phone.core.window_manager import WindowManager
+from clawperator.phone.operator.recorder import Recorder
+from clawperator.phone.toolkit.layout import PlacedView
 from clawperator.ui.node import Bounds, Hierarchy, Node
 
-if TYPE_CHECKING:
-    from clawperator.phone.core.phone import Phone
+
+class OperatorAccess(Protocol):
+    """What the driver uses of the Operator."""
+
+    @property
+    def recorder(self) -> Recorder: ...
+    def is_bound(self) -> bool: ...
+
+
+class AccessibilitySource(Protocol):
+    """What the driver uses of the phone."""
+
+    @property
+    def lock(self) -> AbstractContextManager[object]: ...
+    @property
+    def windows(self) -> WindowManager: ...
+    @property
+    def operator(self) -> OperatorAccess: ...
+    def apply_latency(self) -> None: ...
+    def foreground(self) -> str: ...
+    def screenshot(self) -> bytes: ...
+    def click(self, placed: PlacedView, /, *, long: bool) -> bool: ...
+    def focus(self, placed: PlacedView, /) -> bool: ...
+    def set_text(self, placed: PlacedView, text: str, /) -> bool: ...
+    def submit(self, placed: PlacedView, /) -> bool: ...
+    def tap(self, x: int, y: int, hold_ms: int, /) -> None: ...
+    def swipe(self, start: tuple[int, int], end: tuple[int, int], duration_ms: int, /) -> None: ...
+    def go_back(self) -> None: ...
+    def go_home(self) -> None: ...
+    def show_recents(self) -> None: ...
+    def launch(self, package: str, /) -> bool: ...
+    def view(self, uri: str, /) -> bool: ...
+    def stop_app(self, package: str, /) -> bool: ...
 
 
 class PhoneDriver:
@@ -18,77 +52,77 @@ class PhoneDriver:
     As an accessibility service it cannot stop apps or take screenshots; with ``privileged`` it can.
     """
 
-    def __init__(self, phone: "Phone", *, privileged: bool) -> None:
+    def __init__(self, phone: AccessibilitySource, *, privileged: bool) -> None:
         self._phone = phone
         self._privileged = privileged
 
     def dump(self) -> Hierarchy:
-        self._phone.pause()
-        self._check()
+        self._begin_request()
         with self._phone.lock:
-            return self._phone.glass.capture()
+            return self._phone.windows.capture()
 
     def windows(self) -> Windows:
         phone = self._phone
         with phone.lock:
             front = phone.foreground()
-            others = [w.entry.package for w in phone.glass.windows() if w.entry.package != front]
-            keyboard = phone.glass.keyboard()
+            windows = phone.windows.app_windows()
+            others = [w.entry.package for w in windows if w.entry.package != front]
+            keyboard = phone.windows.keyboard()
             overlay = ANDROID if front == ANDROID else next(iter(others), None)
             if overlay is None and keyboard is not None:
                 overlay = keyboard.entry.package
-            # The bar at the bottom is a window too.
-            return Windows(front, overlay, len(phone.glass.windows()) + 1 + (keyboard is not None))
+            # The navigation bar is a window too.
+            return Windows(front, overlay, len(windows) + 1 + (keyboard is not None))
 
     def foreground(self) -> str | None:
         return self._phone.foreground()
 
     def frame(self) -> Bounds:
-        return self._phone.glass.display.bounds
+        return self._phone.windows.display.bounds
 
     def act(self, node: Node, action: NodeAction) -> bool:
-        place = self._place(node)
-        if place is None:
+        placed = self._view_of(node)
+        if placed is None:
             return False
         if action == "focus":
-            return self._phone.focus(place)
+            return self._phone.focus(placed)
         if action == "select":
             return False
-        return self._phone.click(place, long=action == "long_click")
+        return self._phone.click(placed, long=action == "long_click")
 
     def set_text(self, node: Node, text: str) -> bool:
-        place = self._place(node)
-        return place is not None and self._phone.set_text(place, text)
+        placed = self._view_of(node)
+        return placed is not None and self._phone.set_text(placed, text)
 
     def submit(self, node: Node) -> bool:
-        place = self._place(node)
-        return place is not None and self._phone.submit(place)
+        placed = self._view_of(node)
+        return placed is not None and self._phone.submit(placed)
 
     def tap(self, x: int, y: int, hold_ms: int) -> bool:
-        self._reach()
-        if not self._phone.glass.display.bounds.contains(x, y):
+        self._begin_request()
+        if not self._phone.windows.display.bounds.contains(x, y):
             return False
         self._phone.tap(x, y, hold_ms)
         return True
 
     def swipe(self, start: tuple[int, int], end: tuple[int, int], duration_ms: int) -> bool:
-        self._reach()
+        self._begin_request()
         self._phone.swipe(start, end, duration_ms)
         return True
 
     def key(self, key: Key) -> bool:
-        self._reach()
+        self._begin_request()
         phone = self._phone
         with phone.lock:
             {"back": phone.go_back, "home": phone.go_home, "recents": phone.show_recents}[key]()
         return True
 
     def launch(self, package: str) -> bool:
-        self._reach()
+        self._begin_request()
         return self._phone.launch(package)
 
     def view(self, uri: str) -> bool:
-        self._reach()
+        self._begin_request()
         return self._phone.view(uri)
 
     def force_stop(self, package: str) -> bool:
@@ -107,15 +141,11 @@ class PhoneDriver:
         with self._phone.lock:
             return self._phone.operator.recorder.stop(session_id)
 
-    def _place(self, node: Node) -> Place | None:
-        """What a node of a capture stands for, after the time a request takes."""
-        self._reach()
-        return node.source if isinstance(node.source, Place) else None
+    def _view_of(self, node: Node) -> PlacedView | None:
+        self._begin_request()
+        return node.source if isinstance(node.source, PlacedView) else None
 
-    def _reach(self) -> None:
-        self._phone.pause()
-        self._check()
-
-    def _check(self) -> None:
+    def _begin_request(self) -> None:
+        self._phone.apply_latency()
         if not self._phone.operator.is_bound():
             raise ClawError("SERVICE_UNAVAILABLE", "the Operator's accessibility service is off")

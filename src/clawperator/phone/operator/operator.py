@@ -1,9 +1,10 @@
-"""The Operator on the phone: commands come by broadcast, results go to the log, recordings to storage."""
+"""The Operator on the phone: executions arrive by broadcast, results go to the log, recordings to storage."""
 
 import queue
 import threading
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from random import Random
+from typing import Protocol
 
 import msgspec
 
@@ -20,37 +21,62 @@ from clawperator.contract.wire import (
     sum_of,
 )
 from clawperator.engine.clock import VirtualClock
+from clawperator.engine.driver import Clock
 from clawperator.engine.run import Engine
 from clawperator.errors import ClawError
 from clawperator.phone.core.events import AccessibilityEvent
-from clawperator.phone.log.buffer import Priority, timber
-from clawperator.phone.operator.driver import PhoneDriver
+from clawperator.phone.core.faults import Faults
+from clawperator.phone.core.packages import Packages
+from clawperator.phone.core.settings import SettingsProvider
+from clawperator.phone.core.tasks import Tasks
+from clawperator.phone.log.buffer import LogBuffer, Priority, timber
+from clawperator.phone.operator.driver import AccessibilitySource, PhoneDriver
 from clawperator.phone.operator.recorder import Recorder
+from clawperator.phone.storage.filesystem import Storage
 
-if TYPE_CHECKING:
-    from clawperator.phone.core.phone import Phone
-
-# The class names a release build logs under are single letters.
+# Release builds log under class names shortened to single letters.
 _TAG = "a"
 _SERVICES = "enabled_accessibility_services"
-_MOST_WAITING = 64
+_MAX_QUEUED = 64
 _CLOSE_SECONDS = 2
+
+
+class OperatorHost(AccessibilitySource, Protocol):
+    """What the Operator uses of the phone."""
+
+    @property
+    def clock(self) -> Clock: ...
+    @property
+    def random(self) -> Random: ...
+    @property
+    def faults(self) -> Faults: ...
+    @property
+    def storage(self) -> Storage: ...
+    @property
+    def log(self) -> LogBuffer: ...
+    @property
+    def settings(self) -> SettingsProvider: ...
+    @property
+    def packages(self) -> Packages: ...
+    @property
+    def tasks(self) -> Tasks: ...
 
 
 class Operator:
     """Runs executions one after the other.
 
-    On a virtual clock an execution runs before ``receive`` returns. On a real one it runs in a thread of
-    its own, as on a phone, and the broadcast does not wait for it.
+    On a virtual clock an execution runs before ``receive`` returns. On a real clock it runs in a thread of its
+    own, as on a phone, and the broadcast does not wait for it.
     """
 
-    def __init__(self, phone: "Phone", package: str) -> None:
+    def __init__(self, phone: OperatorHost, package: str) -> None:
         self._phone = phone
         self.package = package
-        self.recorder = Recorder(phone.storage.system, phone.clock.now_ms, phone.random, package, self._say)
+        self.recorder = Recorder(phone.storage.system, phone.clock.now_ms, phone.random, package, self._log)
         self._engine = Engine(PhoneDriver(phone, privileged=False), phone.clock, random=phone.random)
-        self._life = 0
-        self._waiting: queue.Queue[tuple[int, Execution, float] | None] = queue.Queue(_MOST_WAITING)
+        # Counts process starts: an execution that outlives its process reports nothing.
+        self._generation = 0
+        self._queue: queue.Queue[tuple[int, Execution, float] | None] = queue.Queue(_MAX_QUEUED)
         self._thread: threading.Thread | None = None
 
     @property
@@ -58,7 +84,7 @@ class Operator:
         return accessibility_service(self.package)
 
     def grant(self) -> None:
-        """The permissions a set-up phone has given it."""
+        """Grant the permissions of a phone that is set up."""
         table = self._phone.settings
         table.set_quietly("secure", _SERVICES, self.component)
         table.set_quietly("secure", "accessibility_enabled", "1")
@@ -69,7 +95,7 @@ class Operator:
         return (
             not self._phone.faults.value("operator_killed")
             and self.package in self._phone.packages
-            and self._phone.process_of(self.package) is not None
+            and self._phone.tasks.process(self.package) is not None
         )
 
     def is_bound(self) -> bool:
@@ -78,112 +104,109 @@ class Operator:
             self.is_alive()
             and not self._phone.faults.value("accessibility_off")
             and self._phone.settings.get("secure", "accessibility_enabled") == "1"
-            and self.component in self._services()
+            and self.component in self._enabled_services()
         )
 
     def bind(self) -> None:
-        """What the system does when its service is allowed: start the process."""
-        if self.component in self._services() and self.package in self._phone.packages:
+        """Start the process if the accessibility service is enabled, as the system does."""
+        if self.component in self._enabled_services() and self.package in self._phone.packages:
             self._phone.tasks.ensure_process(self._phone.packages.app(self.package))
 
-    def _services(self) -> list[str]:
-        """The accessibility services that are allowed."""
+    def _enabled_services(self) -> list[str]:
         return [name for name in (self._phone.settings.get("secure", _SERVICES) or "").split(":") if name]
 
     def receive(self, payload: str | None) -> None:
-        """A broadcast reached the receiver. What cannot be parsed is logged and gets no result."""
+        """Receive a broadcast. An invalid payload is logged and gets no result."""
         if self._phone.faults.value("operator_killed") or self.package not in self._phone.packages:
             return
         self._phone.tasks.ensure_process(self._phone.packages.app(self.package))
-        execution = self._read(payload)
+        execution = self._parse(payload)
         if execution is None:
             return
         now = self._phone.clock.monotonic()
         if isinstance(self._phone.clock, VirtualClock):
-            self._carry_out(self._life, execution, now)
+            self._run(self._generation, execution, now)
             return
         if self._thread is None:
             self._thread = threading.Thread(target=self._serve, name="operator", daemon=True)
             self._thread.start()
         try:
-            self._waiting.put_nowait((self._life, execution, now))
+            self._queue.put_nowait((self._generation, execution, now))
         except queue.Full:
-            self._say("W", f"[Operator-Receiver] dropped {execution.commandId}: too many commands wait")
+            self._log("W", f"[Operator-Receiver] dropped {execution.commandId}: too many commands are queued")
 
     def on_event(self, event: AccessibilityEvent) -> None:
         if self.is_bound():
-            self.recorder.on_event(event, self._phone.glass.xml)
+            self.recorder.on_event(event, self._phone.windows.xml)
 
     def on_stopped(self, package: str) -> None:
-        """An app was force-stopped. Stopping the Operator also takes its accessibility service away."""
+        """Handle a force-stop. Stopping the Operator also disables its accessibility service."""
         if package == self.package:
             self.die()
-            kept = ":".join(name for name in self._services() if name != self.component)
+            kept = ":".join(name for name in self._enabled_services() if name != self.component)
             self._phone.settings.put("secure", _SERVICES, kept)
 
     def die(self) -> None:
-        """The process is gone: what it held in memory is lost, what it wrote is not."""
-        self._life += 1
+        """End the process: its memory is lost, its files are kept."""
+        self._generation += 1
         self.recorder.abandon()
 
     def close(self) -> None:
-        self._life += 1
+        self._generation += 1
         self.recorder.abandon()
         if self._thread is not None:
             with suppress(queue.Full):
-                self._waiting.put(None, timeout=_CLOSE_SECONDS)
+                self._queue.put(None, timeout=_CLOSE_SECONDS)
             self._thread.join(_CLOSE_SECONDS)
 
-    def _read(self, payload: str | None) -> Execution | None:
+    def _parse(self, payload: str | None) -> Execution | None:
         if not payload or not payload.strip():
-            self._say("W", "[Operator-Receiver] no payload")
+            self._log("W", "[Operator-Receiver] no payload")
             return None
         if len(payload.encode("utf-8", "surrogatepass")) > limits.MAX_PAYLOAD_BYTES:
-            self._say("W", "[Operator-Receiver] the payload is too large")
+            self._log("W", "[Operator-Receiver] the payload is too large")
             return None
         try:
             return validate(msgspec.json.decode(payload)).execution
         except (msgspec.DecodeError, UnicodeEncodeError, ClawError) as e:
-            self._say("W", f"[Operator-Receiver] the payload cannot be parsed: {e}")
+            self._log("W", f"[Operator-Receiver] the payload cannot be parsed: {e}")
             return None
 
     def _serve(self) -> None:
-        while (job := self._waiting.get()) is not None:
-            self._carry_out(*job)
+        while (job := self._queue.get()) is not None:
+            self._run(*job)
 
-    def _carry_out(self, life: int, execution: Execution, received: float) -> None:
-        self._say("D", f"[Clawperator-Command] start commandId={execution.commandId}")
+    def _run(self, generation: int, execution: Execution, received: float) -> None:
+        self._log("D", f"[Clawperator-Command] start commandId={execution.commandId}")
         waited = (self._phone.clock.monotonic() - received) * 1000
         if not self.is_bound():
             envelope = _refusal(execution, "SERVICE_UNAVAILABLE", "the accessibility service is not running")
         elif waited >= execution.timeoutMs:
-            envelope = _refusal(
-                execution, "COMMAND_TIMEOUT", "the command waited for its turn until its time ran out"
-            )
+            envelope = _refusal(execution, "COMMAND_TIMEOUT", "the command timed out while it was queued")
         else:
             left = max(1.0, execution.timeoutMs - waited)
             envelope = self._engine.run(msgspec.structs.replace(execution, timeoutMs=left))
-        if life == self._life:  # a process that died in between says nothing more
-            self._tell(envelope)
+        if generation == self._generation:  # a process that died meanwhile reports nothing
+            self._report(envelope)
 
-    def _tell(self, envelope: ResultEnvelope) -> None:
+    def _report(self, envelope: ResultEnvelope) -> None:
         steps = [self._without_tree(step) for step in envelope.stepResults]
         document = msgspec.json.encode(msgspec.structs.replace(envelope, stepResults=steps)).decode()
-        self._say("D", f"[Clawperator-Command] {envelope.status} commandId={envelope.commandId}")
-        self._say("I", f"{RESULT_PREFIX} {document}")
+        self._log("D", f"[Clawperator-Command] {envelope.status} commandId={envelope.commandId}")
+        self._log("I", f"{RESULT_PREFIX} {document}")
 
     def _without_tree(self, step: StepResult) -> StepResult:
-        """Hierarchies travel in the log, beside the result. The step says what proves them whole."""
+        """Log a snapshot's hierarchy beside the result. The step carries its size and checksum."""
         if step.actionType != "snapshot_ui" or "text" not in step.data:
             return step
         text = step.data["text"]
-        self._say("D", f"{SNAPSHOT_MARKER}\n{text}")
+        self._log("D", f"{SNAPSHOT_MARKER}\n{text}")
         size, check = sum_of(text)
         kept = {key: value for key, value in step.data.items() if key != "text"}
         return msgspec.structs.replace(step, data={**kept, TEXT_BYTES: str(size), TEXT_SUM: str(check)})
 
-    def _say(self, priority: Priority, message: str) -> None:
-        process = self._phone.process_of(self.package)
+    def _log(self, priority: Priority, message: str) -> None:
+        process = self._phone.tasks.process(self.package)
         timber(self._phone.log, priority, _TAG, message, process.pid if process else 0)
 
 

@@ -3,10 +3,10 @@
 from datetime import UTC, datetime
 
 from clawperator.phone.core.window import Window
-from clawperator.phone.core.window_manager import Glass
+from clawperator.phone.core.window_manager import WindowManager
 from clawperator.phone.render import font
 from clawperator.phone.render.png import Canvas
-from clawperator.phone.toolkit.layout import Place
+from clawperator.phone.toolkit.layout import PlacedView
 from clawperator.phone.toolkit.views import View
 from clawperator.ui.node import Bounds, Node
 
@@ -16,31 +16,31 @@ _FILLS = {"surface": 0xECECE6, "accent": _ACCENT, "danger": 0xB3261E, "dark": _D
 _ON = 0x146C2E
 
 
-def paint(glass: Glass, now_ms: int) -> Canvas:
+def paint(windows: WindowManager, now_ms: int) -> Canvas:
     """Draw what is shown now. A sleeping phone is black."""
-    display = glass.display
-    canvas = Canvas(display.width, display.height, _PAGE if glass.awake else 0x000000)
-    if not glass.awake:
+    display = windows.display
+    canvas = Canvas(display.width, display.height, _PAGE if windows.awake else 0x000000)
+    if not windows.awake:
         return canvas
     scale = display.scale
-    for window in glass.windows():
+    for window in windows.app_windows():
         if window.entry.screen.kind != "activity":
             _paint_scrim(canvas, display.bounds)
             canvas.fill(window.bounds, _PAGE)
         _paint_window(canvas, window, scale)
-    keyboard = glass.keyboard()
-    for bar in (keyboard, glass.navigation()):
+    keyboard = windows.keyboard()
+    for bar in (keyboard, windows.navigation()):
         if bar is not None:
             canvas.fill(bar.bounds, _DARK)
             _paint_window(canvas, bar, scale)
-    _paint_status_bar(canvas, glass, now_ms)
-    _paint_toast(canvas, glass)
+    _paint_status_bar(canvas, windows, now_ms)
+    _paint_toast(canvas, windows)
     return canvas
 
 
 def _paint_window(canvas: Canvas, window: Window, scale: float) -> None:
     for node in window.nodes:
-        if isinstance(node.source, Place) and not node.bounds.is_empty:
+        if isinstance(node.source, PlacedView) and not node.bounds.is_empty:
             _paint_view(canvas, node, node.source.view, scale)
 
 
@@ -79,7 +79,7 @@ def _ink(node: Node, view: View) -> int:
 
 def _lies_on_dark(node: Node) -> bool:
     """Whether something around the node is painted dark."""
-    return any(isinstance(n.source, Place) and n.source.view.tone == "dark" for n in node.ancestors())
+    return any(isinstance(n.source, PlacedView) and n.source.view.tone == "dark" for n in node.ancestors())
 
 
 def _paint_scrim(canvas: Canvas, area: Bounds) -> None:
@@ -147,19 +147,19 @@ def _paint_switch(canvas: Canvas, box: Bounds, *, checked: bool) -> None:
     )
 
 
-def _paint_status_bar(canvas: Canvas, glass: Glass, now_ms: int) -> None:
-    bar = glass.display.status_bar
+def _paint_status_bar(canvas: Canvas, windows: WindowManager, now_ms: int) -> None:
+    bar = windows.display.status_bar
     canvas.fill(bar, _DARK)
     clock = datetime.fromtimestamp(now_ms / 1000, UTC).strftime("%H:%M")
     canvas.text(48, bar.centre[1] - 14, clock, 28, _ON_DARK, bar)
     canvas.text(bar.right - 260, bar.centre[1] - 14, "100%", 28, _ON_DARK, bar)
 
 
-def _paint_toast(canvas: Canvas, glass: Glass) -> None:
-    message = glass.toast_text()
+def _paint_toast(canvas: Canvas, windows: WindowManager) -> None:
+    message = windows.toast_text()
     if message is None:
         return
-    content = glass.display.content
+    content = windows.display.content
     size = 32
     width = min(content.width - 80, font.width(message, size) + 80)
     left = (content.width - width) // 2

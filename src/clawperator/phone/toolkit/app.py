@@ -1,13 +1,13 @@
-"""Apps: named screens, each a function from where we are to what is shown.
+"""Apps: named screens, each a function that builds a view from an ``AppContext``.
 
     notes = App("com.example.notes", "Notes", state={"draft": ""})
 
     @notes.screen("home", title="Notes")
-    def home(here: Here) -> View:
+    def home(context: AppContext) -> View:
         return column(toolbar("Notes"), field("draft", hint="Note"), button("Save", save))
 
-A handler such as ``save`` takes the same ``Here`` and may change ``here.state``, move to another screen,
-show a dialog, start another app, or do something later.
+A handler such as ``save`` takes the same ``AppContext``. It may change ``context.state``, open another screen or a
+dialog, start another app, or schedule a handler for later.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,19 +16,18 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from msgspec import Struct
 
-from clawperator.phone.toolkit.views import Effect, View
+from clawperator.phone.toolkit.context import AppContext, Effect
+from clawperator.phone.toolkit.views import View
 
 if TYPE_CHECKING:
-    from clawperator.phone.core.phone import Phone
-    from clawperator.phone.core.tasks import Entry
     from clawperator.ui.node import Hierarchy
 
-Build: TypeAlias = Callable[["Here"], View]
+Build: TypeAlias = Callable[[AppContext], View]
 ScreenKind = Literal["activity", "dialog", "sheet"]
 
 
-class Screen(Struct, frozen=True):
-    """One screen of an app. A dialog lies in the middle of the one below it, a sheet at its bottom."""
+class AppScreen(Struct, frozen=True):
+    """The declaration of one screen. A dialog is centred over the screen below it, a sheet is at the bottom."""
 
     name: str
     build: Build
@@ -36,10 +35,10 @@ class Screen(Struct, frozen=True):
     title: str | None
     activity: str
     on_show: Effect | None
-    # Whether Back or a tap beside it takes a dialog away.
+    # Whether Back or a tap outside closes a dialog.
     cancelable: bool = True
-    # Gives the nodes themselves, each with its ``Place``: they are shown just so, and nothing is built.
-    tree: "Callable[[Entry], Hierarchy] | None" = None
+    # Returns ready nodes, each with its ``PlacedView``: they are shown unchanged, and ``build`` is not called.
+    tree: "Callable[[BackStackEntry], Hierarchy] | None" = None
 
 
 class App:
@@ -65,10 +64,11 @@ class App:
         self.version = version
         self.system = system
         self.launchable = launchable
-        # What it opens, such as "https://example.com/" or "tel:", and where; the link is ``here.args["uri"]``.
+        # The prefixes of the links it opens ("https://example.com/", "tel:") and the screen that opens them; the
+        # link is ``context.args["uri"]``.
         self.links = links
         self.link_screen = link_screen or home
-        self.screens: dict[str, Screen] = {}
+        self.screens: dict[str, AppScreen] = {}
         self._state = dict(state or {})
         self._data = dict(data or {})
 
@@ -88,14 +88,14 @@ class App:
         on_show: Effect | None = None,
         cancelable: bool = True,
     ) -> Callable[[Build], Build]:
-        """A decorator: the function builds this screen. ``on_show`` runs each time it is opened."""
+        """A decorator: the function builds this screen. ``on_show`` runs each time the screen is opened."""
         if not activity:
             plain = "android.app.AlertDialog" if kind != "activity" else f"{self.package}.{_camel(name)}Activity"
             activity = plain
         shown = title if title is not None or kind != "activity" else self.label
 
         def add(build: Build) -> Build:
-            self.screens[name] = Screen(name, build, kind, shown, activity, on_show, cancelable)
+            self.screens[name] = AppScreen(name, build, kind, shown, activity, on_show, cancelable)
             return build
 
         return add
@@ -104,117 +104,78 @@ class App:
         return self.screen(name, **{"kind": "dialog", **more})
 
 
-class Here:
-    """Where a builder or a handler stands: one screen of one running app."""
+class AppProcess:
+    """A running app and its memory."""
 
-    __slots__ = ("_entry", "_phone")
+    __slots__ = ("alive", "app", "data", "pid", "state")
 
-    def __init__(self, phone: "Phone", entry: "Entry") -> None:
-        self._phone = phone
-        self._entry = entry
+    def __init__(self, app: App, pid: int, data: dict[str, Any]) -> None:
+        self.app = app
+        self.pid = pid
+        self.data = data
+        self.state = app.fresh_state()
+        self.alive = True
+
+
+class BackStackEntry:
+    """One open screen and its own state: scroll offsets, texts of unbound fields, focus, cursor."""
+
+    __slots__ = ("args", "cursor", "edited", "focus", "process", "screen", "scroll", "texts", "wants_keyboard")
+
+    def __init__(self, process: AppProcess, screen: AppScreen, args: dict[str, Any]) -> None:
+        self.process = process
+        self.screen = screen
+        self.args = args
+        self.scroll: dict[str, tuple[int, int]] = {}
+        self.texts: dict[str, str] = {}
+        self.focus: str | None = None
+        self.wants_keyboard = False
+        # The cursor position, and the text it is valid for.
+        self.cursor = 0
+        self.edited = ""
 
     @property
-    def state(self) -> dict[str, Any]:
-        """The app's memory."""
-        return self._entry.process.state
-
-    @property
-    def data(self) -> dict[str, Any]:
-        """What the app has saved."""
-        return self._entry.process.data
-
-    @property
-    def args(self) -> dict[str, Any]:
-        """What this screen was opened with, and its own memory from then on."""
-        return self._entry.args
-
-    @property
-    def system(self) -> "Phone":
-        """The phone itself, for the apps that belong to it: launcher, settings, chooser."""
-        return self._phone
-
-    @property
-    def is_in_front(self) -> bool:
-        """Whether this screen is the one that takes the touches."""
-        return self._phone.glass.top() is self._entry
-
-    def focus(self, name: str) -> None:
-        """Put the cursor into a field, by its ``bind`` or ``id``, and bring up the keyboard."""
-        self._entry.focus = name
-        self._entry.wants_keyboard = True
-        if self.is_in_front:
-            self._phone.glass.show_keyboard()
-
-    def go(self, screen: str, /, **args: Any) -> None:
-        """Open another screen of this app, on top of this one."""
-        self._phone.tasks.open(self._entry.process, screen, args)
-
-    def replace(self, screen: str, /, **args: Any) -> None:
-        """Open another screen of this app in place of this one and all above it."""
-        self._phone.tasks.replace(self._entry, screen, args)
-
-    def back(self) -> None:
-        """Leave this screen."""
-        self._phone.tasks.leave(self._entry)
-
-    def home(self) -> None:
-        """Go back to the first screen of this app."""
-        self._phone.tasks.unwind(self._entry)
-
-    def start(self, package: str) -> bool:
-        """Bring another app to the front."""
-        return self._phone.launch(package)
-
-    def view(self, uri: str) -> bool:
-        """Open a link with the app that handles it."""
-        return self._phone.view(uri)
-
-    def toast(self, message: str) -> None:
-        """Show a line for two seconds."""
-        self._phone.glass.toast(message)
-
-    def after(self, milliseconds: float, effect: Effect) -> None:
-        """Do something later, if the app still runs then. The screen is shown anew afterwards."""
-        self._phone.later(milliseconds, self._entry, effect)
+    def package(self) -> str:
+        return self.process.app.package
 
 
 def go(screen: str, /, **args: Any) -> Effect:
-    return lambda here: here.go(screen, **args)
+    return lambda context: context.go(screen, **args)
 
 
-def back(here: Here) -> None:
-    here.back()
+def back(context: AppContext) -> None:
+    context.back()
 
 
 def put(key: str, value: Any) -> Effect:
-    """Set one entry of the app's state."""
-    return lambda here: here.state.__setitem__(key, value)
+    """Set one key of the app's state."""
+    return lambda context: context.state.__setitem__(key, value)
 
 
 def start(package: str) -> Effect:
-    return lambda here: void(here.start(package))
+    return lambda context: void(context.start(package))
 
 
 def toast(message: str) -> Effect:
-    return lambda here: here.toast(message)
+    return lambda context: context.toast(message)
 
 
 def later(milliseconds: float, effect: Effect) -> Effect:
-    return lambda here: here.after(milliseconds, effect)
+    return lambda context: context.after(milliseconds, effect)
 
 
 def each(*effects: Effect) -> Effect:
-    """One after the other."""
+    """Run several handlers in sequence."""
 
-    def run(here: Here) -> None:
+    def run(context: AppContext) -> None:
         for effect in effects:
-            effect(here)
+            effect(context)
 
     return run
 
 
 def void(_: object) -> None:
-    """An effect returns nothing, whatever the call in it says."""
+    """Discard a result: handlers return nothing."""
 
 
 def _camel(name: str) -> str:

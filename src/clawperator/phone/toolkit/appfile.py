@@ -12,8 +12,9 @@ from clawperator._files import why
 from clawperator.contract.actions import PACKAGE_NAME
 from clawperator.errors import ClawError
 from clawperator.phone.toolkit import views
-from clawperator.phone.toolkit.app import App, Here
-from clawperator.phone.toolkit.views import Effect, View
+from clawperator.phone.toolkit.app import App
+from clawperator.phone.toolkit.context import AppContext, Effect
+from clawperator.phone.toolkit.views import View
 
 _LARGEST = 1024 * 1024
 _MOST_DEPTH = 30
@@ -184,7 +185,7 @@ class _Reader:
         if kind in ("field", "switch", "checkbox") and not bind:
             raise self._bad(place, f"a {kind} needs bind: the key of the state that holds it")
 
-        def make(here: Here) -> View | None:
+        def make(here: AppContext) -> View | None:
             state = {**here.data, **here.state, **here.args}
             if not _is_wanted(table, state):
                 return None
@@ -200,7 +201,7 @@ class _Reader:
             raise self._bad(place, "do is a table or a list of tables")
         effects = [self._step(place, step) for step in steps]
 
-        def run(here: Here) -> None:
+        def run(here: AppContext) -> None:
             for effect in effects:
                 effect(here)
 
@@ -260,10 +261,10 @@ class _Reader:
         return _invalid(self._path, f"{place}: {message}")
 
 
-_Maker = Callable[[Here], View | None]
+_Maker = Callable[[AppContext], View | None]
 
 
-def _made(makers: list[_Maker], here: Here) -> list[View]:
+def _made(makers: list[_Maker], here: AppContext) -> list[View]:
     return [view for make in makers if (view := make(here)) is not None]
 
 

@@ -6,15 +6,12 @@ shorthands over ``View``: anything they cannot say, a ``View`` can.
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from msgspec import Struct
 
-if TYPE_CHECKING:
-    from clawperator.phone.toolkit.app import Here
+from clawperator.phone.toolkit.context import Change, Effect
 
-Effect = Callable[["Here"], None]
-Change = Callable[["Here", str], None]
 Layout = Literal["leaf", "column", "row", "frame"]
 
 

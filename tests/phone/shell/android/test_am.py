@@ -7,7 +7,8 @@ import pytest
 
 from clawperator.phone.core.phone import Phone
 from clawperator.phone.shell.android.intents import Intent
-from clawperator.phone.toolkit.app import App, Here
+from clawperator.phone.toolkit.app import App
+from clawperator.phone.toolkit.context import AppContext
 from clawperator.phone.toolkit.views import View, column, field, text
 from tests.phone.asking import ask, out
 
@@ -19,15 +20,15 @@ def notes() -> App:
     app = App(NOTES, "Notes", links=("notes:",), link_screen="reader")
 
     @app.screen("home", activity=f"{NOTES}.MainActivity")
-    def home(_: Here) -> View:
+    def home(_: AppContext) -> View:
         return column(text("All notes"), field("draft", id="draft"))
 
     @app.screen("reader", activity=f"{NOTES}.Reader")
-    def reader(here: Here) -> View:
+    def reader(here: AppContext) -> View:
         return column(text(f"Reading {here.args['uri']}"))
 
     @app.screen("secret", activity=f"{NOTES}.Secret")
-    def secret(here: Here) -> View:
+    def secret(here: AppContext) -> View:
         return column(text(here.args["needed"]))
 
     return app
@@ -132,7 +133,7 @@ def test_a_link_opens_the_app_that_takes_it(phone: Phone) -> None:
     said = out(phone, "am start -W -a android.intent.action.VIEW -d notes:7 --es who me --ez loud true --ei n 3")
     assert said.startswith("Starting: Intent { act=android.intent.action.VIEW dat=notes: (has extras) }\n")
     assert f"Activity: {NOTES}/.Reader\n" in said
-    assert phone.glass.active().nodes[-1].text == "Reading notes:7"
+    assert phone.windows.active().nodes[-1].text == "Reading notes:7"
 
 
 def test_a_link_for_another_package_is_not_resolved(phone: Phone) -> None:
@@ -312,7 +313,7 @@ def test_monkey_plays_the_same_with_the_same_seed(phone: Phone) -> None:
     other = Phone(apps=[notes()])
     for each in (phone, other):
         assert "Events injected: 40\n" in ask(each, f"monkey -p {NOTES} -s 5 --throttle 10 40").out
-    assert phone.glass.xml() == other.glass.xml()
+    assert phone.windows.xml() == other.windows.xml()
     other.close()
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from clawperator.phone.core.keyboard import COMPONENT as KEYBOARD
+from clawperator.phone.apps.system import KEYBOARD_COMPONENT as KEYBOARD
 from clawperator.phone.core.phone import Phone
 from clawperator.phone.shell.android.cmd import SERVICES
 from tests.phone.asking import ask, out

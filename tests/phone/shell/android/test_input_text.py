@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clawperator.contract.limits import MAX_MATCHER_VALUE_LENGTH
-from clawperator.phone.toolkit.app import App, Here
+from clawperator.phone.toolkit.app import App
+from clawperator.phone.toolkit.context import AppContext
 from clawperator.phone.toolkit.views import View, column, field
 from clawperator.testing import BoxedPhone, start_phone
 
@@ -28,7 +29,7 @@ def form() -> App:
     app = App(PACKAGE, "Form", state={"said": ""})
 
     @app.screen("home")
-    def home(_: Here) -> View:
+    def home(_: AppContext) -> View:
         return column(field("said", hint="Say it", id="said"))
 
     return app

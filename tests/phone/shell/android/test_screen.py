@@ -10,7 +10,8 @@ import pytest
 from clawperator.phone.core.phone import Phone
 from clawperator.phone.shell.language.interpreter import run_script
 from clawperator.phone.shell.process import INTERRUPTED
-from clawperator.phone.toolkit.app import App, Here, go
+from clawperator.phone.toolkit.app import App, go
+from clawperator.phone.toolkit.context import AppContext
 from clawperator.phone.toolkit.views import View, button, column, field, item, listing, row, text
 from clawperator.ui.parse import parse_hierarchy
 from tests.phone.asking import ask, ask_bytes, out
@@ -23,7 +24,7 @@ def pad() -> App:
     app = App(APP, "Pad", state={"draft": "", "held": 0})
 
     @app.screen("home")
-    def home(here: Here) -> View:
+    def home(here: AppContext) -> View:
         held = View(
             class_name="android.widget.Button", text=f"Held {here.state['held']}", on_long_click=hold, height=60
         )
@@ -31,11 +32,11 @@ def pad() -> App:
             field("draft", id="draft"), button("Next", go("next"), id="next"), held, row(row(text("two\nlines")))
         )
 
-    def hold(here: Here) -> None:
+    def hold(here: AppContext) -> None:
         here.state["held"] += 1
 
     @app.screen("next")
-    def following(_: Here) -> View:
+    def following(_: AppContext) -> View:
         return column(listing(*(item(f"Row {i}", "") for i in range(60)), id="list"))
 
     return app
@@ -87,9 +88,9 @@ def test_a_drag_is_a_long_press_where_one_is_taken_and_a_scroll_elsewhere(phone:
     out(phone, f"input draganddrop {place(phone, text='Held 0')} 500 1500")
     assert find(phone, text="Held 1")
     out(phone, f"input tap {place(phone, text='Next')}")
-    before = phone.glass.xml()
+    before = phone.windows.xml()
     out(phone, "input draganddrop 500 1800 500 900 300")
-    assert phone.glass.xml() != before
+    assert phone.windows.xml() != before
 
 
 def test_a_finger_may_come_down_and_leave_in_two_commands(phone: Phone) -> None:
@@ -99,9 +100,9 @@ def test_a_finger_may_come_down_and_leave_in_two_commands(phone: Phone) -> None:
     out(phone, f"input motionevent DOWN {spot}; sleep 1; input motionevent CANCEL; input motionevent UP {spot}")
     assert find(phone, text="Held 1")
     out(phone, f"input tap {place(phone, text='Next')}")
-    before = phone.glass.xml()
+    before = phone.windows.xml()
     out(phone, "input motionevent DOWN 500 1800; input motionevent MOVE 500 1200; input motionevent UP 500 900")
-    assert phone.glass.xml() != before
+    assert phone.windows.xml() != before
 
 
 def test_text_is_typed_with_percent_s_for_a_space(phone: Phone) -> None:
@@ -128,9 +129,9 @@ def test_keys_have_names_and_numbers(phone: Phone) -> None:
 
 
 def test_a_key_nobody_knows_does_nothing(phone: Phone) -> None:
-    before = phone.glass.xml()
+    before = phone.windows.xml()
     assert out(phone, "input keyevent NONSENSE 99999") == ""
-    assert phone.glass.xml() == before
+    assert phone.windows.xml() == before
 
 
 @pytest.mark.parametrize(
@@ -186,7 +187,7 @@ def test_a_dump_goes_to_its_usual_file(phone: Phone) -> None:
         "<?xml version='1.0' encoding='UTF-8' standalone='yes' ?><hierarchy rotation=\"0\"><node "
     )
     assert "\n" not in written
-    assert parse_hierarchy(written).says_the_same(phone.glass.hierarchy())
+    assert parse_hierarchy(written).says_the_same(phone.windows.hierarchy())
 
 
 def test_a_dump_may_be_asked_for_elsewhere(phone: Phone) -> None:
@@ -239,10 +240,10 @@ def test_services_are_suspended_while_a_slow_dump_runs(phone: Phone) -> None:
 
 
 def test_a_dump_may_show_the_screen_before_the_last_change(phone: Phone) -> None:
-    before = phone.glass.xml()
+    before = phone.windows.xml()
     phone.set_fault("stale_tree", 1)
     out(phone, f"input tap {place(phone, text='Next')}")
-    phone.glass.hierarchy()
+    phone.windows.hierarchy()
     xml = out(phone, "uiautomator dump /dev/tty").rpartition("UI hierchary")[0]
     assert parse_hierarchy(xml).says_the_same(parse_hierarchy(before))
 
@@ -308,7 +309,7 @@ def test_a_display_that_cannot_be_is_refused(phone: Phone, arguments: str) -> No
 def test_the_rotation_is_locked_and_freed(phone: Phone) -> None:
     assert out(phone, "wm user-rotation") == "lock 0\n"
     assert out(phone, "wm user-rotation lock 1; wm user-rotation") == "lock 1\n"
-    assert (phone.glass.display.width, phone.glass.display.height) == (2400, 1080)
+    assert (phone.windows.display.width, phone.windows.display.height) == (2400, 1080)
     assert out(phone, "wm user-rotation free; wm user-rotation") == "free\n"
     assert ask(phone, "wm user-rotation lock 9").code == 255
     assert ask(phone, "wm user-rotation sideways").code == 255
@@ -322,10 +323,10 @@ def test_fixing_the_rotation_is_remembered(phone: Phone) -> None:
 
 def test_a_setting_turns_the_display(phone: Phone) -> None:
     out(phone, "settings put system accelerometer_rotation 0; settings put system user_rotation 3")
-    assert phone.glass.display.rotation == 3
+    assert phone.windows.display.rotation == 3
     assert "orientation=3," in out(phone, "dumpsys display")
     out(phone, "settings put system accelerometer_rotation 1; settings put system user_rotation 0")
-    assert phone.glass.display.rotation == 3
+    assert phone.windows.display.rotation == 3
 
 
 def test_the_keyboard_is_told_while_it_is_shown(phone: Phone) -> None:

@@ -5,7 +5,8 @@ from functools import partial
 from clawperator.phone.apps.settings import devices, installed
 from clawperator.phone.apps.settings.pages import CHOICES, PAGES, Choice, Page, Row, read, write
 from clawperator.phone.apps.settings.parts import PACKAGE, SUB, bar, confirm, stored_switch, sub
-from clawperator.phone.toolkit.app import App, Here, back, go
+from clawperator.phone.toolkit.app import App, back, go
+from clawperator.phone.toolkit.context import AppContext
 from clawperator.phone.toolkit.views import View, button, column, field, icon, item, listing, row, scroll, text
 
 
@@ -26,7 +27,7 @@ def apps() -> list[App]:
     return [app]
 
 
-def _line(here: Here, line: Row, name: str = "") -> View:
+def _line(here: AppContext, line: Row, name: str = "") -> View:
     if line.opens in CHOICES:
         summary = _chosen(here, CHOICES[line.opens])
     else:
@@ -36,12 +37,12 @@ def _line(here: Here, line: Row, name: str = "") -> View:
     return item(line.title, summary, go(line.opens) if line.opens else None, id=name)
 
 
-def _chosen(here: Here, choice: Choice) -> str:
+def _chosen(here: AppContext, choice: Choice) -> str:
     value = read(here, choice.stored)
     return next((label for label, stands_for in choice.options if stands_for == value), value)
 
 
-def _home(here: Here) -> View:
+def _home(here: AppContext) -> View:
     look = button("", go("search"), id="search_action_bar", desc="Search settings", width=64, tone="")
     rows = (_line(here, line, "dashboard_tile") for line in PAGES["home"].rows)
     return scroll(
@@ -49,11 +50,11 @@ def _home(here: Here) -> View:
     )
 
 
-def _page(page: Page, here: Here) -> View:
+def _page(page: Page, here: AppContext) -> View:
     return sub(page.title, *(_line(here, line) for line in page.rows))
 
 
-def _choice(choice: Choice, here: Here) -> View:
+def _choice(choice: Choice, here: AppContext) -> View:
     value = read(here, choice.stored)
 
     def option(label: str, stands_for: str) -> View:
@@ -70,12 +71,12 @@ def _choice(choice: Choice, here: Here) -> View:
     return sub(choice.title, *(option(*each) for each in choice.options))
 
 
-def _begin_search(here: Here) -> None:
+def _begin_search(here: AppContext) -> None:
     here.state["query"] = ""
     here.focus("query")
 
 
-def _search(here: Here) -> View:
+def _search(here: AppContext) -> View:
     query = here.state["query"].strip().casefold()
     found = [
         item(line.title, page.title, go(line.opens or name), id="search_result")

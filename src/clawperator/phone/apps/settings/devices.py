@@ -14,8 +14,9 @@ from clawperator.phone.apps.settings.pages import (
     write,
 )
 from clawperator.phone.apps.settings.parts import SUB, ask, stored_switch, sub
-from clawperator.phone.toolkit.app import App, Here, back, go, put
-from clawperator.phone.toolkit.views import Effect, View, button, column, field, item, progress, row, text, title
+from clawperator.phone.toolkit.app import App, back, go, put
+from clawperator.phone.toolkit.context import AppContext, Effect
+from clawperator.phone.toolkit.views import View, button, column, field, item, progress, row, text, title
 
 _SEARCH_MS = 800
 _SHORTEST_PASSWORD = 8
@@ -31,7 +32,7 @@ def add_screens(app: App) -> None:
     app.screen("brightness", title="Brightness level", activity=SUB)(_brightness)
 
 
-def _internet(here: Here) -> View:
+def _internet(here: AppContext) -> View:
     on, joined = is_on(here, WIFI), network(here)
     known = [_network_row(each, joined) for each in NETWORKS] if on else []
     return sub("Internet", stored_switch(here, "Wi-Fi", WIFI), *known)
@@ -42,7 +43,7 @@ def _network_row(each: Network, joined: str) -> View:
     return item(each.name, summary, go("network", name=each.name), id="wifi_entry")
 
 
-def _network(here: Here) -> View:
+def _network(here: AppContext) -> View:
     asked = here.args.get("name")
     facts = next((each for each in NETWORKS if each.name == asked), NETWORKS[0])
     name = facts.name
@@ -67,13 +68,13 @@ def _network(here: Here) -> View:
     )
 
 
-def _begin_to_join(here: Here) -> None:
+def _begin_to_join(here: AppContext) -> None:
     here.state["password"] = ""
     here.focus("password")
 
 
-def _join(here: Here) -> View:
-    def connect(there: Here) -> None:
+def _join(here: AppContext) -> View:
+    def connect(there: AppContext) -> None:
         if len(there.state["password"]) >= _SHORTEST_PASSWORD:
             there.back()
             write(there, WIFI, WIFI.on)
@@ -98,15 +99,15 @@ def _join(here: Here) -> View:
     )
 
 
-def _look_for_devices(here: Here) -> None:
+def _look_for_devices(here: AppContext) -> None:
     write(here, Stored("global", "bluetooth_on"), "1")
     here.state["searching"] = True
     here.after(_SEARCH_MS, put("searching", False))
 
 
-def _pair(here: Here) -> View:
+def _pair(here: AppContext) -> View:
     def pair(name: str) -> Effect:
-        def run(there: Here) -> None:
+        def run(there: AppContext) -> None:
             there.data["paired"].append(name)
             there.toast(f"Paired with {name}")
             there.back()
@@ -119,7 +120,7 @@ def _pair(here: Here) -> View:
     return sub("Pair new device", *(offered or [text("No devices found", padding=12)]))
 
 
-def _devices(here: Here) -> View:
+def _devices(here: AppContext) -> View:
     def forget(name: str) -> Effect:
         detail = "Your phone will no longer be paired with it."
         return ask(f"Forget {name}?", detail, "Forget device", lambda there: there.data["paired"].remove(name))
@@ -128,9 +129,9 @@ def _devices(here: Here) -> View:
     return sub("Saved devices", *(saved or [text("No saved devices", padding=12)]))
 
 
-def _brightness(here: Here) -> View:
+def _brightness(here: AppContext) -> View:
     def change(by: int) -> Effect:
-        def run(there: Here) -> None:
+        def run(there: AppContext) -> None:
             level = max(0, min(100, percent(there) + by))
             write(there, BRIGHTNESS, str(round(level * 255 / 100)))
 

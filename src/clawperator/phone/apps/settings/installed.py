@@ -2,7 +2,8 @@
 
 from clawperator.phone.apps.settings.pages import Stored, write
 from clawperator.phone.apps.settings.parts import PACKAGE, SUB, ask, bar, stored_switch, sub, switch
-from clawperator.phone.toolkit.app import App, Here, go
+from clawperator.phone.toolkit.app import App, go
+from clawperator.phone.toolkit.context import AppContext
 from clawperator.phone.toolkit.views import Rows, View, button, column, item, listing, row, text, title
 
 _ROW_DP = 76
@@ -17,7 +18,7 @@ def add_screens(app: App) -> None:
     app.screen("permissions", title="App permissions", activity=SUB)(_permissions)
 
 
-def _operator(here: Here) -> View:
+def _operator(here: AppContext) -> View:
     """The switch of the Operator's accessibility service, among whatever other services are enabled."""
     phone, table, component = here.system, here.system.settings, here.system.operator.component
     if phone.operator.package not in phone.packages:
@@ -26,12 +27,10 @@ def _operator(here: Here) -> View:
     others = [name for name in enabled if name != component]
     on = component in enabled
 
-    def turn(there: Here) -> None:
+    def turn(there: AppContext) -> None:
         names = others if on else [*others, component]
         write(there, Stored("secure", "enabled_accessibility_services"), ":".join(names))
         write(there, Stored("secure", "accessibility_enabled"), "1" if names else "0")
-        if not on:  # the system starts what it binds
-            phone.tasks.ensure_process(phone.packages.app(phone.operator.package))
 
     question = "Stop" if on else "Allow"
     detail = "It can see what is on the screen and tap for you."
@@ -39,7 +38,7 @@ def _operator(here: Here) -> View:
     return sub("Clawperator Operator", switch("Use Clawperator Operator", "", on, asked))
 
 
-def _all_apps(here: Here) -> View:
+def _all_apps(here: AppContext) -> View:
     found = sorted(
         (p.app for p in here.system.packages.all()), key=lambda app: (app.label.casefold(), app.package)
     )
@@ -50,7 +49,7 @@ def _all_apps(here: Here) -> View:
     return column(bar("All apps"), listing(rows=Rows(len(found), _ROW_DP, build), id="apps_list"), weight=1)
 
 
-def _app_notifications(here: Here) -> View:
+def _app_notifications(here: AppContext) -> View:
     shown = (p.app for p in here.system.packages.all() if p.app.launchable)
     return sub("App notifications", *(stored_switch(here, app.label, _notifies(app.package)) for app in shown))
 
@@ -59,20 +58,20 @@ def _notifies(package: str) -> Stored:
     return Stored("app", f"notifications {package}", "1")
 
 
-def _app_info(here: Here) -> View:
+def _app_info(here: AppContext) -> View:
     name, phone = here.args.get("package", ""), here.system
     if name not in phone.packages:
         return _gone("App info")
     package = phone.packages[name]
     app = package.app
     # What the phone itself is made of cannot be stopped.
-    stops = phone.process_of(name) is not None and (app.launchable or not app.system)
+    stops = phone.is_running(name) and (app.launchable or not app.system)
 
-    def uninstall(_: Here) -> None:
+    def uninstall(_: AppContext) -> None:
         phone.packages.remove(name)
         here.back()
 
-    def stop(_: Here) -> None:
+    def stop(_: AppContext) -> None:
         phone.stop_app(name)
 
     ask_stop = ask("Force stop?", "If you force stop an app, it may misbehave.", "Force stop", stop)
@@ -96,12 +95,12 @@ def _app_info(here: Here) -> View:
     )
 
 
-def _open(here: Here, package: str) -> None:
+def _open(here: AppContext, package: str) -> None:
     if not here.start(package):
         here.toast("App isn't installed")
 
 
-def _app_storage(here: Here) -> View:
+def _app_storage(here: AppContext) -> View:
     name = here.args.get("package", "")
     if name not in here.system.packages:
         return _gone("Storage & cache")
@@ -119,7 +118,7 @@ def _app_storage(here: Here) -> View:
     )
 
 
-def _permissions(here: Here) -> View:
+def _permissions(here: AppContext) -> View:
     granted = here.system.packages.granted(here.args.get("package", ""))
     rows = [item(name.rpartition(".")[2].replace("_", " ").capitalize(), name) for name in granted]
     return sub("App permissions", *(rows or [text("No permissions granted", padding=12)]))

@@ -5,7 +5,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from clawperator.phone.toolkit.app import Here
+from clawperator.phone.toolkit.context import AppContext
 
 
 class Stored(Struct, frozen=True):
@@ -22,7 +22,7 @@ class Row(Struct, frozen=True):
     """One line of a page. ``opens`` names the screen behind it, ``turns`` what its switch turns."""
 
     title: str
-    summary: str | Callable[[Here], str] = ""
+    summary: str | Callable[[AppContext], str] = ""
     opens: str = ""
     turns: Stored | None = None
 
@@ -46,14 +46,14 @@ class Network(Struct, frozen=True):
     signal: str
 
 
-def read(here: Here, stored: Stored) -> str:
+def read(here: AppContext, stored: Stored) -> str:
     if stored.table == "app":
         return str(here.data.get(stored.key, stored.first))
     value = here.system.settings.get(stored.table, stored.key)
     return stored.first if value is None else value
 
 
-def write(here: Here, stored: Stored, value: str) -> None:
+def write(here: AppContext, stored: Stored, value: str) -> None:
     if stored.table == "app":
         here.data[stored.key] = value
         return
@@ -63,25 +63,25 @@ def write(here: Here, stored: Stored, value: str) -> None:
         here.toast("Couldn't save the setting")
 
 
-def is_on(here: Here, stored: Stored) -> bool:
+def is_on(here: AppContext, stored: Stored) -> bool:
     """Where off is zero, any other number is on."""
     value = read(here, stored)
     return value == stored.on or (stored.off == "0" and value not in ("0", ""))
 
 
-def percent(here: Here) -> int:
+def percent(here: AppContext) -> int:
     """The brightness, whatever a program has written there."""
     value = read(here, BRIGHTNESS)
     level = int(value) if value.isdecimal() and len(value) < 6 else 0
     return round(min(level, 255) * 100 / 255)
 
 
-def network(here: Here) -> str:
+def network(here: AppContext) -> str:
     """The name of the network the phone is on; none while Wi-Fi is off."""
     return read(here, NETWORK) if is_on(here, WIFI) else ""
 
 
-def _prop(name: str) -> Callable[[Here], str]:
+def _prop(name: str) -> Callable[[AppContext], str]:
     return lambda here: here.system.properties.get(name, "")
 
 

@@ -1,8 +1,9 @@
 """What the pages of the Settings app are put together from."""
 
 from clawperator.phone.apps.settings.pages import Stored, is_on, write
-from clawperator.phone.toolkit.app import Here, back, go
-from clawperator.phone.toolkit.views import Effect, View, button, column, icon, item, listing, row, text, title
+from clawperator.phone.toolkit.app import back, go
+from clawperator.phone.toolkit.context import AppContext, Effect
+from clawperator.phone.toolkit.views import View, button, column, icon, item, listing, row, text, title
 
 PACKAGE = "com.android.settings"
 # The activity of every page that has none of its own.
@@ -33,17 +34,17 @@ def switch(label: str, summary: str, on: bool, turn: Effect) -> View:  # noqa: F
     return item(label, summary, turn, end=shown)
 
 
-def stored_switch(here: Here, label: str, stored: Stored, summary: str = "") -> View:
-    def turn(there: Here) -> None:
+def stored_switch(here: AppContext, label: str, stored: Stored, summary: str = "") -> View:
+    def turn(there: AppContext) -> None:
         write(there, stored, stored.off if is_on(there, stored) else stored.on)
 
     return switch(label, summary, is_on(here, stored), turn)
 
 
-def confirm(here: Here) -> View:
+def confirm(here: AppContext) -> View:
     """Asks ``question``; ``yes`` is the word on the button that lets ``effect`` happen."""
 
-    def agree(there: Here) -> None:
+    def agree(there: AppContext) -> None:
         there.back()
         there.args["effect"](there)
 

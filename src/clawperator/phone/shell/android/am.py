@@ -275,7 +275,7 @@ def _stack(process: ShellProcess, arguments: Arguments) -> int:
 
 
 def _stack_text(task: Task, device: Phone) -> str:
-    component, bounds = activity_of(task).full, device.glass.display.bounds
+    component, bounds = activity_of(task).full, device.windows.display.bounds
     return (
         f"RootTask id={task.number} bounds={bounds} displayId=0 userId=0\n"
         f"  taskId={task.number}: {component} bounds={bounds} userId=0"

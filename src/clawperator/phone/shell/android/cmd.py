@@ -75,7 +75,7 @@ def _wake(*, awake: bool) -> Handler:
     def run(process: ShellProcess, _: Arguments) -> int:
         device = process.phone
         with device.lock:
-            device.glass.awake = awake
+            device.windows.awake = awake
         return 0
 
     return run
@@ -121,7 +121,7 @@ def _airplane(process: ShellProcess, arguments: Arguments) -> int:
         return FAILED
     with device.lock:
         device.settings.put("global", "airplane_mode_on", "1" if given == "enable" else "0")
-        device.changed()
+        device.windows.invalidate()
     return 0
 
 

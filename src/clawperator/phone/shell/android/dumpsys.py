@@ -36,8 +36,8 @@ def dumpsys(process: ShellProcess) -> int:
 
 
 def _display(device: Phone, _: list[str]) -> str:
-    display = device.glass.display
-    state = "ON" if device.glass.awake else "OFF"
+    display = device.windows.display
+    state = "ON" if device.windows.awake else "OFF"
     size = f"{display.natural_width} x {display.natural_height}"
     now = f"{display.width} x {display.height}"
     return (
@@ -60,7 +60,7 @@ def _display(device: Phone, _: list[str]) -> str:
 
 
 def _input_method(device: Phone, _: list[str]) -> str:
-    shown = str(device.glass.keyboard() is not None).lower()
+    shown = str(device.windows.keyboard() is not None).lower()
     method = device.settings.get("secure", "default_input_method") or "null"
     return (
         "Current Input Method Manager state:\n"
@@ -69,13 +69,13 @@ def _input_method(device: Phone, _: list[str]) -> str:
         f"  mCurMethodId={method}\n"
         f"  mCurId={method} mHaveConnection=true mBoundToMethod=true\n"
         f"  mShowRequested={shown} mShowExplicitlyRequested=false mShowForced=false mInputShown={shown}\n"
-        f"  mInteractive={str(device.glass.awake).lower()}\n"
+        f"  mInteractive={str(device.windows.awake).lower()}\n"
         f"  mInputShown={shown}\n"
     )
 
 
 def _power(device: Phone, _: list[str]) -> str:
-    awake = device.glass.awake
+    awake = device.windows.awake
     flag, state = str(awake).lower(), "ON" if awake else "OFF"
     return (
         "POWER MANAGER (dumpsys power)\n\n"
@@ -186,7 +186,7 @@ def _memory(device: Phone, words: list[str]) -> str:
 def _surface(device: Phone, words: list[str]) -> str:
     if "--display-id" in words:
         return f'Display {DISPLAY_ID} (HWC display 0): port=0 pnpId=CLW displayName="Built-in Screen"\n'
-    display = device.glass.display
+    display = device.windows.display
     return f"Display {DISPLAY_ID}\n  size={display.width}x{display.height}\n"
 
 

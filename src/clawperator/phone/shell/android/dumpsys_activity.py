@@ -2,13 +2,13 @@
 
 import zlib
 
-from clawperator.phone.apps.system import ANDROID, SYSTEM_UI
-from clawperator.phone.core.display import Display
-from clawperator.phone.core.keyboard import PACKAGE as KEYBOARD
+from clawperator.phone.apps.system import ANDROID, KEYBOARD, SYSTEM_UI
 from clawperator.phone.core.phone import Phone
 from clawperator.phone.core.process_list import user_name
-from clawperator.phone.core.tasks import Entry, Process, Task
+from clawperator.phone.core.tasks import Task
+from clawperator.phone.core.window import Display
 from clawperator.phone.shell.android.package_manager import activity_of, component_of, tasks_from_top
+from clawperator.phone.toolkit.app import AppProcess, BackStackEntry
 
 
 def record_id(*parts: object) -> str:
@@ -34,7 +34,7 @@ def dump_activities(device: Phone, words: list[str]) -> str:
     return f"Bad activity command, or no activities match: {what}\n"
 
 
-def activity_record(task: Task, entry: Entry) -> str:
+def activity_record(task: Task, entry: BackStackEntry) -> str:
     number = record_id(task.number, entry.screen.name, task.entries.index(entry))
     return f"ActivityRecord{{{number} u0 {component_of(entry).short} t{task.number}}}"
 
@@ -43,7 +43,7 @@ def _resumed(task: Task) -> str:
     return activity_record(task, task.shown()[0])
 
 
-def _process_record(device: Phone, process: Process) -> str:
+def _process_record(device: Phone, process: AppProcess) -> str:
     package = process.app.package
     user = user_name(device.packages[package].uid).replace("_", "")
     return f"ProcessRecord{{{record_id(process.pid)} {process.pid}:{package}/{user}}}"
@@ -90,7 +90,7 @@ def _activities(device: Phone) -> str:
         f"  topResumedActivity={_resumed(front)}",
         f"  mFocusedApp={_resumed(front)}",
         f"  mTopFocusedRootTask={_task_text(device, front)}",
-        f"  mSleeping={str(not device.glass.awake).lower()}",
+        f"  mSleeping={str(not device.windows.awake).lower()}",
     ]
     return "".join(f"{line}\n" for line in lines)
 
@@ -147,14 +147,14 @@ def dump_windows(device: Phone, words: list[str]) -> str:
 
 def _titles(device: Phone) -> list[str]:
     """The titles of all windows, the topmost first."""
-    glass = device.glass
+    manager = device.windows
     titles = ["StatusBar", "NavigationBar0"]
-    if glass.keyboard() is not None:
+    if manager.keyboard() is not None:
         titles.insert(0, "InputMethod")
-    return [*titles, *(_title(device, window.entry) for window in reversed(glass.windows()))]
+    return [*titles, *(_title(device, window.entry) for window in reversed(manager.app_windows()))]
 
 
-def _title(device: Phone, entry: Entry) -> str:
+def _title(device: Phone, entry: BackStackEntry) -> str:
     if entry.package == ANDROID:
         return f"Application Not Responding: {SYSTEM_UI}"
     if entry.screen.kind == "activity":
@@ -169,12 +169,12 @@ def _window(title: str, *parts: object) -> str:
 
 def _focus(device: Phone) -> str:
     front = device.tasks.front
-    focus = _window(_title(device, device.glass.top()), front.number) if device.glass.awake else "null"
+    focus = _window(_title(device, device.windows.top()), front.number) if device.windows.awake else "null"
     return f"  mCurrentFocus={focus}\n  mFocusedApp={_resumed(front)}\n"
 
 
 def _windows(device: Phone) -> str:
-    bounds = device.glass.display.bounds
+    bounds = device.windows.display.bounds
     lines = ["WINDOW MANAGER WINDOWS (dumpsys window windows)"]
     for number, title in enumerate(_titles(device)):
         package = title.partition("/")[0] if "/" in title else KEYBOARD if title == "InputMethod" else SYSTEM_UI
@@ -183,16 +183,16 @@ def _windows(device: Phone) -> str:
             f"    mDisplayId=0 rootTaskId={device.tasks.front.number} package={package}",
             f"    mBounds={bounds}",
             "    isOnScreen=true",
-            f"    isVisible={str(device.glass.awake).lower()}",
+            f"    isVisible={str(device.windows.awake).lower()}",
         ]
-    keyboard = device.glass.keyboard()
-    target = _window(_title(device, device.glass.top()), device.tasks.front.number) if keyboard else "null"
+    keyboard = device.windows.keyboard()
+    target = _window(_title(device, device.windows.top()), device.tasks.front.number) if keyboard else "null"
     lines += [f"  imeLayeringTarget in display# 0 {target}", f"  mInputMethodTarget={target}"]
     return "".join(f"{line}\n" for line in lines) + _focus(device)
 
 
 def _displays(device: Phone) -> str:
-    now, first = device.glass.display, Display()
+    now, first = device.windows.display, Display()
     return (
         "WINDOW MANAGER DISPLAY CONTENTS (dumpsys window displays)\n"
         "  Display: mDisplayId=0 (organized)\n"
@@ -207,7 +207,7 @@ def _displays(device: Phone) -> str:
 
 
 def _policy(device: Phone) -> str:
-    awake = device.glass.awake
+    awake = device.windows.awake
     return (
         "WINDOW MANAGER POLICY STATE (dumpsys window policy)\n"
         f"    mAwake={str(awake).lower()}\n"

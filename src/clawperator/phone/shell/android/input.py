@@ -90,8 +90,8 @@ def _drag(process: ShellProcess, arguments: Arguments) -> int:
         return INTERRUPTED
     device = process.phone
     with device.lock:
-        window = device.glass.window_at(*start)
-        held = window.at(*start, lambda place: touch.takes_press(place, long=True)) if window else None
+        window = device.windows.window_at(*start)
+        held = window.view_at(*start, lambda placed: touch.accepts_press(placed, long=True)) if window else None
         if held is not None:
             device.tap(*start, hold_ms=_LONG_PRESS_MS + duration)
         else:

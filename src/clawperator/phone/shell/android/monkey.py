@@ -109,5 +109,5 @@ def _play(device: Phone, found: list[Target], wish: _Wish, number: int) -> None:
             device.tasks.start(target.app)
             log_start(device, _intent(wish.categories), cold=cold)
         else:
-            area = device.glass.display.content
+            area = device.windows.display.content
             device.tap(chance.randrange(area.left, area.right), chance.randrange(area.top, area.bottom))

@@ -4,10 +4,10 @@ from msgspec import Struct
 
 from clawperator.phone.apps import LAUNCHER as HOME_APP
 from clawperator.phone.core.phone import Phone
-from clawperator.phone.core.tasks import Entry, Task
+from clawperator.phone.core.tasks import Task
 from clawperator.phone.shell.android.base import SHELL_UID, denied
 from clawperator.phone.shell.android.intents import HOME, LAUNCHER, MAIN, VIEW, Component, Intent
-from clawperator.phone.toolkit.app import App
+from clawperator.phone.toolkit.app import App, BackStackEntry
 
 _SETTINGS = "com.android.settings"
 _SETTINGS_ACTIONS = "android.settings."
@@ -117,7 +117,7 @@ def tasks_from_top(phone: Phone) -> list[Task]:
     return [front, *(task for task in (*phone.tasks.recent(), phone.tasks.launcher) if task is not front)]
 
 
-def component_of(entry: Entry) -> Component:
+def component_of(entry: BackStackEntry) -> Component:
     return Component(entry.package, entry.screen.activity)
 
 

@@ -1,6 +1,6 @@
 """The phone's tables: ``settings``, ``getprop`` and ``setprop``, ``ime``, ``svc``."""
 
-from clawperator.phone.core.keyboard import COMPONENT as KEYBOARD
+from clawperator.phone.apps.system import KEYBOARD_COMPONENT as KEYBOARD
 from clawperator.phone.core.settings import NAMESPACES
 from clawperator.phone.shell.android.base import FAILED, Arguments, Handler, ServiceError, say_error, serve
 from clawperator.phone.shell.process import ShellProcess, command
@@ -65,7 +65,7 @@ def _put(process: ShellProcess, arguments: Arguments) -> int:
             raise ServiceError(str(e)) from e
         if namespace == "system" and key in {"user_rotation", "accelerometer_rotation"}:
             _turn(process)
-        device.changed()  # an app may show it
+        device.windows.invalidate()  # an app may show it
     return 0
 
 
@@ -74,7 +74,7 @@ def _turn(process: ShellProcess) -> None:
     device = process.phone
     rotation = device.settings.get("system", "user_rotation") or "0"
     if device.settings.get("system", "accelerometer_rotation") == "0" and rotation in {"0", "1", "2", "3"}:
-        device.glass.turn(int(rotation))
+        device.windows.rotate(int(rotation))
 
 
 def _delete(process: ShellProcess, arguments: Arguments) -> int:
@@ -82,7 +82,7 @@ def _delete(process: ShellProcess, arguments: Arguments) -> int:
     device = process.phone
     with device.lock:
         gone = device.settings.delete(namespace, key)
-        device.changed()
+        device.windows.invalidate()
     process.write(f"Deleted {int(gone)} rows\n")
     return 0
 
@@ -199,7 +199,7 @@ def svc(process: ShellProcess) -> int:
         case [name, "enable" | "disable" as state] if name in _SWITCHES:
             with device.lock:
                 device.settings.put("global", _SWITCHES[name], "1" if state == "enable" else "0")
-                device.changed()
+                device.windows.invalidate()
             return 0
         case ["power", "stayon", when] if when in _STAY_ON:
             device.settings.put("global", "stay_on_while_plugged_in", _STAY_ON[when])

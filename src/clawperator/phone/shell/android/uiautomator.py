@@ -1,4 +1,4 @@
-"""``uiautomator dump`` and ``screencap``: what is on the glass, as XML and as a picture."""
+"""``uiautomator dump`` and ``screencap``: what is on the manager, as XML and as a picture."""
 
 from collections.abc import Callable
 from xml.sax.saxutils import quoteattr
@@ -65,7 +65,7 @@ def _dump(process: ShellProcess, words: list[str]) -> int:
             if "--windows" in words:
                 xml = _every_window(device)
             else:
-                tree = _without(device.glass.capture(), _is_hidden)
+                tree = _without(device.windows.capture(), _is_hidden)
                 xml = one_line(write_hierarchy(_without(tree, _says_nothing) if "--compressed" in words else tree))
     if place in _STREAMS:
         process.write(xml)
@@ -113,12 +113,12 @@ def _without(tree: Hierarchy, unwanted: Callable[[Node], bool]) -> Hierarchy:
 
 def _every_window(device: Phone) -> str:
     """All windows of the display, the topmost first."""
-    glass = device.glass
-    keyboard = glass.keyboard()
-    own = [glass.navigation(), *([keyboard] if keyboard is not None else [])]
+    manager = device.windows
+    keyboard = manager.keyboard()
+    own = [manager.navigation(), *([keyboard] if keyboard is not None else [])]
     windows = [*((window, 3) for window in own[:1]), *((window, 2) for window in own[1:])]
-    windows += [(window, 1) for window in reversed(glass.windows())]
-    active = glass.active()
+    windows += [(window, 1) for window in reversed(manager.app_windows())]
+    active = manager.active()
     parts = []
     for number, (window, kind) in enumerate(windows):
         whole = one_line(write_hierarchy(window.tree))
@@ -174,5 +174,5 @@ def _raw(device: Phone) -> bytes:
     from clawperator.phone.render.painter import paint
 
     with device.lock:
-        canvas = paint(device.glass, device.clock.now_ms())
+        canvas = paint(device.windows, device.clock.now_ms())
     return raw_rgba(canvas)

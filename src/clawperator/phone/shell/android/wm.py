@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from clawperator.phone.core.display import Display
+from clawperator.phone.core.window import Display
 from clawperator.phone.shell.android.base import FAILED, Arguments, Handler, read_whole, say_error, serve
 from clawperator.phone.shell.process import ShellProcess, command
 
@@ -26,10 +26,10 @@ def wm(process: ShellProcess) -> int:
 
 
 def _size(process: ShellProcess, arguments: Arguments) -> int:
-    glass, first = process.phone.glass, Display()
+    manager, first = process.phone.windows, Display()
     given = arguments.next()
     if given in {None, "-d"}:
-        now = glass.display
+        now = manager.display
         process.write(f"Physical size: {first.natural_width}x{first.natural_height}\n")
         if (now.natural_width, now.natural_height) != (first.natural_width, first.natural_height):
             process.write(f"Override size: {now.natural_width}x{now.natural_height}\n")
@@ -42,7 +42,7 @@ def _size(process: ShellProcess, arguments: Arguments) -> int:
         if len(sides) != 2 or not all(sides):
             say_error(process, f"Error: bad size {given}")
             return FAILED
-        sizes = [_read_side(side, glass.display) for side in sides]
+        sizes = [_read_side(side, manager.display) for side in sides]
         if not all(SMALLEST <= side <= LARGEST for side in sizes):
             say_error(process, f"Error: bad size {given}")
             return FAILED
@@ -57,12 +57,12 @@ def _read_side(word: str, display: Display) -> int:
 
 
 def _density(process: ShellProcess, arguments: Arguments) -> int:
-    glass, first = process.phone.glass, Display()
+    manager, first = process.phone.windows, Display()
     given = arguments.next()
     if given in {None, "-d"}:
         process.write(f"Physical density: {first.density}\n")
-        if glass.display.density != first.density:
-            process.write(f"Override density: {glass.display.density}\n")
+        if manager.display.density != first.density:
+            process.write(f"Override density: {manager.display.density}\n")
         return 0
     assert given is not None
     density = first.density if given == "reset" else read_whole(given)
@@ -76,7 +76,7 @@ def _density(process: ShellProcess, arguments: Arguments) -> int:
 def _resize(process: ShellProcess, **changes: int) -> None:
     device = process.phone
     with device.lock:
-        device.glass.resize(replace(device.glass.display, **changes))
+        device.windows.resize(replace(device.windows.display, **changes))
 
 
 def _rotation(process: ShellProcess, arguments: Arguments) -> int:
@@ -93,7 +93,7 @@ def _rotation(process: ShellProcess, arguments: Arguments) -> int:
         say_error(process, "Error: argument needs to be either -d, free or lock.")
         return FAILED
     turn = arguments.next()
-    rotation = read_whole(turn) if turn is not None else device.glass.display.rotation
+    rotation = read_whole(turn) if turn is not None else device.windows.display.rotation
     if not 0 <= rotation <= 3:
         say_error(process, f"Error: rotation argument is not a valid rotation constant: {rotation}")
         return FAILED
@@ -101,7 +101,7 @@ def _rotation(process: ShellProcess, arguments: Arguments) -> int:
         device.settings.put("system", "accelerometer_rotation", "1" if given == "free" else "0")
         if given == "lock":
             device.settings.put("system", "user_rotation", str(rotation))
-            device.glass.turn(rotation)
+            device.windows.rotate(rotation)
     return 0
 
 
@@ -123,7 +123,7 @@ def _dismiss_keyguard(process: ShellProcess, _: Arguments) -> int:
     """There is no lock on this phone: it is enough that it is awake."""
     device = process.phone
     with device.lock:
-        device.glass.awake = True
+        device.windows.awake = True
     return 0
 
 

@@ -33,7 +33,7 @@ from clawperator.ui.match import find, find_all
 from clawperator.ui.node import Hierarchy, Node
 
 if TYPE_CHECKING:
-    from clawperator.phone.adb.adbd import AdbDoor
+    from clawperator.phone.adb.adbd import AdbdServer
     from clawperator.phone.cassette.cassette import Cassette
     from clawperator.phone.core.events import AccessibilityEvent
 
@@ -58,7 +58,7 @@ class BoxedPhone:
         self.person = Person(phone)
         self.screenshots: dict[str, bytes] = {}
         self.events: list[AccessibilityEvent] = []
-        self._adbd: AdbDoor | None = None
+        self._adbd: AdbdServer | None = None
         phone.listeners.append(self.events.append)
         driver = PhoneDriver(phone, privileged=True)
         self._engine = Engine(driver, phone.clock, random=phone.random, save_screenshot=self._keep)
@@ -163,12 +163,12 @@ class BoxedPhone:
     @contextmanager
     def serve(self) -> Iterator["Doors"]:
         """Open adb's doors to this phone on loopback while the ``with`` block runs."""
-        from clawperator.phone.adb.adbd import AdbDoor
-        from clawperator.phone.adb.phone_device import AttachedPhone
+        from clawperator.phone.adb.adbd import AdbdServer
+        from clawperator.phone.adb.device import PhoneDevice
         from clawperator.phone.adb.server import AdbServer
 
-        device = AttachedPhone(self.phone)
-        adbd, server = AdbDoor(device), AdbServer(lambda: [device])
+        device = PhoneDevice(self.phone)
+        adbd, server = AdbdServer(device), AdbServer(lambda: [device])
         self._adbd = adbd
         try:
             yield Doors(adbd.start(), server.start())

@@ -20,7 +20,7 @@ from clawperator.contract.results import ResultEnvelope, StepResult
 from clawperator.device.adb.client import Device, Endpoint
 from clawperator.engine.clock import SystemClock
 from clawperator.errors import ClawError
-from clawperator.phone.adb.phone_device import AttachedPhone
+from clawperator.phone.adb.device import PhoneDevice
 from clawperator.phone.adb.server import AdbServer
 from clawperator.testing import BoxedPhone, start_phone
 
@@ -29,7 +29,7 @@ NOTES = "com.clawperator.notes"
 
 
 class Door(NamedTuple):
-    device: AttachedPhone
+    device: PhoneDevice
     port: int
 
 
@@ -37,7 +37,7 @@ class Door(NamedTuple):
 def door() -> Iterator[Door]:
     """One adb server for all tests; closing one takes longer than most of them."""
     with start_phone() as first:
-        device = AttachedPhone(first.phone)
+        device = PhoneDevice(first.phone)
         server = AdbServer(lambda: [device])
         yield Door(device, server.start())
         server.stop()

@@ -7,7 +7,7 @@ from pathlib import Path
 from clawperator.commands.model import BackendName
 from clawperator.connection import ConnectedPhone
 from clawperator.device.adb.client import Device, Endpoint
-from clawperator.phone.adb.phone_device import AttachedPhone
+from clawperator.phone.adb.device import PhoneDevice
 from clawperator.phone.adb.server import AdbServer
 from clawperator.phone.toolkit.app import App
 from clawperator.testing import BoxedPhone, start_phone
@@ -170,7 +170,7 @@ def record(show: Show, folder: Path, apps: Callable[[], list[App]] = list) -> st
 class Door:
     """An adb server on loopback, and a fresh phone behind it whenever one is wanted."""
 
-    def __init__(self, device: AttachedPhone, port: int) -> None:
+    def __init__(self, device: PhoneDevice, port: int) -> None:
         self._device = device
         self.port = port
 
@@ -187,7 +187,7 @@ class Door:
 @contextmanager
 def open_door() -> Iterator[Door]:
     with start_phone() as first:
-        device = AttachedPhone(first.phone)
+        device = PhoneDevice(first.phone)
         server = AdbServer(lambda: [device])
         port = server.start()
         try:

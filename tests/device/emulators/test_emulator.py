@@ -26,7 +26,7 @@ from clawperator.device.emulators.emulator import (
 )
 from clawperator.device.emulators.sdk import find_tool, require_tools, run_tool
 from clawperator.errors import ClawError
-from clawperator.phone.adb.phone_device import AttachedPhone
+from clawperator.phone.adb.device import PhoneDevice
 from clawperator.phone.adb.server import AdbServer
 from clawperator.phone.core.phone import Phone
 
@@ -85,8 +85,8 @@ class Sdk:
     def run_avd(self, name: str) -> None:
         (self.folder / "running").write_text(f"{name}\n")
 
-    def devices(self) -> list[AttachedPhone]:
-        return [AttachedPhone(self.phone)] if (self.folder / "running").exists() else []
+    def devices(self) -> list[PhoneDevice]:
+        return [PhoneDevice(self.phone)] if (self.folder / "running").exists() else []
 
     def make_avd(self, name: str, **changes: str) -> None:
         facts = {

@@ -285,12 +285,12 @@ def test_a_phone_in_use_is_no_failure(route: Route, monkeypatch: pytest.MonkeyPa
 
 
 def test_with_two_phones_one_must_be_chosen(route: Route, tmp_path: Path) -> None:
-    from clawperator.phone.adb.phone_device import AttachedPhone
+    from clawperator.phone.adb.device import PhoneDevice
     from clawperator.phone.adb.server import AdbServer
     from clawperator.phone.core.phone import Phone
 
     other = Phone(serial="claw-2", seed=0)
-    server = AdbServer(lambda: [AttachedPhone(other)])
+    server = AdbServer(lambda: [PhoneDevice(other)])
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ANDROID_ADB_SERVER_PORT", str(server.start()))
         patch.setenv("ADB_PATH", fake(tmp_path / "adb", "echo Android Debug Bridge version 1.0.41"))

@@ -1,4 +1,4 @@
-"""The other ends of the doors: a phone with a handful of commands, and raw clients that can also misbehave."""
+"""Test doubles for the adb endpoints: a device with a handful of commands, and raw clients that may misbehave."""
 
 import queue
 import socket
@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import NamedTuple, Self
 
-from clawperator.phone.adb.adbd import AdbDoor
-from clawperator.phone.adb.device import Channel, State
+from clawperator.phone.adb.adbd import AdbdServer
+from clawperator.phone.adb.device import Channel, DeviceState
 from clawperator.phone.adb.server import AdbServer
 from clawperator.phone.shell.pipes import InputStream, OutputStream
 from clawperator.phone.storage.filesystem import Storage
@@ -20,7 +20,7 @@ NEW, OLD = 0x01000001, 0x01000000
 
 
 class Echo:
-    """A socket on the phone that says everything back."""
+    """A socket on the phone that echoes its input."""
 
     def __init__(self) -> None:
         self._queue: queue.SimpleQueue[bytes] = queue.SimpleQueue()
@@ -36,20 +36,20 @@ class Echo:
 
 
 class FakeDevice:
-    """A phone with real files and a handful of commands, told apart by their first word."""
+    """A device with real files and a handful of commands, chosen by the first word."""
 
-    def __init__(self, root: str, serial: str = "box-1") -> None:
+    def __init__(self, root: str, serial: str = "fake-1") -> None:
         self.serial = serial
         self.storage = Storage(root)
-        self.now: State = "device"
+        self.now: DeviceState = "device"
         self.ended: queue.SimpleQueue[str] = queue.SimpleQueue()
         self.slow = 0.0
 
-    def state(self) -> State:
+    def state(self) -> DeviceState:
         return self.now
 
     def banner(self) -> str:
-        return "device::ro.product.name=box;ro.product.model=Phone in the box;ro.product.device=box;"
+        return "device::ro.product.name=fake;ro.product.model=Fake Phone;ro.product.device=fake;"
 
     def delay(self) -> None:
         if self.slow:
@@ -88,17 +88,17 @@ class Call(NamedTuple):
     storage: Storage
 
 
-def say(call: Call) -> None:
+def echo(call: Call) -> None:
     call.stdout.write(call.rest + b"\n")
 
 
 def run_cmd(call: Call) -> None:
-    """``package install -S SIZE`` takes its bytes; anything else is said back."""
+    """``package install -S SIZE`` takes its bytes; anything else is echoed."""
     words = call.rest.split()
     if words[:3] == [b"package", b"install", b"-S"]:
         take(call._replace(rest=words[3]))
     else:
-        say(call)
+        echo(call)
 
 
 def cat(call: Call) -> None:
@@ -155,7 +155,7 @@ def write_zeros(call: Call) -> None:
 
 
 COMMANDS: Mapping[bytes, Callable[[Call], int | None]] = {
-    b"echo": say,
+    b"echo": echo,
     b"cmd": run_cmd,
     b"cat": cat,
     b"exit": lambda call: int(call.rest),
@@ -172,7 +172,7 @@ COMMANDS: Mapping[bytes, Callable[[Call], int | None]] = {
 
 
 class Peer:
-    """One connection to adbd. Packets go and come as they are; nothing is answered by itself."""
+    """One connection to adbd: raw packets, no automatic answers."""
 
     def __init__(self, port: int, *, version: int = NEW, maxdata: int = 1 << 20, greet: bool = True) -> None:
         self.sock = socket.create_connection(("127.0.0.1", port), SECONDS)
@@ -211,7 +211,7 @@ class Peer:
             return True
 
     def open(self, name: bytes) -> tuple[int, int]:
-        """Our id and theirs. ``ConnectionRefusedError`` when the phone says CLSE(0, id)."""
+        """Our id and theirs. ``ConnectionRefusedError`` when the phone answers CLSE(0, id)."""
         self._last += 1
         self.send(b"OPEN", self._last, 0, name + b"\0")
         kind, theirs, ours, _ = self.read()
@@ -228,16 +228,16 @@ class Peer:
         assert self.read()[0] == b"OKAY"
 
     def read_all(self, stream: tuple[int, int]) -> bytes:
-        """What a stream says until the phone closes it."""
-        said = bytearray()
+        """The output of a stream until the phone closes it."""
+        output = bytearray()
         while True:
             kind, theirs, ours, payload = self.read()
             assert (ours, theirs) == stream
             if kind == b"CLSE":
                 self.send(b"CLSE", *stream)
-                return bytes(said)
+                return bytes(output)
             if kind == b"WRTE":
-                said += payload
+                output += payload
                 self.send(b"OKAY", *stream)
 
     def run(self, name: bytes) -> bytes:
@@ -310,13 +310,13 @@ def shell_packets(data: bytes) -> list[tuple[int, bytes]]:
 
 
 @contextmanager
-def open_door(device: FakeDevice) -> Iterator[tuple[AdbDoor, int]]:
-    door = AdbDoor(device)
-    port = door.start()
+def open_adbd(device: FakeDevice) -> Iterator[tuple[AdbdServer, int]]:
+    server = AdbdServer(device)
+    port = server.start()
     try:
-        yield door, port
+        yield server, port
     finally:
-        assert door.stop(), "a thread did not end"
+        assert server.stop(), "a thread did not end"
 
 
 @contextmanager

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from clawperator.phone.adb import adbd, wire
 from clawperator.phone.adb.adbd_stream import MAX_WAITING
-from clawperator.phone.adb.workers import Workers
-from tests.phone.adb.peer import NEW, SECONDS, Client, FakeDevice, Peer, open_door, open_server, packet
+from clawperator.phone.adb.listener import WorkerPool
+from tests.phone.adb.peer import NEW, SECONDS, Client, FakeDevice, Peer, open_adbd, open_server, packet
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def device(tmp_path: Path) -> FakeDevice:
 
 @pytest.fixture
 def port(device: FakeDevice) -> Iterator[int]:
-    with open_door(device) as (_, port):
+    with open_adbd(device) as (_, port):
         yield port
         with Peer(port) as peer:
             assert peer.run(b"shell:echo still up") == b"still up\n"
@@ -194,7 +194,7 @@ def test_words_to_streams_that_do_not_exist_fall_flat(port: int) -> None:
 
 def test_connections_beyond_the_limit_are_closed(device: FakeDevice, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(adbd, "MAX_CONNECTIONS", 2)
-    with open_door(device) as (_, port):
+    with open_adbd(device) as (_, port):
         with Peer(port), Peer(port), Peer(port, greet=False) as third:
             assert third.is_closed()
         time.sleep(0.05)
@@ -204,7 +204,7 @@ def test_connections_beyond_the_limit_are_closed(device: FakeDevice, monkeypatch
 
 def test_a_phone_without_a_free_thread_refuses(device: FakeDevice, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(adbd, "MAX_WORKERS", 1)
-    with open_door(device) as (_, port), Peer(port) as peer:
+    with open_adbd(device) as (_, port), Peer(port) as peer:
         stream = peer.open(b"shell:sleep 5")
         with pytest.raises(ConnectionRefusedError):
             peer.open(b"shell:echo")
@@ -221,7 +221,7 @@ def test_any_bytes_leave_both_doors_open(device: FakeDevice) -> None:
     )
     packets = st.builds(packet, commands, ids, ids, names)
 
-    with open_door(device) as (_, port), open_server(device) as (_, server):
+    with open_adbd(device) as (_, port), open_server(device) as (_, server):
 
         @given(st.lists(packets | st.binary(max_size=30), max_size=10), st.booleans())
         def throw(parts: list[bytes], greet: bool) -> None:  # noqa: FBT001 - drawn by Hypothesis
@@ -251,7 +251,7 @@ def test_what_is_no_request_is_refused_or_left(device: FakeDevice, data: bytes) 
 
 
 def test_workers_are_used_again_and_refuse_when_all_are_busy() -> None:
-    workers = Workers(2, "test")
+    workers = WorkerPool(2, "test")
     seen: queue.SimpleQueue[threading.Thread] = queue.SimpleQueue()
     threads = set()
     for _ in range(20):

@@ -42,7 +42,7 @@ def run(port: int, service: bytes, transport: bytes = b"host:transport-any") -> 
         (b"host:devices", "127.0.0.1:5555\tdevice\n"),
         (
             b"host:devices-l",
-            "127.0.0.1:5555         device product:box model:Phone_in_the_box device:box transport_id:1\n",
+            "127.0.0.1:5555         device product:fake model:Fake_Phone device:fake transport_id:1\n",
         ),
         (b"host:features", "shell_v2,cmd,stat_v2,ls_v2,fixed_push_mkdir,abb_exec,sendrecv_v2"),
         (b"host:get-state", "device"),
@@ -63,7 +63,7 @@ def test_a_question_has_an_answer(port: int, request_: bytes, answer: str) -> No
 @pytest.mark.parametrize(
     ("request_", "reason"),
     [
-        (b"host:kill", "ends with it"),
+        (b"host:kill", "stops with it"),
         (b"host:nonsense", "unknown host service"),
         (b"host", "unknown host service"),
         (b"hostile:", "unknown host service"),

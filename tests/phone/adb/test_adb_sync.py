@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.phone.adb.peer import FakeDevice, Peer, open_door
+from tests.phone.adb.peer import FakeDevice, Peer, open_adbd
 
 
 class Sync:
@@ -90,7 +90,7 @@ def device(tmp_path: Path) -> FakeDevice:
 
 @pytest.fixture
 def sync(device: FakeDevice) -> Iterator[Sync]:
-    with open_door(device) as (_, port), Peer(port) as peer:
+    with open_adbd(device) as (_, port), Peer(port) as peer:
         yield Sync(peer)
 
 
@@ -283,7 +283,7 @@ def test_no_path_leads_out_of_the_phone(sync: Sync, tmp_path: Path, path: str) -
 @pytest.mark.random
 def test_any_bytes_in_a_sync_stream_leave_the_phone_up(tmp_path: Path) -> None:
     device = FakeDevice(str(tmp_path / "phone"))
-    with open_door(device) as (_, port):
+    with open_adbd(device) as (_, port):
         words = st.sampled_from(
             [b"STAT", b"LIST", b"SEND", b"RECV", b"DATA", b"DONE", b"SND2", b"/sdcard/x,1", bytes(4)]
         )

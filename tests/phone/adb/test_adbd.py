@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from clawperator.phone.adb import adbd, streams
-from clawperator.phone.adb.adbd import AdbDoor
-from tests.phone.adb.peer import NEW, OLD, SECONDS, FakeDevice, Peer, open_door, shell_packets
+from clawperator.phone.adb.adbd import AdbdServer
+from tests.phone.adb.peer import NEW, OLD, SECONDS, FakeDevice, Peer, open_adbd, shell_packets
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def device(tmp_path: Path) -> FakeDevice:
 
 @pytest.fixture
 def port(device: FakeDevice) -> Iterator[int]:
-    with open_door(device) as (_, port):
+    with open_adbd(device) as (_, port):
         yield port
 
 
@@ -31,7 +31,7 @@ def peer(port: int) -> Iterator[Peer]:
 
 
 def test_the_banner_tells_the_phone_and_only_features_that_are_served(peer: Peer) -> None:
-    assert peer.banner.startswith(b"device::ro.product.name=box;")
+    assert peer.banner.startswith(b"device::ro.product.name=fake;")
     features = peer.banner.partition(b"features=")[2].split(b",")
     assert set(features) == {
         b"shell_v2",
@@ -275,8 +275,8 @@ def test_an_offline_phone_does_not_answer(port: int, device: FakeDevice) -> None
 
 
 def test_disconnecting_is_not_stopping(device: FakeDevice) -> None:
-    with open_door(device) as (door, port), Peer(port) as peer:
-        door.disconnect()
+    with open_adbd(device) as (server, port), Peer(port) as peer:
+        server.disconnect()
         assert peer.is_closed()
         with Peer(port) as other:
             assert other.run(b"shell:echo back") == b"back\n"
@@ -284,7 +284,7 @@ def test_disconnecting_is_not_stopping(device: FakeDevice) -> None:
 
 def test_stopping_ends_everything_that_runs_and_leaves_no_thread(device: FakeDevice) -> None:
     before = set(threading.enumerate())
-    with open_door(device) as (_, port):
+    with open_adbd(device) as (_, port):
         peers = [Peer(port) for _ in range(5)]
         for peer in peers:
             peer.open(b"shell:sleep 5")
@@ -301,19 +301,19 @@ def test_stopping_ends_everything_that_runs_and_leaves_no_thread(device: FakeDev
 
 def test_a_port_that_is_taken_is_an_error(device: FakeDevice) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(OSError):
-        AdbDoor(device).start(port=taken.getsockname()[1])
+        AdbdServer(device).start(port=taken.getsockname()[1])
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "192.168.1.1", "127.example.com", "::"])
 def test_only_this_machine_may_come_in(device: FakeDevice, host: str) -> None:
     with pytest.raises(OSError, match="loopback"):
-        AdbDoor(device).start(host)
+        AdbdServer(device).start(host)
 
 
 def test_a_reader_that_never_comes_back_is_given_up(
     peer: Peer, device: FakeDevice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("clawperator.phone.adb.adbd_stream.PATIENCE_SECONDS", 0.1)
-    assert streams.PATIENCE_SECONDS > 60
+    monkeypatch.setattr("clawperator.phone.adb.adbd_stream.READER_SECONDS", 0.1)
+    assert streams.READER_SECONDS > 60
     peer.open(b"exec:flood")
     assert device.ended.get(timeout=2) == "flood"

@@ -15,7 +15,7 @@ from clawperator.phone.process import control
 from clawperator.phone.process import server as boxes
 from clawperator.phone.process.control import ControlDoor, ask
 from clawperator.phone.process.server import Box, BoxPlan
-from tests.phone.adb.peer import NEW, Client, FakeDevice, Peer, open_door, open_server, packet
+from tests.phone.adb.peer import NEW, Client, FakeDevice, Peer, open_adbd, open_server, packet
 
 HOST = "127.0.0.1"
 
@@ -37,7 +37,7 @@ def crowd(port: int, size: int, says: bytes = b"") -> Iterator[list[socket.socke
 
 
 def record(port: int) -> PhoneRecord:
-    return PhoneRecord("box-1", 1, 0, HOST, 0, 0, port, "word", 0, "com.clawperator.operator", [])
+    return PhoneRecord("fake-1", 1, 0, HOST, 0, 0, port, "word", 0, "com.clawperator.operator", [])
 
 
 @contextmanager
@@ -51,7 +51,7 @@ def open_control(handle: Callable[[str, dict[str, Any]], Any]) -> Iterator[int]:
 
 @pytest.mark.parametrize("says", [b"", b"CNXN", packet(b"CNXN", NEW, 1 << 20, b"host::")[:-2]])
 def test_silent_peers_do_not_keep_the_next_from_adbd(device: FakeDevice, says: bytes) -> None:
-    with open_door(device) as (_, port), crowd(port, adbd.MAX_CONNECTIONS + 40, says), Peer(port) as peer:
+    with open_adbd(device) as (_, port), crowd(port, adbd.MAX_CONNECTIONS + 40, says), Peer(port) as peer:
         assert peer.run(b"shell:echo here") == b"here\n"
 
 
@@ -72,7 +72,7 @@ def test_silent_peers_do_not_keep_the_next_from_control(says: bytes) -> None:
 
 
 def test_who_is_being_served_is_not_sent_away(device: FakeDevice) -> None:
-    with open_door(device) as (_, port), Peer(port) as first:
+    with open_adbd(device) as (_, port), Peer(port) as first:
         with crowd(port, adbd.MAX_CONNECTIONS + 40):
             pass
         assert first.run(b"shell:echo still here") == b"still here\n"
@@ -96,7 +96,7 @@ def test_a_request_that_drips_in_is_given_up(monkeypatch: pytest.MonkeyPatch, de
 def test_what_all_peers_leave_unread_is_bounded(monkeypatch: pytest.MonkeyPatch, device: FakeDevice) -> None:
     monkeypatch.setattr(adbd, "_MAX_UNREAD", 3 * 100_000)
     payload = bytes(100_000)
-    with open_door(device) as (_, port), ExitStack() as stack:
+    with open_adbd(device) as (_, port), ExitStack() as stack:
         cut = 0
         for _ in range(6):
             peer = stack.enter_context(Peer(port))

@@ -1,1 +1,1 @@
-"""The two doors of the phone: the transport protocol of adbd, and the protocol of the adb server."""
+"""The phone's adb endpoints: the transport protocol of adbd, and the protocol of the adb server."""

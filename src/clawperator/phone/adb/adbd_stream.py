@@ -1,40 +1,40 @@
-"""A stream of the transport protocol: flow control, and the order in which a stream ends."""
+"""A stream of the adbd transport: flow control, and the order in which a stream ends."""
 
 import threading
 from contextlib import suppress
 from typing import Protocol
 
-from clawperator.phone.adb.streams import CORK_BYTES, PATIENCE_SECONDS, Stream
+from clawperator.phone.adb.streams import CORK_BYTES, READER_SECONDS, ServiceStream
 from clawperator.phone.adb.wire import CLSE, OKAY, WRTE, PacketWriter, Payload
 
-# One packet is allowed, but adb sends what it has left without waiting when its client hangs up.
+# The protocol allows one packet, but adb sends all it has left without waiting when its client disconnects.
 MAX_WAITING = 16
 
-_PIECE = 128 * 1024  # a write up to this size is never torn apart by another thread's
-_PENDING = 64 * 1024  # bytes that wait for the peer before a writer does
+_PIECE = 128 * 1024  # a write up to this size is never interleaved with another thread's
+_PENDING = 64 * 1024  # bytes waiting for the peer before a writer waits too
 
 
-class Connection(Protocol):
-    """What a stream needs of the connection it is part of."""
+class AdbdTransport(Protocol):
+    """What a stream needs of its connection."""
 
     max_payload: int
     writer: PacketWriter
 
-    def forget(self, stream: "AdbdStream") -> None:
-        """The stream is closed."""
+    def stream_closed(self, stream: "AdbdStream") -> None:
+        """Called when the stream is closed."""
 
-    def retire(self, stream: "AdbdStream") -> None:
-        """The service of the stream has ended."""
+    def service_ended(self, stream: "AdbdStream") -> None:
+        """Called when the service of the stream has ended."""
 
     def count_unread(self, size: int) -> int:
-        """Add to the bytes that no service has taken yet, and give their sum."""
+        """Add to the number of bytes that services have not read yet, and return it."""
         ...
 
 
-class AdbdStream(Stream):
+class AdbdStream(ServiceStream):
     """A stream of a connection. At most one packet of ours waits for its acknowledgement."""
 
-    def __init__(self, connection: Connection, local_id: int, remote_id: int) -> None:
+    def __init__(self, connection: AdbdTransport, local_id: int, remote_id: int) -> None:
         super().__init__()
         self._connection = connection
         self._writer = connection.writer
@@ -52,10 +52,10 @@ class AdbdStream(Stream):
             if not self._corked:
                 self._writer.send(OKAY, self.local_id, self.remote_id)
 
-    def refuse(self, reason: str) -> None:  # noqa: ARG002 - the protocol has no place for a reason
+    def refuse(self, reason: str) -> None:  # noqa: ARG002 - the protocol has no field for a reason
         with self._changed:
             self._closed = True
-            self._connection.forget(self)
+            self._connection.stream_closed(self)
             with suppress(BrokenPipeError):
                 self._writer.send(CLSE, 0, self.remote_id)
 
@@ -68,9 +68,9 @@ class AdbdStream(Stream):
     def finish(self) -> None:
         with self._changed:
             self.finished.set()
-            self._connection.retire(self)
-            while self._inbox:  # nobody will read it, and the peer must not wait
-                self._taken(len(self._inbox.popleft()))
+            self._connection.service_ended(self)
+            while self._inbox:  # acknowledge unread packets: the peer must not wait for them
+                self._consumed(len(self._inbox.popleft()))
             with suppress(BrokenPipeError):
                 self._send_more()
 
@@ -82,10 +82,10 @@ class AdbdStream(Stream):
             self._changed.notify_all()
 
     def deliver(self, payload: Payload) -> bool:
-        """Take what the peer has sent; False when too much of it waits already."""
+        """Put a packet's payload into the inbox; False when too many wait there already."""
         with self._changed:
             if self.finished.is_set():
-                self._taken(len(payload))
+                self._consumed(len(payload))
             elif len(self._inbox) >= MAX_WAITING:
                 return False
             else:
@@ -94,24 +94,24 @@ class AdbdStream(Stream):
             return True
 
     def close(self) -> None:
-        """The peer has closed the stream, or is gone."""
+        """The peer has closed the stream or disconnected."""
         with self._changed:
             if not self._closed:
                 self._closed = True
                 self._pending.clear()
-                self._connection.forget(self)
+                self._connection.stream_closed(self)
                 with suppress(BrokenPipeError):
                     self._writer.send(CLSE, self.local_id, self.remote_id)
-        self.hang_up()
+        self.end_input()
 
-    def give_up(self) -> None:
-        super().give_up()
+    def abandon(self) -> None:
+        super().abandon()
         self.close()
 
     def _write_piece(self, piece: memoryview) -> None:
         with self._changed:
             while len(self._pending) >= _PENDING and not self._closed:
-                if not self._changed.wait(PATIENCE_SECONDS):
+                if not self._changed.wait(READER_SECONDS):
                     break
             else:
                 if self._closed:
@@ -133,7 +133,7 @@ class AdbdStream(Stream):
                 self._send_more()
 
     def _send_more(self) -> None:
-        """Send what may be sent now, in one go: the acceptance, what is pending, and the end of the stream."""
+        """Send, in one write, what may be sent now: the acceptance, pending data, and the end of the stream."""
         if self._closed:
             return
         ids = self.local_id, self.remote_id
@@ -148,15 +148,15 @@ class AdbdStream(Stream):
             del self._pending[:limit]
             self._in_flight = True
             packets += self._writer.head(WRTE, *ids, data) + data
-        # The last packet need not be acknowledged before the stream is closed: nothing can overtake it.
+        # The close need not wait until the last packet is acknowledged: it cannot overtake it.
         if self.finished.is_set() and not self._pending:
             self._closed = True
-            self._connection.forget(self)
+            self._connection.stream_closed(self)
             packets += self._writer.head(CLSE, *ids)
         if packets:
             self._writer.send_packed(packets)
 
-    def _taken(self, size: int) -> None:
+    def _consumed(self, size: int) -> None:
         self._connection.count_unread(-size)
         if not self._closed:
             with suppress(BrokenPipeError):

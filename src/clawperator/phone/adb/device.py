@@ -1,12 +1,16 @@
-"""What the doors need of the phone behind them."""
+"""What the adb endpoints need of a phone, and the simulated phone as they see it."""
 
 import threading
 from typing import Literal, Protocol
 
+from clawperator.phone.core.phone import Phone
+from clawperator.phone.shell.language.interpreter import run_script
 from clawperator.phone.shell.pipes import InputStream, OutputStream
 from clawperator.phone.storage.filesystem import Storage
 
-State = Literal["device", "offline", "unauthorized"]
+DeviceState = Literal["device", "offline", "unauthorized"]
+
+_BANNER_PROPERTIES = ("ro.product.name", "ro.product.model", "ro.product.device")
 
 
 class Channel(Protocol):
@@ -17,7 +21,7 @@ class Channel(Protocol):
         ...
 
     def write(self, data: bytes, /) -> None:
-        """Raises ``OSError`` when nobody reads any more."""
+        """Write all of ``data``. ``OSError`` when the other side is gone."""
         ...
 
     def close(self) -> None:
@@ -25,7 +29,7 @@ class Channel(Protocol):
         ...
 
 
-class Device(Protocol):
+class AdbDevice(Protocol):
     """One phone. Any thread may call any method."""
 
     @property
@@ -34,7 +38,7 @@ class Device(Protocol):
     @property
     def storage(self) -> Storage: ...
 
-    def state(self) -> State: ...
+    def state(self) -> DeviceState: ...
 
     def banner(self) -> str:
         """``device::`` and its properties, each ended by a semicolon, without features."""
@@ -48,13 +52,53 @@ class Device(Protocol):
         stderr: OutputStream,
         cancelled: threading.Event,
     ) -> int:
-        """Run a script to its end and give its exit code. Output may be written from several threads."""
+        """Run a script to its end and return its exit code. Output may be written from several threads."""
         ...
 
     def open_socket(self, name: str) -> Channel | None:
-        """Connect to ``tcp:PORT``, ``localabstract:NAME`` or ``localfilesystem:PATH``; None when it refuses."""
+        """Connect to ``tcp:PORT``, ``localabstract:NAME`` or ``localfilesystem:PATH``; None when refused."""
         ...
 
     def delay(self) -> None:
-        """Called before each service opens: a slow phone sleeps here."""
+        """Called before each service opens: the fault ``latency`` sleeps here."""
         ...
+
+
+class PhoneDevice:
+    """A simulated phone as an ``AdbDevice``. The phone may be replaced by a new one, as after a reset."""
+
+    def __init__(self, phone: Phone) -> None:
+        self.phone = phone
+
+    @property
+    def serial(self) -> str:
+        return self.phone.serial
+
+    @property
+    def storage(self) -> Storage:
+        return self.phone.storage
+
+    def state(self) -> DeviceState:
+        faults = self.phone.faults
+        if faults.value("offline"):
+            return "offline"
+        return "unauthorized" if faults.value("unauthorized") else "device"
+
+    def banner(self) -> str:
+        return "device::" + "".join(f"{name}={self.phone.properties[name]};" for name in _BANNER_PROPERTIES)
+
+    def run_shell(
+        self,
+        script: bytes,
+        stdin: InputStream,
+        stdout: OutputStream,
+        stderr: OutputStream,
+        cancelled: threading.Event,
+    ) -> int:
+        return run_script(script, phone=self.phone, stdin=stdin, stdout=stdout, stderr=stderr, cancelled=cancelled)
+
+    def open_socket(self, name: str) -> Channel | None:
+        return self.phone.sockets.connect(name)
+
+    def delay(self) -> None:
+        self.phone.apply_latency()

@@ -1,106 +1,112 @@
-"""What a client asks of the adb server itself, and gets at once."""
+"""Host services: the requests that the adb server answers itself, at once."""
 
 from collections.abc import Callable, Mapping
 
 from clawperator.phone.adb.forward import Forwards
-from clawperator.phone.adb.roster import Missing, Roster, Wish
 from clawperator.phone.adb.services import FEATURES
-from clawperator.phone.adb.smart_socket import Failure, okay, text
+from clawperator.phone.adb.smart_socket import (
+    AdbFailure,
+    DeviceList,
+    DeviceNotFound,
+    DeviceSelector,
+    okay,
+    text,
+)
 
-VERSION = 41  # adb replaces a server of another number by its own
+VERSION = 41  # adb replaces a server of another version by its own
 
 
-class Host:
-    """The answers of a server. Each method takes the phone that is meant and an argument."""
+class HostServices:
+    """The host services of a server. Each takes the selected device and an argument."""
 
-    def __init__(self, roster: Roster, forwards: Forwards) -> None:
-        self._roster = roster
+    def __init__(self, devices: DeviceList, forwards: Forwards) -> None:
+        self._devices = devices
         self._forwards = forwards
 
-    def reply(self, wish: Wish, request: str) -> bytes:
-        """``VERB[:ARGUMENT]``. ``Failure`` where the answer is no."""
+    def reply(self, selector: DeviceSelector, request: str) -> bytes:
+        """The whole answer to ``VERB[:ARGUMENT]``. ``AdbFailure`` for an error."""
         verb, _, argument = request.partition(":")
-        answer = _ANSWERS.get(verb)
-        if answer is None:
-            raise Failure("unknown host service")
-        return answer(self, wish, argument)
+        service = _SERVICES.get(verb)
+        if service is None:
+            raise AdbFailure("unknown host service")
+        return service(self, selector, argument)
 
-    def version(self, _: Wish, __: str) -> bytes:
+    def version(self, _: DeviceSelector, __: str) -> bytes:
         return okay(f"{VERSION:04x}")
 
-    def devices(self, _: Wish, __: str) -> bytes:
-        return okay(self._roster.listing(long=False))
+    def devices(self, _: DeviceSelector, __: str) -> bytes:
+        return okay(self._devices.listing(long=False))
 
-    def devices_long(self, _: Wish, __: str) -> bytes:
-        return okay(self._roster.listing(long=True))
+    def devices_long(self, _: DeviceSelector, __: str) -> bytes:
+        return okay(self._devices.listing(long=True))
 
-    def features(self, wish: Wish, _: str) -> bytes:
-        self._roster.find(wish)
+    def features(self, selector: DeviceSelector, _: str) -> bytes:
+        self._devices.find(selector)
         return okay(",".join(FEATURES))
 
-    def host_features(self, _: Wish, __: str) -> bytes:
+    def host_features(self, _: DeviceSelector, __: str) -> bytes:
         return okay(",".join(FEATURES))
 
-    def state(self, wish: Wish, _: str) -> bytes:
-        return okay(self._roster.find(wish).state())
+    def state(self, selector: DeviceSelector, _: str) -> bytes:
+        return okay(self._devices.find(selector).state())
 
-    def serial(self, wish: Wish, _: str) -> bytes:
-        return okay(self._roster.find(wish).serial)
+    def serial(self, selector: DeviceSelector, _: str) -> bytes:
+        return okay(self._devices.find(selector).serial)
 
-    def device_path(self, wish: Wish, _: str) -> bytes:
-        self._roster.find(wish)
+    def device_path(self, selector: DeviceSelector, _: str) -> bytes:
+        self._devices.find(selector)
         return okay("unknown")
 
-    def forward(self, wish: Wish, argument: str) -> bytes:
+    def forward(self, selector: DeviceSelector, argument: str) -> bytes:
         rebind = not argument.startswith("norebind:")
         local, semicolon, remote = argument.removeprefix("norebind:").partition(";")
         if not semicolon:
-            raise Failure("bad forward: LOCAL;REMOTE is expected")
-        port = self._forwards.add(self._roster.find_ready(wish), local, remote, rebind=rebind)
+            raise AdbFailure("bad forward: LOCAL;REMOTE is expected")
+        port = self._forwards.add(self._devices.find_ready(selector), local, remote, rebind=rebind)
         # The first OKAY is for the request, the second for its success.
         return b"OKAYOKAY" + (text(port) if port else b"")
 
-    def kill_forward(self, _: Wish, local: str) -> bytes:
+    def kill_forward(self, _: DeviceSelector, local: str) -> bytes:
         self._forwards.remove(local)
         return b"OKAYOKAY"
 
-    def kill_forwards(self, _: Wish, __: str) -> bytes:
+    def kill_forwards(self, _: DeviceSelector, __: str) -> bytes:
         self._forwards.remove_all()
         return b"OKAYOKAY"
 
-    def list_forwards(self, _: Wish, __: str) -> bytes:
+    def list_forwards(self, _: DeviceSelector, __: str) -> bytes:
         return okay(self._forwards.listing())
 
-    def connect(self, _: Wish, address: str) -> bytes:
+    def connect(self, _: DeviceSelector, address: str) -> bytes:
         try:
-            return okay(f"already connected to {self._roster.find(Wish('serial', address)).serial}")
-        except Missing:
-            return okay(f"failed to connect to {address}: this server knows only its own phones")
+            return okay(f"already connected to {self._devices.find(DeviceSelector('serial', address)).serial}")
+        except DeviceNotFound:
+            return okay(f"failed to connect to {address}: this server serves only its own phones")
 
-    def disconnect(self, _: Wish, address: str) -> bytes:
+    def disconnect(self, _: DeviceSelector, address: str) -> bytes:
         if address:
-            self._roster.find(Wish("serial", address))
-            raise Failure(f"'{address}' belongs to this server and cannot be disconnected")
-        return okay("disconnected everything")  # nothing was ever connected this way
+            self._devices.find(DeviceSelector("serial", address))
+            raise AdbFailure(f"'{address}' belongs to this server and cannot be disconnected")
+        return okay("disconnected everything")  # this server has no connections made with `adb connect`
 
-    def kill(self, _: Wish, __: str) -> bytes:
-        raise Failure("this server belongs to the phone and ends with it")
+    def kill(self, _: DeviceSelector, __: str) -> bytes:
+        raise AdbFailure("this server belongs to a simulated phone and stops with it")
 
 
-_ANSWERS: Mapping[str, Callable[[Host, Wish, str], bytes]] = {
-    "version": Host.version,
-    "devices": Host.devices,
-    "devices-l": Host.devices_long,
-    "features": Host.features,
-    "host-features": Host.host_features,
-    "get-state": Host.state,
-    "get-serialno": Host.serial,
-    "get-devpath": Host.device_path,
-    "forward": Host.forward,
-    "killforward": Host.kill_forward,
-    "killforward-all": Host.kill_forwards,
-    "list-forward": Host.list_forwards,
-    "connect": Host.connect,
-    "disconnect": Host.disconnect,
-    "kill": Host.kill,
+_SERVICES: Mapping[str, Callable[[HostServices, DeviceSelector, str], bytes]] = {
+    "version": HostServices.version,
+    "devices": HostServices.devices,
+    "devices-l": HostServices.devices_long,
+    "features": HostServices.features,
+    "host-features": HostServices.host_features,
+    "get-state": HostServices.state,
+    "get-serialno": HostServices.serial,
+    "get-devpath": HostServices.device_path,
+    "forward": HostServices.forward,
+    "killforward": HostServices.kill_forward,
+    "killforward-all": HostServices.kill_forwards,
+    "list-forward": HostServices.list_forwards,
+    "connect": HostServices.connect,
+    "disconnect": HostServices.disconnect,
+    "kill": HostServices.kill,
 }

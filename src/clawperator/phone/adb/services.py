@@ -1,15 +1,16 @@
-"""The services of the phone by name: what an OPEN asks for, and what answers it."""
+"""The services of the phone by name: what an OPEN request asks for, and what answers it."""
 
 import logging
+import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 
-from clawperator.phone.adb.device import Device
-from clawperator.phone.adb.relay import relay
+from clawperator.phone.adb.device import AdbDevice, Channel
 from clawperator.phone.adb.shell_service import run_abb, run_exec, run_shell
-from clawperator.phone.adb.streams import Stream
+from clawperator.phone.adb.streams import GRACE_SECONDS, ServiceStream
 from clawperator.phone.adb.sync import run_sync
 
-# Only what is served: a client believes every word of it.
+# Only what is implemented: clients rely on every feature listed.
 FEATURES = (
     "shell_v2",
     "cmd",
@@ -20,19 +21,20 @@ FEATURES = (
     "sendrecv_v2",
 )
 
-Service = Callable[[bytes, Stream, Device], None]
+Service = Callable[[bytes, ServiceStream, AdbDevice], None]
 
+_PIECE = 64 * 1024
 _log = logging.getLogger(__name__)
 
 
-def banner(device: Device) -> str:
-    """What the phone says it is when a peer connects."""
+def banner(device: AdbDevice) -> str:
+    """The device's identity and features, sent when a peer connects."""
     text = device.banner()
     return f"{text}{'' if text.endswith((':', ';')) else ';'}features={','.join(FEATURES)}"
 
 
-def serve(name: bytes, stream: Stream, device: Device) -> None:
-    """Open the service called ``name``, or refuse it, and stay until it ends. Raises nothing."""
+def serve(name: bytes, stream: ServiceStream, device: AdbDevice) -> None:
+    """Open the service called ``name``, or refuse it, and run it to its end. Raises nothing."""
     try:
         device.delay()
         kind, rest = _split(name)
@@ -44,15 +46,15 @@ def serve(name: bytes, stream: Stream, device: Device) -> None:
         else:
             stream.refuse("unknown or unsupported service")
     except (BrokenPipeError, EOFError):
-        pass  # the peer hung up
-    except Exception:  # noqa: BLE001 - a fault in one command must not take the phone from everybody else
+        pass  # the peer closed the stream
+    except Exception:  # noqa: BLE001 - a bug in one service must not end the phone
         _log.exception("A service failed: %s", name[:80].decode("utf-8", "replace"))
     finally:
         stream.finish()
 
 
 def _split(name: bytes) -> tuple[bytes, bytes]:
-    """The kind of service, and what belongs to it: options after a comma, arguments after a colon."""
+    """The kind of service and its rest: options after a comma, arguments after a colon."""
     kind, colon, rest = name.partition(b":")
     if b"," in kind:
         kind, _, options = kind.partition(b",")
@@ -60,11 +62,14 @@ def _split(name: bytes) -> tuple[bytes, bytes]:
     return kind + colon, rest
 
 
-def _serve_socket(name: bytes, stream: Stream, device: Device) -> None:
+# Sockets on the phone
+
+
+def _serve_socket(name: bytes, stream: ServiceStream, device: AdbDevice) -> None:
     text = name.decode("utf-8", "surrogateescape")
-    kind, _, place = text.partition(":")
-    port = kind == "tcp"
-    if not place or (port and not (place.isascii() and place.isdigit() and 0 < int(place[:6]) < 65536)):
+    kind, _, address = text.partition(":")
+    is_port = address.isascii() and address.isdigit() and 0 < int(address[:6]) < 65536
+    if not address or (kind == "tcp" and not is_port):
         stream.refuse(f"cannot open {kind}")
         return
     try:
@@ -76,22 +81,47 @@ def _serve_socket(name: bytes, stream: Stream, device: Device) -> None:
         return
     try:
         stream.accept()
-        relay(stream, channel)
+        _copy_both_ways(stream, channel)
     finally:
         channel.close()
 
 
-def _say(text: str) -> Service:
-    def service(_: bytes, stream: Stream, __: Device) -> None:
+def _copy_both_ways(stream: ServiceStream, channel: Channel) -> None:
+    """Copy bytes until one side ends; then end the other."""
+    inbound = threading.Thread(target=_copy_to_phone, args=(stream, channel), name="adb-relay", daemon=True)
+    inbound.start()
+    try:
+        while data := channel.read(_PIECE):
+            stream.write(data)
+    except OSError:
+        pass  # one side closed its connection
+    finally:
+        channel.close()
+        stream.end_input()
+        inbound.join(GRACE_SECONDS)
+
+
+def _copy_to_phone(stream: ServiceStream, channel: Channel) -> None:
+    with suppress(OSError):
+        while data := stream.read(_PIECE):
+            channel.write(data)
+    channel.close()
+
+
+# Others
+
+
+def _print(text: str) -> Service:
+    def service(_: bytes, stream: ServiceStream, __: AdbDevice) -> None:
         stream.write(text.encode())
 
     return service
 
 
-def _run_reverse(request: bytes, stream: Stream, _: Device) -> None:
-    """Connections from the phone to the host: there are none, and none can be made."""
+def _run_reverse(request: bytes, stream: ServiceStream, _: AdbDevice) -> None:
+    """``adb reverse``: connections from the phone to the host. There are none, and none can be made."""
     if request == b"list-forward":
-        stream.write(b"0000")  # unlike an adb server, a phone does not say OKAY before a list
+        stream.write(b"0000")  # unlike an adb server, adbd sends no OKAY before a list
     elif request == b"killforward-all":
         stream.write(b"OKAY")
     else:
@@ -106,8 +136,8 @@ _SERVICES: Mapping[bytes, Service] = {
     b"abb_exec:": run_abb,
     b"sync:": run_sync,
     b"reverse:": _run_reverse,
-    b"root:": _say("adbd cannot run as root in production builds\n"),
-    b"unroot:": _say("adbd not running as root\n"),
-    b"remount:": _say('Not running as root. Try "adb root" first.\n'),
+    b"root:": _print("adbd cannot run as root in production builds\n"),
+    b"unroot:": _print("adbd not running as root\n"),
+    b"remount:": _print('Not running as root. Try "adb root" first.\n'),
 }
 _SOCKETS = frozenset({b"tcp:", b"localabstract:", b"localreserved:", b"localfilesystem:", b"local:"})

@@ -1,4 +1,4 @@
-"""A conversation between a peer and one service of the phone, whichever door it came through."""
+"""The stream between a peer and one service of the phone, for both adb endpoints."""
 
 import select
 import socket
@@ -11,27 +11,27 @@ from contextlib import suppress
 
 from clawperator.phone.adb.wire import Payload, send_all
 
-# A reader may pause: a log in a pager stands still for minutes. After this it has forgotten us.
-PATIENCE_SECONDS = 600.0
-# How long a command may go on by itself when its peer has gone.
+# A reader may pause: a log in a pager stands still for minutes. After this the stream is closed.
+READER_SECONDS = 600.0
+# How long a command may continue after its peer has disconnected.
 GRACE_SECONDS = 30.0
 
-# Until a service reads, ends, or has taken this long, what it says is kept back: what belongs together then
-# travels together, and a short command costs its peer one wake-up instead of four.
+# Output is held back until the service reads, ends, or this much time or data has accumulated, so that a short
+# command costs its peer one wake-up instead of four.
 CORK_SECONDS = 0.002
 CORK_BYTES = 16 * 1024
 
 _RECEIVE = 64 * 1024
 _INBOX = 256 * 1024
-# The peer has closed its end, even while there is more of it to read.
-_HUNG_UP = getattr(select, "POLLRDHUP", select.POLLHUP)
+# The peer has closed its end, even while unread data is left.
+_PEER_CLOSED = getattr(select, "POLLRDHUP", select.POLLHUP)
 
 
-class Stream(ABC):
-    """Bytes both ways. One thread reads, any thread writes, and a door tells it what comes from the peer.
+class ServiceStream(ABC):
+    """Bytes both ways. One thread reads, any thread writes, and the endpoint delivers what the peer sends.
 
-    ``gone`` is set when the peer has hung up, ``given_up`` some time later, or at once when the phone stops:
-    a command that may finish its work without a peer watches the second.
+    ``disconnected`` is set when the peer has closed the stream, ``abandoned`` some time later, or at once when
+    the phone stops: a command that may finish its work without a peer watches the second.
     """
 
     def __init__(self) -> None:
@@ -40,11 +40,11 @@ class Stream(ABC):
         self._piece = memoryview(b"")
         self._ended = False
         self._corked = True
-        self.gone = threading.Event()
-        self.given_up = threading.Event()
+        self.disconnected = threading.Event()
+        self.abandoned = threading.Event()
 
     def read(self, size: int) -> bytes:
-        """Up to ``size`` bytes, as soon as there are any; empty when the peer has hung up."""
+        """Up to ``size`` bytes, as soon as there are any; empty at the end."""
         if not self._piece:
             if self._corked and not self._inbox:
                 self.uncork()
@@ -52,9 +52,9 @@ class Stream(ABC):
                 while not self._inbox:
                     if self._ended:
                         return b""
-                    self._changed.wait()  # a door hangs up for every peer it loses
+                    self._changed.wait()  # end_input() is called for every lost peer
                 self._piece = memoryview(self._inbox.popleft())
-                self._taken(len(self._piece))
+                self._consumed(len(self._piece))
         data = bytes(self._piece[:size])
         self._piece = self._piece[size:]
         return data
@@ -73,24 +73,25 @@ class Stream(ABC):
             missing -= len(data)
         return b"".join(parts)
 
-    def hang_up(self) -> None:
-        """The peer says no more."""
+    def end_input(self) -> None:
+        """The peer sends nothing more."""
         with self._changed:
             self._ended = True
             self._changed.notify_all()
-        self.gone.set()
+        self.disconnected.set()
 
-    def give_up(self) -> None:
-        self.hang_up()
-        self.given_up.set()
+    def abandon(self) -> None:
+        """The service must end now."""
+        self.end_input()
+        self.abandoned.set()
 
     @abstractmethod
     def accept(self) -> None:
-        """The service is there."""
+        """Report to the peer that the service is open."""
 
     @abstractmethod
     def refuse(self, reason: str) -> None:
-        """There is no such service. Nothing follows."""
+        """Report to the peer that there is no such service. Nothing follows."""
 
     @abstractmethod
     def write(self, data: bytes) -> None:
@@ -98,19 +99,19 @@ class Stream(ABC):
 
     @abstractmethod
     def finish(self) -> None:
-        """The service has said all it had to say."""
+        """The service has ended: send what is left and close the stream."""
 
     @abstractmethod
     def uncork(self) -> None:
-        """Send what was kept back, and keep nothing back from now on."""
+        """Send the output held back, and hold nothing back from now on."""
 
     @abstractmethod
-    def _taken(self, size: int) -> None:
+    def _consumed(self, size: int) -> None:
         """A piece of the inbox was taken; called with the lock held."""
 
 
-class SocketStream(Stream):
-    """A service over a plain socket, as clients of an adb server see it. ``pump`` must run in a second thread."""
+class SocketStream(ServiceStream):
+    """A service over a plain socket, for clients of the adb server. ``pump`` must run in a second thread."""
 
     def __init__(self, sock: socket.socket, fail: Callable[[str], bytes]) -> None:
         super().__init__()
@@ -138,7 +139,7 @@ class SocketStream(Stream):
                 return
             sent = self._send(data)
         if not sent:
-            self.hang_up()
+            self.end_input()
             raise BrokenPipeError
 
     def uncork(self) -> None:
@@ -149,7 +150,7 @@ class SocketStream(Stream):
     def finish(self) -> None:
         with self._writing:
             self._send(b"")
-            # Only our half: closing while the peer still sends would take from it what it has not read yet.
+            # Close only our half: a full close while the peer sends would discard what it has not read yet.
             with suppress(OSError):
                 self._sock.shutdown(socket.SHUT_WR)
             self._finished.set()
@@ -157,32 +158,32 @@ class SocketStream(Stream):
             self._changed.notify_all()
 
     def pump(self) -> None:
-        """Hand the service what the peer sends, until both are done. The socket may be closed afterwards."""
+        """Deliver what the peer sends until both sides have finished. The socket may be closed afterwards."""
         deadline = 0.0
         if not _has(self._sock, select.POLLIN, CORK_SECONDS):
             self.uncork()
         while data := self._receive():
-            if not self._offer(data):
+            if not self._deliver(data):
                 deadline = deadline or time.monotonic() + GRACE_SECONDS
                 if time.monotonic() > deadline:
                     break
-        self.hang_up()
+        self.end_input()
         if not self._finished.wait(GRACE_SECONDS):
-            self.give_up()
+            self.abandon()
             self._finished.wait(GRACE_SECONDS)
         with suppress(OSError):
-            self._sock.shutdown(socket.SHUT_RDWR)  # ends a write that still waits
+            self._sock.shutdown(socket.SHUT_RDWR)  # ends a waiting write
         with self._writing:
             self._finished.set()
 
     def _send(self, data: bytes) -> bool:
-        """Send what was kept back, and ``data`` after it."""
+        """Send the output held back, then ``data``."""
         self._corked = False
         if self._held:
             data = bytes(self._held) + data
             self._held.clear()
         try:
-            send_all(self._sock, data, PATIENCE_SECONDS)
+            send_all(self._sock, data, READER_SECONDS)
         except OSError:
             return False
         return True
@@ -197,11 +198,11 @@ class SocketStream(Stream):
             except OSError:
                 return b""
 
-    def _offer(self, data: bytes) -> bool:
-        """Put what came where the service finds it; False when nobody wants it any more."""
+    def _deliver(self, data: bytes) -> bool:
+        """Put data into the inbox; False when the service does not read any more."""
         with self._changed:
             while self._unread > _INBOX and not self._finished.is_set():
-                if not self._changed.wait(GRACE_SECONDS) and _has(self._sock, _HUNG_UP):
+                if not self._changed.wait(GRACE_SECONDS) and _has(self._sock, _PEER_CLOSED):
                     break
             else:
                 if self._finished.is_set():
@@ -210,16 +211,16 @@ class SocketStream(Stream):
                 self._unread += len(data)
                 self._changed.notify_all()
                 return True
-        self.give_up()
+        self.abandon()
         return False
 
-    def _taken(self, size: int) -> None:
+    def _consumed(self, size: int) -> None:
         self._unread -= size
         self._changed.notify_all()
 
 
 def _has(sock: socket.socket, event: int, seconds: float = 0.0) -> bool:
-    """Whether one of these things has happened to a socket, or does so soon."""
+    """Whether a poll event has occurred on a socket, or occurs within the time."""
     poll = select.poll()
     poll.register(sock, event)
     return bool(poll.poll(seconds * 1000))

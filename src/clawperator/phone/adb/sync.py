@@ -1,4 +1,4 @@
-"""The file service: what ``adb push``, ``pull`` and ``ls`` speak."""
+"""The sync service: the protocol of ``adb push``, ``pull`` and ``ls``."""
 
 import errno
 import os
@@ -8,8 +8,8 @@ from contextlib import suppress
 from struct import Struct
 
 from clawperator._files import why
-from clawperator.phone.adb.device import Device
-from clawperator.phone.adb.streams import Stream
+from clawperator.phone.adb.device import AdbDevice
+from clawperator.phone.adb.streams import ServiceStream
 from clawperator.phone.storage.filesystem import FileStat, Storage
 
 MAX_PATH_BYTES = 1024
@@ -24,7 +24,7 @@ _SEND2 = Struct("<4s2I")
 _ALL = 0xFFFFFFFF
 _SHELL_USER = 2000
 _NOTHING = FileStat(0, 0, 0)
-# The errors a client understands, by the numbers Linux has for them; any other is told as EIO.
+# The errors of the protocol by their Linux numbers; any other is sent as EIO.
 _WIRE_ERRORS = {
     errno.EPERM: 1,
     errno.ENOENT: 2,
@@ -44,15 +44,15 @@ _WIRE_ERRORS = {
     errno.ELOOP: 40,
     errno.EOVERFLOW: 75,
 }
-_BATCH = 64 * 1024  # bytes of a listing that are sent together
+_BATCH = 64 * 1024  # bytes of a listing per write
 
 
 class _Closed(Exception):  # noqa: N818 - an end, not an error
-    """The conversation is over."""
+    """The session is over."""
 
 
-def run_sync(_: bytes, stream: Stream, device: Device) -> None:
-    """Answer requests until the peer quits or says something that is none."""
+def run_sync(_: bytes, stream: ServiceStream, device: AdbDevice) -> None:
+    """Answer requests until the peer quits or sends an invalid one."""
     session = _Session(stream, device.storage)
     with suppress(_Closed):
         while True:
@@ -60,14 +60,14 @@ def run_sync(_: bytes, stream: Stream, device: Device) -> None:
 
 
 class _Session:
-    """One peer and the files of the phone."""
+    """One peer and the phone's files."""
 
-    def __init__(self, stream: Stream, storage: Storage) -> None:
+    def __init__(self, stream: ServiceStream, storage: Storage) -> None:
         self._stream = stream
         self._storage = storage
 
     def answer(self) -> None:
-        """Do one request."""
+        """Read and answer one request."""
         kind, size = _HEAD.unpack(self._stream.read_exactly(_HEAD.size))
         if size > MAX_PATH_BYTES:
             self._fail("path too long")
@@ -81,7 +81,7 @@ class _Session:
         handle(self, argument)
 
     def stat(self, argument: bytes) -> None:
-        found = self._look(_text(argument))[1]
+        found = self._stat_or_error(_text(argument))[1]
         self._stream.write(_STAT.pack(b"STAT", found.mode, min(found.size, _ALL), found.mtime & _ALL))
 
     def stat_v2(self, argument: bytes) -> None:
@@ -109,7 +109,7 @@ class _Session:
             return
         with file:
             try:
-                # The end travels with the last piece: sent alone, an adb server would hold it back for 40 ms.
+                # Send the end with the last piece: an adb server would delay it by 40 ms if it came alone.
                 data = file.read(MAX_DATA)
                 while following := file.read(MAX_DATA):
                     self._stream.write(_HEAD.pack(b"DATA", len(data)) + data)
@@ -138,16 +138,16 @@ class _Session:
         self._send(_text(argument), mode, f"unsupported flags {flags:#x}" if flags else "")
 
     def _send(self, path: str, mode: int | None, refusal: str = "") -> None:
-        """Take a file from the peer. It appears whole under its name, or not at all."""
+        """Receive a file. It appears complete under its name, or not at all."""
         incoming = _Incoming(self._stream)
         try:
             self._store(path, mode, incoming, refusal)
-        except (_Refused, OSError, ValueError) as e:
+        except (_NotStored, OSError, ValueError) as e:
             if isinstance(e, BrokenPipeError):
                 raise
             for _ in incoming.pieces():
-                pass  # the peer listens only when it has said everything
-            self._fail(str(e) if isinstance(e, _Refused) else why(e))
+                pass  # the peer reads only after it has sent everything
+            self._fail(str(e) if isinstance(e, _NotStored) else why(e))
         else:
             self._stream.write(_HEAD.pack(b"OKAY", 0))
         if incoming.damaged:
@@ -155,27 +155,27 @@ class _Session:
 
     def _store(self, path: str, mode: int | None, incoming: "_Incoming", refusal: str) -> None:
         if refusal or mode is None:
-            raise _Refused(refusal or "bad mode")
+            raise _NotStored(refusal or "bad mode")
         if stat.S_ISLNK(mode):
-            raise _Refused("symlink failed: Operation not permitted")
+            raise _NotStored("symlink failed: Operation not permitted")
         folder = path.rpartition("/")[0]
         if folder and not self._storage.is_dir(folder):
             self._storage.mkdir(folder, parents=True)
         if stat.S_ISDIR(mode):
-            raise _Refused("couldn't create file: Is a directory")
+            raise _NotStored("couldn't create file: Is a directory")
         with self._storage.replacing(path, mode & 0o777) as file:
             for piece in incoming.pieces():
                 file.write(piece)
             if incoming.damaged:
-                raise _Refused(incoming.damaged)
+                raise _NotStored(incoming.damaged)
         self._storage.set_mtime(path, incoming.mtime)
 
     def _stat_v2(self, kind: bytes, argument: bytes) -> None:
-        problem, found = self._look(_text(argument))
+        problem, found = self._stat_or_error(_text(argument))
         self._stream.write(_STAT2.pack(kind, *_facts(problem, found)))
 
     def _list(self, argument: bytes, pack: Callable[[bytes, int, FileStat], bytes], end: bytes) -> None:
-        """A folder that cannot be listed is an empty one, as on any phone."""
+        """List a folder. One that cannot be listed counts as empty, as in adbd."""
         path = _text(argument)
         try:
             names = [".", "..", *self._storage.list(path)]
@@ -183,14 +183,14 @@ class _Session:
             names = []
         batch = bytearray()
         for name in names:
-            problem, found = self._look(f"{path}/{name}")
+            problem, found = self._stat_or_error(f"{path}/{name}")
             batch += pack(name.encode("utf-8", "surrogateescape"), problem, found)
             if len(batch) >= _BATCH:
                 self._stream.write(bytes(batch))
                 batch.clear()
         self._stream.write(bytes(batch) + end)
 
-    def _look(self, path: str) -> tuple[int, FileStat]:
+    def _stat_or_error(self, path: str) -> tuple[int, FileStat]:
         try:
             return 0, self._storage.stat(path)
         except OSError as e:
@@ -203,14 +203,14 @@ class _Session:
         self._stream.write(_HEAD.pack(b"FAIL", len(text)) + text)
 
 
-class _Refused(Exception):  # noqa: N818 - told to the peer, nobody's fault
-    """What a peer sends will not be kept, for this reason."""
+class _NotStored(Exception):  # noqa: N818 - reported to the peer
+    """The received file is not stored, for this reason."""
 
 
 class _Incoming:
-    """The content of a file a peer sends. ``damaged`` says why there is no sense in reading on."""
+    """The content of a file that the peer sends. ``damaged`` is the reason when the data is invalid."""
 
-    def __init__(self, stream: Stream) -> None:
+    def __init__(self, stream: ServiceStream) -> None:
         self._stream = stream
         self._ended = False
         self.mtime = 0

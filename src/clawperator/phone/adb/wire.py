@@ -1,4 +1,4 @@
-"""Packets of the adbd transport, as they stand on the wire between an adb server and a phone."""
+"""Packets of the adbd transport, between an adb server and a phone."""
 
 import select
 import socket
@@ -16,26 +16,26 @@ OKAY = int.from_bytes(b"OKAY", "little")
 WRTE = int.from_bytes(b"WRTE", "little")
 CLSE = int.from_bytes(b"CLSE", "little")
 
-VERSION = 0x01000001  # from here on nobody looks at checksums
+VERSION = 0x01000001  # from this version on, checksums are not used
 MAX_PAYLOAD = 1024 * 1024
-MAX_PAYLOAD_OLD = 256 * 1024  # what a peer with checksums is offered
-MIN_PAYLOAD = 4096  # no adb ever took less
+MAX_PAYLOAD_OLD = 256 * 1024  # for peers that use checksums
+MIN_PAYLOAD = 4096  # every adb accepts at least this
 
-STALL_SECONDS = 30.0  # a peer that takes no byte for so long is gone
-PACKET_SECONDS = 60.0  # a packet that has begun must be whole by then
+STALL_SECONDS = 30.0  # a peer that reads no byte for so long is disconnected
+PACKET_SECONDS = 60.0  # a packet must be complete by then
 
 _HEADER = Struct("<6I")
 _BUFFER = 64 * 1024
-_JOIN_BELOW = 16 * 1024  # a payload this small is cheaper to copy than to hand over separately
+_JOIN_BELOW = 16 * 1024  # a smaller payload is cheaper to copy than to pass separately
 _ALL = 0xFFFFFFFF
-# Some peers send half a thought, and the rest when its arrival is told; a system likes to put that off for 40 ms.
+# Some peers send half a message and wait for its acknowledgement, which the system delays by up to 40 ms.
 _ACKNOWLEDGE_NOW = getattr(socket, "TCP_QUICKACK", None)
 
 Payload = bytes | bytearray
 
 
 class WireError(Exception):
-    """The peer does not speak the protocol: nothing it says from here on can be understood."""
+    """The peer violates the protocol; nothing after this can be parsed."""
 
 
 class Packet(msgspec.Struct, frozen=True):
@@ -50,22 +50,22 @@ def checksum(payload: Payload | memoryview) -> int:
 
 
 class PacketReader:
-    """The packets a peer sends. ``limit`` and ``checks`` are set once the peer has said what it is."""
+    """Reads a peer's packets. ``limit`` and ``checks`` are set after the handshake."""
 
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
         self._buffer = bytearray(_BUFFER)
         self._view = memoryview(self._buffer)
         self._start = self._end = 0
-        self._deadline = 0.0  # when the packet that has begun must be whole; zero between packets
+        self._deadline = 0.0  # for the packet being read; zero between packets
         self.limit = MAX_PAYLOAD_OLD
         self.checks = False
 
     def read(self) -> Packet | None:
         """The next packet; None when the peer has closed the connection.
 
-        ``TimeoutError`` when the peer has been silent for the timeout of the socket; it may go on afterwards.
-        ``WireError`` when what comes is no packet, or only the beginning of one.
+        ``TimeoutError`` when nothing came within the socket's timeout; the next call may succeed.
+        ``WireError`` when the data is not a packet, or only the beginning of one.
         """
         if not self._fill():
             return None
@@ -81,7 +81,7 @@ class PacketReader:
         return Packet(command, arg0, arg1, payload)
 
     def has_more(self, seconds: float) -> bool:
-        """Whether something has come, or comes soon."""
+        """Whether data is there, or arrives within the time."""
         if self._end > self._start:
             return True
         poll = select.poll()
@@ -89,7 +89,7 @@ class PacketReader:
         return bool(poll.poll(seconds * 1000))
 
     def _fill(self) -> bool:
-        """Have a whole header in the buffer; False when the peer closes before its first byte."""
+        """Read a whole header into the buffer; False when the peer closes before its first byte."""
         held = self._end - self._start
         if held >= _HEADER.size:
             self._deadline = 0.0
@@ -101,7 +101,7 @@ class PacketReader:
             got = self._receive(self._view[self._end :])
             if not got and not self._end:
                 return False
-            self._end += self._must(got)
+            self._end += self._nonzero(got)
         return True
 
     def _payload(self, size: int) -> Payload:
@@ -115,7 +115,7 @@ class PacketReader:
         whole[:held] = begun
         with memoryview(whole) as view:
             while held < size:
-                held += self._must(self._receive(view[held:]))
+                held += self._nonzero(self._receive(view[held:]))
         return whole
 
     def _receive(self, into: memoryview) -> int:
@@ -134,23 +134,23 @@ class PacketReader:
         return got
 
     @staticmethod
-    def _must(got: int) -> int:
+    def _nonzero(got: int) -> int:
         if not got:
             raise WireError("half a packet")
         return got
 
 
 class PacketWriter:
-    """Packets to a peer, each sent whole, from any thread. A peer that takes nothing for long is cut off."""
+    """Writes packets to a peer from any thread, each whole. A peer that stops reading is disconnected."""
 
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
         self._lock = threading.Lock()
         self.closed = False
-        self.checks = True  # until the peer says that it needs none
+        self.checks = True  # until the handshake shows that the peer needs none
 
     def send(self, command: int, arg0: int, arg1: int, payload: Payload | memoryview = b"") -> None:
-        """Raises ``BrokenPipeError`` when the connection is over."""
+        """Send one packet. ``BrokenPipeError`` when the connection is closed."""
         header = self.head(command, arg0, arg1, payload)
         if len(payload) < _JOIN_BELOW:
             self.send_packed(header + payload)
@@ -158,12 +158,12 @@ class PacketWriter:
             self.send_packed(header, payload)
 
     def head(self, command: int, arg0: int, arg1: int, payload: Payload | memoryview = b"") -> bytes:
-        """What goes before a payload."""
+        """The header of a packet."""
         check = checksum(payload) if self.checks and payload else 0
         return _HEADER.pack(command, arg0, arg1, len(payload), check, command ^ _ALL)
 
     def send_packed(self, packets: bytes, payload: Payload | memoryview = b"") -> None:
-        """Send whole packets; the payload of the last one may be given by itself."""
+        """Send whole packets; the payload of the last may be passed separately."""
         with self._lock:
             if self.closed:
                 raise BrokenPipeError
@@ -172,26 +172,26 @@ class PacketWriter:
                 send_all(self._sock, packets[sent:])
                 send_all(self._sock, memoryview(payload)[max(sent - len(packets), 0) :])
             except OSError:
-                self._hang_up()
+                self._disconnect()
                 raise BrokenPipeError from None
 
     def close(self) -> None:
-        """Nothing is sent after this. A send that waits is ended."""
+        """Send nothing more. A waiting send is ended."""
         with suppress(OSError):
             self._sock.shutdown(socket.SHUT_RDWR)
         with self._lock:
             self.closed = True
 
-    def _hang_up(self) -> None:
+    def _disconnect(self) -> None:
         self.closed = True
         with suppress(OSError):
             self._sock.shutdown(socket.SHUT_RDWR)
 
 
-def send_all(sock: socket.socket, data: bytes | bytearray | memoryview, patience: float = 0.0) -> None:
-    """Like ``sendall``, but waiting begins anew with each piece the peer takes.
+def send_all(sock: socket.socket, data: bytes | bytearray | memoryview, stall_seconds: float = 0.0) -> None:
+    """Like ``sendall``, but the timeout restarts with each piece that the peer takes.
 
-    A wait lasts as long as the timeout of the socket, and up to ``patience`` where that is longer.
+    The timeout is that of the socket, or ``stall_seconds`` where that is longer.
     """
     view = memoryview(data)
     while view:
@@ -201,5 +201,5 @@ def send_all(sock: socket.socket, data: bytes | bytearray | memoryview, patience
                 view = view[sock.send(view) :]
                 break
             except TimeoutError:
-                if time.monotonic() - began >= patience:
+                if time.monotonic() - began >= stall_seconds:
                     raise

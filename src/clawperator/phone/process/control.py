@@ -39,7 +39,7 @@ class ControlDoor:
     def __init__(self, token: str, handle: Handler) -> None:
         self._token = token
         self._handle = handle
-        self._listener = Listener(self._serve, _MOST_CONNECTIONS, "control", wary=True)
+        self._listener = Listener(self._serve, _MOST_CONNECTIONS, "control", evict_silent=True)
 
     def start(self, host: str, port: int = 0) -> int:
         return self._listener.start(host, port)
@@ -50,7 +50,7 @@ class ControlDoor:
     def _serve(self, connection: socket.socket) -> None:
         line = _read_line(connection, _LONGEST_REQUEST, _READ_SECONDS)
         connection.settimeout(_READ_SECONDS)
-        self._listener.settle(connection)
+        self._listener.mark_active(connection)
         try:
             request = decode(line, Request)
         except msgspec.DecodeError:

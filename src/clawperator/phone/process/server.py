@@ -13,8 +13,8 @@ from msgspec import Struct
 from clawperator.contract.wire import OPERATOR_PACKAGE
 from clawperator.engine.clock import SystemClock
 from clawperator.errors import ClawError
-from clawperator.phone.adb.adbd import AdbDoor
-from clawperator.phone.adb.phone_device import AttachedPhone
+from clawperator.phone.adb.adbd import AdbdServer
+from clawperator.phone.adb.device import PhoneDevice
 from clawperator.phone.adb.server import AdbServer
 from clawperator.phone.core.faults import FAULTS
 from clawperator.phone.core.phone import Phone
@@ -60,10 +60,10 @@ class Box:
         self.token = secrets.token_urlsafe(24)
         self.stopped = threading.Event()
         self._cassette = _load(plan.cassette) if plan.cassette is not None else None
-        self.device = AttachedPhone(self._make())
+        self.device = PhoneDevice(self._make())
         for name, setting in plan.faults:
             self.phone.set_fault(name, setting)
-        self._adbd = AdbDoor(self.device)
+        self._adbd = AdbdServer(self.device)
         self._server = AdbServer(lambda: [self.device])
         self._control = ControlDoor(self.token, self.command)
         self.adbd_port = self.server_port = self.control_port = 0

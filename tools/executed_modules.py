@@ -2,8 +2,8 @@
 
     python tools/executed_modules.py clawperator click --text Display
 
-Runs the command in this process under a profile hook, prints its modules to stderr, and discards its output. Module
-bodies that run at import do not count, only functions.
+Runs the command in this process under a profile hook, prints its modules to stderr, and discards its output.
+Module bodies that run at import do not count, only functions.
 """
 
 import os

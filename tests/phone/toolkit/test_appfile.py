@@ -77,7 +77,7 @@ def write(folder: Path, name: str, text: str) -> str:
     return str(path)
 
 
-def test_an_app_in_toml_shows_its_screens_and_does_what_it_says(tmp_path: Path) -> None:
+def test_a_toml_app_shows_its_screens_and_runs_its_steps(tmp_path: Path) -> None:
     with start_phone(apps=load_apps(write(tmp_path, "door.toml", DOOR))) as phone:
         phone.person.tap("Door")
         assert phone.events[-1].title == "Front door"
@@ -95,45 +95,45 @@ def test_an_app_in_toml_shows_its_screens_and_does_what_it_says(tmp_path: Path) 
         assert phone.shows("It came")
 
 
-def test_a_link_opens_the_app_that_takes_it(tmp_path: Path) -> None:
+def test_a_link_opens_the_app_that_handles_it(tmp_path: Path) -> None:
     with start_phone(apps=load_apps(write(tmp_path, "door.toml", DOOR))) as phone:
         assert phone.phone.view("door:front")
         assert phone.foreground() == "com.example.door"
 
 
-def test_a_python_file_gives_every_app_it_defines(tmp_path: Path) -> None:
+def test_a_python_file_provides_every_app_it_defines(tmp_path: Path) -> None:
     source = """
 from clawperator.phone.toolkit.app import App
 from clawperator.phone.toolkit.views import column, text
 one, two = App("com.example.one", "One"), App("com.example.two", "Two")
 for app in (one, two):
-    app.screen("home")(lambda here: column(text("hello")))
+    app.screen("home")(lambda context: column(text("hello")))
 """
     assert [app.label for app in load_apps(write(tmp_path, "apps.py", source))] == ["One", "Two"]
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "expected"),
     [
         (("[state]", "[state"), "door.toml"),
         (('label = "Door"', ""), "label"),
         (('"com.example.door"', '"com example"'), "package name"),
-        (('kind = "toolbar"', 'kind = "tool"'), "kind is one of"),
-        (('bind = "code"', ""), "needs bind"),
+        (('kind = "toolbar"', 'kind = "tool"'), "kind must be one of"),
+        (('bind = "code"', ""), "requires bind"),
         (('go = "open" }]', 'go = "nowhere" }]'), "'nowhere'"),
         (('hint = "Code"', "hint = 5"), "hint"),
         (('text = "Front door"', 'txet = "Front door"'), "'txet'"),
-        (("{ back = true }", "{ fly = true }"), "is no step"),
+        (("{ back = true }", "{ fly = true }"), "invalid step"),
         (('kind = "dialog"', 'kind = "balloon"'), "activity, dialog or sheet"),
         (('label = "Door"', 'label = "Door"\nhome = "cellar"'), "'cellar'"),
     ],
 )
-def test_a_mistake_is_told_with_its_place(tmp_path: Path, change: tuple[str, str], told: str) -> None:
+def test_an_error_names_its_position(tmp_path: Path, change: tuple[str, str], expected: str) -> None:
     assert change[0] in DOOR
     with pytest.raises(ClawError) as caught:
         load_apps(write(tmp_path, "door.toml", DOOR.replace(*change, 1)))
     assert caught.value.code == "PHONE_APP_INVALID"
-    assert told in caught.value.message
+    assert expected in caught.value.message
 
 
 @pytest.mark.parametrize(
@@ -153,24 +153,24 @@ def test_a_file_without_an_app_is_refused(tmp_path: Path, name: str, text: str) 
     assert caught.value.code == "PHONE_APP_INVALID"
 
 
-def test_a_file_that_is_not_there_is_refused() -> None:
+def test_a_missing_file_is_refused() -> None:
     for name in ("/nonexistent/app.py", "/nonexistent/app.toml"):
         with pytest.raises(ClawError) as caught:
             load_apps(name)
         assert caught.value.code == "PHONE_APP_INVALID"
 
 
-def test_an_app_whose_code_fails_has_crashed_and_the_phone_goes_on(tmp_path: Path) -> None:
+def test_an_app_that_raises_crashes_and_the_phone_keeps_running(tmp_path: Path) -> None:
     source = """
 from clawperator.phone.toolkit.app import App
 from clawperator.phone.toolkit.views import button, column
 app = App("com.example.crash", "Crash")
 @app.screen("home")
-def home(here):
-    return column(button("Handler", lambda here: 1 / 0), button("Screen", lambda here: here.go("bad")),
-                  button("Nowhere", lambda here: here.go("nowhere")))
+def home(context):
+    return column(button("Handler", lambda context: 1 / 0), button("Screen", lambda context: context.go("bad")),
+                  button("Nowhere", lambda context: context.go("nowhere")))
 @app.screen("bad")
-def bad(here):
+def bad(context):
     raise ValueError("cannot be shown")
 """
     with start_phone(apps=load_apps(write(tmp_path, "crash.py", source))) as phone:

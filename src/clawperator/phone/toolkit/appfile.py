@@ -1,4 +1,4 @@
-"""Apps that users bring: Python files that define ``App`` objects, and TOML files for plain ones."""
+"""User-defined apps: Python files that define ``App`` objects, and TOML files for simple apps."""
 
 import os
 import tomllib
@@ -16,11 +16,11 @@ from clawperator.phone.toolkit.app import App
 from clawperator.phone.toolkit.context import AppContext, Effect
 from clawperator.phone.toolkit.views import View
 
-_LARGEST = 1024 * 1024
-_MOST_DEPTH = 30
+_MAX_BYTES = 1024 * 1024
+_MAX_DEPTH = 30
 _APP_KEYS = {"package", "label", "version", "home", "links", "link_screen", "state", "data", "screen"}
 _SCREEN_KEYS = {"name", "title", "kind", "cancelable", "on_show", "view"}
-# What may be said of any view, and what it is.
+# The attributes of every view, and their types.
 _TYPES: dict[str, Any] = {
     **dict.fromkeys(("id", "desc", "hint"), str),
     **dict.fromkeys(("size", "width", "height", "weight", "padding", "gap"), float),
@@ -31,23 +31,23 @@ _TYPES: dict[str, Any] = {
 _VIEW_KEYS = {*_TYPES, "kind", "text", "summary", "bind", "do", "hold", "when", "unless", "view"}
 
 
-class _Words(Struct, frozen=True):
-    """What a view says, with the state filled in, and the key of the state it holds."""
+class _Texts(Struct, frozen=True):
+    """The texts of a view with state values inserted, and the state key it is bound to."""
 
     text: str
     summary: str
     bind: str
 
 
-_Build = Callable[[_Words, list[View], dict[str, Any]], View]
+_Build = Callable[[_Texts, list[View], dict[str, Any]], View]
 
 
 def _leaf(make: Callable[..., View]) -> _Build:
-    return lambda words, _, more: make(words.text, **more)
+    return lambda texts, _, more: make(texts.text, **more)
 
 
 def _group(make: Callable[..., View]) -> _Build:
-    return lambda _, kids, more: make(*kids, **more)
+    return lambda _, children, more: make(*children, **more)
 
 
 _KINDS: dict[str, _Build] = {
@@ -55,13 +55,13 @@ _KINDS: dict[str, _Build] = {
     "title": _leaf(views.title),
     "button": _leaf(views.button),
     "tab": _leaf(views.tab),
-    "icon": lambda words, _, more: views.icon(**{"desc": words.text, **more}),
-    "image": lambda words, _, more: views.image(**{"desc": words.text, **more}),
-    "item": lambda words, _, more: views.item(words.text, words.summary, **more),
-    "field": lambda words, _, more: views.field(words.bind, **more),
-    "switch": lambda words, _, more: views.switch(words.bind, **more),
-    "checkbox": lambda words, _, more: views.checkbox(words.text, words.bind, **more),
-    "toolbar": lambda words, kids, more: views.toolbar(words.text, *kids, **more),
+    "icon": lambda texts, _, more: views.icon(**{"desc": texts.text, **more}),
+    "image": lambda texts, _, more: views.image(**{"desc": texts.text, **more}),
+    "item": lambda texts, _, more: views.item(texts.text, texts.summary, **more),
+    "field": lambda texts, _, more: views.field(texts.bind, **more),
+    "switch": lambda texts, _, more: views.switch(texts.bind, **more),
+    "checkbox": lambda texts, _, more: views.checkbox(texts.text, texts.bind, **more),
+    "toolbar": lambda texts, children, more: views.toolbar(texts.text, *children, **more),
     "row": _group(views.row),
     "column": _group(views.column),
     "frame": _group(views.frame),
@@ -74,17 +74,17 @@ _KINDS: dict[str, _Build] = {
 
 
 def load_apps(path: str) -> list[App]:
-    """The apps in a ``.py`` or ``.toml`` file. A Python file is run, so it can do whatever you can."""
+    """Load the apps of a ``.py`` or ``.toml`` file. A Python file is executed with the user's permissions."""
     end = os.path.splitext(path)[1]
     if end == ".py":
         found = _run(path)
     elif end == ".toml":
         found = [_read(path)]
     else:
-        raise _invalid(path, "an app is a .py or a .toml file")
+        raise _invalid(path, "an app file must end in .py or .toml")
     for app in found:
         if not PACKAGE_NAME.fullmatch(app.package):
-            raise _invalid(path, f"{app.package!r} is not a package name such as com.example.door")
+            raise _invalid(path, f"{app.package!r} is not a valid package name (example: com.example.door)")
         for name in (app.home, app.link_screen):
             if name not in app.screens:
                 raise _invalid(path, f"the app {app.package} has no screen {name!r}")
@@ -100,16 +100,16 @@ def _run(path: str) -> list[App]:
         raise _invalid(path, f"{type(e).__name__}: {e}") from e
     found = [value for value in names.values() if isinstance(value, App)]
     if not found:
-        raise _invalid(path, "it defines no App")
+        raise _invalid(path, "the file defines no App")
     return list({id(app): app for app in found}.values())
 
 
 def _read(path: str) -> App:
     try:
         with open(path, "rb") as file:
-            data = file.read(_LARGEST + 1)
-        if len(data) > _LARGEST:
-            raise _invalid(path, f"it is larger than {_LARGEST} bytes")
+            data = file.read(_MAX_BYTES + 1)
+        if len(data) > _MAX_BYTES:
+            raise _invalid(path, f"the file is larger than {_MAX_BYTES} bytes")
         return _Reader(path).app(tomllib.loads(data.decode()))
     except OSError as e:
         raise _invalid(path, why(e)) from e
@@ -118,18 +118,18 @@ def _read(path: str) -> App:
 
 
 class _Reader:
-    """Turns the tables of one file into an app. Every refusal names the file and the place in it."""
+    """Converts the tables of one file to an app. Every error names the file and the position in it."""
 
     def __init__(self, path: str) -> None:
         self._path = path
-        # Where each screen that is gone to was named, to be checked when all are known.
-        self._goes: dict[str, str] = {}
+        # The screens that ``go`` steps name, with their positions: checked when all screens are known.
+        self._targets: dict[str, str] = {}
 
     def app(self, table: dict[str, Any]) -> App:
         self._known("the file", table, _APP_KEYS)
         screens = table.get("screen")
         if not isinstance(screens, list) or not screens:
-            raise self._bad("the file", "it needs at least one [[screen]]")
+            raise self._error("the file", "at least one [[screen]] is required")
         names = [self._text(f"screen {i + 1}", s, "name") for i, s in enumerate(screens)]
         app = App(
             self._text("the file", table, "package"),
@@ -143,140 +143,142 @@ class _Reader:
         )
         for name, screen in zip(names, screens, strict=True):
             self._screen(app, name, screen)
-        for target, place in self._goes.items():
+        for target, position in self._targets.items():
             if target not in app.screens:
-                raise self._bad(place, f"there is no screen {target!r} to go to")
+                raise self._error(position, f"unknown screen {target!r}")
         return app
 
     def _screen(self, app: App, name: str, table: dict[str, Any]) -> None:
-        place = f"screen {name!r}"
-        self._known(place, table, _SCREEN_KEYS)
+        position = f"screen {name!r}"
+        self._known(position, table, _SCREEN_KEYS)
         kind = table.get("kind", "activity")
         if kind not in ("activity", "dialog", "sheet"):
-            raise self._bad(place, f"kind is activity, dialog or sheet, not {kind!r}")
-        makers = self._views(place, table.get("view", []), 0)
+            raise self._error(position, f"kind must be activity, dialog or sheet, not {kind!r}")
+        builders = self._views(position, table.get("view", []), 0)
         app.screen(
             name,
             kind=kind,
             title=table.get("title"),
             cancelable=bool(table.get("cancelable", True)),
-            on_show=self._effect(place, table["on_show"]) if "on_show" in table else None,
-        )(lambda here: views.column(*_made(makers, here), weight=1))
+            on_show=self._effect(position, table["on_show"]) if "on_show" in table else None,
+        )(lambda context: views.column(*_built(builders, context), weight=1))
 
-    def _views(self, place: str, tables: Any, depth: int) -> list["_Maker"]:
-        if not isinstance(tables, list) or depth > _MOST_DEPTH:
-            raise self._bad(place, "view is a list of tables, at most 30 deep")
-        return [self._view(f"{place}, view {i + 1}", table, depth) for i, table in enumerate(tables)]
+    def _views(self, position: str, tables: Any, depth: int) -> list["_Builder"]:
+        if not isinstance(tables, list) or depth > _MAX_DEPTH:
+            raise self._error(position, f"view must be a list of tables, at most {_MAX_DEPTH} deep")
+        return [self._view(f"{position}, view {i + 1}", table, depth) for i, table in enumerate(tables)]
 
-    def _view(self, place: str, table: Any, depth: int) -> "_Maker":
+    def _view(self, position: str, table: Any, depth: int) -> "_Builder":
         if not isinstance(table, dict):
-            raise self._bad(place, "a view is a table")
+            raise self._error(position, "a view must be a table")
         kind = table.get("kind")
         if kind not in _KINDS:
-            raise self._bad(place, f"kind is one of {', '.join(_KINDS)}, not {kind!r}")
-        self._known(place, table, _VIEW_KEYS)
-        kids = self._views(place, table.get("view", []), depth + 1)
-        more = {key: self._value(place, key, table[key]) for key in table if key in _TYPES}
+            raise self._error(position, f"kind must be one of {', '.join(_KINDS)}, not {kind!r}")
+        self._known(position, table, _VIEW_KEYS)
+        children = self._views(position, table.get("view", []), depth + 1)
+        more = {key: self._value(position, key, table[key]) for key in table if key in _TYPES}
         if "do" in table:
-            more["on_submit" if kind == "field" else "on_click"] = self._effect(place, table["do"])
+            more["on_submit" if kind == "field" else "on_click"] = self._effect(position, table["do"])
         if "hold" in table:
-            more["on_long_click"] = self._effect(place, table["hold"])
-        words, summary, bind = (str(table.get(key, "")) for key in ("text", "summary", "bind"))
+            more["on_long_click"] = self._effect(position, table["hold"])
+        text, summary, bind = (str(table.get(key, "")) for key in ("text", "summary", "bind"))
         if kind in ("field", "switch", "checkbox") and not bind:
-            raise self._bad(place, f"a {kind} needs bind: the key of the state that holds it")
+            raise self._error(position, f"a {kind} requires bind, the state key that holds its value")
 
-        def make(here: AppContext) -> View | None:
-            state = {**here.data, **here.state, **here.args}
-            if not _is_wanted(table, state):
+        def build(context: AppContext) -> View | None:
+            state = {**context.data, **context.state, **context.args}
+            if not _is_visible(table, state):
                 return None
-            said = _Words(_filled(words, state), _filled(summary, state), bind)
-            return _KINDS[kind](said, _made(kids, here), more)
+            texts = _Texts(_interpolate(text, state), _interpolate(summary, state), bind)
+            return _KINDS[kind](texts, _built(children, context), more)
 
-        return make
+        return build
 
-    def _effect(self, place: str, steps: Any) -> Effect:
+    def _effect(self, position: str, steps: Any) -> Effect:
         if isinstance(steps, dict):
             steps = [steps]
         if not isinstance(steps, list):
-            raise self._bad(place, "do is a table or a list of tables")
-        effects = [self._step(place, step) for step in steps]
+            raise self._error(position, "do must be a table or a list of tables")
+        effects = [self._step(position, step) for step in steps]
 
-        def run(here: AppContext) -> None:
+        def run(context: AppContext) -> None:
             for effect in effects:
-                effect(here)
+                effect(context)
 
         return run
 
-    def _step(self, place: str, step: Any) -> Effect:
+    def _step(self, position: str, step: Any) -> Effect:
         match step:
             case {"go": str(screen), **args}:
-                self._goes[screen] = place
+                self._targets[screen] = position
                 named = {str(key): value for key, value in args.items()}
-                return lambda here: here.go(screen, **named)
+                return lambda context: context.go(screen, **named)
             case {"back": True}:
-                return lambda here: here.back()
+                return lambda context: context.back()
             case {"put": dict(values)}:
-                return lambda here: here.state.update(_filled_all(values, here.state))
+                return lambda context: context.state.update(_interpolate_all(values, context.state))
             case {"keep": dict(values)}:
-                return lambda here: here.data.update(_filled_all(values, here.state))
+                return lambda context: context.data.update(_interpolate_all(values, context.state))
             case {"toast": str(message)}:
-                return lambda here: here.toast(_filled(message, here.state))
+                return lambda context: context.toast(_interpolate(message, context.state))
             case {"start": str(package)}:
-                return lambda here: None if here.start(package) else here.toast(f"{package} is not installed")
+                return lambda context: (
+                    None if context.start(package) else context.toast(f"{package} is not installed")
+                )
             case {"view": str(uri)}:
-                return lambda here: None if here.view(uri) else here.toast(f"nothing opens {uri}")
+                return lambda context: None if context.view(uri) else context.toast(f"no app opens {uri}")
             case {"after": int(milliseconds), "do": later} if milliseconds >= 0:
-                effect = self._effect(place, later)
-                return lambda here: here.after(milliseconds, effect)
+                effect = self._effect(position, later)
+                return lambda context: context.after(milliseconds, effect)
             case _:
                 steps = "go, back, put, keep, toast, start, view, or after with do"
-                raise self._bad(place, f"{step!r} is no step; a step is {steps}")
+                raise self._error(position, f"invalid step {step!r}; valid steps: {steps}")
 
-    def _value(self, place: str, key: str, value: Any) -> Any:
+    def _value(self, position: str, key: str, value: Any) -> Any:
         try:
             return msgspec.convert(value, _TYPES[key])
         except msgspec.ValidationError as e:
-            raise self._bad(place, f"{key}: {e}") from None
+            raise self._error(position, f"{key}: {e}") from None
 
-    def _text(self, place: str, table: Any, key: str) -> str:
+    def _text(self, position: str, table: Any, key: str) -> str:
         value = table.get(key) if isinstance(table, dict) else None
         if not isinstance(value, str) or not value:
-            raise self._bad(place, f"it needs {key}, a text")
+            raise self._error(position, f"{key} is required and must be a string")
         return value
 
     def _table(self, key: str, table: dict[str, Any]) -> dict[str, Any]:
         value = table.get(key, {})
         if not isinstance(value, dict):
-            raise self._bad(f"[{key}]", "it is a table")
+            raise self._error(f"[{key}]", "must be a table")
         return value
 
-    def _known(self, place: str, table: Mapping[str, Any], known: set[str]) -> None:
+    def _known(self, position: str, table: Mapping[str, Any], known: set[str]) -> None:
         if not isinstance(table, dict):
-            raise self._bad(place, "it is a table")
+            raise self._error(position, "must be a table")
         unknown = sorted(set(table) - known)
         if unknown:
-            raise self._bad(place, f"{unknown[0]!r} means nothing here; there are {', '.join(sorted(known))}")
+            raise self._error(position, f"unknown key {unknown[0]!r}; valid keys: {', '.join(sorted(known))}")
 
-    def _bad(self, place: str, message: str) -> ClawError:
-        return _invalid(self._path, f"{place}: {message}")
-
-
-_Maker = Callable[[AppContext], View | None]
+    def _error(self, position: str, message: str) -> ClawError:
+        return _invalid(self._path, f"{position}: {message}")
 
 
-def _made(makers: list[_Maker], here: AppContext) -> list[View]:
-    return [view for make in makers if (view := make(here)) is not None]
+_Builder = Callable[[AppContext], View | None]
 
 
-def _is_wanted(table: Mapping[str, Any], state: Mapping[str, Any]) -> bool:
-    """Whether ``when`` and ``unless`` let a view be shown."""
+def _built(builders: list[_Builder], context: AppContext) -> list[View]:
+    return [view for build in builders if (view := build(context)) is not None]
+
+
+def _is_visible(table: Mapping[str, Any], state: Mapping[str, Any]) -> bool:
+    """Whether the ``when`` and ``unless`` conditions of a view are met."""
     return bool(state.get(table["when"]) if "when" in table else True) and not (
         "unless" in table and state.get(table["unless"])
     )
 
 
-def _filled(text: str, state: Mapping[str, Any]) -> str:
-    """Text with each ``{key}`` replaced by the state's value. What is no key stays as it is."""
+def _interpolate(text: str, state: Mapping[str, Any]) -> str:
+    """Replace each ``{key}`` by the state's value. Unknown keys stay unchanged."""
     for key, value in state.items():
         if "{" not in text:
             break
@@ -284,15 +286,15 @@ def _filled(text: str, state: Mapping[str, Any]) -> str:
     return text
 
 
-def _filled_all(values: Mapping[str, Any], state: Mapping[str, Any]) -> dict[str, Any]:
-    return {k: _filled(v, state) if isinstance(v, str) else v for k, v in values.items()}
+def _interpolate_all(values: Mapping[str, Any], state: Mapping[str, Any]) -> dict[str, Any]:
+    return {k: _interpolate(v, state) if isinstance(v, str) else v for k, v in values.items()}
 
 
 def _invalid(path: str, message: str) -> ClawError:
     return ClawError(
         "PHONE_APP_INVALID",
         f"{path}: {message}",
-        hint="See 'Your own apps' in docs/phone.md for what an app file holds.",
+        hint="See 'Your own apps' in docs/phone.md for the format of app files.",
         operation="load app",
         target=path,
     )

@@ -1,8 +1,8 @@
-"""What a screen is made of: plain data, built anew each time the screen is shown.
+"""Views: plain data that describes a screen, built anew each time the screen is shown.
 
-Sizes are in dp. A view fills the width it is given; a column gives each child its natural height and what is
-left to those with a ``weight``; a row does the same across. Text, rows of a list and dialogs below are
-shorthands over ``View``: anything they cannot say, a ``View`` can.
+Sizes are in dp. A view fills the width it is given. A column gives each child its natural height and distributes
+the rest among children with a ``weight``; a row does the same horizontally. The functions below are shorthands for
+common ``View`` values.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ Layout = Literal["leaf", "column", "row", "frame"]
 
 
 class Rows(Struct, frozen=True):
-    """Rows of one height that are built only while they can be seen: a list may be endless in practice."""
+    """Rows of equal height that are built only while they are visible, for very long lists."""
 
     count: int
     height: float
@@ -34,21 +34,21 @@ class View(Struct, frozen=True, kw_only=True, eq=False):
     text: str = ""
     desc: str = ""
     hint: str = ""
-    # "save" is package:id/save; a name with a colon or a slash stands as it is.
+    # "save" becomes package:id/save; a name with a colon or a slash is used unchanged.
     id: str = ""
 
     on_click: Effect | None = None
     on_long_click: Effect | None = None
     on_change: Change | None = None
     on_submit: Effect | None = None
-    # The key of the app's state that holds a field's text or a switch's position.
+    # The key of the app's state that holds a field's text or a switch's state.
     bind: str = ""
 
     scrolls: Literal["", "vertical", "horizontal"] = ""
-    # A ScrollView keeps what is scrolled away in the tree; a RecyclerView does not.
+    # Whether children that are scrolled away stay in the tree: in a ScrollView, not in a RecyclerView.
     keeps_hidden: bool = False
     edits: Literal["", "text", "number", "password"] = ""
-    # Whether the enter key makes a new line.
+    # Whether the enter key inserts a line break.
     multiline: bool = False
     checked: bool | None = None
     selected: bool = False
@@ -63,12 +63,12 @@ class View(Struct, frozen=True, kw_only=True, eq=False):
     weight: float = 0
     padding: float = 0
     gap: float = 0
-    # In a frame: keep to the lower corner, as a floating button does.
+    # In a frame: in the lower right corner, like a floating action button.
     corner: bool = False
     size: float = 16
-    # How it is painted; nothing but a picture shows it.
+    # The colour scheme in screenshots.
     tone: Literal["", "surface", "accent", "muted", "danger", "dark"] = ""
-    # A sign or two, painted in a square instead of the description.
+    # One or two characters drawn as an icon in screenshots.
     picture: str = ""
 
 
@@ -92,7 +92,7 @@ def button(label: str, on_click: Effect | None = None, **more: Any) -> View:
 
 
 def icon(desc: str, on_click: Effect | None = None, **more: Any) -> View:
-    """A picture to tap. Without ``desc`` it is one of those buttons no reader can name."""
+    """An image button. Without ``desc`` it has no label."""
     plain = {"class_name": "android.widget.ImageButton", "width": 48, "height": 48, "clickable": True}
     return View(desc=desc, on_click=on_click, **{**plain, **more})
 
@@ -102,13 +102,13 @@ def image(desc: str = "", **more: Any) -> View:
 
 
 def field(bind: str, hint: str = "", **more: Any) -> View:
-    """A text field; what is typed lies in the app's state under ``bind``."""
+    """A text field whose text is kept in the app's state under ``bind``."""
     plain = {"class_name": "android.widget.EditText", "edits": "text", "height": 56, "padding": 12}
     return View(bind=bind, hint=hint, **{**plain, **more})
 
 
 def switch(bind: str, **more: Any) -> View:
-    """On or off, kept in the app's state under ``bind`` as a bool."""
+    """A switch whose state is kept in the app's state under ``bind`` as a bool."""
     plain = {"class_name": "android.widget.Switch", "width": 52, "height": 48, "checked": False}
     return View(bind=bind, **{**plain, **more})
 
@@ -119,13 +119,13 @@ def checkbox(label: str, bind: str, **more: Any) -> View:
 
 
 def radio(label: str, on_click: Effect | None = None, **more: Any) -> View:
-    """One choice of several. Which one is checked the app says each time it is shown."""
+    """A radio button. The app sets ``checked`` each time it builds the screen."""
     plain = {"class_name": "android.widget.RadioButton", "height": 48, "padding": 12, "checked": False}
     return View(text=label, on_click=on_click, **{**plain, **more})
 
 
 def progress(desc: str = "", **more: Any) -> View:
-    """The bar of something that is under way."""
+    """A progress bar."""
     return View(desc=desc, **{"class_name": "android.widget.ProgressBar", "height": 8, "tone": "accent", **more})
 
 
@@ -138,29 +138,29 @@ def row(*children: View, **more: Any) -> View:
 
 
 def frame(*children: View, **more: Any) -> View:
-    """Children one over the other, the last on top."""
+    """Children on top of each other, the last one topmost."""
     return View(layout="frame", children=children, **{"class_name": "android.widget.FrameLayout", **more})
 
 
 def scroll(*children: View, **more: Any) -> View:
-    """A page longer than the screen. Children stay in the tree when they are scrolled away."""
+    """A scrolling page. Children that are scrolled away stay in the tree."""
     plain = {"class_name": "android.widget.ScrollView", "scrolls": "vertical", "keeps_hidden": True}
     return View(layout="column", children=children, **{**plain, **_filling(more)})
 
 
 def listing(*children: View, **more: Any) -> View:
-    """A list whose children leave the tree when they are scrolled away."""
+    """A scrolling list. Children that are scrolled away leave the tree."""
     plain = {"class_name": "androidx.recyclerview.widget.RecyclerView", "scrolls": "vertical"}
     return View(layout="column", children=children, **{**plain, **_filling(more)})
 
 
 def _filling(more: dict[str, Any]) -> dict[str, Any]:
-    """What scrolls takes the room that is left, unless it is told how high to be."""
+    """A scrolling view takes the remaining height, unless it has one of its own."""
     return more if "height" in more else {"weight": 1, **more}
 
 
 def strip(*children: View, **more: Any) -> View:
-    """A list that scrolls sideways."""
+    """A list that scrolls horizontally."""
     name = "androidx.recyclerview.widget.RecyclerView"
     return View(layout="row", children=children, **{"class_name": name, "scrolls": "horizontal", **more})
 
@@ -168,7 +168,7 @@ def strip(*children: View, **more: Any) -> View:
 def item(
     label: str, summary: str = "", on_click: Effect | None = None, *, end: View | None = None, **more: Any
 ) -> View:
-    """A row of a list: a title, perhaps a summary below it, perhaps a switch or a value at its end."""
+    """A list row: a title, an optional summary below it, and an optional view at the end."""
     lines = [View(class_name="android.widget.TextView", text=label, id="android:id/title", padding=2)]
     if summary:
         name = "android.widget.TextView"

@@ -122,10 +122,10 @@ def shop(*, buy: str = "Buy", rows: tuple[str, ...] = ("Bread", "Milk"), does: b
         )
 
     @app.screen("ware", title="Ware")
-    def ware(here: AppContext) -> View:
+    def ware(context: AppContext) -> View:
         return column(
-            toolbar(here.args["name"]),
-            text(f"The bag is {here.state['bag']}", id="bag"),
+            toolbar(context.args["name"]),
+            text(f"The bag is {context.state['bag']}", id="bag"),
             checkbox("As a gift", "gift", id="gift"),
             field("name", "Your name", id="name"),
             field("pin", "PIN", id="pin", edits="password"),

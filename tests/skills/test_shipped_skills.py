@@ -182,7 +182,7 @@ def test_a_value_the_app_does_not_take_fails_before_it_is_saved(monkeypatch: pyt
 @pytest.mark.usefixtures("phone")
 def test_a_save_that_saves_something_else_is_no_success(monkeypatch: pytest.MonkeyPatch) -> None:
     saved = solar._saved
-    monkeypatch.setattr(solar, "_saved", lambda here, key, limit: saved(here, key, limit + 1))
+    monkeypatch.setattr(solar, "_saved", lambda context, key, limit: saved(context, key, limit + 1))
     document = run(SOLAR)
     assert document["code"] == "SKILL_EXECUTION_FAILED"
     assert document["message"].endswith("failed its terminal verification")
@@ -193,7 +193,7 @@ def test_a_save_that_saves_something_else_is_no_success(monkeypatch: pytest.Monk
 @pytest.mark.usefixtures("phone")
 def test_a_renamed_row_of_settings_fails_on_its_page(monkeypatch: pytest.MonkeyPatch) -> None:
     first, *rest = pages.PAGES["battery"].rows
-    renamed = pages.Page("Battery", (msgspec.structs.replace(first, title="Charge"), *rest))
+    renamed = pages.SettingsPage("Battery", (msgspec.structs.replace(first, title="Charge"), *rest))
     monkeypatch.setitem(pages.PAGES, "battery", renamed)
     # The screens hold the pages they were made from.
     with boxed_phone("claw-2"):
@@ -210,13 +210,13 @@ def test_a_surprise_dialog_stops_the_literal_skill_and_not_the_agent(phone: Box)
 
 @pytest.mark.usefixtures("phone")
 def test_a_dialog_in_the_middle_is_told_of_the_step_it_came_in(monkeypatch: pytest.MonkeyPatch) -> None:
-    unfold = solar._unfold
+    toggle = solar._toggle_details
 
-    def interrupted(here: AppContext) -> None:
-        unfold(here)
-        here.system.show_alert()
+    def interrupted(context: AppContext) -> None:
+        toggle(context)
+        context.system.show_alert()
 
-    monkeypatch.setattr(solar, "_unfold", interrupted)
+    monkeypatch.setattr(solar, "_toggle_details", interrupted)
     assert failed_at(run(SOLAR)) == "discharge_to_row_focused"
     assert compare(baseline_of(SOLAR))["firstDivergence"]["index"] == 1
     assert run(ORCHESTRATED)["status"] == "success"

@@ -27,8 +27,8 @@ def reader() -> App:
         return text("No story")
 
     @app.screen("story")
-    def story(here: AppContext) -> View:
-        return column(text("Story"), text(here.args["uri"], id="uri"))
+    def story(context: AppContext) -> View:
+        return column(text("Story"), text(context.args["uri"], id="uri"))
 
     return app
 

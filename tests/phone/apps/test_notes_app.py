@@ -92,7 +92,7 @@ def test_a_phone_full_of_notes_takes_no_more_but_lets_them_be_edited(phone: Phon
     assert isinstance(notes, dict)
     notes.update(dict.fromkeys(range(2, 501), notes[1]))
     add_note(phone, "one more")
-    assert find(phone, id="title_error").text == "There is no room for another note"
+    assert find(phone, id="title_error").text == "The limit of 500 notes is reached"
     phone.go_back()
     tap(phone, id="note_row")
     write_into(phone, "note_title", "!")
@@ -204,7 +204,7 @@ def test_what_is_no_address_is_refused(phone: Phone, email: str) -> None:
     write_into(phone, "email", email)
     write_into(phone, "password", "long enough")
     tap(phone, id="sign_in_button")
-    assert find(phone, id="email_error").text == "That is not an e-mail address"
+    assert find(phone, id="email_error").text == "Enter a valid e-mail address"
     assert not found(phone, id="password_error")
 
 

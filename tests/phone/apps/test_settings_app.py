@@ -255,7 +255,7 @@ def test_two_phones_share_nothing(phone: Phone) -> None:
 
 
 def test_every_switch_of_the_table_has_a_key_of_its_own() -> None:
-    kept = [row.turns for page in PAGES.values() for row in page.rows if row.turns]
+    kept = [row.toggles for page in PAGES.values() for row in page.rows if row.toggles]
     kept += [choice.stored for choice in CHOICES.values()]
     keys = [(stored.table, stored.key) for stored in kept]
     assert len(keys) == len(set(keys))

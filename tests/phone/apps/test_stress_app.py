@@ -1,4 +1,4 @@
-"""Hard mode: each room is hard in its own way, and can be mastered all the same."""
+"""The stress app: every scenario can be completed."""
 
 from collections.abc import Iterator
 
@@ -20,9 +20,9 @@ def phone() -> Iterator[Phone]:
     phone.close()
 
 
-def enter(phone: Phone, room: str) -> None:
-    reveal(phone, text=room)
-    tap(phone, text=room)
+def enter(phone: Phone, scenario: str) -> None:
+    reveal(phone, text=scenario)
+    tap(phone, text=scenario)
     assert status(phone) == NOTHING
 
 
@@ -34,11 +34,11 @@ def titles(phone: Phone) -> list[str]:
     return [node.text for node in found(phone, id="title")]
 
 
-@pytest.mark.parametrize("room", [room.title for room in stress._ROOMS])
-def test_every_room_can_be_entered_and_left(phone: Phone, room: str) -> None:
-    enter(phone, room)
+@pytest.mark.parametrize("scenario", [scenario.title for scenario in stress.SCENARIOS])
+def test_every_room_can_be_entered_and_left(phone: Phone, scenario: str) -> None:
+    enter(phone, scenario)
     tap(phone, desc="Leave")
-    assert found(phone, id="rooms")
+    assert found(phone, id="scenarios")
 
 
 def test_a_room_is_as_new_each_time_it_is_entered(phone: Phone) -> None:
@@ -205,7 +205,7 @@ def test_the_ambush_does_not_follow_who_has_left(phone: Phone) -> None:
     enter(phone, "Ambush")
     tap(phone, desc="Leave")
     phone.clock.sleep(1)
-    assert found(phone, id="rooms")
+    assert found(phone, id="scenarios")
 
 
 def test_the_siege_ends_only_with_what_it_asks_for(phone: Phone) -> None:

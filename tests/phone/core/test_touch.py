@@ -26,19 +26,19 @@ def make_app() -> App:
     app = App("com.example.touch", "Touch", state={"said": "", "pin": "", "secret": "", "on": False, "log": ""})
 
     def log(word: str) -> Effect:
-        def run(here: AppContext) -> None:
-            here.state["log"] += word
+        def run(context: AppContext) -> None:
+            context.state["log"] += word
 
         return run
 
     @app.screen("home")
-    def home(here: AppContext) -> View:
+    def home(context: AppContext) -> View:
         return column(
-            text(f"log:{here.state['log']}", id="log"),
+            text(f"log:{context.state['log']}", id="log"),
             field("said", hint="Say", id="said"),
             field("pin", hint="PIN", id="pin", edits="number"),
             field("secret", hint="Secret", id="secret", edits="password"),
-            switch("on", id="on", on_change=lambda here, value: log(f"[{value}]")(here)),
+            switch("on", id="on", on_change=lambda context, value: log(f"[{value}]")(context)),
             button("Plain", log("p")),
             button("Off", log("x"), enabled=False),
             button("Both", log("b"), on_long_click=log("B")),
@@ -48,7 +48,7 @@ def make_app() -> App:
 
     @app.dialog("ask", title="Sure?")
     def ask(_: AppContext) -> View:
-        return column(text("Sure?"), button("Yes", lambda here: here.back()))
+        return column(text("Sure?"), button("Yes", lambda context: context.back()))
 
     @app.screen("nested")
     def nested(_: AppContext) -> View:

@@ -1,6 +1,6 @@
-"""A browser with a few pages of its own, and the sheet that asks which app is to open a link.
+"""A browser with a few built-in pages, and the chooser that asks which app opens a link.
 
-Nothing is fetched: a page is looked up by its host. What a link says is shown, never trusted.
+Nothing is fetched: a page is looked up by its host. Links are untrusted input and only displayed.
 """
 
 from msgspec import Struct
@@ -30,8 +30,8 @@ _SEARCH = "https://search.example.com/"
 _SCHEMES = ("http://", "https://")
 
 
-class Site(Struct, frozen=True):
-    """What a host answers: paragraphs, and links with where they lead."""
+class WebSite(Struct, frozen=True):
+    """The page of a host: paragraphs, and links with their targets."""
 
     title: str
     paragraphs: tuple[str, ...]
@@ -39,11 +39,11 @@ class Site(Struct, frozen=True):
 
 
 _SITES = {
-    "clawperator.com": Site(
+    "clawperator.com": WebSite(
         "Clawperator",
         (
-            "A hand on Android phones for AI agents.",
-            "An agent says what is to be done, step by step. The phone does it and tells what happened.",
+            "Android automation for AI agents.",
+            "An agent sends explicit steps. The phone runs them and reports what happened.",
         ),
         (
             ("Documentation", "https://docs.clawperator.com/"),
@@ -51,30 +51,30 @@ _SITES = {
             ("An example", "https://example.com/"),
         ),
     ),
-    "docs.clawperator.com": Site(
+    "docs.clawperator.com": WebSite(
         "Clawperator documentation",
         tuple(
             f"Chapter {number}. {words}"
             for number, words in enumerate(
                 (
                     "Connect a phone by cable and let it trust this computer.",
-                    "Look before you act: a snapshot tells what is on the screen.",
-                    "Name what you mean: an id is better than a text, a text better than a place.",
-                    "Wait for what you expect, and only as long as it may take.",
-                    "Read what a step answered before you take the next one.",
-                    "Record what a person shows, and make steps of it.",
+                    "Take a snapshot before you act: it lists what is on the screen.",
+                    "Select precisely: an id is better than a text, a text is better than a coordinate.",
+                    "Wait for the expected screen, with a timeout.",
+                    "Check the result of each step before the next one.",
+                    "Record a demonstration, and turn it into steps.",
                 ),
                 start=1,
             )
         ),
         (("Home", "https://clawperator.com/"),),
     ),
-    "example.com": Site(
+    "example.com": WebSite(
         "Example Domain",
-        ("This name is set aside for examples. Nobody needs to be asked before it is used in one.",),
+        ("This domain is for use in documentation examples without needing permission.",),
         (("More information", "https://www.iana.org/help/example-domains"),),
     ),
-    "news.example.com": Site(
+    "news.example.com": WebSite(
         "The Daily Example",
         ("Everything that could have happened today.",),
         tuple((f"Story {n}", f"https://news.example.com/story/{n}") for n in range(1, 31)),
@@ -104,14 +104,14 @@ def _new_tab(_: AppContext) -> View:
 
 
 def _bar(uri: str, *actions: View) -> View:
-    """The address is a field of the screen itself, so that each page in the history keeps its own."""
+    """The address field is unbound, so that each page in the history keeps its own text."""
     address = field(
         "",
         "Search or type URL",
         id="url_bar",
         text=uri,
         weight=1,
-        on_change=lambda here, typed: here.args.__setitem__("typed", typed),
+        on_change=lambda context, typed: context.args.__setitem__("typed", typed),
         on_submit=_submit,
     )
     return row(
@@ -119,14 +119,14 @@ def _bar(uri: str, *actions: View) -> View:
     )
 
 
-def _submit(here: AppContext) -> None:
-    typed = str(here.args.pop("typed", here.args.get("uri", ""))).strip()
+def _submit(context: AppContext) -> None:
+    typed = str(context.args.pop("typed", context.args.get("uri", ""))).strip()
     if typed:
-        here.go("page", uri=_address(typed))
+        context.go("page", uri=_address(typed))
 
 
 def _address(typed: str) -> str:
-    """Where a line typed into the address bar leads: a link as it is, a host by https, words to a search."""
+    """The address of a typed line: a link unchanged, a host with https, words as a search."""
     if typed.lower().startswith(_SCHEMES):
         return typed
     host = typed.partition("/")[0]
@@ -137,19 +137,19 @@ def _address(typed: str) -> str:
     return f"{_SEARCH}?q={quote_plus(typed, errors='replace')}"
 
 
-def _load(here: AppContext) -> None:
-    here.args["ready"] = False
-    here.after(_LOADING_MS, _show)
+def _load(context: AppContext) -> None:
+    context.args["ready"] = False
+    context.after(_LOADING_MS, _show)
 
 
-def _show(here: AppContext) -> None:
-    here.args["ready"] = True
+def _show(context: AppContext) -> None:
+    context.args["ready"] = True
 
 
-def _page(here: AppContext) -> View:
-    uri = _printable(str(here.args.get("uri", "")))
+def _page(context: AppContext) -> View:
+    uri = _printable(str(context.args.get("uri", "")))
     bar = _bar(uri, icon("Refresh", _load, id="refresh_button"))
-    if not here.args.get("ready"):
+    if not context.args.get("ready"):
         return column(bar, progress("Loading", id="progress"), web(desc="Loading"), weight=1)
     site = _site(uri)
     if site is None:
@@ -165,23 +165,23 @@ def _page(here: AppContext) -> View:
         *(View(text=words, padding=12) for words in site.paragraphs),
         *(_link(label, to) for label, to in site.links),
     )
-    # A browser's engine tells of its whole page, also of what is scrolled away.
+    # A browser engine exposes its whole page, including what is scrolled away.
     return column(bar, web(*content, text=site.title, scrolls="vertical", keeps_hidden=True), weight=1)
 
 
 def _link(label: str, uri: str) -> View:
-    def follow(here: AppContext) -> None:
-        # What another app opens too is asked for as any other link; the rest stays in the browser.
-        if any(app.package != PACKAGE for app in here.system.packages.handlers(uri)):
-            here.view(uri)
+    def follow(context: AppContext) -> None:
+        # A link that another app handles goes through the chooser; all others stay in the browser.
+        if any(app.package != PACKAGE for app in context.system.packages.handlers(uri)):
+            context.view(uri)
         else:
-            here.go("page", uri=uri)
+            context.go("page", uri=uri)
 
     return View(text=label, on_click=follow, padding=12)
 
 
-def _site(uri: str) -> Site | None:
-    """The page behind a link; None when there is no such host."""
+def _site(uri: str) -> WebSite | None:
+    """The page of a link; None for an unknown host."""
     host = _host(uri)
     if not host or host.endswith(".invalid"):
         return None
@@ -190,18 +190,18 @@ def _site(uri: str) -> Site | None:
 
         words = _printable(unquote_plus(uri[len(_SEARCH) + 3 :], errors="replace"))
         found = [(site.title, f"https://{name}/") for name, site in _SITES.items()]
-        return Site(words, (f"{len(found)} results for {words}",), tuple(found))
+        return WebSite(words, (f"{len(found)} results for {words}",), tuple(found))
     path = uri.partition("://")[2].partition("/")[2]
     known = _SITES.get(host.removeprefix("www."))
     if known is not None and not path:
         return known
     home = (f"Home of {host}", f"https://{host}/")
     words = f"You are at /{path}" if path else "Nothing is here yet."
-    return Site(known.title if known else host, (words,), (home,))
+    return WebSite(known.title if known else host, (words,), (home,))
 
 
 def _host(uri: str) -> str:
-    """The host of a web link in lower case, without user and port; empty when there is none."""
+    """The host of a web link in lower case, without user and port; empty without one."""
     rest = uri.partition("://")[2]
     for end in "/?#":
         rest = rest.partition(end)[0]
@@ -209,27 +209,27 @@ def _host(uri: str) -> str:
 
 
 def _printable(words: str) -> str:
-    """The words as they can be shown: of a bounded length, on one line."""
+    """Text for display: of a bounded length, on one line."""
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in words[:_LONGEST_SHOWN])
 
 
-# The sheet that asks
+# The chooser
 
 
-def _choose(here: AppContext) -> View:
-    packages = here.system.packages
-    chosen = here.args.get("chosen")
-    offered = [packages.app(name) for name in here.args.get("apps", ()) if name in packages]
+def _choose(context: AppContext) -> View:
+    packages = context.system.packages
+    chosen = context.args.get("chosen")
+    handlers = [packages.app(name) for name in context.args.get("apps", ()) if name in packages]
 
-    def offer(app: InstalledApp) -> View:
-        def take(there: AppContext) -> None:
-            there.args["chosen"] = app.package
+    def option(app: InstalledApp) -> View:
+        def choose(context: AppContext) -> None:
+            context.args["chosen"] = app.package
 
-        return item(app.label, "", take, selected=app.package == chosen, id="android:id/resolver_item")
+        return item(app.label, "", choose, selected=app.package == chosen, id="android:id/resolver_item")
 
     return column(
         title("Open with", id="android:id/title_default"),
-        column(*map(offer, offered), id="android:id/resolver_list"),
+        column(*map(option, handlers), id="android:id/resolver_list"),
         row(
             button("Just once", _open_once, id="android:id/button_once", weight=1, enabled=chosen is not None),
             button("Always", _open_always, id="android:id/button_always", weight=1, enabled=chosen is not None),
@@ -240,12 +240,12 @@ def _choose(here: AppContext) -> View:
     )
 
 
-def _open_once(here: AppContext) -> None:
-    back(here)
-    if here.args["chosen"] in here.system.packages:
-        here.system.open_with(here.args["chosen"], here.args["uri"])
+def _open_once(context: AppContext) -> None:
+    back(context)
+    if context.args["chosen"] in context.system.packages:
+        context.system.open_with(context.args["chosen"], context.args["uri"])
 
 
-def _open_always(here: AppContext) -> None:
-    here.system.packages.prefer(here.args["uri"], here.args["chosen"])
-    _open_once(here)
+def _open_always(context: AppContext) -> None:
+    context.system.packages.prefer(context.args["uri"], context.args["chosen"])
+    _open_once(context)

@@ -1,4 +1,4 @@
-"""The launcher: a screen of icons, and the apps used last."""
+"""The launcher: the home screen with app icons, and the recent apps."""
 
 from clawperator.phone.toolkit.app import App, start
 from clawperator.phone.toolkit.context import AppContext, InstalledApp
@@ -16,9 +16,9 @@ def apps() -> list[App]:
     return [app]
 
 
-def _home(here: AppContext) -> View:
+def _home(context: AppContext) -> View:
     found = sorted(
-        (p.app for p in here.system.packages.all() if p.app.launchable), key=lambda app: app.label.lower()
+        (p.app for p in context.system.packages.all() if p.app.launchable), key=lambda app: app.label.lower()
     )
 
     def icons(line: int) -> View:
@@ -49,7 +49,7 @@ def _icon(app: InstalledApp) -> View:
     )
 
 
-def _recents(here: AppContext) -> View:
-    recent = here.system.recent_apps()
+def _recents(context: AppContext) -> View:
+    recent = context.system.recent_apps()
     cards = [item(app.label, app.package, start(app.package), id="task") for app in recent]
     return column(title("Recent apps"), listing(*(cards or [text("No recent items")]), id="overview_panel"))

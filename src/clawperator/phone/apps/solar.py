@@ -1,4 +1,4 @@
-"""A home battery's app: a dashboard, and automations whose limit is set behind three screens and two saves."""
+"""A home battery app: a dashboard, and automations whose limit is set through three screens and two saves."""
 
 from typing import Any
 
@@ -29,11 +29,11 @@ _MAIN = "com.solax.solaxhomestorage.ui.activity.main.HSMainActivity"
 _HOUSEHOLD = "com.solax.remoteweb.household.HouseHoldActivity"
 _LOADING = "com.solax.commonui.toast.MMLoading"
 _SPLASH_MS, _LOADED_MS, _SAVING_MS = 500, 900, 600
-_ARROW = "\ue660"  # drawn by the page's icon font; a reader gets the bare character
+_ARROW = "\ue660"  # an icon font glyph; accessibility exposes the bare character
 
 
 class Automation(Struct, frozen=True):
-    """A rule the battery follows. ``verb`` begins the line that shows its limit."""
+    """A rule of the battery. ``verb`` begins the line that shows its limit."""
 
     name: str
     summary: str
@@ -110,13 +110,13 @@ def apps() -> list[App]:
     return [app]
 
 
-# From the start to the dashboard
+# Start and dashboard
 
 
-def _load(here: AppContext) -> None:
-    """A cold start: the first activity gives way to the main one when the household's data is there."""
-    here.after(_SPLASH_MS, go("loading"))
-    here.after(_LOADED_MS, lambda here: here.replace("main"))
+def _load(context: AppContext) -> None:
+    """A cold start: the splash activity is replaced by the main one when the data has loaded."""
+    context.after(_SPLASH_MS, go("loading"))
+    context.after(_LOADED_MS, lambda context: context.replace("main"))
 
 
 def _first(_: AppContext) -> View:
@@ -127,12 +127,12 @@ def _loading(_: AppContext) -> View:
     return column(View(class_name="android.widget.ProgressBar", height=48), text("Loading..."), padding=24)
 
 
-def _main(here: AppContext) -> View:
-    shown = here.state["tab"]
+def _main(context: AppContext) -> View:
+    shown = context.state["tab"]
     pages = {
         "home": lambda: _facts("My home", _ENERGY),
         "device": lambda: _facts("Devices", _DEVICES),
-        "intelligent": lambda: _intelligence(here),
+        "intelligent": lambda: _intelligence(context),
         "service": lambda: _facts("Service", _SERVICE),
         "mine": lambda: _facts("Me", _ACCOUNT),
     }
@@ -141,21 +141,21 @@ def _main(here: AppContext) -> View:
 
 
 def _facts(heading: str, pairs: tuple[tuple[str, str], ...]) -> View:
-    """Names and values side by side."""
+    """Rows of names and values."""
     lines = (row(text(name, weight=1, tone="muted"), text(value), padding=12) for name, value in pairs)
     return column(toolbar(heading), scroll(*lines, id="facts"), weight=1)
 
 
-def _intelligence(here: AppContext) -> View:
-    cards = (_card(here, key, rule) for key, rule in _AUTOMATIONS.items())
+def _intelligence(context: AppContext) -> View:
+    cards = (_card(context, key, rule) for key, rule in _AUTOMATIONS.items())
     return column(toolbar("Intelligence"), listing(*cards, id="scene_list", gap=8, padding=8), weight=1)
 
 
-def _card(here: AppContext, key: str, rule: Automation) -> View:
+def _card(context: AppContext, key: str, rule: Automation) -> View:
     words = column(
         text(rule.name, id="scene_name", size=18),
         text(rule.summary, id="scene_summary", size=14, tone="muted"),
-        text(f"{rule.verb} {here.data['limits'][key]}%", id="scene_limit", size=14),
+        text(f"{rule.verb} {context.data['limits'][key]}%", id="scene_limit", size=14),
         weight=1,
     )
     tone = "accent" if rule.on else "muted"
@@ -166,29 +166,29 @@ def _card(here: AppContext, key: str, rule: Automation) -> View:
 
 
 def _open(key: str) -> Effect:
-    """Open an automation. What is changed there counts only once it is saved."""
-    return lambda here: here.go("household", key=key, limit=here.data["limits"][key], unfolded=False)
+    """Open an automation. Changes take effect only when they are saved."""
+    return lambda context: context.go("household", key=key, limit=context.data["limits"][key], expanded=False)
 
 
-# An automation: a page of the web inside the app
+# An automation: a web page inside the app
 
 
-def _household(here: AppContext) -> View:
-    rule = _AUTOMATIONS[here.args["key"]]
-    unfolded = here.args["unfolded"]
+def _household(context: AppContext) -> View:
+    rule = _AUTOMATIONS[context.args["key"]]
+    expanded = context.args["expanded"]
     lines = [
         _line("Name", rule.name),
         _line("Time", rule.hours),
         _line("Repeat", "Every day"),
-        _tap(rule.action, _unfold, height=64, selected=unfolded),
+        _tap(rule.action, _toggle_details, height=64, selected=expanded),
     ]
-    if unfolded:
-        label = f"{rule.verb} {here.args['limit']}% {_ARROW}"
-        lines.append(_tap(label, go("limit", page=here.args), height=64))
+    if expanded:
+        label = f"{rule.verb} {context.args['limit']}% {_ARROW}"
+        lines.append(_tap(label, go("limit", page=context.args), height=64))
     bar = row(
         _tap("Back", back, width=72, height=48),
         text(rule.name, size=20, weight=1, height=48, padding=12),
-        _tap("Save", go("confirm_save", page=here.args), width=72, height=48),
+        _tap("Save", go("confirm_save", page=context.args), width=72, height=48),
         height=56,
         class_name="android.view.View",
     )
@@ -196,7 +196,7 @@ def _household(here: AppContext) -> View:
 
 
 def _tap(label: str, on_click: Effect, **more: Any) -> View:
-    """A part of the page that a tap does something to. It is no button and has no id."""
+    """A clickable part of the page: not a button, and without an id."""
     return View(text=label, on_click=on_click, **{"padding": 12, **more})
 
 
@@ -204,38 +204,38 @@ def _line(name: str, value: str) -> View:
     return row(text(name, weight=1, tone="muted"), text(value), padding=8, class_name="android.view.View")
 
 
-def _unfold(here: AppContext) -> None:
-    here.args["unfolded"] = not here.args["unfolded"]
+def _toggle_details(context: AppContext) -> None:
+    context.args["expanded"] = not context.args["expanded"]
 
 
-def _begin_limit(here: AppContext) -> None:
-    here.state["limit_text"] = str(here.args["page"]["limit"])
-    here.state["limit_error"] = ""
+def _begin_limit(context: AppContext) -> None:
+    context.state["limit_text"] = str(context.args["page"]["limit"])
+    context.state["limit_error"] = ""
 
 
-def _limit(here: AppContext) -> View:
-    rule = _AUTOMATIONS[here.args["page"]["key"]]
+def _limit(context: AppContext) -> View:
+    rule = _AUTOMATIONS[context.args["page"]["key"]]
     parts = [
         text(f"{rule.verb} (%)", size=18),
-        field("limit_text", id="van-field-1-input", edits="number", on_change=_forgive, on_submit=_confirm),
+        field("limit_text", id="van-field-1-input", edits="number", on_change=_clear_error, on_submit=_confirm),
     ]
-    if here.state["limit_error"]:
-        parts.append(text(here.state["limit_error"], tone="danger", size=14))
+    if context.state["limit_error"]:
+        parts.append(text(context.state["limit_error"], tone="danger", size=14))
     parts.append(row(_tap("Cancel", back, weight=1, height=48), _tap("Confirm", _confirm, weight=1, height=48)))
     return web(*parts, padding=16, gap=8)
 
 
-def _forgive(here: AppContext, _: str) -> None:
-    here.state["limit_error"] = ""
+def _clear_error(context: AppContext, _: str) -> None:
+    context.state["limit_error"] = ""
 
 
-def _confirm(here: AppContext) -> None:
-    typed = here.state["limit_text"]
+def _confirm(context: AppContext) -> None:
+    typed = context.state["limit_text"]
     if typed.isascii() and typed.isdecimal() and len(typed) <= 3 and LOWEST <= int(typed) <= HIGHEST:
-        here.args["page"]["limit"] = int(typed)
-        here.back()
+        context.args["page"]["limit"] = int(typed)
+        context.back()
     else:
-        here.state["limit_error"] = f"Enter a whole number from {LOWEST} to {HIGHEST}"
+        context.state["limit_error"] = f"Enter a whole number from {LOWEST} to {HIGHEST}"
 
 
 def _confirm_save(_: AppContext) -> View:
@@ -249,12 +249,12 @@ def _confirm_save(_: AppContext) -> View:
     )
 
 
-def _save(here: AppContext) -> None:
-    page = here.args["page"]
-    here.go("loading")
-    here.after(_SAVING_MS, lambda there: _saved(there, page["key"], page["limit"]))
+def _save(context: AppContext) -> None:
+    page = context.args["page"]
+    context.go("loading")
+    context.after(_SAVING_MS, lambda context: _saved(context, page["key"], page["limit"]))
 
 
-def _saved(here: AppContext, key: str, limit: int) -> None:
-    here.data["limits"][key] = limit
-    here.home()
+def _saved(context: AppContext, key: str, limit: int) -> None:
+    context.data["limits"][key] = limit
+    context.home()

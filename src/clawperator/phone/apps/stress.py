@@ -1,6 +1,6 @@
-"""Rooms full of what makes screens hard: each is small, and says in a line of status what was done in it.
+"""A stress app: one small screen per scenario that is hard to automate, each with a status line.
 
-What a room remembers lies in its own arguments, so that it is as new each time it is entered.
+A scenario keeps its state in the arguments of its screen, so that it starts afresh each time it is opened.
 """
 
 from collections.abc import Callable
@@ -36,7 +36,7 @@ _LATE_MS = (400, 1_500, 4_000)
 _READY_MS = 2_000
 _SPIN_MS, _SPINS = 100, 30
 _AMBUSH_MS = 700
-_SIDE = 12  # of the square of tiny targets
+_GRID_SIDE = 12  # of the square of tiny targets
 _TEXTS = (
     "Two\nlines",
     "Three\n\nlines, one of them empty",
@@ -56,46 +56,46 @@ _DUPLICATES = 5
 _NAMES = ("Alpha", "Bravo", "Charlie", "Delta", "Echo", "Foxtrot")
 
 
-class Room(Struct, frozen=True):
+class Scenario(Struct, frozen=True):
     name: str
     title: str
     summary: str
     build: Callable[[AppContext], tuple[View, ...]]
-    enter: Effect | None = None
+    on_show: Effect | None = None
 
 
 def apps() -> list[App]:
     app = App(PACKAGE, "Hard Mode", state={"agreed": False})
     app.screen("home", title="Hard Mode")(_menu)
-    for room in _ROOMS:
-        app.screen(room.name, title=room.title, on_show=room.enter)(_furnished(room))
+    for scenario in SCENARIOS:
+        app.screen(scenario.name, title=scenario.title, on_show=scenario.on_show)(_with_status(scenario))
     app.dialog("rating", title="Enjoying Hard Mode?")(_rating)
     app.dialog("terms", title="Terms", cancelable=False)(_terms)
     return [app]
 
 
 def _menu(_: AppContext) -> View:
-    rooms = (item(room.title, room.summary, go(room.name)) for room in _ROOMS)
-    return column(toolbar("Hard Mode"), listing(*rooms, id="rooms"), weight=1)
+    rows = (item(scenario.title, scenario.summary, go(scenario.name)) for scenario in SCENARIOS)
+    return column(toolbar("Hard Mode"), listing(*rows, id="scenarios"), weight=1)
 
 
-def _furnished(room: Room) -> Build:
-    """A room with its name above and its status below."""
+def _with_status(scenario: Scenario) -> Build:
+    """A scenario with its title above and its status line below."""
 
-    def build(here: AppContext) -> View:
-        bar = toolbar(room.title, icon("Leave", back, id="leave"))
-        status = text(here.args.get("status", "Nothing happened yet"), id="status", padding=12)
-        return column(bar, *room.build(here), status, weight=1)
+    def build(context: AppContext) -> View:
+        bar = toolbar(scenario.title, icon("Leave", back, id="leave"))
+        status = text(context.args.get("status", "Nothing happened yet"), id="status", padding=12)
+        return column(bar, *scenario.build(context), status, weight=1)
 
     return build
 
 
-def _say(status: str) -> Effect:
-    return lambda here: here.args.__setitem__("status", status)
+def _set_status(status: str) -> Effect:
+    return lambda context: context.args.__setitem__("status", status)
 
 
-def _keep(key: str, value: Any) -> Effect:
-    return lambda here: here.args.__setitem__(key, value)
+def _set_arg(key: str, value: Any) -> Effect:
+    return lambda context: context.args.__setitem__(key, value)
 
 
 # Lists
@@ -103,7 +103,7 @@ def _keep(key: str, value: Any) -> Effect:
 
 def _endless(_: AppContext) -> tuple[View, ...]:
     def line(i: int) -> View:
-        return item(f"Row {i + 1:,}", on_click=_say(f"Row {i + 1:,}"))
+        return item(f"Row {i + 1:,}", on_click=_set_status(f"Row {i + 1:,}"))
 
     return (listing(rows=Rows(ENDLESS, 56, line), id="endless"),)
 
@@ -111,7 +111,7 @@ def _endless(_: AppContext) -> tuple[View, ...]:
 def _shelves(_: AppContext) -> tuple[View, ...]:
     def card(shelf: int, i: int) -> View:
         label = f"Book {shelf}.{i}"
-        return View(text=label, on_click=_say(label), width=112, height=88, padding=12, tone="surface")
+        return View(text=label, on_click=_set_status(label), width=112, height=88, padding=12, tone="surface")
 
     def shelf(i: int) -> View:
         cards = (card(i + 1, n + 1) for n in range(20))
@@ -122,59 +122,59 @@ def _shelves(_: AppContext) -> tuple[View, ...]:
 
 def _inner_list(_: AppContext) -> tuple[View, ...]:
     def line(i: int) -> View:
-        return item(f"Inner {i + 1}", on_click=_say(f"Inner {i + 1}"))
+        return item(f"Inner {i + 1}", on_click=_set_status(f"Inner {i + 1}"))
 
     above = (text(f"Paragraph {i + 1} above the list", height=64) for i in range(6))
     below = (text(f"Paragraph {i + 1} below the list", height=64) for i in range(12))
     inner = listing(rows=Rows(50, 56, line), id="inner", height=240, weight=0)
-    return (scroll(*above, inner, *below, button("At the end", _say("At the end")), id="page"),)
+    return (scroll(*above, inner, *below, button("At the end", _set_status("At the end")), id="page"),)
 
 
 def _far_away(_: AppContext) -> tuple[View, ...]:
     lines = (text(f"Line {i + 1}", height=56) for i in range(40))
-    return (scroll(*lines, button("Far away", _say("Far away"), id="far"), id="page"),)
+    return (scroll(*lines, button("Far away", _set_status("Far away"), id="far"), id="page"),)
 
 
-def _restless(here: AppContext) -> tuple[View, ...]:
-    order = here.args.setdefault("order", list(_NAMES))
+def _restless(context: AppContext) -> tuple[View, ...]:
+    order = context.args.setdefault("order", list(_NAMES))
 
     def choose(name: str) -> Effect:
-        def run(there: AppContext) -> None:
-            there.args["order"] = order[1::2] + order[::2]
-            there.args["status"] = name
+        def run(context: AppContext) -> None:
+            context.args["order"] = order[1::2] + order[::2]
+            context.args["status"] = name
 
         return run
 
     return (listing(*(item(name, on_click=choose(name)) for name in order), id="restless"),)
 
 
-def _ghost(here: AppContext) -> tuple[View, ...]:
-    def vanish(there: AppContext) -> None:
-        there.args.update(gone=True, status="The ghost is gone")
+def _ghost(context: AppContext) -> tuple[View, ...]:
+    def vanish(context: AppContext) -> None:
+        context.args.update(gone=True, status="The ghost is gone")
 
-    ghost = () if here.args.get("gone") else (item("Ghost", on_click=vanish, id="ghost"),)
-    return (listing(item("Before"), *ghost, item("Behind", on_click=_say("Behind")), id="haunted"),)
+    ghost = () if context.args.get("gone") else (item("Ghost", on_click=vanish, id="ghost"),)
+    return (listing(item("Before"), *ghost, item("Behind", on_click=_set_status("Behind")), id="haunted"),)
 
 
 # Names
 
 
 def _unlabelled(_: AppContext) -> tuple[View, ...]:
-    icons = [icon("", _say(f"Icon {i + 1}")) for i in range(12)]
+    icons = [icon("", _set_status(f"Icon {i + 1}")) for i in range(12)]
     return (column(*(row(*icons[i : i + 4], gap=16) for i in range(0, 12, 4)), gap=16, weight=1, padding=16),)
 
 
 def _same_names(_: AppContext) -> tuple[View, ...]:
-    rows = (item("Item", on_click=_say(f"Item, number {i + 1}")) for i in range(_DUPLICATES))
+    rows = (item("Item", on_click=_set_status(f"Item, number {i + 1}")) for i in range(_DUPLICATES))
     return (listing(*rows, id="items"),)
 
 
-def _many_deletes(here: AppContext) -> tuple[View, ...]:
-    left = here.args.setdefault("left", list(_NAMES))
+def _many_deletes(context: AppContext) -> tuple[View, ...]:
+    left = context.args.setdefault("left", list(_NAMES))
 
     def delete(name: str) -> Effect:
-        def run(there: AppContext) -> None:
-            there.args.update(left=[other for other in left if other != name], status=f"{name} deleted")
+        def run(context: AppContext) -> None:
+            context.args.update(left=[other for other in left if other != name], status=f"{name} deleted")
 
         return run
 
@@ -182,46 +182,46 @@ def _many_deletes(here: AppContext) -> tuple[View, ...]:
 
 
 def _odd_texts(_: AppContext) -> tuple[View, ...]:
-    return (listing(*(item(label, on_click=_say(label)) for label in _TEXTS), id="texts"),)
+    return (listing(*(item(label, on_click=_set_status(label)) for label in _TEXTS), id="texts"),)
 
 
 # Time
 
 
-def _arrive(here: AppContext) -> None:
-    here.args.update(arrived=0, spins=0, ready=False)
+def _start_arrivals(context: AppContext) -> None:
+    context.args.update(arrived=0, spins=0, ready=False)
     for i, milliseconds in enumerate(_LATE_MS):
-        here.after(milliseconds, _keep("arrived", i + 1))
-    here.after(_READY_MS, _keep("ready", True))
-    here.after(_SPIN_MS, _spin)
+        context.after(milliseconds, _set_arg("arrived", i + 1))
+    context.after(_READY_MS, _set_arg("ready", True))
+    context.after(_SPIN_MS, _spin)
 
 
-def _spin(here: AppContext) -> None:
-    here.args["spins"] += 1
-    if here.args["spins"] < _SPINS:
-        here.after(_SPIN_MS, _spin)
+def _spin(context: AppContext) -> None:
+    context.args["spins"] += 1
+    if context.args["spins"] < _SPINS:
+        context.after(_SPIN_MS, _spin)
 
 
-def _late(here: AppContext) -> tuple[View, ...]:
-    spins = here.args["spins"]
-    turning = "Done" if spins >= _SPINS else f"Working, {spins * 100 // _SPINS} %"
-    by_now = _LATE_MS[: here.args["arrived"]]
-    arrived = (item(f"Arrived after {ms} ms", on_click=_say(f"{ms} ms")) for ms in by_now)
-    ready = button("Go on", _say("Gone on"), id="ready", enabled=here.args["ready"])
-    return text(turning, id="spinner", padding=12), ready, listing(*arrived, id="arrivals")
+def _late(context: AppContext) -> tuple[View, ...]:
+    spins = context.args["spins"]
+    progress = "Done" if spins >= _SPINS else f"Working, {spins * 100 // _SPINS} %"
+    arrived_ms = _LATE_MS[: context.args["arrived"]]
+    arrived = (item(f"Arrived after {ms} ms", on_click=_set_status(f"{ms} ms")) for ms in arrived_ms)
+    ready = button("Go on", _set_status("Gone on"), id="ready", enabled=context.args["ready"])
+    return text(progress, id="spinner", padding=12), ready, listing(*arrived, id="arrivals")
 
 
 def _ambush(dialog: str) -> Effect:
-    def spring(here: AppContext) -> None:
-        # Whoever has left the room by then is not followed.
-        if here.is_in_front:
-            here.go(dialog)
+    def show(context: AppContext) -> None:
+        # Not over another screen, if this one was left meanwhile.
+        if context.is_in_front:
+            context.go(dialog)
 
-    return lambda here: here.after(_AMBUSH_MS, spring)
+    return lambda context: context.after(_AMBUSH_MS, show)
 
 
 def _claim(_: AppContext) -> tuple[View, ...]:
-    return text("Something will cover this."), button("Claim", _say("Claimed"), id="claim"), View(weight=1)
+    return text("Something will cover this."), button("Claim", _set_status("Claimed"), id="claim"), View(weight=1)
 
 
 def _rating(_: AppContext) -> View:
@@ -234,27 +234,27 @@ def _rating(_: AppContext) -> View:
     )
 
 
-def _terms(here: AppContext) -> View:
+def _terms(context: AppContext) -> View:
     return column(
         title("Terms"),
         text("Neither Back nor a tap beside this takes it away."),
         checkbox("I have read them", "agreed", id="agree"),
-        button("Accept", back, id="android:id/button1", enabled=here.state["agreed"]),
+        button("Accept", back, id="android:id/button1", enabled=context.state["agreed"]),
         padding=16,
         gap=8,
     )
 
 
-def _forget_terms(here: AppContext) -> None:
-    here.state["agreed"] = False
-    _ambush("terms")(here)
+def _reset_terms(context: AppContext) -> None:
+    context.state["agreed"] = False
+    _ambush("terms")(context)
 
 
 # Touch
 
 
 def _hole(_: AppContext) -> tuple[View, ...]:
-    return (View(class_name="android.webkit.WebView", weight=1, on_click=_say("The hole was touched")),)
+    return (View(class_name="android.webkit.WebView", weight=1, on_click=_set_status("The hole was touched")),)
 
 
 def _odd_buttons(_: AppContext) -> tuple[View, ...]:
@@ -262,18 +262,18 @@ def _odd_buttons(_: AppContext) -> tuple[View, ...]:
     inner = reduce(lambda view, _: frame(view), range(4), label)
     return (
         button("Does nothing", id="idle"),
-        button("Disabled", _say("A disabled button was pressed"), id="disabled", enabled=False),
-        frame(inner, on_click=_say("Far ancestor"), id="ancestor", padding=12),
-        text("Press me long", id="long", padding=12, on_long_click=_say("Pressed long")),
+        button("Disabled", _set_status("A disabled button was pressed"), id="disabled", enabled=False),
+        frame(inner, on_click=_set_status("Far ancestor"), id="ancestor", padding=12),
+        text("Press me long", id="long", padding=12, on_long_click=_set_status("Pressed long")),
         View(weight=1),
     )
 
 
 def _slivers(_: AppContext) -> tuple[View, ...]:
     parts = (
-        View(desc="No height", on_click=_say("No height"), id="flat"),
-        button("Visible", _say("Visible"), id="visible"),
-        row(View(desc="No width", on_click=_say("No width"), height=48, id="thin"), height=48),
+        View(desc="No height", on_click=_set_status("No height"), id="flat"),
+        button("Visible", _set_status("Visible"), id="visible"),
+        row(View(desc="No width", on_click=_set_status("No width"), height=48, id="thin"), height=48),
         text("", id="empty", padding=0),
     )
     return (scroll(*parts, id="slivers"),)
@@ -282,28 +282,28 @@ def _slivers(_: AppContext) -> tuple[View, ...]:
 def _canvas(_: AppContext) -> tuple[View, ...]:
     def dot(line: int, at: int) -> View:
         name = f"{line + 1}:{at + 1}"
-        return View(desc=name, on_click=_say(name), width=8, height=8, tone="accent")
+        return View(desc=name, on_click=_set_status(name), width=8, height=8, tone="accent")
 
-    lines = (row(*(dot(line, at) for at in range(_SIDE)), gap=2) for line in range(_SIDE))
+    lines = (row(*(dot(line, at) for at in range(_GRID_SIDE)), gap=2) for line in range(_GRID_SIDE))
     return (column(*lines, gap=2, padding=16, weight=1, id="canvas"),)
 
 
-_ROOMS = (
-    Room("endless", "Endless list", "A hundred thousand rows", _endless),
-    Room("shelves", "Shelves", "Strips that scroll sideways in a list", _shelves),
-    Room("inner_list", "List in a page", "Two things scroll the same way", _inner_list),
-    Room("far_away", "Far away", "A button below a long page", _far_away),
-    Room("restless", "Restless list", "Another order after each tap", _restless),
-    Room("ghost", "Ghost", "A row that vanishes when it is tapped", _ghost),
-    Room("unlabelled", "Icons without names", "No text, no description, no id", _unlabelled),
-    Room("same_names", "Same names", "Five rows that read the same", _same_names),
-    Room("many_deletes", "Many deletes", "One button per row, all called Delete", _many_deletes),
-    Room("odd_texts", "Odd texts", "Lines, emoji, scripts and quotes", _odd_texts),
-    Room("late", "Late content", "Rows that arrive one by one", _late, _arrive),
-    Room("ambush", "Ambush", "A dialog comes up and covers the room", _claim, _ambush("rating")),
-    Room("siege", "Siege", "A dialog that will not be waved away", _claim, _forget_terms),
-    Room("hole", "Hole", "A page that tells nothing of itself", _hole),
-    Room("odd_buttons", "Odd buttons", "Idle, disabled, far away, or for long presses", _odd_buttons),
-    Room("slivers", "Slivers", "Views with no height or no width", _slivers),
-    Room("canvas", "Canvas", "Targets of a few pixels", _canvas),
+SCENARIOS = (
+    Scenario("endless", "Endless list", "A hundred thousand rows", _endless),
+    Scenario("shelves", "Shelves", "Strips that scroll sideways in a list", _shelves),
+    Scenario("inner_list", "List in a page", "Two things scroll the same way", _inner_list),
+    Scenario("far_away", "Far away", "A button below a long page", _far_away),
+    Scenario("restless", "Restless list", "Another order after each tap", _restless),
+    Scenario("ghost", "Ghost", "A row that vanishes when it is tapped", _ghost),
+    Scenario("unlabelled", "Icons without names", "No text, no description, no id", _unlabelled),
+    Scenario("same_names", "Same names", "Five rows that read the same", _same_names),
+    Scenario("many_deletes", "Many deletes", "One button per row, all called Delete", _many_deletes),
+    Scenario("odd_texts", "Odd texts", "Lines, emoji, scripts and quotes", _odd_texts),
+    Scenario("late", "Late content", "Rows that arrive one by one", _late, _start_arrivals),
+    Scenario("ambush", "Ambush", "A dialog covers the screen after a while", _claim, _ambush("rating")),
+    Scenario("siege", "Siege", "A dialog that cannot be dismissed", _claim, _reset_terms),
+    Scenario("hole", "Hole", "A WebView that exposes no nodes", _hole),
+    Scenario("odd_buttons", "Odd buttons", "Idle, disabled, far away, or for long presses", _odd_buttons),
+    Scenario("slivers", "Slivers", "Views with no height or no width", _slivers),
+    Scenario("canvas", "Canvas", "Targets of a few pixels", _canvas),
 )

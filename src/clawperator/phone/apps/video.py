@@ -1,4 +1,4 @@
-"""A video app: a feed, a search that suggests while one types, and a page to watch."""
+"""A video app: a feed, a search with suggestions, and a player page."""
 
 from msgspec import Struct
 
@@ -26,9 +26,9 @@ _LABEL = "YouTube"
 _ACTIVITY = "com.google.android.apps.youtube.app.watchwhile.WatchWhileActivity"
 _SUGGEST_MS = 150
 _KEYCODE_MOVE_END = 123
-_MOST_SUGGESTIONS = 8
-_LONGEST_QUERY = 200  # what lies beyond is not looked at
-_SLIP_LENGTH = 4  # a word this long may have one letter wrong
+_MAX_SUGGESTIONS = 8
+_MAX_QUERY_LENGTH = 200
+_MIN_TYPO_LENGTH = 4  # shorter words must match exactly
 _CARD_DP, _COMMENT_DP = 132, 76
 
 _SUGGESTIONS = (
@@ -89,7 +89,7 @@ class Video(Struct, frozen=True):
 
     @property
     def facts(self) -> str:
-        """A line of numbers that is the same each time."""
+        """A line of made-up but stable numbers."""
         seed = sum(map(ord, self.id + self.title))
         return f"{self.channel}, {seed % 900 + 7}K views, {seed % 11 + 1} months ago"
 
@@ -110,7 +110,7 @@ def apps() -> list[App]:
     app = App(
         PACKAGE,
         _LABEL,
-        state={"query": "", "asked": 0, "suggestions": [], "playing": True},
+        state={"query": "", "requests": 0, "suggestions": [], "playing": True},
         data={"liked": []},
         version="20.12.41",
         links=("https://www.youtube.com/", "https://youtu.be/", "vnd.youtube:"),
@@ -152,91 +152,93 @@ def _cards(videos: list[Video]) -> View:
 # Searching
 
 
-def _begin_search(here: AppContext) -> None:
-    here.state["query"] = ""
-    here.go("search")
+def _begin_search(context: AppContext) -> None:
+    context.state["query"] = ""
+    context.go("search")
 
 
-def _search(here: AppContext) -> View:
-    box = field(
+def _search(context: AppContext) -> View:
+    query_field = field(
         "query",
         hint="Search YouTube",
         id="search_edit_text",
         weight=1,
-        on_change=lambda there, _: _suggest(there),
-        on_submit=lambda there: _find(there, there.state["query"]),
+        on_change=lambda context, _: _suggest(context),
+        on_submit=lambda context: _find(context, context.state["query"]),
     )
-    bar = row(icon("Back", back), box, icon("Clear", _clear, id="search_clear"), height=64, id="search_box")
-    return column(bar, listing(*map(_suggestion, here.state["suggestions"]), id="results"), weight=1)
+    bar = row(
+        icon("Back", back), query_field, icon("Clear", _clear, id="search_clear"), height=64, id="search_box"
+    )
+    return column(bar, listing(*map(_suggestion, context.state["suggestions"]), id="results"), weight=1)
 
 
 def _suggestion(words: str) -> View:
-    described = f"Edit suggestion {words}"
+    description = f"Edit suggestion {words}"
     return row(
         image(id="search_type_icon"),
-        text(words, id="text", weight=1, height=48, padding=12, on_click=lambda here: _find(here, words)),
+        text(words, id="text", weight=1, height=48, padding=12, on_click=lambda context: _find(context, words)),
         View(
             class_name="android.widget.ImageView",
-            text=described,
-            desc=described,
+            text=description,
+            desc=description,
             id="edit_suggestion",
-            on_click=lambda here: _take_over(here, words),
+            on_click=lambda context: _use_suggestion(context, words),
             width=48,
             height=48,
-            size=1,  # its words are for readers, not for the eye
+            size=1,  # for screen readers only
         ),
         collection_item=True,
         padding=4,
     )
 
 
-def _clear(here: AppContext) -> None:
-    here.state["query"] = ""
-    _suggest(here)
+def _clear(context: AppContext) -> None:
+    context.state["query"] = ""
+    _suggest(context)
 
 
-def _take_over(here: AppContext, words: str) -> None:
-    """Put a suggestion into the field, ready for more to be typed behind it."""
-    _fill(here, f"{words} ")
-    _suggest(here)
+def _use_suggestion(context: AppContext, words: str) -> None:
+    """Put a suggestion into the field, for further typing."""
+    _fill(context, f"{words} ")
+    _suggest(context)
 
 
-def _fill(here: AppContext, query: str) -> None:
-    here.state["query"] = query
-    here.system.key(_KEYCODE_MOVE_END)
+def _fill(context: AppContext, query: str) -> None:
+    context.state["query"] = query
+    context.system.key(_KEYCODE_MOVE_END)
 
 
-def _suggest(here: AppContext) -> None:
-    """Ask for suggestions. An answer that comes after the text has changed again is dropped."""
-    here.state["asked"] += 1
-    number, query = here.state["asked"], here.state["query"]
+def _suggest(context: AppContext) -> None:
+    """Request suggestions. A response to an outdated query is dropped."""
+    context.state["requests"] += 1
+    number, query = context.state["requests"], context.state["query"]
 
-    def answer(there: AppContext) -> None:
-        if there.state["asked"] == number:
-            there.state["suggestions"] = suggestions_for(query)
+    def answer(context: AppContext) -> None:
+        if context.state["requests"] == number:
+            context.state["suggestions"] = suggestions_for(query)
 
-    here.after(_SUGGEST_MS, answer)
+    context.after(_SUGGEST_MS, answer)
 
 
 def suggestions_for(query: str) -> list[str]:
-    """What a person may mean: first what goes on just as typed, then what is a letter away."""
-    typed = " ".join(query[:_LONGEST_QUERY].lower().split())
+    """Suggestions for a query: exact prefixes first, then those one typo away."""
+    typed = " ".join(query[:_MAX_QUERY_LENGTH].lower().split())
     if not typed:
         return []
-    straight = [line for line in _SUGGESTIONS if line.startswith(typed)]
+    exact = [line for line in _SUGGESTIONS if line.startswith(typed)]
     words = typed.split()
-    near = [line for line in _SUGGESTIONS if line not in straight and _resembles(words, line.split())]
-    return (straight + near)[:_MOST_SUGGESTIONS]
+    near = [line for line in _SUGGESTIONS if line not in exact and _is_similar(words, line.split())]
+    return (exact + near)[:_MAX_SUGGESTIONS]
 
 
-def _resembles(typed: list[str], words: list[str]) -> bool:
-    """Whether each typed word begins a word of the line, or is one but for a slip."""
-    return all(any(word.startswith(part) or _is_slip(part, word) for word in words) for part in typed)
+def _is_similar(typed: list[str], words: list[str]) -> bool:
+    """Whether each typed word is a prefix of a word of the line, or equals one up to a typo."""
+    return all(any(word.startswith(part) or _is_typo(part, word) for word in words) for part in typed)
 
 
-def _is_slip(typed: str, word: str) -> bool:
-    """Whether one letter was added, left out or mistaken."""
-    if min(len(typed), len(word)) < _SLIP_LENGTH or abs(len(typed) - len(word)) > 1:
+def _is_typo(typed: str, word: str) -> bool:
+    """Whether one letter was added, omitted or replaced."""
+    if min(len(typed), len(word)) < _MIN_TYPO_LENGTH or abs(len(typed) - len(word)) > 1:
         return False
     same = next(
         (i for i, (a, b) in enumerate(zip(typed, word, strict=False)) if a != b), min(len(typed), len(word))
@@ -245,14 +247,14 @@ def _is_slip(typed: str, word: str) -> bool:
     return rest[1:] == other or rest == other[1:] or rest[1:] == other[1:]
 
 
-def _find(here: AppContext, query: str) -> None:
+def _find(context: AppContext, query: str) -> None:
     if query.strip():
-        _fill(here, query)
-        here.go("results", query=query)
+        _fill(context, query)
+        context.go("results", query=query)
 
 
-def _results(here: AppContext) -> View:
-    query = here.args["query"][:_LONGEST_QUERY]
+def _results(context: AppContext) -> View:
+    query = context.args["query"][:_MAX_QUERY_LENGTH]
     found = found_videos(query)
     shown = text(query, id="search_query", weight=1, height=48, padding=12, on_click=back)
     bar = row(icon("Back", back), shown, height=64, id="search_box")
@@ -260,11 +262,11 @@ def _results(here: AppContext) -> View:
 
 
 def found_videos(query: str) -> list[Video]:
-    """Videos that share a word with the query, those that share the most first."""
-    asked = set(query.lower().split())
+    """Videos that share a word with the query, the best matches first."""
+    words = set(query.lower().split())
 
     def shared(video: Video) -> int:
-        return len(asked & set(video.title.lower().replace(",", " ").replace(":", " ").split()))
+        return len(words & set(video.title.lower().replace(",", " ").replace(":", " ").split()))
 
     return sorted((video for video in VIDEOS.values() if shared(video)), key=shared, reverse=True)
 
@@ -272,21 +274,21 @@ def found_videos(query: str) -> list[Video]:
 # Watching
 
 
-def _play(here: AppContext) -> None:
-    here.state["playing"] = True
+def _play(context: AppContext) -> None:
+    context.state["playing"] = True
 
 
-def _watch(here: AppContext) -> View:
-    name = here.args.get("video") or video_in(here.args.get("uri", ""))
+def _watch(context: AppContext) -> View:
+    name = context.args.get("video") or video_in(context.args.get("uri", ""))
     video = VIDEOS.get(name)
     if video is None:
         return column(title("This video isn't available"), button("Go to the feed", go("home")), weight=1)
-    playing, liked = here.state["playing"], video.id in here.data["liked"]
+    playing, liked = context.state["playing"], video.id in context.data["liked"]
     control = icon(
-        "Pause video" if playing else "Play video", _turn_playing, id="player_control_play_pause_replay_button"
+        "Pause video" if playing else "Play video", _toggle_playing, id="player_control_play_pause_replay_button"
     )
     player = row(control, height=210, padding=8, tone="dark", id="watch_player", desc="Video player")
-    like = icon("Unlike" if liked else "Like", _turn_like(video.id), id="like_button", selected=liked)
+    like = icon("Unlike" if liked else "Like", _toggle_like(video.id), id="like_button", selected=liked)
     about = column(
         text(video.title, id="title", size=18, heading=True), text(video.facts, id="details", size=12), weight=1
     )
@@ -299,30 +301,30 @@ def _comment(i: int) -> View:
     return item(f"@viewer{i + 1}", _COMMENTS[i % len(_COMMENTS)], id="comment")
 
 
-def _turn_playing(here: AppContext) -> None:
-    here.state["playing"] = not here.state["playing"]
+def _toggle_playing(context: AppContext) -> None:
+    context.state["playing"] = not context.state["playing"]
 
 
-def _turn_like(name: str) -> Effect:
-    def turn(here: AppContext) -> None:
-        liked = here.data["liked"]
+def _toggle_like(name: str) -> Effect:
+    def toggle(context: AppContext) -> None:
+        liked = context.data["liked"]
         if name in liked:
             liked.remove(name)
         else:
             liked.append(name)
 
-    return turn
+    return toggle
 
 
 def video_in(uri: str) -> str:
-    """The id of the video a link names, or nothing. Anybody may have written the link."""
+    """The video id in a link, or an empty string. Links are untrusted input."""
     from urllib.parse import parse_qs, urlsplit
 
     if uri.lower().startswith("vnd.youtube:"):
         return uri.partition(":")[2].strip("/").partition("?")[0]
     try:
         parts = urlsplit(uri)
-        asked = parse_qs(parts.query, max_num_fields=32).get("v", [])
+        ids = parse_qs(parts.query, max_num_fields=32).get("v", [])
     except ValueError:
         return ""
-    return asked[0] if asked else parts.path.rstrip("/").rpartition("/")[2]
+    return ids[0] if ids else parts.path.rstrip("/").rpartition("/")[2]

@@ -24,12 +24,12 @@ def notes() -> App:
         return column(text("All notes"), field("draft", id="draft"))
 
     @app.screen("reader", activity=f"{NOTES}.Reader")
-    def reader(here: AppContext) -> View:
-        return column(text(f"Reading {here.args['uri']}"))
+    def reader(context: AppContext) -> View:
+        return column(text(f"Reading {context.args['uri']}"))
 
     @app.screen("secret", activity=f"{NOTES}.Secret")
-    def secret(here: AppContext) -> View:
-        return column(text(here.args["needed"]))
+    def secret(context: AppContext) -> View:
+        return column(text(context.args["needed"]))
 
     return app
 

@@ -24,16 +24,16 @@ def pad() -> App:
     app = App(APP, "Pad", state={"draft": "", "held": 0})
 
     @app.screen("home")
-    def home(here: AppContext) -> View:
+    def home(context: AppContext) -> View:
         held = View(
-            class_name="android.widget.Button", text=f"Held {here.state['held']}", on_long_click=hold, height=60
+            class_name="android.widget.Button", text=f"Held {context.state['held']}", on_long_click=hold, height=60
         )
         return column(
             field("draft", id="draft"), button("Next", go("next"), id="next"), held, row(row(text("two\nlines")))
         )
 
-    def hold(here: AppContext) -> None:
-        here.state["held"] += 1
+    def hold(context: AppContext) -> None:
+        context.state["held"] += 1
 
     @app.screen("next")
     def following(_: AppContext) -> View:

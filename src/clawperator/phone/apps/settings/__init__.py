@@ -1,9 +1,17 @@
-"""The Settings app: a homepage, plain pages from a table, and those that do something of their own."""
+"""The Settings app: the home page, pages from a table, and pages with code of their own."""
 
 from functools import partial
 
 from clawperator.phone.apps.settings import devices, installed
-from clawperator.phone.apps.settings.pages import CHOICES, PAGES, Choice, Page, Row, read, write
+from clawperator.phone.apps.settings.pages import (
+    CHOICES,
+    PAGES,
+    ChoicePage,
+    SettingsPage,
+    SettingsRow,
+    read,
+    write,
+)
 from clawperator.phone.apps.settings.parts import PACKAGE, SUB, bar, confirm, stored_switch, sub
 from clawperator.phone.toolkit.app import App, back, go
 from clawperator.phone.toolkit.context import AppContext
@@ -27,70 +35,70 @@ def apps() -> list[App]:
     return [app]
 
 
-def _line(here: AppContext, line: Row, name: str = "") -> View:
+def _item(context: AppContext, line: SettingsRow, name: str = "") -> View:
     if line.opens in CHOICES:
-        summary = _chosen(here, CHOICES[line.opens])
+        summary = _chosen(context, CHOICES[line.opens])
     else:
-        summary = line.summary if isinstance(line.summary, str) else line.summary(here)
-    if line.turns is not None:
-        return stored_switch(here, line.title, line.turns, summary)
+        summary = line.summary if isinstance(line.summary, str) else line.summary(context)
+    if line.toggles is not None:
+        return stored_switch(context, line.title, line.toggles, summary)
     return item(line.title, summary, go(line.opens) if line.opens else None, id=name)
 
 
-def _chosen(here: AppContext, choice: Choice) -> str:
-    value = read(here, choice.stored)
-    return next((label for label, stands_for in choice.options if stands_for == value), value)
+def _chosen(context: AppContext, choice: ChoicePage) -> str:
+    value = read(context, choice.stored)
+    return next((label for label, option_value in choice.options if option_value == value), value)
 
 
-def _home(here: AppContext) -> View:
-    look = button("", go("search"), id="search_action_bar", desc="Search settings", width=64, tone="")
-    rows = (_line(here, line, "dashboard_tile") for line in PAGES["home"].rows)
+def _home(context: AppContext) -> View:
+    search = button("", go("search"), id="search_action_bar", desc="Search settings", width=64, tone="")
+    rows = (_item(context, line, "dashboard_tile") for line in PAGES["home"].rows)
     return scroll(
-        bar("Settings", look, up=False), column(*rows, id="main_content"), id="settings_homepage_container"
+        bar("Settings", search, up=False), column(*rows, id="main_content"), id="settings_homepage_container"
     )
 
 
-def _page(page: Page, here: AppContext) -> View:
-    return sub(page.title, *(_line(here, line) for line in page.rows))
+def _page(page: SettingsPage, context: AppContext) -> View:
+    return sub(page.title, *(_item(context, line) for line in page.rows))
 
 
-def _choice(choice: Choice, here: AppContext) -> View:
-    value = read(here, choice.stored)
+def _choice(choice: ChoicePage, context: AppContext) -> View:
+    value = read(context, choice.stored)
 
-    def option(label: str, stands_for: str) -> View:
+    def option(label: str, option_value: str) -> View:
         mark = View(
             class_name="android.widget.RadioButton",
             id="android:id/checkbox",
-            checked=stands_for == value,
+            checked=option_value == value,
             clickable=False,
             width=40,
             height=32,
         )
-        return item(label, "", lambda there: write(there, choice.stored, stands_for), end=mark)
+        return item(label, "", lambda context: write(context, choice.stored, option_value), end=mark)
 
     return sub(choice.title, *(option(*each) for each in choice.options))
 
 
-def _begin_search(here: AppContext) -> None:
-    here.state["query"] = ""
-    here.focus("query")
+def _begin_search(context: AppContext) -> None:
+    context.state["query"] = ""
+    context.focus("query")
 
 
-def _search(here: AppContext) -> View:
-    query = here.state["query"].strip().casefold()
+def _search(context: AppContext) -> View:
+    query = context.state["query"].strip().casefold()
     found = [
         item(line.title, page.title, go(line.opens or name), id="search_result")
         for name, page in PAGES.items()
         for line in page.rows
         if query and query in line.title.casefold()
     ]
-    told = found or [text("No results", id="no_results", padding=16)] if query else []
+    results = found or [text("No results", id="no_results", padding=16)] if query else []
     return column(
         row(
             icon("Navigate up", back, picture="<"),
             field("query", "Search settings", id="search_src_text", weight=1),
             height=60,
         ),
-        listing(*told, id="list_results"),
+        listing(*results, id="list_results"),
         weight=1,
     )

@@ -1,4 +1,4 @@
-"""Pages of what the phone is connected to, and of its display."""
+"""Settings pages of networks, paired devices and the display."""
 
 from clawperator.phone.apps.settings.pages import (
     BRIGHTNESS,
@@ -7,7 +7,7 @@ from clawperator.phone.apps.settings.pages import (
     NETWORKS,
     WIFI,
     Network,
-    Stored,
+    StoredValue,
     is_on,
     network,
     percent,
@@ -19,23 +19,23 @@ from clawperator.phone.toolkit.context import AppContext, Effect
 from clawperator.phone.toolkit.views import View, button, column, field, item, progress, row, text, title
 
 _SEARCH_MS = 800
-_SHORTEST_PASSWORD = 8
+_MIN_PASSWORD_LENGTH = 8
 _BRIGHTNESS_STEP = 10
 
 
 def add_screens(app: App) -> None:
     app.screen("internet", title="Internet", activity=SUB)(_internet)
     app.screen("network", title="Network details", activity=SUB)(_network)
-    app.dialog("join", title="Join network", on_show=_begin_to_join)(_join)
-    app.screen("pair", title="Pair new device", activity=SUB, on_show=_look_for_devices)(_pair)
+    app.dialog("join", title="Join network", on_show=_begin_join)(_join)
+    app.screen("pair", title="Pair new device", activity=SUB, on_show=_search_devices)(_pair)
     app.screen("devices", title="Saved devices", activity=SUB)(_devices)
     app.screen("brightness", title="Brightness level", activity=SUB)(_brightness)
 
 
-def _internet(here: AppContext) -> View:
-    on, joined = is_on(here, WIFI), network(here)
+def _internet(context: AppContext) -> View:
+    on, joined = is_on(context, WIFI), network(context)
     known = [_network_row(each, joined) for each in NETWORKS] if on else []
-    return sub("Internet", stored_switch(here, "Wi-Fi", WIFI), *known)
+    return sub("Internet", stored_switch(context, "Wi-Fi", WIFI), *known)
 
 
 def _network_row(each: Network, joined: str) -> View:
@@ -43,45 +43,45 @@ def _network_row(each: Network, joined: str) -> View:
     return item(each.name, summary, go("network", name=each.name), id="wifi_entry")
 
 
-def _network(here: AppContext) -> View:
-    asked = here.args.get("name")
-    facts = next((each for each in NETWORKS if each.name == asked), NETWORKS[0])
+def _network(context: AppContext) -> View:
+    wanted = context.args.get("name")
+    facts = next((each for each in NETWORKS if each.name == wanted), NETWORKS[0])
     name = facts.name
-    joined = network(here) == name
+    joined = network(context) == name
     if joined:
-        turn = button("Disconnect", lambda there: write(there, NETWORK, ""), id="button2")
+        action = button("Disconnect", lambda context: write(context, NETWORK, ""), id="button2")
     elif facts.security == "None":
-        turn = button("Connect", lambda there: write(there, NETWORK, name), id="button3")
+        action = button("Connect", lambda context: write(context, NETWORK, name), id="button3")
     else:
-        turn = button("Connect", go("join", name=name), id="button3")
+        action = button("Connect", go("join", name=name), id="button3")
     return sub(
         "Network details",
         item("Signal strength", facts.signal),
         item("Security", facts.security),
-        stored_switch(here, "Auto-connect", Stored("app", f"auto_connect {name}", "1")),
-        stored_switch(here, "Treat as metered", Stored("app", f"metered {name}")),
+        stored_switch(context, "Auto-connect", StoredValue("app", f"auto_connect {name}", "1")),
+        stored_switch(context, "Treat as metered", StoredValue("app", f"metered {name}")),
         above=(
             title(name, id="entity_header_title"),
             text("Connected" if joined else "Not connected", id="entity_header_summary", padding=12),
-            turn,
+            action,
         ),
     )
 
 
-def _begin_to_join(here: AppContext) -> None:
-    here.state["password"] = ""
-    here.focus("password")
+def _begin_join(context: AppContext) -> None:
+    context.state["password"] = ""
+    context.focus("password")
 
 
-def _join(here: AppContext) -> View:
-    def connect(there: AppContext) -> None:
-        if len(there.state["password"]) >= _SHORTEST_PASSWORD:
-            there.back()
-            write(there, WIFI, WIFI.on)
-            write(there, NETWORK, there.args["name"])
+def _join(context: AppContext) -> View:
+    def connect(context: AppContext) -> None:
+        if len(context.state["password"]) >= _MIN_PASSWORD_LENGTH:
+            context.back()
+            write(context, WIFI, WIFI.on)
+            write(context, NETWORK, context.args["name"])
 
     return column(
-        title(here.args["name"], id="android:id/alertTitle"),
+        title(context.args["name"], id="android:id/alertTitle"),
         field("password", "Password", id="password", edits="password", on_submit=connect),
         row(
             button("Cancel", back, id="android:id/button2", weight=1),
@@ -90,7 +90,7 @@ def _join(here: AppContext) -> View:
                 connect,
                 id="android:id/button1",
                 weight=1,
-                enabled=len(here.state["password"]) >= _SHORTEST_PASSWORD,
+                enabled=len(context.state["password"]) >= _MIN_PASSWORD_LENGTH,
             ),
             gap=8,
         ),
@@ -99,45 +99,45 @@ def _join(here: AppContext) -> View:
     )
 
 
-def _look_for_devices(here: AppContext) -> None:
-    write(here, Stored("global", "bluetooth_on"), "1")
-    here.state["searching"] = True
-    here.after(_SEARCH_MS, put("searching", False))
+def _search_devices(context: AppContext) -> None:
+    write(context, StoredValue("global", "bluetooth_on"), "1")
+    context.state["searching"] = True
+    context.after(_SEARCH_MS, put("searching", False))
 
 
-def _pair(here: AppContext) -> View:
+def _pair(context: AppContext) -> View:
     def pair(name: str) -> Effect:
-        def run(there: AppContext) -> None:
-            there.data["paired"].append(name)
-            there.toast(f"Paired with {name}")
-            there.back()
+        def run(context: AppContext) -> None:
+            context.data["paired"].append(name)
+            context.toast(f"Paired with {name}")
+            context.back()
 
         return run
 
-    if here.state["searching"]:
+    if context.state["searching"]:
         return sub("Pair new device", text("Searching for devices", padding=12), above=(progress("Searching"),))
-    offered = [item(name, "", pair(name)) for name in NEARBY if name not in here.data["paired"]]
-    return sub("Pair new device", *(offered or [text("No devices found", padding=12)]))
+    available = [item(name, "", pair(name)) for name in NEARBY if name not in context.data["paired"]]
+    return sub("Pair new device", *(available or [text("No devices found", padding=12)]))
 
 
-def _devices(here: AppContext) -> View:
+def _devices(context: AppContext) -> View:
     def forget(name: str) -> Effect:
         detail = "Your phone will no longer be paired with it."
-        return ask(f"Forget {name}?", detail, "Forget device", lambda there: there.data["paired"].remove(name))
+        return ask(f"Forget {name}?", detail, "Forget device", lambda context: context.data["paired"].remove(name))
 
-    saved = [item(name, "Saved", forget(name)) for name in here.data["paired"]]
+    saved = [item(name, "Saved", forget(name)) for name in context.data["paired"]]
     return sub("Saved devices", *(saved or [text("No saved devices", padding=12)]))
 
 
-def _brightness(here: AppContext) -> View:
+def _brightness(context: AppContext) -> View:
     def change(by: int) -> Effect:
-        def run(there: AppContext) -> None:
-            level = max(0, min(100, percent(there) + by))
-            write(there, BRIGHTNESS, str(round(level * 255 / 100)))
+        def run(context: AppContext) -> None:
+            level = max(0, min(100, percent(context) + by))
+            write(context, BRIGHTNESS, str(round(level * 255 / 100)))
 
         return run
 
-    shown = f"{percent(here)}%"
+    shown = f"{percent(context)}%"
     return sub(
         "Brightness level",
         View(class_name="android.widget.SeekBar", id="slider", text=shown, desc="Display brightness", height=48),

@@ -8,35 +8,35 @@ from msgspec import Struct
 from clawperator.phone.toolkit.context import AppContext
 
 
-class Stored(Struct, frozen=True):
-    """Where a value is kept: in a table of the phone's settings, or in what the app itself has saved."""
+class StoredValue(Struct, frozen=True):
+    """Where a value is stored: in a table of the system settings, or in the app's own data."""
 
     table: Literal["system", "secure", "global", "app"]
     key: str
-    first: str = "0"
+    default: str = "0"
     on: str = "1"
     off: str = "0"
 
 
-class Row(Struct, frozen=True):
-    """One line of a page. ``opens`` names the screen behind it, ``turns`` what its switch turns."""
+class SettingsRow(Struct, frozen=True):
+    """One row of a page: with the screen it ``opens``, or the value that its switch ``toggles``."""
 
     title: str
     summary: str | Callable[[AppContext], str] = ""
     opens: str = ""
-    turns: Stored | None = None
+    toggles: StoredValue | None = None
 
 
-class Page(Struct, frozen=True):
+class SettingsPage(Struct, frozen=True):
     title: str
-    rows: tuple[Row, ...]
+    rows: tuple[SettingsRow, ...]
 
 
-class Choice(Struct, frozen=True):
-    """A list of which one is chosen. An option is its label and the value that stands for it."""
+class ChoicePage(Struct, frozen=True):
+    """A page of radio buttons. An option is its label and its stored value."""
 
     title: str
-    stored: Stored
+    stored: StoredValue
     options: tuple[tuple[str, str], ...]
 
 
@@ -46,48 +46,48 @@ class Network(Struct, frozen=True):
     signal: str
 
 
-def read(here: AppContext, stored: Stored) -> str:
+def read(context: AppContext, stored: StoredValue) -> str:
     if stored.table == "app":
-        return str(here.data.get(stored.key, stored.first))
-    value = here.system.settings.get(stored.table, stored.key)
-    return stored.first if value is None else value
+        return str(context.data.get(stored.key, stored.default))
+    value = context.system.settings.get(stored.table, stored.key)
+    return stored.default if value is None else value
 
 
-def write(here: AppContext, stored: Stored, value: str) -> None:
+def write(context: AppContext, stored: StoredValue, value: str) -> None:
     if stored.table == "app":
-        here.data[stored.key] = value
+        context.data[stored.key] = value
         return
     try:
-        here.system.settings.put(stored.table, stored.key, value)
+        context.system.settings.put(stored.table, stored.key, value)
     except ValueError:
-        here.toast("Couldn't save the setting")
+        context.toast("Couldn't save the setting")
 
 
-def is_on(here: AppContext, stored: Stored) -> bool:
-    """Where off is zero, any other number is on."""
-    value = read(here, stored)
+def is_on(context: AppContext, stored: StoredValue) -> bool:
+    """Whether a value counts as on. Where off is 0, any other number is on."""
+    value = read(context, stored)
     return value == stored.on or (stored.off == "0" and value not in ("0", ""))
 
 
-def percent(here: AppContext) -> int:
-    """The brightness, whatever a program has written there."""
-    value = read(here, BRIGHTNESS)
+def percent(context: AppContext) -> int:
+    """The brightness in percent. Programs may have stored anything there."""
+    value = read(context, BRIGHTNESS)
     level = int(value) if value.isdecimal() and len(value) < 6 else 0
     return round(min(level, 255) * 100 / 255)
 
 
-def network(here: AppContext) -> str:
-    """The name of the network the phone is on; none while Wi-Fi is off."""
-    return read(here, NETWORK) if is_on(here, WIFI) else ""
+def network(context: AppContext) -> str:
+    """The name of the connected network; empty while Wi-Fi is off."""
+    return read(context, NETWORK) if is_on(context, WIFI) else ""
 
 
 def _prop(name: str) -> Callable[[AppContext], str]:
-    return lambda here: here.system.properties.get(name, "")
+    return lambda context: context.system.properties.get(name, "")
 
 
-BRIGHTNESS = Stored("system", "screen_brightness", "102")
-WIFI = Stored("global", "wifi_on", "1")
-NETWORK = Stored("app", "network", "Burrow")
+BRIGHTNESS = StoredValue("system", "screen_brightness", "102")
+WIFI = StoredValue("global", "wifi_on", "1")
+NETWORK = StoredValue("app", "network", "Burrow")
 NETWORKS = (
     Network("Burrow", "WPA3-Personal", "Excellent"),
     Network("Tidepool", "WPA2-Personal", "Good"),
@@ -96,9 +96,9 @@ NETWORKS = (
 NEARBY = ("Kitchen speaker", "Desk keyboard", "Car")
 
 CHOICES = {
-    "screen_timeout": Choice(
+    "screen_timeout": ChoicePage(
         "Screen timeout",
-        Stored("system", "screen_off_timeout", "600000"),
+        StoredValue("system", "screen_off_timeout", "600000"),
         (
             ("15 seconds", "15000"),
             ("30 seconds", "30000"),
@@ -109,240 +109,262 @@ CHOICES = {
             ("30 minutes", "1800000"),
         ),
     ),
-    "font_size": Choice(
+    "font_size": ChoicePage(
         "Font size",
-        Stored("system", "font_scale", "1.0"),
+        StoredValue("system", "font_scale", "1.0"),
         (("Small", "0.85"), ("Default", "1.0"), ("Large", "1.15"), ("Largest", "1.3")),
     ),
-    "private_dns": Choice(
+    "private_dns": ChoicePage(
         "Private DNS",
-        Stored("global", "private_dns_mode", "opportunistic"),
+        StoredValue("global", "private_dns_mode", "opportunistic"),
         (("Off", "off"), ("Automatic", "opportunistic")),
     ),
-    "lock_screen": Choice(
+    "lock_screen": ChoicePage(
         "Notifications on lock screen",
-        Stored("secure", "lock_screen_show_notifications", "1"),
+        StoredValue("secure", "lock_screen_show_notifications", "1"),
         (("Show all notifications", "1"), ("Don't show any notifications", "0")),
     ),
-    "time_format": Choice(
-        "Time format", Stored("system", "time_12_24", "12"), (("1:00 pm", "12"), ("13:00", "24"))
+    "time_format": ChoicePage(
+        "Time format", StoredValue("system", "time_12_24", "12"), (("1:00 pm", "12"), ("13:00", "24"))
     ),
-    "wallpaper_colour": Choice(
+    "wallpaper_colour": ChoicePage(
         "Colors",
-        Stored("app", "wallpaper_colour", "coral"),
+        StoredValue("app", "wallpaper_colour", "coral"),
         (("Coral", "coral"), ("Kelp", "kelp"), ("Sand", "sand")),
     ),
 }
 
 PAGES = {
-    "home": Page(
+    "home": SettingsPage(
         "Settings",
         (
-            Row("Network & internet", "Wi-Fi", "network_and_internet"),
-            Row("Connected devices", "Bluetooth", "connected_devices"),
-            Row("Apps", "All apps, unused apps", "apps"),
-            Row("Notifications", "App notifications, history", "notifications"),
-            Row("Battery", "100%", "battery"),
-            Row("Storage", "9% used - 116 GB free", "storage"),
-            Row("Sound & vibration", "Do Not Disturb, vibration, touch", "sound"),
-            Row("Display", "Dark theme, font size, brightness", "display"),
-            Row("Wallpaper & style", "Colors, themed icons", "wallpaper"),
-            Row("Accessibility", "Services, color, motion", "accessibility"),
-            Row("Security & privacy", "Security update, privacy controls", "security"),
-            Row("Location", "Location access", "location"),
-            Row("System", "Languages, time, developer options", "system"),
-            Row("About phone", _prop("ro.product.model"), "about"),
+            SettingsRow("Network & internet", "Wi-Fi", "network_and_internet"),
+            SettingsRow("Connected devices", "Bluetooth", "connected_devices"),
+            SettingsRow("Apps", "All apps, unused apps", "apps"),
+            SettingsRow("Notifications", "App notifications, history", "notifications"),
+            SettingsRow("Battery", "100%", "battery"),
+            SettingsRow("Storage", "9% used - 116 GB free", "storage"),
+            SettingsRow("Sound & vibration", "Do Not Disturb, vibration, touch", "sound"),
+            SettingsRow("Display", "Dark theme, font size, brightness", "display"),
+            SettingsRow("Wallpaper & style", "Colors, themed icons", "wallpaper"),
+            SettingsRow("Accessibility", "Services, color, motion", "accessibility"),
+            SettingsRow("Security & privacy", "Security update, privacy controls", "security"),
+            SettingsRow("Location", "Location access", "location"),
+            SettingsRow("System", "Languages, time, developer options", "system"),
+            SettingsRow("About phone", _prop("ro.product.model"), "about"),
         ),
     ),
-    "network_and_internet": Page(
+    "network_and_internet": SettingsPage(
         "Network & internet",
         (
-            Row("Internet", lambda here: network(here) or "Not connected", "internet"),
-            Row("Airplane mode", turns=Stored("global", "airplane_mode_on")),
-            Row("Data Saver", turns=Stored("app", "data_saver")),
-            Row("Private DNS", opens="private_dns"),
+            SettingsRow("Internet", lambda context: network(context) or "Not connected", "internet"),
+            SettingsRow("Airplane mode", toggles=StoredValue("global", "airplane_mode_on")),
+            SettingsRow("Data Saver", toggles=StoredValue("app", "data_saver")),
+            SettingsRow("Private DNS", opens="private_dns"),
         ),
     ),
-    "connected_devices": Page(
+    "connected_devices": SettingsPage(
         "Connected devices",
         (
-            Row("Use Bluetooth", turns=Stored("global", "bluetooth_on", "1")),
-            Row("Pair new device", "Bluetooth will turn on to pair", "pair"),
-            Row("Saved devices", lambda here: ", ".join(here.data["paired"]) or "None", "devices"),
+            SettingsRow("Use Bluetooth", toggles=StoredValue("global", "bluetooth_on", "1")),
+            SettingsRow("Pair new device", "Bluetooth will turn on to pair", "pair"),
+            SettingsRow("Saved devices", lambda context: ", ".join(context.data["paired"]) or "None", "devices"),
         ),
     ),
-    "apps": Page(
+    "apps": SettingsPage(
         "Apps",
         (
-            Row("See all apps", lambda here: f"{len(here.system.packages.all())} apps", "all_apps"),
-            Row("Unused apps", "0 unused apps"),
+            SettingsRow("See all apps", lambda context: f"{len(context.system.packages.all())} apps", "all_apps"),
+            SettingsRow("Unused apps", "0 unused apps"),
         ),
     ),
-    "notifications": Page(
+    "notifications": SettingsPage(
         "Notifications",
         (
-            Row("App notifications", "Control notifications from individual apps", "app_notifications"),
-            Row("Notification history", turns=Stored("secure", "notification_history_enabled")),
-            Row("Notifications on lock screen", opens="lock_screen"),
-            Row("Notification dot on app icon", turns=Stored("secure", "notification_badging", "1")),
+            SettingsRow("App notifications", "Control notifications from individual apps", "app_notifications"),
+            SettingsRow("Notification history", toggles=StoredValue("secure", "notification_history_enabled")),
+            SettingsRow("Notifications on lock screen", opens="lock_screen"),
+            SettingsRow(
+                "Notification dot on app icon", toggles=StoredValue("secure", "notification_badging", "1")
+            ),
         ),
     ),
-    "battery": Page(
+    "battery": SettingsPage(
         "Battery",
         (
-            Row("Battery level", "100%"),
-            Row("Battery Saver", turns=Stored("global", "low_power")),
-            Row(
+            SettingsRow("Battery level", "100%"),
+            SettingsRow("Battery Saver", toggles=StoredValue("global", "low_power")),
+            SettingsRow(
                 "Battery percentage",
                 "Show in status bar",
-                turns=Stored("system", "status_bar_show_battery_percent"),
+                toggles=StoredValue("system", "status_bar_show_battery_percent"),
             ),
         ),
     ),
-    "storage": Page("Storage", (Row("System", "11 GB"), Row("Apps", "0.6 GB"), Row("Free space", "116 GB"))),
-    "sound": Page(
+    "storage": SettingsPage(
+        "Storage",
+        (SettingsRow("System", "11 GB"), SettingsRow("Apps", "0.6 GB"), SettingsRow("Free space", "116 GB")),
+    ),
+    "sound": SettingsPage(
         "Sound & vibration",
         (
-            Row("Do Not Disturb", turns=Stored("global", "zen_mode")),
-            Row("Vibrate when ringing", turns=Stored("system", "vibrate_when_ringing")),
-            Row("Touch sounds", turns=Stored("system", "sound_effects_enabled", "1")),
-            Row("Touch feedback", turns=Stored("system", "haptic_feedback_enabled", "1")),
+            SettingsRow("Do Not Disturb", toggles=StoredValue("global", "zen_mode")),
+            SettingsRow("Vibrate when ringing", toggles=StoredValue("system", "vibrate_when_ringing")),
+            SettingsRow("Touch sounds", toggles=StoredValue("system", "sound_effects_enabled", "1")),
+            SettingsRow("Touch feedback", toggles=StoredValue("system", "haptic_feedback_enabled", "1")),
         ),
     ),
-    "display": Page(
+    "display": SettingsPage(
         "Display",
         (
-            Row("Brightness level", lambda here: f"{percent(here)}%", "brightness"),
-            Row("Adaptive brightness", turns=Stored("system", "screen_brightness_mode")),
-            Row("Screen timeout", opens="screen_timeout"),
-            Row("Dark theme", turns=Stored("secure", "ui_night_mode", "1", "2", "1")),
-            Row("Font size", opens="font_size"),
-            Row("Night Light", turns=Stored("secure", "night_display_activated")),
-            Row("Auto-rotate screen", turns=Stored("system", "accelerometer_rotation")),
+            SettingsRow("Brightness level", lambda context: f"{percent(context)}%", "brightness"),
+            SettingsRow("Adaptive brightness", toggles=StoredValue("system", "screen_brightness_mode")),
+            SettingsRow("Screen timeout", opens="screen_timeout"),
+            SettingsRow("Dark theme", toggles=StoredValue("secure", "ui_night_mode", "1", "2", "1")),
+            SettingsRow("Font size", opens="font_size"),
+            SettingsRow("Night Light", toggles=StoredValue("secure", "night_display_activated")),
+            SettingsRow("Auto-rotate screen", toggles=StoredValue("system", "accelerometer_rotation")),
         ),
     ),
-    "wallpaper": Page(
+    "wallpaper": SettingsPage(
         "Wallpaper & style",
-        (Row("Colors", opens="wallpaper_colour"), Row("Themed icons", turns=Stored("app", "themed_icons"))),
+        (
+            SettingsRow("Colors", opens="wallpaper_colour"),
+            SettingsRow("Themed icons", toggles=StoredValue("app", "themed_icons")),
+        ),
     ),
-    "accessibility": Page(
+    "accessibility": SettingsPage(
         "Accessibility",
         (
-            Row(
-                "Clawperator Operator", lambda here: "On" if here.system.operator.is_bound() else "Off", "operator"
+            SettingsRow(
+                "Clawperator Operator",
+                lambda context: "On" if context.system.operator.is_bound() else "Off",
+                "operator",
             ),
-            Row("Color and motion", "Color inversion, animations", "colour_and_motion"),
-            Row("High contrast text", turns=Stored("secure", "high_text_contrast_enabled")),
+            SettingsRow("Color and motion", "Color inversion, animations", "colour_and_motion"),
+            SettingsRow("High contrast text", toggles=StoredValue("secure", "high_text_contrast_enabled")),
         ),
     ),
-    "colour_and_motion": Page(
+    "colour_and_motion": SettingsPage(
         "Color and motion",
         (
-            Row("Color inversion", turns=Stored("secure", "accessibility_display_inversion_enabled")),
-            Row("Remove animations", turns=Stored("global", "animator_duration_scale", "0.0", "0.0", "1.0")),
+            SettingsRow(
+                "Color inversion", toggles=StoredValue("secure", "accessibility_display_inversion_enabled")
+            ),
+            SettingsRow(
+                "Remove animations", toggles=StoredValue("global", "animator_duration_scale", "0.0", "0.0", "1.0")
+            ),
         ),
     ),
-    "security": Page(
+    "security": SettingsPage(
         "Security & privacy",
         (
-            Row("Security update", _prop("ro.build.version.security_patch")),
-            Row("Privacy controls", "Passwords, clipboard", "privacy"),
+            SettingsRow("Security update", _prop("ro.build.version.security_patch")),
+            SettingsRow("Privacy controls", "Passwords, clipboard", "privacy"),
         ),
     ),
-    "privacy": Page(
+    "privacy": SettingsPage(
         "Privacy controls",
         (
-            Row(
+            SettingsRow(
                 "Show passwords",
                 "Show characters briefly as you type",
-                turns=Stored("system", "show_password", "1"),
+                toggles=StoredValue("system", "show_password", "1"),
             ),
-            Row("Show clipboard access", turns=Stored("secure", "clipboard_show_access_notifications", "1")),
+            SettingsRow(
+                "Show clipboard access", toggles=StoredValue("secure", "clipboard_show_access_notifications", "1")
+            ),
         ),
     ),
-    "location": Page(
+    "location": SettingsPage(
         "Location",
         (
-            Row("Use location", turns=Stored("secure", "location_mode", "3", "3")),
-            Row("Location services", "Wi-Fi and Bluetooth scanning", "location_services"),
+            SettingsRow("Use location", toggles=StoredValue("secure", "location_mode", "3", "3")),
+            SettingsRow("Location services", "Wi-Fi and Bluetooth scanning", "location_services"),
         ),
     ),
-    "location_services": Page(
+    "location_services": SettingsPage(
         "Location services",
         (
-            Row("Wi-Fi scanning", turns=Stored("global", "wifi_scan_always_enabled")),
-            Row("Bluetooth scanning", turns=Stored("global", "ble_scan_always_enabled")),
+            SettingsRow("Wi-Fi scanning", toggles=StoredValue("global", "wifi_scan_always_enabled")),
+            SettingsRow("Bluetooth scanning", toggles=StoredValue("global", "ble_scan_always_enabled")),
         ),
     ),
-    "system": Page(
+    "system": SettingsPage(
         "System",
         (
-            Row("Languages & input", "English (United States), Gboard", "languages"),
-            Row("Date & time", _prop("persist.sys.timezone"), "date_and_time"),
-            Row("Developer options", "USB debugging, stay awake", "developer"),
+            SettingsRow("Languages & input", "English (United States), Gboard", "languages"),
+            SettingsRow("Date & time", _prop("persist.sys.timezone"), "date_and_time"),
+            SettingsRow("Developer options", "USB debugging, stay awake", "developer"),
         ),
     ),
-    "languages": Page(
+    "languages": SettingsPage(
         "Languages & input",
         (
-            Row("System languages", "English (United States)"),
-            Row("On-screen keyboard", "Gboard", "keyboards"),
+            SettingsRow("System languages", "English (United States)"),
+            SettingsRow("On-screen keyboard", "Gboard", "keyboards"),
         ),
     ),
-    "keyboards": Page("On-screen keyboard", (Row("Gboard", "Multilingual typing", "gboard"),)),
-    "gboard": Page(
+    "keyboards": SettingsPage("On-screen keyboard", (SettingsRow("Gboard", "Multilingual typing", "gboard"),)),
+    "gboard": SettingsPage(
         "Gboard",
         (
-            Row("Auto-correction", turns=Stored("app", "gboard_auto_correction", "1")),
-            Row("Glide typing", turns=Stored("app", "gboard_glide", "1")),
-            Row("Haptic feedback on keypress", turns=Stored("app", "gboard_haptic")),
+            SettingsRow("Auto-correction", toggles=StoredValue("app", "gboard_auto_correction", "1")),
+            SettingsRow("Glide typing", toggles=StoredValue("app", "gboard_glide", "1")),
+            SettingsRow("Haptic feedback on keypress", toggles=StoredValue("app", "gboard_haptic")),
         ),
     ),
-    "date_and_time": Page(
+    "date_and_time": SettingsPage(
         "Date & time",
         (
-            Row("Set time automatically", turns=Stored("global", "auto_time", "1")),
-            Row("Time zone", _prop("persist.sys.timezone")),
-            Row("Time format", opens="time_format"),
+            SettingsRow("Set time automatically", toggles=StoredValue("global", "auto_time", "1")),
+            SettingsRow("Time zone", _prop("persist.sys.timezone")),
+            SettingsRow("Time format", opens="time_format"),
         ),
     ),
-    "developer": Page(
+    "developer": SettingsPage(
         "Developer options",
         (
-            Row("Use developer options", turns=Stored("global", "development_settings_enabled", "1")),
-            Row(
+            SettingsRow(
+                "Use developer options", toggles=StoredValue("global", "development_settings_enabled", "1")
+            ),
+            SettingsRow(
                 "Stay awake",
                 "Screen will never sleep while charging",
-                turns=Stored("global", "stay_on_while_plugged_in", "0", "7"),
+                toggles=StoredValue("global", "stay_on_while_plugged_in", "0", "7"),
             ),
-            Row("USB debugging", "Debug mode when USB is connected", turns=Stored("global", "adb_enabled", "1")),
-            Row("Show taps", turns=Stored("system", "show_touches")),
+            SettingsRow(
+                "USB debugging",
+                "Debug mode when USB is connected",
+                toggles=StoredValue("global", "adb_enabled", "1"),
+            ),
+            SettingsRow("Show taps", toggles=StoredValue("system", "show_touches")),
         ),
     ),
-    "about": Page(
+    "about": SettingsPage(
         "About phone",
         (
-            Row("Device name", _prop("ro.product.model")),
-            Row("Model", _prop("ro.product.device")),
-            Row("Serial number", _prop("ro.serialno")),
-            Row("Android version", _prop("ro.build.version.release"), "android_version"),
-            Row("Build number", _prop("ro.build.id")),
+            SettingsRow("Device name", _prop("ro.product.model")),
+            SettingsRow("Model", _prop("ro.product.device")),
+            SettingsRow("Serial number", _prop("ro.serialno")),
+            SettingsRow("Android version", _prop("ro.build.version.release"), "android_version"),
+            SettingsRow("Build number", _prop("ro.build.id")),
         ),
     ),
-    "android_version": Page(
+    "android_version": SettingsPage(
         "Android version",
         (
-            Row("Android version", _prop("ro.build.version.release")),
-            Row("Android security update", _prop("ro.build.version.security_patch"), "security"),
-            Row("Build details", _prop("ro.build.type"), "build"),
+            SettingsRow("Android version", _prop("ro.build.version.release")),
+            SettingsRow("Android security update", _prop("ro.build.version.security_patch"), "security"),
+            SettingsRow("Build details", _prop("ro.build.type"), "build"),
         ),
     ),
-    "build": Page(
+    "build": SettingsPage(
         "Build details",
         (
-            Row("API level", _prop("ro.build.version.sdk")),
-            Row("Fingerprint", _prop("ro.build.fingerprint")),
-            Row("Processor", _prop("ro.product.cpu.abi")),
+            SettingsRow("API level", _prop("ro.build.version.sdk")),
+            SettingsRow("Fingerprint", _prop("ro.build.fingerprint")),
+            SettingsRow("Processor", _prop("ro.product.cpu.abi")),
         ),
     ),
 }

@@ -1,12 +1,12 @@
-"""What the pages of the Settings app are put together from."""
+"""Building blocks of the Settings pages."""
 
-from clawperator.phone.apps.settings.pages import Stored, is_on, write
+from clawperator.phone.apps.settings.pages import StoredValue, is_on, write
 from clawperator.phone.toolkit.app import back, go
 from clawperator.phone.toolkit.context import AppContext, Effect
 from clawperator.phone.toolkit.views import View, button, column, icon, item, listing, row, text, title
 
 PACKAGE = "com.android.settings"
-# The activity of every page that has none of its own.
+# The activity of pages without one of their own.
 SUB = f"{PACKAGE}.SubSettings"
 
 
@@ -17,12 +17,12 @@ def bar(label: str, *actions: View, up: bool = True) -> View:
 
 
 def sub(label: str, *rows: View, above: tuple[View, ...] = ()) -> View:
-    """A page below the first one: a bar, perhaps something that stays, and a list."""
+    """A sub-page: a bar, optional fixed views, and a list."""
     return column(bar(label), *above, listing(*rows, id="recycler_view"), weight=1)
 
 
-def switch(label: str, summary: str, on: bool, turn: Effect) -> View:  # noqa: FBT001 - a switch is on or off
-    """A row that is tapped as a whole; the switch in it only shows."""
+def switch(label: str, summary: str, on: bool, toggle: Effect) -> View:  # noqa: FBT001 - the switch's state
+    """A row that is clickable as a whole; the switch in it only displays the state."""
     shown = View(
         class_name="android.widget.Switch",
         id="android:id/switch_widget",
@@ -31,29 +31,29 @@ def switch(label: str, summary: str, on: bool, turn: Effect) -> View:  # noqa: F
         width=52,
         height=32,
     )
-    return item(label, summary, turn, end=shown)
+    return item(label, summary, toggle, end=shown)
 
 
-def stored_switch(here: AppContext, label: str, stored: Stored, summary: str = "") -> View:
-    def turn(there: AppContext) -> None:
-        write(there, stored, stored.off if is_on(there, stored) else stored.on)
+def stored_switch(context: AppContext, label: str, stored: StoredValue, summary: str = "") -> View:
+    def toggle(context: AppContext) -> None:
+        write(context, stored, stored.off if is_on(context, stored) else stored.on)
 
-    return switch(label, summary, is_on(here, stored), turn)
+    return switch(label, summary, is_on(context, stored), toggle)
 
 
-def confirm(here: AppContext) -> View:
-    """Asks ``question``; ``yes`` is the word on the button that lets ``effect`` happen."""
+def confirm(context: AppContext) -> View:
+    """A dialog that runs ``effect`` when the button labelled ``yes`` is tapped."""
 
-    def agree(there: AppContext) -> None:
-        there.back()
-        there.args["effect"](there)
+    def agree(context: AppContext) -> None:
+        context.back()
+        context.args["effect"](context)
 
     return column(
-        title(here.args["question"], id="android:id/alertTitle"),
-        text(here.args["detail"], id="android:id/message"),
+        title(context.args["question"], id="android:id/alertTitle"),
+        text(context.args["detail"], id="android:id/message"),
         row(
             button("Cancel", back, id="android:id/button2", weight=1),
-            button(here.args["yes"], agree, id="android:id/button1", weight=1),
+            button(context.args["yes"], agree, id="android:id/button1", weight=1),
             gap=8,
         ),
         padding=16,
@@ -62,5 +62,5 @@ def confirm(here: AppContext) -> View:
 
 
 def ask(question: str, detail: str, yes: str, effect: Effect) -> Effect:
-    """Lets ``effect`` happen once a person has agreed."""
+    """Run ``effect`` after a confirmation dialog."""
     return go("confirm", question=question, detail=detail, yes=yes, effect=effect)

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from clawperator.agent.cancellation import LeftBehindError, TurnCancelledError, TurnDeadline, within_deadline
+from clawperator.agent.cancellation import TurnCancelledError, TurnDeadline, WorkAbandonedError, run_within
 
 
 def test_without_a_deadline_there_is_always_time() -> None:
@@ -54,17 +54,17 @@ def test_a_cancellation_wakes_a_sleeper() -> None:
 
 
 def test_work_without_a_deadline_is_done_by_the_caller_itself() -> None:
-    assert within_deadline(TurnDeadline(), threading.current_thread) is threading.current_thread()
+    assert run_within(TurnDeadline(), threading.current_thread) is threading.current_thread()
 
 
 def test_work_under_a_deadline_gives_its_value_and_its_error() -> None:
-    assert within_deadline(TurnDeadline(10), lambda: 7) == 7
+    assert run_within(TurnDeadline(10), lambda: 7) == 7
 
     def fail() -> None:
         raise KeyError("x")
 
     with pytest.raises(KeyError):
-        within_deadline(TurnDeadline(10), fail)
+        run_within(TurnDeadline(10), fail)
 
 
 def test_work_that_sees_the_cancellation_is_waited_for() -> None:
@@ -75,13 +75,13 @@ def test_work_that_sees_the_cancellation_is_waited_for() -> None:
             time.sleep(0.005)
         return "stopped"
 
-    assert within_deadline(deadline, work, grace=5) == "stopped"
+    assert run_within(deadline, work, grace=5) == "stopped"
 
 
 def test_stuck_work_is_left_behind_after_a_short_grace() -> None:
     stuck = threading.Event()
     started = time.monotonic()
-    with pytest.raises(LeftBehindError):
-        within_deadline(TurnDeadline(0.05), lambda: stuck.wait(30), grace=0.1)
+    with pytest.raises(WorkAbandonedError):
+        run_within(TurnDeadline(0.05), lambda: stuck.wait(30), grace=0.1)
     assert time.monotonic() - started < 5
     stuck.set()

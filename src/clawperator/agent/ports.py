@@ -1,4 +1,4 @@
-"""What the parts of the agent say to each other: tools, calls and their results, and the port for brains."""
+"""Types shared by the parts of the agent: tools, calls and results, and the ``Brain`` protocol."""
 
 from collections.abc import Callable, Generator, Mapping
 from typing import Any, Literal, Protocol
@@ -32,7 +32,7 @@ Outcome = Literal["done", "failed", "not_understood"]
 
 
 class ToolCall(Struct, frozen=True):
-    """A wish to run a tool. ``id`` is whatever the brain tells calls apart by."""
+    """A request to run a tool. ``id`` is the brain's identifier of the call."""
 
     name: str
     params: Mapping[str, Any]
@@ -40,24 +40,24 @@ class ToolCall(Struct, frozen=True):
 
 
 class Evidence(Struct, frozen=True):
-    """Something a call brought back that proves what happened: to be kept with the turn.
+    """A document or file that proves what a call did, to be kept with the turn.
 
     ``kind`` is ``execution``, ``snapshot``, ``screenshot``, ``recording``, ``skill_run`` or ``document``.
-    ``document`` is kept as a JSON file of the session; ``path`` names a file that lies elsewhere already.
+    ``document`` is stored as a JSON file of the session; ``path`` names a file that exists elsewhere.
     """
 
     kind: str
-    ref: str  # the command id, the skill id, the session of a recording
+    ref: str  # the command id, the skill id, or the session of a recording
     device_id: str | None = None
     document: Any = None
     path: str | None = None
 
 
 class ToolResult(Struct, frozen=True):
-    """What came of a call. ``handled`` says whether the work was done; if not, ``error`` says why.
+    """The result of a call. ``handled`` means that the work was done; otherwise ``error`` is the reason.
 
-    ``message`` is one line for people and models, ``result`` the whole document. ``secrets`` are texts that must
-    not be written down: what went into a password field.
+    ``message`` is one line for users and models, ``result`` the whole document. ``secrets`` are texts that must
+    not be stored, such as text typed into a password field.
     """
 
     handled: bool
@@ -69,7 +69,7 @@ class ToolResult(Struct, frozen=True):
 
 
 class ToolContext(Struct, frozen=True):
-    """Where tools do their work: which phone and by which way, which folder, and until when."""
+    """The environment of a tool call: deadline, working folder, phone and backend."""
 
     deadline: TurnDeadline
     folder: str = "."
@@ -79,9 +79,9 @@ class ToolContext(Struct, frozen=True):
 
 
 class Tool(Struct, frozen=True, kw_only=True):
-    """One thing that can be done. ``schema`` is the JSON Schema of its parameters.
+    """A tool. ``schema`` returns the JSON Schema of its parameters.
 
-    ``subject`` names the parameter that rules of a policy look at; without one they look at the whole of them.
+    ``subject`` extracts the part of the parameters that policy rules match; without it they match all of them.
     """
 
     name: str
@@ -96,17 +96,17 @@ class Tool(Struct, frozen=True, kw_only=True):
 
 
 class Exchange(Struct, frozen=True):
-    """An earlier turn, as a brain remembers it."""
+    """An earlier turn of the session, as context for the brain."""
 
     prompt: str
     output: str
 
 
 class BrainRequest(Struct, frozen=True):
-    """What a brain is asked.
+    """The input of a brain for one turn.
 
-    ``say`` takes text as it is made, piece by piece. ``count`` takes what a service counted, reply by reply, so
-    that it is known also when the turn is broken off.
+    ``on_text`` receives the answer piece by piece. ``on_usage`` receives the usage of each reply of a model
+    service, so that it is known also when the turn is broken off.
     """
 
     prompt: str
@@ -118,7 +118,7 @@ class BrainRequest(Struct, frozen=True):
 
 
 class Answer(Struct, frozen=True):
-    """What a brain says in the end. ``usage`` is None when nobody but us counts."""
+    """The final answer of a brain. ``usage`` is None when no service counted tokens."""
 
     text: str
     outcome: Outcome = "done"
@@ -127,10 +127,10 @@ class Answer(Struct, frozen=True):
 
 
 class Brain(Protocol):
-    """Turns a prompt into calls and an answer.
+    """Turns a prompt into tool calls and an answer.
 
-    The generator yields a call, is sent its result, and returns the answer. It never acts by itself. A denied or
-    failed call is a result like any other: what to do about it is the brain's to decide.
+    The generator yields calls, receives their results, and returns the answer. It never acts by itself. A denied
+    or failed call is a result like any other: the brain decides how to continue.
     """
 
     @property

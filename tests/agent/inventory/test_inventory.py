@@ -15,7 +15,7 @@ from clawperator.agent import ports
 from clawperator.agent.inventory.inventory import Inventory, InventoryEntry, commands, graph, tools
 from clawperator.agent.inventory.plugins import Plugin, PluginScan
 from clawperator.agent.ports import Tool, ToolResult
-from clawperator.agent.turns.stages import STAGES
+from clawperator.agent.turns.events import STAGES
 from clawperator.commands.actions import COMMANDS
 from clawperator.commands.claw import CLAW_COMMANDS, CLAW_GLOBALS
 from clawperator.commands.handlers import claw_module_of, module_of

@@ -195,7 +195,7 @@ def test_a_tool_that_wants_to_ask_back_has_failed() -> None:
 
 
 def test_a_tool_that_runs_only_as_a_task_is_left_out_and_noted() -> None:
-    (note,) = found("stateless").notes
+    (note,) = found("stateless").warnings
     assert "later" in note
     assert "task" in note
 
@@ -243,7 +243,7 @@ def test_names_are_made_fit_and_told_apart() -> None:
     }
     assert discovered.tools[-1].responsibility == "A title"
     assert len({tool.name.casefold() for tool in discovered.tools}) == 4
-    assert len(discovered.notes) == 5
+    assert len(discovered.warnings) == 5
 
 
 def test_a_name_that_fits_goes_before_one_that_has_to_be_changed() -> None:

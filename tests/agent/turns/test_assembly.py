@@ -1,4 +1,4 @@
-"""Which MCP servers are started, and what is said when they fail."""
+"""Which MCP servers are started, and how their failures are reported."""
 
 import json
 import sys
@@ -18,8 +18,8 @@ PROGRAM = str(REPOSITORY / "tests" / "agent" / "mcp" / "mcp_server.py")
 
 
 @pytest.fixture(autouse=True)
-def nobody_at_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("CLAW_CONFIG_HOME", str(tmp_path / "nobody"))
+def no_user_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("CLAW_CONFIG_HOME", str(tmp_path / "config"))
 
 
 def folder_with(tmp_path: Path, **modes: str) -> str:
@@ -40,21 +40,21 @@ def started(tmp_path: Path) -> list[str]:
     return sorted(path.stem for path in tmp_path.glob("*.started"))
 
 
-def test_for_a_tool_that_is_named_only_its_server_is_started(tmp_path: Path) -> None:
+def test_only_the_server_of_a_named_tool_is_started(tmp_path: Path) -> None:
     folder = folder_with(tmp_path, one="good", two="good")
     with tool_pool(folder, name=" MCP__One__Echo ") as pool:
         assert "mcp__one__echo" in [tool.name for tool in pool.tools]
     assert started(tmp_path) == ["one"]
 
 
-def test_the_same_goes_for_a_tool_that_is_run(tmp_path: Path) -> None:
-    choices = AgentOptions(folder=folder_with(tmp_path, one="good", two="good"))
-    with assemble(choices, TurnDeadline(10), EventStream(""), with_mcp=True, tool="mcp__two__pid") as parts:
+def test_only_the_server_of_an_executed_tool_is_started(tmp_path: Path) -> None:
+    options = AgentOptions(folder=folder_with(tmp_path, one="good", two="good"))
+    with assemble(options, TurnDeadline(10), EventStream(""), with_mcp=True, tool="mcp__two__pid") as parts:
         assert parts.registry.find("mcp__two__pid").name == "mcp__two__pid"
     assert started(tmp_path) == ["two"]
 
 
-def test_a_tool_of_no_server_starts_none(tmp_path: Path) -> None:
+def test_a_tool_of_no_server_starts_no_server(tmp_path: Path) -> None:
     with tool_pool(folder_with(tmp_path, one="good"), name="mcp__three__echo"):
         pass
     with tool_pool(str(tmp_path), name="click"):
@@ -62,13 +62,13 @@ def test_a_tool_of_no_server_starts_none(tmp_path: Path) -> None:
     assert started(tmp_path) == []
 
 
-def test_servers_whose_tools_could_have_the_name_are_all_started(tmp_path: Path) -> None:
+def test_every_server_that_may_provide_the_name_is_started(tmp_path: Path) -> None:
     with tool_pool(folder_with(tmp_path, a="good", a__b="good"), name="mcp__a__b__echo") as pool:
         assert "mcp__a__b__echo" in [tool.name for tool in pool.tools]
     assert started(tmp_path) == ["a", "a__b"]
 
 
-def test_a_server_that_failed_is_the_reason_why_its_tool_is_not_there(tmp_path: Path) -> None:
+def test_the_failure_of_a_server_is_the_error_of_its_tool(tmp_path: Path) -> None:
     folder = folder_with(tmp_path, one="dies", two="good")
     with pytest.raises(ClawError) as caught, tool_pool(folder, name="mcp__one__echo"):
         pass
@@ -79,14 +79,14 @@ def test_a_server_that_failed_is_the_reason_why_its_tool_is_not_there(tmp_path: 
     assert "--no-mcp" not in caught.value.hint
 
 
-def test_without_a_name_a_server_that_failed_is_a_warning(tmp_path: Path) -> None:
+def test_without_a_name_a_failed_server_is_a_warning(tmp_path: Path) -> None:
     with tool_pool(folder_with(tmp_path, one="dies", two="good")) as pool:
         assert [server["status"] for server in pool.servers] == ["failed", "ready"]
         assert len(pool.warnings) == 1
 
 
-def test_time_that_runs_out_while_servers_start_is_told_as_that(tmp_path: Path) -> None:
-    choices = AgentOptions(folder=folder_with(tmp_path, one="silent"))
-    with pytest.raises(ClawError) as caught, assemble(choices, TurnDeadline(0.2), EventStream(""), with_mcp=True):
+def test_a_timeout_while_servers_start_is_a_turn_timeout(tmp_path: Path) -> None:
+    options = AgentOptions(folder=folder_with(tmp_path, one="silent"))
+    with pytest.raises(ClawError) as caught, assemble(options, TurnDeadline(0.2), EventStream(""), with_mcp=True):
         pass
     assert caught.value.code == "TURN_TIMEOUT"

@@ -1,4 +1,4 @@
-"""Turns: what is committed and when, and that what is refused, cancelled or too late leaves no trace."""
+"""Turns: completed turns are committed once; refused, cancelled and late ones leave the session unchanged."""
 
 import json
 import os
@@ -18,17 +18,17 @@ from clawperator.agent.policy import Policy
 from clawperator.agent.ports import Answer, BrainRequest, Evidence, Tool, ToolCall, ToolContext, ToolResult, Usage
 from clawperator.agent.sessions.store import SessionStore
 from clawperator.agent.tool_registry import ToolRegistry
+from clawperator.agent.turns.conversation import run_turns
 from clawperator.agent.turns.engine import Limits, Matched, TurnEngine
 from clawperator.agent.turns.events import EventStream
-from clawperator.agent.turns.runner import run_turns
 from clawperator.errors import ClawError
 from tests.agent.scripted import Script, ScriptedBrain, saying, tool
 
 MATCHED = Matched(("open",), ("click",))
 
 
-class Stage:
-    """An engine over a real session in a folder, with all that a test wants to look at."""
+class Fixture:
+    """An engine over a real session, with the events it wrote and the requests its brain received."""
 
     def __init__(self, engine: TurnEngine, brain: ScriptedBrain, lines: list[bytes]) -> None:
         self.engine = engine
@@ -41,7 +41,7 @@ class Stage:
 
 
 @contextmanager
-def stage(  # noqa: PLR0913 - the parts of an engine
+def engine_in(  # noqa: PLR0913 - the parts of an engine
     folder: Path,
     script: Script,
     *tools: Tool,
@@ -50,7 +50,7 @@ def stage(  # noqa: PLR0913 - the parts of an engine
     resume: bool = False,
     policy: Policy | None = None,
     **more: Any,
-) -> Iterator[Stage]:
+) -> Iterator[Fixture]:
     lines: list[bytes] = []
     brain = ScriptedBrain(script)
     with SessionStore(str(folder)).open(session_id, resume=resume) as session:
@@ -63,7 +63,7 @@ def stage(  # noqa: PLR0913 - the parts of an engine
             matched=MATCHED,
             **more,
         )
-        yield Stage(engine, brain, lines)
+        yield Fixture(engine, brain, lines)
 
 
 def stored(folder: Path, session_id: str = "s") -> list[str]:
@@ -76,7 +76,7 @@ def stored(folder: Path, session_id: str = "s") -> list[str]:
 
 def test_a_completed_turn_is_committed_once_with_its_calls_and_usage(tmp_path: Path) -> None:
     script = saying("It is done now.", ToolCall("click", {"x": 1}))
-    with stage(tmp_path, script) as on:
+    with engine_in(tmp_path, script) as on:
         result = on.engine.submit("tap it")
     assert (result.stop_reason, result.outcome, result.committed, result.turn) == ("completed", "done", True, 1)
     assert (result.usage.input_tokens, result.usage.output_tokens) == (2, 4)
@@ -88,23 +88,23 @@ def test_a_completed_turn_is_committed_once_with_its_calls_and_usage(tmp_path: P
 
 
 def test_usage_adds_up_over_turns_and_comes_back_with_the_session(tmp_path: Path) -> None:
-    with stage(tmp_path, saying("three words here")) as on:
+    with engine_in(tmp_path, saying("three words here")) as on:
         on.engine.submit("one two")
         on.engine.submit("one")
-    with stage(tmp_path, saying("ok"), resume=True) as on:
+    with engine_in(tmp_path, saying("ok"), resume=True) as on:
         assert on.engine.session.usage.input_tokens == 3
         assert on.engine.session.usage.output_tokens == 6
 
 
-def test_a_brain_that_counts_is_believed(tmp_path: Path) -> None:
-    with stage(tmp_path, saying(Answer("hi", usage=Usage(700, 11)))) as on:
+def test_the_token_count_of_a_brain_is_used(tmp_path: Path) -> None:
+    with engine_in(tmp_path, saying(Answer("hi", usage=Usage(700, 11)))) as on:
         assert on.engine.submit("x").usage == Usage(700, 11)
         assert on.engine.session.usage.input_tokens == 700
 
 
-def test_a_turn_over_the_budget_is_refused_and_nothing_is_kept(tmp_path: Path) -> None:
+def test_a_prompt_over_the_budget_is_refused_and_nothing_is_stored(tmp_path: Path) -> None:
     limits = Limits(max_budget_tokens=5)
-    with stage(tmp_path, saying("two words"), limits=limits) as on:
+    with engine_in(tmp_path, saying("two words"), limits=limits) as on:
         assert on.engine.submit("one two three").committed  # exactly the budget
         before = (tmp_path / "s.jsonl").read_bytes()
         refused = on.engine.submit("one")
@@ -115,15 +115,15 @@ def test_a_turn_over_the_budget_is_refused_and_nothing_is_kept(tmp_path: Path) -
     assert on.brain.requests[1:] == []  # the prompt alone was too much: nothing was done
 
 
-def test_an_answer_that_goes_over_the_budget_is_shown_and_not_kept(tmp_path: Path) -> None:
-    with stage(tmp_path, saying("far too many words"), limits=Limits(max_budget_tokens=3)) as on:
+def test_an_answer_over_the_budget_is_returned_and_not_stored(tmp_path: Path) -> None:
+    with engine_in(tmp_path, saying("far too many words"), limits=Limits(max_budget_tokens=3)) as on:
         refused = on.engine.submit("one")
     assert (refused.stop_reason, refused.output) == ("max_budget_reached", "far too many words")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_session_that_is_full_takes_no_more_turns(tmp_path: Path) -> None:
-    with stage(tmp_path, saying("ok"), limits=Limits(max_turns=1)) as on:
+    with engine_in(tmp_path, saying("ok"), limits=Limits(max_turns=1)) as on:
         on.engine.submit("first")
         refused = on.engine.submit("second")
         assert len(on.brain.requests) == 1
@@ -131,19 +131,19 @@ def test_a_session_that_is_full_takes_no_more_turns(tmp_path: Path) -> None:
     assert stored(tmp_path) == ["first"]
 
 
-def test_the_limit_of_turns_holds_beyond_what_a_brain_remembers(tmp_path: Path) -> None:
+def test_the_turn_limit_applies_beyond_the_compacted_history(tmp_path: Path) -> None:
     limits = Limits(max_turns=4, compact_after_turns=2)
-    with stage(tmp_path, saying("ok"), limits=limits) as on:
+    with engine_in(tmp_path, saying("ok"), limits=limits) as on:
         results = [on.engine.submit(f"p{n}") for n in range(6)]
         assert [len(request.history) for request in on.brain.requests] == [0, 1, 2, 2]
     assert [result.stop_reason for result in results][4:] == ["max_turns_reached"] * 2
     assert [result.compacted_turns for result in results[:4]] == [0, 0, 0, 1]
 
 
-def test_a_cancelled_turn_leaves_no_trace(tmp_path: Path) -> None:
+def test_a_cancelled_turn_is_not_stored(tmp_path: Path) -> None:
     deadline = TurnDeadline()
     deadline.cancel()
-    with stage(tmp_path, saying("x"), deadline=deadline) as on:
+    with engine_in(tmp_path, saying("x"), deadline=deadline) as on:
         result = on.engine.submit("p")
     assert (result.stop_reason, result.cancel_observed, result.output) == ("cancelled", True, "")
     assert list(tmp_path.iterdir()) == []
@@ -157,14 +157,14 @@ def test_a_cancellation_between_the_answer_and_the_commit_wins(tmp_path: Path) -
         deadline.cancel()
         return Answer("all is said")
 
-    with stage(tmp_path, script, deadline=deadline) as on:
+    with engine_in(tmp_path, script, deadline=deadline) as on:
         result = on.engine.submit("p")
     assert (result.stop_reason, result.cancel_observed, result.output) == ("cancelled", True, "all is said")
     assert stored(tmp_path) == []
 
 
-def test_denials_are_listed_and_kept(tmp_path: Path) -> None:
-    with stage(tmp_path, saying("no", ToolCall("click", {})), policy=Policy(mode="read-only")) as on:
+def test_denials_are_reported_and_stored(tmp_path: Path) -> None:
+    with engine_in(tmp_path, saying("no", ToolCall("click", {})), policy=Policy(mode="read-only")) as on:
         result = on.engine.submit("p")
     (denial,) = result.permission_denials
     assert (denial.tool_name, denial.status) == ("click", "blocked")
@@ -179,30 +179,30 @@ def test_evidence_is_linked_from_the_turn_that_caused_it(tmp_path: Path) -> None
             True, "seen", evidence=(Evidence("snapshot", "cmd-1", "claw-1", {"text": "<hierarchy/>"}),)
         )
 
-    with stage(tmp_path, saying("ok", ToolCall("look", {})), tool("look", look)) as on:
+    with engine_in(tmp_path, saying("ok", ToolCall("look", {})), tool("look", look)) as on:
         result = on.engine.submit("p")
     (link,) = result.evidence
     assert (link.kind, link.ref, link.device_id) == ("snapshot", "cmd-1", "claw-1")
     assert json.loads((tmp_path / link.path).read_bytes())["text"] == "<hierarchy/>"
 
 
-def test_a_secret_a_tool_was_given_is_written_nowhere(tmp_path: Path) -> None:
+def test_a_secret_of_a_tool_is_stored_nowhere(tmp_path: Path) -> None:
     def typed(_: Mapping[str, Any], __: ToolContext) -> ToolResult:
         return ToolResult(True, "typed •••", secrets=("hunter22",))
 
     call = ToolCall("enter_text", {"text": "hunter22", "matcher": {"role": "textfield"}})
-    with stage(tmp_path, saying("Typed hunter22.", call), tool("enter_text", typed)) as on:
+    with engine_in(tmp_path, saying("Typed hunter22.", call), tool("enter_text", typed)) as on:
         on.engine.submit("type hunter22 into the password field")
         assert "hunter22" not in json.dumps(on.events)
     assert b"hunter22" not in (tmp_path / "s.jsonl").read_bytes()
 
 
-def test_a_brain_that_cannot_be_reached_leaves_no_trace_and_says_why(tmp_path: Path) -> None:
+def test_an_unavailable_brain_is_an_error_and_nothing_is_stored(tmp_path: Path) -> None:
     def script(_: BrainRequest) -> Generator[ToolCall, ToolResult, Answer]:
         yield from ()
-        raise ClawError("BRAIN_UNAVAILABLE", "nobody answers")
+        raise ClawError("BRAIN_UNAVAILABLE", "connection refused")
 
-    with stage(tmp_path, script) as on:
+    with engine_in(tmp_path, script) as on:
         result = on.engine.submit("p")
     assert (result.stop_reason, result.outcome, result.committed) == ("cancelled", "failed", False)
     assert result.error is not None
@@ -210,35 +210,35 @@ def test_a_brain_that_cannot_be_reached_leaves_no_trace_and_says_why(tmp_path: P
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_brain_that_fails_after_tools_have_acted_does_not_take_that_with_it(tmp_path: Path) -> None:
+def test_calls_are_kept_when_the_brain_fails_after_them(tmp_path: Path) -> None:
     def script(_: BrainRequest) -> Generator[ToolCall, ToolResult, Answer]:
         yield ToolCall("click", {})
-        raise RuntimeError("lost my mind")
+        raise RuntimeError("out of memory")
 
-    with stage(tmp_path, script) as on:
+    with engine_in(tmp_path, script) as on:
         result = on.engine.submit("p")
     assert (result.committed, result.outcome) == (True, "failed")
-    assert "lost my mind" in result.output
+    assert "out of memory" in result.output
     (turn,) = SessionStore(str(tmp_path)).load("s").turns
     assert turn.tool_calls[0].handled
 
 
-def test_a_turn_makes_no_more_calls_than_it_may(tmp_path: Path) -> None:
+def test_the_number_of_calls_of_a_turn_is_limited(tmp_path: Path) -> None:
     def script(_: BrainRequest) -> Generator[ToolCall, ToolResult, Answer]:
         while True:
             yield ToolCall("click", {})
 
-    with stage(tmp_path, script, limits=Limits(max_steps=3)) as on:
+    with engine_in(tmp_path, script, limits=Limits(max_steps=3)) as on:
         result = on.engine.submit("p")
     assert len(result.tool_calls) == 3
     assert result.error is not None
     assert result.error.code == "TURN_STEPS_REACHED"
 
 
-def test_a_turn_that_cannot_be_written_is_told_and_not_counted(
+def test_a_turn_that_cannot_be_written_is_an_error_and_not_stored(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with stage(tmp_path, saying("done")) as on:
+    with engine_in(tmp_path, saying("done")) as on:
         on.engine.submit("first")
 
         def full(*_: Any, **__: Any) -> None:
@@ -254,34 +254,34 @@ def test_a_turn_that_cannot_be_written_is_told_and_not_counted(
 
 
 def test_structured_output_is_json_inside_the_output(tmp_path: Path) -> None:
-    with stage(tmp_path, saying("a\nb"), structured=True) as on:
+    with engine_in(tmp_path, saying("a\nb"), structured=True) as on:
         output = on.engine.submit("p").output
     assert json.loads(output) == {"summary": ["a", "b"], "session_id": "s"}
 
 
-def test_what_a_service_counted_is_told_also_when_the_turn_is_refused_or_broken_off(tmp_path: Path) -> None:
+def test_reported_usage_is_kept_when_the_turn_is_refused_or_broken_off(tmp_path: Path) -> None:
     def script(request: BrainRequest) -> Generator[ToolCall, ToolResult, Answer]:
         request.on_usage(Usage(300, 20))
         yield ToolCall("click", {})
         request.on_usage(Usage(30, 10))
         raise ClawError("BRAIN_UNAVAILABLE", "gone")
 
-    with stage(tmp_path, script, limits=Limits(max_budget_tokens=100_000)) as on:
+    with engine_in(tmp_path, script, limits=Limits(max_budget_tokens=100_000)) as on:
         broken = on.engine.submit("p")
         assert (broken.committed, broken.spent, broken.usage) == (True, Usage(330, 30), Usage(330, 30))
-    with stage(tmp_path, script, session_id="t", limits=Limits(max_budget_tokens=100)) as on:
+    with engine_in(tmp_path, script, session_id="t", limits=Limits(max_budget_tokens=100)) as on:
         refused = on.engine.submit("p")
     assert (refused.stop_reason, refused.spent, refused.usage) == ("max_budget_reached", Usage(330, 30), Usage())
 
 
-def test_texts_that_are_typed_by_a_plan_are_masked_too(tmp_path: Path) -> None:
+def test_text_typed_by_a_plan_is_masked(tmp_path: Path) -> None:
     action = {"id": "a", "type": "Type_Text", "params": {"value": "Milk99"}}
     call = ToolCall("run", {"actions": [action, 7]})
 
     def typed(_: Mapping[str, Any], __: ToolContext) -> ToolResult:
         return ToolResult(True, "typed 'Milk99' into x")
 
-    with stage(tmp_path, saying("ok", call), tool("run", typed)) as on:
+    with engine_in(tmp_path, saying("ok", call), tool("run", typed)) as on:
         result = on.engine.submit("p")
         assert "Milk99" not in json.dumps(on.events)
     (made,) = result.tool_calls
@@ -291,51 +291,53 @@ def test_texts_that_are_typed_by_a_plan_are_masked_too(tmp_path: Path) -> None:
 # Several turns.
 
 
-def test_the_continuation_is_sent_word_by_word_and_only_if_there_is_one(tmp_path: Path) -> None:
-    with stage(tmp_path, saying("ok")) as on:
+def test_the_continuation_is_sent_verbatim_and_only_if_given(tmp_path: Path) -> None:
+    with engine_in(tmp_path, saying("ok")) as on:
         turns = run_turns(on.engine, "first", max_turns=3, continuation="go on")
         assert [request.prompt for request in on.brain.requests] == ["first", "go on", "go on"]
         assert [turn.committed for turn in turns] == [True] * 3
-    with stage(tmp_path, saying("ok"), session_id="t") as on:
+    with engine_in(tmp_path, saying("ok"), session_id="t") as on:
         assert len(run_turns(on.engine, "first", max_turns=3)) == 1
 
 
 @pytest.mark.parametrize("most", [0, -1])
-def test_no_turns_are_taken_when_none_are_allowed(tmp_path: Path, most: int) -> None:
-    with stage(tmp_path, saying("ok")) as on:
+def test_no_turn_runs_when_none_is_allowed(tmp_path: Path, most: int) -> None:
+    with engine_in(tmp_path, saying("ok")) as on:
         assert run_turns(on.engine, "first", max_turns=most, continuation="more") == []
     assert list(tmp_path.iterdir()) == []
 
 
 def test_the_loop_ends_with_the_first_turn_that_is_not_done(tmp_path: Path) -> None:
-    with stage(tmp_path, saying(Answer("not there", "failed", ClawError("NODE_NOT_FOUND", "not there")))) as on:
+    with engine_in(
+        tmp_path, saying(Answer("not there", "failed", ClawError("NODE_NOT_FOUND", "not there")))
+    ) as on:
         turns = run_turns(on.engine, "tap x", max_turns=5, continuation="again")
     assert [(turn.stop_reason, turn.outcome) for turn in turns] == [("completed", "failed")]
 
 
-def test_a_deadline_in_the_past_begins_nothing(tmp_path: Path) -> None:
-    with stage(tmp_path, saying("ok"), deadline=TurnDeadline(-1)) as on:
+def test_no_turn_starts_after_the_deadline(tmp_path: Path) -> None:
+    with engine_in(tmp_path, saying("ok"), deadline=TurnDeadline(-1)) as on:
         (turn,) = run_turns(on.engine, "p", max_turns=3, continuation="q")
         assert on.brain.requests == []
     assert (turn.stop_reason, turn.cancel_observed, turn.matched_tools) == ("timeout", True, ("click",))
     assert turn.usage == Usage()
 
 
-def test_the_deadline_is_over_all_turns(tmp_path: Path) -> None:
+def test_the_deadline_covers_all_turns(tmp_path: Path) -> None:
     deadline = TurnDeadline(0.3)
 
     def slow(_: Mapping[str, Any], __: ToolContext) -> ToolResult:
         deadline.sleep(0.2)
         return ToolResult(True, "slept")
 
-    with stage(tmp_path, saying("ok", ToolCall("slow", {})), tool("slow", slow), deadline=deadline) as on:
+    with engine_in(tmp_path, saying("ok", ToolCall("slow", {})), tool("slow", slow), deadline=deadline) as on:
         turns = run_turns(on.engine, "p", max_turns=9, continuation="q")
     assert [turn.stop_reason for turn in turns] == ["completed", "timeout"]
     assert turns[-1].cancel_observed
     assert stored(tmp_path) == ["p"]
 
 
-def test_work_that_does_not_stop_is_told_as_not_observed_and_commits_nothing(tmp_path: Path) -> None:
+def test_work_that_does_not_stop_is_not_observed_and_commits_nothing(tmp_path: Path) -> None:
     stuck = threading.Event()
 
     def wait(_: Mapping[str, Any], __: ToolContext) -> ToolResult:
@@ -343,16 +345,18 @@ def test_work_that_does_not_stop_is_told_as_not_observed_and_commits_nothing(tmp
         return ToolResult(True, "too late")
 
     started = time.monotonic()
-    with stage(tmp_path, saying("ok", ToolCall("wait", {})), tool("wait", wait), deadline=TurnDeadline(0.1)) as on:
+    with engine_in(
+        tmp_path, saying("ok", ToolCall("wait", {})), tool("wait", wait), deadline=TurnDeadline(0.1)
+    ) as on:
         (turn,) = run_turns(on.engine, "p", max_turns=3, grace=0.1)
         assert (turn.stop_reason, turn.cancel_observed) == ("timeout", False)
         stuck.set()
-        time.sleep(0.1)  # now it wakes, sees that nobody wants it, and keeps its hands off the session
+        time.sleep(0.1)  # now it wakes, sees the cancellation and leaves the session unchanged
         assert stored(tmp_path) == []
     assert time.monotonic() - started < 5
 
 
-def test_a_turn_that_ran_out_of_time_tells_what_it_had_done(tmp_path: Path) -> None:
+def test_a_timed_out_turn_reports_its_calls(tmp_path: Path) -> None:
     deadline = TurnDeadline(0.2)
 
     def script(_: BrainRequest) -> Generator[ToolCall, ToolResult, Answer]:
@@ -360,7 +364,7 @@ def test_a_turn_that_ran_out_of_time_tells_what_it_had_done(tmp_path: Path) -> N
         while True:
             deadline.sleep(1)
 
-    with stage(tmp_path, script, deadline=deadline) as on:
+    with engine_in(tmp_path, script, deadline=deadline) as on:
         (turn,) = run_turns(on.engine, "p", max_turns=1)
         assert [event["event"] for event in on.events][-1] == "turn_ended"
     assert (turn.stop_reason, turn.cancel_observed) == ("timeout", True)
@@ -371,13 +375,13 @@ def test_a_turn_that_ran_out_of_time_tells_what_it_had_done(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("seconds", [None, 30])
-def test_a_turn_that_somebody_stops_is_told_as_cancelled(tmp_path: Path, seconds: float | None) -> None:
+def test_an_interrupted_turn_is_cancelled(tmp_path: Path, seconds: float | None) -> None:
     def press(_: Mapping[str, Any], __: ToolContext) -> ToolResult:
         os.kill(os.getpid(), signal.SIGINT)
         time.sleep(0.2)
         return ToolResult(True, "pressed")
 
-    with stage(
+    with engine_in(
         tmp_path, saying("ok", ToolCall("press", {})), tool("press", press), deadline=TurnDeadline(seconds)
     ) as on:
         (turn,) = run_turns(on.engine, "p", max_turns=3, continuation="q", grace=5)
@@ -388,14 +392,14 @@ def test_a_turn_that_somebody_stops_is_told_as_cancelled(tmp_path: Path, seconds
 
 
 @pytest.mark.parametrize("seconds", [None, 30])
-def test_a_request_to_end_counts_although_its_exception_is_lost(tmp_path: Path, seconds: float | None) -> None:
+def test_a_cancellation_counts_when_no_exception_reaches_the_turn(tmp_path: Path, seconds: float | None) -> None:
     deadline = TurnDeadline(seconds)
 
     def lose(_: Mapping[str, Any], __: ToolContext) -> ToolResult:
         deadline.cancel()
         return ToolResult(True, "went on")
 
-    with stage(tmp_path, saying("ok", ToolCall("lose", {})), tool("lose", lose), deadline=deadline) as on:
+    with engine_in(tmp_path, saying("ok", ToolCall("lose", {})), tool("lose", lose), deadline=deadline) as on:
         (turn,) = run_turns(on.engine, "p", max_turns=3, continuation="q")
     assert (turn.stop_reason, turn.cancel_observed, turn.committed) == ("cancelled", True, False)
     assert turn.error is not None
@@ -406,7 +410,7 @@ def test_a_request_to_end_counts_although_its_exception_is_lost(tmp_path: Path, 
 
 
 def test_events_have_one_correlation_id_and_a_sequence_without_gaps(tmp_path: Path) -> None:
-    with stage(tmp_path, saying("ok", ToolCall("click", {"a": 1}))) as on:
+    with engine_in(tmp_path, saying("ok", ToolCall("click", {"a": 1}))) as on:
         run_turns(on.engine, "p", max_turns=1)
         events = on.events
     assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
@@ -415,7 +419,7 @@ def test_events_have_one_correlation_id_and_a_sequence_without_gaps(tmp_path: Pa
     assert names == ["turn_started", "tool_called", "tool_result", "stage", "committed", "turn_ended"]
 
 
-def test_a_heartbeat_tells_what_is_waited_for() -> None:
+def test_a_heartbeat_reports_the_current_phase() -> None:
     lines: list[bytes] = []
     events = EventStream("x", lines.append)
     events.enter("tool", tool="wait_for_node")
@@ -430,7 +434,7 @@ def test_a_heartbeat_tells_what_is_waited_for() -> None:
     }
 
 
-def test_a_sink_that_breaks_is_a_warning_and_no_more() -> None:
+def test_a_failing_sink_is_a_warning() -> None:
     def full(_: bytes) -> None:
         raise OSError(28, "No space left on device")
 
@@ -440,7 +444,7 @@ def test_a_sink_that_breaks_is_a_warning_and_no_more() -> None:
     assert events.warnings == ["events stopped after 0: No space left on device"]
 
 
-def test_events_carry_no_keys_and_no_bytes_that_are_no_text() -> None:
+def test_events_are_redacted_and_valid_unicode() -> None:
     lines: list[bytes] = []
     EventStream("x", lines.append).emit("message_delta", text="key sk-abcdefghijklmnopqrstuvwxyz0123456789 \udcff")
     text = msgspec.json.decode(lines[0])["text"]

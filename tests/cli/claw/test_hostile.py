@@ -741,7 +741,7 @@ def test_an_interrupt_while_the_end_of_a_turn_is_announced_does_not_lose_it(
         raise KeyboardInterrupt
 
     before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
-    monkeypatch.setattr("clawperator.agent.turns.engine.TurnEngine.announce", interrupted)
+    monkeypatch.setattr("clawperator.agent.turns.engine.TurnEngine.emit_turn_ended", interrupted)
     document = answered("turn-loop", "hello", "--continuation-prompt", "hello", "--session-id", "s")
     assert (document["turns_committed"], prompts_of("s")) == (1, ["hello"])
     assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before

@@ -49,7 +49,7 @@ class Discovered(Struct, frozen=True):
 
     tools: tuple[Tool, ...]
     servers: tuple[ServerReport, ...]
-    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 class _Seat:
@@ -127,7 +127,7 @@ def discover(
         deadline.cancel()
         raise
     deadline.check()
-    names, notes = _name_tools({name: found[name] for name in servers})
+    names, warnings = _name_tools({name: found[name] for name in servers})
     tools: list[Tool] = []
     reports: list[ServerReport] = []
     for name, server in servers.items():
@@ -139,15 +139,15 @@ def discover(
         own = [_tool(called, origin, entry) for called, entry in names[name]]
         reports.append(ServerReport(name, "ready", len(own)))
         tools += own
-    return Discovered(tuple(tools), tuple(reports), tuple(notes))
+    return Discovered(tuple(tools), tuple(reports), tuple(warnings))
 
 
-def may_have(server: str, tool: str) -> bool:
+def may_provide(server: str, tool: str) -> bool:
     """Whether a tool of that name can be one of the server."""
     return tool.strip().casefold().startswith(_prefix(server).casefold())
 
 
-def failure_of(report: ServerReport) -> ClawError:
+def server_error(report: ServerReport) -> ClawError:
     """Why a server failed, for one who needs that very server."""
     details = dict(report.details or {})
     hint = (report.hint or "").replace(", or add --no-mcp", "")
@@ -209,18 +209,18 @@ def _name_tools(found: Mapping[str, _Listed | ClawError]) -> tuple[dict[str, _Na
     Names are found in any case, so they must differ in more than that. A tool whose name fits goes before those
     whose name has to be changed: what is denied by a name is what is meant by it.
     """
-    notes: list[str] = []
+    warnings: list[str] = []
     entries: list[tuple[str, str, dict[str, Any]]] = []
     for server, listed in found.items():
         seen: set[str] = set()
         for entry in listed if isinstance(listed, list) else ():
             tool = entry.get("name")
             if not isinstance(tool, str) or not 0 < len(tool) <= _LONGEST_NAME:
-                notes.append(f"the MCP server {server} lists a tool without a usable name; it is left out")
+                warnings.append(f"MCP server {server}: tool without a valid name; ignored")
             elif tool in seen:
-                notes.append(f"the MCP server {server} lists {printable(tool)} twice; the first one counts")
+                warnings.append(f"MCP server {server}: duplicate tool {printable(tool)}; the first one is used")
             elif _needs_a_task(entry):
-                notes.append(f"{printable(tool)} of the MCP server {server} runs only as a task; it is left out")
+                warnings.append(f"MCP server {server}: tool {printable(tool)} requires task support; ignored")
             else:
                 seen.add(tool)
                 entries.append((server, tool, entry))
@@ -233,13 +233,13 @@ def _name_tools(found: Mapping[str, _Listed | ClawError]) -> tuple[dict[str, _Na
             number += 1
             name = f"{plain}_{number}"
         if number > 1:
-            notes.append(f"the tool {printable(tool)} of the MCP server {server} is called {name}")
+            warnings.append(f"MCP server {server}: tool {printable(tool)} is available as {name}")
         taken.add(name.casefold())
         names[server, tool] = name
     named: dict[str, _Named] = {server: [] for server in found}
     for server, tool, entry in entries:
         named[server].append((names[server, tool], entry))
-    return named, notes
+    return named, warnings
 
 
 def _needs_a_task(entry: dict[str, Any]) -> bool:

@@ -116,7 +116,7 @@ def converse(
             if isinstance(wanted, ToolCall):
                 useless = 0
                 result = yield wanted
-                made.append(_made(call, wanted.params, result, is_foreign=names[call.name].family == "mcp"))
+                made.append(_made(call, wanted.params, result, is_mcp=names[call.name].family == "mcp"))
             else:
                 made.append(_made(call, {}, ToolResult(False, wanted.message, error=wanted)))
         messages += dialect.told(reply, made)
@@ -232,9 +232,9 @@ def _read_call(call: RequestedCall, names: Mapping[str, Tool]) -> ToolCall | Cla
 
 
 def _made(
-    call: RequestedCall, params: Mapping[str, Any], result: ToolResult, *, is_foreign: bool = False
+    call: RequestedCall, params: Mapping[str, Any], result: ToolResult, *, is_mcp: bool = False
 ) -> FinishedCall:
-    content = _foreign_content(result) if is_foreign and isinstance(result.result, dict) else _content(result)
+    content = _foreign_content(result) if is_mcp and isinstance(result.result, dict) else _content(result)
     return FinishedCall(call.id, wire_name(call.name), params, _limited(content), failed=not result.handled)
 
 

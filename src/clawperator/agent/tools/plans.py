@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from clawperator.agent.cancellation import out_of_time
+from clawperator.agent.cancellation import timeout_error
 from clawperator.agent.ports import Evidence, ToolContext, ToolResult
 from clawperator.agent.tools.messages import tell_plan
 from clawperator.agent.tools.privacy import field_is_secret, secrets_of, steps_without, without_secrets
@@ -105,7 +105,7 @@ def _run(
     if left is not None and left * 1000 < limit:
         limit = int(left * 1000)
         if limit < MIN_EXECUTION_TIMEOUT_MS:
-            raise out_of_time(plan.execution.actions[0].type, device.serial)
+            raise timeout_error(plan.execution.actions[0].type, device.serial)
     timed = Plan(replace(plan.execution, timeoutMs=limit), {**plan.document, "timeoutMs": limit})
     return run_plan(timed, device, package=operator_package(context.operator_package), backend=context.backend)
 

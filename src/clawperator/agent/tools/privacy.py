@@ -1,30 +1,80 @@
-"""Texts that went, or may have gone, into a password field.
+"""Masking of typed text: in the parameters that are shown and kept, and in results where it may be a password.
 
-Our own Operator tells four dots for such a text. Another one may echo it, and whoever types into a field sees in
-advance what kind it is; so a look at the screen comes first.
+Typed text is shown by its length only. Text that went, or may have gone, into a password field is masked
+everywhere: our own Operator reports dots for it, another one may echo it. The screen is read before typing, because
+the kind of the field may not be visible afterwards.
 """
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from msgspec.structs import replace
 
-from clawperator.connection.snapshot import read_snapshot
-from clawperator.contract.actions import EnterTextParams
+from clawperator.agent.ports import ToolCall
+from clawperator.contract.actions import ACTIONS, PARAM_ALIASES, EnterTextParams
 from clawperator.contract.execution import Action, Plan
 from clawperator.contract.results import ExecutionResult, ResultEnvelope, StepResult
 from clawperator.engine.privacy import HIDDEN
-from clawperator.engine.targets import nearest
 from clawperator.errors import ClawError
-from clawperator.ui.match import find_all
 
-# A shorter text stands in too many places that have nothing to do with it.
+# The only action that types, by name and aliases, and the parameters that hold the text.
+_TYPING = frozenset(("enter_text", *ACTIONS["enter_text"].aliases))
+_TEXT_FIELDS = ("text", *(alias for alias, name in PARAM_ALIASES.items() if name == "text"))
+# Shorter secrets occur in too much unrelated text to be replaced.
 _SHORTEST = 4
-# With these the text went nowhere.
+# Errors after which nothing was typed.
 _NOT_TYPED = ("NODE_NOT_FOUND",)
 
 
+def mask_typed_text(call: ToolCall) -> dict[str, Any]:
+    """The parameters to show and keep: typed text, which may be secret, is replaced by its length."""
+    params = dict(call.params)
+    if _types(call.name):
+        return _masked(params)
+    actions = params.get("actions")
+    if isinstance(actions, list):
+        params["actions"] = [_masked_action(action) for action in actions]
+    return params
+
+
+def typed_texts(call: ToolCall) -> list[str]:
+    """The texts that a call types, alone or in a plan."""
+    actions = call.params.get("actions")
+    pairs: list[tuple[object, object]] = [(call.name, call.params)]
+    if isinstance(actions, list):
+        pairs += [(a.get("type"), a.get("params")) for a in actions if isinstance(a, dict)]
+    typing = [params for name, params in pairs if _types(name) and isinstance(params, Mapping)]
+    texts = [params.get(field) for params in typing for field in _TEXT_FIELDS]
+    return [text for text in texts if isinstance(text, str) and text]
+
+
+def _types(name: object) -> bool:
+    return isinstance(name, str) and name.strip().casefold() in _TYPING
+
+
+def _masked(params: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: f"({len(value)} characters)" if name in _TEXT_FIELDS and isinstance(value, str) else value
+        for name, value in params.items()
+    }
+
+
+def _masked_action(action: Any) -> Any:
+    if (
+        not isinstance(action, dict)
+        or not _types(action.get("type"))
+        or not isinstance(action.get("params"), dict)
+    ):
+        return action
+    return {**action, "params": _masked(action["params"])}
+
+
 def field_is_secret(action: Action, look: ExecutionResult) -> bool | None:
-    """Whether the field an ``enter_text`` means is one for passwords; None when it cannot be seen."""
+    """Whether an ``enter_text`` targets a password field, by a snapshot; None when the field is not visible."""
+    from clawperator.connection.snapshot import read_snapshot
+    from clawperator.engine.targets import nearest
+    from clawperator.ui.match import find_all
+
     assert isinstance(action.params, EnterTextParams)
     step = next(iter(look.envelope.stepResults), None)
     if step is None or not step.success:
@@ -39,8 +89,8 @@ def field_is_secret(action: Action, look: ExecutionResult) -> bool | None:
     return nearest(found[0], lambda node: node.flag("password")) is not None
 
 
-def secrets_of(plan: Plan, envelope: ResultEnvelope | None, known: bool | None) -> tuple[str, ...]:  # noqa: FBT001 - what a look has shown
-    """The texts of a plan that must not be written down. Without an envelope nobody knows how far it came."""
+def secrets_of(plan: Plan, envelope: ResultEnvelope | None, known: bool | None) -> tuple[str, ...]:  # noqa: FBT001 - the answer of field_is_secret
+    """The texts of a plan to mask. Without an envelope it is unknown how far the plan ran."""
     typed = [
         action.params.text
         for action in plan.execution.actions
@@ -56,16 +106,16 @@ def _may_be_secret(action_id: str, envelope: ResultEnvelope | None, known: bool 
         return True
     if known is not None:
         return known
-    if step is None:  # when others are told of, this one was not reached
+    if step is None:  # not reached, if other steps have results
         return not steps
     if not step.success:
         return step.data.get("error") not in _NOT_TYPED
-    # Our own Operator tells how it typed, and would have told dots.
+    # Our own Operator reports how it typed, and would have reported dots.
     return "dispatch_method" not in step.data
 
 
 def without_secrets(result: ExecutionResult, secrets: tuple[str, ...]) -> ExecutionResult:
-    """The same result, with dots wherever a secret stands in it."""
+    """The result with dots in place of each secret."""
     if not secrets:
         return result
     envelope = result.envelope

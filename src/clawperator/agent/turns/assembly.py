@@ -1,4 +1,4 @@
-"""Putting the parts together: settings, tools, policy. Every way to act begins here."""
+"""Assembly of an agent: settings, tools and policy, shared by every command that acts."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from clawperator.agent.cancellation import TurnCancelledError, TurnDeadline, out_of_time
+from clawperator.agent.cancellation import TurnCancelledError, TurnDeadline, timeout_error
 from clawperator.agent.policy import Policy, make_policy
 from clawperator.agent.ports import Level, Tool, ToolContext
 from clawperator.agent.settings import AgentSettings, read_settings
@@ -16,12 +16,12 @@ from clawperator.agent.tools import builtin_tools
 from clawperator.agent.turns.events import EventStream
 from clawperator.commands.model import BackendName
 
-# What the name of every tool of a server for MCP begins with.
-MCP_MARK = "mcp__"
+# The prefix of every MCP tool's name.
+MCP_PREFIX = "mcp__"
 
 
 class AgentOptions(Struct, frozen=True, kw_only=True):
-    """What a caller decides: where, on which phone, and what may run."""
+    """The caller's options: folder, phone, and permissions."""
 
     folder: str = "."
     device: str | None = None
@@ -36,32 +36,38 @@ class AgentOptions(Struct, frozen=True, kw_only=True):
     backend: BackendName = "auto"
 
     def tool_context(self, deadline: TurnDeadline) -> ToolContext:
-        """Where tools do their work."""
         return ToolContext(deadline, self.folder, self.device, self.operator_package, self.backend)
 
 
 class Assembly(Struct, frozen=True, kw_only=True):
-    """The parts, ready to be used while the block of ``assemble`` runs."""
+    """The parts of an agent, valid inside the ``assemble`` block."""
 
     policy: Policy
     registry: ToolRegistry
-    deadline: TurnDeadline
     mcp_servers: list[dict[str, Any]]
     warnings: tuple[str, ...]
+
+
+class ToolPool(Struct, frozen=True):
+    """The available tools and the status of the MCP servers."""
+
+    tools: tuple[Tool, ...] = ()
+    servers: list[dict[str, Any]] = []
+    warnings: tuple[str, ...] = ()
 
 
 @contextmanager
 def assemble(
     options: AgentOptions, deadline: TurnDeadline, events: EventStream, *, with_mcp: bool, tool: str | None = None
 ) -> Iterator[Assembly]:
-    """All parts. Servers for MCP are started only ``with_mcp``, and ended with the block.
+    """Assemble all parts. MCP servers are started only ``with_mcp``, and stopped at the end of the block.
 
-    With the name of the one ``tool`` that is wanted, only a server is started that can have it.
+    With the name of a single ``tool``, only servers that can provide it are started.
     """
     events.emit("stage", stage="settings")
     settings = read_settings(options.folder)
     events.emit("stage", stage="inventory")
-    with _mcp_tools(settings, deadline, wanted=with_mcp and options.include_mcp, name=tool) as found:
+    with _mcp_tools(settings, deadline, start=with_mcp and options.include_mcp, name=tool) as pool:
         events.emit("stage", stage="policy")
         policy = make_policy(
             settings.permissions,
@@ -73,53 +79,44 @@ def assemble(
         )
         yield Assembly(
             policy=policy,
-            registry=ToolRegistry((*builtin_tools(), *found.tools), policy, asker=options.asker),
-            deadline=deadline,
-            mcp_servers=found.servers,
-            warnings=(*settings.warnings, *found.warnings),
+            registry=ToolRegistry((*builtin_tools(), *pool.tools), policy, asker=options.asker),
+            mcp_servers=pool.servers,
+            warnings=(*settings.warnings, *pool.warnings),
         )
-
-
-class ToolPool(Struct, frozen=True):
-    """The tools there are, and how the servers for MCP do."""
-
-    tools: tuple[Tool, ...] = ()
-    servers: list[dict[str, Any]] = []
-    warnings: tuple[str, ...] = ()
 
 
 @contextmanager
 def tool_pool(folder: str = ".", *, name: str | None = None, include_mcp: bool = True) -> Iterator[ToolPool]:
-    """Every tool. With the ``name`` of one, no server is started that cannot have it."""
+    """All tools. With the ``name`` of one, only servers that can provide it are started."""
     settings = read_settings(folder)
-    wanted = include_mcp and (name is None or is_foreign(name))
-    with _mcp_tools(settings, TurnDeadline(), wanted=wanted, name=name) as found:
-        tools = (*builtin_tools(), *found.tools)
-        yield ToolPool(tools, found.servers, (*settings.warnings, *found.warnings))
+    start = include_mcp and (name is None or is_mcp_name(name))
+    with _mcp_tools(settings, TurnDeadline(), start=start, name=name) as pool:
+        tools = (*builtin_tools(), *pool.tools)
+        yield ToolPool(tools, pool.servers, (*settings.warnings, *pool.warnings))
 
 
-def is_foreign(name: str) -> bool:
-    """Whether a tool of this name is one of a server for MCP."""
-    return name.strip().casefold().startswith(MCP_MARK)
+def is_mcp_name(name: str) -> bool:
+    """Whether this is the name of an MCP tool."""
+    return name.strip().casefold().startswith(MCP_PREFIX)
 
 
 @contextmanager
 def _mcp_tools(
-    settings: AgentSettings, deadline: TurnDeadline, *, wanted: bool, name: str | None
+    settings: AgentSettings, deadline: TurnDeadline, *, start: bool, name: str | None
 ) -> Iterator[ToolPool]:
-    """The tools of the servers that are configured. One that fails is told, and hides no other.
+    """The tools of the configured servers. A failed server is a warning and does not affect the others.
 
-    When the tool of the ``name`` is not there, and a server that could have it failed, that is the error.
+    If the tool called ``name`` is missing because its server failed, that failure is raised.
     """
-    if not wanted or not settings.mcp_servers:
+    if not start or not settings.mcp_servers:
         yield ToolPool()
         return
-    from clawperator.agent.mcp.tools import McpPool, discover, failure_of, may_have
+    from clawperator.agent.mcp.tools import McpPool, discover, may_provide, server_error
 
     servers = {
         server: program
         for server, program in settings.mcp_servers.items()
-        if name is None or may_have(server, name)
+        if name is None or may_provide(server, name)
     }
     with McpPool() as pool:
         try:
@@ -127,15 +124,12 @@ def _mcp_tools(
         except TurnCancelledError:
             if deadline.remaining != 0:
                 raise
-            raise out_of_time("mcp.tool_discovery", ", ".join(servers)) from None
+            raise timeout_error("mcp.tool_discovery", ", ".join(servers)) from None
         failed = [report for report in found.servers if report.status != "ready"]
-        if name is not None and failed and not any(_is_called(tool, name) for tool in found.tools):
-            raise failure_of(failed[0])
-        told = (report.error or report.name for report in failed)
-        yield ToolPool(
-            found.tools, [msgspec.to_builtins(report) for report in found.servers], (*told, *found.notes)
-        )
-
-
-def _is_called(tool: Tool, name: str) -> bool:
-    return tool.name.casefold() == name.strip().casefold()
+        if name is not None and failed:
+            wanted = name.strip().casefold()
+            if not any(tool.name.casefold() == wanted for tool in found.tools):
+                raise server_error(failed[0])
+        errors = (report.error or report.name for report in failed)
+        reports = [msgspec.to_builtins(report) for report in found.servers]
+        yield ToolPool(found.tools, reports, (*errors, *found.warnings))

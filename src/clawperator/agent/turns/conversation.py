@@ -1,39 +1,47 @@
-"""A whole call of the agent: everything is put together, the prompt is routed, and turns are taken in a session.
+"""Runs of the agent: assemble the parts, route the prompt, and run turns in a session under one deadline.
 
-This is what ``bootstrap`` and ``turn-loop`` do, stage by stage. Each stage is an event.
+This is what ``bootstrap`` and ``turn-loop`` do. Each stage is reported as an event.
 """
 
 import os
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from clawperator.agent.cancellation import GRACE_SECONDS, TurnDeadline, out_of_time
+from clawperator.agent.cancellation import (
+    GRACE_SECONDS,
+    TurnDeadline,
+    WorkAbandonedError,
+    WorkAbandonedInterrupt,
+    run_within,
+    timeout_error,
+)
 from clawperator.agent.inventory.inventory import commands, tools
 from clawperator.agent.inventory.routing import Match, Router
 from clawperator.agent.ports import Brain, Usage
 from clawperator.agent.sessions.store import SessionStore
 from clawperator.agent.sessions.writer import OpenSession
-from clawperator.agent.turns.assembly import MCP_MARK, AgentOptions, Assembly, assemble
+from clawperator.agent.turns.assembly import MCP_PREFIX, AgentOptions, Assembly, assemble
 from clawperator.agent.turns.engine import Limits, Matched, TurnEngine
 from clawperator.agent.turns.events import EventStream
-from clawperator.agent.turns.results import TurnResult
-from clawperator.agent.turns.runner import run_turns
+from clawperator.agent.turns.results import TurnResult, interrupted, timed_out
 from clawperator.errors import ClawError
 
 BRAINS = ("offline", "openai", "anthropic")
-# A model's service counts tokens of everything it is sent, again with every step.
+# A model service counts the tokens of the whole conversation again with every request.
 _MODEL_BUDGET = 200_000
 _BUSY_SECONDS = 5.0
-_NO_PRICE = 1e12  # from here on, as below 0, it is a slip
+_MAX_PRICE = 1e12
 _INPUT_PRICE, _OUTPUT_PRICE = "CLAW_INPUT_USD_PER_MILLION", "CLAW_OUTPUT_USD_PER_MILLION"
 
 
 class RunRequest(Struct, frozen=True, kw_only=True):
-    """What is asked for. ``turns`` is how many may be taken now, ``session_turns`` how many a session may have.
+    """The options of a run. ``turns`` is the maximum of this run, ``session_turns`` that of the whole session.
 
-    ``session_turns`` of None is 8, or as many as may be taken now.
+    ``session_turns`` of None means 8, or ``turns`` if that is more.
     """
 
     prompt: str
@@ -54,7 +62,7 @@ class RunRequest(Struct, frozen=True, kw_only=True):
 
 
 class RunResult(Struct, frozen=True, kw_only=True):
-    """What came of it. ``path`` is None when nothing was committed."""
+    """The result of a run. ``path`` is None when nothing was committed."""
 
     session_id: str
     path: str | None
@@ -67,67 +75,139 @@ class RunResult(Struct, frozen=True, kw_only=True):
     mcp_servers: list[dict[str, Any]]
 
 
-class _Scene(Struct, frozen=True):
-    """What all turns of a call have in common."""
-
-    request: RunRequest
-    parts: Assembly
-    events: EventStream
-    brain: Brain
-    matches: list[Match]
-
-
 def run_request(
     request: RunRequest,
     deadline: TurnDeadline,
     events: EventStream,
-    notes: list[str],
-    ended: Callable[[], None] = lambda: None,
+    warnings: list[str],
+    on_turns_done: Callable[[], None] = lambda: None,
 ) -> RunResult:
-    """Take the turns. What keeps the first from being begun is raised; afterwards it is in the turns.
+    """Run the turns. Errors before the first turn are raised; later ones are part of the turns.
 
-    ``notes`` gets what somebody should know and what kept nothing from being done, as it is found. ``ended`` is
-    called when all turns are taken, and nothing is left to be stopped.
+    ``warnings`` receives non-fatal problems as they are found. ``on_turns_done`` is called after the last turn.
     """
     prices = _prices() if request.brain != "offline" else None
-    brain = make_brain(request.brain, request.model)  # one that is not set up is told before any server is started
-    # The offline brain calls a tool of a server only when the prompt names it.
-    foreign = request.brain != "offline" or MCP_MARK in request.prompt
-    with assemble(request.options, deadline, events, with_mcp=foreign) as parts:
-        notes += parts.warnings
+    brain = make_brain(request.brain, request.model)  # report a missing configuration before any server starts
+    # The offline brain calls an MCP tool only when the prompt names it.
+    with_mcp = request.brain != "offline" or MCP_PREFIX in request.prompt
+    with assemble(request.options, deadline, events, with_mcp=with_mcp) as parts:
+        warnings += parts.warnings
         events.emit("stage", stage="session")
-        with _open(request, deadline) as session:
-            notes += session.warnings
+        with _open_session(request, deadline) as session:
+            warnings += session.warnings
             events.emit("stage", stage="phone", device_id=request.options.device)
             events.emit("stage", stage="brain", brain=request.brain)
-            scene = _Scene(request, parts, events, brain, _route(request, parts, events, notes))
+            matches = _route(request, parts, events, warnings)
             events.emit("stage", stage="turn")
             turns = run_turns(
-                _engine(scene, session),
+                TurnEngine(
+                    session,
+                    brain,
+                    parts.registry,
+                    request.options.tool_context(deadline),
+                    events=events,
+                    limits=_limits(request),
+                    matched=Matched(
+                        tuple(match.name for match in matches if match.kind == "command"),
+                        tuple(match.name for match in matches if match.kind == "tool"),
+                    ),
+                    structured=request.structured,
+                ),
                 request.prompt,
                 max_turns=request.turns,
                 continuation=request.continuation,
                 grace=request.grace,
             )
-            ended()
-            notes += events.warnings
-            return _told(scene, session, turns, prices)
+            on_turns_done()
+            warnings += events.warnings
+            spent = [turn.spent for turn in turns]
+            usage = Usage(sum(u.input_tokens for u in spent), sum(u.output_tokens for u in spent))
+            return RunResult(
+                session_id=session.session_id,
+                path=session.path if session.prompt_count else None,
+                matches=matches,
+                turns=turns,
+                usage=usage,
+                cost_usd=0.0 if request.brain == "offline" else _cost(usage, prices),
+                brain=brain.name,
+                policy=parts.policy.describe(),
+                mcp_servers=parts.mcp_servers,
+            )
 
 
-def _open(request: RunRequest, deadline: TurnDeadline) -> OpenSession:
-    """The session. Somebody who holds it is waited for, but not past the deadline."""
+def run_turns(
+    engine: TurnEngine,
+    prompt: str,
+    *,
+    max_turns: int,
+    continuation: str | None = None,
+    grace: float = GRACE_SECONDS,
+) -> list[TurnResult]:
+    """Submit the prompt, then the continuation verbatim, until a turn does not complete its task.
+
+    Without a continuation there is one turn. A failed turn is not repeated.
+    """
+    results: list[TurnResult] = []
+    while len(results) < max_turns:
+        text = prompt if not results else continuation
+        if text is None:
+            break
+        result = _run_turn(engine, text, grace)
+        results.append(result)
+        try:
+            engine.emit_turn_ended(result)
+        except KeyboardInterrupt:
+            engine.deadline.cancel()
+        if result.stop_reason != "completed" or result.outcome != "done" or engine.deadline.is_cancelled:
+            break
+    return results
+
+
+def _run_turn(engine: TurnEngine, prompt: str, grace: float) -> TurnResult:
+    """Run one turn and classify how it was stopped, if it was."""
+    deadline = engine.deadline
+    if deadline.remaining == 0:
+        engine.start_turn()
+        return _timed_out(engine, prompt, observed=True)
+    try:
+        result = run_within(deadline, lambda: engine.submit(prompt), grace)
+    except WorkAbandonedError:
+        return _timed_out(engine, prompt, observed=False)
+    except KeyboardInterrupt as e:
+        deadline.cancel()
+        # A turn that was committed before the interrupt is part of the session and is reported as such.
+        observed = not isinstance(e, WorkAbandonedInterrupt)
+        return engine.with_progress(engine.committed or interrupted(prompt, observed=observed))
+    if result.stop_reason != "cancelled" or result.error is not None:
+        return result
+    # The turn acknowledged the cancellation: by the user, or at the deadline.
+    if deadline.is_cancelled and deadline.remaining != 0:
+        return engine.with_progress(interrupted(prompt, observed=True))
+    return _timed_out(engine, prompt, observed=True)
+
+
+def _timed_out(engine: TurnEngine, prompt: str, *, observed: bool) -> TurnResult:
+    result = engine.with_progress(timed_out(prompt, observed=observed))
+    if result.error is not None and any(call.handled for call in result.tool_calls):
+        # A retry would repeat the calls that were made.
+        result = replace(result, error=result.error.with_(retryable=False))
+    return result
+
+
+def _open_session(request: RunRequest, deadline: TurnDeadline) -> OpenSession:
+    """Open the session, waiting for another writer but not past the deadline."""
     try:
         return SessionStore(request.directory).open(
             request.session_id, resume=request.resume, wait_seconds=deadline.within(_BUSY_SECONDS)
         )
     except ClawError as e:
         if e.code == "SESSION_BUSY" and deadline.remaining == 0:
-            raise out_of_time("open_session", request.session_id or "") from e
+            raise timeout_error("open_session", request.session_id or "") from e
         raise
 
 
 def make_brain(kind: str, model: str | None) -> Brain:
-    """The brain of that name. Those that talk to a service read its address and key from the environment."""
+    """Create a brain. Those of model services read base URL and key from the environment."""
     if kind == "offline":
         from clawperator.agent.offline.brain import OfflineBrain
 
@@ -143,83 +223,46 @@ def make_brain(kind: str, model: str | None) -> Brain:
     return AnthropicBrain(model_config("anthropic", model=model, environ=os.environ))
 
 
-def _route(request: RunRequest, parts: Assembly, events: EventStream, notes: list[str]) -> list[Match]:
-    """Once for all turns: the same words mean the same entries in every turn."""
+def _route(request: RunRequest, parts: Assembly, events: EventStream, warnings: list[str]) -> list[Match]:
+    """Route the prompt once: all turns report the same matches."""
     events.emit("stage", stage="route")
     inventory = commands()
-    notes += inventory.warnings
+    warnings += inventory.warnings
     entries = (*inventory.entries, *tools(parts.registry.tools).entries)
     matches = Router(entries).route(request.prompt, request.limit)
     events.emit("routed", matches=[{"kind": match.kind, "name": match.name} for match in matches])
     return matches
 
 
-def _engine(scene: _Scene, session: OpenSession) -> TurnEngine:
-    request, parts = scene.request, scene.parts
-    chosen = request.options
-    default = Limits()
-    return TurnEngine(
-        session,
-        scene.brain,
-        parts.registry,
-        chosen.tool_context(parts.deadline),
-        events=scene.events,
-        limits=Limits(
-            max_turns=max(default.max_turns, request.turns)
-            if request.session_turns is None
-            else request.session_turns,
-            max_budget_tokens=_budget(request, default),
-            max_steps=default.max_steps if request.steps is None else request.steps,
-        ),
-        matched=Matched(
-            tuple(match.name for match in scene.matches if match.kind == "command"),
-            tuple(match.name for match in scene.matches if match.kind == "tool"),
-        ),
-        structured=request.structured,
-    )
-
-
-def _budget(request: RunRequest, default: Limits) -> int:
-    if request.budget is not None:
-        return request.budget
-    return default.max_budget_tokens if request.brain == "offline" else _MODEL_BUDGET
-
-
-def _told(
-    scene: _Scene, session: OpenSession, turns: list[TurnResult], prices: tuple[float, float] | None
-) -> RunResult:
-    used = [turn.spent for turn in turns]
-    usage = Usage(sum(u.input_tokens for u in used), sum(u.output_tokens for u in used))
-    return RunResult(
-        session_id=session.session_id,
-        path=session.path if session.prompt_count else None,
-        matches=scene.matches,
-        turns=turns,
-        usage=usage,
-        cost_usd=0.0 if scene.request.brain == "offline" else _cost(usage, prices),
-        brain=scene.brain.name,
-        policy=scene.parts.policy.describe(),
-        mcp_servers=scene.parts.mcp_servers,
-    )
+def _limits(request: RunRequest) -> Limits:
+    limits = Limits()
+    limits = replace(limits, max_turns=max(limits.max_turns, request.turns))
+    if request.brain != "offline":
+        limits = replace(limits, max_budget_tokens=_MODEL_BUDGET)
+    given = {
+        "max_turns": request.session_turns,
+        "max_budget_tokens": request.budget,
+        "max_steps": request.steps,
+    }
+    return replace(limits, **{name: value for name, value in given.items() if value is not None})
 
 
 def _prices() -> tuple[float, float] | None:
-    """What a million tokens in and out cost, if the environment tells."""
-    try:
-        prices = float(os.environ[_INPUT_PRICE]), float(os.environ[_OUTPUT_PRICE])
-        if not all(0 <= price < _NO_PRICE for price in prices):
-            raise ValueError(f"{prices[0]:g} and {prices[1]:g}")  # noqa: TRY301 - told like what is no number
-    except KeyError:
+    """The prices of a million input and output tokens, if the environment sets them."""
+    given = os.environ.get(_INPUT_PRICE), os.environ.get(_OUTPUT_PRICE)
+    if given[0] is None or given[1] is None:
         return None
-    except ValueError as e:
-        raise ClawError(
-            "USAGE",
-            f"a price is not a number: {e}",
-            hint=f"Run 'export {_INPUT_PRICE}=3 {_OUTPUT_PRICE}=15', or unset both.",
-            operation="price",
-            target=_INPUT_PRICE,
-        ) from e
-    return prices
+    with suppress(ValueError):
+        prices = float(given[0]), float(given[1])
+        if all(0 <= price < _MAX_PRICE for price in prices):
+            return prices
+    raise ClawError(
+        "USAGE",
+        f"invalid token price: {_INPUT_PRICE}={given[0]}, {_OUTPUT_PRICE}={given[1]}",
+        hint=f"Run 'export {_INPUT_PRICE}=3 {_OUTPUT_PRICE}=15', or unset both.",
+        operation="price",
+        target=_INPUT_PRICE,
+    )
 
 
 def _cost(usage: Usage, prices: tuple[float, float] | None) -> float | None:

@@ -1,14 +1,14 @@
-"""One turn: a prompt goes to the brain, its calls to the tools, and what came of it into the session, once.
+"""Turn engine: pass a prompt to the brain, its calls to the tools, and commit the turn to the session once.
 
-    stop_reason          what is true afterwards
+    stop_reason          state afterwards
     completed            committed: prompt, answer, calls, denials, evidence and usage, in one line of the session
-    max_turns_reached    the session had its number of turns already; nothing was done
-    max_budget_reached   the turn would go over the budget of tokens; the session is untouched
-    cancelled            somebody cancelled, or the brain could not be reached; the session is untouched
-    timeout              the time for all turns ran out; the session is untouched
+    max_turns_reached    the session already had its maximum of turns; nothing was done
+    max_budget_reached   the turn would exceed the token budget; the session is unchanged
+    cancelled            cancelled, or the brain was unavailable; the session is unchanged
+    timeout              the time limit of all turns was reached; the session is unchanged
 
-``outcome`` tells whether the job itself was done. A turn that answers "that is not on the screen" is complete, and
-its outcome is ``failed``.
+``outcome`` reports whether the task itself was done. A turn that answers "that is not on the screen" is completed,
+and its outcome is ``failed``.
 """
 
 import time
@@ -36,14 +36,14 @@ from clawperator.agent.sessions.files import now_ms
 from clawperator.agent.sessions.records import CallRecord, TurnRecord
 from clawperator.agent.sessions.writer import OpenSession
 from clawperator.agent.tool_registry import ToolRegistry
+from clawperator.agent.tools.privacy import mask_typed_text, typed_texts
 from clawperator.agent.turns.events import EventStream
-from clawperator.agent.turns.results import Called, StopReason, TurnResult
-from clawperator.agent.typed_text_masking import typed_texts, without_typed_texts
+from clawperator.agent.turns.results import ToolCallSummary, TurnResult, cancelled, limit_reached
 from clawperator.errors import ClawError
 
 
 class Limits(Struct, frozen=True):
-    """How much a session and a turn may use. Tokens are words, unless the brain counts better."""
+    """Limits of a session and a turn. Tokens are words, unless the brain reports a count."""
 
     max_turns: int = 8
     max_budget_tokens: int = 2_000
@@ -52,41 +52,41 @@ class Limits(Struct, frozen=True):
 
 
 class Matched(Struct, frozen=True):
-    """What routing found, once for all turns."""
+    """The names that routing matched, the same for all turns of a run."""
 
     commands: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
 
 
-class _Work:
-    """What a turn has done so far."""
+class _Progress:
+    """The work of the current turn so far."""
 
     def __init__(self) -> None:
-        self.calls: list[Called] = []
+        self.calls: list[ToolCallSummary] = []
         self.denials: list[Denial] = []
         self.evidence: list[Evidence] = []
         self.secrets: list[str] = []
-        self.counted = Usage()
+        self.usage = Usage()
         self.started_at_ms = now_ms()
-        self._began = time.monotonic()
+        self._started = time.monotonic()
 
     @property
     def duration_ms(self) -> int:
-        """By a clock that nobody sets: the other one may go backwards."""
-        return round((time.monotonic() - self._began) * 1000)
+        """Measured with the monotonic clock: the system clock may be set back."""
+        return round((time.monotonic() - self._started) * 1000)
 
     @property
     def has_acted(self) -> bool:
         return any(call.handled for call in self.calls)
 
-    def count(self, usage: Usage) -> None:
-        self.counted = Usage(
-            self.counted.input_tokens + usage.input_tokens, self.counted.output_tokens + usage.output_tokens
+    def add_usage(self, usage: Usage) -> None:
+        self.usage = Usage(
+            self.usage.input_tokens + usage.input_tokens, self.usage.output_tokens + usage.output_tokens
         )
 
 
 class TurnEngine:
-    """Submits prompts to a brain, one after the other, and commits what came of each to a session."""
+    """Submits prompts to a brain, one after the other, and commits each turn to the session."""
 
     def __init__(  # noqa: PLR0913 - the parts of an agent
         self,
@@ -109,38 +109,37 @@ class TurnEngine:
         self._limits = limits or Limits()
         self.matched = matched or Matched()
         self._structured = structured
-        self._work = _Work()
-        self.committed: TurnResult | None = None  # the turn that is under way, once it counts
+        self._progress = _Progress()
+        self.committed: TurnResult | None = None  # the current turn, once it is in the session
 
     def submit(self, prompt: str) -> TurnResult:
-        """Carry out one turn. Whatever goes wrong is in the result."""
-        self.begin()
+        """Run one turn. Every failure is part of the result."""
+        self.start_turn()
         number = self.session.prompt_count + 1
         self._events.enter("turn", turn=number)
         self._events.emit("turn_started", session_id=self.session.session_id, turn=number, brain=self._brain.name)
-        return self.with_work(self._carry_out(prompt, self._work))
+        return self.with_progress(self._check_limits(prompt) or self._run(prompt, self._progress))
 
-    def begin(self) -> None:
-        """A new turn: nothing has been done in it."""
-        self._work = _Work()
+    def start_turn(self) -> None:
+        """Reset the progress for a new turn."""
+        self._progress = _Progress()
         self.committed = None
 
-    def with_work(self, result: TurnResult) -> TurnResult:
-        """The result with what the turn has done so far, also when somebody else had to end it."""
-        work = self._work
+    def with_progress(self, result: TurnResult) -> TurnResult:
+        """The result with the calls, denials and usage of the turn so far, however it ended."""
+        progress = self._progress
         return replace(
             result,
-            output=result.output if result.committed else self._shown(result.output),
+            output=result.output if result.committed else self._render(result.output),
             matched_commands=self.matched.commands,
             matched_tools=self.matched.tools,
-            tool_calls=tuple(work.calls),
-            permission_denials=tuple(work.denials),
-            spent=result.usage if result.committed else work.counted,
-            duration_ms=work.duration_ms,
+            tool_calls=tuple(progress.calls),
+            permission_denials=tuple(progress.denials),
+            spent=result.usage if result.committed else progress.usage,
+            duration_ms=progress.duration_ms,
         )
 
-    def announce(self, result: TurnResult) -> None:
-        """Tell that the turn has ended, and how."""
+    def emit_turn_ended(self, result: TurnResult) -> None:
         self._events.emit(
             "turn_ended",
             turn=result.turn or self.session.prompt_count + 1,
@@ -151,143 +150,98 @@ class TurnEngine:
             transcript_size=self.session.prompt_count,
         )
 
-    def _carry_out(self, prompt: str, work: _Work) -> TurnResult:
-        refused = self._refuse(prompt)
-        if refused is not None:
-            return refused
+    def _run(self, prompt: str, progress: _Progress) -> TurnResult:
         try:
-            answer = self._think(prompt, work)
+            answer = self._run_brain(prompt, progress)
         except TurnCancelledError:
-            return TurnResult(prompt=prompt, output="", stop_reason="cancelled", cancel_observed=True)
+            return cancelled(prompt)
         except ClawError as e:
-            if not work.has_acted and e.code != "TURN_STEPS_REACHED":
-                return self._abandoned(prompt, e.message, e)
-            answer = self._broken_off(e)
-        return self._settle(prompt, answer, work)
+            if not progress.has_acted and e.code != "TURN_STEPS_REACHED":
+                return cancelled(prompt, e.message, e)
+            answer = Answer(f"Broken off: {e.message}", "failed", e)  # the calls that were made must be kept
+        return self._finish(prompt, answer, progress)
 
-    def _refuse(self, prompt: str) -> TurnResult | None:
-        """What keeps a turn from being begun."""
+    def _check_limits(self, prompt: str) -> TurnResult | None:
+        """The result of a turn that must not start; None when it may."""
         if self.deadline.is_over:
-            return TurnResult(prompt=prompt, output="", stop_reason="cancelled", cancel_observed=True)
-        if self.session.prompt_count >= self._limits.max_turns:
-            said = f"The session has {self.session.prompt_count} turns, and may have {self._limits.max_turns}."
-            return self._refused(prompt, said, "max_turns_reached")
-        if self._goes_over(Usage(words(prompt))):
-            said = f"The prompt alone would go over the budget of {self._limits.max_budget_tokens} tokens."
-            return self._refused(prompt, said, "max_budget_reached")
+            return cancelled(prompt)
+        count, limits = self.session.prompt_count, self._limits
+        if count >= limits.max_turns:
+            reason = f"Session turn limit ({limits.max_turns}) reached: the session has {count} turns."
+            return limit_reached(prompt, reason, "max_turns_reached", self.session.usage)
+        if self._exceeds_budget(Usage(word_count(prompt))):
+            reason = f"Token budget ({limits.max_budget_tokens}) exceeded by the prompt alone."
+            return limit_reached(prompt, reason, "max_budget_reached", self.session.usage)
         return None
 
-    def _settle(self, prompt: str, answer: Answer, work: _Work) -> TurnResult:
-        """Count what was used, and commit the turn if it is within the budget."""
-        if answer.usage is not None:
-            work.counted = answer.usage
-        elif work.counted == Usage():
-            work.counted = Usage(words(prompt), words(answer.text))
-        if self._goes_over(work.counted):
-            return self._refused(prompt, answer.text, "max_budget_reached")
-        shown = replace(answer, text=self._shown(answer.text), usage=work.counted)
-        try:
-            return self._commit(prompt, shown, work)
-        except TurnCancelledError:
-            return TurnResult(prompt=prompt, output=answer.text, stop_reason="cancelled", cancel_observed=True)
-        except ClawError as e:
-            return self._abandoned(prompt, answer.text, e)
-
-    def _abandoned(self, prompt: str, output: str, error: ClawError) -> TurnResult:
-        """A turn that is not part of the session: its brain was not there, or it could not be written."""
-        return TurnResult(
-            prompt=prompt,
-            output=output,
-            stop_reason="cancelled",
-            cancel_observed=True,
-            outcome="failed",
-            error=error,
-        )
-
-    def _broken_off(self, error: ClawError) -> Answer:
-        """What a turn says whose brain failed when tools had acted already. That must not be forgotten."""
-        text = f"Broken off: {error.message}"
-        return Answer(text, "failed", error)
-
-    def _goes_over(self, usage: Usage) -> bool:
+    def _exceeds_budget(self, usage: Usage) -> bool:
         used = self.session.usage
         total = used.input_tokens + used.output_tokens + usage.input_tokens + usage.output_tokens
         return total > self._limits.max_budget_tokens
 
-    def _refused(self, prompt: str, output: str, reason: StopReason) -> TurnResult:
-        """Nothing of it is kept. What it would have used does not count."""
-        return TurnResult(
-            prompt=prompt, output=output, stop_reason=reason, outcome="failed", usage=self.session.usage
-        )
-
-    def _shown(self, text: str) -> str:
-        if not self._structured:
-            return text
-        document = {"summary": text.splitlines(), "session_id": self.session.session_id}
-        return msgspec.json.format(msgspec.json.encode(document), indent=2).decode()
-
-    def _think(self, prompt: str, work: _Work) -> Answer:
+    def _run_brain(self, prompt: str, progress: _Progress) -> Answer:
+        """Run the brain to its answer, making each call it requests."""
         request = BrainRequest(
             prompt=prompt,
             tools=self._registry.tools,
             deadline=self.deadline,
             history=self._history(),
             on_text=lambda text: self._events.emit("message_delta", text=text),
-            on_usage=work.count,
+            on_usage=progress.add_usage,
         )
-        thinking = self._brain.respond(request)
+        steps = self._brain.respond(request)
         try:
             self._events.enter("thinking", brain=self._brain.name)
-            call = next(thinking)
+            call = next(steps)
             while True:
                 self.deadline.check()
-                self._check_steps(work, call)
-                call = thinking.send(self._call(call, work))
+                self._check_steps(progress, call)
+                call = steps.send(self._call_tool(call, progress))
         except StopIteration as e:
             answer: Answer = e.value
             return answer
         except (ClawError, TurnCancelledError):
             raise
-        except Exception as e:  # a brain with a fault must not take with it what the tools have done
+        except Exception as e:  # a defective brain must not lose the calls that were made
             raise ClawError(
                 "UNKNOWN", f"the brain {self._brain.name} failed: {type(e).__name__}: {e}", operation="think"
             ) from e
         finally:
-            thinking.close()
+            steps.close()
 
-    def _check_steps(self, work: _Work, call: ToolCall) -> None:
-        if len(work.calls) >= self._limits.max_steps:
+    def _history(self) -> tuple[Exchange, ...]:
+        """The last turns, limited also for a long session that is resumed."""
+        kept = self.session.turns[-self._limits.compact_after_turns :]
+        return tuple(Exchange(turn.prompt, turn.output or "") for turn in kept)
+
+    def _check_steps(self, progress: _Progress, call: ToolCall) -> None:
+        if len(progress.calls) >= self._limits.max_steps:
             raise ClawError(
                 "TURN_STEPS_REACHED",
-                f"the turn made {len(work.calls)} calls, as many as it may",
+                f"tool-call limit ({self._limits.max_steps}) reached",
                 operation="turn",
                 target=call.name,
             )
 
-    def _history(self) -> tuple[Exchange, ...]:
-        """The last turns, as many as a brain is given; who resumes a long session gets no more."""
-        kept = self.session.turns[-self._limits.compact_after_turns :]
-        return tuple(Exchange(turn.prompt, turn.output or "") for turn in kept)
-
-    def _call(self, call: ToolCall, work: _Work) -> ToolResult:
-        shown = without_typed_texts(call)
+    def _call_tool(self, call: ToolCall, progress: _Progress) -> ToolResult:
+        params = mask_typed_text(call)
         self._events.enter("tool", tool=call.name)
-        self._events.emit("tool_called", tool=call.name, step=len(work.calls) + 1, params=shown)
+        self._events.emit("tool_called", tool=call.name, step=len(progress.calls) + 1, params=params)
         result = self._registry.call(call, self._context)
-        if result.error is not None and result.error.code == "TURN_TIMEOUT":
-            raise TurnCancelledError  # too little time is left to begin anything
         code = result.error.code if result.error else None
+        if code == "TURN_TIMEOUT":
+            raise TurnCancelledError  # not enough time is left to start anything
         effect = _effect(result.result)
-        work.calls.append(Called(call.name, shown, result.handled, result.message, code, effect))
-        work.evidence += result.evidence
-        work.secrets += result.secrets
-        if result.error is not None and result.error.code == "PERMISSION_DENIED":
-            work.denials.append(Denial(call.name, result.error.message))
+        progress.calls.append(ToolCallSummary(call.name, params, result.handled, result.message, code, effect))
+        progress.evidence += result.evidence
+        progress.secrets += result.secrets
+        if result.error is not None and code == "PERMISSION_DENIED":
+            progress.denials.append(Denial(call.name, result.error.message))
             self._events.emit("permission_denial", tool=call.name, reason=result.error.message)
         self._events.emit(
             "tool_result",
             tool=call.name,
-            step=len(work.calls),
+            step=len(progress.calls),
             handled=result.handled,
             message=_without(result.message, (*result.secrets, *typed_texts(call))),
             code=code,
@@ -296,7 +250,30 @@ class TurnEngine:
         self._events.enter("thinking", brain=self._brain.name)
         return result
 
-    def _commit(self, prompt: str, answer: Answer, work: _Work) -> TurnResult:
+    def _finish(self, prompt: str, answer: Answer, progress: _Progress) -> TurnResult:
+        """Count the tokens, and commit the turn if it is within the budget."""
+        if answer.usage is not None:
+            progress.usage = answer.usage
+        elif progress.usage == Usage():
+            progress.usage = Usage(word_count(prompt), word_count(answer.text))
+        if self._exceeds_budget(progress.usage):
+            return limit_reached(prompt, answer.text, "max_budget_reached", self.session.usage)
+        rendered = replace(answer, text=self._render(answer.text), usage=progress.usage)
+        try:
+            return self._commit(prompt, rendered, progress)
+        except TurnCancelledError:
+            return cancelled(prompt, answer.text)
+        except ClawError as e:
+            return cancelled(prompt, answer.text, e)
+
+    def _render(self, text: str) -> str:
+        """The output as text, or with ``--structured-output`` as a JSON document."""
+        if not self._structured:
+            return text
+        document = {"summary": text.splitlines(), "session_id": self.session.session_id}
+        return msgspec.json.format(msgspec.json.encode(document), indent=2).decode()
+
+    def _commit(self, prompt: str, answer: Answer, progress: _Progress) -> TurnResult:
         usage = answer.usage or Usage()
         record = TurnRecord(
             correlation_id=self._events.correlation_id,
@@ -304,42 +281,42 @@ class TurnEngine:
             output=answer.text,
             stop_reason="completed",
             outcome=answer.outcome,
-            started_at_ms=work.started_at_ms,
-            ended_at_ms=work.started_at_ms + work.duration_ms,
+            started_at_ms=progress.started_at_ms,
+            ended_at_ms=progress.started_at_ms + progress.duration_ms,
             brain=self._brain.name,
             usage=usage,
             matched_commands=self.matched.commands,
             matched_tools=self.matched.tools,
-            tool_calls=tuple(CallRecord(c.name, dict(c.params), c.handled, c.message, c.code) for c in work.calls),
-            permission_denials=tuple(work.denials),
+            tool_calls=tuple(
+                CallRecord(c.name, dict(c.params), c.handled, c.message, c.code) for c in progress.calls
+            ),
+            permission_denials=tuple(progress.denials),
         )
         self.deadline.begin_commit()
         try:
             self._events.enter("commit")
             self._events.emit("stage", stage="commit")
-            kept = self.session.commit(record, work.evidence, secrets=work.secrets)
-            self.committed = self._as_committed(prompt, answer, kept)
+            kept = self.session.commit(record, progress.evidence, secrets=progress.secrets)
+            result = TurnResult(
+                prompt=prompt,
+                output=answer.text,
+                stop_reason="completed",
+                outcome=answer.outcome,
+                committed=True,
+                turn=kept.turn,
+                evidence=tuple(kept.evidence),
+                usage=usage,
+                compacted_turns=max(self.session.prompt_count - 1 - self._limits.compact_after_turns, 0),
+                error=answer.error,
+            )
+            self.committed = result
         finally:
             self.deadline.end_commit()
         self._events.emit("committed", turn=kept.turn, path=self.session.path)
-        return self.committed
-
-    def _as_committed(self, prompt: str, answer: Answer, kept: TurnRecord) -> TurnResult:
-        return TurnResult(
-            prompt=prompt,
-            output=answer.text,
-            stop_reason="completed",
-            outcome=answer.outcome,
-            committed=True,
-            turn=kept.turn,
-            evidence=tuple(kept.evidence),
-            usage=answer.usage or Usage(),
-            compacted_turns=max(self.session.prompt_count - 1 - self._limits.compact_after_turns, 0),
-            error=answer.error,
-        )
+        return result
 
 
-def words(text: str) -> int:
+def word_count(text: str) -> int:
     return len(text.split())
 
 
@@ -350,7 +327,7 @@ def _without(text: str, secrets: Iterable[str]) -> str:
 
 
 def _effect(result: Any) -> str | None:
-    """What the last step of an execution says came of it."""
+    """The effect that the last step of an execution reports."""
     if isinstance(result, dict) and isinstance(envelope := result.get("envelope"), dict):
         for step in reversed(envelope.get("stepResults", ())):
             if effect := step.get("data", {}).get("effect"):

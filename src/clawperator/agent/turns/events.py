@@ -1,6 +1,6 @@
-"""Progress as it happens: a line of JSON each, with the call's correlation id and a sequence from 1.
+"""Progress events: one JSON line each, with the run's correlation id and a sequence from 1; and the run's stages.
 
-Prompts and what is typed are not in it: a stream may be read by others than those who may read the session.
+Events contain neither prompts nor typed text: a stream may have readers that must not read the session.
 """
 
 import threading
@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec import Struct
 
 from clawperator._files import why
 from clawperator._text import encodable
@@ -22,10 +23,51 @@ Sink = Callable[[bytes], None]
 _LONGEST_TEXT = 4_096
 
 
-class EventStream:
-    """Writes events to a sink, if there is one. A sink that breaks is told in ``warnings`` and fails nothing.
+class Stage(Struct, frozen=True):
+    """A stage of ``claw bootstrap``. ``id`` is its name in events, ``order`` its position from 1."""
 
-    Safe to use from several threads; lines never mix and the sequence has no gaps.
+    id: str
+    label: str
+    description: str
+    order: int
+
+
+STAGES: tuple[Stage, ...] = tuple(
+    Stage(*row, order)
+    for order, row in enumerate(
+        (
+            ("settings", "Settings", "Read and merge the settings of the user and the folder."),
+            (
+                "inventory",
+                "Inventory",
+                "Collect commands, tools, skills, plugins and MCP servers. A broken one is a warning.",
+            ),
+            (
+                "policy",
+                "Policy",
+                "Combine settings and flags into the policy: allowed, denied and confirmed tools.",
+            ),
+            ("session", "Session", "Create or resume the session and lock it against other writers."),
+            ("phone", "Phone", "Note the selected phone. It is resolved when the first tool needs it."),
+            ("brain", "Brain", "Select the brain: offline, or a model."),
+            ("route", "Routing", "Match the prompt with the inventory, offline, once for all turns."),
+            (
+                "turn",
+                "Turn",
+                "Run the brain and its tool calls within policy, deadline and limits; collect evidence.",
+            ),
+            ("commit", "Commit", "Write the turn and its evidence to the session atomically and sync it to disk."),
+        ),
+        1,
+    )
+)
+NOTE = "Stages run in this order. A turn that does not reach commit is not part of the session."
+
+
+class EventStream:
+    """Writes events to a sink, if there is one. A failing sink becomes a warning; the run continues.
+
+    Thread-safe: lines never mix and the sequence has no gaps.
     """
 
     def __init__(self, correlation_id: str, sink: Sink | None = None) -> None:
@@ -36,10 +78,10 @@ class EventStream:
         self._sequence = 0
         self._last = time.monotonic()
         self._phase: Mapping[str, Any] = {"phase": "starting"}
-        self._redact: Redactor | None = None
+        self._redactor: Redactor | None = None
 
     def emit(self, event: str, **fields: Any) -> None:
-        """Write an event. Fields that are None are left out."""
+        """Write an event. Fields that are None are omitted."""
         if self._sink is None:
             return
         now = time.time()
@@ -50,7 +92,7 @@ class EventStream:
                 "seq": self._sequence,
                 "timestamp_ms": int(now * 1000),
                 "correlation_id": self.correlation_id,
-                **{name: self._tidy(value) for name, value in fields.items() if value is not None},
+                **{name: self._redact(value) for name, value in fields.items() if value is not None},
             }
             self._last = time.monotonic()
             try:
@@ -59,31 +101,31 @@ class EventStream:
                 self._sink = None
                 self.warnings.append(f"events stopped after {self._sequence - 1}: {why(e)}")
 
-    def _tidy(self, value: Any) -> Any:
-        if self._redact is None:
+    def _redact(self, value: Any) -> Any:
+        if self._redactor is None:
             from clawperator.agent.redaction import Redactor
 
-            self._redact = Redactor()
-        value = encodable(self._redact.value(value))
+            self._redactor = Redactor()
+        value = encodable(self._redactor.value(value))
         if isinstance(value, str) and len(value) > _LONGEST_TEXT:
             return value[:_LONGEST_TEXT] + "…"
         return value
 
     def enter(self, phase: str, **fields: Any) -> None:
-        """From now on a heartbeat says that this is going on."""
+        """Set the phase that heartbeats report."""
         self._phase = {"phase": phase, **fields}
 
     @contextmanager
     def heartbeat(self, seconds: float) -> Iterator[None]:
-        """While the block runs, something is written at least this often."""
+        """While the block runs, write an event at least this often."""
         if self._sink is None or seconds <= 0:
             yield
             return
-        over = threading.Event()
+        done = threading.Event()
         started = time.monotonic()
 
         def beat() -> None:
-            while not over.wait(max(self._last + seconds - time.monotonic(), 0.01)):
+            while not done.wait(max(self._last + seconds - time.monotonic(), 0.01)):
                 if time.monotonic() - self._last >= seconds:
                     elapsed = round((time.monotonic() - started) * 1000)
                     self.emit("heartbeat", elapsed_ms=elapsed, **self._phase)
@@ -92,4 +134,4 @@ class EventStream:
         try:
             yield
         finally:
-            over.set()
+            done.set()

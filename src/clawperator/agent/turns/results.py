@@ -1,4 +1,4 @@
-"""What comes of a turn, and the turns that somebody else had to end."""
+"""Results of turns, and constructors for the turns that did not complete."""
 
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -11,11 +11,12 @@ from clawperator.errors import ClawError
 
 StopReason = Literal["completed", "timeout", "cancelled", "max_budget_reached", "max_turns_reached"]
 
-_TIMED_OUT = "The time for all turns ran out before this turn was complete."
+_TIMED_OUT = "The time limit of the turns was reached before this turn completed."
+_INTERRUPTED = "Interrupted before this turn completed."
 
 
-class Called(Struct, frozen=True):
-    """A call of a turn and what came of it, as documents show it."""
+class ToolCallSummary(Struct, frozen=True):
+    """A tool call and its outcome, as the documents show it."""
 
     name: str
     params: Mapping[str, Any]
@@ -38,7 +39,7 @@ class TurnResult(Struct, frozen=True, kw_only=True):
     matched_commands: tuple[str, ...] = ()
     matched_tools: tuple[str, ...] = ()
     permission_denials: tuple[Denial, ...] = ()
-    tool_calls: tuple[Called, ...] = ()
+    tool_calls: tuple[ToolCallSummary, ...] = ()
     evidence: tuple[EvidenceLink, ...] = ()
     usage: Usage = Usage()
     spent: Usage = Usage()
@@ -47,10 +48,22 @@ class TurnResult(Struct, frozen=True, kw_only=True):
     error: ClawError | None = None
 
 
-def timed_out(prompt: str, *, observed: bool) -> TurnResult:
-    """The turn of which nobody knows more than that its time ran out.
+def cancelled(prompt: str, output: str = "", error: ClawError | None = None) -> TurnResult:
+    """A turn that stopped before its commit. With an ``error`` it failed."""
+    return TurnResult(
+        prompt=prompt,
+        output=output,
+        stop_reason="cancelled",
+        cancel_observed=True,
+        outcome="failed" if error else "done",
+        error=error,
+    )
 
-    ``observed`` says that the work was seen to stop: the session holds nothing of it and may be used again.
+
+def timed_out(prompt: str, *, observed: bool) -> TurnResult:
+    """A turn that reached the deadline.
+
+    ``observed`` means that the work was seen to stop: nothing of it is in the session, which may be used again.
     """
     return TurnResult(
         prompt=prompt,
@@ -62,14 +75,18 @@ def timed_out(prompt: str, *, observed: bool) -> TurnResult:
     )
 
 
-def stopped(prompt: str, *, observed: bool) -> TurnResult:
-    """The turn that somebody stopped: by the keyboard, or by a signal."""
-    error = ClawError("INTERRUPTED", "the turn was stopped", operation="turn", target=prompt[:80])
+def interrupted(prompt: str, *, observed: bool) -> TurnResult:
+    """A turn that the user stopped, by keyboard or by a signal."""
     return TurnResult(
         prompt=prompt,
-        output="Stopped before this turn was complete.",
+        output=_INTERRUPTED,
         stop_reason="cancelled",
         cancel_observed=observed,
         outcome="failed",
-        error=error,
+        error=ClawError("INTERRUPTED", "the turn was interrupted", operation="turn", target=prompt[:80]),
     )
+
+
+def limit_reached(prompt: str, output: str, reason: StopReason, usage: Usage) -> TurnResult:
+    """A turn over a limit of the session. Nothing of it is kept; ``usage`` is the session's, unchanged."""
+    return TurnResult(prompt=prompt, output=output, stop_reason=reason, outcome="failed", usage=usage)

@@ -7,16 +7,16 @@ from typing import Any
 import msgspec
 
 from clawperator.agent.cancellation import (
-    LeftBehindError,
     TurnCancelledError,
     TurnDeadline,
-    out_of_time,
-    within_deadline,
+    WorkAbandonedError,
+    run_within,
+    timeout_error,
 )
 from clawperator.agent.envelope import is_not_found
 from clawperator.agent.ports import ToolCall, ToolResult
 from clawperator.agent.tool_registry import ToolRegistry
-from clawperator.agent.turns.assembly import assemble, is_foreign
+from clawperator.agent.turns.assembly import assemble, is_mcp_name
 from clawperator.agent.turns.events import EventStream
 from clawperator.cli.claw.inputs import text_of
 from clawperator.cli.claw.options import choices
@@ -69,7 +69,7 @@ class _Work:
 @contextmanager
 def _tool_call(work: _Work, deadline: TurnDeadline) -> Iterator[Callable[[], ToolResult]]:
     chosen = choices(work.asked)
-    foreign = work.name if is_foreign(work.name) else None
+    foreign = work.name if is_mcp_name(work.name) else None
     with assemble(chosen, deadline, EventStream(""), with_mcp=foreign is not None, tool=foreign) as parts:
         work.warnings += parts.warnings
         tool = parts.registry.find(work.name)
@@ -128,11 +128,11 @@ def _params(payload: str, tool: str) -> dict[str, Any]:
 def _within(deadline: TurnDeadline, name: str, act: Callable[[], ToolResult]) -> ToolResult:
     """Do it, but not beyond the deadline. What could not be stopped is told as not stopped."""
     try:
-        return within_deadline(deadline, act)
-    except (LeftBehindError, TurnCancelledError) as e:
+        return run_within(deadline, act)
+    except (WorkAbandonedError, TurnCancelledError) as e:
         if deadline.is_cancelled and deadline.remaining != 0:  # somebody wanted it to end
             raise KeyboardInterrupt from e
-        error = out_of_time("exec", name).with_(retryable=isinstance(e, TurnCancelledError))
+        error = timeout_error("exec", name).with_(retryable=isinstance(e, TurnCancelledError))
         return ToolResult(handled=False, message=error.message, error=error)
 
 

@@ -127,7 +127,7 @@ def _tool_pool(asked: Read) -> Told:
 
 
 def _bootstrap_graph() -> Told:
-    from clawperator.agent.turns.stages import NOTE, STAGES
+    from clawperator.agent.turns.events import NOTE, STAGES
 
     payload = {
         "stages": [stage.label for stage in STAGES],

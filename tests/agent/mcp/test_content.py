@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from clawperator.agent.mcp.content import for_model, headline
+from clawperator.agent.mcp.content import headline, model_text
 
 
 def text(value: str) -> dict[str, Any]:
@@ -62,4 +62,4 @@ def test_a_line_says_what_a_tool_returned(result: dict[str, Any], line: str) -> 
     ],
 )
 def test_a_model_is_told_once_what_can_be_read(result: dict[str, Any], told: str) -> None:
-    assert for_model(result) == told
+    assert model_text(result) == told

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from clawperator.agent.cancellation import TurnDeadline
-from clawperator.agent.models.wire import ModelTimeouts
+from clawperator.agent.models.http import ModelTimeouts
 from clawperator.agent.ports import Answer, Brain, BrainRequest, Tool, ToolCall, ToolResult
 
 QUICK = ModelTimeouts(connect=2, idle=0.3, reply=5, pauses=(0.01, 0.01))

@@ -280,7 +280,7 @@ def test_numbers_that_are_not_told_again_stay() -> None:
 
 def test_a_turn_without_a_word_says_so() -> None:
     with model_server(reply()) as server:
-        assert take_turn(brain_at(server.url)).answer.text == "[The model ended its turn without a word.]"
+        assert take_turn(brain_at(server.url)).answer.text == "[The model ended its turn without output.]"
 
 
 def error_document(kind: str, message: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import pytest
 
 from clawperator.agent.cancellation import TurnCancelledError, TurnDeadline
 from clawperator.agent.models.config import ModelConfig, Secret, model_config
-from clawperator.agent.models.http import _pause
+from clawperator.agent.models.http import _retry_after
 from clawperator.agent.models.openai import OpenAIBrain
 from clawperator.errors import ClawError
 from tests.agent.models.model_server import QUICK, Scripted, bytewise, events, model_server, take_turn
@@ -209,4 +209,4 @@ def test_a_key_that_fits_no_header_is_refused_without_being_shown() -> None:
     [("7", 7), ("Thu, 01 Jan 1970 00:00:00 GMT", 0), ("soon", None), ("-5", None), ("", None), (None, None)],
 )
 def test_a_pause_is_a_number_or_a_date(text: str | None, seconds: float | None) -> None:
-    assert _pause(text) == seconds
+    assert _retry_after(text) == seconds

@@ -7,8 +7,8 @@ import msgspec
 import pytest
 
 from clawperator.agent.cancellation import TurnDeadline
+from clawperator.agent.models.brain import LONGEST_RESULT
 from clawperator.agent.models.tools import wire_names
-from clawperator.agent.models.turn import LONGEST_RESULT
 from clawperator.agent.ports import BrainRequest, Exchange, ToolCall, ToolResult, Usage
 from clawperator.errors import ClawError
 from tests.agent.models.model_server import Scripted, bytewise, events, model_server, take_turn, tool
@@ -238,7 +238,7 @@ def test_a_reply_cut_for_its_length_says_so() -> None:
         Scripted((events(chunk(content="I was abou"), chunk(finish="length"), "[DONE]"),))
     ) as server:
         turn = take_turn(brain_at(server.url))
-    assert turn.answer.text.startswith("I was abou\n\n[The reply is not complete")
+    assert turn.answer.text.startswith("I was abou\n\n[The reply is incomplete")
     assert "".join(turn.said) == turn.answer.text
 
 
@@ -273,7 +273,7 @@ def test_a_turn_without_a_word_says_so() -> None:
         Scripted((events(chunk(reasoning_content="hm"), chunk(finish="stop"), "[DONE]"),))
     ) as server:
         turn = take_turn(brain_at(server.url))
-    assert turn.answer.text == "[The model ended its turn without a word.]"
+    assert turn.answer.text == "[The model ended its turn without output.]"
     assert turn.said == [turn.answer.text]
 
 

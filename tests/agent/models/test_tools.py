@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from clawperator.agent.models.tools import KNOBS, define_tool
+from clawperator.agent.models.tools import TUNING_PARAMETERS, define_tool
 from clawperator.agent.tools import builtin_tools
 from tests.agent.models.model_server import tool
 
@@ -75,7 +75,7 @@ def test_own_tools_are_offered_without_the_knobs_they_take_all_the_same() -> Non
         offered = define_tool(entry.name, entry).parameters
         schema = entry.schema()
         left_out = set(schema.get("properties", {})) - set(offered["properties"])
-        assert left_out <= KNOBS - set(schema.get("required", []))
+        assert left_out <= TUNING_PARAMETERS - set(schema.get("required", []))
         assert offered.get("required", []) == schema.get("required", [])
         assert "additionalProperties" not in offered
 

@@ -22,7 +22,7 @@ from typing import Any
 
 import pytest
 
-from clawperator.agent.foreign_json import read_json
+from clawperator.agent.lenient_json import read_json
 from clawperator.agent.ports import Evidence
 from clawperator.agent.sessions.files import make_id
 from clawperator.agent.sessions.store import SessionStore

@@ -20,7 +20,7 @@ from clawperator import __version__
 from clawperator._files import why
 from clawperator._text import encodable, printable
 from clawperator.agent.cancellation import TurnCancelledError, TurnDeadline
-from clawperator.agent.foreign_json import read_json
+from clawperator.agent.lenient_json import read_json
 from clawperator.agent.mcp.process import LONGEST_LINE, ServerProcess
 from clawperator.agent.settings import McpServer
 from clawperator.errors import ClawError

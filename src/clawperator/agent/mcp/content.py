@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from clawperator._text import encodable, printable
-from clawperator.agent.foreign_json import read_json
+from clawperator.agent.lenient_json import read_json
 
 _LONGEST_LINE = 300
 _LONGEST_DOCUMENT = 1_000_000
@@ -34,7 +34,7 @@ def cut(line: str) -> str:
     return line if len(line) <= _LONGEST_LINE else line[:_LONGEST_LINE] + "…"
 
 
-def for_model(result: dict[str, Any]) -> str:
+def model_text(result: dict[str, Any]) -> str:
     """All that can be read of a result."""
     lines: list[str] = []
     texts: list[Any] = []

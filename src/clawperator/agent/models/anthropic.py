@@ -1,4 +1,4 @@
-"""The brain that asks a model by the Messages protocol."""
+"""Brain for the Anthropic Messages protocol."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,44 +7,38 @@ import msgspec
 from msgspec import Struct
 
 from clawperator._text import encodable
-from clawperator.agent.foreign_json import Pieces, read_raw_json
-from clawperator.agent.models.config import ModelConfig
-from clawperator.agent.models.http import ModelRequest, ServerEvent, ask, invalid_reply, stream_error
-from clawperator.agent.models.prompt import SYSTEM_PROMPT
-from clawperator.agent.models.tools import ToolDefinition
-from clawperator.agent.models.turn import (
+from clawperator.agent.lenient_json import read_raw_json
+from clawperator.agent.models.brain import (
+    SYSTEM_PROMPT,
     FinishedCall,
     ModelBrain,
     Reply,
+    StreamedText,
     check_call_count,
     conversation_messages,
     requested_calls,
     token_count,
 )
-from clawperator.agent.models.wire import ModelTimeouts
+from clawperator.agent.models.config import ModelConfig
+from clawperator.agent.models.errors import invalid_reply, stream_error
+from clawperator.agent.models.http import ServerEvent
+from clawperator.agent.models.tools import ToolDefinition
 from clawperator.agent.ports import BrainRequest, Usage
 
 _HEADERS = {"anthropic-version": "2023-06-01"}
-# The protocol wants a limit to each reply. Every model can write so much.
+# The protocol requires a limit for each reply. Every model supports this many tokens.
 _MOST_TOKENS = 4_096
-_NOT_BY_ITSELF = ("max_tokens", "refusal", "model_context_window_exceeded", "pause_turn")
+# Stop reasons with which the service, not the model, ends a reply.
+_STOPPED = ("max_tokens", "refusal", "model_context_window_exceeded", "pause_turn")
 
 
 class AnthropicBrain(ModelBrain):
-    def __init__(self, config: ModelConfig, *, timeouts: ModelTimeouts | None = None) -> None:
-        super().__init__("anthropic", _Messages(config, timeouts or ModelTimeouts()), config)
+    name = "anthropic"
 
-
-class _Messages:
-    def __init__(self, config: ModelConfig, timeouts: ModelTimeouts) -> None:
-        self._config = config
-        self._timeouts = timeouts
-        self._path = "/messages" if config.base_url.path.endswith("/v1") else "/v1/messages"
-
-    def opening(self, request: BrainRequest) -> list[dict[str, Any]]:
+    def _initial_messages(self, request: BrainRequest) -> list[dict[str, Any]]:
         return conversation_messages(request)
 
-    def ask(
+    def _ask(
         self, messages: Sequence[dict[str, Any]], tools: Sequence[ToolDefinition], request: BrainRequest
     ) -> Reply:
         body: dict[str, Any] = {
@@ -59,21 +53,19 @@ class _Messages:
                 {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
                 for tool in tools
             ]
-        asked = ModelRequest(
-            self._config, self._path, _HEADERS, msgspec.json.encode(encodable(body)), self._timeouts
-        )
-        reading = _Reader(self._config, request)
-        ask(asked, request.deadline, reading)
-        return reading.reply()
+        reader = _Reader(self._config, request)
+        path = "/messages" if self._config.base_url.path.endswith("/v1") else "/v1/messages"
+        self._send(path, body, reader, request, _HEADERS)
+        return reader.reply()
 
-    def told(self, reply: Reply, made: Sequence[FinishedCall]) -> list[dict[str, Any]]:
-        calls = iter(made)
-        said = [_tool_use(next(calls)) if block is None else block for block in reply.memory]
+    def _result_messages(self, reply: Reply, calls: Sequence[FinishedCall]) -> list[dict[str, Any]]:
+        uses = map(_tool_use, calls)
+        content = [next(uses) if block is None else block for block in reply.memory]
         results = [
             {"type": "tool_result", "tool_use_id": call.id, "content": call.content, "is_error": call.failed}
-            for call in made
+            for call in calls
         ]
-        return [{"role": "assistant", "content": said}, {"role": "user", "content": results}]
+        return [{"role": "assistant", "content": content}, {"role": "user", "content": results}]
 
 
 def _tool_use(call: FinishedCall) -> dict[str, Any]:
@@ -85,7 +77,7 @@ class _Kind(Struct):
 
 
 class _Block(Struct):
-    """A part of a reply. Of one that is nothing to us only the type is read."""
+    """A content block of a reply. Of an unknown kind only the type is read."""
 
     type: str
     id: str = ""
@@ -112,7 +104,7 @@ class _Message(Struct):
     usage: Any = None
 
 
-class _Happening(Struct):
+class _StreamEvent(Struct):
     type: str
     index: int = 0
     message: Any = None
@@ -122,7 +114,7 @@ class _Happening(Struct):
 
 
 class _Step(Struct, frozen=True):
-    """One thing that happens in a reply: a block begins, grows, or something is said of the whole."""
+    """One change of a reply: a block starts or grows, or the stop reason or usage is set."""
 
     index: int = 0
     block: _Block | None = None
@@ -133,29 +125,29 @@ class _Step(Struct, frozen=True):
 
 
 _BLOCKS = ("text", "tool_use", "thinking", "redacted_thinking")
-# What a block of each kind grows by.
+# The kind of block that each kind of delta extends.
 _DELTAS = {
     "text_delta": "text",
     "input_json_delta": "tool_use",
     "thinking_delta": "thinking",
     "signature_delta": "thinking",
 }
-_COUNTED = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
+_USAGE_FIELDS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
 
 
 def _steps_of_event(document: Any) -> list[_Step]:
-    """What an event says. One that is not known yet says nothing, whatever it holds."""
+    """The changes of an event. Unknown events are ignored."""
     kind = msgspec.convert(document, _Kind).type
     if kind == "message_stop":
         return [_Step(is_last=True)]
     if kind not in ("message_start", "content_block_start", "content_block_delta", "message_delta"):
         return []
-    event = msgspec.convert(document, _Happening)
+    event = msgspec.convert(document, _StreamEvent)
     if kind == "message_start":
         return [_Step(usage=event.message.get("usage"))] if isinstance(event.message, dict) else []
     if kind == "message_delta":
-        ended = msgspec.convert(event.delta or {}, _Delta)
-        return [_Step(stop_reason=ended.stop_reason or "", usage=event.usage)]
+        delta = msgspec.convert(event.delta or {}, _Delta)
+        return [_Step(stop_reason=delta.stop_reason or "", usage=event.usage)]
     if kind == "content_block_start":
         return [_Step(event.index, block=_read_block(event.content_block))]
     known = msgspec.convert(event.delta, _Kind).type in _DELTAS
@@ -165,7 +157,7 @@ def _steps_of_event(document: Any) -> list[_Step]:
 def _steps_of_message(document: Any) -> list[_Step]:
     message = msgspec.convert(document, _Message)
     if not message.content and message.stop_reason is None:
-        raise ValueError("it is no message")
+        raise ValueError("not a message")
     steps = [_Step(index, block=_read_block(block)) for index, block in enumerate(message.content)]
     return [*steps, _Step(stop_reason=message.stop_reason or "", usage=message.usage, is_last=True)]
 
@@ -175,12 +167,12 @@ def _read_block(given: Any) -> _Block:
     return msgspec.convert(given, _Block) if kind in _BLOCKS else _Block(kind)
 
 
-class _Part:
-    """A block while it is put together."""
+class _BlockBuilder:
+    """A content block that is being received."""
 
     def __init__(self, block: _Block) -> None:
         self.block = block
-        self.pieces = Pieces()
+        self.content = StreamedText()
         self.signature = block.signature
 
     @property
@@ -189,15 +181,15 @@ class _Part:
 
     @property
     def arguments(self) -> str:
-        """The pieces, or what was there from the beginning."""
-        if self.pieces.text:
-            return self.pieces.text
-        whole = self.block.input
-        return msgspec.json.encode(encodable(whole)).decode() if whole else ""
+        """The streamed text, or the input that came with the start of the block."""
+        if self.content.text:
+            return self.content.text
+        initial = self.block.input
+        return msgspec.json.encode(encodable(initial)).decode() if initial else ""
 
-    def remembered(self) -> list[dict[str, Any] | None]:
-        """The block as the service wants to be told it again; None in place of a call."""
-        kind, text = self.block.type, self.pieces.text
+    def to_memory(self) -> list[dict[str, Any] | None]:
+        """The block as the service expects it back; None in place of a call."""
+        kind, text = self.block.type, self.content.text
         if self.is_call:
             return [None]
         if kind == "thinking":
@@ -208,19 +200,19 @@ class _Part:
 
 
 class _Reader:
-    """A reply while it comes."""
+    """A reply that is being received."""
 
     def __init__(self, config: ModelConfig, request: BrainRequest) -> None:
         self._config = config
-        self._say = request.on_text
-        self._said: list[str] = []
-        self._parts: dict[int, _Part] = {}
+        self._on_text = request.on_text
+        self._text: list[str] = []
+        self._parts: dict[int, _BlockBuilder] = {}
         self._stop = ""
-        self._counted: dict[str, int] = {}
+        self._usage: dict[str, int] = {}
         self.is_complete = False
 
-    def take(self, event: ServerEvent) -> bool:
-        """Take in what came. True when it was the last."""
+    def add(self, event: ServerEvent) -> bool:
+        """Add an event. True when it was the last."""
         try:
             document = read_raw_json(event.data)
             if isinstance(document, dict) and (document.get("type") == "error" or "error" in document):
@@ -229,51 +221,51 @@ class _Reader:
         except ValueError as e:
             raise invalid_reply(self._config, str(e), event.data) from None
         for step in steps:
-            self._take(step)
+            self._apply(step)
         return any(step.is_last for step in steps)
 
-    def _take(self, step: _Step) -> None:
+    def _apply(self, step: _Step) -> None:
         if step.block is not None:
-            self._begin(step.index, step.block)
+            self._start(step.index, step.block)
         if step.delta is not None:
-            self._grow(step.index, step.delta)
-        for name in _COUNTED:  # each is the total so far, and what is not told again stays as it is
-            counted = token_count(step.usage, name)
-            if counted is not None:
-                self._counted[name] = counted
+            self._extend(step.index, step.delta)
+        for name in _USAGE_FIELDS:  # each is a total; a missing one is unchanged
+            count = token_count(step.usage, name)
+            if count is not None:
+                self._usage[name] = count
         self._stop = step.stop_reason or self._stop
         self.is_complete |= bool(step.stop_reason) or step.is_last
 
-    def _begin(self, index: int, block: _Block) -> None:
-        self._parts[index] = _Part(block)
+    def _start(self, index: int, block: _Block) -> None:
+        self._parts[index] = _BlockBuilder(block)
         check_call_count(self._config, sum(part.is_call for part in self._parts.values()))
-        self._add(self._parts[index], block.thinking or block.text)
+        self._append(self._parts[index], block.thinking or block.text)
 
-    def _grow(self, index: int, delta: _Delta) -> None:
+    def _extend(self, index: int, delta: _Delta) -> None:
         if index not in self._parts:
             if delta.type != "text_delta":
-                raise invalid_reply(self._config, "it holds a piece of something that was not begun")
-            self._parts[index] = _Part(_Block("text"))
+                raise invalid_reply(self._config, "a delta of a block that was not started")
+            self._parts[index] = _BlockBuilder(_Block("text"))
         part = self._parts[index]
         if part.block.type == _DELTAS[delta.type]:
             part.signature += delta.signature
-            self._add(part, delta.text or delta.partial_json or delta.thinking)
+            self._append(part, delta.text or delta.partial_json or delta.thinking)
 
-    def _add(self, part: _Part, text: str) -> None:
-        piece = part.pieces.add(text)
+    def _append(self, part: _BlockBuilder, text: str) -> None:
+        piece = part.content.add(text)
         if part.block.type == "text" and piece:
-            self._said.append(piece)
-            self._say(piece)
+            self._text.append(piece)
+            self._on_text(piece)
 
     def reply(self) -> Reply:
         parts = [part for _, part in sorted(self._parts.items())]
         calls = [part for part in parts if part.is_call]
-        wanted = [(encodable(call.block.id), encodable(call.block.name), call.arguments) for call in calls]
-        *inputs, output = (self._counted.get(name, 0) for name in _COUNTED)  # what was cached is input too
+        given = [(encodable(call.block.id), encodable(call.block.name), call.arguments) for call in calls]
+        *inputs, output = (self._usage.get(name, 0) for name in _USAGE_FIELDS)  # cached tokens are input, too
         return Reply(
-            "".join(self._said),
-            requested_calls(self._config, wanted),
-            self._stop if self._stop in _NOT_BY_ITSELF else "",
-            Usage(sum(inputs), output) if self._counted else None,
-            [block for part in parts for block in part.remembered()],
+            "".join(self._text),
+            requested_calls(self._config, given),
+            self._stop if self._stop in _STOPPED else "",
+            Usage(sum(inputs), output) if self._usage else None,
+            [block for part in parts for block in part.to_memory()],
         )

@@ -1,6 +1,6 @@
-"""Where a model is reached, by which name and with which key. All of it comes from the caller's environment.
+"""Configuration of a model service: base URL, model and key, from the environment.
 
-There is no base_url to fall back on: nobody is billed who did not ask for it.
+There is no default base URL: no request is ever sent to a paid service that was not configured.
 """
 
 import re
@@ -20,7 +20,7 @@ _KEY = re.compile(r"[!-~]+")
 
 
 class Secret:
-    """A text that shows itself only to who asks for it by name."""
+    """A text that is not shown by ``repr``; ``reveal`` returns it."""
 
     __slots__ = ("_text",)
 
@@ -52,7 +52,7 @@ class BaseUrl(Struct, frozen=True):
 
 
 class ModelConfig(Struct, frozen=True, kw_only=True):
-    """All that a brain behind a service needs to know. ``bearer`` says how the key is shown to the service."""
+    """The configuration of a model service. ``bearer`` selects the header for the key."""
 
     kind: Kind
     base_url: BaseUrl
@@ -62,7 +62,7 @@ class ModelConfig(Struct, frozen=True, kw_only=True):
 
 
 class _Variables(Struct, frozen=True):
-    """What a kind reads: its base_url, and its keys, the first that is set; True for those that are bearers."""
+    """Variables of a kind: for the base URL, and for keys in order of precedence, True for bearer tokens."""
 
     base_url: str
     keys: tuple[tuple[str, bool], ...]
@@ -75,9 +75,9 @@ _KINDS: Mapping[Kind, _Variables] = {
 
 
 def model_config(kind: Kind, *, model: str | None, environ: Mapping[str, str]) -> ModelConfig:
-    """What the environment says, or ``BRAIN_NOT_CONFIGURED`` with the variables to export.
+    """Read the configuration; ``BRAIN_NOT_CONFIGURED`` names the missing variables.
 
-    The model is the one given, or that of ``CLAW_MODEL``. A service on this machine may do without a key.
+    ``model`` overrides ``CLAW_MODEL``. A service on this machine needs no key.
     """
     variables = _KINDS[kind]
     base = environ.get(variables.base_url, "").strip()
@@ -85,39 +85,37 @@ def model_config(kind: Kind, *, model: str | None, environ: Mapping[str, str]) -
     found = next(((name, bearer) for name, bearer in variables.keys if environ.get(name, "").strip()), None)
     if not (base and chosen):
         wanted = {variables.base_url: base, variables.keys[0][0]: base or found, MODEL_VARIABLE: chosen}
-        unknown = " and ".join(
-            word for word, given in (("where the model is", base), ("which model", chosen)) if not given
-        )
-        raise _not_configured(
-            kind, f"nothing says {unknown}", [name for name, given in wanted.items() if not given]
-        )
+        unset = " and ".join(word for word, given in (("base URL", base), ("model", chosen)) if not given)
+        raise _not_configured(kind, f"{unset} not set", [name for name, given in wanted.items() if not given])
     base_url = _parse_base_url(kind, variables.base_url, base)
     if found is None:
         if not base_url.is_loopback:
-            raise _not_configured(kind, f"there is no key for {base_url}", [variables.keys[0][0]])
+            raise _not_configured(kind, f"no key for {base_url}", [variables.keys[0][0]])
         return ModelConfig(kind=kind, base_url=base_url, model=chosen)
     name, bearer = found
     key = environ[name].strip()
     if not _KEY.fullmatch(key):
-        raise _not_configured(kind, f"{name} holds characters that no key has", [name])
+        raise _not_configured(kind, f"{name} contains characters that are not allowed in a key", [name])
     return ModelConfig(kind=kind, base_url=base_url, model=chosen, key=Secret(key), bearer=bearer)
 
 
 def _parse_base_url(kind: Kind, variable: str, text: str) -> BaseUrl:
-    """A base URL; whether it ends in ``/v1`` or not makes no difference."""
+    """Parse a base URL, with or without a final ``/v1``."""
     try:
         parts = urlsplit(text)
         port = parts.port
     except ValueError:
-        raise _not_configured(kind, f"{variable} is no base_url", [variable]) from None
+        raise _not_configured(kind, f"{variable} is not a URL", [variable]) from None
     if parts.username is not None or parts.password is not None:
-        raise _not_configured(kind, f"{variable} must hold no user and no password", [variable])
+        raise _not_configured(kind, f"{variable} must not contain a user or password", [variable])
     host = parts.hostname or ""
     readable = host.isascii() and host.isprintable() and not set(host) & set(" \\%")
     path = parts.path.rstrip("/")
     fits = parts.scheme in ("http", "https") and host and readable and _KEY.fullmatch(path or "/")
     if not fits or parts.query or parts.fragment:
-        raise _not_configured(kind, f"{variable} must be http:// or https://, a host and a path", [variable])
+        raise _not_configured(
+            kind, f"{variable} must be an http or https URL without query and fragment", [variable]
+        )
     secure = parts.scheme == "https"
     return BaseUrl(secure, host, port or (443 if secure else 80), path)
 
@@ -130,7 +128,7 @@ _EXAMPLES = {
 
 
 def key_variable(config: ModelConfig) -> str:
-    """The variable a key for this is looked for in."""
+    """The environment variable for the key."""
     names = _KINDS[config.kind].keys
     return next(name for name, bearer in names if config.key is None or bearer == config.bearer)
 
@@ -145,7 +143,7 @@ def _not_configured(kind: Kind, message: str, names: list[str]) -> ClawError:
     hint += ", or add --model." if MODEL_VARIABLE in names else "."
     return ClawError(
         "BRAIN_NOT_CONFIGURED",
-        f"the brain {kind} is not set up: {message}",
+        f"brain {kind} is not configured: {message}",
         hint=hint,
         details={"variables": names},
         operation="configure",

@@ -1,12 +1,15 @@
-"""Asking a model's service over HTTP: one request, and its reply event by event.
+"""HTTP to a model service: send one request and pass its reply on, event by event.
 
 Every wait is limited and stops when the deadline expires or is cancelled. A request that fails before any part of
-its reply was used is repeated, twice at most. Redirects are not followed: the key is for one base_url only.
+its reply was used is repeated, twice at most. Redirects are not followed: the key is for one address only.
 """
 
+import io
+import socket
 import time
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import closing, suppress
+from functools import partial
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException, HTTPResponse, IncompleteRead
 from itertools import chain
@@ -16,23 +19,31 @@ from msgspec import Struct
 
 from clawperator import __version__
 from clawperator._files import why
-from clawperator._text import printable
 from clawperator.agent.cancellation import TurnDeadline
-from clawperator.agent.foreign_json import read_json
-from clawperator.agent.models.config import ModelConfig, base_url_variable, key_variable
-from clawperator.agent.models.wire import CancellableSocket, ModelTimeouts, connect
+from clawperator.agent.models.config import BaseUrl, ModelConfig
+from clawperator.agent.models.errors import (
+    auth_error,
+    error_message,
+    invalid_reply,
+    refused_error,
+    unavailable_error,
+)
 from clawperator.errors import ClawError
 
 MOST_BYTES = 8 * 1024 * 1024
 _MOST_ERROR_BYTES = 65_536
-_LONGEST_MESSAGE = 500
 _LONGEST_PAUSE = 60.0
-_SHORTEST_SECRET = 8  # services on this machine take any word for a key, and a word is part of many texts
 _BLOCK = 65_536
-# Kinds of errors that services name in a body, where no status tells: in the middle of a stream.
-_AUTH_KINDS = ("authentication_error", "permission_error", "invalid_api_key")
-_STOPPED_FOR_CONTENT = ("refusal", "content_filter", "safety", "recitation")
-_REFUSED_KINDS = ("invalid_request_error", "not_found_error", "request_too_large", "billing_error")
+_SLICE = 0.1  # a socket waits in slices of this many seconds, so that a cancellation is noticed
+
+
+class ModelTimeouts(Struct, frozen=True):
+    """Seconds to wait: to connect, for the next bytes, for a whole reply; and the pauses before each retry."""
+
+    connect: float = 10.0
+    idle: float = 60.0
+    reply: float = 600.0
+    pauses: tuple[float, ...] = (0.5, 1.5)
 
 
 class ServerEvent(Struct, frozen=True):
@@ -43,7 +54,7 @@ class ServerEvent(Struct, frozen=True):
 
 
 class ModelRequest(Struct, frozen=True):
-    """One request. ``path`` follows the base URL's own."""
+    """One request. ``path`` is appended to the path of the base URL."""
 
     config: ModelConfig
     path: str
@@ -53,7 +64,7 @@ class ModelRequest(Struct, frozen=True):
 
 
 class _UnavailableError(Exception):
-    """It did not work this time. ``pause`` is how long the service wants to be left alone."""
+    """A failed attempt. ``pause`` is the wait that the service asks for."""
 
     def __init__(self, message: str, status: int | None = None, pause: float | None = None) -> None:
         super().__init__(message)
@@ -62,39 +73,39 @@ class _UnavailableError(Exception):
 
 
 class ReplyReader(Protocol):
-    """A reply while it comes. ``take`` says whether the event was the last, ``is_complete`` whether one may be."""
+    """Reads a reply. ``add`` returns whether the event was the last, ``is_complete`` whether the reply may end."""
 
     is_complete: bool
 
-    def take(self, event: ServerEvent) -> bool: ...
+    def add(self, event: ServerEvent) -> bool: ...
 
 
-def ask(asked: ModelRequest, deadline: TurnDeadline, reading: ReplyReader) -> None:
-    """Let somebody read the reply, event by event as they come.
+def send_request(request: ModelRequest, deadline: TurnDeadline, reader: ReplyReader) -> None:
+    """Send the request and pass the events of its reply to the reader.
 
-    ``BRAIN_UNAVAILABLE``, ``BRAIN_AUTH_FAILED``, ``BRAIN_REQUEST_REFUSED`` or ``BRAIN_ANSWER_INVALID`` when it
-    fails; ``TurnCancelledError`` when nobody waits for it any more.
+    Failures are ``BRAIN_UNAVAILABLE``, ``BRAIN_AUTH_FAILED``, ``BRAIN_REQUEST_REFUSED`` or
+    ``BRAIN_ANSWER_INVALID``; ``TurnCancelledError`` after the deadline or a cancellation.
     """
     try:
-        with closing(_tries(asked, deadline)) as events:
+        with closing(_with_retries(request, deadline)) as events:
             for event in events:
                 deadline.check()
-                if reading.take(event):
+                if reader.add(event):
                     return
     except ClawError as e:
-        # After the end of a reply there is nothing to lose but the number of its tokens.
-        if not (reading.is_complete and e.code == "BRAIN_UNAVAILABLE"):
+        # After the end of a reply only its token count can be lost.
+        if not (reader.is_complete and e.code == "BRAIN_UNAVAILABLE"):
             raise
-    if not reading.is_complete:
-        raise _error("BRAIN_UNAVAILABLE", asked.config, "the reply was cut off")
+    if not reader.is_complete:
+        raise unavailable_error(request.config, "the reply was cut off")
 
 
-def _tries(asked: ModelRequest, deadline: TurnDeadline) -> Generator[ServerEvent, None, None]:
-    pauses = list(asked.timeouts.pauses)
+def _with_retries(request: ModelRequest, deadline: TurnDeadline) -> Generator[ServerEvent, None, None]:
+    pauses = list(request.timeouts.pauses)
     while True:
         is_used = False
         try:
-            for event in _attempt(asked, deadline):
+            for event in _attempt(request, deadline):
                 is_used = True
                 yield event
         except _UnavailableError as e:
@@ -102,26 +113,33 @@ def _tries(asked: ModelRequest, deadline: TurnDeadline) -> Generator[ServerEvent
             pause = e.pause if pauses and e.pause is not None else (pauses or [0.0])[0]
             left = deadline.remaining
             if is_used or not pauses or pause > _LONGEST_PAUSE or (left is not None and pause >= left):
-                raise _unavailable(asked, e) from None
+                raise _final_error(request.config, e) from None
         else:
             return
         pauses.pop(0)
         deadline.sleep(pause)
 
 
-def _attempt(asked: ModelRequest, deadline: TurnDeadline) -> Iterator[ServerEvent]:
-    end = time.monotonic() + asked.timeouts.reply
+def _final_error(config: ModelConfig, error: _UnavailableError) -> ClawError:
+    facts = {"status": error.status, "retry_after_seconds": error.pause}
+    details = {name: value for name, value in facts.items() if value is not None}
+    is_limited = error.status == HTTPStatus.TOO_MANY_REQUESTS
+    hint = "Wait until the rate limits of the service allow more, then run the command again."
+    return unavailable_error(config, str(error), hint=hint if is_limited else None, details=details)
+
+
+def _attempt(request: ModelRequest, deadline: TurnDeadline) -> Iterator[ServerEvent]:
+    end = time.monotonic() + request.timeouts.reply
     try:
-        wire = CancellableSocket(
-            connect(asked.config.base_url, deadline, asked.timeouts), deadline, asked.timeouts, end
-        )
+        opened = _connect(request.config.base_url, deadline, request.timeouts)
+        connection = _CancellableSocket(opened, deadline, request.timeouts, end)
         try:
-            response = _send(asked, wire)
+            response = _send(request, connection)
             if response.status // 100 != 2:
-                raise _refusal(asked, response)
-            yield from _events(asked, response)
+                raise _status_error(request.config, response)
+            yield from _events(request.config, response)
         finally:
-            wire.hang_up()
+            connection.shut_down()
     except TimeoutError:
         raise _UnavailableError("it took too long to answer") from None
     except OSError as e:
@@ -129,14 +147,96 @@ def _attempt(asked: ModelRequest, deadline: TurnDeadline) -> Iterator[ServerEven
     except IncompleteRead:
         raise _UnavailableError("the reply was cut off") from None
     except HTTPException as e:
-        raise invalid_reply(asked.config, f"it is not HTTP ({type(e).__name__})") from e
+        raise invalid_reply(request.config, f"not HTTP ({type(e).__name__})") from e
 
 
-def _send(asked: ModelRequest, wire: CancellableSocket) -> HTTPResponse:
-    base_url, key = asked.config.base_url, asked.config.key
+def _connect(base_url: BaseUrl, deadline: TurnDeadline, timeouts: ModelTimeouts) -> socket.socket:
+    """Connect, with TLS for https. ``OSError`` when that fails."""
+    deadline.check()
+    seconds = max(deadline.within(timeouts.connect), 0.001)
+    opened = socket.create_connection((base_url.host, base_url.port), seconds)
+    try:
+        opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return _start_tls(opened, base_url) if base_url.secure else opened
+    except BaseException:
+        opened.close()
+        raise
+
+
+def _start_tls(opened: socket.socket, base_url: BaseUrl) -> socket.socket:
+    import ssl
+
+    try:
+        return ssl.create_default_context().wrap_socket(opened, server_hostname=base_url.host)
+    except ssl.SSLCertVerificationError as e:
+        raise ClawError(
+            "BRAIN_UNAVAILABLE",
+            f"the certificate of {base_url} is not trusted: {e.verify_message}",
+            hint="Run 'export SSL_CERT_FILE=FILE' with the file of your certificate authority.",
+            operation="connect",
+            target=str(base_url),
+        ) from e
+
+
+class _CancellableSocket:
+    """The part of a socket that HTTP needs. ``TimeoutError`` when nothing moves, or at ``end``."""
+
+    def __init__(self, opened: socket.socket, deadline: TurnDeadline, timeouts: ModelTimeouts, end: float) -> None:
+        self._socket = opened
+        self._deadline = deadline
+        self._idle = timeouts.idle
+        self._end = end
+
+    def sendall(self, data: Any) -> None:
+        left = memoryview(data)
+        while left:
+            left = left[self._wait_for(partial(self._socket.send, left[:_BLOCK])) :]
+
+    def makefile(self, mode: str) -> io.BufferedReader:
+        assert mode == "rb"
+        return io.BufferedReader(_IncomingFile(self))
+
+    def receive(self, buffer: Any) -> int:
+        return self._wait_for(partial(self._socket.recv_into, buffer))
+
+    def close(self) -> None:
+        """Does nothing: HTTP closes its connection while the reply is still to be read."""
+
+    def shut_down(self) -> None:
+        with suppress(OSError):
+            self._socket.close()
+
+    def _wait_for(self, operation: Callable[[], int]) -> int:
+        end = min(self._end, time.monotonic() + self._idle)
+        while True:
+            self._deadline.check()
+            left = end - time.monotonic()
+            if left <= 0:
+                raise TimeoutError
+            self._socket.settimeout(min(left, _SLICE))
+            with suppress(TimeoutError):
+                return operation()
+
+
+class _IncomingFile(io.RawIOBase):
+    """The received bytes as a file."""
+
+    def __init__(self, connection: _CancellableSocket) -> None:
+        super().__init__()
+        self._connection = connection
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        return self._connection.receive(buffer)
+
+
+def _send(request: ModelRequest, opened: _CancellableSocket) -> HTTPResponse:
+    base_url, key = request.config.base_url, request.config.key
     host = f"[{base_url.host}]" if ":" in base_url.host else base_url.host
     connection = HTTPConnection(base_url.host, base_url.port)
-    sock: Any = wire  # all that is needed of a socket: sendall, makefile, close
+    sock: Any = opened  # has what HTTP needs of a socket: sendall, makefile, close
     connection.sock = sock
     headers = {
         "Host": host if base_url.port == (443 if base_url.secure else 80) else f"{host}:{base_url.port}",
@@ -144,22 +244,22 @@ def _send(asked: ModelRequest, wire: CancellableSocket) -> HTTPResponse:
         "Accept": "text/event-stream, application/json",
         "User-Agent": f"clawperator/{__version__}",
         "Connection": "close",
-        **asked.headers,
+        **request.headers,
     }
-    if key is not None and asked.config.bearer:
+    if key is not None and request.config.bearer:
         headers["Authorization"] = f"Bearer {key.reveal()}"
     elif key is not None:
         headers["x-api-key"] = key.reveal()
     try:
-        connection.request("POST", base_url.path + asked.path, body=asked.body, headers=headers)
+        connection.request("POST", base_url.path + request.path, body=request.body, headers=headers)
     except ValueError:  # its text would show the key
-        raise _auth_failed(asked.config, "the key holds characters that no header may have") from None
+        raise auth_error(request.config, "the key contains characters that no header may have") from None
     return connection.getresponse()
 
 
-def _events(asked: ModelRequest, response: HTTPResponse) -> Iterator[ServerEvent]:
-    """A stream of events, or a document whole: the first character tells."""
-    blocks = _blocks(asked, response)
+def _events(config: ModelConfig, response: HTTPResponse) -> Iterator[ServerEvent]:
+    """A stream of events, or one whole document: the first character decides."""
+    blocks = _blocks(config, response)
     head = b""
     for block in blocks:
         head += block
@@ -176,11 +276,11 @@ def _events(asked: ModelRequest, response: HTTPResponse) -> Iterator[ServerEvent
         is_stream = True
         yield event
     if not is_stream:
-        raise invalid_reply(asked.config, "it is no stream of events", head)
+        raise invalid_reply(config, "not a stream of events", head)
 
 
 def _read_stream(blocks: Iterable[bytes]) -> Iterator[ServerEvent]:
-    """The data of each event. An event that its empty line does not end was cut off, and is none."""
+    """The data of each event. An event without its final empty line was cut off and is dropped."""
     data: list[bytes] = []
     pending = bytearray()
     for block in blocks:
@@ -196,7 +296,7 @@ def _read_stream(blocks: Iterable[bytes]) -> Iterator[ServerEvent]:
                 data.append(line[5:].removeprefix(b" "))
 
 
-def _blocks(asked: ModelRequest, response: HTTPResponse) -> Iterator[bytes]:
+def _blocks(config: ModelConfig, response: HTTPResponse) -> Iterator[bytes]:
     declared, seen = response.length, 0
     while declared is None or seen < declared:
         block = response.read1(_BLOCK)
@@ -204,121 +304,28 @@ def _blocks(asked: ModelRequest, response: HTTPResponse) -> Iterator[bytes]:
             break
         seen += len(block)
         if seen > MOST_BYTES:
-            raise invalid_reply(asked.config, f"it is longer than {MOST_BYTES} bytes")
+            raise invalid_reply(config, f"longer than {MOST_BYTES} bytes")
         yield block
     if declared is not None and seen < declared:
         raise _UnavailableError("the reply was cut off")
 
 
-def _refusal(asked: ModelRequest, response: HTTPResponse) -> Exception:
-    """What a reply with an error status stands for."""
+def _status_error(config: ModelConfig, response: HTTPResponse) -> Exception:
+    """The error of a reply with an error status."""
     status = response.status
     body = b""
     with suppress(OSError, HTTPException):
         body = response.read(_MOST_ERROR_BYTES)
-    message = f"it answers {status}{_told(_error_message(body) or response.reason)}"
+    message = f"HTTP status {status}: {error_message(body) or response.reason}".removesuffix(": ")
     if status in (401, 403):
-        return _auth_failed(asked.config, message)
+        return auth_error(config, message)
     if status in (408, 425, 429) or status >= 500:
-        return _UnavailableError(message, status, _pause(response.getheader("Retry-After")))
-    return _refused(asked.config, message, status)
+        return _UnavailableError(message, status, _retry_after(response.getheader("Retry-After")))
+    return refused_error(config, message, status)
 
 
-def _told(message: str) -> str:
-    return f": {message}" if message else ""
-
-
-def _error_message(body: bytes) -> str:
-    """What an error body says, in either dialect, or its text as it is."""
-    try:
-        return error_of(read_json(body))[1]
-    except ValueError:
-        return body.decode("utf-8", "replace")
-
-
-def error_of(document: Any) -> tuple[str, str]:
-    """The kind and the message of an error object."""
-    error = document.get("error", document) if isinstance(document, dict) else document
-    if not isinstance(error, dict):
-        return "", str(error)
-    said = next((error[name] for name in ("message", "detail", "error") if error.get(name)), "")
-    kinds = (error.get("type"), error.get("code"))
-    return next((kind for kind in kinds if isinstance(kind, str) and kind != "error"), ""), str(said)
-
-
-def stream_error(config: ModelConfig, document: Any) -> ClawError:
-    """The error a service told in the middle of its reply."""
-    kind, said = error_of(document)
-    message = f"it broke the reply off{_told(said or kind)}"
-    if kind in _AUTH_KINDS:
-        return _auth_failed(config, message)
-    if kind in _REFUSED_KINDS:
-        return _refused(config, message, None)
-    return _error("BRAIN_UNAVAILABLE", config, message)
-
-
-def stopped_reply(config: ModelConfig, reason: str) -> ClawError:
-    """The service ended a reply that the model had not: for its length, or for what it is about."""
-    message = f"it stopped the reply before its end ({reason})"
-    if reason.casefold() in _STOPPED_FOR_CONTENT:
-        return _refused(config, message, None)
-    hint = "Ask for less at a time, or choose another --model."
-    return _error("BRAIN_ANSWER_INVALID", config, message, hint=hint)
-
-
-def invalid_reply(config: ModelConfig, reason: str, sent: bytes = b"") -> ClawError:
-    """What came is nothing the protocol knows. A piece of it is shown."""
-    details = {"received": _shown(config, sent.decode("utf-8", "replace"), 200)} if sent else {}
-    return _error("BRAIN_ANSWER_INVALID", config, f"its reply cannot be read: {reason}", details=details)
-
-
-def _unavailable(asked: ModelRequest, error: _UnavailableError) -> ClawError:
-    facts = {"status": error.status, "retry_after_seconds": error.pause}
-    details = {name: value for name, value in facts.items() if value is not None}
-    is_limited = error.status == HTTPStatus.TOO_MANY_REQUESTS
-    hint = "Wait until the service's limits allow more, then run the command again." if is_limited else None
-    return _error("BRAIN_UNAVAILABLE", asked.config, str(error), hint=hint, details=details)
-
-
-def _auth_failed(config: ModelConfig, message: str) -> ClawError:
-    variable = key_variable(config)
-    hint = f"Run 'export {variable}=KEY' with a key that this service takes."
-    return _error("BRAIN_AUTH_FAILED", config, message, hint=hint)
-
-
-def _refused(config: ModelConfig, message: str, status: int | None) -> ClawError:
-    hint = f"Check {base_url_variable(config.kind)} and --model {config.model}; a long session may need a new one."
-    details = {} if status is None else {"status": status}
-    return _error("BRAIN_REQUEST_REFUSED", config, message, hint=hint, details=details)
-
-
-def _error(
-    code: str, config: ModelConfig, message: str, *, hint: str | None = None, details: dict[str, Any] | None = None
-) -> ClawError:
-    target = str(config.base_url)
-    if hint is None:
-        hint = f"See that the service at {target} runs, then run the command again."
-    said = _shown(config, message, _LONGEST_MESSAGE)
-    return ClawError(
-        code,
-        f"the model's service at {target} failed: {said}",
-        hint=hint,
-        details={"model": config.model, **(details or {})},
-        operation="ask",
-        target=target,
-    )
-
-
-def _shown(config: ModelConfig, text: str, most: int) -> str:
-    """Foreign text on one line, without our key, and not too much of it."""
-    if config.key is not None and len(config.key.reveal()) >= _SHORTEST_SECRET:
-        text = text.replace(config.key.reveal(), "[key]")
-    text = printable(" ".join(text.split()))
-    return text if len(text) <= most else text[:most] + "…"
-
-
-def _pause(text: str | None) -> float | None:
-    """The seconds a Retry-After asks for: a number, or a date."""
+def _retry_after(text: str | None) -> float | None:
+    """The seconds of a Retry-After header: a number, or a date."""
     if not text:
         return None
     if text.strip().isdecimal():

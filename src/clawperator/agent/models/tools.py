@@ -1,8 +1,8 @@
-"""Tools as models are offered them: under names that services take, with schemas that cost few tokens.
+"""Tool definitions for models: names that services accept, and schemas that cost few tokens.
 
-The whole list goes out with every request of a turn. So the schemas of our own tools say only what a model needs:
-no titles, no lengths, and none of the knobs that tune an action. Those keep their defaults, and a tool takes them
-all the same: no schema claims that there is nothing else. Tools of MCP servers are offered as they describe them.
+The definitions are part of every request of a turn. So the schemas of our own tools contain only what a model
+needs: no titles, no lengths, and no tuning parameters. Tools still accept those: no schema excludes further
+properties. MCP tools keep the schemas of their servers.
 """
 
 import re
@@ -14,8 +14,8 @@ from msgspec import Struct
 
 from clawperator.agent.ports import Tool
 
-# How patient an action is, and how it moves its finger. The defaults are right for a phone that is there.
-KNOBS = frozenset(
+# Parameters for retries and gestures. Their defaults are right for a connected phone.
+TUNING_PARAMETERS = frozenset(
     (
         "retry",
         "scrollRetry",
@@ -27,16 +27,16 @@ KNOBS = frozenset(
     )
 )
 _LONGEST_NAME = 64
-_NOT_OF_A_NAME = re.compile(r"[^A-Za-z0-9_-]")
-_DEEPEST = 32
-_OF_NAMES = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
-_OF_SCHEMAS = ("items", "prefixItems", "additionalProperties", "anyOf", "oneOf", "allOf", "not", "contains")
-# What services refuse at the top of a schema: it must be an object, and nothing but an object.
-_NOT_AT_THE_TOP = ("allOf", "anyOf", "oneOf", "enum", "not", "$schema")
+_INVALID_IN_NAME = re.compile(r"[^A-Za-z0-9_-]")
+_MAX_DEPTH = 32
+_NAME_KEYWORDS = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
+_SCHEMA_KEYWORDS = ("items", "prefixItems", "additionalProperties", "anyOf", "oneOf", "allOf", "not", "contains")
+# Services reject these at the top of a schema: it must be a plain object.
+_NOT_AT_TOP = ("allOf", "anyOf", "oneOf", "enum", "not", "$schema")
 
 
 class ToolDefinition(Struct, frozen=True):
-    """A tool under the name that services accept."""
+    """A tool as models see it."""
 
     name: str
     description: str
@@ -50,14 +50,14 @@ def define_tool(name: str, tool: Tool) -> ToolDefinition:
 
 
 def wire_names(tools: Sequence[Tool]) -> dict[str, Tool]:
-    """Each tool under a name of letters, digits, _ and -, 64 at most. Names that fit stay as they are."""
+    """The tools by unique names of at most 64 letters, digits, _ and -. Valid names are unchanged."""
     names = {tool.name: tool for tool in reversed(tools) if wire_name(tool.name) == tool.name}
     for tool in tools:
         if wire_name(tool.name) == tool.name:
             continue
         name = wire_name(tool.name)
         if name in names or len(tool.name) > _LONGEST_NAME:
-            # The sum keeps apart what looks alike once it is cut, and is the same in every turn.
+            # The checksum makes truncated names unique, and is the same in every turn.
             name = f"{name[: _LONGEST_NAME - 9]}_{zlib.crc32(tool.name.encode('utf-8', 'replace')):08x}"
         names.setdefault(name, tool)
     order = {id(tool): at for at, tool in enumerate(tools)}
@@ -65,13 +65,13 @@ def wire_names(tools: Sequence[Tool]) -> dict[str, Tool]:
 
 
 def wire_name(name: str) -> str:
-    return _NOT_OF_A_NAME.sub("_", name)[:_LONGEST_NAME] or "_"
+    return _INVALID_IN_NAME.sub("_", name)[:_LONGEST_NAME] or "_"
 
 
 def _object_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema with the object itself at its top, where services look for it.
+    """The schema with an object at its top, as services require.
 
-    A reference is followed. Of alternatives, all that any of them takes is told, as what may be given.
+    A reference is resolved. Alternatives are merged: the properties of each become optional ones.
     """
     top = dict(schema)
     target = _referred(top, top.get("$ref"))
@@ -79,7 +79,7 @@ def _object_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
         del top["$ref"]
         top = {**target, **top}
     branches = [branch for word in ("allOf", "anyOf", "oneOf") for branch in _list(top.get(word))]
-    for word in _NOT_AT_THE_TOP:
+    for word in _NOT_AT_TOP:
         top.pop(word, None)
     top = _without_titles(top)
     properties = _object(top.get("properties"))
@@ -90,7 +90,7 @@ def _object_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _referred(schema: Mapping[str, Any], reference: Any) -> dict[str, Any] | None:
-    """The part of a schema that a reference to one of its definitions means."""
+    """Resolve a reference to one of the definitions of a schema."""
     if not isinstance(reference, str):
         return None
     for place in ("$defs", "definitions"):
@@ -109,18 +109,18 @@ def _list(value: Any) -> list[Any]:
 
 
 def _without_titles(schema: Any, depth: int = 0) -> Any:
-    """The schema without the titles that some programs give to everything. A parameter may be called title."""
+    """The schema without titles. A parameter may itself be called title."""
     if isinstance(schema, list):
         return [_without_titles(below, depth) for below in schema]
     if not isinstance(schema, dict):
         return schema
-    if depth > _DEEPEST:
+    if depth > _MAX_DEPTH:
         return {}
     kept: dict[str, Any] = {}
     for word, value in schema.items():
-        if word in _OF_NAMES and isinstance(value, dict):
+        if word in _NAME_KEYWORDS and isinstance(value, dict):
             kept[word] = {name: _without_titles(below, depth + 1) for name, below in value.items()}
-        elif word in _OF_SCHEMAS:
+        elif word in _SCHEMA_KEYWORDS:
             kept[word] = _without_titles(value, depth + 1)
         elif word != "title" or not isinstance(value, str):
             kept[word] = value
@@ -128,29 +128,29 @@ def _without_titles(schema: Any, depth: int = 0) -> Any:
 
 
 def _shortened(schema: dict[str, Any]) -> dict[str, Any]:
-    """A schema of ours without its knobs. A definition that is used once stands where it is used."""
+    """A schema of ours without tuning parameters. Definitions that are used once are inlined."""
     top = {name: value for name, value in schema.items() if name != "$defs"}
     properties = {
         name: value
         for name, value in _object(top.get("properties")).items()
-        if name not in KNOBS or name in _list(top.get("required"))
+        if name not in TUNING_PARAMETERS or name in _list(top.get("required"))
     }
     short = _short({**top, "properties": properties})
     definitions = {name: _short(value) for name, value in _object(schema.get("$defs")).items()}
     uses = {name: _uses([short, *definitions.values()], name) for name in definitions}
     once = {name: value for name, value in definitions.items() if uses[name] == 1}
     often = {name: _resolved(value, once) for name, value in definitions.items() if uses[name] > 1}
-    told: dict[str, Any] = _resolved(short, once)
-    return {**told, "$defs": often} if often else told
+    inlined: dict[str, Any] = _resolved(short, once)
+    return {**inlined, "$defs": often} if often else inlined
 
 
 def _short(value: Any) -> Any:
-    """A schema without what only a validator wants to know."""
+    """A schema without what only validators need."""
     if isinstance(value, list):
         return [_short(below) for below in value]
     if not isinstance(value, dict):
         return value
-    kind = {"type": "string"} if "enum" in value and "type" not in value else {}  # some services insist on it
+    kind = {"type": "string"} if "enum" in value and "type" not in value else {}  # some services require it
     return kind | {
         word: {name: _short(own) for name, own in below.items()} if word == "properties" else _short(below)
         for word, below in value.items()
@@ -169,14 +169,14 @@ def _uses(value: Any, name: str) -> int:
 
 
 def _resolved(value: Any, definitions: Mapping[str, Any]) -> Any:
-    """The same with definitions in place of references to them. What is said at a reference is said first."""
+    """Inline the definitions. The description at a reference comes first."""
     if isinstance(value, list):
         return [_resolved(below, definitions) for below in value]
     if not isinstance(value, dict):
         return value
     target = definitions.get(str(value.get("$ref", "")).removeprefix("#/$defs/"))
     if target is not None:
-        said = [text for text in (value.get("description"), target.get("description")) if text]
+        descriptions = [text for text in (value.get("description"), target.get("description")) if text]
         value = {**target, **{word: below for word, below in value.items() if word != "$ref"}}
-        value |= {"description": ". ".join(said)} if said else {}
+        value |= {"description": ". ".join(descriptions)} if descriptions else {}
     return {word: _resolved(below, definitions) for word, below in value.items()}

@@ -1,8 +1,8 @@
 """Masking of typed text: in the parameters that are shown and kept, and in results where it may be a password.
 
 Typed text is shown by its length only. Text that went, or may have gone, into a password field is masked
-everywhere: our own Operator reports dots for it, another one may echo it. The screen is read before typing, because
-the kind of the field may not be visible afterwards.
+everywhere: our own Operator reports dots for it, another one may echo it. The screen is read before typing,
+because the kind of the field may not be visible afterwards.
 """
 
 from collections.abc import Iterable, Mapping

@@ -8,7 +8,7 @@ import pytest
 from clawperator.agent.cancellation import TurnCancelledError, TurnDeadline, WorkAbandonedError, run_within
 
 
-def test_without_a_deadline_there_is_always_time() -> None:
+def test_without_a_limit_there_is_always_time() -> None:
     deadline = TurnDeadline()
     assert deadline.remaining is None
     assert not deadline.is_over
@@ -16,12 +16,12 @@ def test_without_a_deadline_there_is_always_time() -> None:
     deadline.check()
 
 
-def test_a_step_gets_no_more_than_what_is_left() -> None:
+def test_a_step_gets_at_most_the_remaining_time() -> None:
     assert TurnDeadline(0.5).within(60) <= 0.5
     assert TurnDeadline(100).within(2) == 2
 
 
-def test_a_deadline_that_has_passed_stops_the_next_step() -> None:
+def test_no_step_starts_after_the_deadline() -> None:
     deadline = TurnDeadline(-1)
     assert deadline.remaining == 0
     with pytest.raises(TurnCancelledError):
@@ -35,7 +35,7 @@ def test_a_cancelled_turn_cannot_begin_to_commit() -> None:
         deadline.begin_commit()
 
 
-def test_a_turn_that_commits_can_no_longer_be_cancelled() -> None:
+def test_a_committing_turn_cannot_be_cancelled() -> None:
     deadline = TurnDeadline()
     deadline.begin_commit()
     assert not deadline.cancel()
@@ -44,7 +44,7 @@ def test_a_turn_that_commits_can_no_longer_be_cancelled() -> None:
     assert deadline.cancel()
 
 
-def test_a_cancellation_wakes_a_sleeper() -> None:
+def test_a_cancellation_ends_a_sleep() -> None:
     deadline = TurnDeadline(30)
     threading.Timer(0.05, deadline.cancel).start()
     started = time.monotonic()
@@ -53,11 +53,11 @@ def test_a_cancellation_wakes_a_sleeper() -> None:
     assert time.monotonic() - started < 5
 
 
-def test_work_without_a_deadline_is_done_by_the_caller_itself() -> None:
+def test_work_without_a_limit_runs_in_the_calling_thread() -> None:
     assert run_within(TurnDeadline(), threading.current_thread) is threading.current_thread()
 
 
-def test_work_under_a_deadline_gives_its_value_and_its_error() -> None:
+def test_work_with_a_limit_returns_its_value_or_raises_its_error() -> None:
     assert run_within(TurnDeadline(10), lambda: 7) == 7
 
     def fail() -> None:
@@ -67,7 +67,7 @@ def test_work_under_a_deadline_gives_its_value_and_its_error() -> None:
         run_within(TurnDeadline(10), fail)
 
 
-def test_work_that_sees_the_cancellation_is_waited_for() -> None:
+def test_work_that_acknowledges_the_cancellation_is_awaited() -> None:
     deadline = TurnDeadline(0.05)
 
     def work() -> str:
@@ -78,7 +78,7 @@ def test_work_that_sees_the_cancellation_is_waited_for() -> None:
     assert run_within(deadline, work, grace=5) == "stopped"
 
 
-def test_stuck_work_is_left_behind_after_a_short_grace() -> None:
+def test_stuck_work_is_abandoned_after_the_grace() -> None:
     stuck = threading.Event()
     started = time.monotonic()
     with pytest.raises(WorkAbandonedError):

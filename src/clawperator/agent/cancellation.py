@@ -1,10 +1,10 @@
 """The deadline and the cancellation that all parts of a turn share."""
 
 import threading
-import time
 from collections.abc import Callable
 from typing import TypeVar
 
+from clawperator._deadline import Deadline
 from clawperator.errors import ClawError
 
 T = TypeVar("T")
@@ -25,22 +25,17 @@ class WorkAbandonedInterrupt(KeyboardInterrupt):
     """An interrupt after which the work did not stop either."""
 
 
-class TurnDeadline:
+class TurnDeadline(Deadline):
     """A deadline that can be cancelled, shared by all turns of a run: workers check it, the caller cancels it.
 
     A turn that has begun to commit can no longer be cancelled: ``cancel`` then returns False, and the turn counts.
     """
 
     def __init__(self, seconds: float | None = None) -> None:
-        self._end = None if seconds is None else time.monotonic() + seconds
+        super().__init__(seconds)
         self._lock = threading.RLock()  # a signal handler may cancel while this thread holds it
         self._cancelled = threading.Event()
         self._committing = False
-
-    @property
-    def remaining(self) -> float | None:
-        """Seconds until the deadline, never below 0; None without a limit."""
-        return None if self._end is None else max(self._end - time.monotonic(), 0.0)
 
     @property
     def is_cancelled(self) -> bool:
@@ -49,7 +44,7 @@ class TurnDeadline:
     @property
     def is_over(self) -> bool:
         """Whether nothing new may begin."""
-        return self.is_cancelled or self.remaining == 0
+        return self.is_cancelled or super().is_over
 
     def cancel(self) -> bool:
         """Cancel. False when the turn is already being committed."""
@@ -73,11 +68,6 @@ class TurnDeadline:
     def end_commit(self) -> None:
         with self._lock:
             self._committing = False
-
-    def within(self, seconds: float) -> float:
-        """The time a step may take: ``seconds``, or less when the deadline comes first."""
-        left = self.remaining
-        return seconds if left is None else min(seconds, left)
 
     def sleep(self, seconds: float) -> None:
         """Sleep, but not past the deadline or a cancellation."""

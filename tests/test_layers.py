@@ -83,7 +83,7 @@ def test_the_face_of_the_package_loads_nothing_until_it_is_asked() -> None:
     ran = subprocess.run(
         [sys.executable, "-I", "-c", script], capture_output=True, text=True, check=True, timeout=30
     )
-    assert ran.stdout.splitlines() == ["['clawperator']", "True"]
+    assert ran.stdout.splitlines() == ["['clawperator', 'clawperator._lazy']", "True"]
 
 
 def test_nothing_below_the_doors_prints_reads_argv_or_exits() -> None:

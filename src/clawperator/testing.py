@@ -1,4 +1,4 @@
-"""The phone in the box for your own tests: in this process, by a clock that jumps, in milliseconds.
+"""The simulated phone for your own tests: in this process, by a clock that jumps, in milliseconds.
 
 With pytest, ask for the fixture ``phone``:
 
@@ -7,7 +7,7 @@ With pytest, ask for the fixture ``phone``:
         phone.person.tap("Display")
         assert phone.shows("Dark theme")
 
-Without it, ``with start_phone() as phone: ...``. Nothing listens on a port until ``serve`` is called.
+Without it, ``with simulated_phone() as phone: ...``. Nothing listens on a port until ``serve`` is called.
 """
 
 import threading
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from clawperator.phone.cassette.cassette import Cassette
     from clawperator.phone.core.events import AccessibilityEvent
 
-__all__ = ["BoxedPhone", "Person", "ShellResult", "start_phone"]
+__all__ = ["Person", "ShellResult", "SimulatedPhone", "simulated_phone"]
 
 _EXECUTION_MS = 120_000
 
@@ -50,7 +50,7 @@ class ShellResult(Struct, frozen=True):
     stderr: str
 
 
-class BoxedPhone:
+class SimulatedPhone:
     """A phone in this process, and the ways a test may use it."""
 
     def __init__(self, phone: Phone) -> None:
@@ -301,14 +301,14 @@ def _load(path: str) -> "Cassette":
 
 
 @contextmanager
-def start_phone(
+def simulated_phone(
     *,
     seed: int = 0,
     serial: str = "claw-1",
     apps: Iterable[App] = (),
     clock: Clock | None = None,
     cassette: str | None = None,
-) -> Iterator[BoxedPhone]:
+) -> Iterator[SimulatedPhone]:
     """A phone in this process, gone when the ``with`` block ends. Its clock is virtual unless one is given.
 
     ``cassette`` is the path of a recording that the phone shows in place of its apps.
@@ -321,6 +321,19 @@ def start_phone(
         cassette=None if cassette is None else _load(cassette),
     )
     try:
-        yield BoxedPhone(phone)
+        yield SimulatedPhone(phone)
     finally:
         phone.close()
+
+
+# Old names, kept for one release.
+_RENAMED = {"BoxedPhone": "SimulatedPhone", "start_phone": "simulated_phone"}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _RENAMED:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import warnings
+
+    warnings.warn(f"use clawperator.testing.{_RENAMED[name]}", DeprecationWarning, stacklevel=2)
+    return globals()[_RENAMED[name]]

@@ -132,7 +132,7 @@ def test_a_crashed_phone_is_noticed_and_keeps_its_files() -> None:
 def test_a_phone_that_does_not_answer_is_ended_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     answer = start()
     os.kill(answer["pid"], signal.SIGSTOP)
-    monkeypatch.setattr("clawperator.cli.handlers.phone._STOP_SECONDS", 0.3)
+    monkeypatch.setattr("clawperator.phone.process.launch._STOP_SECONDS", 0.3)
     assert clawperator("phone", "stop").json == {
         "serial": "claw-1",
         "state": "stopped",

@@ -12,9 +12,9 @@ import pytest
 from clawperator._home import PhoneRecord
 from clawperator.phone.adb import adbd, server, smart_socket
 from clawperator.phone.process import control
-from clawperator.phone.process import server as boxes
-from clawperator.phone.process.control import ControlDoor, ask
-from clawperator.phone.process.server import Box, BoxPlan
+from clawperator.phone.process import server as server_module
+from clawperator.phone.process.control import ControlServer, request
+from clawperator.phone.process.server import PhoneServer, PhoneServerConfig
 from tests.phone.adb.peer import NEW, Client, FakeDevice, Peer, open_adbd, open_server, packet
 
 HOST = "127.0.0.1"
@@ -42,7 +42,7 @@ def record(port: int) -> PhoneRecord:
 
 @contextmanager
 def open_control(handle: Callable[[str, dict[str, Any]], Any]) -> Iterator[int]:
-    door = ControlDoor("word", handle)
+    door = ControlServer("word", handle)
     try:
         yield door.start(HOST)
     finally:
@@ -68,7 +68,7 @@ def test_silent_clients_do_not_keep_the_next_from_the_server(
 @pytest.mark.parametrize("says", [b"", b'{"token":'])
 def test_silent_peers_do_not_keep_the_next_from_control(says: bytes) -> None:
     with open_control(lambda *_: {"fine": 1}) as port, crowd(port, 40, says):
-        assert ask(record(port), "status") == {"fine": 1}
+        assert request(record(port), "status") == {"fine": 1}
 
 
 def test_who_is_being_served_is_not_sent_away(device: FakeDevice) -> None:
@@ -110,14 +110,14 @@ def test_what_all_peers_leave_unread_is_bounded(monkeypatch: pytest.MonkeyPatch,
 
 
 def test_a_phone_whose_folder_is_gone_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(boxes, "_LOOK_SECONDS", 0.02)
+    monkeypatch.setattr(server_module, "_FOLDER_POLL_SECONDS", 0.02)
     folder = tmp_path / "phone" / "files"
     folder.mkdir(parents=True)
-    box = Box(BoxPlan(serial="t", folder=str(folder)))
-    box.open()
+    phone_server = PhoneServer(PhoneServerConfig(serial="t", folder=str(folder)))
+    phone_server.open()
     try:
-        assert not box.stopped.wait(0.1)
+        assert not phone_server.stopped.wait(0.1)
         (tmp_path / "phone").rename(tmp_path / "away")
-        assert box.stopped.wait(5)
+        assert phone_server.stopped.wait(5)
     finally:
-        box.close()
+        phone_server.close()

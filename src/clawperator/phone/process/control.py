@@ -1,11 +1,11 @@
-"""The control door: a word, a line of JSON, an answer. It opens even when adb's doors are made to fail.
+"""The control channel of a simulated phone: one request and one answer, each a line of JSON.
 
-It listens on loopback, and takes only requests with the word that is in the phone's own folder.
+It listens on loopback, accepts only requests with the token from the phone's folder, and works while faults
+block adb.
 """
 
 import hmac
 import socket
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -13,33 +13,34 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from clawperator._deadline import Deadline
 from clawperator._home import PhoneRecord
 from clawperator._typed import decode
 from clawperator.errors import ClawError
 from clawperator.phone.adb.listener import Listener
 
-_LONGEST_REQUEST = 64 * 1024
-_LONGEST_ANSWER = 64 * 1024 * 1024
+_MAX_REQUEST = 64 * 1024
+_MAX_ANSWER = 64 * 1024 * 1024
 _READ_SECONDS = 10.0
 ANSWER_SECONDS = 30.0
-_MOST_CONNECTIONS = 16
+_MAX_CONNECTIONS = 16
 
 Handler = Callable[[str, dict[str, Any]], Any]
 
 
-class Request(Struct, frozen=True, forbid_unknown_fields=True):
+class ControlRequest(Struct, frozen=True, forbid_unknown_fields=True):
     token: str
     command: str
     arguments: dict[str, Any] = {}
 
 
-class ControlDoor:
-    """Answers requests with what ``handle`` returns, or the ``ClawError`` it raises."""
+class ControlServer:
+    """Answers requests with the result of ``handle``, or with the ``ClawError`` it raises."""
 
     def __init__(self, token: str, handle: Handler) -> None:
         self._token = token
         self._handle = handle
-        self._listener = Listener(self._serve, _MOST_CONNECTIONS, "control", evict_silent=True)
+        self._listener = Listener(self._serve, _MAX_CONNECTIONS, "control", evict_silent=True)
 
     def start(self, host: str, port: int = 0) -> int:
         return self._listener.start(host, port)
@@ -48,11 +49,11 @@ class ControlDoor:
         self._listener.stop()
 
     def _serve(self, connection: socket.socket) -> None:
-        line = _read_line(connection, _LONGEST_REQUEST, _READ_SECONDS)
+        line = _read_line(connection, _MAX_REQUEST, _READ_SECONDS)
         connection.settimeout(_READ_SECONDS)
         self._listener.mark_active(connection)
         try:
-            request = decode(line, Request)
+            request = decode(line, ControlRequest)
         except msgspec.DecodeError:
             return
         if not hmac.compare_digest(request.token.encode(), self._token.encode()):
@@ -65,18 +66,18 @@ class ControlDoor:
             connection.sendall(msgspec.json.encode(answer) + b"\n")
 
 
-def ask(record: PhoneRecord, command: str, *, within: float = ANSWER_SECONDS, **arguments: Any) -> Any:
-    """What a running phone answers. ``PHONE_NOT_ANSWERING`` when it does not, in so many seconds."""
-    request = Request(record.token, command, arguments)
+def request(record: PhoneRecord, command: str, *, seconds: float = ANSWER_SECONDS, **arguments: Any) -> Any:
+    """Send a command to a running phone. ``PHONE_NOT_ANSWERING`` when it does not respond in time."""
+    message = msgspec.json.encode(ControlRequest(record.token, command, arguments))
     try:
         with socket.create_connection((record.host, record.control_port), _READ_SECONDS) as connection:
-            connection.sendall(msgspec.json.encode(request) + b"\n")
-            answer = msgspec.json.decode(_read_line(connection, _LONGEST_ANSWER, within))
+            connection.sendall(message + b"\n")
+            answer = msgspec.json.decode(_read_line(connection, _MAX_ANSWER, seconds))
     except (OSError, msgspec.DecodeError) as e:
         raise ClawError(
             "PHONE_NOT_ANSWERING",
-            f"the phone {record.serial} does not answer: {e}",
-            hint=f"Stop it with 'clawperator phone stop {record.serial}' and start it again.",
+            f"simulated phone {record.serial} does not respond: {e}",
+            hint=f"Run 'clawperator phone stop {record.serial}', then 'clawperator phone start {record.serial}'.",
             operation=command,
             target=record.serial,
         ) from e
@@ -85,12 +86,12 @@ def ask(record: PhoneRecord, command: str, *, within: float = ANSWER_SECONDS, **
     return answer["answer"]
 
 
-def _read_line(connection: socket.socket, most: int, within: float) -> bytes:
-    deadline = time.monotonic() + within
+def _read_line(connection: socket.socket, max_bytes: int, seconds: float) -> bytes:
+    deadline = Deadline(seconds)
     parts: list[bytes] = []
     size = 0
-    while size <= most:
-        connection.settimeout(max(deadline - time.monotonic(), 0.001))
+    while size <= max_bytes:
+        connection.settimeout(deadline.left())
         part = connection.recv(65_536)
         if not part:
             break

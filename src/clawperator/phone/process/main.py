@@ -1,7 +1,7 @@
-"""The process of one phone: ``python -m clawperator.phone.process.main SERIAL``, with its plan as JSON on stdin.
+"""The process of a simulated phone: ``python -m clawperator.phone.process.main SERIAL``, config on stdin.
 
-It says one line on stdout, ``{"ready": true}`` or ``{"error": {...}}``, and then nothing more there. It ends
-when the control door or a signal tells it to.
+It prints one line, ``{"ready": true}`` or ``{"error": {...}}``, then closes stdout. It ends on a control
+request or a signal.
 """
 
 import os
@@ -15,65 +15,65 @@ import msgspec
 from clawperator._files import why
 from clawperator._home import PhoneFolder, PhoneRecord
 from clawperator.errors import ClawError
-from clawperator.phone.process.server import HOST, Box, BoxPlan
+from clawperator.phone.process.server import HOST, PhoneServer, PhoneServerConfig
 
 
 def main(serial: str) -> int:
     folder = PhoneFolder(serial)
-    plan = msgspec.json.decode(sys.stdin.buffer.read(), type=BoxPlan)
+    config = msgspec.json.decode(sys.stdin.buffer.read(), type=PhoneServerConfig)
     with folder.lock() as ours:
         if not ours:
-            error = ClawError("PHONE_ALREADY_RUNNING", f"the phone {serial} runs already")
-            _say({"error": error.document()})
+            error = ClawError("PHONE_ALREADY_RUNNING", f"simulated phone {serial} is already running")
+            _print_line({"error": error.document()})
             return 1
-        return _live(folder, plan)
+        return _serve(folder, config)
 
 
-def _live(folder: PhoneFolder, plan: BoxPlan) -> int:
+def _serve(folder: PhoneFolder, config: PhoneServerConfig) -> int:
     try:
-        box = Box(plan, folder.wipe)
-        box.open()
-        folder.write(_record(folder, box))
+        server = PhoneServer(config, folder.wipe)
+        server.open()
+        folder.write(_record(folder, server))
     except ClawError as e:
-        _say({"error": e.document()})
+        _print_line({"error": e.document()})
         return 1
     except OSError as e:
         error = ClawError(
             "PHONE_START_FAILED",
-            f"the phone did not start: {why(e)}",
-            hint="See that the disk has room, and leave --adbd-port and --server-port out to get free ports.",
+            f"simulated phone {folder.serial} did not start: {why(e)}",
+            hint="Free disk space, or omit --adbd-port and --server-port to use free ports.",
         )
-        _say({"error": error.document()})
+        _print_line({"error": error.document()})
         return 1
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, lambda *_: box.stopped.set())
-    _say({"ready": True})
-    box.stopped.wait()
-    box.close()
+        signal.signal(number, lambda *_: server.stopped.set())
+    _print_line({"ready": True})
+    server.stopped.wait()
+    server.close()
     folder.forget()
     return 0
 
 
-def _record(folder: PhoneFolder, box: Box) -> PhoneRecord:
+def _record(folder: PhoneFolder, server: PhoneServer) -> PhoneRecord:
     return PhoneRecord(
         serial=folder.serial,
         pid=os.getpid(),
-        seed=box.plan.seed,
+        seed=server.config.seed,
         host=HOST,
-        adbd_port=box.adbd_port,
-        server_port=box.server_port,
-        control_port=box.control_port,
-        token=box.token,
+        adbd_port=server.adbd_port,
+        server_port=server.server_port,
+        control_port=server.control_port,
+        token=server.token,
         started_at=int(time.time() * 1000),
-        operator_package=box.plan.operator_package,
-        apps=list(box.plan.apps),
+        operator_package=server.config.operator_package,
+        apps=list(server.config.apps),
     )
 
 
-def _say(message: dict[str, Any]) -> None:
+def _print_line(message: dict[str, Any]) -> None:
     sys.stdout.buffer.write(msgspec.json.encode(message) + b"\n")
     sys.stdout.buffer.flush()
-    # From now on nobody listens there.
+    # The parent reads one line only.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

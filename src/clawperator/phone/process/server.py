@@ -1,4 +1,4 @@
-"""A phone with its doors open: adbd, the adb server, and control."""
+"""A simulated phone that accepts connections: adbd, an adb server and the control channel."""
 
 import base64
 import os
@@ -18,7 +18,7 @@ from clawperator.phone.adb.device import PhoneDevice
 from clawperator.phone.adb.server import AdbServer
 from clawperator.phone.core.faults import FAULTS
 from clawperator.phone.core.phone import Phone
-from clawperator.phone.process.control import ControlDoor
+from clawperator.phone.process.control import ControlServer
 from clawperator.phone.shell.language.interpreter import load_commands
 from clawperator.phone.toolkit.appfile import load_apps
 
@@ -27,45 +27,45 @@ if TYPE_CHECKING:
 
 HOST = "127.0.0.1"
 
-_LOOK_SECONDS = 1.0
-# A script that only computes lets the others wait no longer than this, each time one of them wants something.
-_TURN_SECONDS = 0.0005
+_FOLDER_POLL_SECONDS = 1.0
+# A script that only computes delays other threads no longer than this.
+_SWITCH_SECONDS = 0.0005
 
 
-class BoxPlan(Struct, frozen=True, kw_only=True):
-    """How a phone is to be. Ports of 0 mean any that is free."""
+class PhoneServerConfig(Struct, frozen=True, kw_only=True):
+    """The configuration of a phone. A port of 0 means any free one."""
 
     serial: str
     seed: int = 0
     folder: str | None = None
     apps: Sequence[str] = ()
     faults: Sequence[tuple[str, str]] = ()
-    # A recording that the phone shows in place of apps of its own.
+    # A recording to show instead of apps.
     cassette: str | None = None
     operator_package: str = OPERATOR_PACKAGE
     adbd_port: int = 0
     server_port: int = 0
 
 
-class Box:
-    """One phone by the machine's own clock, and the doors to it.
+class PhoneServer:
+    """A phone on the system clock, and its three servers.
 
-    ``wipe`` empties the phone's folder; a reset calls it between two lives of the phone. ``stopped`` is set when
-    the phone is to end: by request, or because somebody has taken its folder away.
+    ``wipe`` removes the phone's files; a reset calls it. ``stopped`` is set when the phone must end: on
+    request, or because its folder was removed.
     """
 
-    def __init__(self, plan: BoxPlan, wipe: Callable[[], None] = lambda: None) -> None:
-        self.plan = plan
+    def __init__(self, config: PhoneServerConfig, wipe: Callable[[], None] = lambda: None) -> None:
+        self.config = config
         self._wipe = wipe
         self.token = secrets.token_urlsafe(24)
         self.stopped = threading.Event()
-        self._cassette = _load(plan.cassette) if plan.cassette is not None else None
-        self.device = PhoneDevice(self._make())
-        for name, setting in plan.faults:
+        self._cassette = _load(config.cassette) if config.cassette is not None else None
+        self.device = PhoneDevice(self._new_phone())
+        for name, setting in config.faults:
             self.phone.set_fault(name, setting)
         self._adbd = AdbdServer(self.device)
         self._server = AdbServer(lambda: [self.device])
-        self._control = ControlDoor(self.token, self.command)
+        self._control = ControlServer(self.token, self.command)
         self.adbd_port = self.server_port = self.control_port = 0
 
     @property
@@ -73,23 +73,25 @@ class Box:
         return self.device.phone
 
     def open(self) -> None:
-        """Open the doors. ``OSError`` when a port cannot be had."""
-        load_commands()  # now, so that the first command does not wait for it
-        self.adbd_port = self._adbd.start(HOST, self.plan.adbd_port)
-        self.server_port = self._server.start(HOST, self.plan.server_port)
+        """Start listening. ``OSError`` when a port is not available."""
+        load_commands()  # now, so that the first command is not slower
+        self.adbd_port = self._adbd.start(HOST, self.config.adbd_port)
+        self.server_port = self._server.start(HOST, self.config.server_port)
         self.control_port = self._control.start(HOST)
-        sys.setswitchinterval(_TURN_SECONDS)
-        if self.plan.folder is not None:
-            threading.Thread(target=self._watch, args=(self.plan.folder,), name="folder", daemon=True).start()
+        sys.setswitchinterval(_SWITCH_SECONDS)
+        if self.config.folder is not None:
+            threading.Thread(
+                target=self._stop_without_folder, args=(self.config.folder,), name="folder", daemon=True
+            ).start()
 
     def close(self) -> None:
         self.stopped.set()
-        for door in (self._control, self._server, self._adbd):
-            door.stop()
+        for server in (self._control, self._server, self._adbd):
+            server.stop()
         self.phone.close()
 
     def command(self, name: str, arguments: dict[str, Any]) -> Any:
-        """Carry out a request from the control door."""
+        """Run a request of the control channel."""
         match name:
             case "status":
                 return self._status()
@@ -104,7 +106,7 @@ class Box:
                 self.stopped.set()
                 return {}
             case _:
-                raise ClawError("USAGE", f"the phone knows no request {name!r}")
+                raise ClawError("USAGE", f"unknown control request {name!r}")
 
     def _status(self) -> dict[str, Any]:
         with self.phone.lock:
@@ -112,12 +114,12 @@ class Box:
             player = self.phone.player
             return status if player is None else {**status, "cassette": player.status()}
 
-    def _watch(self, folder: str) -> None:
-        """Nobody could find a phone without its folder, nor stop it."""
-        above = os.path.dirname(folder)
-        ours = _identity(above)
-        while not self.stopped.wait(_LOOK_SECONDS):
-            now = _identity(above)
+    def _stop_without_folder(self, folder: str) -> None:
+        """Stop when the folder is removed: without it the phone could not be found or stopped."""
+        parent = os.path.dirname(folder)
+        ours = _identity(parent)
+        while not self.stopped.wait(_FOLDER_POLL_SECONDS):
+            now = _identity(parent)
             ours = ours or now
             if now != ours:
                 self.stopped.set()
@@ -131,21 +133,21 @@ class Box:
         return {"faults": {fault: values.get(fault, 0) for fault in FAULTS}}
 
     def _reset(self) -> None:
-        """A new phone behind the same doors. Whoever is connected has to connect again."""
+        """Replace the phone behind the same ports. Clients have to reconnect."""
         self.phone.close()
         self._wipe()
-        self.device.phone = self._make()
+        self.device.phone = self._new_phone()
         self._adbd.disconnect()
 
-    def _make(self) -> Phone:
-        plan = self.plan
+    def _new_phone(self) -> Phone:
+        config = self.config
         return Phone(
-            serial=plan.serial,
-            seed=plan.seed,
+            serial=config.serial,
+            seed=config.seed,
             clock=SystemClock(),
-            folder=plan.folder,
-            apps=[app for path in plan.apps for app in load_apps(path)],
-            operator_package=plan.operator_package,
+            folder=config.folder,
+            apps=[app for path in config.apps for app in load_apps(path)],
+            operator_package=config.operator_package,
             cassette=self._cassette,
         )
 
@@ -157,7 +159,7 @@ def _load(path: str) -> "Cassette":
 
 
 def _identity(folder: str) -> tuple[int, int] | None:
-    """What tells a folder from another that later has the same name; None when there is none."""
+    """Device and inode, which differ from those of a later folder of the same name; None when it is missing."""
     try:
         found = os.stat(folder)
     except OSError:

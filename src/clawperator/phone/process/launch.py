@@ -1,0 +1,358 @@
+"""Start, stop and control simulated phones, each in a process of its own.
+
+    with start_phone("claw-1", seed=7) as phone:
+        print(phone.serial, phone.adbd_port)
+
+A phone keeps running after the process that started it ends, unless it is stopped. Its files survive a stop and a
+crash; ``reset_phone`` removes them.
+"""
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from types import TracebackType
+from typing import Any, Self
+
+import msgspec
+from msgspec import Struct
+
+from clawperator._deadline import Deadline
+from clawperator._files import why
+from clawperator._home import PhoneFolder, PhoneRecord, phone_folders
+from clawperator.contract.wire import OPERATOR_PACKAGE
+from clawperator.errors import ClawError
+from clawperator.phone.core.faults import read_setting
+from clawperator.phone.process.control import request
+
+DEFAULT_SERIAL = "claw-1"
+_START_SECONDS = 30.0
+_STOP_SECONDS = 5.0
+_KILL_SECONDS = 3.0
+_POLL_SECONDS = 0.02
+_LOG_TAIL = 2_000
+
+
+class StoppedPhone(Struct, frozen=True):
+    """The result of a stop. ``crashed`` is whether the phone had crashed, or had to be killed."""
+
+    serial: str
+    was_running: bool
+    crashed: bool
+
+
+class PhoneProcess:
+    """A running simulated phone. A ``with`` block stops it at its end."""
+
+    def __init__(self, record: PhoneRecord, *, recovered: bool = False) -> None:
+        self.record = record
+        self.recovered = recovered
+
+    @property
+    def serial(self) -> str:
+        return self.record.serial
+
+    @property
+    def pid(self) -> int:
+        return self.record.pid
+
+    @property
+    def adbd_port(self) -> int:
+        """The port for ``adb connect``."""
+        return self.record.adbd_port
+
+    @property
+    def server_port(self) -> int:
+        """The port of its adb server, for clients of the adb server protocol."""
+        return self.record.server_port
+
+    def stop(self) -> StoppedPhone:
+        return stop_phone(self.serial)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.serial} pid={self.pid}>"
+
+
+def start_phone(  # noqa: PLR0913 - the options of a phone
+    serial: str = DEFAULT_SERIAL,
+    *,
+    seed: int = 0,
+    apps: Iterable[str] = (),
+    faults: Mapping[str, str] | None = None,
+    cassette: str | None = None,
+    operator_package: str = OPERATOR_PACKAGE,
+    adbd_port: int = 0,
+    server_port: int = 0,
+) -> PhoneProcess:
+    """Start a simulated phone and wait until it accepts connections.
+
+    ``apps`` are the paths of app files, ``cassette`` is the path of a recording to show instead of apps. A port of
+    0 means any free one. ``PHONE_ALREADY_RUNNING`` when a phone with this name runs.
+    """
+    folder = PhoneFolder(serial)
+    config = {
+        "serial": serial,
+        "seed": seed,
+        "folder": folder.files,
+        "apps": [_app_file(path) for path in apps],
+        "faults": [_checked_fault(name, setting) for name, setting in (faults or {}).items()],
+        "cassette": None if cassette is None else _cassette_file(cassette),
+        "operator_package": operator_package,
+        "adbd_port": adbd_port,
+        "server_port": server_port,
+    }
+    try:
+        state = folder.state()
+        folder.make()
+        if state != "running":
+            return PhoneProcess(_launch(folder, config), recovered=state == "crashed")
+    except OSError as e:
+        raise _start_error(folder, why(e)) from e
+    raise ClawError(
+        "PHONE_ALREADY_RUNNING",
+        f"simulated phone {serial} is already running",
+        hint=f"Stop it with 'clawperator phone stop {serial}', or run 'clawperator phone start <name>'.",
+        details=describe_phone(folder),
+        operation="start",
+        target=serial,
+    )
+
+
+def stop_phone(serial: str) -> StoppedPhone:
+    """Stop a phone: ask it, then terminate, then kill its process. A stopped phone is no error."""
+    folder = existing_folder(serial)
+    state = folder.state()
+    if state != "running":
+        folder.forget()
+        return StoppedPhone(serial, was_running=False, crashed=state == "crashed")
+    record = folder.read()
+    try:
+        if record is None:  # it is still starting, or its record is lost
+            _signal(folder, signal.SIGTERM)
+        else:
+            request(record, "stop", seconds=_STOP_SECONDS)
+    except ClawError:
+        _signal(folder, signal.SIGTERM)
+    killed = not _has_ended(folder, _STOP_SECONDS)
+    if killed:
+        _signal(folder, signal.SIGKILL)
+    if not _has_ended(folder, _KILL_SECONDS):
+        raise ClawError(
+            "PHONE_STOP_FAILED",
+            f"simulated phone {serial} did not stop",
+            hint=f"Run 'tail {folder.log}' to see its log.",
+            operation="stop",
+            target=serial,
+        )
+    folder.forget()
+    if record is not None:
+        with suppress(ChildProcessError):  # the child of another process
+            os.waitpid(record.pid, 0)
+    return StoppedPhone(serial, was_running=True, crashed=killed)
+
+
+def list_phones() -> list[dict[str, Any]]:
+    """Every simulated phone with its state, address, and, when it runs, its status."""
+    phones = []
+    for folder in phone_folders():
+        facts = describe_phone(folder)
+        if facts["state"] == "running":
+            facts |= _status(folder)
+        phones.append(facts)
+    return phones
+
+
+def reset_phone(serial: str) -> None:
+    """Remove the phone's files, apps, settings and faults. A running phone restarts without them."""
+    folder = existing_folder(serial)
+    if folder.state() == "running":
+        control_phone(serial, "reset")
+    else:
+        folder.forget()
+        folder.wipe()
+
+
+def control_phone(serial: str, command: str, **arguments: Any) -> Any:
+    """Send a command to a running phone: ``status``, ``fault``, ``reset``, ``screenshot``."""
+    folder = existing_folder(serial)
+    state = folder.state()
+    record = folder.read()
+    if state != "running" or record is None:
+        raise ClawError(
+            "PHONE_NOT_RUNNING",
+            f"simulated phone {serial} {'has crashed' if state == 'crashed' else 'is stopped'}",
+            hint=f"Start it with 'clawperator phone start {serial}'; its files are kept.",
+            target=serial,
+        )
+    return request(record, command, **arguments)
+
+
+def existing_folder(serial: str) -> PhoneFolder:
+    """The folder of a phone that was started before; ``PHONE_NOT_FOUND`` when there is none."""
+    folder = PhoneFolder(serial)
+    if not folder.exists():
+        raise ClawError("PHONE_NOT_FOUND", f"no simulated phone is named {serial!r}", target=serial)
+    return folder
+
+
+def describe_phone(folder: PhoneFolder) -> dict[str, Any]:
+    """Serial, state and folder of a phone, and its address when it runs."""
+    state, record = folder.state(), folder.read()
+    facts: dict[str, Any] = {"serial": folder.serial, "state": state, "folder": folder.path}
+    if record is None or state != "running":
+        return facts
+    return facts | {
+        "pid": record.pid,
+        "seed": record.seed,
+        "adbd": {"host": record.host, "port": record.adbd_port},
+        "server": {"host": record.host, "port": record.server_port},
+        "connect": f"adb connect {record.host}:{record.adbd_port}",
+        "operatorPackage": record.operator_package,
+        "apps": record.apps,
+        "startedAt": record.started_at,
+    }
+
+
+def _status(folder: PhoneFolder) -> dict[str, Any]:
+    record = folder.read()
+    try:
+        status: dict[str, Any] = request(record, "status") if record else {}
+    except ClawError as e:
+        return {"answering": False, "problem": e.message}
+    return {"answering": True, **status}
+
+
+def _launch(folder: PhoneFolder, config: dict[str, Any]) -> PhoneRecord:
+    """Start the process of a phone and wait for its record."""
+    log_start = os.path.getsize(folder.log) if os.path.exists(folder.log) else 0
+    pid, stdin, stdout = _spawn(
+        [sys.executable, "-m", "clawperator.phone.process.main", folder.serial], folder.log
+    )
+    try:
+        with (
+            suppress(BrokenPipeError),
+            open(stdin, "wb") as pipe,
+        ):  # it ended early: see its log
+            pipe.write(msgspec.json.encode(config))
+        line = _first_line(stdout)
+    finally:
+        os.close(stdout)
+    try:
+        message = msgspec.json.decode(line)
+    except msgspec.DecodeError:
+        message = {}
+    record = folder.read()
+    if message.get("ready") and record is not None:
+        return record
+    with suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+    with suppress(ChildProcessError):
+        os.waitpid(pid, 0)
+    if "error" in message:
+        raise ClawError.from_document(message["error"])
+    raise _start_error(folder, _tail(folder.log, log_start) or "exited without output")
+
+
+def _spawn(argv: list[str], log: str) -> tuple[int, int, int]:
+    """Start a process in a session of its own, so that it outlives ours. Returns its id, stdin and stdout."""
+    in_read, in_write = os.pipe()
+    out_read, out_write = os.pipe()
+    try:
+        pid = os.posix_spawn(
+            argv[0],
+            argv,
+            os.environ,
+            file_actions=[
+                (os.POSIX_SPAWN_DUP2, in_read, 0),
+                (os.POSIX_SPAWN_DUP2, out_write, 1),
+                (os.POSIX_SPAWN_OPEN, 2, log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600),
+            ],
+            setsid=True,
+        )
+    except BaseException:
+        os.close(in_write)
+        os.close(out_read)
+        raise
+    finally:
+        os.close(in_read)
+        os.close(out_write)
+    return pid, in_write, out_read
+
+
+def _first_line(descriptor: int) -> bytes:
+    """The first line that the new process prints, within the time to start."""
+    import select
+
+    deadline = Deadline(_START_SECONDS)
+    line = b""
+    while not line.endswith(b"\n") and not deadline.is_over:
+        if select.select([descriptor], [], [], deadline.remaining)[0]:
+            part = os.read(descriptor, 65_536)
+            if not part:
+                break
+            line += part
+    return line
+
+
+def _signal(folder: PhoneFolder, number: signal.Signals) -> None:
+    # The phone holds its lock, so the id in the lock file is still that of its process.
+    pid = folder.holder()
+    if pid is not None:
+        with suppress(ProcessLookupError):
+            os.kill(pid, number)
+
+
+def _has_ended(folder: PhoneFolder, seconds: float) -> bool:
+    deadline = Deadline(seconds)
+    while folder.state() == "running":
+        if deadline.is_over:
+            return False
+        time.sleep(_POLL_SECONDS)
+    return True
+
+
+def _app_file(path: str) -> str:
+    return _existing_file(path, "PHONE_APP_INVALID", "Give --app the path of a .py or .toml file.")
+
+
+def _cassette_file(path: str) -> str:
+    hint = "Give --cassette a recording (.ndjson), or an export made with '--snapshots include'."
+    return _existing_file(path, "PHONE_CASSETTE_INVALID", hint)
+
+
+def _existing_file(path: str, code: str, hint: str) -> str:
+    absolute = os.path.abspath(path)
+    if not os.path.isfile(absolute):
+        raise ClawError(code, f"no such file: {path}", hint=hint, target=path)
+    return absolute
+
+
+def _checked_fault(name: str, setting: str) -> tuple[str, str]:
+    read_setting(name, setting)
+    return name, setting
+
+
+def _start_error(folder: PhoneFolder, reason: str) -> ClawError:
+    return ClawError(
+        "PHONE_START_FAILED",
+        f"simulated phone {folder.serial} did not start: {reason}",
+        hint=f"Run 'tail {folder.log}' to see its log.",
+        operation="start",
+        target=folder.serial,
+    )
+
+
+def _tail(path: str, start: int) -> str:
+    with open(path, "rb") as file:
+        file.seek(start)
+        return file.read()[-_LOG_TAIL:].decode("utf-8", "replace").strip()

@@ -1,4 +1,4 @@
-"""How fast the phone in the box is, what it weighs, and what a command costs through each of its doors."""
+"""How fast the simulated phone is, what it weighs, and what a command costs through each of its doors."""
 
 import os
 import socket
@@ -8,7 +8,7 @@ from collections.abc import Callable
 from struct import Struct
 from typing import Self
 
-from clawperator.testing import BoxedPhone, start_phone
+from clawperator.testing import SimulatedPhone, simulated_phone
 from measure import fastest
 
 _ROUNDS = 15
@@ -21,14 +21,14 @@ _SETTINGS = "com.android.settings"
 
 _WEIGH = """
 import resource, sys
-from clawperator.testing import start_phone
+from clawperator.testing import simulated_phone
 def rss():
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * resource.getpagesize()
-with start_phone() as first:
+with simulated_phone() as first:
     first.launch("com.android.settings"); first.xml(); first.shell("ls /sdcard")
 before = rss()
-phones = [start_phone() for _ in range(int(sys.argv[1]))]
+phones = [simulated_phone() for _ in range(int(sys.argv[1]))]
 for made in phones:
     phone = made.__enter__()
     phone.launch("com.android.settings")
@@ -41,7 +41,7 @@ for made in phones:
 
 def measure_cycles() -> float:
     """Snapshots and clicks a second, each pair an execution of its own, on a page of Settings."""
-    with start_phone() as phone:
+    with simulated_phone() as phone:
         phone.launch(_SETTINGS)
 
         def cycles() -> None:
@@ -51,14 +51,14 @@ def measure_cycles() -> float:
         return _CYCLES / fastest({"cycles": cycles}, _ROUNDS)["cycles"]
 
 
-def _cycle(phone: BoxedPhone, label: str) -> None:
+def _cycle(phone: SimulatedPhone, label: str) -> None:
     done = phone.run({"type": "snapshot_ui"}, {"type": "click", "params": {"matcher": {"textEquals": label}}})
     if done.status != "success":
         raise RuntimeError(done.error)
 
 
 def measure_trip() -> float:
-    """Seconds from a validated snapshot to its result, on the phone in the box that runs."""
+    """Seconds from a validated snapshot to its result, on the simulated phone that runs."""
     from clawperator.contract.builders import build
     from clawperator.contract.execution import validate
     from clawperator.contract.wire import OPERATOR_PACKAGE
@@ -87,7 +87,7 @@ def measure_doors() -> dict[str, float]:
     from clawperator.engine.clock import SystemClock
 
     with (
-        start_phone(clock=SystemClock()) as phone,
+        simulated_phone(clock=SystemClock()) as phone,
         phone.serve() as doors,
         _Transport(doors.adbd_port) as transport,
     ):

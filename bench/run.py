@@ -138,7 +138,7 @@ def _start(folder: str) -> Iterator[Row]:
 
 def _driving(folder: str) -> Iterator[Row]:
     """A snapshot by the command, on a phone in a process of its own, and where its time goes."""
-    _say("driving a phone in the box")
+    _say("driving a simulated phone")
     os.environ["CLAWPERATOR_HOME"] = os.path.join(folder, "home")
     command = _command()
     run_command([*command, "phone", "start"])
@@ -189,7 +189,7 @@ def _routes() -> Iterator[Row]:
 
 
 def _phones() -> Iterator[Row]:
-    _say("clicking on the phone in the box")
+    _say("clicking on the simulated phone")
     cycles = phone.measure_cycles()
     what = "snapshot and click on the phone, in process"
     yield Row(what, f"{cycles:.0f} a second", ">= 500 a second", cycles >= 500)

@@ -61,7 +61,7 @@ def route(shared: "Route", monkeypatch: pytest.MonkeyPatch) -> "Route":
     from clawperator.phone.core.faults import FAULTS
 
     shared.take(monkeypatch)
-    phone = shared.box.phone
+    phone = shared.phone_server.phone
     for name in FAULTS:
         phone.set_fault(name, "off")
     phone.operator.grant()

@@ -7,13 +7,13 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from clawperator.testing import BoxedPhone
+    from clawperator.testing import SimulatedPhone
 
 
 @pytest.fixture
-def phone() -> "Iterator[BoxedPhone]":
-    """A new phone in the box, in this process, by a virtual clock."""
-    from clawperator.testing import start_phone
+def phone() -> "Iterator[SimulatedPhone]":
+    """A new simulated phone, in this process, by a virtual clock."""
+    from clawperator.testing import simulated_phone
 
-    with start_phone() as boxed:
-        yield boxed
+    with simulated_phone() as simulated:
+        yield simulated

@@ -22,7 +22,7 @@ from clawperator.engine.clock import SystemClock
 from clawperator.errors import ClawError
 from clawperator.phone.adb.device import PhoneDevice
 from clawperator.phone.adb.server import AdbServer
-from clawperator.testing import BoxedPhone, start_phone
+from clawperator.testing import SimulatedPhone, simulated_phone
 
 SETTINGS = "com.android.settings"
 NOTES = "com.clawperator.notes"
@@ -36,7 +36,7 @@ class Door(NamedTuple):
 @pytest.fixture(scope="module")
 def door() -> Iterator[Door]:
     """One adb server for all tests; closing one takes longer than most of them."""
-    with start_phone() as first:
+    with simulated_phone() as first:
         device = PhoneDevice(first.phone)
         server = AdbServer(lambda: [device])
         yield Door(device, server.start())
@@ -44,31 +44,31 @@ def door() -> Iterator[Door]:
 
 
 @pytest.fixture
-def box(door: Door) -> Iterator[BoxedPhone]:
+def simulator(door: Door) -> Iterator[SimulatedPhone]:
     """A fresh phone behind the door, by a clock that jumps."""
-    with start_phone() as fresh:
+    with simulated_phone() as fresh:
         door.device.phone = fresh.phone
         yield fresh
 
 
 @pytest.fixture
-def hand(door: Door, box: BoxedPhone) -> ConnectedPhone:
-    assert door.device.phone is box.phone
-    return ConnectedPhone(Device("claw-1", Endpoint("127.0.0.1", door.port, boxed=True)))
+def hand(door: Door, simulator: SimulatedPhone) -> ConnectedPhone:
+    assert door.device.phone is simulator.phone
+    return ConnectedPhone(Device("claw-1", Endpoint("127.0.0.1", door.port, simulated=True)))
 
 
 @pytest.fixture
-def known(door: Door, box: BoxedPhone, monkeypatch: pytest.MonkeyPatch) -> BoxedPhone:
+def known(door: Door, simulator: SimulatedPhone, monkeypatch: pytest.MonkeyPatch) -> SimulatedPhone:
     """The phone where an adb server would be."""
     monkeypatch.setenv("ANDROID_ADB_SERVER_PORT", str(door.port))
-    return box
+    return simulator
 
 
 @pytest.fixture
 def live_hand() -> Iterator[ConnectedPhone]:
     """A phone by the machine's clock, for what takes time."""
-    with start_phone(clock=SystemClock()) as phone, phone.serve() as doors:
-        yield ConnectedPhone(Device("claw-1", Endpoint("127.0.0.1", doors.server_port, boxed=True)))
+    with simulated_phone(clock=SystemClock()) as phone, phone.serve() as doors:
+        yield ConnectedPhone(Device("claw-1", Endpoint("127.0.0.1", doors.server_port, simulated=True)))
 
 
 def refusal(info: pytest.ExceptionInfo[ClawError]) -> tuple[str, str]:
@@ -166,14 +166,14 @@ def test_a_node_can_be_focused_and_pressed_long(hand: ConnectedPhone) -> None:
     assert hand.click("Work", long=True).data["click_types"] == "long_click"
 
 
-def test_text_goes_into_a_field(hand: ConnectedPhone, box: BoxedPhone) -> None:
+def test_text_goes_into_a_field(hand: ConnectedPhone, simulator: SimulatedPhone) -> None:
     hand.open_app(NOTES)
     hand.click("Add note")
     assert hand.enter_text("Milk & eggs", text="Title").effect == "changed"
-    assert box.shows("Milk & eggs")
+    assert simulator.shows("Milk & eggs")
     typed = hand.type("Bread", text="Milk & eggs", clear=True)
     assert (typed.data["text"], typed.data["submit"]) == ("Bread", "false")
-    assert not box.shows("Milk & eggs")
+    assert not simulator.shows("Milk & eggs")
 
 
 def test_scrolling_tells_when_the_end_is_reached(hand: ConnectedPhone) -> None:
@@ -233,7 +233,9 @@ def test_waits_end_when_what_was_waited_for_is_there(hand: ConnectedPhone) -> No
     assert info.value.code == "NAVIGATION_TIMEOUT"
 
 
-def test_closing_an_app_promises_no_effect_it_has_not_seen(hand: ConnectedPhone, box: BoxedPhone) -> None:
+def test_closing_an_app_promises_no_effect_it_has_not_seen(
+    hand: ConnectedPhone, simulator: SimulatedPhone
+) -> None:
     hand.open_app(SETTINGS)
     closed = hand.close_app(SETTINGS)
     assert closed == Done(
@@ -244,13 +246,13 @@ def test_closing_an_app_promises_no_effect_it_has_not_seen(hand: ConnectedPhone,
         settled_ms=0,
         data={"application_id": SETTINGS},
     )
-    assert box.foreground() != SETTINGS
+    assert simulator.foreground() != SETTINGS
 
 
 # Seeing
 
 
-def test_a_snapshot_is_searched_like_the_screen(hand: ConnectedPhone, box: BoxedPhone) -> None:
+def test_a_snapshot_is_searched_like_the_screen(hand: ConnectedPhone, simulator: SimulatedPhone) -> None:
     hand.open_app(SETTINGS)
     snapshot = hand.snapshot()
     assert str(snapshot) == snapshot.xml
@@ -259,7 +261,7 @@ def test_a_snapshot_is_searched_like_the_screen(hand: ConnectedPhone, box: Boxed
     assert snapshot.overlay_package is None
     assert snapshot.window_count >= 1
     assert snapshot.hierarchy is snapshot.hierarchy
-    assert snapshot.labels() == box.labels()
+    assert snapshot.labels() == simulator.labels()
     assert snapshot.shows("Display")
     assert not snapshot.shows("About phone")
     titles = snapshot.find_all(id="android:id/title")
@@ -310,8 +312,8 @@ def test_a_failed_step_is_raised_with_all_it_told(hand: ConnectedPhone) -> None:
     assert error.details["step"]["data"]["uri"] == "intent://x"
 
 
-def test_an_operator_without_its_service_is_told(hand: ConnectedPhone, box: BoxedPhone) -> None:
-    box.fault("accessibility_off")
+def test_an_operator_without_its_service_is_told(hand: ConnectedPhone, simulator: SimulatedPhone) -> None:
+    simulator.fault("accessibility_off")
     with pytest.raises(ClawError) as info:
         hand.click("Settings")
     assert info.value.code == "SERVICE_UNAVAILABLE"
@@ -455,10 +457,10 @@ def test_a_shell_command_that_does_not_end_is_left(live_hand: ConnectedPhone) ->
 # Recording
 
 
-def test_a_recording_is_made_and_pulled(hand: ConnectedPhone, box: BoxedPhone, tmp_path: Path) -> None:
+def test_a_recording_is_made_and_pulled(hand: ConnectedPhone, simulator: SimulatedPhone, tmp_path: Path) -> None:
     with hand.recording("demo") as recording:
-        box.person.tap("Settings")
-        box.person.tap("Display")
+        simulator.person.tap("Settings")
+        simulator.person.tap("Display")
     assert recording.session_id == "demo"
     assert recording.result.events
     path = recording.pull(tmp_path)
@@ -476,9 +478,11 @@ def test_a_recording_ends_with_its_block_even_when_that_fails(hand: ConnectedPho
     assert info.value.code == "RECORDING_ALREADY_IN_PROGRESS"
 
 
-def test_an_error_in_the_block_is_not_hidden_by_one_of_the_end(hand: ConnectedPhone, box: BoxedPhone) -> None:
+def test_an_error_in_the_block_is_not_hidden_by_one_of_the_end(
+    hand: ConnectedPhone, simulator: SimulatedPhone
+) -> None:
     def fail() -> None:
-        box.fault("accessibility_off")
+        simulator.fault("accessibility_off")
         raise RuntimeError("oh")
 
     with pytest.raises(RuntimeError, match="oh"), hand.recording("one"):

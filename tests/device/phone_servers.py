@@ -4,18 +4,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from clawperator._home import PhoneFolder, PhoneRecord
-from clawperator.phone.process.server import HOST, Box, BoxPlan
+from clawperator.phone.process.server import HOST, PhoneServer, PhoneServerConfig
 
 
 @contextmanager
-def boxed_phone(serial: str = "claw-1", seed: int = 0) -> Iterator[Box]:
+def running_phone_server(serial: str = "claw-1", seed: int = 0) -> Iterator[PhoneServer]:
     """Its doors are open and its folder is where ``CLAWPERATOR_HOME`` says, until the ``with`` block ends."""
     folder = PhoneFolder(serial)
     folder.make()
     with folder.lock() as ours:
         assert ours
-        box = Box(BoxPlan(serial=serial, seed=seed, folder=folder.files))
-        box.open()
+        phone_server = PhoneServer(PhoneServerConfig(serial=serial, seed=seed, folder=folder.files))
+        phone_server.open()
         try:
             folder.write(
                 PhoneRecord(
@@ -23,16 +23,16 @@ def boxed_phone(serial: str = "claw-1", seed: int = 0) -> Iterator[Box]:
                     pid=0,
                     seed=seed,
                     host=HOST,
-                    adbd_port=box.adbd_port,
-                    server_port=box.server_port,
-                    control_port=box.control_port,
-                    token=box.token,
+                    adbd_port=phone_server.adbd_port,
+                    server_port=phone_server.server_port,
+                    control_port=phone_server.control_port,
+                    token=phone_server.token,
                     started_at=0,
-                    operator_package=box.plan.operator_package,
+                    operator_package=phone_server.config.operator_package,
                     apps=[],
                 )
             )
-            yield box
+            yield phone_server
         finally:
             folder.forget()
-            box.close()
+            phone_server.close()

@@ -11,7 +11,7 @@ from clawperator.errors import ClawError
 from tests.device.adb.scripted_server import scripted, text
 from tests.support.routes import registered
 
-SERVER = 41_000  # nobody asks it: a phone in the box that was named is not listed first
+SERVER = 41_000  # nobody asks it: a simulated phone that was named is not listed first
 
 
 @pytest.fixture
@@ -140,7 +140,7 @@ def test_a_phone_in_the_box_needs_no_adb(
     monkeypatch.setattr(binary, "find_adb", lambda: pytest.fail("nobody should look for adb"))
     put_in_box(stack, tmp_path, "claw-1", server_port=4_711)
     device = resolve(None)
-    assert (device.serial, device.endpoint) == ("claw-1", Endpoint("127.0.0.1", 4_711, boxed=True))
+    assert (device.serial, device.endpoint) == ("claw-1", Endpoint("127.0.0.1", 4_711, simulated=True))
     assert resolve("claw-1") == device
 
 

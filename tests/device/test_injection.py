@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clawperator.contract.actions import SESSION_ID
-from clawperator.phone.process.server import Box
+from clawperator.phone.process.server import PhoneServer
 from clawperator.phone.shell.process import ShellProcess
-from tests.device.boxed import boxed_phone
+from tests.device.phone_servers import running_phone_server
 from tests.support.running import Ran, clawperator
 
 # What shells, XML, JSON and file systems trip over, in any mixture.
@@ -64,11 +64,11 @@ hostile = words.map("".join).filter(lambda text: bool(text.strip()))
 class Watched:
     """A phone, the payloads its Operator got, and every command line its shell ran."""
 
-    def __init__(self, box: Box, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.box = box
+    def __init__(self, phone_server: PhoneServer, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.phone_server = phone_server
         self.payloads: list[Any] = []
         self.argvs: list[list[str]] = []
-        receive, start = box.phone.operator.receive, ShellProcess.start
+        receive, start = phone_server.phone.operator.receive, ShellProcess.start
 
         def received(payload: str | None) -> None:
             self.payloads.append(json.loads(payload or "null"))
@@ -78,7 +78,7 @@ class Watched:
             self.argvs.append(list(process.argv))
             return start(process)
 
-        monkeypatch.setattr(box.phone.operator, "receive", received)
+        monkeypatch.setattr(phone_server.phone.operator, "receive", received)
         monkeypatch.setattr(ShellProcess, "start", started)
 
     def forget(self) -> None:
@@ -95,8 +95,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def watched(place: Path) -> Iterator[Watched]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CLAWPERATOR_HOME", str(place / "home"))
-        with boxed_phone() as box:
-            yield Watched(box, patch)
+        with running_phone_server() as phone_server:
+            yield Watched(phone_server, patch)
 
 
 @pytest.fixture(autouse=True)
@@ -125,7 +125,7 @@ def allowed(watched: Watched) -> None:
     """Nothing but the commands of the link itself was run."""
     names = {argv[0] for argv in watched.argvs}
     assert names <= {"date", "echo", "am", "pidof", "[", "sleep", "pm", "logcat", "break"}, names
-    assert not watched.box.phone.storage.exists("/sdcard/pwned")
+    assert not watched.phone_server.phone.storage.exists("/sdcard/pwned")
 
 
 # Each example is a command on a phone; the soak draws more of them.

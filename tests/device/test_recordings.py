@@ -8,29 +8,31 @@ from clawperator.device.adb.client import Device, Endpoint
 from clawperator.device.recordings import PulledRecording, pull_recording
 from clawperator.engine.clock import SystemClock
 from clawperator.errors import ClawError
-from clawperator.testing import BoxedPhone, start_phone
+from clawperator.testing import SimulatedPhone, simulated_phone
 
 PACKAGE = "com.clawperator.operator"
 FOLDER = f"/sdcard/Android/data/{PACKAGE}/files/recordings"
 
 
 @pytest.fixture(scope="module")
-def served() -> Iterator[tuple[BoxedPhone, Device]]:
-    with start_phone(clock=SystemClock()) as boxed, boxed.serve() as doors:
-        yield boxed, Device("claw-1", Endpoint("127.0.0.1", doors.server_port, boxed=True))
+def served() -> Iterator[tuple[SimulatedPhone, Device]]:
+    with simulated_phone(clock=SystemClock()) as simulated, simulated.serve() as doors:
+        yield simulated, Device("claw-1", Endpoint("127.0.0.1", doors.server_port, simulated=True))
 
 
 @pytest.fixture
-def phone(served: tuple[BoxedPhone, Device]) -> BoxedPhone:
+def phone(served: tuple[SimulatedPhone, Device]) -> SimulatedPhone:
     """The phone with two recordings: ``first``, and ``second``, which was finished last."""
-    boxed = served[0]
-    assert boxed.shell(f"rm -rf {FOLDER} && mkdir -p {FOLDER} && cd {FOLDER} && echo 1 > first.ndjson").code == 0
-    assert boxed.shell(f"cd {FOLDER} && echo 2 > second.ndjson && echo second > latest").code == 0
-    return boxed
+    simulated = served[0]
+    assert (
+        simulated.shell(f"rm -rf {FOLDER} && mkdir -p {FOLDER} && cd {FOLDER} && echo 1 > first.ndjson").code == 0
+    )
+    assert simulated.shell(f"cd {FOLDER} && echo 2 > second.ndjson && echo second > latest").code == 0
+    return simulated
 
 
 @pytest.fixture
-def device(served: tuple[BoxedPhone, Device], phone: BoxedPhone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Device:  # fmt: skip
+def device(served: tuple[SimulatedPhone, Device], phone: SimulatedPhone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Device:  # fmt: skip
     assert phone
     monkeypatch.chdir(tmp_path)
     return served[1]
@@ -83,19 +85,23 @@ def test_an_id_no_recording_can_have_is_not_found(session: str, device: Device) 
 
 
 @pytest.mark.parametrize("pointer", ["../../../../etc/passwd", "a/b", "$(reboot)", "x" * 129])
-def test_an_id_the_phone_gives_is_checked_like_any_other(pointer: str, phone: BoxedPhone, device: Device) -> None:
+def test_an_id_the_phone_gives_is_checked_like_any_other(
+    pointer: str, phone: SimulatedPhone, device: Device
+) -> None:
     phone.shell(f"printf '%s' '{pointer}' > {FOLDER}/latest")
     assert refused(device, None).code == "RECORDING_SESSION_NOT_FOUND"
     assert os.listdir() == []
 
 
-def test_a_pointer_of_any_length_is_not_read_whole(phone: BoxedPhone, device: Device) -> None:
+def test_a_pointer_of_any_length_is_not_read_whole(phone: SimulatedPhone, device: Device) -> None:
     phone.shell(f"head -c 100000 /dev/zero > {FOLDER}/latest")
     assert refused(device, None).code == "RECORDING_PULL_FAILED"
 
 
 @pytest.mark.parametrize("script", [f"rm {FOLDER}/latest", f"printf ' \\n' > {FOLDER}/latest", f"rm -rf {FOLDER}"])
-def test_with_nothing_recorded_there_is_nothing_to_pull(script: str, phone: BoxedPhone, device: Device) -> None:
+def test_with_nothing_recorded_there_is_nothing_to_pull(
+    script: str, phone: SimulatedPhone, device: Device
+) -> None:
     phone.shell(script)
     error = refused(device, None)
     assert error.code == "RECORDING_SESSION_NOT_FOUND"
@@ -142,7 +148,7 @@ def test_another_operators_recordings_are_its_own(device: Device) -> None:
     assert refused(device, None, package=f"{PACKAGE}.dev").code == "RECORDING_SESSION_NOT_FOUND"
 
 
-def test_a_phone_that_is_offline_says_so(phone: BoxedPhone, device: Device) -> None:
+def test_a_phone_that_is_offline_says_so(phone: SimulatedPhone, device: Device) -> None:
     phone.fault("offline", 1)
     try:
         assert refused(device, "first").code == "DEVICE_OFFLINE"

@@ -12,7 +12,7 @@ from hypothesis import given
 from clawperator.recording.compare.strategies.derived import derive_checkpoints
 from clawperator.recording.describe import Step, describe
 from clawperator.schemas import schema
-from clawperator.testing import start_phone
+from clawperator.testing import simulated_phone
 from tests.recording.demonstrations import (
     LAUNCHER,
     NOTES,
@@ -165,7 +165,7 @@ def test_words_of_an_app_cannot_break_a_line() -> None:
 
 
 def test_a_person_on_the_phone_is_told() -> None:
-    with start_phone() as phone:
+    with simulated_phone() as phone:
         person = phone.person
         person.home()
         phone.start_recording("a")

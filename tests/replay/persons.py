@@ -1,4 +1,4 @@
-"""People who show a flow on the phone in the box, and a phone behind a door to do it again on."""
+"""People who show a flow on the simulated phone, and a phone behind a door to do it again on."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -10,13 +10,13 @@ from clawperator.device.adb.client import Device, Endpoint
 from clawperator.phone.adb.device import PhoneDevice
 from clawperator.phone.adb.server import AdbServer
 from clawperator.phone.toolkit.app import App
-from clawperator.testing import BoxedPhone, start_phone
+from clawperator.testing import SimulatedPhone, simulated_phone
 from tests.support.demonstrations import show_solar_limit, show_video_search
 
-Show = Callable[[BoxedPhone], None]
+Show = Callable[[SimulatedPhone], None]
 
 
-def solar_tabs(phone: BoxedPhone) -> None:
+def solar_tabs(phone: SimulatedPhone) -> None:
     person = phone.person
     person.tap("SolaXCloud")
     phone.wait(2)
@@ -25,7 +25,7 @@ def solar_tabs(phone: BoxedPhone) -> None:
     person.home()
 
 
-def video_search(phone: BoxedPhone) -> None:
+def video_search(phone: SimulatedPhone) -> None:
     show_video_search(phone)
     person = phone.person
     person.tap("Waiting For The End, piano cover by Emily")
@@ -33,7 +33,7 @@ def video_search(phone: BoxedPhone) -> None:
     person.back()
 
 
-def video_feed(phone: BoxedPhone) -> None:
+def video_feed(phone: SimulatedPhone) -> None:
     person = phone.person
     person.tap("YouTube")
     phone.wait(1)
@@ -44,7 +44,7 @@ def video_feed(phone: BoxedPhone) -> None:
     person.home()
 
 
-def notes_write(phone: BoxedPhone) -> None:
+def notes_write(phone: SimulatedPhone) -> None:
     person = phone.person
     person.tap("Notes")
     person.tap("Add note")
@@ -60,7 +60,7 @@ def notes_write(phone: BoxedPhone) -> None:
     person.back()
 
 
-def notes_discard(phone: BoxedPhone) -> None:
+def notes_discard(phone: SimulatedPhone) -> None:
     person = phone.person
     person.tap("Notes")
     person.tap("Add note")
@@ -70,7 +70,7 @@ def notes_discard(phone: BoxedPhone) -> None:
     person.tap("Discard")
 
 
-def settings_walk(phone: BoxedPhone) -> None:
+def settings_walk(phone: SimulatedPhone) -> None:
     person = phone.person
     person.tap("Settings")
     person.scroll_down()
@@ -83,7 +83,7 @@ def settings_walk(phone: BoxedPhone) -> None:
         person.back()
 
 
-def settings_dark(phone: BoxedPhone) -> None:
+def settings_dark(phone: SimulatedPhone) -> None:
     person = phone.person
     person.tap("Settings")
     person.tap("Display")
@@ -91,7 +91,7 @@ def settings_dark(phone: BoxedPhone) -> None:
     person.home()
 
 
-def browser_address(phone: BoxedPhone) -> None:
+def browser_address(phone: SimulatedPhone) -> None:
     person = phone.person
     person.tap("Chrome")
     person.tap("Search or type URL")
@@ -103,7 +103,7 @@ def browser_address(phone: BoxedPhone) -> None:
     person.recents()
 
 
-def browser_story(phone: BoxedPhone) -> None:
+def browser_story(phone: SimulatedPhone) -> None:
     person = phone.person
     person.tap("Chrome")
     person.tap("The Daily Example")
@@ -113,7 +113,7 @@ def browser_story(phone: BoxedPhone) -> None:
     phone.wait(1)
 
 
-def hard_lists(phone: BoxedPhone) -> None:
+def hard_lists(phone: SimulatedPhone) -> None:
     person = phone.person
     person.tap("Hard Mode")
     person.tap("Restless list")
@@ -127,7 +127,7 @@ def hard_lists(phone: BoxedPhone) -> None:
     person.tap("Leave")
 
 
-def hard_late(phone: BoxedPhone) -> None:
+def hard_late(phone: SimulatedPhone) -> None:
     person = phone.person
     person.tap("Hard Mode")
     person.scroll_down()
@@ -159,7 +159,7 @@ PERSONS: Mapping[str, Show] = {
 
 def record(show: Show, folder: Path, apps: Callable[[], list[App]] = list) -> str:
     """What somebody shows on a phone of their own, as a file."""
-    with start_phone(apps=apps()) as phone:
+    with simulated_phone(apps=apps()) as phone:
         phone.start_recording("shown")
         show(phone)
         path = folder / "shown.ndjson"
@@ -177,16 +177,16 @@ class Door:
     @contextmanager
     def fresh(
         self, apps: Callable[[], list[App]] = list, backend: BackendName = "auto", cassette: str | None = None
-    ) -> Iterator[tuple[BoxedPhone, ConnectedPhone]]:
-        with start_phone(apps=apps(), cassette=cassette) as phone:
+    ) -> Iterator[tuple[SimulatedPhone, ConnectedPhone]]:
+        with simulated_phone(apps=apps(), cassette=cassette) as phone:
             self._device.phone = phone.phone
-            device = Device("claw-1", Endpoint("127.0.0.1", self.port, boxed=True))
+            device = Device("claw-1", Endpoint("127.0.0.1", self.port, simulated=True))
             yield phone, ConnectedPhone(device, backend=backend)
 
 
 @contextmanager
 def open_door() -> Iterator[Door]:
-    with start_phone() as first:
+    with simulated_phone() as first:
         device = PhoneDevice(first.phone)
         server = AdbServer(lambda: [device])
         port = server.start()

@@ -16,7 +16,7 @@ from clawperator.recording.compare.compare import compare
 from clawperator.recording.export import Export, export_recording, read_export
 from clawperator.replay import ReplayReport, open_demonstration, replay
 from clawperator.replay.run import Proved
-from clawperator.testing import BoxedPhone
+from clawperator.testing import SimulatedPhone
 from tests.replay.persons import Door, Show, open_door, record, settings_dark
 from tests.support.demonstrations import show_solar_limit
 
@@ -136,7 +136,7 @@ def shop(*, buy: str = "Buy", rows: tuple[str, ...] = ("Bread", "Milk"), does: b
     return [app]
 
 
-def buy_milk(phone: BoxedPhone) -> None:
+def buy_milk(phone: SimulatedPhone) -> None:
     person = phone.person
     person.tap("Shop")
     person.tap("Milk")
@@ -190,7 +190,7 @@ def test_a_box_that_is_ticked_already_is_left_alone(door: Door, tmp_path: Path) 
 
 
 def test_a_field_that_has_the_focus_already_may_be_touched_again(door: Door, tmp_path: Path) -> None:
-    def sign(phone: BoxedPhone) -> None:
+    def sign(phone: SimulatedPhone) -> None:
         phone.person.tap("Shop")
         phone.person.tap("Milk")
         phone.person.tap("Your name")
@@ -221,7 +221,7 @@ def test_a_surprise_dialog_stops_the_replay_where_it_came(at: str, door: Door, t
 
 
 def test_a_password_is_refused_before_anything_is_touched(door: Door, tmp_path: Path) -> None:
-    def pay(phone: BoxedPhone) -> None:
+    def pay(phone: SimulatedPhone) -> None:
         phone.person.tap("Shop")
         phone.person.tap("Milk")
         phone.person.tap(resourceId=f"{SHOP}:id/pin")
@@ -252,7 +252,7 @@ def test_a_click_that_leaves_the_app_is_proved_by_the_home_screen(door: Door, tm
 
         return [app]
 
-    def leave(phone: BoxedPhone) -> None:
+    def leave(phone: SimulatedPhone) -> None:
         phone.person.tap("Shop")
         phone.person.tap("Exit")
 
@@ -269,7 +269,7 @@ def test_a_click_that_leaves_the_app_is_proved_by_the_home_screen(door: Door, tm
 # Hard Mode
 
 
-def delete_one(phone: BoxedPhone) -> None:
+def delete_one(phone: SimulatedPhone) -> None:
     phone.person.tap("Hard Mode")
     phone.person.scroll_down()
     phone.person.tap("Many deletes")
@@ -310,7 +310,7 @@ def test_equals_of_another_number_are_refused_even_then(
 
 
 def test_an_icon_without_a_name_is_touched_only_where_that_is_allowed(door: Door, tmp_path: Path) -> None:
-    def touch_sixth(phone: BoxedPhone) -> None:
+    def touch_sixth(phone: SimulatedPhone) -> None:
         phone.person.tap("Hard Mode")
         phone.person.tap("Icons without names")
         icons = [n for n in phone.hierarchy().nodes if n.class_name.endswith("ImageButton") and not n.label]
@@ -336,7 +336,7 @@ WARES = tuple(f"Ware {n}" for n in range(30))
 def test_a_row_is_searched_for_to_both_ends_of_its_list(
     there: tuple[str, ...], door: Door, tmp_path: Path
 ) -> None:
-    def far(phone: BoxedPhone) -> None:
+    def far(phone: SimulatedPhone) -> None:
         phone.person.tap("Shop")
         phone.person.scroll_down()
         phone.person.scroll_down()

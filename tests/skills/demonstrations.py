@@ -61,7 +61,7 @@ PERSONS: Mapping[str, Callable[[ConnectedPhone], None]] = {SOLAR: _solar, SETTIN
 
 
 def demonstrate(skill_id: str, folder: Path, serial: str | None = None) -> Path:
-    """Record the person who shows a skill, on the phone in the box that runs. Gives the recording's export."""
+    """Record the person who shows a skill, on the simulated phone that runs. Gives the recording's export."""
     phone = connect(serial)
     phone.home()
     phone.close_app(skill_id.rpartition(".")[0])

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.device.boxed import boxed_phone
+from tests.device.phone_servers import running_phone_server
 from tests.support.running import clawperator
 
 OVERVIEW = "com.android.settings.overview"
@@ -18,17 +18,17 @@ def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("device", [(), ("--device", "claw-1")])
 def test_a_phone_that_sleeps_is_told_before_anything_runs(device: tuple[str, ...]) -> None:
-    with boxed_phone() as box:
-        box.phone.key(223)
+    with running_phone_server() as phone_server:
+        phone_server.phone.key(223)
         error = clawperator("skills", "run", OVERVIEW, *device).json
         assert error["code"] == "DEVICE_NOT_INTERACTIVE"
         assert "WAKEUP" in error["hint"]
-        box.phone.key(224)
+        phone_server.phone.key(224)
         assert clawperator("skills", "run", OVERVIEW, *device).json["status"] == "success"
 
 
 def test_people_see_which_operator_there_is() -> None:
-    with boxed_phone():
+    with running_phone_server():
         ran = clawperator("skills", "run", OVERVIEW, "--output", "pretty", "--skip-validate")
         assert "the Operator com.clawperator.operator on claw-1: version" in ran.err
     ran = clawperator("skills", "run", OVERVIEW, "--output", "pretty", "--device", "nobody", "--timeout", "1000")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from clawperator.recording.export import export_recording, read_export
 from clawperator.skills.templates import quoted, shown_steps
-from tests.device.boxed import boxed_phone
+from tests.device.phone_servers import running_phone_server
 from tests.recording.samples import click, typed, window, write
 from tests.skills.homemade import entry, write_registry
 from tests.support.running import clawperator
@@ -75,7 +75,7 @@ def test_a_place_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
 
 def test_a_new_skill_runs_and_claims_nothing(tmp_path: Path) -> None:
     clawperator("skills", "new", "com.android.settings.look")
-    with boxed_phone():
+    with running_phone_server():
         document = clawperator("skills", "run", "com.android.settings.look").json
     assert document["code"] == "SKILL_EXECUTION_FAILED"
     assert document["skillResult"]["status"] == "indeterminate"

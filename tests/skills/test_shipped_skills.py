@@ -1,4 +1,4 @@
-"""The skills that ship, on the phone in the box: green, equal to what was shown, and red where they are hindered."""
+"""The skills that ship, on the simulated phone: green, equal to what was shown, and red where they are hindered."""
 
 import json
 import time
@@ -12,12 +12,12 @@ import pytest
 from clawperator.engine.clock import SystemClock
 from clawperator.phone.apps import solar, video
 from clawperator.phone.apps.settings import pages
-from clawperator.phone.process import server as boxes
-from clawperator.phone.process.server import Box
+from clawperator.phone.process import server as server_module
+from clawperator.phone.process.server import PhoneServer
 from clawperator.phone.toolkit import views
 from clawperator.phone.toolkit.context import AppContext
 from clawperator.skills.registry import shipped_registry
-from tests.device.boxed import boxed_phone
+from tests.device.phone_servers import running_phone_server
 from tests.skills.demonstrations import SETTINGS, SOLAR, VIDEO, demonstrate
 from tests.support.running import clawperator
 
@@ -38,11 +38,11 @@ class HurriedClock(SystemClock):
 
 
 @pytest.fixture
-def phone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Box]:
-    monkeypatch.setattr(boxes, "SystemClock", HurriedClock)
+def phone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[PhoneServer]:
+    monkeypatch.setattr(server_module, "SystemClock", HurriedClock)
     monkeypatch.chdir(tmp_path)
-    with boxed_phone() as box:
-        yield box
+    with running_phone_server() as phone_server:
+        yield phone_server
 
 
 def run(skill_id: str, *more: str) -> Any:
@@ -85,7 +85,7 @@ def test_every_page_begins_with_its_name_and_what_it_is_for(skill_id: str) -> No
     assert description.startswith("description: ")
 
 
-def test_the_literal_skill_does_what_was_shown(phone: Box) -> None:
+def test_the_literal_skill_does_what_was_shown(phone: PhoneServer) -> None:
     document = run(SOLAR)
     assert document["skillResult"]["terminalVerification"]["observed"]["text"] == "Discharge to 25%"
     assert [point["id"] for point in document["skillResult"]["checkpoints"]] == FOUR
@@ -132,14 +132,14 @@ def test_what_ships_as_baseline_is_what_a_person_does(skill_id: str, tmp_path: P
 
 
 @pytest.mark.parametrize("fault", ["dropped_tap", "log_noise"])
-def test_faults_that_need_not_matter_do_not(phone: Box, fault: str) -> None:
+def test_faults_that_need_not_matter_do_not(phone: PhoneServer, fault: str) -> None:
     phone.phone.set_fault(fault, 1)
     run(SOLAR)
     assert compare(baseline_of(SOLAR))["outcome"] == "literal_match"
 
 
 @pytest.mark.parametrize("skill_id", [SOLAR, SETTINGS, VIDEO])
-def test_a_phone_without_its_service_fails_the_first_step(phone: Box, skill_id: str) -> None:
+def test_a_phone_without_its_service_fails_the_first_step(phone: PhoneServer, skill_id: str) -> None:
     phone.phone.set_fault("accessibility_off", 1)
     document = run(skill_id)
     strategy = [] if skill_id == SOLAR else ["--strategy", "derived"]
@@ -150,7 +150,7 @@ def test_a_phone_without_its_service_fails_the_first_step(phone: Box, skill_id: 
 
 
 def test_content_that_never_comes_fails_where_it_is_waited_for(
-    phone: Box, monkeypatch: pytest.MonkeyPatch
+    phone: PhoneServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(solar, "_LOADED_MS", 3_600_000)
     assert phone.phone.foreground()
@@ -196,11 +196,11 @@ def test_a_renamed_row_of_settings_fails_on_its_page(monkeypatch: pytest.MonkeyP
     renamed = pages.SettingsPage("Battery", (msgspec.structs.replace(first, title="Charge"), *rest))
     monkeypatch.setitem(pages.PAGES, "battery", renamed)
     # The screens hold the pages they were made from.
-    with boxed_phone("claw-2"):
+    with running_phone_server("claw-2"):
         assert failed_at(run(SETTINGS, "--device", "claw-2")) == "clicked:battery"
 
 
-def test_a_surprise_dialog_stops_the_literal_skill_and_not_the_agent(phone: Box) -> None:
+def test_a_surprise_dialog_stops_the_literal_skill_and_not_the_agent(phone: PhoneServer) -> None:
     phone.phone.set_fault("dialog", 1)
     assert failed_at(run(SOLAR)) == "app_opened"
     assert compare(baseline_of(SOLAR))["outcome"] == "upstream_failure"

@@ -1,9 +1,9 @@
-"""What people show on the phone in the box, for tests that record it: fingers and nothing else."""
+"""What people show on the simulated phone, for tests that record it: fingers and nothing else."""
 
-from clawperator.testing import BoxedPhone
+from clawperator.testing import SimulatedPhone
 
 
-def show_solar_limit(phone: BoxedPhone) -> None:
+def show_solar_limit(phone: SimulatedPhone) -> None:
     """The discharge limit of the battery becomes 40 %."""
     person = phone.person
     person.tap("SolaXCloud")
@@ -22,7 +22,7 @@ def show_solar_limit(phone: BoxedPhone) -> None:
     phone.wait(2)
 
 
-def show_video_search(phone: BoxedPhone) -> None:
+def show_video_search(phone: SimulatedPhone) -> None:
     """A search that takes up a suggestion half-way."""
     person = phone.person
     person.tap("YouTube")

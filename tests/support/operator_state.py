@@ -8,14 +8,14 @@ NOTIFICATIONS = "android.permission.POST_NOTIFICATIONS"
 
 def take_away(route: Route, package: str = OPERATOR_PACKAGE) -> None:
     """Revoke every grant of the Operator."""
-    phone = route.box.phone
+    phone = route.phone_server.phone
     for name in ("enabled_accessibility_services", "enabled_notification_listeners", "accessibility_enabled"):
         phone.settings.delete("secure", name)
     phone.packages.revoke(package, NOTIFICATIONS)
 
 
 def secure(route: Route, name: str) -> list[str]:
-    return (route.box.phone.settings.get("secure", name) or "").split(":")
+    return (route.phone_server.phone.settings.get("secure", name) or "").split(":")
 
 
 def is_granted(route: Route, package: str = OPERATOR_PACKAGE) -> bool:
@@ -23,5 +23,5 @@ def is_granted(route: Route, package: str = OPERATOR_PACKAGE) -> bool:
         accessibility_service(package) in secure(route, "enabled_accessibility_services")
         and notification_listener(package) in secure(route, "enabled_notification_listeners")
         and secure(route, "accessibility_enabled") == ["1"]
-        and NOTIFICATIONS in route.box.phone.packages.granted(package)
+        and NOTIFICATIONS in route.phone_server.phone.packages.granted(package)
     )

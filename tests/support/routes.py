@@ -1,4 +1,4 @@
-"""Two ways to a phone in the box, for the same tests: its own server door with no adb anywhere, and a real adb."""
+"""Two ways to a simulated phone, for the same tests: its own server door with no adb anywhere, and a real adb."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -10,7 +10,7 @@ from msgspec import Struct
 from clawperator._home import PhoneFolder, PhoneRecord
 from clawperator.contract.wire import OPERATOR_PACKAGE
 from clawperator.device.adb.client import Device, Endpoint, shell
-from clawperator.phone.process.server import HOST, Box, BoxPlan
+from clawperator.phone.process.server import HOST, PhoneServer, PhoneServerConfig
 from tests.phone.adb.real_adb import adb_server, connected
 from tests.support.running import Ran, clawperator
 
@@ -21,7 +21,7 @@ SERIAL = "claw-1"
 class Route(Struct, frozen=True):
     """A phone and what the command needs to know to reach it."""
 
-    box: Box
+    phone_server: PhoneServer
     serial: str
     endpoint: Endpoint
     environment: dict[str, str]
@@ -47,20 +47,20 @@ class Route(Struct, frozen=True):
 @contextmanager
 def open_route(name: str, folder: Path) -> Iterator[Route]:
     """A fresh phone in this process, reached by the route of this name."""
-    box = Box(BoxPlan(serial=SERIAL, folder=str(folder / "files")))
+    phone_server = PhoneServer(PhoneServerConfig(serial=SERIAL, folder=str(folder / "files")))
     with ExitStack() as stack:
-        stack.callback(box.close)
-        box.open()
+        stack.callback(phone_server.close)
+        phone_server.open()
         home = {"CLAWPERATOR_HOME": str(folder / "home")}
         if name == "no adb":
-            ports = {"server_port": box.server_port, "adbd_port": box.adbd_port}
+            ports = {"server_port": phone_server.server_port, "adbd_port": phone_server.adbd_port}
             stack.enter_context(registered(folder / "home", SERIAL, **ports))
-            yield Route(box, SERIAL, Endpoint(HOST, box.server_port, boxed=True), home)
+            yield Route(phone_server, SERIAL, Endpoint(HOST, phone_server.server_port, simulated=True), home)
             return
         adb = stack.enter_context(adb_server("system", folder))
-        serial = stack.enter_context(connected(adb, box.adbd_port))
+        serial = stack.enter_context(connected(adb, phone_server.adbd_port))
         where = {"ADB_PATH": adb.program, "ANDROID_ADB_SERVER_PORT": str(adb.port)}
-        yield Route(box, serial, Endpoint(HOST, adb.port), home | where)
+        yield Route(phone_server, serial, Endpoint(HOST, adb.port), home | where)
 
 
 @contextmanager

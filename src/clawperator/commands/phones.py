@@ -1,4 +1,4 @@
-"""``clawperator phone``: the phone in the box."""
+"""``clawperator phone``: the simulated phone."""
 
 from clawperator.commands.model import Command, Flag, switch
 
@@ -10,7 +10,7 @@ _WHICH = "Without --device the one phone that runs is meant."
 
 PHONE = Command(
     "phone",
-    "Start and look after the phone in the box.",
+    "Start and look after the simulated phone.",
     subcommands=(
         Command(
             "start",

@@ -22,8 +22,8 @@ class ListedDevice(Struct, frozen=True):
     state: str
 
 
-def boxed_phones() -> dict[str, PhoneRecord]:
-    """The phones in the box that run, by serial."""
+def simulated_phones() -> dict[str, PhoneRecord]:
+    """The simulated phones that run, by serial."""
     found = {}
     for folder in phone_folders():
         record = folder.read()
@@ -32,36 +32,36 @@ def boxed_phones() -> dict[str, PhoneRecord]:
     return found
 
 
-def boxed_endpoint(record: PhoneRecord) -> Endpoint:
-    return Endpoint(record.host, record.server_port, boxed=True)
+def simulated_endpoint(record: PhoneRecord) -> Endpoint:
+    return Endpoint(record.host, record.server_port, simulated=True)
 
 
 def list_devices() -> list[ListedDevice]:
-    """Every phone that can be seen, with its state. ``ADB_NOT_FOUND`` with no adb and no phone in the box."""
-    boxed = boxed_phones()
+    """Every phone that can be seen, with its state. ``ADB_NOT_FOUND`` with no adb and no simulated phone."""
+    simulated = simulated_phones()
     found: list[ListedDevice] = []
-    for record in boxed.values():
-        found += _ask(boxed_endpoint(record)) or [ListedDevice(record.serial, "offline")]
-    return found + _beside(boxed)
+    for record in simulated.values():
+        found += _ask(simulated_endpoint(record)) or [ListedDevice(record.serial, "offline")]
+    return found + _beside(simulated)
 
 
 def resolve(serial: str | None) -> Device:
     """The phone that is meant: the one with this serial, or the only one that is ready."""
     if serial is not None:
         return _named(serial)
-    boxed = boxed_phones()
-    ready = [Device(record.serial, boxed_endpoint(record)) for record in boxed.values()]
-    states = _beside(boxed)
+    simulated = simulated_phones()
+    ready = [Device(record.serial, simulated_endpoint(record)) for record in simulated.values()]
+    states = _beside(simulated)
     ready += [Device(listed.serial, adb_endpoint()) for listed in states if listed.state == "device"]
     if len(ready) == 1:
         return ready[0]
     raise _several([device.serial for device in ready]) if ready else _none(states)
 
 
-def _beside(boxed: dict[str, PhoneRecord]) -> list[ListedDevice]:
+def _beside(simulated: dict[str, PhoneRecord]) -> list[ListedDevice]:
     """The phones adb knows, without those in the box, which it may know too."""
-    known = {f"{record.host}:{record.adbd_port}" for record in boxed.values()}
-    return [device for device in _ask_adb(start=not boxed) if device.serial not in known]
+    known = {f"{record.host}:{record.adbd_port}" for record in simulated.values()}
+    return [device for device in _ask_adb(start=not simulated) if device.serial not in known]
 
 
 def _named(serial: str) -> Device:
@@ -76,20 +76,20 @@ def _named(serial: str) -> Device:
         folder = PhoneFolder(serial)
         record = folder.read() if folder.exists() else None
         if record is not None and folder.state() == "running":
-            return Device(serial, boxed_endpoint(record))
-    boxed = boxed_phones()
+            return Device(serial, simulated_endpoint(record))
+    simulated = simulated_phones()
     try:
         listed = {device.serial: device.state for device in _ask_adb(start=True)}
     except ClawError as e:
-        if e.code != "ADB_NOT_FOUND" or not boxed:
+        if e.code != "ADB_NOT_FOUND" or not simulated:
             raise
-        listed = {}  # who has phones in the box and no adb has just mistaken the name
+        listed = {}  # who has simulated phones and no adb has just mistaken the name
     state = listed.get(serial)
     if state == "device":
         return Device(serial, adb_endpoint())
     if state is not None:
         raise not_ready(serial, state)
-    connected = [*boxed, *(name for name, how in listed.items() if how == "device")]
+    connected = [*simulated, *(name for name, how in listed.items() if how == "device")]
     hint = f"Use one of: {', '.join(connected)}." if connected else "Start one with 'clawperator phone start'."
     raise ClawError(
         "DEVICE_NOT_FOUND",
@@ -137,7 +137,7 @@ def _none(states: list[ListedDevice]) -> ClawError:
     return ClawError(
         "NO_DEVICES",
         "no phone is connected" if not states else "no connected phone is ready",
-        hint="Start the phone in the box with 'clawperator phone start', or connect one with USB debugging on.",
+        hint="Start the simulated phone with 'clawperator phone start', or connect one with USB debugging on.",
         details={"devices": [{"serial": d.serial, "state": d.state} for d in states]} if states else None,
         operation="connect",
     )

@@ -3,7 +3,7 @@
 import re
 
 from clawperator.device.adb.client import Device, shell
-from clawperator.device.discovery import boxed_endpoint, boxed_phones, resolve
+from clawperator.device.discovery import resolve, simulated_endpoint, simulated_phones
 from clawperator.errors import ClawError
 
 _SECONDS = 5.0
@@ -14,8 +14,8 @@ def phone_at_hand(serial: str | None) -> Device | None:
     """The phone that was named, or the only one in the box. Nothing is started to find one."""
     if serial is not None:
         return resolve(serial)
-    boxed = list(boxed_phones().values())
-    return Device(boxed[0].serial, boxed_endpoint(boxed[0])) if len(boxed) == 1 else None
+    simulated = list(simulated_phones().values())
+    return Device(simulated[0].serial, simulated_endpoint(simulated[0])) if len(simulated) == 1 else None
 
 
 def require_awake(device: Device) -> None:

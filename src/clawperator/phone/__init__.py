@@ -1,1 +1,1 @@
-"""The phone in the box: a simulated Android phone that real adb can drive."""
+"""The simulated phone: a simulated Android phone that real adb can drive."""

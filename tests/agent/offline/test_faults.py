@@ -9,7 +9,7 @@ from clawperator.agent.cancellation import TurnDeadline
 from clawperator.agent.ports import ToolContext
 from clawperator.phone.core.phone import Phone
 from tests.agent.talking import talk
-from tests.device.boxed import boxed_phone
+from tests.device.phone_servers import running_phone_server
 
 SECONDS = 30
 
@@ -17,8 +17,8 @@ SECONDS = 30
 @pytest.fixture
 def phone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Phone]:
     monkeypatch.setenv("CLAWPERATOR_HOME", str(tmp_path / "home"))
-    with boxed_phone("claw-1") as box:
-        yield box.phone
+    with running_phone_server("claw-1") as phone_server:
+        yield phone_server.phone
 
 
 def answer_to(prompt: str, folder: Path) -> str:
@@ -53,11 +53,11 @@ def test_switch_states_are_right_despite_stale_captures(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
     monkeypatch.setenv("CLAWPERATOR_HOME", str(tmp_path / "home"))
-    with boxed_phone("claw-1", seed) as box:
+    with running_phone_server("claw-1", seed) as phone_server:
         answer_to("open Settings, tap Display", tmp_path)
-        box.phone.set_fault("stale_tree", 0.3)
+        phone_server.phone.set_fault("stale_tree", 0.3)
         answer = answer_to("turn on Dark theme, turn off Dark theme, is Dark theme on?", tmp_path)
-        stored = box.phone.settings.get("secure", "ui_night_mode")
+        stored = phone_server.phone.settings.get("secure", "ui_night_mode")
     assert answer == "Turned 'Dark theme' on. Turned 'Dark theme' off. No: 'Dark theme' is off."
     assert stored == "1"
 

@@ -14,7 +14,7 @@ from msgspec import Struct
 from clawperator.agent.cancellation import TurnDeadline
 from clawperator.agent.ports import ToolContext
 from tests.agent.talking import talk
-from tests.device.boxed import boxed_phone
+from tests.device.phone_servers import running_phone_server
 from tests.support.paths import REPOSITORY
 
 PAGE = REPOSITORY / "docs" / "instructions.md"
@@ -52,7 +52,7 @@ GROUPS = [ROWS[at : at + PER_TEST] for at in range(0, len(ROWS), PER_TEST)]
 def _run_row(row: Row, folder: Path) -> str:
     """The problem of a row; empty when it is true."""
     serial = f"row-{row.line}"
-    with boxed_phone(serial):
+    with running_phone_server(serial):
         context = ToolContext(TurnDeadline(SECONDS), folder=str(folder), device=serial)
         if row.start != "home":
             _, before = talk(row.start, context)

@@ -17,7 +17,7 @@ from clawperator.agent.envelope import CLASSES, COMMON, KINDS, error_object
 from clawperator.commands.claw import CLAW_COMMANDS
 from clawperator.errors import CODES, ClawError
 from clawperator.schemas import schema
-from tests.device.boxed import boxed_phone
+from tests.device.phone_servers import running_phone_server
 from tests.support import golden
 from tests.support.running import Ran, claw, claw_json
 
@@ -51,7 +51,7 @@ def _delete_session() -> Ran:
 
 def _acting(*argv: str) -> Callable[[], Ran]:
     def run() -> Ran:
-        with boxed_phone():
+        with running_phone_server():
             return claw_json(*argv)
 
     return run

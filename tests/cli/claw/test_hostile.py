@@ -27,7 +27,7 @@ from clawperator.agent.ports import Evidence
 from clawperator.agent.sessions.files import make_id
 from clawperator.agent.sessions.store import SessionStore
 from tests.agent.sessions.session_turns import turn
-from tests.device.boxed import boxed_phone
+from tests.device.phone_servers import running_phone_server
 from tests.support.running import Ran, claw
 
 SESSIONS = Path(".claw/sessions")
@@ -522,7 +522,7 @@ def test_events_never_go_into_a_session_or_its_evidence() -> None:
     shutil.copytree(SESSIONS, "other")
     os.link("other/s.jsonl", "hard")
     Path("soft").symlink_to(SESSIONS / "s.jsonl")
-    with boxed_phone():
+    with running_phone_server():
         answered("bootstrap", LOOKING, "--session-id", "e")
     (piece,) = (SESSIONS / "e.evidence").iterdir()
     places = (f"{SESSIONS}/s.jsonl", f"{SESSIONS}/new.jsonl", "other/s.jsonl", "hard", "soft", str(piece))
@@ -642,7 +642,7 @@ def test_a_full_disk_is_told_and_damages_nothing(room: int) -> None:
     path = keep("s", "first")
     before = path.read_bytes()
     limit = limited(resource.RLIMIT_FSIZE, len(before) + room)
-    with boxed_phone():
+    with running_phone_server():
         children = [
             process("flush-transcript", "x" * 5_000, "--resume", "s", preexec_fn=limit),
             process("bootstrap", LOOKING, "--resume", "s", preexec_fn=limit),
@@ -660,7 +660,7 @@ def test_a_full_disk_is_told_and_damages_nothing(room: int) -> None:
 )
 def test_with_few_files_or_little_memory_the_promise_holds(kind: int, most: int) -> None:
     keep("s", "first")
-    with boxed_phone():
+    with running_phone_server():
         children = [
             process(*argv, preexec_fn=limited(kind, most))
             for argv in (["load-session", "s"], ["bootstrap", LOOKING, "--resume", "s"], ["tool-pool"])
@@ -693,7 +693,7 @@ def test_a_signal_in_the_middle_of_a_turn_is_answered_and_frees_the_session(
 ) -> None:
     keep("s", "first")
     prompt = "open settings then wait for Atlantis"
-    with boxed_phone():
+    with running_phone_server():
         child = process("bootstrap", prompt, "--resume", "s", "--events", "events.ndjson", *deadline)
         await_event("events.ndjson", "tool_result")
         child.send_signal(number)
@@ -798,14 +798,14 @@ def check_kills(rounds: int, chance: random.Random) -> None:
 
 
 def test_a_kill_loses_no_turn_that_was_announced() -> None:
-    with boxed_phone():
+    with running_phone_server():
         check_kills(2, random.Random(3))
 
 
 @pytest.mark.random
 def test_signals_and_kills_at_any_moment() -> None:
     rounds = 60 if os.environ.get("HYPOTHESIS_PROFILE") == "soak" else 2
-    with boxed_phone():
+    with running_phone_server():
         check_signals(rounds, random.Random())
         shutil.rmtree(SESSIONS)
         for path in Path().glob("events-*"):

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from clawperator.commands.claw import CLAW_COMMANDS
-from tests.device.boxed import boxed_phone
+from tests.device.phone_servers import running_phone_server
 from tests.support.running import Ran, claw, claw_json
 
 pytestmark = pytest.mark.usefixtures("folder")
@@ -249,7 +249,7 @@ def test_11_local_commands_need_no_key_and_never_call_a_model(monkeypatch: pytes
 def test_12_nothing_hangs_for_ever() -> None:
     mute = {"command": sys.executable, "args": ["-c", "import time; time.sleep(60)"]}
     write_settings(mcpServers={"mute": mute})
-    with boxed_phone():
+    with running_phone_server():
         started = time.monotonic()
         ran = claw_json(
             *("exec-tool", "wait_for_node", '{"matcher": {"textEquals": "never there"}}'),
@@ -276,7 +276,7 @@ def test_13_nobody_is_asked_when_nobody_is_there() -> None:
 
 
 def test_14_the_deadline_has_its_own_exit_code_and_is_awaited_with_heartbeats() -> None:
-    with boxed_phone():
+    with running_phone_server():
         ran = claw_json(
             *("turn-loop", "open settings then wait for Atlantis", "--timeout-seconds", "1.5"),
             *("--events", "events.ndjson", "--heartbeat-seconds", "0.1"),
@@ -291,7 +291,7 @@ def test_14_the_deadline_has_its_own_exit_code_and_is_awaited_with_heartbeats() 
 
 def test_15_a_cancelled_turn_is_no_ghost_and_the_session_can_be_used_again() -> None:
     claw_json("flush-transcript", "first", "--session-id", "s")
-    with boxed_phone():
+    with running_phone_server():
         late = claw_json(
             "turn-loop", "open settings then wait for Atlantis", "--resume", "s", "--timeout-seconds", "1"
         )
@@ -387,7 +387,7 @@ def test_20_every_event_has_the_correlation_id_and_the_next_number() -> None:
 
 
 def test_21_events_are_a_stream_of_their_own_and_the_answer_stays_one_line() -> None:
-    with boxed_phone():
+    with running_phone_server():
         ran = claw("bootstrap", "open settings", "--events", "-", "--output-format", "json")
     *lines, last = [json.loads(line) for line in ran.out.splitlines()]
     assert ran.err == ""
@@ -410,7 +410,7 @@ def test_22_usage_and_cost_are_numbers_in_the_answer() -> None:
 
 def test_23_who_denied_what_and_why_is_told() -> None:
     write_settings(permissions={"defaultMode": "read-only"})
-    with boxed_phone():
+    with running_phone_server():
         ran = claw_json("bootstrap", "go home")
     (denial,) = ran.json["turn"]["permission_denials"]
     assert (denial["tool_name"], denial["status"]) == ("press_key", "blocked")
@@ -454,7 +454,7 @@ def test_25_two_writers_never_mix_or_lose_a_turn() -> None:
 
 def test_25_a_session_that_somebody_holds_is_busy_and_running() -> None:
     claw_json("flush-transcript", "0", "--session-id", "s")
-    with boxed_phone():
+    with running_phone_server():
         child = process("bootstrap", "wait 3 seconds", "--resume", "s")
         try:
             end = time.monotonic() + 10

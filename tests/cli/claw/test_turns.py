@@ -1,4 +1,4 @@
-"""Whole calls of ``claw`` on a phone in the box: from the sentence to the evidence, by every kind of brain."""
+"""Whole calls of ``claw`` on a simulated phone: from the sentence to the evidence, by every kind of brain."""
 
 import json
 import os
@@ -16,7 +16,7 @@ from clawperator.agent.sessions.store import SessionStore
 from tests.agent.inventory.test_plugins import Site
 from tests.agent.models.model_server import model_server
 from tests.agent.models.openai_script import call_reply, text_reply
-from tests.device.boxed import boxed_phone
+from tests.device.phone_servers import running_phone_server
 from tests.support.running import claw, claw_json
 
 pytestmark = pytest.mark.usefixtures("folder")
@@ -30,9 +30,9 @@ def site(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
 
 
 def test_a_sentence_is_done_and_the_session_has_one_turn_with_its_evidence() -> None:
-    with boxed_phone() as box:
+    with running_phone_server() as phone_server:
         ran = claw_json("bootstrap", "open settings and tell me the Android version", "--session-id", "tour")
-        assert box.phone.foreground() == "com.android.settings"
+        assert phone_server.phone.foreground() == "com.android.settings"
     turn = ran.json["turn"]
     assert (ran.code, turn["stop_reason"], turn["outcome"], turn["committed"]) == (0, "completed", "done", True)
     assert turn["output"].endswith("Android version: 15.")
@@ -49,7 +49,7 @@ def test_a_sentence_is_done_and_the_session_has_one_turn_with_its_evidence() -> 
 
 
 def test_a_session_goes_on_where_it_was() -> None:
-    with boxed_phone():
+    with running_phone_server():
         claw_json("bootstrap", "open settings", "--session-id", "s")
         looped = claw_json(
             *("turn-loop", "tap Display", "--continuation-prompt", "go back", "--max-turns", "2", "--resume", "s")
@@ -62,7 +62,7 @@ def test_a_session_goes_on_where_it_was() -> None:
 
 
 def test_a_password_is_in_no_file() -> None:
-    with boxed_phone():
+    with running_phone_server():
         ran = claw_json(
             *("bootstrap", 'open notes and tap Account and type "swordfish99" into the password field'),
             *("--session-id", "s", "--events", "events.ndjson"),
@@ -82,13 +82,13 @@ def test_a_model_acts_through_our_tools_and_is_counted(monkeypatch: pytest.Monke
     )
     monkeypatch.setenv("CLAW_INPUT_USD_PER_MILLION", "10")
     monkeypatch.setenv("CLAW_OUTPUT_USD_PER_MILLION", "100")
-    with model_server(*replies) as server, boxed_phone() as box:
+    with model_server(*replies) as server, running_phone_server() as phone_server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         ran = claw_json(
             *("bootstrap", "please open the settings", "--brain", "openai", "--model", "small"),
             *("--session-id", "s", "--events", "events.ndjson"),
         )
-        assert box.phone.foreground() == "com.android.settings"
+        assert phone_server.phone.foreground() == "com.android.settings"
         results = [message for message in server.bodies[-1]["messages"] if message["role"] == "tool"]
     document = ran.json
     assert (ran.code, document["brain"], document["turn"]["output"]) == (0, "openai", "Settings is open.")
@@ -104,7 +104,7 @@ def test_a_model_acts_through_our_tools_and_is_counted(monkeypatch: pytest.Monke
 
 def test_a_model_that_wants_too_much_is_denied_and_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
     replies = (call_reply("press_key", '{"key": "home"}'), text_reply("I was not allowed to."))
-    with model_server(*replies) as server, boxed_phone():
+    with model_server(*replies) as server, running_phone_server():
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         ran = claw_json(
             *("turn-loop", "go home", "--brain", "openai", "--model", "m", "--permission-mode", "read-only")
@@ -160,7 +160,7 @@ def test_a_verb_that_only_streams_has_no_answer() -> None:
 
 
 def test_a_skill_is_a_command_with_its_arguments() -> None:
-    with boxed_phone():
+    with running_phone_server():
         ran = claw_json("exec-command", "com.solaxcloud.starter.set-discharge-limit", "35")
         assert ran.json["handled"] is True
         read = claw_json("exec-tool", "read_text", '{"matcher": {"textContains": "Discharge to"}}').json
@@ -225,13 +225,13 @@ def test_a_rule_about_a_tool_holds_for_the_commands_that_do_the_same(command: st
         "actions": [{"id": "a", "type": "press_key", "params": {"key": "home"}}],
     }
     prompt = prompt.replace("{plan}", f"--execution '{json.dumps(plan)}'")
-    with boxed_phone():
+    with running_phone_server():
         error = claw_json("exec-command", command, prompt, "--deny-tool", rule).json["error"]
     assert (error["kind"], error["code"]) == ("policy", "PERMISSION_DENIED")
 
 
 def test_a_plan_is_carried_out_as_the_verb_was_given_it() -> None:
-    with boxed_phone():
+    with running_phone_server():
         assert claw_json("exec-command", "open", "com.android.settings").code == 0
         read = claw_json("exec-command", "read", '--text "Nowhere"').json
         assert (read["error"]["code"], read["error"]["operation"], read["error"]["target"]) == (
@@ -250,7 +250,7 @@ def test_a_plan_is_carried_out_as_the_verb_was_given_it() -> None:
 def test_a_turn_that_is_stopped_is_told_with_what_it_had_done(
     signal_: signal.Signals, seconds: str | None
 ) -> None:
-    with boxed_phone():
+    with running_phone_server():
         child = subprocess.Popen(
             [
                 *(sys.executable, "-c", PROCESS, "bootstrap", "go home then wait 20 seconds", "--session-id", "s"),

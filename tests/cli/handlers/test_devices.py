@@ -35,10 +35,10 @@ def refused(ran: Ran, code: str) -> None:
 def test_devices_lists_serial_and_state(route: Route) -> None:
     assert clawperator("devices").json == {"devices": [{"serial": "claw-1", "state": "device"}]}
     for fault in ("offline", "unauthorized"):
-        route.box.phone.set_fault(fault, "on")
+        route.phone_server.phone.set_fault(fault, "on")
         ran = clawperator("devices")
         assert (ran.code, ran.json) == (0, {"devices": [{"serial": "claw-1", "state": fault}]})
-        route.box.phone.set_fault(fault, "off")
+        route.phone_server.phone.set_fault(fault, "off")
 
 
 def test_devices_without_adb_and_without_a_phone_says_so() -> None:
@@ -75,7 +75,7 @@ def test_version_check_compat(route: Route, monkeypatch: pytest.MonkeyPatch) -> 
         ("operatorPackage", OPERATOR_PACKAGE),
         ("compatible", True),
     ]
-    monkeypatch.setattr(route.box.phone.packages.app(OPERATOR_PACKAGE), "version", "0.0.9")
+    monkeypatch.setattr(route.phone_server.phone.packages.app(OPERATOR_PACKAGE), "version", "0.0.9")
     ran = clawperator("version", "--check-compat")
     assert ran.code == 1
     assert ran.json["compatible"] is False
@@ -89,7 +89,7 @@ def test_operator_setup(route: Route, tmp_path: Path) -> None:
     try:
         ran = route.run("operator", "setup", "--apk", str(apk), "--operator-package", OPERATOR_PACKAGES[1])
     finally:
-        route.box.phone.packages.remove(OPERATOR_PACKAGES[1])
+        route.phone_server.phone.packages.remove(OPERATOR_PACKAGES[1])
     assert ran.code == 0
     assert list(ran.json) == ["operatorPackage", "install", "permissions", "verification", "message"]
     refused(route.run("operator", "install", "--apk", str(tmp_path / "none.apk")), "OPERATOR_APK_NOT_FOUND")
@@ -106,7 +106,7 @@ def test_the_operator_of_the_environment_is_set_up(
     try:
         assert route.run("operator", "setup", "--apk", str(apk)).json["operatorPackage"] == OPERATOR_PACKAGES[1]
     finally:
-        route.box.phone.packages.remove(OPERATOR_PACKAGES[1])
+        route.phone_server.phone.packages.remove(OPERATOR_PACKAGES[1])
 
 
 @pytest.mark.parametrize("word", ["setup", "install"])
@@ -127,7 +127,7 @@ def test_grant_device_permissions(route: Route) -> None:
 def test_doctor_exits_by_what_is_critical_unless_it_only_checks(route: Route) -> None:
     ran = route.run("doctor")
     assert (ran.code, ran.json["ok"], ran.json["deviceId"]) == (0, True, "claw-1")
-    route.box.phone.set_fault("accessibility_off", "on")
+    route.phone_server.phone.set_fault("accessibility_off", "on")
     assert route.run("doctor").code == 1
     assert route.run("doctor", "--check-only").code == 0
 
@@ -146,7 +146,7 @@ def test_doctor_for_people(route: Route) -> None:
     text = ran.out.decode()
     assert text.startswith("Clawperator doctor\n")
     assert "Overall: ready" in text
-    route.box.phone.set_fault("offline", "on")
+    route.phone_server.phone.set_fault("offline", "on")
     assert route.run("doctor", "--output", "pretty").code == 1
     assert route.run("doctor", "--output", "pretty", "--json").json["ok"] is False
 
@@ -154,12 +154,12 @@ def test_doctor_for_people(route: Route) -> None:
 def test_a_timeout_is_kept_or_refused(route: Route, tmp_path: Path) -> None:
     apk = tmp_path / "operator.apk"
     apk.write_bytes(make_apk(OPERATOR_PACKAGE))
-    route.box.phone.set_fault("latency", "300")
+    route.phone_server.phone.set_fault("latency", "300")
     slow = route.run("packages", "list", "--timeout", "50")
     assert "timeout" in slow.json["message"]
     refused(slow, "DEVICE_SHELL_UNAVAILABLE")
     refused(route.run("operator", "setup", "--apk", str(apk), "--timeout", "50"), "OPERATOR_INSTALL_FAILED")
-    route.box.phone.set_fault("latency", "off")
+    route.phone_server.phone.set_fault("latency", "off")
     assert route.run("packages", "list", "--timeout", "5000").code == 0
     for words in (["packages", "list"], ["doctor"], ["emulator", "provision"]):
         ran = clawperator(*words, "--timeout", "0")
@@ -169,12 +169,12 @@ def test_a_timeout_is_kept_or_refused(route: Route, tmp_path: Path) -> None:
 def test_every_command_here_names_an_unreachable_phone(route: Route) -> None:
     commands = (["packages", "list"], ["grant-device-permissions"])
     for fault in ("offline", "unauthorized"):
-        route.box.phone.set_fault(fault, "on")
+        route.phone_server.phone.set_fault(fault, "on")
         for words in commands:
             refused(route.run(*words), f"DEVICE_{fault.upper()}")
         compat = route.run("version", "--check-compat")
         assert (compat.code, compat.json["error"]["code"]) == (1, f"DEVICE_{fault.upper()}")
-        route.box.phone.set_fault(fault, "off")
+        route.phone_server.phone.set_fault(fault, "off")
 
 
 @pytest.mark.parametrize(
@@ -189,7 +189,7 @@ def test_documents_are_as_their_schemas_say(route: Route, words: list[str], name
     schema = clawperator("schema", name).json
     assert schema["title"] == name
     jsonschema.validate(route.run(*words).json, schema)
-    route.box.phone.set_fault("accessibility_off", "on")
+    route.phone_server.phone.set_fault("accessibility_off", "on")
     jsonschema.validate(route.run(*words).json, schema)
 
 
@@ -221,7 +221,7 @@ def test_an_execution_is_noted_with_ids_and_without_what_was_typed(
 ) -> None:
     monkeypatch.setenv("CLAWPERATOR_LOG_DIR", str(tmp_path))
     route.run("type", "hunter2", "--role", "textfield", "--timeout", "1000")
-    route.box.phone.set_fault("offline", "on")
+    route.phone_server.phone.set_fault("offline", "on")
     route.run("snapshot")
     text = Path(log_file()).read_text("utf-8")
     assert "hunter2" not in text

@@ -117,7 +117,7 @@ def route(shared: Route, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Rou
     """The phone with Settings fresh. Without adb there is none to be found, and nobody looks for one."""
     monkeypatch.chdir(tmp_path)
     shared.take(monkeypatch)
-    if shared.endpoint.boxed:
+    if shared.endpoint.simulated:
         monkeypatch.setenv("PATH", str(tmp_path))
         monkeypatch.delenv("ADB_PATH")
         monkeypatch.setattr(binary, "find_adb", lambda: pytest.fail("there is no adb to look for"))
@@ -242,15 +242,15 @@ def test_a_failure_that_does_not_end_the_plan_is_followed_by_the_rest(mark: str,
 def faulty(route: Route) -> Iterator[Route]:
     """The phone, for tests that set faults: they are put right again."""
     yield route
-    for name in route.box.phone.faults.values():
-        route.box.phone.set_fault(name, "off")
+    for name in route.phone_server.phone.faults.values():
+        route.phone_server.phone.set_fault(name, "off")
 
 
 def test_a_hierarchy_that_lost_a_line_is_no_hierarchy(faulty: Route) -> None:
     faulty.shell(SETTINGS)
     ran = typed_in(faulty, "clawperator snapshot")
     for _ in range(10):  # of a hundred and more lines some are lost, and hardly ever the one with the result
-        faulty.box.phone.set_fault("lost_log", "0.02")
+        faulty.phone_server.phone.set_fault("lost_log", "0.02")
         ran = typed_in(faulty, "clawperator snapshot --json --device {serial} --timeout 1000")
         if ran.code and "envelope" in ran.json:
             break
@@ -258,7 +258,7 @@ def test_a_hierarchy_that_lost_a_line_is_no_hierarchy(faulty: Route) -> None:
 
 
 def test_a_phone_without_its_accessibility_service_says_so(faulty: Route) -> None:
-    faulty.box.phone.set_fault("accessibility_off", "on")
+    faulty.phone_server.phone.set_fault("accessibility_off", "on")
     ran = typed_in(faulty, "clawperator snapshot")
     check("snapshot.no-service", ran, faulty)
     assert ran.code == 1
@@ -272,7 +272,7 @@ def test_an_operator_that_is_not_there_is_told_before_anything_waits(route: Rout
 
 def test_a_result_that_does_not_come_ends_at_its_deadline(faulty: Route, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(operator, "_GRACE_SECONDS", 0.1)
-    faulty.box.phone.set_fault("lost_log", "1")
+    faulty.phone_server.phone.set_fault("lost_log", "1")
     ran = typed_in(faulty, "clawperator snapshot --timeout 1000")
     check("snapshot.no-result", ran, faulty)
     assert ran.code == 1

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from clawperator.replay import run
-from tests.device.boxed import boxed_phone
+from tests.device.phone_servers import running_phone_server
 from tests.replay.persons import record, settings_dark
 from tests.support.running import clawperator
 
@@ -38,7 +38,7 @@ def test_the_plan_is_shown_without_a_phone(shown: str) -> None:
 
 def test_a_proved_replay_is_written_and_compare_accepts_it(shown: str, tmp_path: Path) -> None:
     out = str(tmp_path / "run.json")
-    with boxed_phone():
+    with running_phone_server():
         ran = clawperator("recording", "replay", "--input", shown, "--out", out)
     assert ran.code == 0, ran.json.get("error")
     assert ran.json["ok"] is True
@@ -51,8 +51,8 @@ def test_a_proved_replay_is_written_and_compare_accepts_it(shown: str, tmp_path:
 
 def test_a_replay_that_cannot_be_proved_fails_the_command(shown: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run, "LOOK_EVERY_MS", 10)
-    with boxed_phone() as box:
-        box.phone.set_fault("dialog", 1)
+    with running_phone_server() as phone_server:
+        phone_server.phone.set_fault("dialog", 1)
         ran = clawperator("recording", "replay", "--input", shown)
     assert ran.code == 1
     assert ran.json["ok"] is False

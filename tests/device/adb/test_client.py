@@ -15,14 +15,14 @@ from clawperator.device.adb.client import (
 )
 from clawperator.engine.clock import SystemClock
 from clawperator.errors import ClawError, RefusedError
-from clawperator.testing import start_phone
+from clawperator.testing import simulated_phone
 from tests.device.adb.scripted_server import OKAY, Pause, packet, refusal, scripted
 
 
 @pytest.fixture(scope="module")
 def phone() -> Iterator[Device]:
-    with start_phone(clock=SystemClock()) as boxed, boxed.serve() as doors:
-        yield Device("claw-1", Endpoint("127.0.0.1", doors.server_port, boxed=True))
+    with simulated_phone(clock=SystemClock()) as simulated, simulated.serve() as doors:
+        yield Device("claw-1", Endpoint("127.0.0.1", doors.server_port, simulated=True))
 
 
 def code_of(error: pytest.ExceptionInfo[ClawError]) -> str:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clawperator.device.adb.quoting import command_line, quote
-from clawperator.testing import BoxedPhone, start_phone
+from clawperator.testing import SimulatedPhone, simulated_phone
 
 HOSTILE = [
     "$(reboot)",
@@ -32,18 +32,18 @@ HOSTILE = [
 
 
 @pytest.fixture(scope="module")
-def phone() -> Iterator[BoxedPhone]:
-    with start_phone() as phone:
+def phone() -> Iterator[SimulatedPhone]:
+    with simulated_phone() as phone:
         yield phone
 
 
-def argv_on_the_phone(phone: BoxedPhone, arguments: list[str]) -> list[str]:
+def argv_on_the_phone(phone: SimulatedPhone, arguments: list[str]) -> list[str]:
     answer = phone.shell("printf '%s\\0' " + command_line(*arguments))
     assert answer.code == 0
     return answer.stdout.split("\0")[:-1]
 
 
-def test_hostile_arguments_arrive_as_they_are(phone: BoxedPhone) -> None:
+def test_hostile_arguments_arrive_as_they_are(phone: SimulatedPhone) -> None:
     assert argv_on_the_phone(phone, HOSTILE) == HOSTILE
 
 
@@ -52,7 +52,7 @@ TEXT = st.text(st.characters(exclude_characters="\0", codec="utf-8"))
 
 @pytest.mark.random
 @given(arguments=st.lists(TEXT, min_size=1, max_size=5))
-def test_what_arrives_on_the_phone_is_what_was_given(phone: BoxedPhone, arguments: list[str]) -> None:
+def test_what_arrives_on_the_phone_is_what_was_given(phone: SimulatedPhone, arguments: list[str]) -> None:
     assert argv_on_the_phone(phone, arguments) == arguments
 
 

@@ -1,4 +1,4 @@
-"""Every action over plain adb commands, on the phone in the box by way of its server door."""
+"""Every action over plain adb commands, on the simulated phone by way of its server door."""
 
 import json
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ from clawperator.errors import ClawError
 from clawperator.phone.toolkit.app import App, put
 from clawperator.phone.toolkit.context import AppContext
 from clawperator.phone.toolkit.views import View, column, field, item
-from clawperator.testing import BoxedPhone, start_phone
+from clawperator.testing import SimulatedPhone, simulated_phone
 from clawperator.ui.parse import parse_hierarchy
 from tests.support.running import clawperator
 
@@ -35,7 +35,7 @@ SAID = {"resourceId": f"{FORM}:id/said"}
 class Bench(Struct, frozen=True):
     """A phone, and the way to it."""
 
-    phone: BoxedPhone
+    phone: SimulatedPhone
     device: Device
 
     def run(self, *actions: dict[str, Any], timeout_ms: int = 20_000) -> ResultEnvelope:
@@ -79,8 +79,8 @@ def form() -> App:
 
 @pytest.fixture
 def bench() -> Iterator[Bench]:
-    with start_phone(apps=[form()], clock=SystemClock()) as phone, phone.serve() as doors:
-        yield Bench(phone, Device("claw-1", Endpoint("127.0.0.1", doors.server_port, boxed=True)))
+    with simulated_phone(apps=[form()], clock=SystemClock()) as phone, phone.serve() as doors:
+        yield Bench(phone, Device("claw-1", Endpoint("127.0.0.1", doors.server_port, simulated=True)))
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from clawperator.device.backends import operator_link as operator
 from clawperator.device.backends.operator_link import Delivered, deliver
 from clawperator.engine.clock import SystemClock
 from clawperator.errors import ClawError
-from clawperator.testing import BoxedPhone, start_phone
+from clawperator.testing import SimulatedPhone, simulated_phone
 from tests.device.adb.scripted_server import OKAY, Pause, packet, refusal, scripted
 
 PACKAGE = "com.clawperator.operator"
@@ -58,44 +58,44 @@ def lost(*output: bytes, code: int | None = None) -> ClawError:
     return error.value
 
 
-# The phone in the box
+# The simulated phone
 
 
 @pytest.fixture(scope="module")
-def served() -> Iterator[tuple[BoxedPhone, Device]]:
-    with start_phone(clock=SystemClock()) as boxed, boxed.serve() as doors:
-        yield boxed, Device("claw-1", Endpoint("127.0.0.1", doors.server_port, boxed=True))
+def served() -> Iterator[tuple[SimulatedPhone, Device]]:
+    with simulated_phone(clock=SystemClock()) as simulated, simulated.serve() as doors:
+        yield simulated, Device("claw-1", Endpoint("127.0.0.1", doors.server_port, simulated=True))
 
 
-def test_an_execution_comes_back_as_its_envelope(served: tuple[BoxedPhone, Device]) -> None:
+def test_an_execution_comes_back_as_its_envelope(served: tuple[SimulatedPhone, Device]) -> None:
     came = deliver(served[1], PACKAGE, execution({"id": "look", "type": "snapshot_ui"}))
     assert (came.envelope.commandId, came.envelope.status) == ("c-1", "success")
     assert [tree.is_complete for tree in came.hierarchies] == [True]
 
 
-def test_an_earlier_result_is_not_taken_for_ours(served: tuple[BoxedPhone, Device]) -> None:
+def test_an_earlier_result_is_not_taken_for_ours(served: tuple[SimulatedPhone, Device]) -> None:
     deliver(served[1], PACKAGE, execution(command_id="earlier"))
     assert deliver(served[1], PACKAGE, execution(command_id="later")).envelope.commandId == "later"
 
 
-def test_the_log_is_left_as_it_is(served: tuple[BoxedPhone, Device]) -> None:
-    boxed, device = served
-    boxed.shell("log -t Mine kept")
+def test_the_log_is_left_as_it_is(served: tuple[SimulatedPhone, Device]) -> None:
+    simulated, device = served
+    simulated.shell("log -t Mine kept")
     deliver(device, PACKAGE, execution())
-    assert "kept" in boxed.shell("logcat -d -s Mine").stdout
+    assert "kept" in simulated.shell("logcat -d -s Mine").stdout
 
 
-def test_text_in_a_plan_is_no_command(served: tuple[BoxedPhone, Device]) -> None:
-    boxed, device = served
+def test_text_in_a_plan_is_no_command(served: tuple[SimulatedPhone, Device]) -> None:
+    simulated, device = served
     hostile = "'; touch /sdcard/pwned; echo '$(touch /sdcard/pwned)`touch /sdcard/pwned`"
     wait = {"id": "a1", "type": "wait_for_node", "params": {"matcher": {"textEquals": hostile}, "timeoutMs": 1}}
     step = deliver(device, PACKAGE, execution(wait)).envelope.stepResults[0]
     assert hostile in json.loads(step.data["message"].removeprefix("no visible node matches ")).values()
-    assert boxed.shell("ls /sdcard/pwned").code != 0
+    assert simulated.shell("ls /sdcard/pwned").code != 0
 
 
 @pytest.mark.parametrize("package", ["com.example.none", "$(reboot)", "a;b"])
-def test_an_operator_that_is_not_there_is_named(package: str, served: tuple[BoxedPhone, Device]) -> None:
+def test_an_operator_that_is_not_there_is_named(package: str, served: tuple[SimulatedPhone, Device]) -> None:
     with pytest.raises(ClawError) as error:
         deliver(served[1], package, execution())
     assert error.value.code == "OPERATOR_NOT_INSTALLED"

@@ -1,6 +1,6 @@
 """Android's emulators through fake tools: what is asked of the tools, and what is made of their answers.
 
-The emulator itself is a phone in the box behind an adb server that lists it while a file says that it runs.
+The emulator itself is a simulated phone behind an adb server that lists it while a file says that it runs.
 """
 
 import os

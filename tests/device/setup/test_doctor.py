@@ -79,7 +79,7 @@ def test_a_phone_in_the_box_is_well_and_needs_no_adb(route: Route) -> None:
         assert by_id(report, id_).evidence == {"needed": False}
     assert by_id(report, "device.capability").evidence == {
         "sdk": 35,
-        "model": "Phone in the box",
+        "model": "Simulated phone",
         "size": "1080x2400",
         "density": "420",
     }
@@ -89,7 +89,7 @@ def test_a_phone_in_the_box_is_well_and_needs_no_adb(route: Route) -> None:
 
 
 def test_an_operator_without_its_service_fails_the_handshake_with_the_way_out(route: Route) -> None:
-    route.box.phone.set_fault("accessibility_off", "on")
+    route.phone_server.phone.set_fault("accessibility_off", "on")
     report = look()
     assert not report.ok
     check = last(report)
@@ -109,7 +109,7 @@ def test_an_operator_without_its_service_fails_the_handshake_with_the_way_out(ro
 
 
 def test_an_operator_whose_process_is_dead_is_not_called_absent(route: Route) -> None:
-    route.box.phone.set_fault("operator_killed", "on")
+    route.phone_server.phone.set_fault("operator_killed", "on")
     check = last(look())
     assert check.code == "DEVICE_ACCESSIBILITY_NOT_RUNNING"
     assert check.detail == "the Operator's process does not run"
@@ -118,7 +118,7 @@ def test_an_operator_whose_process_is_dead_is_not_called_absent(route: Route) ->
 @pytest.mark.parametrize("fault", ["offline", "unauthorized"])
 @pytest.mark.parametrize("serial", ["claw-1", None])
 def test_a_phone_that_does_not_answer_ends_the_examination(route: Route, fault: str, serial: str | None) -> None:
-    route.box.phone.set_fault(fault, "on")
+    route.phone_server.phone.set_fault(fault, "on")
     report = examine(serial, OPERATOR_PACKAGE)
     assert not report.criticalOk
     assert last(report).code == f"DEVICE_{fault.upper()}"
@@ -137,7 +137,7 @@ def test_a_phone_in_the_box_may_be_named_by_the_address_adb_has_for_it(
 ) -> None:
     from tests.phone.adb.real_adb import adb_server, connected
 
-    with adb_server("system", tmp_path) as adb, connected(adb, route.box.adbd_port) as address:
+    with adb_server("system", tmp_path) as adb, connected(adb, route.phone_server.adbd_port) as address:
         monkeypatch.setenv("ADB_PATH", adb.program)
         monkeypatch.setenv("ANDROID_ADB_SERVER_PORT", str(adb.port))
         assert examine(None, OPERATOR_PACKAGE).deviceId == "claw-1"
@@ -172,7 +172,7 @@ def test_fixing_grants_what_is_missing_and_looks_again(route: Route) -> None:
 
 def test_fixing_turns_settings_on(route: Route) -> None:
     for name in ("development_settings_enabled", "adb_enabled"):
-        route.box.phone.settings.put("global", name, "0")
+        route.phone_server.phone.settings.put("global", name, "0")
     before = look()
     assert before.criticalOk, "these are only advice"
     codes = [check.code for check in before.checks if check.status == "warn"]
@@ -187,7 +187,7 @@ def test_fixing_turns_settings_on(route: Route) -> None:
 
 
 def test_what_fixing_could_not_put_right_is_still_reported(route: Route) -> None:
-    route.box.phone.set_fault("accessibility_off", "on")
+    route.phone_server.phone.set_fault("accessibility_off", "on")
     report = look(fix=True)
     assert not report.ok
     assert last(report).code == "DEVICE_ACCESSIBILITY_NOT_RUNNING"
@@ -208,7 +208,7 @@ def test_the_full_examination_does_a_small_job(
     report = look(full=True)
     assert report.ok
     assert (last(report).id, last(report).status) == ("readiness.smoke", "pass")
-    assert route.box.phone.foreground() == "com.android.settings"
+    assert route.phone_server.phone.foreground() == "com.android.settings"
     assembly = by_id(report, "build.android.assemble")
     assert assembly.status == "warn", "there is nothing to build here"
 
@@ -226,7 +226,7 @@ def test_the_full_examination_builds_installs_and_launches_the_project_it_stands
     try:
         report = examine("claw-1", OPERATOR_PACKAGES[1], full=True)
     finally:
-        route.box.phone.packages.remove(OPERATOR_PACKAGES[1])
+        route.phone_server.phone.packages.remove(OPERATOR_PACKAGES[1])
     assert (tmp_path / "task").read_text() == ":app:assembleDebug\n"
     for id_ in ("build.android.assemble", "build.android.install", "build.android.launch"):
         assert by_id(report, id_).status == "pass", by_id(report, id_)
@@ -249,7 +249,7 @@ def test_a_build_that_fails_stops_the_examination(
 
 
 def test_an_operator_of_another_version_is_not_spoken_to(route: Route, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(route.box.phone.packages.app(OPERATOR_PACKAGE), "version", "9.9.9")
+    monkeypatch.setattr(route.phone_server.phone.packages.app(OPERATOR_PACKAGE), "version", "9.9.9")
     report = look()
     assert last(report).code == "VERSION_INCOMPATIBLE"
     assert not report.ok
@@ -268,7 +268,7 @@ def test_an_absent_operator_does_not_hide_what_else_is_wrong(
     route: Route, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("clawperator.device.setup.version_check.list_packages", lambda _: [])
-    route.box.phone.settings.put("global", "adb_enabled", "0")
+    route.phone_server.phone.settings.put("global", "adb_enabled", "0")
     report = look()
     assert not report.ok
     assert by_id(report, "readiness.apk.presence").code == "OPERATOR_NOT_INSTALLED"
@@ -377,8 +377,8 @@ def test_every_code_a_check_may_carry_is_in_the_table() -> None:
 
 
 def test_the_report_for_people_groups_and_numbers(route: Route) -> None:
-    route.box.phone.settings.put("global", "adb_enabled", "0")
-    route.box.phone.set_fault("accessibility_off", "on")
+    route.phone_server.phone.settings.put("global", "adb_enabled", "0")
+    route.phone_server.phone.set_fault("accessibility_off", "on")
     text = report_for_people(look())
     head, critical, advisory, more, overall, actions = text.split("\n\n")
     assert head == "Clawperator doctor"
@@ -396,7 +396,7 @@ def test_the_doctor_notes_failures_in_the_log(
     route: Route, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("CLAWPERATOR_LOG_DIR", str(tmp_path / "logs"))
-    route.box.phone.set_fault("offline", "on")
+    route.phone_server.phone.set_fault("offline", "on")
     look()
     (name,) = os.listdir(tmp_path / "logs")
     events = [msgspec.json.decode(line) for line in (tmp_path / "logs" / name).read_bytes().splitlines()]

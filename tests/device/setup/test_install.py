@@ -33,16 +33,16 @@ def test_what_is_granted_already_stays_so(route: Route) -> None:
 
 def test_what_is_missing_is_granted_beside_what_others_have(route: Route) -> None:
     take_away(route)
-    route.box.phone.settings.put("secure", "enabled_accessibility_services", "com.other/.Reader")
+    route.phone_server.phone.settings.put("secure", "enabled_accessibility_services", "com.other/.Reader")
     granted = grant_permissions(route.device, OPERATOR_PACKAGE)
     assert granted.permissions.accessibility.alreadyEnabled is False
     assert is_granted(route)
     assert secure(route, "enabled_accessibility_services")[0] == "com.other/.Reader"
-    assert route.box.phone.operator.is_bound()
+    assert route.phone_server.phone.operator.is_bound()
 
 
 def test_a_listed_service_is_not_enough_when_accessibility_as_a_whole_is_off(route: Route) -> None:
-    route.box.phone.settings.put("secure", "accessibility_enabled", "0")
+    route.phone_server.phone.settings.put("secure", "accessibility_enabled", "0")
     granted = grant_permissions(route.device, OPERATOR_PACKAGE)
     assert granted.permissions.accessibility.alreadyEnabled is False
     assert is_granted(route)
@@ -104,7 +104,7 @@ def test_a_phone_that_forgets_settings_is_told(route: Route, monkeypatch: pytest
 
 def test_restarting_turns_the_service_off_and_on(route: Route) -> None:
     seen: list[bool] = []
-    settings = route.box.phone.settings
+    settings = route.phone_server.phone.settings
     real = settings.put, settings.delete
 
     def put(namespace: str, key: str, value: str) -> None:
@@ -121,15 +121,15 @@ def test_restarting_turns_the_service_off_and_on(route: Route) -> None:
         patch.setattr(settings, "delete", delete)
         restart_service(route.device, OPERATOR_PACKAGE)
     assert seen == [False, True]
-    assert route.box.phone.operator.is_bound()
+    assert route.phone_server.phone.operator.is_bound()
 
 
 def test_a_setting_is_written_as_it_is_and_an_empty_one_taken_away(route: Route) -> None:
     hostile = 'a b\'; reboot; "$(id)" *'
     write_setting(route.device, "global", "claw_test", hostile)
-    assert route.box.phone.settings.get("global", "claw_test") == hostile
+    assert route.phone_server.phone.settings.get("global", "claw_test") == hostile
     write_setting(route.device, "global", "claw_test", "")
-    assert route.box.phone.settings.get("global", "claw_test") is None
+    assert route.phone_server.phone.settings.get("global", "claw_test") is None
 
 
 def test_an_apk_is_installed_and_its_operator_set_up(route: Route, tmp_path: Path) -> None:
@@ -139,7 +139,7 @@ def test_an_apk_is_installed_and_its_operator_set_up(route: Route, tmp_path: Pat
         done = set_up_operator(route.device, str(apk), DEV)
         assert is_granted(route, DEV)
     finally:
-        route.box.phone.packages.remove(DEV)
+        route.phone_server.phone.packages.remove(DEV)
     assert msgspec.to_builtins(done) == {
         "operatorPackage": DEV,
         "install": {"ok": True},
@@ -158,7 +158,7 @@ def test_without_a_name_the_only_operator_on_the_phone_is_meant(route: Route, tm
     other.write_bytes(make_apk("com.example.other"))
     done = set_up_operator(route.device, str(other), None)
     assert done.operatorPackage == OPERATOR_PACKAGE
-    route.box.phone.packages.remove("com.example.other")
+    route.phone_server.phone.packages.remove("com.example.other")
 
 
 def test_with_two_operators_one_must_be_named(route: Route, tmp_path: Path) -> None:
@@ -168,7 +168,7 @@ def test_with_two_operators_one_must_be_named(route: Route, tmp_path: Path) -> N
         with pytest.raises(ClawError) as caught:
             set_up_operator(route.device, str(apk), None)
     finally:
-        route.box.phone.packages.remove(DEV)
+        route.phone_server.phone.packages.remove(DEV)
     assert caught.value.code == "OPERATOR_VERIFY_FAILED"
     assert caught.value.details == {"installed": list(OPERATOR_PACKAGES)}
 
@@ -178,7 +178,7 @@ def test_an_apk_of_something_else_is_noticed(route: Route, tmp_path: Path) -> No
     apk.write_bytes(make_apk("com.example.game"))
     with pytest.raises(ClawError) as caught:
         set_up_operator(route.device, str(apk), DEV)
-    route.box.phone.packages.remove("com.example.game")
+    route.phone_server.phone.packages.remove("com.example.game")
     assert caught.value.code == "OPERATOR_VERIFY_FAILED"
 
 
@@ -199,7 +199,7 @@ def test_a_file_that_is_no_apk_is_refused(route: Route, tmp_path: Path, content:
 def test_a_phone_that_cannot_be_reached_is_told_as_such(route: Route, tmp_path: Path, fault: str) -> None:
     apk = tmp_path / "x.apk"
     apk.write_bytes(make_apk(DEV))
-    route.box.phone.set_fault(fault, "on")
+    route.phone_server.phone.set_fault(fault, "on")
     for attempt in (
         lambda: set_up_operator(route.device, str(apk), None),
         lambda: grant_permissions(route.device, OPERATOR_PACKAGE),
@@ -212,8 +212,8 @@ def test_a_phone_that_cannot_be_reached_is_told_as_such(route: Route, tmp_path: 
 def test_a_full_phone_installs_nothing(route: Route, tmp_path: Path) -> None:
     apk = tmp_path / "x.apk"
     apk.write_bytes(make_apk(DEV))
-    route.box.phone.set_fault("storage_full", "on")
+    route.phone_server.phone.set_fault("storage_full", "on")
     with pytest.raises(ClawError) as caught:
         set_up_operator(route.device, str(apk), DEV)
     assert caught.value.code == "OPERATOR_INSTALL_FAILED"
-    assert NOTIFICATIONS not in route.box.phone.packages.granted(DEV)
+    assert NOTIFICATIONS not in route.phone_server.phone.packages.granted(DEV)

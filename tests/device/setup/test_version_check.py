@@ -12,7 +12,7 @@ from tests.support.routes import Route
 
 
 def set_version(route: Route, version: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(route.box.phone.packages.app(OPERATOR_PACKAGE), "version", version)
+    monkeypatch.setattr(route.phone_server.phone.packages.app(OPERATOR_PACKAGE), "version", version)
 
 
 def test_the_same_version_fits(route: Route) -> None:
@@ -81,7 +81,7 @@ def test_a_program_of_unknown_version_fits_nothing(route: Route) -> None:
 
 
 def test_a_phone_that_cannot_be_reached_is_an_error_of_the_answer(route: Route) -> None:
-    route.box.phone.set_fault("offline", "on")
+    route.phone_server.phone.set_fault("offline", "on")
     found = probe_compatibility(route.device, OPERATOR_PACKAGE)
     assert found.error
     assert found.error.code == "DEVICE_OFFLINE"

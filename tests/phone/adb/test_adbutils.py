@@ -14,7 +14,7 @@ import adbutils  # type: ignore[import-untyped]
 import pytest
 
 from clawperator.engine.clock import SystemClock
-from clawperator.testing import BoxedPhone, start_phone
+from clawperator.testing import SimulatedPhone, simulated_phone
 from clawperator.ui.node import Node
 from clawperator.ui.parse import parse_hierarchy
 from tests.phone.adb.real_adb import LOCALHOST, PROGRAMS, SECONDS, adb_server
@@ -34,13 +34,13 @@ def server_port(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPat
 
 
 @pytest.fixture
-def phone() -> Iterator[BoxedPhone]:
-    with start_phone(clock=SystemClock()) as phone:
+def phone() -> Iterator[SimulatedPhone]:
+    with simulated_phone(clock=SystemClock()) as phone:
         yield phone
 
 
 @pytest.fixture
-def client(server_port: int | None, phone: BoxedPhone) -> Iterator[Any]:
+def client(server_port: int | None, phone: SimulatedPhone) -> Iterator[Any]:
     """A client of a server that knows one new phone."""
     with phone.serve() as doors:
         client = adbutils.AdbClient(LOCALHOST, server_port or doors.server_port, socket_timeout=SECONDS)
@@ -64,7 +64,7 @@ def node(device: Any, label: str) -> Node:
 
 def test_the_phone_is_listed_with_what_it_is(client: Any) -> None:
     (found,) = client.list(extended=True)
-    assert (found.state, found.tags["model"], found.tags["product"]) == ("device", "Phone_in_the_box", "box")
+    assert (found.state, found.tags["model"], found.tags["product"]) == ("device", "Simulated_phone", "box")
     assert [device.serial for device in client.device_list()] == [found.serial]
     assert client.server_version() == 41
     client.wait_for(found.serial, timeout=SECONDS)
@@ -77,7 +77,7 @@ def test_the_phone_is_listed_with_what_it_is(client: Any) -> None:
 def test_the_phone_says_who_it_is(device: Any) -> None:
     assert device.get_state() == "device"
     assert "shell_v2" in device.get_features().split(",")
-    assert str(device.prop) == "product:box model:Phone in the box device:box"
+    assert str(device.prop) == "product:box model:Simulated phone device:box"
     assert device.getprop("ro.serialno") == "claw-1"
     assert device.battery().level == 100
     assert device.wlan_ip()
@@ -177,7 +177,7 @@ def test_an_apk_is_installed_and_uninstalled(device: Any, tmp_path: Path) -> Non
         device.install(tmp_path / "bad.apk", silent=True)
 
 
-def test_the_screen_is_seen(device: Any, phone: BoxedPhone) -> None:
+def test_the_screen_is_seen(device: Any, phone: SimulatedPhone) -> None:
     assert node(device, "Settings").package == LAUNCHER
     assert device.window_size() == (1080, 2400)
     picture = device.screenshot(error_ok=False)
@@ -204,7 +204,7 @@ def test_brightness_is_read_and_set(device: Any) -> None:
     assert device.brightness_value == 7
 
 
-def test_taps_swipes_text_and_keys_reach_the_app_in_front(device: Any, phone: BoxedPhone) -> None:
+def test_taps_swipes_text_and_keys_reach_the_app_in_front(device: Any, phone: SimulatedPhone) -> None:
     device.click(*node(device, "Settings").bounds.centre)
     assert phone.foreground() == SETTINGS
     before = node(device, "Display").bounds
@@ -245,7 +245,7 @@ def test_what_the_phone_does_not_do_is_refused(device: Any) -> None:
 
 # It never closes the file it writes.
 @pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")
-def test_the_log_is_followed_into_a_file(device: Any, phone: BoxedPhone, tmp_path: Path) -> None:
+def test_the_log_is_followed_into_a_file(device: Any, phone: SimulatedPhone, tmp_path: Path) -> None:
     phone.phone.log.write("I", "Before", "cleared", 1)
     following = device.logcat(tmp_path / "log", clear=True, re_filter="START u0|last")
     device.app_start(SETTINGS)

@@ -15,8 +15,8 @@ import pytest
 from PIL import Image
 
 from clawperator.engine.clock import SystemClock
-from clawperator.phone.process.server import Box, BoxPlan
-from clawperator.testing import BoxedPhone, start_phone
+from clawperator.phone.process.server import PhoneServer, PhoneServerConfig
+from clawperator.testing import SimulatedPhone, simulated_phone
 from clawperator.ui.parse import parse_hierarchy
 from tests.phone.adb.real_adb import LOCALHOST, PROGRAMS, SECONDS, Adb, Lines, adb_server, connected, find_program
 from tests.phone.core.apks import make_apk
@@ -30,13 +30,13 @@ def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 @pytest.fixture
-def phone() -> Iterator[BoxedPhone]:
-    with start_phone(clock=SystemClock()) as phone:
+def phone() -> Iterator[SimulatedPhone]:
+    with simulated_phone(clock=SystemClock()) as phone:
         yield phone
 
 
 @pytest.fixture(params=["adbd", "server"])
-def adb(request: pytest.FixtureRequest, server: Adb, phone: BoxedPhone, tmp_path: Path) -> Iterator[Adb]:
+def adb(request: pytest.FixtureRequest, server: Adb, phone: SimulatedPhone, tmp_path: Path) -> Iterator[Adb]:
     """An adb that sees one new phone: by its own server, or by the server of the phone."""
     with phone.serve() as doors:
         if request.param == "server":
@@ -49,22 +49,22 @@ def adb(request: pytest.FixtureRequest, server: Adb, phone: BoxedPhone, tmp_path
 # Connections
 
 
-def test_a_phone_is_connected_listed_and_disconnected(server: Adb, phone: BoxedPhone) -> None:
+def test_a_phone_is_connected_listed_and_disconnected(server: Adb, phone: SimulatedPhone) -> None:
     with phone.serve() as doors:
         serial = f"{LOCALHOST}:{doors.adbd_port}"
         assert server.say("connect", serial) == f"connected to {serial}\n"
         assert server.say("connect", serial) == f"already connected to {serial}\n"
         listed = server.say("devices", "-l").splitlines()[1]
-        assert listed.split()[:5] == [serial, "device", "product:box", "model:Phone_in_the_box", "device:box"]
+        assert listed.split()[:5] == [serial, "device", "product:box", "model:Simulated_phone", "device:box"]
         server.say("disconnect", serial)
         assert server.states() == {}
 
 
-def test_the_server_of_the_phone_lists_it_under_its_own_serial(server: Adb, phone: BoxedPhone) -> None:
+def test_the_server_of_the_phone_lists_it_under_its_own_serial(server: Adb, phone: SimulatedPhone) -> None:
     with phone.serve() as doors:
         adb = Adb(server.program, server.folder, doors.server_port)
         listed = adb.say("devices", "-l").splitlines()[1]
-        assert listed.split()[:5] == ["claw-1", "device", "product:box", "model:Phone_in_the_box", "device:box"]
+        assert listed.split()[:5] == ["claw-1", "device", "product:box", "model:Simulated_phone", "device:box"]
         assert adb.say("-s", "claw-1", "get-serialno") == "claw-1\n"
         assert adb.run("-s", "nobody", "shell", "true").returncode == 1
 
@@ -74,7 +74,7 @@ def test_a_phone_is_waited_for_and_says_its_state(adb: Adb) -> None:
     assert adb.say("get-state") == "device\n"
 
 
-def test_waiting_for_a_phone_ends_when_it_comes(server: Adb, phone: BoxedPhone) -> None:
+def test_waiting_for_a_phone_ends_when_it_comes(server: Adb, phone: SimulatedPhone) -> None:
     with server.running("wait-for-device") as waiting, phone.serve() as doors:
         with pytest.raises(subprocess.TimeoutExpired):
             waiting.wait(0.1)
@@ -82,9 +82,9 @@ def test_waiting_for_a_phone_ends_when_it_comes(server: Adb, phone: BoxedPhone) 
             assert waiting.wait(SECONDS) == 0
 
 
-def test_commands_reach_the_phone_they_name(server: Adb, phone: BoxedPhone) -> None:
+def test_commands_reach_the_phone_they_name(server: Adb, phone: SimulatedPhone) -> None:
     with (
-        start_phone(serial="claw-2", clock=SystemClock()) as other,
+        simulated_phone(serial="claw-2", clock=SystemClock()) as other,
         phone.serve() as one,
         other.serve() as two,
         connected(server, one.adbd_port) as first,
@@ -102,19 +102,19 @@ def test_commands_reach_the_phone_they_name(server: Adb, phone: BoxedPhone) -> N
 
 @pytest.mark.parametrize("fault", ["offline", "unauthorized"])
 def test_a_phone_that_will_not_talk_is_listed_as_such(server: Adb, fault: str) -> None:
-    box = Box(BoxPlan(serial="claw-1"))
-    box.open()
-    serial = f"{LOCALHOST}:{box.adbd_port}"
+    phone_server = PhoneServer(PhoneServerConfig(serial="claw-1"))
+    phone_server.open()
+    serial = f"{LOCALHOST}:{phone_server.adbd_port}"
     try:
         server.say("connect", serial)
-        box.command("fault", {"name": fault, "setting": "on"})
+        phone_server.command("fault", {"name": fault, "setting": "on"})
         server.wait_for_state(serial, fault)
         assert server.run("-s", serial, "shell", "true").returncode == 1
-        own = Adb(server.program, server.folder, box.server_port)
+        own = Adb(server.program, server.folder, phone_server.server_port)
         assert own.states() == {"claw-1": fault}
         assert fault in own.run("shell", "true").stderr.decode()
 
-        box.command("fault", {"name": fault, "setting": "off"})
+        phone_server.command("fault", {"name": fault, "setting": "off"})
         assert own.say("shell", "echo", "back") == "back\n"
         # By itself a server comes back too, but only after a while.
         server.run("disconnect", serial)
@@ -123,7 +123,7 @@ def test_a_phone_that_will_not_talk_is_listed_as_such(server: Adb, fault: str) -
         assert server.say("-s", serial, "shell", "echo", "back") == "back\n"
     finally:
         server.run("disconnect", serial)
-        box.close()
+        phone_server.close()
 
 
 # The shell
@@ -154,7 +154,7 @@ def test_input_reaches_a_command(adb: Adb) -> None:
     assert adb.say("shell", stdin=b"echo typed\ncd /sdcard && pwd\n") == "typed\n/sdcard\n"
 
 
-def test_raw_input_and_output_are_untouched(adb: Adb, phone: BoxedPhone) -> None:
+def test_raw_input_and_output_are_untouched(adb: Adb, phone: SimulatedPhone) -> None:
     content = os.urandom(3_000_000)
     phone.phone.storage.write("/sdcard/large", content)
     assert adb.run("exec-out", "cat", "/sdcard/large").stdout == content
@@ -212,7 +212,7 @@ def contents(folder: Path) -> dict[str, bytes | None]:
     }
 
 
-def test_what_cannot_be_pushed_or_pulled_says_why(adb: Adb, phone: BoxedPhone) -> None:
+def test_what_cannot_be_pushed_or_pulled_says_why(adb: Adb, phone: SimulatedPhone) -> None:
     (adb.folder / "small").write_bytes(b"x")
     pushed = adb.run("push", "small", "/system/x")
     assert pushed.returncode == 1
@@ -303,7 +303,7 @@ def test_a_hierarchy_is_dumped_to_a_file_or_straight_to_the_client(adb: Adb) -> 
     assert {node.package for node in pulled.nodes} == {"com.android.launcher3"}
 
 
-def test_taps_text_and_keys_change_the_screen(adb: Adb, phone: BoxedPhone) -> None:
+def test_taps_text_and_keys_change_the_screen(adb: Adb, phone: SimulatedPhone) -> None:
     adb.tap("Settings")
     adb.tap("Search settings")
     adb.say("shell", "input", "text", "dark%stheme")

@@ -13,19 +13,19 @@ from hypothesis import strategies as st
 from clawperator.errors import ClawError
 from clawperator.phone.cassette.cassette import LARGEST_FILE, load_cassette
 from clawperator.phone.cassette.steps import Press, Tap, Type, Wait, steps_of
-from clawperator.phone.process.server import Box, BoxPlan
+from clawperator.phone.process.server import PhoneServer, PhoneServerConfig
 from clawperator.recording import export_recording
-from clawperator.testing import BoxedPhone, start_phone
+from clawperator.testing import SimulatedPhone, simulated_phone
 from clawperator.ui.node import Node
 from clawperator.ui.parse import parse_hierarchy
 from tests.support.demonstrations import show_solar_limit, show_video_search
 
 SOLAR = "com.solaxcloud.starter"
 SETTINGS = "com.android.settings"
-Script = Callable[[BoxedPhone], None]
+Script = Callable[[SimulatedPhone], None]
 
 
-def settings(phone: BoxedPhone) -> None:
+def settings(phone: SimulatedPhone) -> None:
     person = phone.person
     person.tap("Settings")
     person.scroll_down()
@@ -36,7 +36,7 @@ def settings(phone: BoxedPhone) -> None:
         person.back()
 
 
-def account(phone: BoxedPhone) -> None:
+def account(phone: SimulatedPhone) -> None:
     person = phone.person
     person.tap("Notes")
     person.tap(contentDescEquals="Account")
@@ -49,7 +49,7 @@ def account(phone: BoxedPhone) -> None:
     person.home()
 
 
-def browser(phone: BoxedPhone) -> None:
+def browser(phone: SimulatedPhone) -> None:
     person = phone.person
     person.tap("Chrome")
     person.tap(role="textfield")
@@ -60,7 +60,7 @@ def browser(phone: BoxedPhone) -> None:
     person.home()
 
 
-def hard(phone: BoxedPhone) -> None:
+def hard(phone: SimulatedPhone) -> None:
     person = phone.person
     person.tap("Hard Mode")
     person.tap("Endless list")
@@ -82,7 +82,7 @@ SCRIPTS: dict[str, Script] = {
 }
 
 
-def record(phone: BoxedPhone, script: Script, path: Path) -> list[dict[str, Any]]:
+def record(phone: SimulatedPhone, script: Script, path: Path) -> list[dict[str, Any]]:
     phone.start_recording("demo")
     script(phone)
     path.write_bytes(phone.stop_recording())
@@ -98,7 +98,7 @@ def told(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{k: v for k, v in event.items() if k not in ("ts", "seq")} for event in events]
 
 
-def seen(phone: BoxedPhone, text: str | None = None, **matcher: str) -> Node:
+def seen(phone: SimulatedPhone, text: str | None = None, **matcher: str) -> Node:
     found = phone.find(text, **matcher)
     assert found is not None
     return found
@@ -108,7 +108,7 @@ def clicks(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [event for event in events if event["type"] == "click"]
 
 
-def status(phone: BoxedPhone) -> dict[str, Any]:
+def status(phone: SimulatedPhone) -> dict[str, Any]:
     assert phone.phone.player is not None
     return phone.phone.player.status()
 
@@ -119,15 +119,15 @@ def tapes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("tapes")
     made = {}
     for name, script in SCRIPTS.items():
-        with start_phone() as phone:
+        with simulated_phone() as phone:
             made[name] = folder / f"{name}.ndjson"
             record(phone, script, made[name])
     return made
 
 
 @pytest.fixture
-def solar_phone(tapes: dict[str, Path]) -> Iterator[BoxedPhone]:
-    with start_phone(cassette=str(tapes["solar"])) as phone:
+def solar_phone(tapes: dict[str, Path]) -> Iterator[SimulatedPhone]:
+    with simulated_phone(cassette=str(tapes["solar"])) as phone:
         yield phone
 
 
@@ -136,7 +136,7 @@ def test_the_same_person_is_led_through_to_the_end_and_makes_the_same_recording(
     name: str, tapes: dict[str, Path], tmp_path: Path
 ) -> None:
     before = events_of(tapes[name])
-    with start_phone(cassette=str(tapes[name])) as phone:
+    with simulated_phone(cassette=str(tapes[name])) as phone:
         after = record(phone, SCRIPTS[name], tmp_path / "again.ndjson")
         assert status(phone)["done"], status(phone)
         assert status(phone)["misses"] == 0
@@ -149,9 +149,9 @@ def test_the_same_person_is_led_through_to_the_end_and_makes_the_same_recording(
 def test_a_recording_of_a_cassette_is_as_good_a_cassette(
     name: str, tapes: dict[str, Path], tmp_path: Path
 ) -> None:
-    with start_phone(cassette=str(tapes[name])) as phone:
+    with simulated_phone(cassette=str(tapes[name])) as phone:
         record(phone, SCRIPTS[name], tmp_path / "copy.ndjson")
-    with start_phone(cassette=str(tmp_path / "copy.ndjson")) as phone:
+    with simulated_phone(cassette=str(tmp_path / "copy.ndjson")) as phone:
         SCRIPTS[name](phone)
         assert status(phone)["done"]
 
@@ -166,7 +166,7 @@ def test_an_export_with_snapshots_is_the_same_cassette(tapes: dict[str, Path], t
 def test_every_recorded_screen_is_shown_node_by_node(tapes: dict[str, Path]) -> None:
     """The engine sees it, ``uiautomator dump`` writes it, and a picture shows something of it."""
     first, opened, *_ = [e["snapshot"] for e in events_of(tapes["settings"]) if e["snapshot"]]
-    with start_phone(cassette=str(tapes["settings"])) as phone:
+    with simulated_phone(cassette=str(tapes["settings"])) as phone:
         assert phone.foreground() == "com.android.launcher3"
         assert phone.xml() == first
         blank = phone.screenshot()
@@ -180,7 +180,7 @@ def test_every_recorded_screen_is_shown_node_by_node(tapes: dict[str, Path]) -> 
         assert phone.screenshot() != blank
 
 
-def test_an_agent_runs_its_actions_on_a_cassette(solar_phone: BoxedPhone) -> None:
+def test_an_agent_runs_its_actions_on_a_cassette(solar_phone: SimulatedPhone) -> None:
     done = solar_phone.run(
         {"type": "open_app", "params": {"applicationId": SOLAR}},
         {"type": "wait_for_node", "params": {"matcher": {"textEquals": "Intelligence"}}},
@@ -200,7 +200,7 @@ def test_an_agent_runs_its_actions_on_a_cassette(solar_phone: BoxedPhone) -> Non
     assert status(solar_phone)["misses"] == 0
 
 
-def test_a_wrong_tap_stays_and_is_reported(solar_phone: BoxedPhone) -> None:
+def test_a_wrong_tap_stays_and_is_reported(solar_phone: SimulatedPhone) -> None:
     phone = solar_phone
     phone.person.tap("SolaXCloud")
     before, at = phone.xml(), status(phone)["step"]
@@ -220,7 +220,7 @@ def test_a_wrong_tap_stays_and_is_reported(solar_phone: BoxedPhone) -> None:
     assert status(phone)["step"] == at + 1
 
 
-def test_a_text_is_done_when_it_is_the_recorded_one_and_not_before(solar_phone: BoxedPhone) -> None:
+def test_a_text_is_done_when_it_is_the_recorded_one_and_not_before(solar_phone: SimulatedPhone) -> None:
     phone, person = solar_phone, solar_phone.person
     person.tap("SolaXCloud")
     for name in ("Intelligence", "ON"):
@@ -246,7 +246,7 @@ def test_a_text_is_done_when_it_is_the_recorded_one_and_not_before(solar_phone: 
     assert status(phone)["step"] == done + 1
 
 
-def test_opening_the_app_goes_to_its_first_screen_whatever_was_before(solar_phone: BoxedPhone) -> None:
+def test_opening_the_app_goes_to_its_first_screen_whatever_was_before(solar_phone: SimulatedPhone) -> None:
     phone = solar_phone
     first = phone.xml()
     phone.launch(SOLAR)
@@ -264,7 +264,7 @@ def test_opening_the_app_goes_to_its_first_screen_whatever_was_before(solar_phon
 
 
 def test_home_at_the_end_begins_anew(tapes: dict[str, Path]) -> None:
-    with start_phone(cassette=str(tapes["video"])) as phone:
+    with simulated_phone(cassette=str(tapes["video"])) as phone:
         for _ in range(2):
             phone.person.home()  # at home already, or at the end
             assert status(phone)["step"] == 0
@@ -273,7 +273,7 @@ def test_home_at_the_end_begins_anew(tapes: dict[str, Path]) -> None:
         assert status(phone)["misses"] == 0
 
 
-def test_a_dialog_of_the_phone_lies_over_a_cassette_and_goes_away(solar_phone: BoxedPhone) -> None:
+def test_a_dialog_of_the_phone_lies_over_a_cassette_and_goes_away(solar_phone: SimulatedPhone) -> None:
     phone = solar_phone
     phone.fault("dialog", 1)
     phone.fault("dialog", "off")
@@ -336,8 +336,8 @@ def test_a_click_without_bounds_is_found_by_its_words(tmp_path: Path) -> None:
     path = save(
         tmp_path, window("Main", screen(OPEN, row)), click("Garage", screen(OPEN, row)), window("Two", screen())
     )
-    with start_phone(cassette=path) as phone:
-        assert phone.shows("Main")  # its icon, on the launcher of the box
+    with simulated_phone(cassette=path) as phone:
+        assert phone.shows("Main")  # its icon, on the launcher
         phone.launch("com.example.door")
         phone.phone.tap(540, 700)
         assert status(phone)["done"]
@@ -347,7 +347,7 @@ def test_a_click_that_came_too_late_for_its_snapshot_is_found_on_the_screen_befo
     path = save(
         tmp_path, window("Main", screen(OPEN)), click("Open", screen(node("Hall"))), window("Hall", screen())
     )
-    with start_phone(cassette=path) as phone:
+    with simulated_phone(cassette=path) as phone:
         phone.launch("com.example.door")
         phone.person.tap("Open")
         assert status(phone)["done"]
@@ -356,7 +356,7 @@ def test_a_click_that_came_too_late_for_its_snapshot_is_found_on_the_screen_befo
 def test_a_click_that_nothing_tells_of_is_passed_over(tmp_path: Path) -> None:
     nameless = [click(None, screen(node("Hall"))) for _ in range(3_000)]
     path = save(tmp_path, window("Main", screen(OPEN)), *nameless, click("Open", screen(OPEN)))
-    with start_phone(cassette=path) as phone:
+    with simulated_phone(cassette=path) as phone:
         phone.launch("com.example.door")
         phone.person.tap("Open")
         assert status(phone)["done"]
@@ -367,7 +367,7 @@ def test_a_window_that_came_late_comes_late_and_a_key_brings_it_sooner(tmp_path:
     late = [window("Main", screen(OPEN)), click("Open", screen(OPEN)), window("Load", loading, ts=100)]
     path = save(tmp_path, *late, window("Main", screen(node("Ready")), ts=2_600))
     for by_key in (False, True):
-        with start_phone(cassette=path) as phone:
+        with simulated_phone(cassette=path) as phone:
             phone.launch("com.example.door")
             phone.person.tap("Open")
             assert phone.shows("Loading")
@@ -393,7 +393,7 @@ def test_a_screen_that_a_person_must_have_left_waits_for_that(tmp_path: Path) ->
     )
     steps = [type(step) for step in steps_of(load_cassette(path))]
     assert steps[:3] == [Tap, Wait, Tap]
-    with start_phone(cassette=path) as phone:
+    with simulated_phone(cassette=path) as phone:
         assert phone.foreground() == home
         phone.person.tap("Door")
         phone.wait(60)
@@ -417,7 +417,7 @@ def test_a_slow_answer_to_a_step_needs_no_key(tmp_path: Path) -> None:
         back,
         window("Edit", screen(node("Third")), ts=12_000),
     )
-    with start_phone(cassette=path) as phone:
+    with simulated_phone(cassette=path) as phone:
         phone.launch("com.example.door")
         phone.person.tap("Open")
         phone.wait(2)
@@ -432,7 +432,7 @@ def test_a_target_where_this_phone_has_its_bars_can_be_touched(tmp_path: Path) -
     low = node("Low", "[0,2300][1080,2390]", clickable="true")
     high = node("High", "[0,10][1080,90]", clickable="true")
     path = save(tmp_path, window("Main", screen(low)), click("Low", screen(low)), click("High", screen(low, high)))
-    with start_phone(cassette=path) as phone:
+    with simulated_phone(cassette=path) as phone:
         phone.launch("com.example.door")
         phone.person.tap("Low")
         phone.person.back()  # the bar is there again when nothing of the recording is
@@ -445,7 +445,7 @@ def test_an_app_that_was_not_drawn_yet_keeps_its_window(tmp_path: Path) -> None:
     home = "com.sec.android.app.launcher"
     icons = screen(node("Door", "[0,300][300,600]", clickable="true", package=home), package=home)
     path = save(tmp_path, click("Door", icons, home), window("Main", icons), click("Open", screen(OPEN)))
-    with start_phone(cassette=path) as phone:
+    with simulated_phone(cassette=path) as phone:
         phone.person.tap("Door")
         assert phone.events[-1].package == "com.example.door"
         assert phone.events[-1].class_name == "com.example.door.Main"
@@ -459,7 +459,7 @@ def test_a_back_key_moves_on_and_takes_the_keyboard_with_it(tmp_path: Path) -> N
     typing = [window("Main", screen(field)), typed("1"), typed("12")]
     path = save(tmp_path, *typing, back, window("Two", screen(node("Hall"))))
     assert [type(step) for step in steps_of(load_cassette(path))][:2] == [Type, Press]
-    with start_phone(cassette=path) as phone:
+    with simulated_phone(cassette=path) as phone:
         phone.launch("com.example.door")
         assert seen(phone, role="textfield").text == "Code"  # a hint
         phone.person.type("12")
@@ -470,7 +470,7 @@ def test_a_back_key_moves_on_and_takes_the_keyboard_with_it(tmp_path: Path) -> N
 
 def test_a_long_press_is_no_click(tmp_path: Path) -> None:
     path = save(tmp_path, window("Main", screen(OPEN)), click("Open", screen(OPEN)))
-    with start_phone(cassette=path) as phone:
+    with simulated_phone(cassette=path) as phone:
         phone.launch("com.example.door")
         phone.person.press_long("Open")
         assert status(phone)["lastMiss"]["kind"] == "long tap"
@@ -488,7 +488,7 @@ def test_a_launcher_the_recording_only_ends_at_lies_behind_until_the_app_is_open
         {**click("Home", screen(node("Hall"))), "packageName": "com.android.systemui"},
         window("Launcher", icons, home),
     )
-    with start_phone(cassette=path) as phone:
+    with simulated_phone(cassette=path) as phone:
         assert phone.shows("Door")
         phone.person.tap("Door")
         phone.person.back()
@@ -502,7 +502,7 @@ def test_a_launcher_the_recording_only_ends_at_lies_behind_until_the_app_is_open
 
 def test_a_window_without_a_class_is_no_trouble_for_the_shell(tmp_path: Path) -> None:
     path = save(tmp_path, {**window("Main", screen(OPEN)), "className": None, "title": None}, click("Open", None))
-    with start_phone(cassette=path) as phone:
+    with simulated_phone(cassette=path) as phone:
         phone.launch("com.example.door")
         for command in ("dumpsys activity activities", "dumpsys window", "am stack list", "pm list packages"):
             assert phone.shell(command).code == 0
@@ -515,7 +515,7 @@ def test_a_password_is_done_at_its_length_and_never_shown(tmp_path: Path) -> Non
     dots = [typed("•" * n) for n in range(1, 5)]
     shown = screen(node("••••", "[0,300][1080,500]", password="true", **FIELD), OPEN)
     path = save(tmp_path, window("Main", screen(field)), click(None, screen(field)), *dots, click("Open", shown))
-    with start_phone(cassette=path) as phone:
+    with simulated_phone(cassette=path) as phone:
         phone.launch("com.example.door")
         phone.person.tap(role="textfield")
         phone.person.type("mo")
@@ -531,7 +531,7 @@ def test_a_phone_of_another_size_is_as_large_as_its_snapshots(tmp_path: Path) ->
     tile = node("Open", "[0,300][720,500]", clickable="true")
     dialog = screen(node("Sure?"), area="[60,600][660,1000]")
     path = save(tmp_path, window("Main", screen(tile, area=area)), click("Open", None), window("Ask", dialog))
-    with start_phone(cassette=path) as phone:
+    with simulated_phone(cassette=path) as phone:
         assert phone.phone.windows.display.bounds.right == 720
         assert "720x1600" in phone.shell("wm size").stdout
         phone.launch("com.example.door")
@@ -603,7 +603,7 @@ def test_a_large_recording_takes_little_memory(tmp_path: Path) -> None:
 def test_random_fingers_only_move_on_where_the_recording_did(
     places: list[tuple[int, int]], tapes: dict[str, Path]
 ) -> None:
-    with start_phone(cassette=str(tapes["settings"])) as phone:
+    with simulated_phone(cassette=str(tapes["settings"])) as phone:
         for x, y in places:
             before = status(phone)
             phone.phone.tap(x, y)
@@ -614,14 +614,14 @@ def test_random_fingers_only_move_on_where_the_recording_did(
 
 
 def test_a_box_tells_where_its_cassette_stands_and_rewinds_at_a_reset(tapes: dict[str, Path]) -> None:
-    box = Box(BoxPlan(serial="tape", cassette=str(tapes["settings"])))
+    phone_server = PhoneServer(PhoneServerConfig(serial="tape", cassette=str(tapes["settings"])))
     try:
-        box.phone.launch(SETTINGS)
-        told_of = box.command("status", {})
+        phone_server.phone.launch(SETTINGS)
+        told_of = phone_server.command("status", {})
         assert told_of["foreground"] == SETTINGS
         assert (told_of["cassette"]["step"], told_of["cassette"]["steps"]) == (1, 6)
         assert told_of["cassette"]["file"] == str(tapes["settings"])
-        box.command("reset", {})
-        assert box.command("status", {})["cassette"]["step"] == 0
+        phone_server.command("reset", {})
+        assert phone_server.command("status", {})["cassette"]["step"] == 0
     finally:
-        box.close()
+        phone_server.close()

@@ -4,7 +4,7 @@ import pytest
 
 from clawperator.errors import ClawError
 from clawperator.phone.core.faults import FAULTS, Faults, read_setting
-from clawperator.testing import BoxedPhone, start_phone
+from clawperator.testing import SimulatedPhone, simulated_phone
 
 
 @pytest.mark.parametrize("name", FAULTS)
@@ -63,13 +63,13 @@ def test_one_fault_does_not_change_what_another_does() -> None:
     assert first == second
 
 
-def test_a_dropped_tap_changes_nothing(phone: BoxedPhone) -> None:
+def test_a_dropped_tap_changes_nothing(phone: SimulatedPhone) -> None:
     phone.fault("dropped_tap", 1)
     phone.person.tap("Settings")
     assert phone.foreground() == "com.android.launcher3"
 
 
-def test_a_stale_tree_is_the_one_before_the_last_change(phone: BoxedPhone) -> None:
+def test_a_stale_tree_is_the_one_before_the_last_change(phone: SimulatedPhone) -> None:
     before = phone.hierarchy()
     phone.launch("com.android.settings")
     phone.hierarchy()
@@ -78,7 +78,7 @@ def test_a_stale_tree_is_the_one_before_the_last_change(phone: BoxedPhone) -> No
         assert phone.phone.windows.capture() is before
 
 
-def test_latency_takes_the_phones_own_time(phone: BoxedPhone) -> None:
+def test_latency_takes_the_phones_own_time(phone: SimulatedPhone) -> None:
     phone.fault("latency", 500)
     begin = phone.phone.clock.monotonic()
     done = phone.run({"type": "snapshot_ui"})
@@ -86,7 +86,7 @@ def test_latency_takes_the_phones_own_time(phone: BoxedPhone) -> None:
     assert phone.phone.clock.monotonic() - begin >= 0.5
 
 
-def test_a_full_storage_refuses_files_and_recordings_and_nothing_else(phone: BoxedPhone) -> None:
+def test_a_full_storage_refuses_files_and_recordings_and_nothing_else(phone: SimulatedPhone) -> None:
     phone.fault("storage_full")
     assert "No space left" in phone.shell("echo hi > /sdcard/x").stderr
     with pytest.raises(ClawError) as caught:
@@ -97,7 +97,7 @@ def test_a_full_storage_refuses_files_and_recordings_and_nothing_else(phone: Box
     assert phone.shell("echo hi > /sdcard/x").code == 0
 
 
-def test_rotation_turns_the_display_and_everything_on_it(phone: BoxedPhone) -> None:
+def test_rotation_turns_the_display_and_everything_on_it(phone: SimulatedPhone) -> None:
     phone.fault("rotation", 1)
     assert 'rotation="1"' in phone.xml()
     assert phone.hierarchy().roots[0].bounds.width == 2400
@@ -105,7 +105,7 @@ def test_rotation_turns_the_display_and_everything_on_it(phone: BoxedPhone) -> N
     assert phone.hierarchy().roots[0].bounds.width == 1080
 
 
-def test_a_dialog_out_of_nowhere_covers_everything_until_it_is_dismissed(phone: BoxedPhone) -> None:
+def test_a_dialog_out_of_nowhere_covers_everything_until_it_is_dismissed(phone: SimulatedPhone) -> None:
     phone.launch("com.android.settings")
     phone.fault("dialog", 1)
     assert phone.foreground() == "android"
@@ -115,7 +115,7 @@ def test_a_dialog_out_of_nowhere_covers_everything_until_it_is_dismissed(phone: 
     assert phone.foreground() == "com.android.settings"
 
 
-def test_a_noisy_log_still_holds_our_lines_and_a_losing_one_does_not(phone: BoxedPhone) -> None:
+def test_a_noisy_log_still_holds_our_lines_and_a_losing_one_does_not(phone: SimulatedPhone) -> None:
     phone.fault("log_noise", 1)
     phone.phone.log.write("I", "mine", "one", 7)
     assert {e.tag for e in phone.phone.log.read()} > {"mine"}
@@ -124,7 +124,7 @@ def test_a_noisy_log_still_holds_our_lines_and_a_losing_one_does_not(phone: Boxe
     assert [e.message for e in phone.phone.log.read() if e.tag == "mine"] == ["one"]
 
 
-def test_a_split_record_is_whole_when_its_pieces_are_joined(phone: BoxedPhone) -> None:
+def test_a_split_record_is_whole_when_its_pieces_are_joined(phone: SimulatedPhone) -> None:
     phone.fault("split_log", 1)
     phone.phone.log.write("I", "mine", "in two pieces", 7)
     pieces = [e.message for e in phone.phone.log.read() if e.tag == "mine"]
@@ -133,5 +133,5 @@ def test_a_split_record_is_whole_when_its_pieces_are_joined(phone: BoxedPhone) -
 
 
 def test_a_phone_begins_with_no_faults() -> None:
-    with start_phone(seed=9) as phone:
+    with simulated_phone(seed=9) as phone:
         assert phone.phone.faults.values() == {}

@@ -6,44 +6,44 @@ from collections.abc import Iterator
 import pytest
 
 from clawperator.phone.core.procfs import CORES
-from clawperator.testing import BoxedPhone, start_phone
+from clawperator.testing import SimulatedPhone, simulated_phone
 
 
 @pytest.fixture
-def phone() -> Iterator[BoxedPhone]:
-    with start_phone() as phone:
+def phone() -> Iterator[SimulatedPhone]:
+    with simulated_phone() as phone:
         yield phone
 
 
-def said(phone: BoxedPhone, script: str) -> str:
+def said(phone: SimulatedPhone, script: str) -> str:
     ran = phone.shell(script)
     assert (ran.code, ran.stderr) == (0, "")
     return ran.stdout
 
 
-def test_there_are_as_many_processors_wherever_one_looks(phone: BoxedPhone) -> None:
+def test_there_are_as_many_processors_wherever_one_looks(phone: SimulatedPhone) -> None:
     assert said(phone, "grep -c ^processor /proc/cpuinfo") == f"{CORES}\n"
     assert said(phone, "grep -c '^cpu[0-9]' /proc/stat") == f"{CORES}\n"
     assert said(phone, "cat /sys/devices/system/cpu/possible") == f"0-{CORES - 1}\n"
 
 
-def test_memory_is_what_free_says(phone: BoxedPhone) -> None:
+def test_memory_is_what_free_says(phone: SimulatedPhone) -> None:
     total = int(said(phone, "sed -n 's/^MemTotal: *\\([0-9]*\\) kB$/\\1/p' /proc/meminfo"))
     assert re.search(rf"\b{total * 1024}\b", said(phone, "free"))
 
 
-def test_time_passes_for_the_kernel_too(phone: BoxedPhone) -> None:
+def test_time_passes_for_the_kernel_too(phone: SimulatedPhone) -> None:
     before = float(said(phone, "cat /proc/uptime").split()[0])
     after = float(said(phone, "sleep 5; cat /proc/uptime").split()[0])
     assert 5 <= after - before < 6
 
 
-def test_the_version_is_that_of_uname(phone: BoxedPhone) -> None:
+def test_the_version_is_that_of_uname(phone: SimulatedPhone) -> None:
     assert said(phone, "uname -r").strip() in said(phone, "cat /proc/version")
 
 
 @pytest.mark.parametrize("script", ["echo x > /proc/stat", "rm /proc/stat", "mv /proc/stat /sdcard/x"])
-def test_nobody_writes_there(phone: BoxedPhone, script: str) -> None:
+def test_nobody_writes_there(phone: SimulatedPhone, script: str) -> None:
     assert phone.shell(script).code == 1
     assert said(phone, "cat /proc/stat").startswith("cpu  ")
     assert "stat" in said(phone, "ls /proc").split()

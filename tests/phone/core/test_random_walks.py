@@ -7,7 +7,7 @@ import pytest
 
 from clawperator.phone.core.faults import FAULTS
 from clawperator.phone.core.phone import Phone
-from clawperator.testing import BoxedPhone, start_phone
+from clawperator.testing import SimulatedPhone, simulated_phone
 from clawperator.ui.node import Bounds, Hierarchy
 from clawperator.ui.parse import parse_hierarchy
 
@@ -65,7 +65,7 @@ def check(hierarchy: Hierarchy, display: Bounds) -> None:
         assert display.top <= box.top <= box.bottom <= display.bottom
 
 
-def walk(phone: BoxedPhone, seed: int, steps: int, *, faults: bool) -> list[str]:
+def walk(phone: SimulatedPhone, seed: int, steps: int, *, faults: bool) -> list[str]:
     """Go, check after each step, and give what was seen on the way."""
     chance = Random(seed)
     names = [name for name in FAULTS if name not in _LEFT_OUT]
@@ -86,7 +86,7 @@ def walk(phone: BoxedPhone, seed: int, steps: int, *, faults: bool) -> list[str]
 @pytest.mark.parametrize("seed", range(_SOAK_WALKS))
 @pytest.mark.random
 def test_ten_thousand_random_actions_leave_a_phone_whose_screen_is_sound(seed: int) -> None:
-    with start_phone(seed=seed) as phone:
+    with simulated_phone(seed=seed) as phone:
         seen = walk(phone, seed, _STEPS, faults=False)
         assert len(seen) > _STEPS // 4
         phone.phone.key(224)
@@ -96,7 +96,7 @@ def test_ten_thousand_random_actions_leave_a_phone_whose_screen_is_sound(seed: i
 
 
 def run_with_faults(seed: int) -> tuple[list[str], list[str]]:
-    with start_phone(seed=seed) as phone:
+    with simulated_phone(seed=seed) as phone:
         for name, setting in (("dropped_tap", 0.3), ("dialog", 0.05), ("log_noise", 0.5), ("stale_tree", 0.3)):
             phone.fault(name, setting)
         seen = walk(phone, 77, 400, faults=True)

@@ -19,7 +19,7 @@ from clawperator.phone.toolkit.views import (
     switch,
     text,
 )
-from clawperator.testing import BoxedPhone, start_phone
+from clawperator.testing import SimulatedPhone, simulated_phone
 
 
 def make_app() -> App:
@@ -59,39 +59,39 @@ def make_app() -> App:
 
 
 @pytest.fixture
-def touch() -> Iterator[BoxedPhone]:
-    with start_phone(apps=[make_app()]) as phone:
+def touch() -> Iterator[SimulatedPhone]:
+    with simulated_phone(apps=[make_app()]) as phone:
         phone.launch("com.example.touch")
         yield phone
 
 
-def log_of(phone: BoxedPhone) -> str:
+def log_of(phone: SimulatedPhone) -> str:
     node = phone.find(resourceId="com.example.touch:id/log")
     assert node is not None
     return node.text.removeprefix("log:")
 
 
-def test_a_tap_does_what_the_view_says_and_tells_of_it_first(touch: BoxedPhone) -> None:
+def test_a_tap_does_what_the_view_says_and_tells_of_it_first(touch: SimulatedPhone) -> None:
     touch.person.tap("Plain")
     assert log_of(touch) == "p"
     event = touch.events[-1]
     assert (event.kind, event.text, event.package) == ("view_clicked", "Plain", "com.example.touch")
 
 
-def test_a_disabled_button_takes_no_tap_and_no_event_says_it_did(touch: BoxedPhone) -> None:
+def test_a_disabled_button_takes_no_tap_and_no_event_says_it_did(touch: SimulatedPhone) -> None:
     before = len(touch.events)
     touch.person.tap("Off")
     assert log_of(touch) == ""
     assert len(touch.events) == before
 
 
-def test_a_long_press_goes_to_those_who_want_one_and_is_a_tap_to_others(touch: BoxedPhone) -> None:
+def test_a_long_press_goes_to_those_who_want_one_and_is_a_tap_to_others(touch: SimulatedPhone) -> None:
     touch.person.press_long("Both")
     touch.person.press_long("Plain")
     assert log_of(touch) == "Bp"
 
 
-def test_a_switch_turns_and_its_app_is_told(touch: BoxedPhone) -> None:
+def test_a_switch_turns_and_its_app_is_told(touch: SimulatedPhone) -> None:
     touch.person.tap(resourceId="com.example.touch:id/on")
     node = touch.find(resourceId="com.example.touch:id/on")
     assert node is not None
@@ -99,7 +99,7 @@ def test_a_switch_turns_and_its_app_is_told(touch: BoxedPhone) -> None:
     assert log_of(touch) == "[true]"
 
 
-def test_a_tap_beside_a_dialog_takes_it_away(touch: BoxedPhone) -> None:
+def test_a_tap_beside_a_dialog_takes_it_away(touch: SimulatedPhone) -> None:
     touch.person.tap("Ask")
     assert touch.shows("Yes")
     touch.phone.tap(540, 200)
@@ -107,13 +107,13 @@ def test_a_tap_beside_a_dialog_takes_it_away(touch: BoxedPhone) -> None:
     assert touch.shows("Plain")
 
 
-def test_a_dialog_is_all_that_can_be_seen_and_touched(touch: BoxedPhone) -> None:
+def test_a_dialog_is_all_that_can_be_seen_and_touched(touch: SimulatedPhone) -> None:
     touch.person.tap("Ask")
     assert not touch.shows("Plain")
     assert touch.events[-1].title == "Sure?"
 
 
-def test_typing_needs_a_field_with_the_focus(touch: BoxedPhone) -> None:
+def test_typing_needs_a_field_with_the_focus(touch: SimulatedPhone) -> None:
     touch.phone.type_text("lost")
     assert not [e for e in touch.events if e.kind == "view_text_changed"]
     touch.person.tap("Say")
@@ -122,7 +122,7 @@ def test_typing_needs_a_field_with_the_focus(touch: BoxedPhone) -> None:
     assert touch.shows("Hi, 5 Cats!")
 
 
-def test_a_field_for_numbers_brings_a_pad_of_numbers(touch: BoxedPhone) -> None:
+def test_a_field_for_numbers_brings_a_pad_of_numbers(touch: SimulatedPhone) -> None:
     touch.person.tap("PIN")
     touch.person.type("40")
     touch.person.delete()
@@ -132,7 +132,7 @@ def test_a_field_for_numbers_brings_a_pad_of_numbers(touch: BoxedPhone) -> None:
     assert "q" not in [node.text for node in keyboard.nodes]
 
 
-def test_what_is_typed_into_a_password_field_is_never_told(touch: BoxedPhone) -> None:
+def test_what_is_typed_into_a_password_field_is_never_told(touch: SimulatedPhone) -> None:
     touch.person.tap("Secret")
     touch.person.type("hunter")
     assert "hunter" not in touch.xml()
@@ -141,7 +141,7 @@ def test_what_is_typed_into_a_password_field_is_never_told(touch: BoxedPhone) ->
     assert touch.phone.tasks.front.process.state["secret"] == "hunter"
 
 
-def test_back_hides_the_keyboard_before_it_leaves_the_screen(touch: BoxedPhone) -> None:
+def test_back_hides_the_keyboard_before_it_leaves_the_screen(touch: SimulatedPhone) -> None:
     touch.person.tap("Say")
     assert touch.phone.windows.keyboard() is not None
     touch.person.back()
@@ -151,13 +151,13 @@ def test_back_hides_the_keyboard_before_it_leaves_the_screen(touch: BoxedPhone) 
     assert touch.foreground() == "com.android.launcher3"
 
 
-def test_the_keyboard_moves_the_screen_up_so_that_its_end_can_be_reached(touch: BoxedPhone) -> None:
+def test_the_keyboard_moves_the_screen_up_so_that_its_end_can_be_reached(touch: SimulatedPhone) -> None:
     touch.person.tap("Say")
     top = touch.phone.windows.display.keyboard.top
     assert all(node.bounds.bottom <= top for node in touch.hierarchy().nodes[1:])
 
 
-def test_a_drag_moves_the_list_by_as_much_and_says_how_far_it_can_go(touch: BoxedPhone) -> None:
+def test_a_drag_moves_the_list_by_as_much_and_says_how_far_it_can_go(touch: SimulatedPhone) -> None:
     touch.phone.swipe((540, 2000), (540, 1700))
     event = touch.events[-1]
     assert event.kind == "view_scrolled"
@@ -170,7 +170,7 @@ def test_a_drag_moves_the_list_by_as_much_and_says_how_far_it_can_go(touch: Boxe
     assert len(touch.events) == before + 1, "a list at its top does not move, and nobody is told it did"
 
 
-def test_an_inner_list_at_its_end_hands_the_drag_to_the_outer_one(touch: BoxedPhone) -> None:
+def test_an_inner_list_at_its_end_hands_the_drag_to_the_outer_one(touch: SimulatedPhone) -> None:
     app = touch.phone.packages.app("com.example.touch")
     touch.phone.tasks.open(touch.phone.tasks.ensure_process(app), "nested", {})
     for _ in range(6):
@@ -179,7 +179,7 @@ def test_an_inner_list_at_its_end_hands_the_drag_to_the_outer_one(touch: BoxedPh
     assert len(moved) == 2
 
 
-def test_the_cursor_moves_and_text_goes_in_where_it_stands(touch: BoxedPhone) -> None:
+def test_the_cursor_moves_and_text_goes_in_where_it_stands(touch: SimulatedPhone) -> None:
     touch.person.tap("Say")
     touch.phone.type_text("ac")
     for word in ("KEYCODE_DPAD_LEFT", "B", "KEYCODE_MOVE_HOME", "FORWARD_DEL", "MOVE_END", "DEL"):
@@ -187,7 +187,7 @@ def test_the_cursor_moves_and_text_goes_in_where_it_stands(touch: BoxedPhone) ->
     assert touch.phone.tasks.front.process.state["said"] == "b"
 
 
-def test_a_sleeping_phone_takes_no_touch(touch: BoxedPhone) -> None:
+def test_a_sleeping_phone_takes_no_touch(touch: SimulatedPhone) -> None:
     touch.phone.key(223)
     touch.person.tap("Plain")
     assert log_of(touch) == ""
@@ -199,7 +199,7 @@ def test_a_sleeping_phone_takes_no_touch(touch: BoxedPhone) -> None:
 @pytest.mark.random
 @given(st.text(st.characters(codec="utf-8"), min_size=1, max_size=40))
 def test_any_text_typed_arrives_unchanged(words: str) -> None:
-    with start_phone(apps=[make_app()]) as phone:
+    with simulated_phone(apps=[make_app()]) as phone:
         phone.launch("com.example.touch")
         phone.person.tap("Say")
         phone.phone.type_text(words)
@@ -207,7 +207,7 @@ def test_any_text_typed_arrives_unchanged(words: str) -> None:
         assert [e.text for e in phone.events if e.kind == "view_text_changed"][-1] == words
 
 
-def test_touches_outside_the_display_do_nothing(touch: BoxedPhone) -> None:
+def test_touches_outside_the_display_do_nothing(touch: SimulatedPhone) -> None:
     for point in ((-1, 5), (540, -1), (1080, 500), (540, 2400), (10**9, 10**9)):
         touch.phone.tap(*point)
     assert log_of(touch) == ""

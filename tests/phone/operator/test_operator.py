@@ -11,7 +11,7 @@ from clawperator.contract.wire import RESULT_PREFIX, SNAPSHOT_MARKER
 from clawperator.engine.clock import SystemClock
 from clawperator.phone.core.phone import Phone
 from clawperator.phone.log.buffer import MAX_PAYLOAD
-from clawperator.testing import BoxedPhone, start_phone
+from clawperator.testing import SimulatedPhone, simulated_phone
 
 SNAPSHOT = {"id": "snap", "type": "snapshot_ui"}
 
@@ -52,7 +52,7 @@ def results(phone: Phone) -> list[dict[str, Any]]:
     return found
 
 
-def test_an_execution_ends_in_one_result_line_and_its_hierarchy_stands_before_it(phone: BoxedPhone) -> None:
+def test_an_execution_ends_in_one_result_line_and_its_hierarchy_stands_before_it(phone: SimulatedPhone) -> None:
     phone.phone.operator.receive(
         payload({"id": "open", "type": "open_app", "params": {"applicationId": "com.android.settings"}}, SNAPSHOT)
     )
@@ -65,7 +65,7 @@ def test_an_execution_ends_in_one_result_line_and_its_hierarchy_stands_before_it
     assert xml.strip() == phone.xml().strip()
 
 
-def test_no_record_is_longer_than_the_logger_takes_and_nothing_is_lost(phone: BoxedPhone) -> None:
+def test_no_record_is_longer_than_the_logger_takes_and_nothing_is_lost(phone: SimulatedPhone) -> None:
     words = "漢字とかな🙂" * 60
     actions = [
         {"id": f"漢{i}", "type": "click", "params": {"matcher": {"textEquals": words[:300]}, "retry": {}}}
@@ -81,7 +81,7 @@ def test_no_record_is_longer_than_the_logger_takes_and_nothing_is_lost(phone: Bo
     assert len(results(phone.phone)) == 1
 
 
-def test_what_cannot_be_parsed_is_logged_and_gets_no_result(phone: BoxedPhone) -> None:
+def test_what_cannot_be_parsed_is_logged_and_gets_no_result(phone: SimulatedPhone) -> None:
     for text in (
         None,
         "",
@@ -98,7 +98,7 @@ def test_what_cannot_be_parsed_is_logged_and_gets_no_result(phone: BoxedPhone) -
     assert sum("[Operator-Receiver]" in line for line in said(phone.phone)) == 9
 
 
-def test_without_its_accessibility_service_it_says_so(phone: BoxedPhone) -> None:
+def test_without_its_accessibility_service_it_says_so(phone: SimulatedPhone) -> None:
     phone.fault("accessibility_off")
     phone.phone.operator.receive(payload(SNAPSHOT))
     (envelope,) = results(phone.phone)
@@ -109,7 +109,7 @@ def test_without_its_accessibility_service_it_says_so(phone: BoxedPhone) -> None
     )
 
 
-def test_a_dead_operator_says_nothing_until_it_is_back(phone: BoxedPhone) -> None:
+def test_a_dead_operator_says_nothing_until_it_is_back(phone: SimulatedPhone) -> None:
     phone.fault("operator_killed")
     phone.phone.operator.receive(payload(SNAPSHOT))
     assert results(phone.phone) == []
@@ -118,7 +118,7 @@ def test_a_dead_operator_says_nothing_until_it_is_back(phone: BoxedPhone) -> Non
     assert len(results(phone.phone)) == 1
 
 
-def test_a_stopped_operator_has_lost_its_service_and_its_recording(phone: BoxedPhone) -> None:
+def test_a_stopped_operator_has_lost_its_service_and_its_recording(phone: SimulatedPhone) -> None:
     phone.start_recording("demo")
     phone.phone.stop_app(phone.phone.operator.package)
     assert phone.phone.operator.recorder.session_id is None
@@ -127,7 +127,7 @@ def test_a_stopped_operator_has_lost_its_service_and_its_recording(phone: BoxedP
 
 
 def test_executions_run_one_after_the_other_by_a_real_clock() -> None:
-    with start_phone(clock=SystemClock()) as phone:
+    with simulated_phone(clock=SystemClock()) as phone:
         for name in ("first", "second", "third"):
             phone.phone.operator.receive(
                 payload({"id": "nap", "type": "sleep", "params": {"durationMs": 60}}, command=name)
@@ -139,7 +139,7 @@ def test_executions_run_one_after_the_other_by_a_real_clock() -> None:
 
 
 def test_a_command_whose_time_ran_out_in_the_queue_is_refused() -> None:
-    with start_phone(clock=SystemClock()) as phone:
+    with simulated_phone(clock=SystemClock()) as phone:
         phone.phone.operator.receive(
             payload({"id": "nap", "type": "sleep", "params": {"durationMs": 1_300}}, command="long")
         )
@@ -151,7 +151,7 @@ def test_a_command_whose_time_ran_out_in_the_queue_is_refused() -> None:
 
 
 def test_closing_a_phone_ends_its_threads() -> None:
-    with start_phone(clock=SystemClock()) as phone:
+    with simulated_phone(clock=SystemClock()) as phone:
         phone.phone.operator.receive(payload(SNAPSHOT))
     left = [thread.name for thread in threading.enumerate() if thread.name in ("operator", "timers")]
     assert left == []
@@ -159,7 +159,7 @@ def test_closing_a_phone_ends_its_threads() -> None:
 
 @pytest.mark.parametrize("package", ["com.clawperator.operator", "com.clawperator.operator.dev"])
 def test_its_own_screens_and_clicks_are_not_recorded(package: str) -> None:
-    phone = BoxedPhone(Phone(operator_package=package))
+    phone = SimulatedPhone(Phone(operator_package=package))
     phone.start_recording("demo")
     phone.launch(package)
     phone.launch("com.android.settings")

@@ -7,7 +7,7 @@ from typing import Any
 from clawperator.recording import export_recording, parse_recording
 from clawperator.recording.compare.strategies.solax import REQUIRED, baseline_of
 from clawperator.recording.export import read_export
-from clawperator.testing import BoxedPhone
+from clawperator.testing import SimulatedPhone
 from tests.support.demonstrations import show_solar_limit, show_video_search
 
 SOLAR = "com.solaxcloud.starter"
@@ -15,7 +15,7 @@ VIDEO = "com.google.android.youtube"
 SETTINGS = "com.android.settings"
 
 
-def recorded(phone: BoxedPhone, folder: Path) -> tuple[list[dict[str, Any]], str]:
+def recorded(phone: SimulatedPhone, folder: Path) -> tuple[list[dict[str, Any]], str]:
     """The events of the recording that runs, and the file it was saved to."""
     data = phone.stop_recording()
     path = folder / "demo.ndjson"
@@ -35,7 +35,7 @@ def check_snapshots(events: list[dict[str, Any]]) -> None:
 
 
 def test_the_discharge_limit_is_set_by_hand_and_its_recording_holds_every_checkpoint(
-    phone: BoxedPhone, tmp_path: Path
+    phone: SimulatedPhone, tmp_path: Path
 ) -> None:
     phone.start_recording("discharge")
     show_solar_limit(phone)
@@ -51,7 +51,7 @@ def test_the_discharge_limit_is_set_by_hand_and_its_recording_holds_every_checkp
     assert [checkpoint.id for checkpoint in baseline.checkpoints] == list(REQUIRED)
 
 
-def test_a_video_is_searched_for_as_in_the_recorded_example(phone: BoxedPhone, tmp_path: Path) -> None:
+def test_a_video_is_searched_for_as_in_the_recorded_example(phone: SimulatedPhone, tmp_path: Path) -> None:
     phone.start_recording("video")
     show_video_search(phone)
     events, path = recorded(phone, tmp_path)
@@ -72,7 +72,7 @@ def test_a_video_is_searched_for_as_in_the_recorded_example(phone: BoxedPhone, t
     export_recording(path, str(tmp_path / "video.export.json"))
 
 
-def test_a_walk_through_settings_three_levels_down_and_home_again(phone: BoxedPhone, tmp_path: Path) -> None:
+def test_a_walk_through_settings_three_levels_down_and_home_again(phone: SimulatedPhone, tmp_path: Path) -> None:
     phone.start_recording("walk")
     person = phone.person
     person.tap("Settings")
@@ -96,7 +96,7 @@ def test_a_walk_through_settings_three_levels_down_and_home_again(phone: BoxedPh
 
 
 def test_a_back_key_under_the_thumb_is_recorded_and_an_injected_one_is_not(
-    phone: BoxedPhone, tmp_path: Path
+    phone: SimulatedPhone, tmp_path: Path
 ) -> None:
     phone.start_recording("keys")
     phone.launch(SETTINGS)

@@ -6,7 +6,7 @@ import pytest
 
 from clawperator.errors import ClawError
 from clawperator.phone.toolkit.appfile import load_apps
-from clawperator.testing import start_phone
+from clawperator.testing import simulated_phone
 
 DOOR = """
 package = "com.example.door"
@@ -78,7 +78,7 @@ def write(folder: Path, name: str, text: str) -> str:
 
 
 def test_a_toml_app_shows_its_screens_and_runs_its_steps(tmp_path: Path) -> None:
-    with start_phone(apps=load_apps(write(tmp_path, "door.toml", DOOR))) as phone:
+    with simulated_phone(apps=load_apps(write(tmp_path, "door.toml", DOOR))) as phone:
         phone.person.tap("Door")
         assert phone.events[-1].title == "Front door"
         assert phone.shows("Nobody was here")
@@ -96,7 +96,7 @@ def test_a_toml_app_shows_its_screens_and_runs_its_steps(tmp_path: Path) -> None
 
 
 def test_a_link_opens_the_app_that_handles_it(tmp_path: Path) -> None:
-    with start_phone(apps=load_apps(write(tmp_path, "door.toml", DOOR))) as phone:
+    with simulated_phone(apps=load_apps(write(tmp_path, "door.toml", DOOR))) as phone:
         assert phone.phone.view("door:front")
         assert phone.foreground() == "com.example.door"
 
@@ -173,7 +173,7 @@ def home(context):
 def bad(context):
     raise ValueError("cannot be shown")
 """
-    with start_phone(apps=load_apps(write(tmp_path, "crash.py", source))) as phone:
+    with simulated_phone(apps=load_apps(write(tmp_path, "crash.py", source))) as phone:
         for label in ("Handler", "Screen", "Nowhere"):
             phone.launch("com.example.crash")
             phone.person.tap(label)

@@ -34,7 +34,7 @@ def require_adb() -> str:
         raise ClawError(
             "ADB_NOT_FOUND",
             f"ADB_PATH names no program: {given}" if given else "no adb was found on this computer",
-            hint="Start the phone in the box with 'clawperator phone start': it needs no adb. For a real phone "
+            hint="Start the simulated phone with 'clawperator phone start': it needs no adb. For a real phone "
             "install Android's platform-tools, or set ADB_PATH.",
             operation="connect",
         )

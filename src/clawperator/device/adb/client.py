@@ -34,7 +34,7 @@ class Endpoint(Struct, frozen=True):
 
     host: str
     port: int
-    boxed: bool = False
+    simulated: bool = False
 
 
 def adb_endpoint() -> Endpoint:

@@ -208,7 +208,7 @@ def _provisioned(
 
 
 def _require_server() -> None:
-    """An adb server that runs. A phone in the box does without one, an emulator does not."""
+    """An adb server that runs. A simulated phone does without one, an emulator does not."""
     require_tools("adb")
     start_server()
 
@@ -339,7 +339,7 @@ def _fail(code: str, name: str, message: str) -> NoReturn:
         "EMULATOR_NOT_RUNNING": f"Start it with 'clawperator emulator start {name}'.",
         "EMULATOR_BOOT_TIMEOUT": "A slow computer takes longer: look again with 'clawperator emulator status'.",
     }
-    other = "Read what the tool said. The phone in the box needs no SDK: 'clawperator phone start'."
+    other = "Read what the tool said. The simulated phone needs no SDK: 'clawperator phone start'."
     raise ClawError(
         code,
         message,

@@ -59,7 +59,7 @@ def require_tools(*names: str) -> dict[str, str]:
         raise ClawError(
             "ANDROID_SDK_TOOL_MISSING",
             f"this needs tools of the Android SDK that are not here: {', '.join(missing)}",
-            hint="Start the phone in the box with 'clawperator phone start': it needs no SDK. For an emulator "
+            hint="Start the simulated phone with 'clawperator phone start': it needs no SDK. For an emulator "
             "install Android's command-line tools and set ANDROID_HOME.",
             details={"missingTools": missing},
             operation="emulator",

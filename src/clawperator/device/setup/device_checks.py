@@ -40,8 +40,8 @@ SETTINGS = {
 _Action = tuple[str, str, dict[str, object]]  # its id, type and params
 
 
-def discover(serial: str | None, boxed: str | None = None) -> tuple[Check, str | None]:
-    """Whether the phone that is meant is there and ready, and its serial if it is. ``boxed`` is one in the box."""
+def discover(serial: str | None, simulated: str | None = None) -> tuple[Check, str | None]:
+    """Check that the chosen device is ready, and return its serial. ``simulated`` is that of a simulated phone."""
     id_ = "device.discovery"
     try:
         listed = list_devices()
@@ -59,12 +59,12 @@ def discover(serial: str | None, boxed: str | None = None) -> tuple[Check, str |
     meant = serial if serial is not None else next(iter(ready), None) or _most_likely(listed)
     state = next((device.state for device in listed if device.serial == meant), None)
     if serial is not None and state is None:
-        with suppress(ClawError):  # a phone in the box is listed once, and may be named by its address too
+        with suppress(ClawError):  # a simulated phone is listed once, and may be named by its address too
             resolve(serial)
             state = "device"
     if state == "device" and meant is not None:
         return passed(id_, f"the phone {meant} is ready", serial=meant), meant
-    return _not_ready(id_, meant, state, ready, is_boxed=meant == boxed), None
+    return _not_ready(id_, meant, state, ready, is_simulated=meant == simulated), None
 
 
 def _most_likely(listed: list[ListedDevice]) -> str | None:
@@ -72,16 +72,16 @@ def _most_likely(listed: list[ListedDevice]) -> str | None:
     return next((d.serial for d in sorted(listed, key=lambda d: d.state != "unauthorized")), None)
 
 
-def _not_ready(id_: str, serial: str | None, state: str | None, ready: list[str], *, is_boxed: bool) -> Check:
+def _not_ready(id_: str, serial: str | None, state: str | None, ready: list[str], *, is_simulated: bool) -> Check:
     if serial is None:
         error = ClawError("NO_DEVICES", "no phone is connected")
         steps = (
             Step("manual", "Connect a phone with USB debugging on."),
-            Step("manual", "Or start the phone in the box: clawperator phone start"),
+            Step("manual", "Or start the simulated phone: clawperator phone start"),
         )
         return troubled(id_, error, *steps, title="Connect a phone")
     details = {"serial": serial, "state": state or "absent", "connected": ready}
-    if is_boxed and state in ("offline", "unauthorized"):
+    if is_simulated and state in ("offline", "unauthorized"):
         error = ClawError(f"DEVICE_{state.upper()}", f"the phone {serial} is {state} by a fault", details=details)
         step = Step("manual", f"clawperator phone fault {state} off --device {serial}")
         return troubled(id_, error, step, title="Turn the fault off")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from msgspec import UNSET, Struct, UnsetType
 
 from clawperator.device.adb.client import Device
-from clawperator.device.discovery import boxed_phones, resolve
+from clawperator.device.discovery import resolve, simulated_phones
 from clawperator.device.host_log import Level, note
 from clawperator.device.setup import device_checks, host_checks
 from clawperator.device.setup.host_checks import Check
@@ -110,10 +110,10 @@ class _Examination:
         return found
 
     def _checks(self) -> Iterator[Check]:
-        boxed = self._boxed()
+        simulated = self._only_simulated()
         yield host_checks.check_python()
-        yield host_checks.check_adb(boxed)
-        yield host_checks.check_server(boxed)
+        yield host_checks.check_adb(simulated)
+        yield host_checks.check_server(simulated)
         built = False
         if self._full:
             from clawperator.device.setup.gradle_checks import check_assembly
@@ -121,7 +121,7 @@ class _Examination:
             yield host_checks.check_java()
             yield (assembly := check_assembly(os.curdir))
             built = assembly.status == "pass"
-        discovery, serial = device_checks.discover(self.serial, boxed)
+        discovery, serial = device_checks.discover(self.serial, simulated)
         yield discovery
         if serial is None:
             return
@@ -160,9 +160,9 @@ class _Examination:
             check = device_checks.check_handshake(device, self._package, self._timeout_ms)
         return check
 
-    def _boxed(self) -> str | None:
-        """The phone in the box that is meant, if one is."""
-        phones = boxed_phones()
+    def _only_simulated(self) -> str | None:
+        """The simulated phone that is meant, if one is."""
+        phones = simulated_phones()
         if self.serial is not None:
             return self.serial if self.serial in phones else None
         return next(iter(phones), None)

@@ -83,18 +83,18 @@ def check_python(version: tuple[int, ...] = sys.version_info[:3]) -> Check:
     return troubled("host.python.version", error)
 
 
-def check_adb(boxed: str | None) -> Check:
-    """Whether there is an adb. The phone in the box, when it is the one that is meant, needs none."""
+def check_adb(simulated: str | None) -> Check:
+    """Whether there is an adb. The simulated phone, when it is the one that is meant, needs none."""
     from clawperator.device.adb.binary import find_adb, require_adb, run_adb
 
     id_ = "host.adb.presence"
-    if boxed is not None and find_adb() is None:
-        return passed(id_, f"there is no adb here, and {boxed} in the box needs none", needed=False)
+    if simulated is not None and find_adb() is None:
+        return passed(id_, f"there is no adb here, and {simulated} in the box needs none", needed=False)
     try:
         program = require_adb()
         said = run_adb("version", seconds=_VERSION_SECONDS).stdout.decode("utf-8", "replace").splitlines()
     except ClawError as e:
-        phone = Step("manual", "Or start the phone in the box, which needs no adb: clawperator phone start")
+        phone = Step("manual", "Or start the simulated phone, which needs no adb: clawperator phone start")
         return troubled(
             id_,
             e,
@@ -106,7 +106,7 @@ def check_adb(boxed: str | None) -> Check:
     return passed(id_, version, version=version, path=program)
 
 
-def check_server(boxed: str | None) -> Check:
+def check_server(simulated: str | None) -> Check:
     """Whether the adb server runs; it is started when it is needed."""
     from clawperator.device.adb.binary import start_server
 
@@ -115,8 +115,8 @@ def check_server(boxed: str | None) -> Check:
     where = f"{endpoint.host}:{endpoint.port}"
     if _answers():
         return passed(id_, f"the adb server answers at {where}")
-    if boxed is not None:
-        return passed(id_, f"no adb server runs, and {boxed} in the box needs none", needed=False)
+    if simulated is not None:
+        return passed(id_, f"no adb server runs, and {simulated} in the box needs none", needed=False)
     try:
         start_server()
     except ClawError as e:

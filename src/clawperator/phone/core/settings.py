@@ -117,7 +117,7 @@ def properties(serial: str, version: str) -> dict[str, str]:
         "ro.product.device": "box",
         "ro.product.locale": "en-US",
         "ro.product.manufacturer": "Clawperator",
-        "ro.product.model": "Phone in the box",
+        "ro.product.model": "Simulated phone",
         "ro.product.name": "box",
         "ro.secure": "1",
         "ro.serialno": serial,

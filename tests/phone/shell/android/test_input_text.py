@@ -15,7 +15,7 @@ from clawperator.contract.limits import MAX_MATCHER_VALUE_LENGTH
 from clawperator.phone.toolkit.app import App
 from clawperator.phone.toolkit.context import AppContext
 from clawperator.phone.toolkit.views import View, column, field
-from clawperator.testing import BoxedPhone, start_phone
+from clawperator.testing import SimulatedPhone, simulated_phone
 
 PACKAGE = "com.example.form"
 ODD = " '\"\\$`;|&<>(){}[]*?!#~%^=\n\t\r\x01\x1b\x7f\xa0\xad\u200b\u202e\ufeff\ufffdäß漢😀👩‍👩‍👧"
@@ -36,27 +36,27 @@ def form() -> App:
 
 
 @pytest.fixture(scope="module")
-def phone() -> Iterator[BoxedPhone]:
-    with start_phone(apps=[form()]) as phone:
+def phone() -> Iterator[SimulatedPhone]:
+    with simulated_phone(apps=[form()]) as phone:
         yield phone
 
 
 @pytest.fixture(autouse=True)
-def _empty_field(phone: BoxedPhone) -> None:
+def _empty_field(phone: SimulatedPhone) -> None:
     begin(phone)
 
 
-def begin(phone: BoxedPhone) -> None:
+def begin(phone: SimulatedPhone) -> None:
     phone.phone.stop_app(PACKAGE)
     phone.launch(PACKAGE)
     phone.person.tap("Say it")
 
 
-def held(phone: BoxedPhone) -> Any:
+def held(phone: SimulatedPhone) -> Any:
     return phone.phone.tasks.front.process.state["said"]
 
 
-def enter(phone: BoxedPhone, text: str) -> None:
+def enter(phone: SimulatedPhone, text: str) -> None:
     envelope = phone.run(
         {"type": "enter_text", "params": {"matcher": {"resourceId": f"{PACKAGE}:id/said"}, "text": text}}
     )
@@ -65,7 +65,7 @@ def enter(phone: BoxedPhone, text: str) -> None:
 
 @pytest.mark.random
 @given(TEXTS)
-def test_any_quoted_text_is_typed_unchanged(phone: BoxedPhone, text: str) -> None:
+def test_any_quoted_text_is_typed_unchanged(phone: SimulatedPhone, text: str) -> None:
     begin(phone)
     ran = phone.shell(f"input text {shlex.quote(text)}".encode())
     assert (ran.code, ran.stderr) == (0, "")
@@ -74,7 +74,7 @@ def test_any_quoted_text_is_typed_unchanged(phone: BoxedPhone, text: str) -> Non
 
 @pytest.mark.random
 @given(TEXTS)
-def test_a_space_may_be_written_as_percent_s(phone: BoxedPhone, text: str) -> None:
+def test_a_space_may_be_written_as_percent_s(phone: SimulatedPhone, text: str) -> None:
     begin(phone)
     phone.shell(f"input text {shlex.quote(text.replace(' ', '%s'))}".encode())
     assert held(phone) == text.replace("%s", " ")
@@ -82,26 +82,26 @@ def test_a_space_may_be_written_as_percent_s(phone: BoxedPhone, text: str) -> No
 
 @pytest.mark.random
 @given(TEXTS.filter(lambda text: text.strip()))
-def test_any_text_is_entered_unchanged(phone: BoxedPhone, text: str) -> None:
+def test_any_text_is_entered_unchanged(phone: SimulatedPhone, text: str) -> None:
     begin(phone)
     enter(phone, text)
     assert held(phone) == text
 
 
-def test_a_literal_percent_s_needs_the_operator(phone: BoxedPhone) -> None:
+def test_a_literal_percent_s_needs_the_operator(phone: SimulatedPhone) -> None:
     phone.shell("input text '100%sure'")
     assert held(phone) == "100 ure"
     enter(phone, "100%sure")
     assert held(phone) == "100%sure"
 
 
-def test_the_longest_text_is_entered_whole(phone: BoxedPhone) -> None:
+def test_the_longest_text_is_entered_whole(phone: SimulatedPhone) -> None:
     text = "%s" * (MAX_MATCHER_VALUE_LENGTH // 2)
     enter(phone, text)
     assert held(phone) == text
 
 
 @pytest.mark.parametrize("text", ["", "-", "--", "-5", "%", "%%s", "%S", "a%", "keyevent 4"])
-def test_what_looks_like_something_else_is_text(phone: BoxedPhone, text: str) -> None:
+def test_what_looks_like_something_else_is_text(phone: SimulatedPhone, text: str) -> None:
     assert phone.shell(f"input text {shlex.quote(text)}").code == 0
     assert held(phone) == text.replace("%s", " ")

@@ -8,8 +8,7 @@ from msgspec import Struct
 
 from clawperator.phone.log.buffer import Entry
 from clawperator.phone.log.formats import Format
-from clawperator.phone.shell.regex.match import Regex
-from clawperator.phone.shell.regex.parse import compile_regex
+from clawperator.phone.shell.regex.match import Regex, compile_regex
 from clawperator.phone.shell.toybox.options import UsageError
 
 BUFFERS = ("main", "radio", "events", "system", "crash", "stats", "security", "kernel")
@@ -194,7 +193,7 @@ def _take(options: Options, letter: str, value: str, now_ms: int) -> None:  # no
             options.uids.update(_number(word) for word in _words(value))
         case "e":
             try:
-                options.pattern = compile_regex(value, extended=True, modern=True)
+                options.pattern = compile_regex(value, extended=True, ecma=True)
             except UsageError as e:
                 raise Refusal(f"-e '{value}': {e}") from None
 

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from clawperator.phone.core.phone import Phone
 from clawperator.phone.log.query import read_options
 from clawperator.phone.shell.regex import match as matching
-from clawperator.phone.shell.regex.match import Program, Regex, _Run
-from clawperator.phone.shell.regex.parse import compile_literal, compile_regex
+from clawperator.phone.shell.regex.match import Program, ProgramRun, Regex, compile_literal, compile_regex
 from clawperator.phone.shell.toybox.options import UsageError
 from tests.phone.shell.scripts import run
 
@@ -75,8 +74,16 @@ def test_others_run_while_a_bomb_does() -> None:
 def test_a_regex_that_takes_too_long_ends_with_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(matching, "MAX_STEPS", 10_000)
     with pytest.raises(UsageError) as caught:
-        compile_regex(r"(a*)(a*)(a*)\1\2\3b", extended=True).search("a" * 5_000)
+        compile_regex("(a*)(a*)(a*)b", extended=True).search("a" * 5_000)
     assert str(caught.value) == "regex used up its time"
+
+
+def test_a_back_reference_that_might_take_too_long_is_refused() -> None:
+    regex = compile_regex(r"(a*)(a*)(a*)\1\2\3b", extended=True)
+    assert regex.search("aaab") is not None
+    with pytest.raises(UsageError) as caught:
+        regex.search("a" * 5_000)
+    assert str(caught.value) == "regex with a back-reference is too complex for this line"
 
 
 @pytest.mark.parametrize(
@@ -160,7 +167,7 @@ def test_both_matchers_find_the_same(parts: list[tuple[str, str]], text: str) ->
     )
     regex: Regex = compile_regex(pattern, extended=True)
     theirs = re.compile(pattern).search(text)
-    ours = _Run(Program(regex._tree, regex.groups, 0), text).search(0)
+    ours = ProgramRun(Program(regex._tree, regex.groups, 0), text).search(0)
     assert (ours and (ours.start, ours.end)) == (theirs and theirs.span())
     quick = regex.search(text)
     assert (quick and (quick.start, quick.end)) == (theirs and theirs.span())

@@ -1,8 +1,8 @@
-"""Matching regular expressions in a time that no pattern and no text makes long.
+"""Regular expressions that no pattern and no text can make slow.
 
-Python's own matcher is fast, but it can try for ever, and nothing else runs meanwhile. So it is used only
-where the tree of a pattern shows that it cannot. Everywhere else the tree is made a program that notes each
-place where a choice led nowhere, and never goes there again.
+Python's ``re`` is fast, but it may backtrack for ever, and nothing else runs meanwhile. So it is used only where
+the pattern and the length of the line prove that it cannot. Otherwise the pattern is matched by a program that
+remembers every choice that it has tried at a position, and never tries it there again.
 """
 
 import re
@@ -11,17 +11,51 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from clawperator.phone.shell.regex.tree import Again, Group, Look, Node, One, Repeat, cost, write
+from clawperator.phone.shell.regex.parse import (
+    RegexAssertion,
+    RegexBackreference,
+    RegexChar,
+    RegexGroup,
+    RegexNode,
+    RegexRepeat,
+    parse_regex,
+    to_python,
+)
 from clawperator.phone.shell.toybox.options import UsageError
 
+MAX_PATTERN = 4096
 MAX_PROGRAM = 5_000
 MAX_STEPS = 1_500_000  # choices and restarts in one line
-_MAX_NOTES = 64 * 1024 * 1024
-_QUICK = 3_000_000.0  # steps that Python's matcher may take at worst: some hundredths of a second
-_CACHED = 4096
+_MAX_TRIED = 64 * 1024 * 1024
+_MAX_RE_STEPS = 3_000_000.0  # that ``re`` may take at worst: some hundredths of a second
+_OVERFLOW = 1e9
+_MAX_CACHED = 4096
+_AROUND = {"word": (r"(?<!\w)", r"(?!\w)"), "line": ("^", "$")}
 
 
-class Found(Struct, frozen=True):
+def compile_regex(
+    text: str, *, extended: bool, ignore_case: bool = False, around: str = "", ecma: bool = False
+) -> "Regex":
+    """Compile a pattern; ``UsageError`` when it is malformed. ``around`` asks for a whole ``word`` or ``line``."""
+    if len(text) > MAX_PATTERN:
+        raise UsageError("regex too long")
+    try:
+        tree, groups = parse_regex(text, extended=extended, ecma=ecma)
+        if around:
+            before, after = _AROUND[around]
+            tree = RegexGroup(0, [[RegexAssertion(before), tree, RegexAssertion(after)]])
+        return Regex(tree, groups, ignore_case=ignore_case)
+    except (re.error, RecursionError, OverflowError, ValueError) as e:
+        raise UsageError(f"bad regex '{text}': {e}") from None
+
+
+def compile_literal(text: str, *, ignore_case: bool = False, around: str = "") -> "Regex":
+    """Compile a pattern that matches only this text."""
+    escaped = re.sub(r"[][.*^$\\]", r"\\\g<0>", text)
+    return compile_regex(escaped, extended=False, ignore_case=ignore_case, around=around)
+
+
+class RegexMatch(Struct, frozen=True):
     """A match. Group 0 is all of it; a group that took no part is empty."""
 
     text: str
@@ -41,33 +75,32 @@ class Found(Struct, frozen=True):
 
 
 class Regex:
-    """A compiled pattern. ``UsageError`` when it is too large, or when a line takes too long."""
+    """A compiled pattern. Searching raises ``UsageError`` when the pattern is too large, or the line too long."""
 
-    def __init__(self, tree: Group, groups: int, *, ignore_case: bool = False) -> None:
+    def __init__(self, tree: RegexGroup, groups: int, *, ignore_case: bool = False) -> None:
         self.groups = groups
         self._tree = tree
         self._flags = re.IGNORECASE if ignore_case else 0
-        self._quick = re.compile(write(tree), self._flags)
+        self._pattern = re.compile(to_python(tree), self._flags)
         self._program: Program | None = None
-        self._is_quick: dict[int, bool] = {}  # by the number of digits of the length of a text
+        self._is_quick: dict[int, bool] = {}  # by the bit length of the text's length
 
-    def search(self, text: str) -> Found | None:
+    def search(self, text: str) -> RegexMatch | None:
         """The first match."""
         return next(self.find_all(text), None)
 
-    def find_all(self, text: str) -> Iterator[Found]:
+    def find_all(self, text: str) -> Iterator[RegexMatch]:
         """Every match, from left to right. An empty one does not touch the one before."""
-        digits = len(text).bit_length()
-        quick = self._is_quick.get(digits)
+        bits = len(text).bit_length()
+        quick = self._is_quick.get(bits)
         if quick is None:
-            size = 1 << digits
-            quick = self._is_quick[digits] = size * cost(self._tree, size) <= _QUICK
-        run = None if quick else self._run(text)
+            quick = self._is_quick[bits] = (1 << bits) * _max_steps(self._tree, 1 << bits) <= _MAX_RE_STEPS
+        run = None if quick else ProgramRun(self._compiled(), text)
         at, before = 0, -1
         while at <= len(text):
             if run is None:
-                match = self._quick.search(text, at)
-                found = Found(text, match.regs) if match else None
+                match = self._pattern.search(text, at)
+                found = RegexMatch(text, match.regs) if match else None
             else:
                 found = run.search(at)
             if found is None:
@@ -77,14 +110,35 @@ class Regex:
             before = found.end
             at = found.end if found.end > found.start else found.end + 1
 
-    def _run(self, text: str) -> "_Run":
+    def _compiled(self) -> "Program":
         if self._program is None:
             self._program = Program(self._tree, self.groups, self._flags)
-        return _Run(self._program, text)
+        return self._program
 
 
-class _Characters(dict[str, bool]):
-    """Which characters are meant, asked once for each."""
+def _max_steps(node: RegexNode, size: int) -> float:
+    """How many steps ``re`` takes at most to find no match from one position on, in a text of this size."""
+    match node:
+        case RegexChar() | RegexAssertion():
+            return 1
+        case RegexBackreference():
+            return size
+        case RegexGroup(_, alternatives):
+            total = 0.0
+            for alternative in alternatives:
+                ways = 1.0
+                for part in alternative:
+                    ways = min(ways * _max_steps(part, size), _OVERFLOW)
+                total += ways
+            return min(total, _OVERFLOW)
+        case RegexRepeat(body, least, most):
+            top = size if most is None else min(most, size)
+            ways = _max_steps(body, size)
+            return min(max(top, least) + 1 if ways <= 1 else ways ** min(top, 30), _OVERFLOW)
+
+
+class _CharacterTest(dict[str, bool]):
+    """Whether a character matches, computed once for each."""
 
     def __init__(self, pattern: str, flags: int) -> None:
         super().__init__()
@@ -92,179 +146,156 @@ class _Characters(dict[str, bool]):
 
     def __missing__(self, character: str) -> bool:
         found = self._match(character) is not None
-        if len(self) < _CACHED:
+        if len(self) < _MAX_CACHED:
             self[character] = found
         return found
 
 
 class _Take(Struct, frozen=True):
-    characters: _Characters
+    """Match one character."""
 
-
-class _Check(Struct, frozen=True):
-    pattern: re.Pattern[str]
+    test: _CharacterTest
 
 
 class _Save(Struct, frozen=True):
-    place: int
+    """Remember the position as the start or the end of a group."""
+
+    slot: int
 
 
 class _Choose(Struct, frozen=True):
-    """Go on at ``first``, and at ``second`` when that leads nowhere."""
+    """Continue at the first target; at each later one when those before it lead to no match."""
 
     number: int
-    first: int
-    second: int
+    targets: tuple[int, ...]
 
 
-class _Jump(Struct, frozen=True):
-    to: int
-
-
-_Step: TypeAlias = _Take | _Check | _Save | _Choose | _Jump | Again | None  # None is the end
+_Step: TypeAlias = _Take | _Save | _Choose | re.Pattern[str] | None  # None is the end
 
 
 class Program:
-    """A tree as a list of steps."""
+    """A tree as a list of steps. Patterns with back-references have none."""
 
-    def __init__(self, tree: Group, groups: int, flags: int) -> None:
+    def __init__(self, tree: RegexGroup, groups: int, flags: int) -> None:
         self._flags = flags
         self.steps: list[_Step] = []
         self.groups = groups
         self.choices = 0
-        self.looks_back = False  # then what was matched matters, not only where one is
         self._add(tree)
         self.steps.append(None)
-        opening = tree.alternatives[0][0] if len(tree.alternatives) == 1 and tree.alternatives[0] else None
-        self.opening = opening.literal if isinstance(opening, One) and not flags else ""
+        first = tree.alternatives[0][0] if len(tree.alternatives) == 1 and tree.alternatives[0] else None
+        self.prefix = first.literal if isinstance(first, RegexChar) and not flags else ""
 
-    def _add(self, node: Node) -> None:
+    def _add(self, node: RegexNode) -> None:
         if len(self.steps) > MAX_PROGRAM:
             raise UsageError("regex too big")
         match node:
-            case One(pattern):
-                self.steps.append(_Take(_Characters(pattern, self._flags)))
-            case Look(pattern):
-                self.steps.append(_Check(re.compile(pattern, self._flags)))
-            case Again():
-                self.looks_back = True
-                self.steps.append(node)
-            case Group(number, alternatives):
-                if number:
-                    self.steps.append(_Save(2 * number))
-                self._add_alternatives(alternatives)
-                if number:
-                    self.steps.append(_Save(2 * number + 1))
-            case Repeat():
+            case RegexChar(pattern):
+                self.steps.append(_Take(_CharacterTest(pattern, self._flags)))
+            case RegexAssertion(pattern):
+                self.steps.append(re.compile(pattern, self._flags))
+            case RegexBackreference():
+                raise UsageError("regex with a back-reference is too complex for this line")
+            case RegexGroup(number, alternatives):
+                self._add_group(number, alternatives)
+            case RegexRepeat():
                 self._add_repeat(node)
 
-    def _add_alternatives(self, alternatives: list[list[Node]]) -> None:
-        ends: list[int] = []
-        for alternative in alternatives[:-1]:
-            choice = self._reserve()
-            self._add_all(alternative)
+    def _add_group(self, number: int, alternatives: list[list[RegexNode]]) -> None:
+        if number:
+            self.steps.append(_Save(2 * number))
+        choice = self._reserve()
+        starts, ends = [], []
+        for alternative in alternatives:
+            starts.append(len(self.steps))
+            for node in alternative:
+                self._add(node)
             ends.append(self._reserve())
-            self._put_choice(choice, choice + 1, len(self.steps))
-        self._add_all(alternatives[-1])
+        self._choose(choice, *starts)
         for end in ends:
-            self.steps[end] = _Jump(len(self.steps))
+            self._choose(end, len(self.steps))
+        if number:
+            self.steps.append(_Save(2 * number + 1))
 
-    def _add_all(self, nodes: list[Node]) -> None:
-        for node in nodes:
-            self._add(node)
-
-    def _add_repeat(self, node: Repeat) -> None:
+    def _add_repeat(self, node: RegexRepeat) -> None:
         for _ in range(node.least):
             self._add(node.body)
         if node.most is None:
-            choice = self._reserve()
+            choices = [self._reserve()]
             self._add(node.body)
-            self.steps.append(_Jump(choice))
-            self._put_choice(choice, choice + 1, len(self.steps))
-            return
-        choices = []
-        for _ in range(node.most - node.least):
-            choices.append(self._reserve())
-            self._add(node.body)
+            self._choose(self._reserve(), choices[0])
+        else:
+            choices = []
+            for _ in range(node.most - node.least):
+                choices.append(self._reserve())
+                self._add(node.body)
         for choice in choices:
-            self._put_choice(choice, choice + 1, len(self.steps))
+            self._choose(choice, choice + 1, len(self.steps))
 
     def _reserve(self) -> int:
         self.steps.append(None)
         return len(self.steps) - 1
 
-    def _put_choice(self, at: int, first: int, second: int) -> None:
-        self.steps[at] = _Choose(self.choices, first, second)
+    def _choose(self, at: int, *targets: int) -> None:
+        self.steps[at] = _Choose(self.choices, targets)
         self.choices += 1
 
 
-class _Run:
-    """A program and a text."""
+class ProgramRun:
+    """The searches of a program in one text, which together take at most ``MAX_STEPS``."""
 
     def __init__(self, program: Program, text: str) -> None:
         self._program = program
         self._text = text
         self._spent = 0
         self._width = len(text) + 1
-        if program.choices * self._width > _MAX_NOTES:
+        if program.choices * self._width > _MAX_TRIED:
             raise UsageError("regex: out of memory")
 
-    def search(self, begin: int) -> Found | None:
+    def search(self, begin: int) -> RegexMatch | None:
         program, text = self._program, self._text
-        notes = bytearray(0 if program.looks_back else program.choices * self._width)
-        self._spend(len(notes) // 1000)
+        tried = bytearray(program.choices * self._width)
+        self._spend(len(tried) // 1000)
         start = begin
         while start <= len(text):
-            if program.opening:
-                start = text.find(program.opening, start)
+            if program.prefix:
+                start = text.find(program.prefix, start)
                 if start < 0:
                     return None
             self._spend(1)
-            if places := self._match(start, notes):
-                return Found(text, tuple(zip(places[::2], places[1::2], strict=True)))
+            if slots := self._match(start, tried):
+                return RegexMatch(text, tuple(zip(slots[::2], slots[1::2], strict=True)))
             start += 1
         return None
 
-    def _match(  # noqa: C901, PLR0912 - one machine in one loop, where every call would cost
-        self, start: int, notes: bytearray
-    ) -> tuple[int, ...] | None:
-        """Where the groups begin and end in a match from here on; None when there is none."""
+    def _match(self, start: int, tried: bytearray) -> tuple[int, ...] | None:
+        """Where the groups of a match at this position start and end; None without a match."""
         program, text, width = self._program, self._text, self._width
-        waiting = [(0, start, (start, -1) + (-1, -1) * program.groups)]
-        while waiting:
-            step, at, places = waiting.pop()
+        pending = [(0, start, (start, -1) + (-1, -1) * program.groups)]
+        while pending:
+            step, at, slots = pending.pop()
             began = at
             while True:
                 match program.steps[step]:
-                    case _Take(characters):
-                        if at == len(text) or not characters[text[at]]:
+                    case _Take(test):
+                        if at == len(text) or not test[text[at]]:
                             break
                         at += 1
-                    case _Choose(number, first, second):
+                    case _Choose(number, targets):
                         self._spend(1)
-                        if notes:
-                            note = number * width + at
-                            if notes[note]:
-                                break
-                            notes[note] = 1
-                        waiting.append((second, at, places))
-                        step = first
-                        continue
-                    case _Jump(to):
-                        step = to
-                        continue
-                    case _Save(place):
-                        places = (*places[:place], at, *places[place + 1 :])
-                    case _Check(pattern):
-                        if not pattern.match(text, at):
+                        if tried[number * width + at]:
                             break
-                    case Again(group):
-                        said = text[max(places[2 * group], 0) : max(places[2 * group + 1], 0)]
-                        if places[2 * group + 1] < 0 or not text.startswith(said, at):
-                            break
-                        at += len(said)
+                        tried[number * width + at] = 1
+                        pending += [(target, at, slots) for target in reversed(targets[1:])]
+                        step = targets[0]
+                        continue
+                    case _Save(slot):
+                        slots = (*slots[:slot], at, *slots[slot + 1 :])
                     case None:
-                        return (start, at, *places[2:])
+                        return (start, at, *slots[2:])
+                    case assertion:
+                        if not assertion.match(text, at):
+                            break
                 step += 1
             self._spend((at - began) >> 3)
         return None

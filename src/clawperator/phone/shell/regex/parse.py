@@ -1,16 +1,15 @@
-"""Regular expressions as grep, sed and logcat write them, made trees."""
+"""Parse regular expressions as grep, sed and logcat write them, and write them as Python's ``re`` does."""
 
 import re
 from collections.abc import Iterator
+from typing import TypeAlias
 
-from clawperator.phone.shell.regex.match import Regex
-from clawperator.phone.shell.regex.tree import Again, Group, Look, Node, One, Repeat
-from clawperator.phone.shell.toybox.options import UsageError
+from msgspec import Struct
 
-MAX_PATTERN = 4096
 _MAX_COUNT = 1_000
+_MAX_NESTING = 50
 _BRACKET = re.compile(r"\[(\^?)(\]?(?:\[[:.=].*?[:.=]\]|[^\]])*)\]")
-_MODERN_BRACKET = re.compile(r"\[\^?(?:\\.|[^\]\\])+\]", re.DOTALL)
+_ECMA_BRACKET = re.compile(r"\[\^?(?:\\.|[^\]\\])+\]", re.DOTALL)
 _REPEAT = re.compile(r"[*+?]|\{\d*,?\d*\}")
 _CLASSES = {
     "alpha": "a-zA-Z",
@@ -27,43 +26,76 @@ _CLASSES = {
 }
 # In basic expressions these are ordinary without a backslash and special with one.
 _SWAPPED = "(){}|+?"
-_AROUND = {"word": (r"(?<!\w)", r"(?!\w)"), "line": ("^", "$")}
 
 
-def compile_regex(
-    text: str, *, extended: bool, ignore_case: bool = False, around: str = "", modern: bool = False
-) -> Regex:
-    """A pattern; ``UsageError`` when it is none. ``around`` asks for a whole ``word`` or ``line``.
+class RegexChar(Struct, frozen=True):
+    """A single character, as a pattern of ``re``. ``literal`` is the character if it can only be one."""
 
-    A ``modern`` one has backslashes in its brackets, as in JavaScript.
+    pattern: str
+    literal: str = ""
+
+
+class RegexAssertion(Struct, frozen=True):
+    """A condition between two characters, such as ``^`` or ``\\b``."""
+
+    pattern: str
+
+
+class RegexBackreference(Struct, frozen=True):
+    """The text that a group has matched."""
+
+    group: int
+
+
+class RegexGroup(Struct, frozen=True):
+    """Alternatives. ``number`` is 0 when the group does not capture."""
+
+    number: int
+    alternatives: "list[list[RegexNode]]"
+
+
+class RegexRepeat(Struct, frozen=True):
+    """``most`` is None when there is no limit."""
+
+    body: "RegexNode"
+    least: int
+    most: int | None
+
+
+RegexNode: TypeAlias = RegexChar | RegexAssertion | RegexBackreference | RegexGroup | RegexRepeat
+
+
+def to_python(node: RegexNode) -> str:
+    """A tree as a pattern of ``re``."""
+    match node:
+        case RegexChar(pattern) | RegexAssertion(pattern):
+            return pattern
+        case RegexBackreference(group):
+            return f"(?:\\{group})"
+        case RegexGroup(number, alternatives):
+            inner = "|".join("".join(map(to_python, alternative)) for alternative in alternatives)
+            return f"({inner})" if number else f"(?:{inner})"
+        case RegexRepeat(body, least, most):
+            return f"(?:{to_python(body)}){{{least},{'' if most is None else most}}}"
+
+
+def parse_regex(text: str, *, extended: bool, ecma: bool = False) -> tuple[RegexGroup, int]:
+    """The tree of an expression and the number of its groups. ``ValueError`` when it is malformed.
+
+    With ``ecma``, brackets hold escapes as in JavaScript; otherwise the syntax is POSIX's.
     """
-    if len(text) > MAX_PATTERN:
-        raise UsageError("regex too long")
-    try:
-        parser = _Parser()
-        for kind, piece in _tokens(text, extended=extended, modern=modern):
-            parser.add(kind, piece)
-        tree = parser.finish()
-        if around:
-            before, after = _AROUND[around]
-            tree = Group(0, [[Look(before), tree, Look(after)]])
-        return Regex(tree, parser.groups, ignore_case=ignore_case)
-    except (re.error, RecursionError, OverflowError, ValueError) as e:
-        raise UsageError(f"bad regex '{text}': {e}") from None
-
-
-def compile_literal(text: str, *, ignore_case: bool = False, around: str = "") -> Regex:
-    """A pattern that means itself."""
-    escaped = re.sub(r"[][.*^$\\]", r"\\\g<0>", text)
-    return compile_regex(escaped, extended=False, ignore_case=ignore_case, around=around)
+    parser = _Parser()
+    for kind, piece in _tokens(text, extended=extended, ecma=ecma):
+        parser.add(kind, piece)
+    return parser.finish(), parser.groups
 
 
 class _Parser:
-    """The tree of an expression, piece by piece."""
+    """Builds the tree of an expression, token by token."""
 
     def __init__(self) -> None:
         self.groups = 0
-        self._open = [Group(0, [[]])]
+        self._open = [RegexGroup(0, [[]])]
 
     def add(self, kind: str, piece: str) -> None:
         here = self._open[-1].alternatives
@@ -72,9 +104,9 @@ class _Parser:
                 self._repeat(here[-1], piece)
             case "open":
                 self.groups += 1
-                self._open.append(Group(self.groups, [[]]))
-            case "plainly open":
-                self._open.append(Group(0, [[]]))
+                self._push(RegexGroup(self.groups, [[]]))
+            case "open without capture":
+                self._push(RegexGroup(0, [[]]))
             case "or":
                 here.append([])
             case "close":
@@ -82,16 +114,21 @@ class _Parser:
                     raise ValueError("unmatched )")
                 closed = self._open.pop()
                 self._open[-1].alternatives[-1].append(closed)
-            case "look":
-                here[-1].append(Look(piece))
-            case "again":
-                here[-1].append(Again(self._group(int(piece))))
+            case "assertion":
+                here[-1].append(RegexAssertion(piece))
+            case "backreference":
+                here[-1].append(RegexBackreference(self._group(int(piece))))
             case "plain":
-                here[-1].append(One(re.escape(piece), piece))
+                here[-1].append(RegexChar(re.escape(piece), piece))
             case _:
-                here[-1].append(One(piece))
+                here[-1].append(RegexChar(piece))
 
-    def finish(self) -> Group:
+    def _push(self, group: RegexGroup) -> None:
+        if len(self._open) > _MAX_NESTING:
+            raise ValueError("nested too deeply")
+        self._open.append(group)
+
+    def finish(self) -> RegexGroup:
         if len(self._open) > 1:
             raise ValueError("unmatched (")
         return self._open[0]
@@ -101,12 +138,12 @@ class _Parser:
             raise ValueError(f"invalid group reference {number}")
         return number
 
-    def _repeat(self, sequence: list[Node], piece: str) -> None:
-        if not sequence or isinstance(sequence[-1], Look):
-            sequence.extend(One(re.escape(c), c) for c in piece)  # nothing to repeat: the sign itself
+    def _repeat(self, sequence: list[RegexNode], piece: str) -> None:
+        if not sequence or isinstance(sequence[-1], RegexAssertion):
+            sequence.extend(RegexChar(re.escape(c), c) for c in piece)  # nothing to repeat: a literal
             return
         least, most = _counts(piece)
-        sequence.append(Repeat(sequence.pop(), least, most))
+        sequence.append(RegexRepeat(sequence.pop(), least, most))
 
 
 def _counts(sign: str) -> tuple[int, int | None]:
@@ -120,17 +157,17 @@ def _counts(sign: str) -> tuple[int, int | None]:
     return least, most
 
 
-def _tokens(text: str, *, extended: bool, modern: bool) -> Iterator[tuple[str, str]]:
-    """The pieces of an expression: what each is, and how Python writes it."""
+def _tokens(text: str, *, extended: bool, ecma: bool) -> Iterator[tuple[str, str]]:
+    """The tokens of an expression: their kind, and their pattern in ``re``."""
     at = 0
     while at < len(text):
         c = text[at]
-        if c == "[" and (bracket := (_MODERN_BRACKET if modern else _BRACKET).match(text, at)):
-            yield "class", _translate_modern(bracket[0]) if modern else _translate_bracket(bracket)
+        if c == "[" and (bracket := (_ECMA_BRACKET if ecma else _BRACKET).match(text, at)):
+            yield "class", _translate_ecma(bracket[0]) if ecma else _translate_bracket(bracket)
             at = bracket.end()
             continue
         if extended and text.startswith("(?:", at):
-            yield "plainly open", ""
+            yield "open without capture", ""
             at += 3
             continue
         special = c in "^$.*" or (c in _SWAPPED and extended)
@@ -149,13 +186,13 @@ def _tokens(text: str, *, extended: bool, modern: bool) -> Iterator[tuple[str, s
             continue
         if c in "^$" and not extended and not _anchors(text, at):
             special = False
-        kind = {"(": "open", ")": "close", "|": "or", ".": "class", "^": "look", "$": "look"}.get(c)
+        kind = {"(": "open", ")": "close", "|": "or", ".": "class", "^": "assertion", "$": "assertion"}.get(c)
         yield (kind, c) if special and kind else ("plain", c)
         at += 1
 
 
 def _anchors(text: str, at: int) -> bool:
-    """Whether ``^`` or ``$`` stands where a basic expression takes it for an anchor."""
+    """Whether ``^`` or ``$`` is an anchor at this place of a basic expression."""
     if text[at] == "^":
         return at == 0 or text[max(at - 2, 0) : at] in {r"\(", r"\|"}
     return at == len(text) - 1 or text[at + 1 : at + 3] in {r"\)", r"\|"}
@@ -172,13 +209,13 @@ def _repetition(text: str, at: int, *, extended: bool) -> tuple[str, int] | None
 
 
 def _escape(c: str) -> tuple[str, str]:
-    """What a backslash makes of a character."""
+    """The token of an escaped character."""
     if c in "wWsSdD":
         return "class", "\\" + c
     if c in "bB<>":
-        return "look", {"<": r"\b(?=\w)", ">": r"\b(?<=\w)"}.get(c, "\\" + c)
+        return "assertion", {"<": r"\b(?=\w)", ">": r"\b(?<=\w)"}.get(c, "\\" + c)
     if c.isdigit() and c.isascii() and c != "0":
-        return "again", c
+        return "backreference", c
     return "plain", {"n": "\n", "t": "\t"}.get(c, c)
 
 
@@ -192,6 +229,6 @@ def _translate_bracket(match: re.Match[str]) -> str:
     return f"[{match[1]}{classes}]"
 
 
-def _translate_modern(bracket: str) -> str:
+def _translate_ecma(bracket: str) -> str:
     body = re.sub(r"\\.|\[", lambda m: m[0] if len(m[0]) > 1 else r"\[", bracket[1:], flags=re.DOTALL)
     return "[" + re.sub(r"([-~|&])\1", r"\1\\\1", body)

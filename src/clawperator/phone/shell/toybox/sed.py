@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from clawperator.phone.shell.process import ShellProcess, command, decode, encode
-from clawperator.phone.shell.regex.match import Found, Regex
-from clawperator.phone.shell.regex.parse import compile_regex
+from clawperator.phone.shell.regex.match import Regex, RegexMatch, compile_regex
 from clawperator.phone.shell.toybox.options import Inputs, Options, UsageError, lines
 
 _ADDRESS = re.compile(r"\s*(?:(\d+)|(\$)|/((?:[^/\\\n]|\\.)*)/)")
@@ -132,7 +131,7 @@ def _substitute(edit: Edit, line: str) -> tuple[str, bool]:
     return "".join(pieces) + line[at:], done
 
 
-def _replaced(edit: Edit, pattern: Regex, found: Found) -> str:
+def _replaced(edit: Edit, pattern: Regex, found: RegexMatch) -> str:
     def insert(mark: re.Match[str]) -> str:
         c = mark[1]
         if c is None:

@@ -7,8 +7,7 @@ from typing import BinaryIO
 
 from clawperator.phone.shell.language.words import unescape
 from clawperator.phone.shell.process import ShellProcess, command, decode, encode
-from clawperator.phone.shell.regex.match import Regex
-from clawperator.phone.shell.regex.parse import compile_literal, compile_regex
+from clawperator.phone.shell.regex.match import Regex, compile_literal, compile_regex
 from clawperator.phone.shell.toybox.find import walk
 from clawperator.phone.shell.toybox.options import Inputs, Options, UsageError, blocks, lines
 

@@ -1,4 +1,4 @@
-"""``am``: starting and stopping apps, and the broadcasts that reach the Operator."""
+"""``am``: start and stop apps, and send broadcasts to the Operator."""
 
 from clawperator.contract.wire import ACTION
 from clawperator.phone.apps import CHOOSER
@@ -6,10 +6,18 @@ from clawperator.phone.apps import LAUNCHER as HOME_APP
 from clawperator.phone.core.phone import Phone
 from clawperator.phone.core.process_list import SYSTEM_SERVER_PID
 from clawperator.phone.core.tasks import Task
-from clawperator.phone.shell.android.base import FAILED, SHELL_UID, Arguments, Handler, denied, say_error, serve
+from clawperator.phone.shell.android.base import (
+    FAILED,
+    SHELL_UID,
+    Handler,
+    ServiceArguments,
+    print_error,
+    run_service,
+    security_error,
+)
 from clawperator.phone.shell.android.intents import CLEARING, FROM_SHELL, NEW_TASK, Intent, read_intent
 from clawperator.phone.shell.android.package_manager import (
-    Target,
+    ResolvedActivity,
     activity_of,
     find_all,
     find_component,
@@ -19,7 +27,7 @@ from clawperator.phone.shell.android.package_manager import (
 from clawperator.phone.shell.process import INTERRUPTED, ShellProcess, command, encode
 
 RECEIVER = "clawperator.operator.runtime.OperatorCommandReceiver"
-# Only the system itself may send these.
+# Broadcasts that only the system may send.
 _PROTECTED = ("android.intent.action.AIRPLANE_MODE", "android.intent.action.BOOT_COMPLETED")
 _STOP_SECONDS = 0.25
 _START_OPTIONS = {
@@ -56,13 +64,13 @@ Activity manager (activity) commands:
 
 @command("am")
 def am(process: ShellProcess) -> int:
-    return serve(process, process.argv[1:], _HANDLERS, _USAGE)
+    return run_service(process, process.argv[1:], _HANDLERS, _USAGE)
 
 
 # Starting
 
 
-def _start(process: ShellProcess, arguments: Arguments) -> int:
+def _start(process: ShellProcess, arguments: ServiceArguments) -> int:
     intent, options = read_intent(arguments, _START_OPTIONS)
     device = process.phone
     waits = "-W" in options
@@ -76,19 +84,19 @@ def _start(process: ShellProcess, arguments: Arguments) -> int:
         if not found:
             lines = _not_found(intent)
         else:
-            state, warning = _bring_up(device, intent, found)
+            state, warning = _start_resolved(device, intent, found)
             lines = [f"Warning: {warning}"] if warning else []
             elapsed = round((device.clock.monotonic() - began) * 1000)
             if waits:
                 lines += ["Status: ok", f"LaunchState: {state}", f"Activity: {front_activity(device).short}"]
                 lines += [f"TotalTime: {elapsed}", f"WaitTime: {elapsed}", "Complete"]
     if lines:
-        # Only one who waits reads the outcome where the rest of the output is.
+        # With -W the outcome goes to stdout, otherwise to stderr.
         (process.stdout if waits else process.stderr).write(encode("".join(f"{line}\n" for line in lines)))
     return 0 if found else 1
 
 
-def _resolve(device: Phone, intent: Intent) -> list[Target]:
+def _resolve(device: Phone, intent: Intent) -> list[ResolvedActivity]:
     if intent.component is None:
         return find_all(device, intent)
     target = find_component(device, intent, intent.component)
@@ -102,14 +110,14 @@ def _not_found(intent: Intent) -> list[str]:
 
 
 def _stop_before(process: ShellProcess, device: Phone, intent: Intent) -> int | None:
-    """Stop the app the intent will start. An exit code when that cannot be told or is no longer wanted."""
+    """Stop the app that the intent will start. An exit code when that is ambiguous or cancelled."""
     package = intent.component.package if intent.component else None
     if package is None:
         with device.lock:
             found = find_all(device, intent)
         if len(found) != 1:
-            words = "matches multiple activities; can't stop" if found else "does not match any activities"
-            say_error(process, f"Error: Intent {words}: {intent}")
+            problem = "matches multiple activities; can't stop" if found else "does not match any activities"
+            print_error(process, f"Error: Intent {problem}: {intent}")
             return 1
         package = found[0].app.package
     process.write(f"Stopping: {package}\n")
@@ -117,8 +125,8 @@ def _stop_before(process: ShellProcess, device: Phone, intent: Intent) -> int | 
     return INTERRUPTED if process.wait(_STOP_SECONDS) else None
 
 
-def _bring_up(device: Phone, intent: Intent, found: list[Target]) -> tuple[str, str]:
-    """Start what was found. How it was started, and what a client is warned of."""
+def _start_resolved(device: Phone, intent: Intent, found: list[ResolvedActivity]) -> tuple[str, str]:
+    """Start the resolved activity. Returns the launch state and the warning to print."""
     target, asks = found[0], len(found) > 1
     link = target.uri
     package = CHOOSER if asks and link else target.app.package
@@ -148,10 +156,10 @@ def _bring_up(device: Phone, intent: Intent, found: list[Target]) -> tuple[str, 
 
 
 def log_start(device: Phone, intent: Intent, *, cold: bool) -> None:
-    """What the system says of an activity that was started and is in front now."""
+    """Log the start of the activity that is in front now, as the system does."""
     component = front_activity(device)
-    said = intent.brief() if intent.component else f"{intent.brief()} cmp={component.short}"
-    _write_system(device, "ActivityTaskManager", f"START u0 {{{said}}} from uid {SHELL_UID}")
+    brief = intent.brief() if intent.component else f"{intent.brief()} cmp={component.short}"
+    _write_system(device, "ActivityTaskManager", f"START u0 {{{brief}}} from uid {SHELL_UID}")
     process = device.process_of(component.package)
     if cold and process is not None:
         uid = device.packages[component.package].uid
@@ -170,7 +178,7 @@ def _write_system(device: Phone, tag: str, message: str) -> None:
 
 
 def force_stop(device: Phone, package: str) -> None:
-    """Stop an app as ``am force-stop`` does; one that is not there is nothing to stop."""
+    """Stop an app as ``am force-stop`` does. Unknown packages are ignored."""
     with device.lock:
         if package in device.packages:
             uid = device.packages[package].uid
@@ -179,20 +187,20 @@ def force_stop(device: Phone, package: str) -> None:
             device.stop_app(package)
 
 
-def _force_stop(process: ShellProcess, arguments: Arguments) -> int:
-    _skip_user(arguments)
+def _force_stop(process: ShellProcess, arguments: ServiceArguments) -> int:
+    arguments.skip_options("--user")
     force_stop(process.phone, arguments.required())
     return 0
 
 
-def _kill(process: ShellProcess, arguments: Arguments) -> int:
-    """Only what nobody would miss: an app in front stays, and so does one with a service that runs."""
-    _skip_user(arguments)
+def _kill(process: ShellProcess, arguments: ServiceArguments) -> int:
+    """Kill a background app. The app in front and apps with a running service are kept."""
+    arguments.skip_options("--user")
     _kill_idle(process.phone, arguments.required())
     return 0
 
 
-def _kill_all(process: ShellProcess, _: Arguments) -> int:
+def _kill_all(process: ShellProcess, _: ServiceArguments) -> int:
     device = process.phone
     with device.lock:
         for running in device.tasks.processes():
@@ -207,21 +215,15 @@ def _kill_idle(device: Phone, package: str) -> None:
             device.tasks.stop(package)
 
 
-def _skip_user(arguments: Arguments) -> None:
-    while (option := arguments.option()) is not None:
-        if option == "--user":
-            arguments.required()
-
-
 # Broadcasts
 
 
-def _broadcast(process: ShellProcess, arguments: Arguments) -> int:
+def _broadcast(process: ShellProcess, arguments: ServiceArguments) -> int:
     intent, _ = read_intent(arguments, _BROADCAST_OPTIONS)
     intent = intent.with_flags(FROM_SHELL)
     process.write(f"Broadcasting: {intent}\n")
     if intent.action in _PROTECTED:
-        raise denied(
+        raise security_error(
             f"Permission Denial: not allowed to send broadcast {intent.action}"
             f" from pid={SHELL_UID}, uid={SHELL_UID}"
         )
@@ -234,15 +236,15 @@ def _broadcast(process: ShellProcess, arguments: Arguments) -> int:
     return 0
 
 
-def _start_service(process: ShellProcess, arguments: Arguments) -> int:
+def _start_service(process: ShellProcess, arguments: ServiceArguments) -> int:
     intent, _ = read_intent(arguments, {"--user": 1})
     process.write(f"Starting service: {intent}\n")
-    say_error(process, "Error: Not found; no service started.")
+    print_error(process, "Error: Not found; no service started.")
     return FAILED
 
 
-def _instrument(process: ShellProcess, arguments: Arguments) -> int:
-    """No test runs on this phone: it says what a phone says that has no such test."""
+def _instrument(process: ShellProcess, arguments: ServiceArguments) -> int:
+    """Report that there is no such instrumentation: the simulated phone runs no tests."""
     with_value = ("-e", "--user", "-p", "--abi")
     while (option := arguments.option()) is not None:
         for _ in range((option in with_value) + (option == "-e")):
@@ -253,19 +255,19 @@ def _instrument(process: ShellProcess, arguments: Arguments) -> int:
         f"INSTRUMENTATION_STATUS: Error=Unable to find instrumentation info for: ComponentInfo{{{component}}}\n"
         "INSTRUMENTATION_STATUS_CODE: -1\n"
     )
-    say_error(process, f"android.util.AndroidException: INSTRUMENTATION_FAILED: {component}")
+    print_error(process, f"android.util.AndroidException: INSTRUMENTATION_FAILED: {component}")
     return 1
 
 
-def _current_user(process: ShellProcess, _: Arguments) -> int:
+def _current_user(process: ShellProcess, _: ServiceArguments) -> int:
     process.write("0\n")
     return 0
 
 
-def _stack(process: ShellProcess, arguments: Arguments) -> int:
-    what = arguments.required()
-    if what not in {"list", "info"}:
-        say_error(process, f"Error: unknown command '{what}'")
+def _stack(process: ShellProcess, arguments: ServiceArguments) -> int:
+    verb = arguments.required()
+    if verb not in {"list", "info"}:
+        print_error(process, f"Error: unknown command '{verb}'")
         return FAILED
     device = process.phone
     with device.lock:

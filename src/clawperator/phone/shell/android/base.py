@@ -1,7 +1,7 @@
-"""What the phone's own commands have in common: the phone they run on, and the ways of Android's services.
+"""What Android's service commands share: their arguments, and how they report errors.
 
-A service takes a command and its arguments. What it cannot make sense of ends in a Java exception, printed to
-stderr, and the exit code of -1.
+A service takes a command and its arguments. An invalid one ends in a Java exception, printed to stderr, and the
+exit code -1.
 """
 
 from collections.abc import Callable, Mapping
@@ -14,19 +14,19 @@ SHELL_UID = 2_000
 
 
 class ServiceError(Exception):
-    """What a service throws. ``kind`` is the Java class of it."""
+    """An exception of a service. ``kind`` is its Java class."""
 
     def __init__(self, message: str, kind: str = "java.lang.IllegalArgumentException") -> None:
         super().__init__(message)
         self.kind = kind
 
 
-def denied(message: str) -> ServiceError:
+def security_error(message: str) -> ServiceError:
     return ServiceError(message, "java.lang.SecurityException")
 
 
-class Arguments:
-    """The words of a command, read one after the other. The first is the command itself."""
+class ServiceArguments:
+    """The words of a service command, read one after the other. The first is the command itself."""
 
     def __init__(self, words: list[str]) -> None:
         self._words = words
@@ -44,31 +44,37 @@ class Arguments:
         return self._words[self._at - 1]
 
     def required(self) -> str:
-        """The next word. There must be one."""
+        """The next word. ``ServiceError`` at the end."""
         word = self.next()
         if word is None:
             raise ServiceError(f'Argument expected after "{self._words[self._at - 1]}"')
         return word
 
     def option(self) -> str | None:
-        """The next word if it is an option. Two dashes end them."""
+        """The next word if it is an option. Two dashes end the options."""
         word = self._words[self._at] if self._at < len(self._words) else ""
         if len(word) < 2 or word[0] != "-":
             return None
         self._at += 1
         return None if word == "--" else word
 
-    def rest(self) -> list[str]:
-        """All that is left."""
+    def skip_options(self, *with_value: str) -> None:
+        """Skip the options, and the values of those that have one."""
+        while (option := self.option()) is not None:
+            if option in with_value:
+                self.required()
+
+    def remaining(self) -> list[str]:
+        """All words that are left."""
         words, self._at = self._words[self._at :], len(self._words)
         return words
 
-    def whole(self) -> int:
+    def integer(self) -> int:
         """The next word as an integer."""
-        return read_whole(self.required())
+        return read_int(self.required())
 
     def pixel(self) -> int:
-        """The next word as a coordinate; what lies between two pixels is the one before."""
+        """The next word as a coordinate, rounded towards zero."""
         word = self.required()
         try:
             value = float(word)
@@ -79,19 +85,19 @@ class Arguments:
         return int(value)
 
 
-def read_whole(word: str) -> int:
-    """An integer of Java: at most 32 bits."""
+def read_int(word: str) -> int:
+    """A Java ``int``. ``ServiceError`` for anything else."""
     digits = word[1:] if word[:1] in {"-", "+"} else word
     if not (digits.isascii() and digits.isdigit() and len(digits) <= 10 and -(2**31) <= int(word) < 2**31):
         raise ServiceError(f'For input string: "{word[:200]}"', "java.lang.NumberFormatException")
     return int(word)
 
 
-Handler: TypeAlias = Callable[[ShellProcess, Arguments], int]
+Handler: TypeAlias = Callable[[ShellProcess, ServiceArguments], int]
 
 
-def serve(process: ShellProcess, words: list[str], handlers: Mapping[str, Handler], usage: str) -> int:
-    """Run the command of a service that the words name."""
+def run_service(process: ShellProcess, words: list[str], handlers: Mapping[str, Handler], usage: str) -> int:
+    """Run the handler of the service command that the first word names."""
     if not words or words[0] in {"help", "-h"}:
         process.write(usage)
         return FAILED
@@ -99,18 +105,18 @@ def serve(process: ShellProcess, words: list[str], handlers: Mapping[str, Handle
     if handler is None:
         process.write(f"Unknown command: {words[0]}\n")
         return FAILED
-    return attempt(process, handler, words)
+    return run_handler(process, handler, words)
 
 
-def attempt(process: ShellProcess, handler: Handler, words: list[str]) -> int:
-    """Run a handler; an exception of the service is told as Android tells it."""
+def run_handler(process: ShellProcess, handler: Handler, words: list[str]) -> int:
+    """Run a handler; print a ``ServiceError`` as Android prints exceptions."""
     try:
-        return handler(process, Arguments(words))
+        return handler(process, ServiceArguments(words))
     except ServiceError as e:
-        say_error(process, f"\nException occurred while executing '{words[0]}':\n{e.kind}: {e}")
+        print_error(process, f"\nException occurred while executing '{words[0]}':\n{e.kind}: {e}")
         return FAILED
 
 
-def say_error(process: ShellProcess, line: str) -> None:
-    """A line on stderr, without the name of the command before it."""
+def print_error(process: ShellProcess, line: str) -> None:
+    """Write a line to stderr, without the name of the command before it."""
     process.stderr.write(encode(f"{line}\n"))

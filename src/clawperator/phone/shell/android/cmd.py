@@ -1,10 +1,10 @@
-"""``cmd`` and ``service``: the system services by name, and what each does when it is called."""
+"""``cmd``, ``service`` and ``content``: the system services by name, and the commands of some of them."""
 
-from clawperator.phone.shell.android.base import FAILED, Arguments, Handler, say_error, serve
+from clawperator.phone.shell.android.base import FAILED, Handler, ServiceArguments, print_error, run_service
 from clawperator.phone.shell.process import ShellProcess, command
 
 NOT_FOUND = 20
-# The services there are and what they are in Java. Those in ``_PROGRAMS`` have a program of their own too.
+# The services and their Java interfaces. Those in ``_PROGRAMS`` are also programs.
 SERVICES = {
     "accessibility": "android.view.accessibility.IAccessibilityManager",
     "activity": "android.app.IActivityManager",
@@ -42,37 +42,37 @@ def cmd(process: ShellProcess) -> int:
     if words[:1] == ["-w"]:
         words = words[1:]
     if not words:
-        say_error(
+        print_error(
             process,
             "cmd: No service specified; use -l to list all running services."
             " Use -w to start and wait for a service.",
         )
         return NOT_FOUND
-    name, rest = words[0], words[1:]
+    name, arguments = words[0], words[1:]
     if name == "-l":
         process.write("Currently running services:\n" + "".join(f"  {name}\n" for name in SERVICES))
         return 0
     if name not in SERVICES:
-        say_error(process, f"cmd: Can't find service: {name}")
+        print_error(process, f"cmd: Can't find service: {name}")
         return NOT_FOUND
     if name in _PROGRAMS:
-        return process.run([_PROGRAMS[name], *rest])
-    handlers = _SERVED.get(name, {})
-    return serve(process, rest, handlers, _usage(name, handlers))
+        return process.run([_PROGRAMS[name], *arguments])
+    handlers = _HANDLERS.get(name, {})
+    return run_service(process, arguments, handlers, _usage(name, handlers))
 
 
 def _usage(name: str, handlers: dict[str, Handler]) -> str:
     return f"Commands of {name}:\n" + "".join(f"  {word}\n" for word in handlers)
 
 
-def _silent(_: ShellProcess, arguments: Arguments) -> int:
-    """What has no window here, and answers with nothing on any phone."""
-    arguments.rest()
+def _silent(_: ShellProcess, arguments: ServiceArguments) -> int:
+    """A command without output or effect: the phone has no notification shade."""
+    arguments.remaining()
     return 0
 
 
-def _wake(*, awake: bool) -> Handler:
-    def run(process: ShellProcess, _: Arguments) -> int:
+def _set_awake(*, awake: bool) -> Handler:
+    def run(process: ShellProcess, _: ServiceArguments) -> int:
         device = process.phone
         with device.lock:
             device.windows.awake = awake
@@ -81,13 +81,13 @@ def _wake(*, awake: bool) -> Handler:
     return run
 
 
-def _night(process: ShellProcess, arguments: Arguments) -> int:
+def _night(process: ShellProcess, arguments: ServiceArguments) -> int:
     device = process.phone
     given = arguments.next()
     modes = {"no": "1", "yes": "2", "auto": "0"}
     if given is not None:
         if given not in modes:
-            say_error(process, "Error: mode must be 'yes', 'no', or 'auto'")
+            print_error(process, "Error: mode must be 'yes', 'no', or 'auto'")
             return FAILED
         device.settings.put("secure", "ui_night_mode", modes[given])
     now = device.settings.get("secure", "ui_night_mode")
@@ -95,21 +95,21 @@ def _night(process: ShellProcess, arguments: Arguments) -> int:
     return 0
 
 
-def _set_wifi(process: ShellProcess, arguments: Arguments) -> int:
+def _set_wifi(process: ShellProcess, arguments: ServiceArguments) -> int:
     given = arguments.required()
     if given not in {"enabled", "disabled"}:
-        say_error(process, "Invalid args for set-wifi-enabled: Expected 'enabled' or 'disabled' as next arg")
+        print_error(process, "Invalid args for set-wifi-enabled: Expected 'enabled' or 'disabled' as next arg")
         return FAILED
     return process.run(["svc", "wifi", given.removesuffix("d")])
 
 
-def _wifi_status(process: ShellProcess, _: Arguments) -> int:
+def _wifi_status(process: ShellProcess, _: ServiceArguments) -> int:
     on = process.phone.settings.get("global", "wifi_on") == "1"
     process.write(f"Wifi is {'enabled' if on else 'disabled'}\n")
     return 0
 
 
-def _airplane(process: ShellProcess, arguments: Arguments) -> int:
+def _airplane(process: ShellProcess, arguments: ServiceArguments) -> int:
     device = process.phone
     given = arguments.next()
     if given is None:
@@ -117,7 +117,7 @@ def _airplane(process: ShellProcess, arguments: Arguments) -> int:
         process.write("enabled\n" if on else "disabled\n")
         return 0
     if given not in {"enable", "disable"}:
-        say_error(process, f"Error: unknown argument '{given}'")
+        print_error(process, f"Error: unknown argument '{given}'")
         return FAILED
     with device.lock:
         device.settings.put("global", "airplane_mode_on", "1" if given == "enable" else "0")
@@ -125,9 +125,9 @@ def _airplane(process: ShellProcess, arguments: Arguments) -> int:
     return 0
 
 
-_SERVED: dict[str, dict[str, Handler]] = {
+_HANDLERS: dict[str, dict[str, Handler]] = {
     "statusbar": dict.fromkeys(("expand-notifications", "expand-settings", "collapse"), _silent),
-    "power": {"wakeup": _wake(awake=True), "sleep": _wake(awake=False)},
+    "power": {"wakeup": _set_awake(awake=True), "sleep": _set_awake(awake=False)},
     "uimode": {"night": _night},
     "wifi": {"set-wifi-enabled": _set_wifi, "status": _wifi_status},
     "connectivity": {"airplane-mode": _airplane},
@@ -136,14 +136,14 @@ _SERVED: dict[str, dict[str, Handler]] = {
 
 @command("content")
 def content(process: ShellProcess) -> int:
-    """No app here shares its tables with other programs."""
+    """Report that the provider is missing: no app has a content provider."""
     words = process.argv[1:]
     uri = words[words.index("--uri") + 1] if "--uri" in words[:-1] else ""
     name = uri.removeprefix("content://").partition("/")[0]
     if not words or not name:
-        say_error(process, "[ERROR] Unsupported operation, or no --uri content://PROVIDER/TABLE")
+        print_error(process, "[ERROR] Unsupported operation, or no --uri content://PROVIDER/TABLE")
         return 1
-    say_error(
+    print_error(
         process,
         f"Error while accessing provider:{name}\njava.lang.IllegalStateException: Could not find provider: {name}",
     )
@@ -158,14 +158,14 @@ def service(process: ShellProcess) -> int:
         process.write(f"Found {len(SERVICES)} services:\n{''.join(rows)}")
         return 0
     if len(words) < 2 or words[0] not in {"check", "call"}:
-        say_error(process, "Usage: service list|check SERVICE|call SERVICE CODE")
+        print_error(process, "Usage: service list|check SERVICE|call SERVICE CODE")
         return 10
     found = words[1] in SERVICES
     if words[0] == "check":
         process.write(f"Service {words[1]}: {'found' if found else 'not found'}\n")
     elif found:
-        # Nobody speaks to the services in their own language here; they answer that it is not allowed.
+        # Binder calls are not simulated; every service refuses them.
         process.write('Result: Parcel(Error: 0xffffffffffffffff "Operation not permitted")\n')
     else:
-        say_error(process, f"service: Service {words[1]} does not exist")
+        print_error(process, f"service: Service {words[1]} does not exist")
     return 0

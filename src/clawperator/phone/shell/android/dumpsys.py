@@ -1,14 +1,21 @@
-"""``dumpsys``: what each system service says of its state, in the lines clients look for."""
+"""``dumpsys``: the state of each system service, in the lines that clients parse."""
 
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from weakref import WeakKeyDictionary
 
+from clawperator.phone.core.packages import Package
 from clawperator.phone.core.phone import Phone
 from clawperator.phone.core.process_list import MEMORY_KB, running_processes
-from clawperator.phone.shell.android.base import say_error
+from clawperator.phone.shell.android.base import print_error
 from clawperator.phone.shell.android.cmd import SERVICES
-from clawperator.phone.shell.android.dumpsys_activity import dump_activities, dump_windows
-from clawperator.phone.shell.android.package_dumps import dump_packages
+from clawperator.phone.shell.android.dumpsys_activity import dump_activities, dump_windows, record_id
+from clawperator.phone.shell.android.package_manager import (
+    INSTALL_PERMISSIONS,
+    RUNTIME_PERMISSIONS,
+    home_of,
+    is_exported,
+)
 from clawperator.phone.shell.android.uiautomator import DISPLAY_ID
 from clawperator.phone.shell.process import ShellProcess, command
 
@@ -25,7 +32,7 @@ def dumpsys(process: ShellProcess) -> int:
         process.write("Currently running services:\n" + "".join(f"  {name}\n" for name in SERVICES))
         return 0
     if words and words[0] not in SERVICES:
-        say_error(process, f"Can't find service: {words[0]}")
+        print_error(process, f"Can't find service: {words[0]}")
         return 0
     for name in words[:1] or list(SERVICES):
         with device.lock:
@@ -114,30 +121,30 @@ _batteries: WeakKeyDictionary[Phone, dict[str, str]] = WeakKeyDictionary()
 
 
 def _battery(device: Phone, words: list[str]) -> str:
-    """The state of the battery. As on a phone, a test may pretend another one until ``reset``."""
-    said = _batteries.setdefault(device, dict(_FULL))
+    """The state of the battery, which a client may set until ``reset``."""
+    values = _batteries.setdefault(device, dict(_FULL))
     match words:
         case ["set", name, value] if name in _FULL and value.isascii() and value.isdigit() and len(value) < 6:
-            said[name] = value
+            values[name] = value
             return ""
         case ["unplug"]:
-            said.update(ac="0", usb="0", wireless="0", status="3")
+            values.update(ac="0", usb="0", wireless="0", status="3")
             return ""
         case ["reset"]:
-            said.update(_FULL)
+            values.update(_FULL)
             return ""
         case [] | ["-a"]:
-            return _battery_text(said)
+            return _battery_text(values)
         case _:
             names = "|".join(_FULL)
             return f"Battery service (battery) commands:\n  set [{names}] <value>\n  unplug\n  reset\n"
 
 
-def _battery_text(said: dict[str, str]) -> str:
+def _battery_text(values: dict[str, str]) -> str:
     def flag(name: str) -> str:
-        return str(said[name] != "0").lower()
+        return str(values[name] != "0").lower()
 
-    changed = "  (UPDATES STOPPED -- use 'reset' to restart)\n" if said != _FULL else ""
+    changed = "  (UPDATES STOPPED -- use 'reset' to restart)\n" if values != _FULL else ""
     return (
         f"Current Battery Service state:\n{changed}"
         f"  AC powered: {flag('ac')}\n"
@@ -147,18 +154,18 @@ def _battery_text(said: dict[str, str]) -> str:
         "  Max charging current: 500000\n"
         "  Max charging voltage: 5000000\n"
         "  Charge counter: 4000000\n"
-        f"  status: {said['status']}\n"
+        f"  status: {values['status']}\n"
         "  health: 2\n"
         f"  present: {flag('present')}\n"
-        f"  level: {said['level']}\n"
+        f"  level: {values['level']}\n"
         "  scale: 100\n"
         "  voltage: 4350\n"
-        f"  temperature: {said['temp']}\n"
+        f"  temperature: {values['temp']}\n"
         "  technology: Li-ion\n"
     )
 
 
-# Memory and the rest
+# Memory and others
 
 
 def _memory(device: Phone, words: list[str]) -> str:
@@ -205,6 +212,77 @@ def _notifications(_: Phone, __: list[str]) -> str:
 def _wifi(device: Phone, _: list[str]) -> str:
     on = device.settings.get("global", "wifi_on") == "1"
     return f"Wi-Fi is {'enabled' if on else 'disabled'}\n"
+
+
+# Packages
+
+
+def dump_packages(device: Phone, words: list[str]) -> str:
+    """The named package, or all packages."""
+    names = [word for word in words if not word.startswith("-")]
+    if not names:
+        return "Packages:\n" + "".join(_package(device, package) for package in device.packages.all())
+    if names[0] not in device.packages:
+        return f"Unable to find package: {names[0]}\n"
+    package = device.packages[names[0]]
+    return _resolver(package) + "Packages:\n" + _package(device, package)
+
+
+def _resolver(package: Package) -> str:
+    if not is_exported(package.app):
+        return ""
+    component = home_of(package.app)
+    return (
+        "Activity Resolver Table:\n"
+        "  Non-Data Actions:\n"
+        "      android.intent.action.MAIN:\n"
+        f"        {record_id(component.full)} {component.short} filter {record_id(component.full, 'filter')}\n"
+        '          Action: "android.intent.action.MAIN"\n'
+        f'          Category: "android.intent.category.{"LAUNCHER" if package.app.launchable else "HOME"}"\n\n'
+    )
+
+
+def _package(device: Phone, package: Package) -> str:
+    name = package.app.package
+    installed = datetime.fromtimestamp(package.installed_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
+    flags = ["HAS_CODE", "ALLOW_CLEAR_USER_DATA", "ALLOW_BACKUP"]
+    if not package.third_party:
+        flags.insert(0, "SYSTEM")
+    granted = device.packages.granted(name)
+    stopped = str(device.process_of(name) is None).lower()
+    requested = sorted({*INSTALL_PERMISSIONS, *granted})
+    runtime = [p for p in granted if p in RUNTIME_PERMISSIONS]
+    install = [*INSTALL_PERMISSIONS, *(p for p in granted if p not in RUNTIME_PERMISSIONS)]
+    signatures = f"version:3, signatures:[{record_id(name, 'key')}], past signatures:[]"
+    state = f"installed=true hidden=false suspended=false stopped={stopped} notLaunched=false enabled=0"
+    lines = [
+        f"  Package [{name}] ({record_id(name)}):",
+        f"    userId={package.uid}",
+        f"    appId={package.uid}",
+        f"    pkg=Package{{{record_id(name, 'pkg')} {name}}}",
+        f"    codePath={package.path.rpartition('/')[0]}",
+        f"    resourcePath={package.path.rpartition('/')[0]}",
+        "    primaryCpuAbi=arm64-v8a",
+        f"    versionCode={package.version_code} minSdk=21 targetSdk=35",
+        f"    versionName={package.app.version or 'null'}",
+        f"    signatures=PackageSignatures{{{record_id(name, 'signatures')} {signatures}}}",
+        f"    flags=[ {' '.join(flags)} ]",
+        f"    pkgFlags=[ {' '.join(flags)} ]",
+        f"    dataDir=/data/user/0/{name}",
+        f"    timeStamp={installed}",
+        f"    lastUpdateTime={installed}",
+        "    installerPackageName=null",
+        "    requested permissions:",
+        *(f"      {permission}" for permission in requested),
+        "    install permissions:",
+        *(f"      {permission}: granted=true" for permission in install),
+        f"    User 0: ceDataInode=0 deDataInode=0 {state} instant=false virtual=false",
+        f"      firstInstallTime={installed}",
+        "      runtime permissions:",
+        *(f"        {permission}: granted=true, flags=[ USER_SET ]" for permission in runtime),
+        "",
+    ]
+    return "".join(f"{line}\n" for line in lines)
 
 
 _DUMPS: Mapping[str, Dump] = {

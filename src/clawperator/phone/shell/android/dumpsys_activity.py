@@ -1,4 +1,4 @@
-"""``dumpsys activity`` and ``dumpsys window``: which activity is in front, which window has the focus."""
+"""``dumpsys activity`` and ``dumpsys window``: the activity in front, the tasks, and the focused window."""
 
 import zlib
 
@@ -12,7 +12,7 @@ from clawperator.phone.toolkit.app import AppProcess, BackStackEntry
 
 
 def record_id(*parts: object) -> str:
-    """The number by which a dump tells one object from another: the same as long as the object is."""
+    """The hex id of an object in a dump. It stays the same as long as the object exists."""
     return f"{zlib.crc32(repr(parts).encode()) & 0xFFFFFFF:07x}"
 
 
@@ -20,18 +20,18 @@ def record_id(*parts: object) -> str:
 
 
 def dump_activities(device: Phone, words: list[str]) -> str:
-    what = next((word for word in words if not word.startswith("-")), "activities")
-    if what in {"activities", "a"}:
+    section = next((word for word in words if not word.startswith("-")), "activities")
+    if section in {"activities", "a"}:
         return _activities(device)
-    if what in {"top", "t"}:
+    if section in {"top", "t"}:
         return _top(device)
-    if what in {"recents", "r"}:
+    if section in {"recents", "r"}:
         return _recents(device)
-    if what in {"processes", "p"}:
+    if section in {"processes", "p"}:
         return _processes(device)
-    if what in {"services", "broadcasts", "providers"}:
-        return f"ACTIVITY MANAGER {what.upper()} (dumpsys activity {what})\n  (nothing)\n"
-    return f"Bad activity command, or no activities match: {what}\n"
+    if section in {"services", "broadcasts", "providers"}:
+        return f"ACTIVITY MANAGER {section.upper()} (dumpsys activity {section})\n  (nothing)\n"
+    return f"Bad activity command, or no activities match: {section}\n"
 
 
 def activity_record(task: Task, entry: BackStackEntry) -> str:
@@ -96,7 +96,7 @@ def _activities(device: Phone) -> str:
 
 
 def _top(device: Phone) -> str:
-    """The topmost activity of each task, the one in front last."""
+    """The top activity of each task, the one in front last."""
     lines = []
     for task in reversed(tasks_from_top(device)):
         component = activity_of(task)
@@ -131,7 +131,7 @@ def _processes(device: Phone) -> str:
 
 
 def dump_windows(device: Phone, words: list[str]) -> str:
-    what = next((word for word in words if not word.startswith("-")), "")
+    section = next((word for word in words if not word.startswith("-")), "")
     parts = {
         "windows": _windows,
         "w": _windows,
@@ -140,13 +140,13 @@ def dump_windows(device: Phone, words: list[str]) -> str:
         "policy": _policy,
         "p": _policy,
     }
-    if what in parts:
-        return parts[what](device)
+    if section in parts:
+        return parts[section](device)
     return _policy(device) + _displays(device) + _windows(device)
 
 
 def _titles(device: Phone) -> list[str]:
-    """The titles of all windows, the topmost first."""
+    """The titles of all windows, from the top."""
     manager = device.windows
     titles = ["StatusBar", "NavigationBar0"]
     if manager.keyboard() is not None:
@@ -159,7 +159,7 @@ def _title(device: Phone, entry: BackStackEntry) -> str:
         return f"Application Not Responding: {SYSTEM_UI}"
     if entry.screen.kind == "activity":
         return component_of(entry).full
-    # A dialog bears the name of the activity that opened it.
+    # A dialog's window has the name of the activity that opened it.
     return activity_of(device.tasks.front).full
 
 

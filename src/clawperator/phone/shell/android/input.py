@@ -1,11 +1,11 @@
-"""``input``: fingers and keys, as a program moves them."""
+"""``input``: inject touches, text and keys."""
 
 import threading
 from weakref import WeakKeyDictionary
 
 from clawperator.phone.core import keys, touch
 from clawperator.phone.core.phone import Phone
-from clawperator.phone.shell.android.base import Arguments, Handler, ServiceError, attempt, read_whole
+from clawperator.phone.shell.android.base import Handler, ServiceArguments, ServiceError, read_int, run_handler
 from clawperator.phone.shell.process import INTERRUPTED, ShellProcess, command
 
 _SOURCES = (
@@ -42,8 +42,8 @@ The commands are:
 """
 
 
-class _Finger:
-    """A finger on the glass between two commands: where it came down and when, and where it is."""
+class _Touch:
+    """A touch held between two ``motionevent`` commands: where and when it began, and where it is."""
 
     __slots__ = ("at", "down", "since")
 
@@ -52,8 +52,8 @@ class _Finger:
         self.since = since
 
 
-_fingers: WeakKeyDictionary[Phone, _Finger] = WeakKeyDictionary()
-_fingers_lock = threading.Lock()
+_touches: WeakKeyDictionary[Phone, _Touch] = WeakKeyDictionary()
+_touches_lock = threading.Lock()
 
 
 @command("input")
@@ -64,18 +64,18 @@ def input_(process: ShellProcess) -> int:
     if words and words[0] == "-d":
         words = words[2:]
     if not words or words[0] not in _HANDLERS:
-        # Android's own tool says so and still exits with 0.
+        # Android's input prints this and still exits with 0.
         process.write(f"Unknown command: {words[0]}\n" if words and words[0] not in {"help", "-h"} else _USAGE)
         return 0
-    return attempt(process, _HANDLERS[words[0]], words)
+    return run_handler(process, _HANDLERS[words[0]], words)
 
 
-def _tap(process: ShellProcess, arguments: Arguments) -> int:
+def _tap(process: ShellProcess, arguments: ServiceArguments) -> int:
     process.phone.tap(arguments.pixel(), arguments.pixel())
     return 0
 
 
-def _swipe(process: ShellProcess, arguments: Arguments) -> int:
+def _swipe(process: ShellProcess, arguments: ServiceArguments) -> int:
     start, end, duration = _read_stroke(arguments)
     if process.wait(duration / 1000):
         return INTERRUPTED
@@ -83,8 +83,8 @@ def _swipe(process: ShellProcess, arguments: Arguments) -> int:
     return 0
 
 
-def _drag(process: ShellProcess, arguments: Arguments) -> int:
-    """A long press that then moves. What takes long presses takes this one; a list is moved by it."""
+def _drag(process: ShellProcess, arguments: ServiceArguments) -> int:
+    """A long press that then moves: a long press where the view accepts one, else a swipe."""
     start, end, duration = _read_stroke(arguments)
     if process.wait((_LONG_PRESS_MS + duration) / 1000):
         return INTERRUPTED
@@ -99,30 +99,30 @@ def _drag(process: ShellProcess, arguments: Arguments) -> int:
     return 0
 
 
-def _read_stroke(arguments: Arguments) -> tuple[tuple[int, int], tuple[int, int], int]:
+def _read_stroke(arguments: ServiceArguments) -> tuple[tuple[int, int], tuple[int, int], int]:
     start, end = (arguments.pixel(), arguments.pixel()), (arguments.pixel(), arguments.pixel())
     given = arguments.next()
-    duration = read_whole(given) if given is not None else -1
+    duration = read_int(given) if given is not None else -1
     return start, end, min(duration, _LONGEST_MS) if duration >= 0 else _SWIPE_MS
 
 
-def _text(process: ShellProcess, arguments: Arguments) -> int:
-    """Type any text; ``%s`` is a space. Many phones take only ASCII here: ours has a keyboard for everything."""
+def _text(process: ShellProcess, arguments: ServiceArguments) -> int:
+    """Type text; ``%s`` is a space. Unlike many phones, this one also accepts non-ASCII text."""
     process.phone.type_text(arguments.required().replace("%s", " "))
     return 0
 
 
-def _key_event(process: ShellProcess, arguments: Arguments) -> int:
+def _key_event(process: ShellProcess, arguments: ServiceArguments) -> int:
     device = process.phone
     repeat, delay = 1, 0
     while (option := arguments.option()) is not None:
         if option == "--delay":
-            delay = min(arguments.whole(), _LONGEST_MS)
+            delay = min(arguments.integer(), _LONGEST_MS)
         elif option == "--longpress":
             delay = max(delay, _LONG_PRESS_MS)
         elif option == "--doubletap":
             repeat = 2
-    words = [arguments.required(), *arguments.rest()]
+    words = [arguments.required(), *arguments.remaining()]
     for word in words[:_MOST_KEYS]:
         code = keys.read_code(word)
         if delay > 0 and process.wait(delay / 1000):
@@ -133,44 +133,44 @@ def _key_event(process: ShellProcess, arguments: Arguments) -> int:
     return 0
 
 
-def _press(process: ShellProcess, _: Arguments) -> int:
-    """A trackball is pressed: as on a phone without one, it is a touch in the corner."""
+def _press(process: ShellProcess, _: ServiceArguments) -> int:
+    """Press the trackball: on a phone without one, a tap in the corner."""
     process.phone.tap(0, 0)
     return 0
 
 
-def _roll(_: ShellProcess, arguments: Arguments) -> int:
-    """A trackball is rolled. Nothing here is moved by one."""
+def _roll(_: ShellProcess, arguments: ServiceArguments) -> int:
+    """Roll the trackball: without effect."""
     arguments.pixel()
     arguments.pixel()
     return 0
 
 
-def _motion(process: ShellProcess, arguments: Arguments) -> int:
-    """A finger comes down, moves and leaves in commands of their own. What it did is done when it leaves."""
+def _motion(process: ShellProcess, arguments: ServiceArguments) -> int:
+    """Touch down, move and up as separate commands. The gesture takes effect on up."""
     word = arguments.required()
     action = word.upper()
     if action not in {"DOWN", "UP", "MOVE", "CANCEL"}:
         raise ServiceError(f"Unknown action: {word}")
     device = process.phone
     if action == "CANCEL":
-        with _fingers_lock:
-            _fingers.pop(device, None)
+        with _touches_lock:
+            _touches.pop(device, None)
         return 0
     x, y = arguments.pixel(), arguments.pixel()
-    with _fingers_lock:
+    with _touches_lock:
         if action == "DOWN":
-            _fingers[device] = _Finger(x, y, device.clock.monotonic())
+            _touches[device] = _Touch(x, y, device.clock.monotonic())
             return 0
-        finger = _fingers.get(device)
-        if finger is None:
+        held_touch = _touches.get(device)
+        if held_touch is None:
             return 0
-        finger.at = (x, y)
+        held_touch.at = (x, y)
         if action == "MOVE":
             return 0
-        del _fingers[device]
-    held = round((device.clock.monotonic() - finger.since) * 1000)
-    device.swipe(finger.down, finger.at, min(held, _LONGEST_MS))
+        del _touches[device]
+    held = round((device.clock.monotonic() - held_touch.since) * 1000)
+    device.swipe(held_touch.down, held_touch.at, min(held, _LONGEST_MS))
     return 0
 
 

@@ -1,4 +1,4 @@
-"""Intents: what a client wants done, as it is written in the arguments of ``am`` and printed back."""
+"""Intents: read from the arguments of ``am``, and printed as Android prints them."""
 
 from collections.abc import Mapping
 from urllib.parse import urlsplit
@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 from msgspec.structs import replace
 
-from clawperator.phone.shell.android.base import Arguments, ServiceError, read_whole
+from clawperator.phone.shell.android.base import ServiceArguments, ServiceError, read_int
 
 MAIN = "android.intent.action.MAIN"
 VIEW = "android.intent.action.VIEW"
@@ -15,10 +15,10 @@ HOME = "android.intent.category.HOME"
 
 NEW_TASK = 0x10000000
 FROM_SHELL = 0x00400000
-# Either of these leaves only the first screen of a task that is brought back.
+# Either flag clears a task down to its first activity.
 CLEARING = 0x04000000 | 0x00008000
 
-# How many words follow each option that carries an extra.
+# How many words follow each option for an extra.
 _EXTRAS = {
     **dict.fromkeys(("-e", "--es", "--ez", "--ei", "--el", "--ef", "--ed", "--eu", "--ecn"), 2),
     **dict.fromkeys(("--eia", "--eial", "--ela", "--elal", "--efa", "--efal", "--eda", "--edal"), 2),
@@ -53,14 +53,14 @@ _FLAGS = {
     "--receiver-no-abort": 0x8000000,
     "--receiver-include-background": 0x1000000,
 }
-# The options that are one word of the intent as it is.
+# Options whose value is a field of the intent.
 _TEXTS = {"-a": "action", "-d": "data", "-t": "type", "-i": "identifier", "-p": "package"}
-# Of these a log shows only how many characters there are.
+# Schemes whose content is masked in logs.
 _PRIVATE = ("tel", "sip", "sms", "smsto", "mailto", "nfc")
 
 
 class Component(Struct, frozen=True):
-    """A part of an app: its package and the full name of a class."""
+    """A component of an app: its package and the full name of a class."""
 
     package: str
     name: str
@@ -71,13 +71,13 @@ class Component(Struct, frozen=True):
 
     @property
     def short(self) -> str:
-        """With the package left out of the name of the class, where it begins with it."""
+        """The class name without the package, where it begins with it."""
         inside = self.name.startswith(f"{self.package}.")
         return f"{self.package}/{self.name[len(self.package) :] if inside else self.name}"
 
 
 def read_component(word: str) -> Component:
-    """``package/class``, where a class that starts with a dot lies in the package."""
+    """Read ``package/class``; a class that starts with a dot is inside the package."""
     package, slash, name = word.partition("/")
     if not (package and slash and name):
         raise ServiceError(f"Bad component name: {word}")
@@ -85,7 +85,7 @@ def read_component(word: str) -> Component:
 
 
 class Intent(Struct, frozen=True, kw_only=True):
-    """What is wanted. A component names who is to do it, a package says whose it must be."""
+    """An intent. ``component`` names the target; ``package`` restricts the candidates."""
 
     action: str | None = None
     categories: tuple[str, ...] = ()
@@ -98,14 +98,14 @@ class Intent(Struct, frozen=True, kw_only=True):
     extras: dict[str, str] = {}
 
     def __str__(self) -> str:
-        """As Android prints it: links shortened, extras only mentioned."""
+        """As Android prints it: links shortened, extras not shown."""
         return f"Intent {{ {self.brief()} }}"
 
     def brief(self) -> str:
         parts = (
             self.action and f"act={self.action}",
             self.categories and f"cat=[{','.join(self.categories)}]",
-            self.data and f"dat={_safe(self.data)}",
+            self.data and f"dat={_masked(self.data)}",
             self.type and f"typ={self.type}",
             self.identifier and f"id={self.identifier}",
             self.flags and f"flg=0x{self.flags:x}",
@@ -119,10 +119,10 @@ class Intent(Struct, frozen=True, kw_only=True):
         return replace(self, flags=self.flags | flags)
 
 
-def read_intent(arguments: Arguments, own: Mapping[str, int]) -> tuple[Intent, dict[str, str]]:
-    """The intent in the arguments of a command, and the options that are the command's own.
+def read_intent(arguments: ServiceArguments, own: Mapping[str, int]) -> tuple[Intent, dict[str, str]]:
+    """The intent in the arguments of a command, and the command's own options.
 
-    ``own`` says how many words follow each of those, none or one.
+    ``own`` maps each of those to the number of words that follow it, 0 or 1.
     """
     intent, found = Intent(), dict[str, str]()
     while (option := arguments.option()) is not None:
@@ -138,7 +138,7 @@ def read_intent(arguments: Arguments, own: Mapping[str, int]) -> tuple[Intent, d
     return intent, found
 
 
-def _read_option(intent: Intent, option: str, arguments: Arguments) -> Intent:
+def _read_option(intent: Intent, option: str, arguments: ServiceArguments) -> Intent:
     if option in _FLAGS:
         return intent.with_flags(_FLAGS[option])
     if option in _EXTRAS:
@@ -161,7 +161,7 @@ def _read_option(intent: Intent, option: str, arguments: Arguments) -> Intent:
 
 def _check_extra(option: str, value: str) -> None:
     if option == "--ei":
-        read_whole(value)
+        read_int(value)
     elif option == "--ez" and value.lower() not in {"true", "t", "false", "f", "0", "1"}:
         raise ServiceError(f"Invalid boolean value: {value}")
 
@@ -174,7 +174,7 @@ def _read_flags(word: str) -> int:
 
 
 def _fill_in(intent: Intent, word: str) -> Intent:
-    """What a word without an option adds: a link, a component or a package, where nothing else was said."""
+    """Apply a word without an option: a link, a component or a package. Explicit options win."""
     if ":" in word:
         return replace(intent, action=intent.action or VIEW, data=intent.data or word)
     if "/" in word:
@@ -184,7 +184,7 @@ def _fill_in(intent: Intent, word: str) -> Intent:
     return replace(whole, action=intent.action or MAIN, categories=intent.categories or (LAUNCHER,))
 
 
-def _safe(uri: str) -> str:
+def _masked(uri: str) -> str:
     scheme, colon, rest = uri.partition(":")
     if not colon:
         return ""

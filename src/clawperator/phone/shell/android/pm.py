@@ -1,16 +1,26 @@
-"""``pm``: what is installed, and how it gets there and away."""
+"""``pm``: list, query, install and uninstall packages, and grant permissions."""
 
 from clawperator.phone.core.packages import Package
-from clawperator.phone.shell.android.base import FAILED, Arguments, Handler, ServiceError, denied, say_error, serve
+from clawperator.phone.shell.android.base import (
+    FAILED,
+    Handler,
+    ServiceArguments,
+    ServiceError,
+    print_error,
+    run_service,
+    security_error,
+)
+from clawperator.phone.shell.android.install import INSTALL_HANDLERS
 from clawperator.phone.shell.android.intents import LAUNCHER, MAIN, Intent, read_intent
-from clawperator.phone.shell.android.package_manager import Target, find_all, find_component
-from clawperator.phone.shell.android.permissions import (
+from clawperator.phone.shell.android.package_manager import (
     DEVELOPMENT_PERMISSIONS,
     GRANTABLE,
     INSTALL_PERMISSIONS,
     RUNTIME_PERMISSIONS,
+    ResolvedActivity,
+    find_all,
+    find_component,
 )
-from clawperator.phone.shell.android.pm_install import INSTALL_HANDLERS
 from clawperator.phone.shell.process import ShellProcess, command
 
 _FEATURES = (
@@ -62,24 +72,24 @@ Package manager (package) commands:
 
 @command("pm")
 def pm(process: ShellProcess) -> int:
-    return serve(process, process.argv[1:], _HANDLERS, _USAGE)
+    return run_service(process, process.argv[1:], _HANDLERS, _USAGE)
 
 
-# Asking
+# Queries
 
 
-def _list(process: ShellProcess, arguments: Arguments) -> int:
-    what = arguments.required()
-    if what in {"packages", "package"}:
+def _list(process: ShellProcess, arguments: ServiceArguments) -> int:
+    kind = arguments.required()
+    if kind in {"packages", "package"}:
         return _list_packages(process, arguments)
-    if what not in _LISTS:
-        say_error(process, f"Error: unknown list type '{what}'")
+    if kind not in _LISTS:
+        print_error(process, f"Error: unknown list type '{kind}'")
         return FAILED
-    process.write("".join(f"{row}\n" for row in _LISTS[what]))
+    process.write("".join(f"{row}\n" for row in _LISTS[kind]))
     return 0
 
 
-def _list_packages(process: ShellProcess, arguments: Arguments) -> int:
+def _list_packages(process: ShellProcess, arguments: ServiceArguments) -> int:
     known = {"-3", "-s", "-f", "-e", "-d", "-U", "-u", "-i", "-a", "-l", "-q", "--show-versioncode"}
     options = set()
     while (option := arguments.option()) is not None:
@@ -88,7 +98,7 @@ def _list_packages(process: ShellProcess, arguments: Arguments) -> int:
         elif option in known:
             options.add(option)
         else:
-            say_error(process, f"Error: Unknown option: {option}")
+            print_error(process, f"Error: Unknown option: {option}")
             return FAILED
     wanted = arguments.next() or ""
     device = process.phone
@@ -102,7 +112,7 @@ def _is_listed(package: Package, options: set[str]) -> bool:
     return not (
         ("-3" in options and not package.third_party)
         or ("-s" in options and package.third_party)
-        or "-d" in options  # nothing on this phone is disabled
+        or "-d" in options  # no package is ever disabled
     )
 
 
@@ -115,8 +125,8 @@ def _line(package: Package, options: set[str]) -> str:
     return line + (f" uid:{package.uid}" if "-U" in options else "")
 
 
-def _path(process: ShellProcess, arguments: Arguments) -> int:
-    _skip_user(arguments)
+def _path(process: ShellProcess, arguments: ServiceArguments) -> int:
+    arguments.skip_options("--user", "--versionCode")
     package = _find(process, arguments.required())
     if package is None:
         return 1
@@ -124,22 +134,22 @@ def _path(process: ShellProcess, arguments: Arguments) -> int:
     return 0
 
 
-def _dump(process: ShellProcess, arguments: Arguments) -> int:
+def _dump(process: ShellProcess, arguments: ServiceArguments) -> int:
     return process.run(["dumpsys", "package", arguments.required()])
 
 
-def _has_feature(process: ShellProcess, arguments: Arguments) -> int:
+def _has_feature(process: ShellProcess, arguments: ServiceArguments) -> int:
     has = arguments.required() in _FEATURES
     process.write("true\n" if has else "false\n")
     return 0 if has else 1
 
 
-def _install_location(process: ShellProcess, _: Arguments) -> int:
+def _install_location(process: ShellProcess, _: ServiceArguments) -> int:
     process.write("0[auto]\n")
     return 0
 
 
-def _resolve_activity(process: ShellProcess, arguments: Arguments) -> int:
+def _resolve_activity(process: ShellProcess, arguments: ServiceArguments) -> int:
     found, options = _query(process, arguments)
     if not found:
         process.write("No activity found\n")
@@ -150,7 +160,7 @@ def _resolve_activity(process: ShellProcess, arguments: Arguments) -> int:
     return 0
 
 
-def _query_activities(process: ShellProcess, arguments: Arguments) -> int:
+def _query_activities(process: ShellProcess, arguments: ServiceArguments) -> int:
     found, options = _query(process, arguments)
     if "--components" in options:
         process.write("".join(f"{target.component.short}\n" for target in found))
@@ -162,7 +172,7 @@ def _query_activities(process: ShellProcess, arguments: Arguments) -> int:
     return 0
 
 
-def _query(process: ShellProcess, arguments: Arguments) -> tuple[list[Target], dict[str, str]]:
+def _query(process: ShellProcess, arguments: ServiceArguments) -> tuple[list[ResolvedActivity], dict[str, str]]:
     own = {"--brief": 0, "--components": 0, "--user": 1, "--query-flags": 1}
     intent, options = read_intent(arguments, own)
     if intent.action is None and intent.data is None:
@@ -175,11 +185,11 @@ def _query(process: ShellProcess, arguments: Arguments) -> tuple[list[Target], d
         return ([target] if target is not None else []), options
 
 
-# Changing
+# Changes
 
 
-def _uninstall(process: ShellProcess, arguments: Arguments) -> int:
-    _skip_user(arguments)
+def _uninstall(process: ShellProcess, arguments: ServiceArguments) -> int:
+    arguments.skip_options("--user", "--versionCode")
     device = process.phone
     name = arguments.required()
     with device.lock:
@@ -188,25 +198,25 @@ def _uninstall(process: ShellProcess, arguments: Arguments) -> int:
     return 0 if done else 1
 
 
-def _clear(process: ShellProcess, arguments: Arguments) -> int:
-    _skip_user(arguments)
+def _clear(process: ShellProcess, arguments: ServiceArguments) -> int:
+    arguments.skip_options("--user", "--versionCode")
     package = _find(process, arguments.required())
     if package is None:
-        say_error(process, "Failed")
+        print_error(process, "Failed")
         return 1
     process.phone.clear_app(package.app.package)
     process.write("Success\n")
     return 0
 
 
-def _grant(process: ShellProcess, arguments: Arguments) -> int:
-    _skip_user(arguments)
+def _grant(process: ShellProcess, arguments: ServiceArguments) -> int:
+    arguments.skip_options("--user", "--versionCode")
     device = process.phone
     name, permission = arguments.required(), arguments.required()
     if name not in device.packages:
         raise ServiceError(f"Unknown package: {name}")
     if permission in INSTALL_PERMISSIONS:
-        raise denied(f"Permission {permission} requested by {name} is not a changeable permission type")
+        raise security_error(f"Permission {permission} requested by {name} is not a changeable permission type")
     if permission not in GRANTABLE:
         raise ServiceError(f"Unknown permission: {permission}")
     with device.lock:
@@ -217,14 +227,14 @@ def _grant(process: ShellProcess, arguments: Arguments) -> int:
     return 0
 
 
-def _enable(process: ShellProcess, arguments: Arguments) -> int:
-    """Every package here is enabled and stays so."""
-    _skip_user(arguments)
+def _enable(process: ShellProcess, arguments: ServiceArguments) -> int:
+    """Report the package as enabled; disabling is refused."""
+    arguments.skip_options("--user", "--versionCode")
     name = arguments.required()
     if _find(process, name) is None:
         raise ServiceError(f"Unknown package: {name}")
     if arguments.command != "enable":
-        raise denied(f"Cannot disable a protected package: {name}")
+        raise security_error(f"Cannot disable a protected package: {name}")
     process.write(f"Package {name} new state: enabled\n")
     return 0
 
@@ -235,12 +245,6 @@ def _find(process: ShellProcess, name: str) -> Package | None:
         if name not in device.packages:
             return None
         return device.packages[name]
-
-
-def _skip_user(arguments: Arguments) -> None:
-    while (option := arguments.option()) is not None:
-        if option in {"--user", "--versionCode"}:
-            arguments.required()
 
 
 _HANDLERS: dict[str, Handler] = {

@@ -1,13 +1,20 @@
-"""The phone's tables: ``settings``, ``getprop`` and ``setprop``, ``ime``, ``svc``."""
+"""``settings``, ``getprop``, ``setprop``, ``ime``, ``svc`` and ``reboot``."""
 
 from clawperator.phone.apps.system import KEYBOARD_COMPONENT as KEYBOARD
 from clawperator.phone.core.settings import NAMESPACES
-from clawperator.phone.shell.android.base import FAILED, Arguments, Handler, ServiceError, say_error, serve
+from clawperator.phone.shell.android.base import (
+    FAILED,
+    Handler,
+    ServiceArguments,
+    ServiceError,
+    print_error,
+    run_service,
+)
 from clawperator.phone.shell.process import ShellProcess, command
 
 _MOST_PROPERTIES = 2_000
 _LONGEST_PROPERTY = 91
-# What a shell user may set.
+# The properties that the shell user may set.
 _OPEN_PROPERTIES = ("debug.", "log.", "persist.log.", "sys.usb.")
 _SETTINGS_USAGE = """\
 Settings provider (settings) commands:
@@ -35,27 +42,25 @@ def settings(process: ShellProcess) -> int:
     words = process.argv[1:]
     if words[:1] == ["--user"]:
         words = words[2:]
-    return serve(process, words, _SETTINGS, _SETTINGS_USAGE)
+    return run_service(process, words, _SETTINGS, _SETTINGS_USAGE)
 
 
-def _namespace(arguments: Arguments) -> str:
-    while (option := arguments.option()) is not None:
-        if option == "--user":
-            arguments.required()
+def _namespace(arguments: ServiceArguments) -> str:
+    arguments.skip_options("--user")
     name = arguments.required().lower()
     if name not in NAMESPACES:
         raise ServiceError(f"Invalid namespace '{name}'")
     return name
 
 
-def _get(process: ShellProcess, arguments: Arguments) -> int:
+def _get(process: ShellProcess, arguments: ServiceArguments) -> int:
     namespace, key = _namespace(arguments), arguments.required()
     value = process.phone.settings.get(namespace, key)
     process.write(f"{'null' if value is None else value}\n")
     return 0
 
 
-def _put(process: ShellProcess, arguments: Arguments) -> int:
+def _put(process: ShellProcess, arguments: ServiceArguments) -> int:
     namespace, key, value = _namespace(arguments), arguments.required(), arguments.required()
     device = process.phone
     with device.lock:
@@ -64,20 +69,20 @@ def _put(process: ShellProcess, arguments: Arguments) -> int:
         except ValueError as e:
             raise ServiceError(str(e)) from e
         if namespace == "system" and key in {"user_rotation", "accelerometer_rotation"}:
-            _turn(process)
+            _apply_rotation(process)
         device.windows.invalidate()  # an app may show it
     return 0
 
 
-def _turn(process: ShellProcess) -> None:
-    """While nothing else decides, the display lies as it was told to."""
+def _apply_rotation(process: ShellProcess) -> None:
+    """Rotate the display to ``user_rotation`` while automatic rotation is off."""
     device = process.phone
     rotation = device.settings.get("system", "user_rotation") or "0"
     if device.settings.get("system", "accelerometer_rotation") == "0" and rotation in {"0", "1", "2", "3"}:
         device.windows.rotate(int(rotation))
 
 
-def _delete(process: ShellProcess, arguments: Arguments) -> int:
+def _delete(process: ShellProcess, arguments: ServiceArguments) -> int:
     namespace, key = _namespace(arguments), arguments.required()
     device = process.phone
     with device.lock:
@@ -87,7 +92,7 @@ def _delete(process: ShellProcess, arguments: Arguments) -> int:
     return 0
 
 
-def _list(process: ShellProcess, arguments: Arguments) -> int:
+def _list(process: ShellProcess, arguments: ServiceArguments) -> int:
     table = process.phone.settings.table(_namespace(arguments))
     process.write("".join(f"{key}={value}\n" for key, value in sorted(table.items())))
     return 0
@@ -116,7 +121,7 @@ def setprop(process: ShellProcess) -> int:
     with device.lock:
         full = name not in device.properties and len(device.properties) >= _MOST_PROPERTIES
         if full or not name.startswith(_OPEN_PROPERTIES) or max(len(name), len(value)) > _LONGEST_PROPERTY:
-            say_error(process, f"Failed to set property '{name}' to '{value}'.\nSee dmesg for error reason.")
+            print_error(process, f"Failed to set property '{name}' to '{value}'.\nSee dmesg for error reason.")
             return 1
         device.properties[name] = value
     return 0
@@ -127,11 +132,11 @@ def setprop(process: ShellProcess) -> int:
 
 @command("ime")
 def ime(process: ShellProcess) -> int:
-    return serve(process, process.argv[1:], _IME, _IME_USAGE)
+    return run_service(process, process.argv[1:], _IME, _IME_USAGE)
 
 
-def _list_keyboards(process: ShellProcess, arguments: Arguments) -> int:
-    """There is one keyboard; ``-a`` shows it even while it is disabled."""
+def _list_keyboards(process: ShellProcess, arguments: ServiceArguments) -> int:
+    """List the one keyboard; ``-a`` lists it even while it is disabled."""
     options = []
     while (option := arguments.option()) is not None:
         options.append(option)
@@ -148,28 +153,28 @@ def _list_keyboards(process: ShellProcess, arguments: Arguments) -> int:
     return 0
 
 
-def _change_keyboard(process: ShellProcess, arguments: Arguments) -> int:
+def _change_keyboard(process: ShellProcess, arguments: ServiceArguments) -> int:
     words = {"enable": "enabled", "disable": "disabled", "set": "selected"}
     done = words[arguments.command]
     while arguments.option() is not None:
         arguments.required()
     name = arguments.required()
     if name != KEYBOARD:
-        say_error(process, f"Unknown input method {name} cannot be {done} for user #0")
+        print_error(process, f"Unknown input method {name} cannot be {done} for user #0")
         return FAILED
     if done == "selected":
-        _keep_keyboard(process, selected=True, enabled=True)
+        _store_keyboard(process, selected=True, enabled=True)
         process.write(f"Input method {name} selected for user #0\n")
         return 0
     was = KEYBOARD in _enabled_keyboards(process)
-    _keep_keyboard(process, selected=done == "enabled", enabled=done == "enabled")
+    _store_keyboard(process, selected=done == "enabled", enabled=done == "enabled")
     already = was == (done == "enabled")
     process.write(f"Input method {name}: {'already' if already else 'now'} {done} for user #0\n")
     return 0
 
 
-def _reset_keyboards(process: ShellProcess, _: Arguments) -> int:
-    _keep_keyboard(process, selected=True, enabled=True)
+def _reset_keyboards(process: ShellProcess, _: ServiceArguments) -> int:
+    _store_keyboard(process, selected=True, enabled=True)
     process.write(f"Reset current and enabled IMEs for user #0\n  Newly selected IME is {KEYBOARD}\n")
     return 0
 
@@ -178,7 +183,7 @@ def _enabled_keyboards(process: ShellProcess) -> list[str]:
     return (process.phone.settings.get("secure", "enabled_input_methods") or "").split(":")
 
 
-def _keep_keyboard(process: ShellProcess, *, selected: bool, enabled: bool) -> None:
+def _store_keyboard(process: ShellProcess, *, selected: bool, enabled: bool) -> None:
     device = process.phone
     with device.lock:
         device.settings.put("secure", "enabled_input_methods", KEYBOARD if enabled else "")
@@ -208,14 +213,14 @@ def svc(process: ShellProcess) -> int:
             return process.run(["reboot"])
         case _:
             names = "\n    ".join((*_SWITCHES, "power"))
-            say_error(process, f"Available commands:\n    help\n    {names}")
+            print_error(process, f"Available commands:\n    help\n    {names}")
             return 0
 
 
 @command("reboot")
 def reboot(process: ShellProcess) -> int:
-    """A phone in a box is switched off and on from outside."""
-    say_error(process, "reboot: Permission denied")
+    """Refuse: a simulated phone is restarted with ``clawperator phone``."""
+    print_error(process, "reboot: Permission security_error")
     return 1
 
 

@@ -1,11 +1,11 @@
-"""``uiautomator dump`` and ``screencap``: what is on the manager, as XML and as a picture."""
+"""``uiautomator dump`` and ``screencap``: the screen as XML and as an image."""
 
 from collections.abc import Callable
 from xml.sax.saxutils import quoteattr
 
 from clawperator.phone.core.phone import Phone
 from clawperator.phone.render.png import raw_rgba
-from clawperator.phone.shell.android.base import say_error
+from clawperator.phone.shell.android.base import print_error
 from clawperator.phone.shell.process import INTERRUPTED, ShellProcess, command, encode
 from clawperator.phone.storage.filesystem import resolve
 from clawperator.ui.node import Hierarchy, Node
@@ -39,7 +39,7 @@ If FILENAME is not given, the results will be printed to stdout.
 """
 
 
-# The tree
+# Hierarchy
 
 
 @command("uiautomator")
@@ -48,7 +48,7 @@ def uiautomator(process: ShellProcess) -> int:
     if words[:1] == ["dump"]:
         return _dump(process, words[1:])
     if words[:1] in (["runtest"], ["events"]):
-        say_error(process, f"Error: '{words[0]}' is not available on this device")
+        print_error(process, f"Error: '{words[0]}' is not available on this device")
         return 1
     process.write(_DUMP_USAGE)
     return 0 if words[:1] == ["help"] else 1
@@ -57,7 +57,7 @@ def uiautomator(process: ShellProcess) -> int:
 def _dump(process: ShellProcess, words: list[str]) -> int:
     device = process.phone
     named = [word for word in words if not word.startswith("-")]
-    place = named[-1] if named else _DUMP_FILE
+    path = named[-1] if named else _DUMP_FILE
     with device.accessibility_suspended():
         if process.wait(device.faults.value("slow_dump") / 1000):
             return INTERRUPTED
@@ -66,36 +66,38 @@ def _dump(process: ShellProcess, words: list[str]) -> int:
                 xml = _every_window(device)
             else:
                 tree = _without(device.windows.capture(), _is_hidden)
-                xml = one_line(write_hierarchy(_without(tree, _says_nothing) if "--compressed" in words else tree))
-    if place in _STREAMS:
+                xml = one_line(
+                    write_hierarchy(_without(tree, _is_plain_container) if "--compressed" in words else tree)
+                )
+    if path in _STREAMS:
         process.write(xml)
     else:
         try:
-            process.phone.storage.write(process.path(place), encode(xml))
+            process.phone.storage.write(process.path(path), encode(xml))
         except OSError as e:
-            # The tool itself does not tell: it logs the failure and ends as if all were well.
+            # uiautomator logs the failure and exits as if it had succeeded.
             device.log.write("E", "AccessibilityNodeInfoDumper", f"failed to dump window to file: {e.strerror}", 0)
-    shown = place if place in _STREAMS or place.startswith("/") else resolve(place, process.cwd)
+    shown = path if path in _STREAMS or path.startswith("/") else resolve(path, process.cwd)
     process.write(f"UI hierchary dumped to: {shown}\n")
     return 0
 
 
 def one_line(xml: str) -> str:
-    """The document without line breaks, as the tool on the phone writes it. Breaks in texts are escaped."""
+    """The document without line breaks, as uiautomator writes it. Breaks in texts are escaped."""
     return "".join(line.lstrip(" ") for line in xml.split("\n"))
 
 
 def _is_hidden(node: Node) -> bool:
-    """The tool leaves out what is scrolled away; accessibility itself does not."""
+    """Whether uiautomator omits the node: it is scrolled away. Accessibility still reports it."""
     return "invisible" in node.extras
 
 
-def _says_nothing(node: Node) -> bool:
+def _is_plain_container(node: Node) -> bool:
     return not node.label and not any(map(node.flag, _ACTIONS))
 
 
 def _without(tree: Hierarchy, unwanted: Callable[[Node], bool]) -> Hierarchy:
-    """The tree without some nodes, never without its roots; what lay in them moves up."""
+    """The tree without some nodes, except roots. Their children move up."""
     kept: dict[int, Node] = {}
     nodes: list[Node] = []
     roots: list[Node] = []
@@ -112,7 +114,7 @@ def _without(tree: Hierarchy, unwanted: Callable[[Node], bool]) -> Hierarchy:
 
 
 def _every_window(device: Phone) -> str:
-    """All windows of the display, the topmost first."""
+    """All windows of the display, from the top."""
     manager = device.windows
     keyboard = manager.keyboard()
     own = [manager.navigation(), *([keyboard] if keyboard is not None else [])]
@@ -134,19 +136,19 @@ def _every_window(device: Phone) -> str:
     return f'{declaration}<displays><display id="0">{"".join(parts)}</display></displays>'
 
 
-# The picture
+# Screenshots
 
 
 @command("screencap")
 def screencap(process: ShellProcess) -> int:
     words = process.argv[1:]
-    png, place = False, None
+    png, path = False, None
     while words:
         word = words.pop(0)
         if word == "-d":
             display = words.pop(0) if words else ""
             if display not in {DISPLAY_ID, "0"}:
-                say_error(process, f"Display Id '{display}' is not valid.")
+                print_error(process, f"Display Id '{display}' is not valid.")
                 return 1
         elif word == "-p":
             png = True
@@ -154,23 +156,23 @@ def screencap(process: ShellProcess) -> int:
             process.write(_SCREENCAP_USAGE)
             return 0 if word == "-h" else 1
         else:
-            place = word
+            path = word
     device = process.phone
-    as_png = png or (place is not None and place.endswith(".png"))
-    picture = device.screenshot() if as_png else _raw(device)
-    if place is None:
-        process.stdout.write(picture)
+    as_png = png or (path is not None and path.endswith(".png"))
+    image = device.screenshot() if as_png else _raw_screenshot(device)
+    if path is None:
+        process.stdout.write(image)
         return 0
     try:
-        with process.open(place, "wb") as file:
-            file.write(picture)
+        with process.open(path, "wb") as file:
+            file.write(image)
     except OSError as e:
-        say_error(process, f"Error opening file: {place} ({e.strerror})")
+        print_error(process, f"Error opening file: {path} ({e.strerror})")
         return 1
     return 0
 
 
-def _raw(device: Phone) -> bytes:
+def _raw_screenshot(device: Phone) -> bytes:
     from clawperator.phone.render.painter import paint
 
     with device.lock:

@@ -1,9 +1,16 @@
-"""``wm``: the size, the density and the rotation of the display."""
+"""``wm``: the size, density and rotation of the display."""
 
 from msgspec.structs import replace
 
 from clawperator.phone.core.window import Display
-from clawperator.phone.shell.android.base import FAILED, Arguments, Handler, read_whole, say_error, serve
+from clawperator.phone.shell.android.base import (
+    FAILED,
+    Handler,
+    ServiceArguments,
+    print_error,
+    read_int,
+    run_service,
+)
 from clawperator.phone.shell.process import ShellProcess, command
 
 SMALLEST, LARGEST = 200, 8_000
@@ -22,10 +29,10 @@ Window manager (window) commands:
 
 @command("wm")
 def wm(process: ShellProcess) -> int:
-    return serve(process, process.argv[1:], _HANDLERS, _USAGE)
+    return run_service(process, process.argv[1:], _HANDLERS, _USAGE)
 
 
-def _size(process: ShellProcess, arguments: Arguments) -> int:
+def _size(process: ShellProcess, arguments: ServiceArguments) -> int:
     manager, first = process.phone.windows, Display()
     given = arguments.next()
     if given in {None, "-d"}:
@@ -40,11 +47,11 @@ def _size(process: ShellProcess, arguments: Arguments) -> int:
     else:
         sides = given.split("x")
         if len(sides) != 2 or not all(sides):
-            say_error(process, f"Error: bad size {given}")
+            print_error(process, f"Error: bad size {given}")
             return FAILED
         sizes = [_read_side(side, manager.display) for side in sides]
         if not all(SMALLEST <= side <= LARGEST for side in sizes):
-            say_error(process, f"Error: bad size {given}")
+            print_error(process, f"Error: bad size {given}")
             return FAILED
     _resize(process, natural_width=sizes[0], natural_height=sizes[1])
     return 0
@@ -52,11 +59,11 @@ def _size(process: ShellProcess, arguments: Arguments) -> int:
 
 def _read_side(word: str, display: Display) -> int:
     if word.endswith("dp"):
-        return read_whole(word.removesuffix("dp")) * display.density // 160
-    return read_whole(word.removesuffix("px"))
+        return read_int(word.removesuffix("dp")) * display.density // 160
+    return read_int(word.removesuffix("px"))
 
 
-def _density(process: ShellProcess, arguments: Arguments) -> int:
+def _density(process: ShellProcess, arguments: ServiceArguments) -> int:
     manager, first = process.phone.windows, Display()
     given = arguments.next()
     if given in {None, "-d"}:
@@ -65,9 +72,9 @@ def _density(process: ShellProcess, arguments: Arguments) -> int:
             process.write(f"Override density: {manager.display.density}\n")
         return 0
     assert given is not None
-    density = first.density if given == "reset" else read_whole(given)
+    density = first.density if given == "reset" else read_int(given)
     if density < 72:
-        say_error(process, "Error: density must be >= 72")
+        print_error(process, "Error: density must be >= 72")
         return FAILED
     _resize(process, density=min(density, _DENSEST))
     return 0
@@ -79,7 +86,7 @@ def _resize(process: ShellProcess, **changes: int) -> None:
         device.windows.resize(replace(device.windows.display, **changes))
 
 
-def _rotation(process: ShellProcess, arguments: Arguments) -> int:
+def _rotation(process: ShellProcess, arguments: ServiceArguments) -> int:
     device = process.phone
     given = arguments.next()
     if given == "-d":
@@ -90,12 +97,12 @@ def _rotation(process: ShellProcess, arguments: Arguments) -> int:
         process.write("free\n" if free else f"lock {device.settings.get('system', 'user_rotation') or 0}\n")
         return 0
     if given not in {"free", "lock"}:
-        say_error(process, "Error: argument needs to be either -d, free or lock.")
+        print_error(process, "Error: argument needs to be either -d, free or lock.")
         return FAILED
     turn = arguments.next()
-    rotation = read_whole(turn) if turn is not None else device.windows.display.rotation
+    rotation = read_int(turn) if turn is not None else device.windows.display.rotation
     if not 0 <= rotation <= 3:
-        say_error(process, f"Error: rotation argument is not a valid rotation constant: {rotation}")
+        print_error(process, f"Error: rotation argument is not a valid rotation constant: {rotation}")
         return FAILED
     with device.lock:
         device.settings.put("system", "accelerometer_rotation", "1" if given == "free" else "0")
@@ -105,22 +112,22 @@ def _rotation(process: ShellProcess, arguments: Arguments) -> int:
     return 0
 
 
-def _fixed(process: ShellProcess, arguments: Arguments) -> int:
-    """Whether an app may turn the display on its own. None here ever does, so it is only remembered."""
+def _fixed(process: ShellProcess, arguments: ServiceArguments) -> int:
+    """Store whether apps may rotate the display. No app does, so it has no other effect."""
     properties = process.phone.properties
     given = arguments.next()
     if given is None:
         process.write(f"{properties.get(_FIXED, 'default')}\n")
         return 0
     if given not in {"enabled", "disabled", "default"}:
-        say_error(process, f"Error: expecting enabled, disabled or default, but we get {given}")
+        print_error(process, f"Error: expecting enabled, disabled or default, but we get {given}")
         return FAILED
     properties[_FIXED] = given
     return 0
 
 
-def _dismiss_keyguard(process: ShellProcess, _: Arguments) -> int:
-    """There is no lock on this phone: it is enough that it is awake."""
+def _dismiss_keyguard(process: ShellProcess, _: ServiceArguments) -> int:
+    """Wake the phone: there is no lock screen."""
     device = process.phone
     with device.lock:
         device.windows.awake = True

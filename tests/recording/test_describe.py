@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 
 from clawperator.recording.compare.strategies.derived import derive_checkpoints
-from clawperator.recording.describe import Step, describe
+from clawperator.recording.describe import DescribedStep, describe
 from clawperator.schemas import schema
 from clawperator.testing import simulated_phone
 from tests.recording.demonstrations import (
@@ -37,11 +37,11 @@ def late(event: dict[str, Any], seconds: int = 60) -> dict[str, Any]:
     return {**event, "ts": event["ts"] + seconds * 1_000}
 
 
-def steps(*events: dict[str, Any]) -> list[Step]:
+def steps(*events: dict[str, Any]) -> list[DescribedStep]:
     return describe(exported(events)).steps
 
 
-def told(*events: dict[str, Any]) -> list[str]:
+def sentences(*events: dict[str, Any]) -> list[str]:
     return [step.sentence for step in steps(*events)]
 
 
@@ -50,7 +50,7 @@ def test_a_text_is_one_step_per_field() -> None:
     flow = [activity("Edit"), tapped("Title", resourceId=title), entered("M", title), entered("Mi", title)]
     flow += [tapped("", resourceId=title), entered("Milk", title), entered("x", body), entered("", body)]
     found = steps(*flow)
-    assert [step.sentence for step in found] == ["Open com.example.notes", 'Type "Milk" into title', "Empty body"]
+    assert [step.sentence for step in found] == ["Open com.example.notes", 'Type "Milk" into title', "Clear body"]
     assert (found[1].seq, found[1].lastSeq, found[1].events, found[1].text) == (1, 5, 3, "Milk")
 
 
@@ -149,16 +149,16 @@ def test_a_click_on_nothing_is_told_with_little_confidence() -> None:
 
 
 def test_dialogs_and_screens_are_told() -> None:
-    assert told(activity("List"), dialog("Sure?"), tapped(None), activity("Edit", title="Edit note")) == [
+    assert sentences(activity("List"), dialog("Sure?"), tapped(None), activity("Edit", title="Edit note")) == [
         "Open com.example.notes",
-        'The dialog "Sure?" comes',
-        "Click something without a label",
-        'The screen "Edit note" comes',
+        'The dialog "Sure?" appears',
+        "Click an element without a label",
+        'The screen "Edit note" appears',
     ]
 
 
 def test_words_of_an_app_cannot_break_a_line() -> None:
-    assert told(activity("List"), tapped("a\nb\x1b[2J\u202e")) == [
+    assert sentences(activity("List"), tapped("a\nb\x1b[2J\u202e")) == [
         "Open com.example.notes",
         'Click "a\\nb\\x1b[2J\\u202e"',
     ]

@@ -9,9 +9,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from clawperator.recording.compare.compare import CompareReport, compare_recording
     from clawperator.recording.compare.strategies.derived import derive_checkpoints
-    from clawperator.recording.demonstration import load_demonstration
     from clawperator.recording.describe import Narrative, describe_recording
-    from clawperator.recording.export import Export, ExportResult, export_recording, read_export
+    from clawperator.recording.export import (
+        Export,
+        ExportResult,
+        export_recording,
+        load_demonstration,
+        read_export,
+    )
     from clawperator.recording.parse import ParseResult, parse_recording
     from clawperator.recording.reader import Recording
     from clawperator.recording.repair import RepairResult, repair_recording
@@ -28,7 +33,7 @@ _HOMES = {
     "derive_checkpoints": "compare.strategies.derived",
     "describe_recording": "describe",
     "export_recording": "export",
-    "load_demonstration": "demonstration",
+    "load_demonstration": "export",
     "parse_recording": "parse",
     "read_export": "export",
     "repair_recording": "repair",

@@ -1,323 +1,397 @@
-"""The moments of a demonstration: what a person would tell, folded from what the phone recorded.
+"""The only conversion of recorded events to user actions: apps opened, taps, texts, keys, scrolls, windows.
 
-Many events are one moment: a text is typed letter by letter, a list scrolls in a hundred steps, a window is
-announced three times. Some are none: keyboards, splash screens, empty windows. And some moments left no event
-of their own and are inferred, with a confidence and the reason for it. Snapshots are never looked into.
+``read_actions`` reads the events once, in order, and never looks into snapshots. It returns every action and every
+window in the order of the events:
+
+- texts typed into one field are one action, and so are the scrolls of one list;
+- clicks on the navigation bar are keys, and clicks on a keyboard are nothing: the text tells;
+- an app that comes to the front is opened; keys that left no event are inferred, with a confidence and the reason;
+- a tap that only put the cursor into a field, or that opened an app by its icon, is marked as ``merged``.
+
+A view of the actions, such as describe or replay, leaves out what it has no use for.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
-from msgspec import Struct
-
 from clawperator._text import trim
-from clawperator.recording.export import (
-    ExportedClick,
-    ExportedEvent,
-    ExportedPressKey,
-    ExportedScroll,
-    ExportedTextChange,
-    ExportedWindowChange,
+from clawperator.recording.events import (
+    ClickFacts,
+    EventFacts,
+    PressKeyFacts,
+    ScrollFacts,
+    TextChangeFacts,
+    WindowChangeFacts,
 )
 from clawperator.recording.heuristics import (
+    GESTURE_WINDOW,
     SYSTEM_UI,
+    NavigationKey,
+    focuses_field,
     is_dialog,
+    is_keyboard,
     is_launcher,
-    is_passing,
+    is_masked,
+    is_recents,
+    is_transient,
     is_vanished,
-    keyboards,
     label_of,
-    name_of,
+    navigation_key,
+    scroll_axis,
+)
+from clawperator.recording.user_actions import (
+    AppOpened,
+    Confidence,
+    Direction,
+    KeySource,
+    UserAction,
+    UserKey,
+    UserScroll,
+    UserTap,
+    UserText,
+    WindowRole,
+    WindowShown,
 )
 
-Kind = Literal[
-    "open_app",
-    "screen",
-    "dialog",
-    "click",
-    "enter_text",
-    "choose_suggestion",
-    "scroll",
-    "back",
-    "home",
-    "recents",
-]
-Confidence = Literal["recorded", "high", "medium", "low"]
+# A window that comes later than this after an action, and after another window, has another cause.
+CAUSED_WITHIN_MS = 1_000
+# A text that a field holds this soon after a tap elsewhere was put there by the tap.
+FILLED_WITHIN_MS = 300
 
-_KEYS: dict[str, Literal["back", "home", "recents"]] = {"back": "back", "home": "home", "recent_apps": "recents"}
-_FIELD_WORDS = ("input", "edit", "field", "search", "query", "textbox")
-_CAUSED_WITHIN_MS = 1_500
-_REMEMBERED_SCREENS = 64
-_ENOUGH_TYPED = 3  # less is part of too many labels
+_GESTURE = "the back gesture of the system was seen"
+_NAVIGATION_BAR = "the navigation bar was clicked"
+_RECENTS = "the list of recent apps was shown"
+_RETURNED = "an earlier screen came back and nothing was clicked"
+_MAX_PATH = 64
+_SHORTEST_FILL = 3  # shorter texts are part of too many labels
 
 
-class Moment(Struct, kw_only=True, gc=False):
-    """One thing that happened. ``label`` names its target as a person would; it may be empty."""
+def read_actions(
+    events: Iterable[EventFacts], *, is_text_field: Callable[[int], bool | None] | None = None
+) -> list[UserAction]:
+    """The actions of a recording whose events come in order.
 
-    kind: Kind
-    seq: int | float  # of its first event
-    last_seq: int | float
-    package: str
-    label: str = ""
-    resource_id: str | None = None
-    text: str | None = None  # all that the field held in the end
-    events: int = 1
-    direction: str | None = None
-    confidence: Confidence = "recorded"
-    why: str | None = None
+    ``is_text_field`` answers whether the click at a position was on a text field, where the caller has the
+    snapshots; None means unknown.
+    """
+    return _ActionReader(is_text_field or (lambda _: None)).read(events)
 
 
-def tell(events: Sequence[ExportedEvent]) -> list[Moment]:
-    """The moments of a demonstration, in order."""
-    teller = _Teller(keyboards(events))
-    for event in events:
-        teller.hear(event)
-    return teller.moments
+def literal_step(event: EventFacts, *, is_open: bool) -> Literal["open_app", "click", "dropped"] | None:
+    """What the step log of ``parse`` makes of an event: the first window opens the app, every click is a step.
+
+    The log's form is fixed. It knows no other actions, and reports scrolls as dropped.
+    """
+    if isinstance(event, ClickFacts):
+        return "click"
+    if isinstance(event, WindowChangeFacts):
+        return None if is_open else "open_app"
+    return "dropped" if isinstance(event, ScrollFacts) else None
 
 
-class _Teller:
-    """Listens to events in order and keeps the moments so far."""
+class _ActionReader:
+    """One pass over the events."""
 
-    def __init__(self, keyboards: frozenset[str]) -> None:
-        self.moments: list[Moment] = []
-        self._firm: list[int] = []  # where the moments are that are no scrolls
-        self._keyboards = keyboards
-        self._place: str | None = None
-        self._path: list[
-            tuple[str | None, str | None]
-        ] = []  # the screens of this visit to the app, the last on top
+    def __init__(self, is_text_field: Callable[[int], bool | None]) -> None:
+        self.actions: list[UserAction] = []
+        self._is_text_field = is_text_field
+        self._at = 0
+        # The last two actions that are not scrolls: layouts scroll by themselves when a keyboard comes.
+        self._last: UserAction | None = None
+        self._previous: UserAction | None = None
+        self._tap: UserTap | None = None  # the last action, also when its target had vanished
+        self._typing: UserText | None = None
+        self._scrolling: UserScroll | None = None
+        self._offsets: dict[str, tuple[int | float, int | float]] = {}  # where the lists of an app stand
+        self._front: str | None = None
+        self._path: list[tuple[str | None, str | None]] = []  # windows of this visit to the app, the last on top
         self._acted_at: int | float | None = None
-        self._answered = True  # whether a window has come since the last act
-        self._heard: dict[type, Callable[[Any], None]] = {
-            ExportedWindowChange: self._window,
-            ExportedScroll: self._scroll,
-            ExportedClick: self._click,
-            ExportedTextChange: self._typed,
+        self._answered = True  # a window has come since the last action
+        self._keyboards: set[str] = set()
+        self._keyboard_up = False
+        self._gesture: tuple[int, WindowChangeFacts] | None = None
+        self._handlers: dict[str, Callable[[Any], None]] = {
+            WindowChangeFacts.kind: self._window,
+            ScrollFacts.kind: self._scroll,
+            ClickFacts.kind: self._click,
+            TextChangeFacts.kind: self._text,
+            PressKeyFacts.kind: self._press,
         }
 
-    def hear(self, event: ExportedEvent) -> None:
-        if isinstance(event, ExportedPressKey):
-            self._key("back", event, "", "recorded", None)
-        elif event.packageName and event.packageName not in self._keyboards:
-            self._heard[type(event)](event)
+    def read(self, events: Iterable[EventFacts]) -> list[UserAction]:
+        handlers = self._handlers
+        for self._at, event in enumerate(events):
+            handlers[event.kind](event)
+        return self.actions
 
-    def _add(self, moment: Moment) -> None:
-        if moment.kind != "scroll":
-            self._firm.append(len(self.moments))
-        self.moments.append(moment)
+    def _append(self, action: UserAction) -> None:
+        """Add an action that ends a text and a scroll."""
+        self.actions.append(action)
+        self._previous, self._last = self._last, action
+        self._tap = self._typing = self._scrolling = None
 
-    def _drop_last(self) -> None:
-        del self.moments[self._firm.pop()]
-
-    def _act(self, event: ExportedEvent) -> None:
+    def _act(self, event: EventFacts) -> None:
         self._acted_at, self._answered = event.ts, False
 
-    def _caused(self, event: ExportedEvent) -> bool:
-        """Whether something that was done may have brought this window."""
+    def _is_caused(self, event: EventFacts) -> bool:
+        """Whether the last action may have brought this window: the first one after it, or one soon after it."""
         if self._acted_at is None:
             return False
-        return not self._answered or event.ts - self._acted_at <= _CAUSED_WITHIN_MS
+        return not self._answered or event.ts - self._acted_at <= CAUSED_WITHIN_MS
 
-    def _last(self) -> Moment | None:
-        """The last moment that is not a scroll: layouts scroll by themselves when a keyboard comes."""
-        return self.moments[self._firm[-1]] if self._firm else None
+    def _last_key(self) -> NavigationKey | None:
+        return self._last.key if type(self._last) is UserKey else None
 
-    def _key(
+    # Keys
+
+    def _press(self, event: PressKeyFacts) -> None:
+        self._key(event.key, event, "", "key")
+        self._gesture = None
+
+    def _key(  # noqa: PLR0913 - what a key is known by
         self,
-        key: Literal["back", "home", "recents"],
-        event: ExportedEvent,
+        key: NavigationKey,
+        event: EventFacts,
         package: str,
-        confidence: Confidence,
-        why: str | None,
+        source: KeySource,
+        *,
+        confidence: Confidence = "recorded",
+        why: str | None = None,
     ) -> None:
-        self._add(
-            Moment(kind=key, seq=event.seq, last_seq=event.seq, package=package, confidence=confidence, why=why)
+        hides_keyboard = key == "back" and self._keyboard_up and source in ("key", "navigation_bar")
+        place = (self._at, event.seq, event.seq, event.seq, event.ts, package)
+        self._append(
+            UserKey(*place, key=key, source=source, hides_keyboard=hides_keyboard, confidence=confidence, why=why)
         )
+        self._keyboard_up = False
         self._act(event)
 
     # Windows
 
-    def _window(self, event: ExportedWindowChange) -> None:
-        window = event.className or ""
-        if is_passing(window):
-            return
-        package = event.packageName
-        if "recents" in window.lower() or (is_launcher(package) and "recent" in (event.title or "").lower()):
-            if not self._just("recents"):
-                self._key("recents", event, package, "medium", "the list of recent apps was shown")
-            self._place, self._answered = package, True
-            return
-        if package == SYSTEM_UI:
-            return
-        if package != self._place:
+    def _window(self, event: WindowChangeFacts) -> None:
+        package, name = event.packageName, event.className or ""
+        if package in self._keyboards or is_keyboard(package, name):
+            self._keyboards.add(package)
+            self._keyboard_up = True
+            self._show("keyboard", event)
+        elif not package:
+            self._show("system", event)
+        elif package == SYSTEM_UI and not is_recents(package, name, event.title):
+            self._show("system", event)
+            if name == GESTURE_WINDOW:
+                self._gesture = (self._at, event)
+        elif is_transient(name):
+            self._show("transient", event)
+        else:
+            self._front_window(event, package, name)
+
+    def _front_window(self, event: WindowChangeFacts, package: str, name: str) -> None:
+        if self._gesture is not None:
+            now, (self._at, gesture) = self._at, self._gesture
+            self._key("back", gesture, package, "gesture", confidence="high", why=_GESTURE)
+            self._at, self._gesture = now, None
+        role: WindowRole
+        if is_recents(package, name, event.title):
+            role = "recents"
+            if self._last_key() != "recents":
+                self._key("recents", event, package, "window", confidence="medium", why=_RECENTS)
+            self._front = package
+        elif package != self._front:
+            role = "launcher" if is_launcher(package) else "app"
             self._arrive(package, event)
             self._path = [(event.className, event.title)]
         else:
-            self._screen(event)
+            role = self._role_in_front(event)
+        self._show(role, event)
         self._answered = True
+        self._keyboard_up = False
 
-    def _arrive(self, package: str, event: ExportedEvent) -> None:
+    def _show(self, role: WindowRole, event: WindowChangeFacts) -> None:
+        place = (self._at, event.seq, event.seq, event.seq, event.ts, event.packageName)
+        window = WindowShown(*place, role=role, class_name=event.className or "", title=event.title)
+        if role in ("screen", "dialog"):
+            self._append(window)
+            return
+        self.actions.append(window)
+        if role in ("app", "launcher", "recents", "return"):
+            self._typing = None
+
+    def _arrive(self, package: str, event: EventFacts) -> None:
         """Another app is in front."""
-        came_from, self._place = self._place, package
+        left, self._front = self._front, package
         self._path = []
         if is_launcher(package):
-            if came_from is not None and not (self._caused(event) and self._just("home", "back", "recents")):
-                why = "the launcher came to the front" + (
-                    "" if self._caused(event) else " and nothing was clicked"
-                )
-                self._key("home", event, package, "low" if self._caused(event) else "medium", why)
+            caused = self._is_caused(event)
+            if left is not None and not (caused and self._last_key()):
+                why = "the launcher came to the front" + ("" if caused else " and nothing was clicked")
+                self._key("home", event, package, "window", confidence="low" if caused else "medium", why=why)
             return
-        if came_from is None and not isinstance(event, ExportedWindowChange):
+        is_window = isinstance(event, WindowChangeFacts)
+        if left is None and not is_window:
             return  # the recording began inside this app
-        seq, label = event.seq, ""
-        last = self._last()
-        if last and last.kind == "click" and is_launcher(last.package):
-            self._drop_last()
-            seq, label = last.seq, last.label
-        opened = Moment(kind="open_app", seq=seq, last_seq=event.seq, package=package, label=label)
-        if not isinstance(event, ExportedWindowChange):
+        place = (self._at, event.seq, event.seq, event.seq, event.ts, package)
+        opened = AppOpened(*place)
+        icon = self._last
+        if type(icon) is UserTap and is_launcher(icon.package):
+            icon.merged = True
+            opened.first_seq, opened.label = icon.seq, icon.label
+        if not is_window:
             opened.confidence, opened.why = "medium", "something was done in the app, its window was not recorded"
-        self._add(opened)
+        self._append(opened)
 
-    def _screen(self, event: ExportedWindowChange) -> None:
-        """Another window of the app in front."""
+    def _role_in_front(self, event: WindowChangeFacts) -> WindowRole:
+        """What another window of the app in front is."""
         here = (event.className, event.title)
-        if self._path and self._path[-1] == here:
-            return
-        if here in self._path:
-            steps = len(self._path) - 1 - self._path.index(here)
-            del self._path[len(self._path) - steps :]
-            if not self._caused(event) and not self._just("back"):
-                why = "an earlier screen came back and nothing was clicked"
-                self._key("back", event, event.packageName, "medium" if steps == 1 else "low", why)
-            return
-        self._path.append(here)
-        del self._path[:-_REMEMBERED_SCREENS]
-        title = trim(event.title or "")
-        kind: Kind = "dialog" if title and is_dialog(event.className or "") else "screen"
-        label = title if kind == "dialog" else title or (event.className or "").rpartition(".")[2]
-        self._add(Moment(kind=kind, seq=event.seq, last_seq=event.seq, package=event.packageName, label=label))
+        path = self._path
+        if self._last_key() == "recents" and is_launcher(event.packageName) and self._passes_recents(event):
+            self._path = [here]
+            return "launcher"
+        if path and path[-1] == here:
+            return "repeat"
+        if here in path:
+            steps = len(path) - 1 - path.index(here)
+            del path[len(path) - steps :]
+            if not self._is_caused(event) and self._last_key() != "back":
+                confidence: Confidence = "medium" if steps == 1 else "low"
+                self._key("back", event, event.packageName, "window", confidence=confidence, why=_RETURNED)
+            return "return"
+        path.append(here)
+        del path[:-_MAX_PATH]
+        return "dialog" if trim(event.title or "") and is_dialog(event.className or "") else "screen"
 
-    def _just(self, *kinds: Kind) -> bool:
-        last = self._last()
-        return last is not None and last.kind in kinds
-
-    # What a person does
-
-    def _click(self, event: ExportedClick) -> None:
-        package = event.packageName
-        if package == SYSTEM_UI:
-            key = _KEYS.get(name_of(event.resourceId))
-            if key:
-                self._key(key, event, package, "high", "the navigation bar was clicked")
-                return
-        elif package != self._place:
-            self._arrive(package, event)
-        self._act(event)
-        moment = Moment(
-            kind="click",
-            seq=event.seq,
-            last_seq=event.seq,
-            package=package,
-            label=label_of(event),
-            resource_id=event.resourceId,
-        )
-        if is_vanished(event):
-            moment.confidence = "low"
-            moment.why = "the target was gone when the click was written down"
-        last = self._last()
-        if last and last.kind == "enter_text" and last.package == package and _completes(moment, last):
-            moment.kind, moment.text = "choose_suggestion", last.text
-            moment.confidence, moment.why = "medium", "its label completes what was typed"
-        self._add(moment)
-
-    def _typed(self, event: ExportedTextChange) -> None:
-        if event.packageName not in (self._place, SYSTEM_UI):
-            self._arrive(event.packageName, event)
-        self._act(event)
-        last = self._last()
-        if last and self._takes(last, event):
-            return
-        seq, field = event.seq, event.resourceId
-        if last and last.kind == "click" and last.package == event.packageName and _focuses(last, event):
-            self._drop_last()
-            seq, field = last.seq, last.resource_id
-            last = self._last()
-        if (
-            last
-            and last.kind == "enter_text"
-            and last.package == event.packageName
-            and (field == last.resource_id or event.resourceId is None)
-        ):
-            last.text, last.last_seq, last.events = event.text, event.seq, last.events + 1
-            return
-        self._add(
-            Moment(
-                kind="enter_text",
-                seq=seq,
-                last_seq=event.seq,
-                package=event.packageName,
-                label=name_of(field),
-                resource_id=field,
-                text=event.text,
-            )
-        )
-
-    def _takes(self, click: Moment, event: ExportedTextChange) -> bool:
-        """Whether the field took what was clicked: then it was a suggestion for what had been typed."""
-        entry = self.moments[self._firm[-2]] if len(self._firm) > 1 else None
-        if (
-            click.kind not in ("click", "choose_suggestion")
-            or trim(event.text).casefold() != click.label.casefold()
-            or not (entry and entry.kind == "enter_text" and entry.package == event.packageName)
-            or _focuses(click, event)
-        ):
+    def _passes_recents(self, event: WindowChangeFacts) -> bool:
+        """Whether the recent apps were only shown on the way to the home screen, as a swipe home does."""
+        key = self._last
+        assert type(key) is UserKey
+        if key.source != "window" or event.ts - key.ts > CAUSED_WITHIN_MS:
             return False
-        click.kind, click.text, click.resource_id = "choose_suggestion", entry.text, entry.resource_id
-        click.confidence, click.why = "recorded", None
-        click.events += 1
+        key.key, key.why = "home", "the launcher came to the front and nothing was clicked"
         return True
 
-    def _scroll(self, event: ExportedScroll) -> None:
-        last = self.moments[-1] if self.moments else None
-        if last and last.kind == "enter_text":
+    # Taps
+
+    def _click(self, event: ClickFacts) -> None:
+        package = event.packageName
+        self._gesture = None
+        if package in self._keyboards or is_keyboard(package):
+            self._keyboards.add(package)
+            self._keyboard_up = True
             return
-        if (
-            last
-            and last.kind == "scroll"
-            and (last.package, last.resource_id) == (event.packageName, event.resourceId)
-        ):
-            last.last_seq, last.events = event.seq, last.events + 1
-            last.direction = last.direction or _direction(event)
+        vanished = is_vanished(event)
+        if package == SYSTEM_UI:
+            key = navigation_key(event)
+            if key:
+                self._key(key, event, package, "navigation_bar", confidence="high", why=_NAVIGATION_BAR)
+                return
+        elif package and package != self._front and not vanished:
+            self._arrive(package, event)
+        self._act(event)
+        place = (self._at, event.seq, event.seq, event.seq, event.ts, package)
+        tap = UserTap(*place, click=event, label=label_of(event), is_vanished=vanished)
+        last = self._last
+        if type(last) is UserText and last.package == package:
+            tap.typed_before = last
+        if vanished:
+            tap.confidence, tap.why = "low", "the target was gone when the click was recorded"
+            if not is_launcher(package):
+                self.actions.append(tap)  # it may be no click of the user, and comes between no two others
+                self._tap, self._typing, self._scrolling = tap, None, None
+                return
+        self._append(tap)
+        self._tap = tap
+        if self._is_text_field(self._at):
+            self._keyboard_up = True
+
+    # Texts
+
+    def _text(self, event: TextChangeFacts) -> None:
+        package = event.packageName
+        if package in self._keyboards:
             return
-        self._add(
-            Moment(
-                kind="scroll",
-                seq=event.seq,
-                last_seq=event.seq,
-                package=event.packageName,
-                label=name_of(event.resourceId),
-                resource_id=event.resourceId,
-                direction=_direction(event),
+        if package and package not in (self._front, SYSTEM_UI):
+            self._arrive(package, event)
+        typing, tap = self._typing, self._tap
+        if typing is not None and typing.package == package and event.resourceId in (None, typing.field):
+            self._act(event)
+            if typing.second_text is None:
+                typing.second_text = event.text
+            typing.is_masked = is_masked(event.text) or (
+                typing.is_masked and not event.text.startswith(typing.text)
             )
+            typing.text, typing.last_seq, typing.last_at = event.text, event.seq, self._at
+            typing.events += 1
+            return
+        if tap is not None and tap.filled is None and self._fills(tap, event):
+            self._act(event)
+            tap.filled, tap.filled_seq = event.text, event.seq
+            tap.events += 1
+            return
+        self._act(event)
+        self._keyboard_up = True
+        self._start_text(event, self._last)
+
+    def _start_text(self, event: TextChangeFacts, last: UserAction | None) -> None:
+        place = (self._at, event.seq, event.seq, event.seq, event.ts, event.packageName)
+        text = UserText(
+            *place,
+            field=event.resourceId,
+            first_text=event.text,
+            text=event.text,
+            last_at=self._at,
+            is_masked=is_masked(event.text),
         )
+        before = last
+        if type(last) is UserTap and last.package == event.packageName and focuses_field(last.click, event):
+            last.merged = True
+            text.first_seq, text.field = last.seq, last.click.resourceId
+            before = self._previous
+        if (
+            type(before) is UserText
+            and before.package == text.package
+            and (before.field == text.field or event.resourceId is None)
+        ):
+            before.merged = True  # the user went on typing into the same field
+            text.first_seq, text.field, text.events = before.first_seq, before.field, before.events + 1
+        self._append(text)
+        self._typing = text
 
+    def _fills(self, tap: UserTap, event: TextChangeFacts) -> bool:
+        """Whether the tap put the text into the field: a suggestion that was taken, a field that was emptied."""
+        if tap.package != event.packageName or self._is_text_field(tap.at) or focuses_field(tap.click, event):
+            return False
+        text, label = trim(event.text).casefold(), tap.label.casefold()
+        if text and text == label and tap.typed_before is not None:
+            return True
+        if event.ts - tap.ts > FILLED_WITHIN_MS:
+            return False
+        if not text:
+            return not tap.is_vanished
+        return min(len(text), len(label)) >= _SHORTEST_FILL and (text in label or label in text)
 
-def _direction(scroll: ExportedScroll) -> str | None:
-    """Along which side the content moved, if the event tells."""
-    if scroll.maxScrollY > 0 or scroll.scrollY > 0:
-        return "vertical"
-    return "horizontal" if scroll.maxScrollX > 0 or scroll.scrollX > 0 else None
+    # Scrolls
 
-
-def _completes(click: Moment, entry: Moment) -> bool:
-    typed = trim(entry.text or "").casefold()
-    return len(typed) >= _ENOUGH_TYPED and len(click.label) > len(typed) and typed in click.label.casefold()
-
-
-def _focuses(click: Moment, event: ExportedTextChange) -> bool:
-    """Whether the click put the cursor into the field the text went to."""
-    if event.resourceId is not None:
-        return click.resource_id == event.resourceId
-    name = name_of(click.resource_id).lower()
-    return any(word in name for word in _FIELD_WORDS)
+    def _scroll(self, event: ScrollFacts) -> None:
+        package = event.packageName
+        if not package or package in self._keyboards or is_keyboard(package):
+            return
+        x, y = self._offsets.get(package, (0, 0))
+        across, down = event.scrollX - x, event.scrollY - y
+        self._offsets[package] = (event.scrollX, event.scrollY)
+        direction: Direction = "up" if down < 0 else "down"
+        if abs(across) > abs(down):
+            direction = "right" if across > 0 else "left"
+        scroll = self._scrolling
+        if scroll is not None and scroll.package == package and scroll.resource_id == event.resourceId:
+            scroll.last_seq, scroll.direction = event.seq, direction
+            scroll.events += 1
+            scroll.axis = scroll.axis or scroll_axis(event)
+            return
+        place = (self._at, event.seq, event.seq, event.seq, event.ts, package)
+        self._scrolling = UserScroll(
+            *place,
+            resource_id=event.resourceId,
+            axis=scroll_axis(event),
+            direction=direction,
+            follows_text=type(self._last) is UserText,
+        )
+        self.actions.append(self._scrolling)

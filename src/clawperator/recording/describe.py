@@ -1,22 +1,47 @@
-"""describe: a demonstration told in readable steps, for those who write skills, people or agents."""
+"""describe: a demonstration as readable steps, for the author of a skill, a person or an agent."""
+
+from collections.abc import Iterable, Iterator
+from typing import Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
-from clawperator._text import is_blank, printable
-from clawperator.recording.actions import Confidence, Kind, Moment, tell
-from clawperator.recording.compare.strategies.derived import derive_checkpoints
-from clawperator.recording.compare.strategies.solax import main_package
-from clawperator.recording.demonstration import load_demonstration
-from clawperator.recording.export import Export
+from clawperator._text import is_blank, printable, trim
+from clawperator.recording.actions import read_actions
+from clawperator.recording.compare.strategies.derived import checkpoints_by_action
+from clawperator.recording.export import Export, load_demonstration, main_package
+from clawperator.recording.heuristics import id_name
+from clawperator.recording.user_actions import (
+    AppOpened,
+    Confidence,
+    UserAction,
+    UserKey,
+    UserScroll,
+    UserTap,
+    UserText,
+    WindowShown,
+)
 from clawperator.recording.writing import output, pretty
 
+StepKind = Literal[
+    "open_app",
+    "screen",
+    "dialog",
+    "click",
+    "enter_text",
+    "choose_suggestion",
+    "scroll",
+    "back",
+    "home",
+    "recents",
+]
 _MAX_LINES = 200  # of the text for people; the document has all steps
+_SHORTEST_TYPED = 3  # shorter texts are part of too many labels
 
 
-class Step(Struct, frozen=True, kw_only=True):
-    """One step of the story. ``checkpoint`` is the id it has when checkpoints are derived."""
+class DescribedStep(Struct, frozen=True, kw_only=True):
+    """One step of a demonstration. ``checkpoint`` is the id it has when checkpoints are derived."""
 
-    kind: Kind
+    kind: StepKind
     sentence: str
     seq: int | float
     lastSeq: int | float
@@ -41,93 +66,147 @@ class Narrative(Struct, frozen=True, kw_only=True):
     durationMs: int | float | None
     stepCount: int
     packages: list[str]
-    steps: list[Step]
+    steps: list[DescribedStep]
     outputFile: str | UnsetType = UNSET
 
 
 def describe_recording(source: str, out: str | None = None) -> tuple[Narrative, list[str]]:
-    """Tell the recording or export in ``source``. Returns the document, and a line for people per step."""
+    """Describe the recording or export in ``source``. Returns the document, and one line of text per step."""
     narrative = describe(load_demonstration(source), outputFile=out or UNSET)
     if out:
         with output(out, source, "RECORDING_PARSE_FAILED") as result:
             result.file.write(pretty(narrative))
-    return narrative, story(narrative)
+    return narrative, summary_lines(narrative)
 
 
 def describe(export: Export, *, outputFile: str | UnsetType = UNSET) -> Narrative:  # noqa: N803 - the document's name
-    # A vanished click never is a checkpoint, so no two moments of a kind end at the same event.
-    ids = {(c.seq, c.event_type): c.id for c in derive_checkpoints(export)}
-    moments = tell(export.events)
-    steps = [_step(moment, ids.get((moment.last_seq, _SEEN_BY.get(moment.kind, "")))) for moment in moments]
+    steps = list(described_steps(read_actions(export.events)))
     return Narrative(
         sessionId=export.session.sessionId,
         appPackage=main_package(export.events),
         eventCount=len(export.events),
         durationMs=export.timeline.durationMs,
         stepCount=len(steps),
-        packages=list(dict.fromkeys(m.package for m in moments if m.package)),
+        packages=list(dict.fromkeys(step.packageName for step in steps if step.packageName)),
         steps=steps,
         outputFile=outputFile,
     )
 
 
-def story(narrative: Narrative) -> list[str]:
-    """The steps as lines of text."""
+def summary_lines(narrative: Narrative) -> list[str]:
     lines = [f"[{step.seq}] {step.sentence}" for step in narrative.steps[:_MAX_LINES]]
     if len(narrative.steps) > _MAX_LINES:
         lines.append(f"... and {len(narrative.steps) - _MAX_LINES} more steps")
     return lines
 
 
-_SEEN_BY = {
-    "open_app": "window_change",
-    "dialog": "window_change",
-    "click": "click",
-    "choose_suggestion": "click",
-    "enter_text": "text_change",
-}
+class _Step(Struct, kw_only=True):
+    """What a step is, before its sentence."""
+
+    kind: StepKind
+    label: str = ""
+    resource_id: str | None = None
+    text: str | None = None
+    direction: str | None = None
+    confidence: Confidence | None = None
+    why: str | None = None
 
 
-def _step(moment: Moment, checkpoint: str | None) -> Step:
-    sentence = _sentence(moment)
-    if moment.confidence != "recorded":
-        sentence += f" ({moment.confidence} confidence: {moment.why})"
-    return Step(
-        kind=moment.kind,
-        sentence=sentence,
-        seq=moment.seq,
-        lastSeq=moment.last_seq,
-        events=moment.events,
-        packageName=moment.package,
-        target=moment.label or UNSET,
-        resourceId=moment.resource_id or UNSET,
-        text=UNSET if moment.text is None else moment.text,
-        direction=moment.direction or UNSET,
-        checkpoint=checkpoint or UNSET,
-        confidence=moment.confidence,
-        why=moment.why or UNSET,
-    )
+def described_steps(actions: Iterable[UserAction]) -> Iterator[DescribedStep]:
+    """The steps of a demonstration. Windows that show nothing new are none."""
+    actions = list(actions)
+    checkpoints = {id(action): point.id for point, action in checkpoints_by_action(actions)}
+    for action in actions:
+        step = None if action.merged else _step(action)
+        if step is None:
+            continue
+        confidence, why = step.confidence or action.confidence, step.why if step.confidence else action.why
+        sentence = _sentence(step, action.package)
+        if confidence != "recorded":
+            sentence += f" ({confidence} confidence: {why})"
+        yield DescribedStep(
+            kind=step.kind,
+            sentence=sentence,
+            seq=action.first_seq,
+            lastSeq=action.last_seq,
+            events=action.events,
+            packageName=action.package,
+            target=step.label or UNSET,
+            resourceId=step.resource_id or UNSET,
+            text=UNSET if step.text is None else step.text,
+            direction=step.direction or UNSET,
+            checkpoint=checkpoints.get(id(action), UNSET),
+            confidence=confidence,
+            why=why or UNSET,
+        )
 
 
-def _sentence(moment: Moment) -> str:
-    label = _quoted(moment.label)
-    match moment.kind:
+def _step(action: UserAction) -> _Step | None:
+    match action:
+        case UserTap():
+            return _tap_step(action)
+        case UserText():
+            label = id_name(action.field)
+            return _Step(kind="enter_text", label=label, resource_id=action.field, text=action.text)
+        case AppOpened():
+            return _Step(kind="open_app", label=action.label)
+        case WindowShown(role="screen"):
+            label = trim(action.title or "") or action.class_name.rpartition(".")[2]
+            return _Step(kind="screen", label=label)
+        case WindowShown(role="dialog"):
+            return _Step(kind="dialog", label=trim(action.title or ""))
+        case UserKey():
+            return _Step(kind=action.key)
+        case UserScroll(follows_text=False):
+            label = id_name(action.resource_id)
+            return _Step(kind="scroll", label=label, resource_id=action.resource_id, direction=action.axis)
+    return None
+
+
+def _tap_step(tap: UserTap) -> _Step:
+    typed = tap.typed_before
+    if typed is None or is_blank(tap.label):
+        return _Step(kind="click", label=tap.label, resource_id=tap.click.resourceId)
+    if tap.filled:
+        return _Step(
+            kind="choose_suggestion",
+            label=tap.label,
+            resource_id=typed.field,
+            text=typed.text,
+            confidence="recorded",
+        )
+    text, label = trim(typed.text).casefold(), tap.label.casefold()
+    if len(text) >= _SHORTEST_TYPED and len(label) > len(text) and text in label:
+        return _Step(
+            kind="choose_suggestion",
+            label=tap.label,
+            resource_id=tap.click.resourceId,
+            text=typed.text,
+            confidence="medium",
+            why="its label completes what was typed",
+        )
+    return _Step(kind="click", label=tap.label, resource_id=tap.click.resourceId)
+
+
+def _sentence(step: _Step, package: str) -> str:
+    label = _quoted(step.label)
+    match step.kind:
         case "open_app":
-            return f"Open {printable(moment.package)}" + (f" by its icon {label}" if label else "")
+            return f"Open {printable(package)}" + (f" by its icon {label}" if label else "")
         case "screen":
-            return f"The screen {label} comes" if label else "Another screen comes"
+            return f"The screen {label} appears" if label else "Another screen appears"
         case "dialog":
-            return f"The dialog {label} comes"
+            return f"The dialog {label} appears"
         case "click":
-            return f"Click {label or 'something without a label'}"
+            return f"Click {label or 'an element without a label'}"
         case "enter_text":
-            field = printable(moment.label) or "a field"
-            return f"Empty {field}" if is_blank(moment.text or "") else f"Type {_quoted(moment.text)} into {field}"
+            field = printable(step.label) or "a field"
+            return f"Clear {field}" if is_blank(step.text or "") else f"Type {_quoted(step.text)} into {field}"
         case "choose_suggestion":
-            return f"Choose the suggestion {label} after typing {_quoted(moment.text)}"
+            return f"Choose the suggestion {label} after typing {_quoted(step.text)}"
         case "scroll":
-            way = {"vertical": " up or down", "horizontal": " sideways"}.get(moment.direction or "", "")
-            return f"Scroll{way}" + (f" in {printable(moment.label)}" if moment.label else "")
+            axis = {"vertical": " vertically", "horizontal": " horizontally"}.get(step.direction or "", "")
+            return f"Scroll{axis}" + (f" in {printable(step.label)}" if step.label else "")
         case "recents":
             return "Show the recent apps"
         case key:

@@ -1,6 +1,6 @@
 """One line of a recording: the header, and the five kinds of event.
 
-What a kind of event says is a ``...Facts`` Struct; a recording adds the raw snapshot, an export adds what it
+What a kind of event says is a ``...EventFacts`` Struct; a recording adds the raw snapshot, an export adds what it
 derives. The snapshot stays undecoded JSON here: it is most of the file, and most uses only ask whether it is
 there.
 """
@@ -48,7 +48,7 @@ class Bounds(Struct, frozen=True):
     bottom: Number
 
 
-class Facts(Struct, kw_only=True, gc=False):
+class EventFacts(Struct, kw_only=True, gc=False):
     """What every event says."""
 
     kind: ClassVar[str]
@@ -57,7 +57,7 @@ class Facts(Struct, kw_only=True, gc=False):
     seq: Number
 
 
-class WindowChangeFacts(Facts, kw_only=True, gc=False):
+class WindowChangeFacts(EventFacts, kw_only=True, gc=False):
     kind = "window_change"
 
     packageName: str
@@ -65,7 +65,7 @@ class WindowChangeFacts(Facts, kw_only=True, gc=False):
     title: str | None = None
 
 
-class ClickFacts(Facts, kw_only=True, gc=False):
+class ClickFacts(EventFacts, kw_only=True, gc=False):
     kind = "click"
 
     packageName: str
@@ -75,7 +75,7 @@ class ClickFacts(Facts, kw_only=True, gc=False):
     bounds: Bounds
 
 
-class ScrollFacts(Facts, kw_only=True, gc=False):
+class ScrollFacts(EventFacts, kw_only=True, gc=False):
     kind = "scroll"
 
     packageName: str
@@ -86,13 +86,13 @@ class ScrollFacts(Facts, kw_only=True, gc=False):
     maxScrollY: Number
 
 
-class PressKeyFacts(Facts, kw_only=True, gc=False):
+class PressKeyFacts(EventFacts, kw_only=True, gc=False):
     kind = "press_key"
 
     key: Literal["back"]
 
 
-class TextChangeFacts(Facts, kw_only=True, gc=False):
+class TextChangeFacts(EventFacts, kw_only=True, gc=False):
     kind = "text_change"
 
     packageName: str
@@ -122,7 +122,7 @@ class TextChange(TextChangeFacts, tag_field="type", tag="text_change", kw_only=T
 
 Event = WindowChange | Click | Scroll | PressKey | TextChange
 
-FACTS: tuple[type[Facts], ...] = (
+FACTS: tuple[type[EventFacts], ...] = (
     WindowChangeFacts,
     ClickFacts,
     ScrollFacts,
@@ -134,7 +134,7 @@ FACTS: tuple[type[Facts], ...] = (
 _KINDS = frozenset(facts.kind for facts in FACTS)
 
 
-def own_fields(facts: type[Facts]) -> tuple[str, ...]:
+def own_fields(facts: type[EventFacts]) -> tuple[str, ...]:
     """The fields a kind of event has beyond those of every event, in the order of the documents."""
     return tuple(f.name for f in msgspec.structs.fields(facts) if f.name not in ("ts", "seq"))
 

@@ -6,7 +6,8 @@ The writer streams; ``read_export`` takes a whole document back, checked field b
 import os
 import re
 import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import attrgetter
 from typing import Any, Literal
 
@@ -22,7 +23,7 @@ from clawperator.recording.events import (
     Click,
     ClickFacts,
     Event,
-    Facts,
+    EventFacts,
     Header,
     Number,
     PressKey,
@@ -129,12 +130,12 @@ class ExportResult(Struct, frozen=True, kw_only=True):
 class _Row:
     """One kind of event on its way out: what all events share, then the kind's own, in that order."""
 
-    def __init__(self, facts: type[Facts]) -> None:
+    def __init__(self, facts: type[EventFacts]) -> None:
         own = own_fields(facts)
         names = ("seq", "ts", "deltaMsSincePrevious", "type", *own, "snapshot")
         self._make = msgspec.defstruct(f"{facts.kind}_row", [(name, Any) for name in names], gc=False)
         # The first name twice, so that the answer is always a tuple.
-        self._own: Callable[[Facts], tuple[Any, ...]] = attrgetter(own[0], *own)
+        self._own: Callable[[EventFacts], tuple[Any, ...]] = attrgetter(own[0], *own)
         self._kind = facts.kind
 
     def __call__(self, event: Event, since: int | float | None, snapshot: Snapshot) -> Any:
@@ -285,3 +286,49 @@ def read_export(data: bytes) -> Export:
         raise ValueError(str(e).replace("`", "")) from None
     except RecursionError:
         raise ValueError("nested too deeply") from None
+
+
+_EXPORT_KEY = b'"exportVersion"'
+_HEAD_BYTES = 4_096
+
+
+def load_demonstration(path: str, *, snapshots: SnapshotMode = "omit") -> Export:
+    """The export in ``path``, or the one of the recording there, with its snapshots when they are included."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read(_HEAD_BYTES)
+            if is_export(data):
+                data += file.read()
+    except (OSError, ValueError) as e:
+        raise unreadable(path, why(e), "RECORDING_PARSE_FAILED") from e
+    if not is_export(data):
+        import tempfile
+
+        with tempfile.TemporaryDirectory(prefix="clawperator-") as folder:
+            out = os.path.join(folder, "export.json")
+            export_recording(path, out, snapshots=snapshots)
+            with open(out, "rb") as file:
+                data = file.read()
+    try:
+        return read_export(data)
+    except ValueError as e:
+        raise ClawError(
+            "RECORDING_PARSE_FAILED",
+            f"{path} is not a valid recording export: {e}",
+            hint="--input takes a recording, or the output of 'clawperator recording export'.",
+            details={"path": path, "reason": str(e)},
+            operation="read",
+            target=path,
+        ) from None
+
+
+def is_export(head: bytes) -> bool:
+    """Whether a document begins like an export: its version comes early, where a recording has a header."""
+    head = head[:_HEAD_BYTES]
+    return _EXPORT_KEY in head and b'"recording_header"' not in head.lstrip().partition(b"\n")[0]
+
+
+def main_package(events: Iterable[ExportedEvent]) -> str | None:
+    """The package most events belong to; of equals the one seen first."""
+    counts = Counter([e.packageName for e in events if not isinstance(e, ExportedPressKey) and e.packageName])
+    return max(counts, key=counts.__getitem__) if counts else None

@@ -8,12 +8,12 @@ from msgspec import UNSET, Struct, UnsetType
 
 from clawperator._files import Spill
 from clawperator._text import printable
+from clawperator.recording.actions import literal_step
 from clawperator.recording.events import (
     Bounds,
     Click,
     Event,
     Number,
-    Scroll,
     WindowChange,
     has_snapshot,
     whole_bounds,
@@ -74,18 +74,18 @@ class _Log:
         steps = ListWriter(out)
         opened = False
         for event in events:
-            if isinstance(event, Scroll):
-                self.dropped.add(f"seq {event.seq}: scroll event dropped (not extracted in v1)")
-            elif isinstance(event, Click | WindowChange):
+            step = literal_step(event, is_open=opened)
+            if isinstance(event, Click | WindowChange):
                 if not has_snapshot(event):
                     self.missing.add(_missing_snapshot(event))
-                if isinstance(event, WindowChange):
-                    if opened:
-                        continue
-                    opened = True
+                if step is None:
+                    continue
+                opened = opened or step == "open_app"
                 self._summarise(event)
                 head = steps.text_of(_head(event)).removesuffix(b"\n    }")
                 steps.add_text(head, b',\n      "uiStateBefore": ', event.snapshot, b"\n    }")
+            elif step == "dropped":
+                self.dropped.add(f"seq {event.seq}: scroll event dropped (not extracted in v1)")
         steps.end()
         self.count = steps.count
 

@@ -9,8 +9,9 @@ from clawperator._files import why
 from clawperator._text import printable
 from clawperator.contract.selectors import NodeMatcher
 from clawperator.errors import ClawError
-from clawperator.recording.actions import Moment, tell
+from clawperator.recording.actions import read_actions
 from clawperator.recording.compare.strategies.derived import derive_checkpoints
+from clawperator.recording.describe import DescribedStep, described_steps
 from clawperator.recording.export import Export, ExportedClick, ExportedEvent, ExportedTextChange, read_export
 from clawperator.ui.match import find_all
 from clawperator.ui.parse import parse_hierarchy
@@ -29,7 +30,7 @@ class Suggestion(Struct, frozen=True):
 class ShownStep(Struct, frozen=True):
     """One thing that was done, and the ways to do it again, the best first."""
 
-    moment: Moment
+    step: DescribedStep
     suggestions: list[Suggestion]
 
 
@@ -52,9 +53,9 @@ def shown_steps(export: Export) -> list[ShownStep]:
     """What was done in a recording, each target with its selectors in the order they should be tried."""
     events = {event.seq: event for event in export.events}
     steps = []
-    for moment in tell(export.events):
-        event = events.get(moment.last_seq)
-        steps.append(ShownStep(moment, suggest(event) if event is not None else []))
+    for step in described_steps(read_actions(export.events)):
+        event = events.get(step.lastSeq)
+        steps.append(ShownStep(step, suggest(event) if event is not None else []))
     return steps
 
 
@@ -204,10 +205,10 @@ def _evidence(export: Export) -> list[str]:
 
 
 def _step(number: int, step: ShownStep) -> list[str]:
-    moment = step.moment
-    label = f" {quoted(moment.label)}" if moment.label else ""
-    text = f", text {quoted(moment.text)}" if moment.text else ""
-    lines = [f"{number}. {moment.kind}{label} in `{plain(moment.package)}` (seq {moment.seq}){text}"]
+    shown = step.step
+    label = f" {quoted(shown.target)}" if shown.target else ""
+    text = f", text {quoted(shown.text)}" if shown.text else ""
+    lines = [f"{number}. {shown.kind}{label} in `{plain(shown.packageName)}` (seq {shown.seq}){text}"]
     for offer in step.suggestions[:_MOST_SUGGESTIONS]:
         words = ", ".join(f"{name}={quoted(value)}" for name, value in written(offer.matcher).items())
         seen = "" if offer.matches is None else f"; found {offer.matches} on the recorded screen"

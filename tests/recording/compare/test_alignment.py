@@ -90,9 +90,11 @@ def test_the_worst_case_does_not_grow_with_the_square(statuses: str) -> None:
         ids = [str(n) for n in range(count)]
         kinds = statuses.split()
         actual = [Checkpoint(name, kinds[i % len(kinds)]) for i, name in enumerate(reversed(ids))]  # type: ignore[arg-type]
-        began = time.perf_counter()
+        began = time.process_time()
         assert len(align(ids, actual)) == count
-        return time.perf_counter() - began
+        return time.process_time() - began
 
     small = min(seconds(1_000) for _ in range(5))
-    assert seconds(40_000) < 400 * small  # forty times as many; the square would be 1600 times
+    assert (
+        min(seconds(40_000) for _ in range(3)) < 400 * small
+    )  # forty times as many; the square would be 1600 times

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from clawperator.engine.driver import Windows
+from clawperator.recording.heuristics import SYSTEM_UI
 
-_SYSTEM_UI = "com.android.systemui"
 # Each names a component: the window with the focus, the app with the focus, the activity that runs in front. The
 # first is the truth about the screen, but it names no app while a popup has the focus and nothing at all in a
 # transition.
@@ -72,7 +72,7 @@ def _first_over(front: str | None, shown: list[_Window]) -> str | None:
     for window in shown:
         if window.package == front:
             return None
-        if window.package != _SYSTEM_UI:
+        if window.package != SYSTEM_UI:
             return window.package
     return None
 

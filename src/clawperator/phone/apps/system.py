@@ -5,8 +5,8 @@ from collections.abc import Callable
 from clawperator.phone.toolkit.app import App
 from clawperator.phone.toolkit.context import AppContext, Effect
 from clawperator.phone.toolkit.views import View, button, column, icon, row, text, title
+from clawperator.recording.heuristics import SYSTEM_UI
 
-SYSTEM_UI = "com.android.systemui"
 ANDROID = "android"
 KEYBOARD = "com.google.android.inputmethod.latin"
 KEYBOARD_COMPONENT = f"{KEYBOARD}/com.android.inputmethod.latin.LatinIME"

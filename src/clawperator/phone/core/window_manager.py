@@ -5,13 +5,14 @@ from collections.abc import Callable, Iterable
 from msgspec.structs import replace
 
 from clawperator.engine.driver import Clock
-from clawperator.phone.apps.system import ANDROID, KEYBOARD, SYSTEM_UI
+from clawperator.phone.apps.system import ANDROID, KEYBOARD
 from clawperator.phone.core.faults import Faults
 from clawperator.phone.core.tasks import Tasks
 from clawperator.phone.core.window import Display, Window, lay_out, lay_out_bar, show_tree
 from clawperator.phone.toolkit.app import App, BackStackEntry
 from clawperator.phone.toolkit.context import AppContext
 from clawperator.phone.toolkit.layout import PlacedView
+from clawperator.recording.heuristics import SYSTEM_UI
 from clawperator.ui.node import Bounds, Hierarchy
 from clawperator.ui.write import write_hierarchy
 

@@ -12,9 +12,8 @@ from clawperator.recording.compare.strategies.solax import (
     REQUIRED,
     BaselineCheckpoint,
     baseline_of,
-    main_package,
 )
-from clawperator.recording.export import Export
+from clawperator.recording.export import Export, main_package
 
 Strategy = Literal["solax_heuristic", "declared", "derived"]
 STRATEGIES: Mapping[str, Strategy] = {

@@ -8,8 +8,7 @@ from clawperator._files import why
 from clawperator.contract.skill_result import SkillResult, SkillsRun, check_version
 from clawperator.errors import ClawError
 from clawperator.recording.compare.strategies.declared import Declaration, declaration_beside, read_declaration
-from clawperator.recording.demonstration import is_export
-from clawperator.recording.export import Export, read_export
+from clawperator.recording.export import Export, is_export, read_export
 
 Role = Literal["baseline", "result", "checkpoints"]
 

@@ -14,7 +14,7 @@ from clawperator.contract.skill_result import (
 from clawperator.recording.compare.strategies.derived import slug
 from clawperator.recording.compare.strategies.solax import BaselineCheckpoint
 from clawperator.recording.export import Export, ExportedTextChange, ExportedWindowChange
-from clawperator.recording.heuristics import SYSTEM_UI, is_keyboard, is_launcher, is_masked, is_passing
+from clawperator.recording.heuristics import SYSTEM_UI, is_keyboard, is_launcher, is_masked, is_transient
 
 Path = tuple[BaselineCheckpoint, ...]
 
@@ -60,7 +60,7 @@ def _last_screen(export: Export) -> str | None:
         if not isinstance(event, ExportedWindowChange) or not event.packageName:
             continue
         package, window = event.packageName, event.className or ""
-        if is_passing(window) or is_keyboard(package, window) or is_launcher(package) or package == SYSTEM_UI:
+        if is_transient(window) or is_keyboard(package, window) or is_launcher(package) or package == SYSTEM_UI:
             continue
         return " ".join(filter(None, (package, window, slug(event.title or ""))))
     return None

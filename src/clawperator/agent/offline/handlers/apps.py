@@ -1,6 +1,5 @@
 """Handlers for apps: resolve a name, open, close and list apps, and open known places in them."""
 
-import re
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -26,6 +25,7 @@ from clawperator.agent.offline.screens import (
 from clawperator.agent.tools.messages import effect
 from clawperator.contract.wire import OPERATOR_PACKAGE
 from clawperator.errors import ClawError
+from clawperator.recording.heuristics import SYSTEM_UI, is_launcher
 from clawperator.ui.node import Node
 
 T = TypeVar("T")
@@ -39,8 +39,7 @@ _VENDOR_NAMES = frozenset(
     ("android", "google", "samsung", "sec", "miui", "xiaomi", "huawei", "app", "apps", "mobile", "clawperator")
 )
 # Packages that the device needs. The launcher and the Operator are protected too.
-_PROTECTED_PACKAGES = frozenset(("android", "com.android.systemui", "com.android.phone"))
-_LAUNCHER = re.compile(r"launcher|trebuchet|\.home$", re.IGNORECASE)
+_PROTECTED_PACKAGES = frozenset(("android", SYSTEM_UI, "com.android.phone"))
 
 
 def open_app_or_link(run: OfflineRun, instruction: OpenInstruction) -> ToolSteps[str]:
@@ -163,7 +162,7 @@ def close(run: OfflineRun, instruction: CloseInstruction) -> ToolSteps[str]:
             operation="close",
             target=instruction.name,
         )
-    if package in _PROTECTED_PACKAGES or _LAUNCHER.search(package) or package.startswith(OPERATOR_PACKAGE):
+    if package in _PROTECTED_PACKAGES or is_launcher(package) or package.startswith(OPERATOR_PACKAGE):
         raise ClawError(
             "INSTRUCTION_CHECK_FAILED",
             f"{package} is a system component and was not closed",

@@ -22,7 +22,6 @@ from clawperator.recording.export import (
     ExportedWindowChange,
 )
 
-STRATEGY = "declared"
 FILE_NAME = "compare-checkpoints.json"
 
 _Pattern = Annotated[str, Meta(min_length=1, max_length=512)]

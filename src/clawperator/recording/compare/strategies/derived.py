@@ -8,16 +8,16 @@ recording, and whatever value a label shows beside its name.
 import re
 import unicodedata
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
-from clawperator._text import is_blank
-from clawperator.recording.actions import Moment, tell
+from clawperator._text import is_blank, trim
+from clawperator.recording.actions import read_actions
 from clawperator.recording.compare.strategies.solax import BaselineCheckpoint
 from clawperator.recording.export import Export
-from clawperator.recording.heuristics import is_launcher, is_vanished, name_of
+from clawperator.recording.heuristics import id_name, is_launcher
+from clawperator.recording.user_actions import AppOpened, UserAction, UserTap, UserText, WindowShown
 
-STRATEGY = "derived"
 _MAX_SLUG = 48
 # A value, not a name: a share, a temperature, a time of day, a number with decimals.
 _VALUE = re.compile(r"[-+]?\d+(?:[.,:]\d+)*\s*[%°]\w?|\d+[.,:]\d+")
@@ -25,44 +25,55 @@ _NO_NAME = re.compile(r"[\W_]+")
 
 
 def derive_checkpoints(export: Export) -> tuple[BaselineCheckpoint, ...]:
-    """The checkpoints a demonstration stands for, in order, each with an id of its own."""
-    # Scrolls and vanished clicks give none, and must not come between the events that do.
-    events = [e for e in export.events if e.kind != "scroll" and not (e.kind == "click" and is_vanished(e))]
+    """The checkpoints of a demonstration, in order, each with an id of its own."""
+    return tuple(point for point, _ in checkpoints_by_action(read_actions(export.events)))
+
+
+def checkpoints_by_action(actions: Iterable[UserAction]) -> Iterator[tuple[BaselineCheckpoint, UserAction]]:
+    """Each checkpoint with the action it stands for. A tap whose target had vanished is none."""
     seen: dict[str, int] = {}
-    found = []
-    for name, event_type, moment in _notable(tell(events)):
+    for action in actions:
+        found = None if action.merged else _checkpoint(action)
+        if found is None:
+            continue
+        name, event_type, label = found
         seen[name] = times = seen.get(name, 0) + 1
-        unique = name if times == 1 else f"{name}#{times}"
-        summary = f"{event_type}:{moment.package}"
-        if moment.label and moment.kind != "open_app":
-            summary += f":{moment.label.lower()}"
-        found.append(BaselineCheckpoint(unique, moment.last_seq, event_type, summary))
-    return tuple(found)
+        summary = f"{event_type}:{action.package}"
+        if label:
+            summary += f":{label.lower()}"
+        point = BaselineCheckpoint(name if times == 1 else f"{name}#{times}", action.last_seq, event_type, summary)
+        yield point, action
 
 
-def _notable(moments: list[Moment]) -> Iterator[tuple[str, str, Moment]]:
-    """Each moment that is a checkpoint, with its name and the type of event it is seen by."""
-    for moment in moments:
-        if moment.kind == "open_app":
-            yield f"opened:{moment.package}", "window_change", moment
-        elif moment.kind == "dialog":
-            yield f"dialog:{slug(moment.label)}", "window_change", moment
-        elif moment.kind == "enter_text":
-            if not is_blank(moment.text or ""):
-                yield f"typed:{slug(moment.label) or 'text'}", "text_change", moment
-        elif moment.kind == "choose_suggestion" and moment.confidence == "recorded":
-            yield f"chose:{slug(name_of(moment.resource_id)) or 'suggestion'}", "click", moment
-        elif moment.kind in ("click", "choose_suggestion") and moment.label and not is_launcher(moment.package):
-            yield f"clicked:{_target(moment)}", "click", moment
+def _checkpoint(action: UserAction) -> tuple[str, str, str] | None:
+    """The id of an action's checkpoint, the type of its event and its label; None when it is no checkpoint."""
+    if isinstance(action, UserTap):
+        return _tapped(action)
+    if isinstance(action, WindowShown):
+        if action.role != "dialog":
+            return None
+        label = trim(action.title or "")
+        return f"dialog:{slug(label)}", "window_change", label
+    if isinstance(action, UserText):
+        label = id_name(action.field)
+        return None if is_blank(action.text) else (f"typed:{slug(label) or 'text'}", "text_change", label)
+    if isinstance(action, AppOpened):
+        return f"opened:{action.package}", "window_change", ""
+    return None
 
 
-def _target(click: Moment) -> str:
-    """The click's label without values; the name of its element when the label is nothing but a value."""
-    label = click.label
-    name = name_of(click.resource_id)
-    if name and not any(map(str.isalpha, label)):
-        label = name
-    return slug(label)
+def _tapped(tap: UserTap) -> tuple[str, str, str] | None:
+    label = tap.label
+    if tap.is_vanished or not label:
+        return None
+    if tap.filled and tap.typed_before is not None:
+        return f"chose:{slug(id_name(tap.typed_before.field)) or 'suggestion'}", "click", label
+    if is_launcher(tap.package):
+        return None
+    # A label that is nothing but a value changes; the name of its element does not.
+    name = id_name(tap.click.resourceId)
+    shown = name if name and not any(map(str.isalpha, label)) else label
+    return f"clicked:{slug(shown)}", "click", label
 
 
 @lru_cache(4_096)

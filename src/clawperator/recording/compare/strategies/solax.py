@@ -4,7 +4,6 @@ The rules look at what each event says of itself, never into snapshots, so an ex
 have the same checkpoints.
 """
 
-from collections import Counter
 from collections.abc import Iterable
 from typing import TypeVar
 
@@ -18,11 +17,11 @@ from clawperator.recording.export import (
     ExportedPressKey,
     ExportedTextChange,
     ExportedWindowChange,
+    main_package,
 )
 
 T = TypeVar("T")
 
-STRATEGY = "solax_heuristic"
 SOLAR_PACKAGE = "com.solaxcloud.starter"
 REQUIRED = ("app_opened", "discharge_to_row_focused", "target_text_entered", "save_completed")
 MINIMUM_SEMANTIC_COVERAGE = 2
@@ -65,12 +64,6 @@ def baseline_of(export: Export) -> Baseline:
             if event is not None
         ),
     )
-
-
-def main_package(events: Iterable[ExportedEvent]) -> str | None:
-    """The package most events belong to; of equals the one seen first."""
-    counts = Counter([e.packageName for e in events if not isinstance(e, ExportedPressKey) and e.packageName])
-    return max(counts, key=counts.__getitem__) if counts else None
 
 
 def summarise(event: ExportedEvent) -> str:

@@ -1,0 +1,87 @@
+"""User actions: what ``read_actions`` makes of the events of a recording."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+from clawperator.recording.events import ClickFacts
+from clawperator.recording.heuristics import NavigationKey
+
+Confidence = Literal["recorded", "high", "medium", "low"]
+Direction = Literal["down", "up", "left", "right"]
+KeySource = Literal["key", "navigation_bar", "gesture", "window"]
+# app: another app; screen, dialog: a new window of the app in front; return: an earlier one; repeat: the same one.
+# system: of the system UI, or of no package at all.
+WindowRole = Literal[
+    "app", "screen", "dialog", "return", "repeat", "launcher", "recents", "transient", "system", "keyboard"
+]
+
+
+class UserAction(Struct, gc=False):
+    """One action or window. ``at`` is the position of its first event among the events.
+
+    ``first_seq`` is the ``seq`` of the first event of the action together with those merged into it.
+    """
+
+    at: int
+    seq: int | float
+    last_seq: int | float
+    first_seq: int | float
+    ts: int | float
+    package: str
+    events: int = 1
+    confidence: Confidence = "recorded"
+    why: str | None = None
+    merged: bool = False
+
+
+class AppOpened(UserAction, kw_only=True, gc=False):
+    """An app came to the front. ``label`` is that of its icon, if the icon was tapped."""
+
+    label: str = ""
+
+
+class WindowShown(UserAction, kw_only=True, gc=False):
+    role: WindowRole
+    class_name: str
+    title: str | None
+
+
+class UserTap(UserAction, kw_only=True, gc=False):
+    """A click. ``filled`` is the text that it put into a field; ``typed_before`` the text typed just before it."""
+
+    click: ClickFacts
+    label: str
+    is_vanished: bool = False
+    typed_before: "UserText | None" = None
+    filled: str | None = None
+    filled_seq: int | float | None = None
+
+
+class UserText(UserAction, kw_only=True, gc=False):
+    """A text typed into a field: the first and the second text the field held, and the last one.
+
+    ``field`` is the field's resource id, as far as the text or the tap before it has one.
+    """
+
+    field: str | None
+    first_text: str
+    second_text: str | None = None
+    text: str
+    last_at: int
+    is_masked: bool
+
+
+class UserKey(UserAction, kw_only=True, gc=False):
+    key: NavigationKey
+    source: KeySource
+    hides_keyboard: bool = False
+
+
+class UserScroll(UserAction, kw_only=True, gc=False):
+    """Scrolls of one list. ``follows_text``: the layout may have scrolled by itself for the keyboard."""
+
+    resource_id: str | None
+    axis: Literal["vertical", "horizontal"] | None
+    direction: Direction
+    follows_text: bool

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from clawperator.errors import ClawError
 from clawperator.phone.cassette.cassette import LARGEST_FILE, load_cassette
-from clawperator.phone.cassette.steps import Press, Tap, Type, Wait, steps_of
+from clawperator.phone.cassette.steps import KeyStep, TapStep, TextStep, WaitStep, steps_of
 from clawperator.phone.process.server import PhoneServer, PhoneServerConfig
 from clawperator.recording import export_recording
 from clawperator.testing import SimulatedPhone, simulated_phone
@@ -392,7 +392,7 @@ def test_a_screen_that_a_person_must_have_left_waits_for_that(tmp_path: Path) ->
         window("Main", screen(node("22 degrees")), ts=12_100),
     )
     steps = [type(step) for step in steps_of(load_cassette(path))]
-    assert steps[:3] == [Tap, Wait, Tap]
+    assert steps[:3] == [TapStep, WaitStep, TapStep]
     with simulated_phone(cassette=path) as phone:
         assert phone.foreground() == home
         phone.person.tap("Door")
@@ -458,7 +458,7 @@ def test_a_back_key_moves_on_and_takes_the_keyboard_with_it(tmp_path: Path) -> N
     back = {"type": "press_key", "key": "back", "snapshot": screen(field), "ts": 0}
     typing = [window("Main", screen(field)), typed("1"), typed("12")]
     path = save(tmp_path, *typing, back, window("Two", screen(node("Hall"))))
-    assert [type(step) for step in steps_of(load_cassette(path))][:2] == [Type, Press]
+    assert [type(step) for step in steps_of(load_cassette(path))][:2] == [TextStep, KeyStep]
     with simulated_phone(cassette=path) as phone:
         phone.launch("com.example.door")
         assert seen(phone, role="textfield").text == "Code"  # a hint

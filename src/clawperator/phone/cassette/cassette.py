@@ -15,7 +15,7 @@ from clawperator._files import why
 from clawperator.contract.actions import PACKAGE_NAME
 from clawperator.errors import ClawError
 from clawperator.phone.core.window import Display
-from clawperator.recording.events import Event, Facts, PressKeyFacts, has_snapshot
+from clawperator.recording.events import Event, EventFacts, PressKeyFacts, has_snapshot
 from clawperator.recording.export import ExportedEvent, read_export
 from clawperator.recording.reader import Recording
 from clawperator.ui.node import Bounds, Hierarchy
@@ -47,7 +47,7 @@ class Shot(Struct, frozen=True):
 class Row(Struct, frozen=True):
     """One event, and the number of its snapshot among the shots."""
 
-    facts: Facts
+    facts: EventFacts
     shot: int | None
 
 
@@ -118,7 +118,7 @@ class _Reel:
                 raise _invalid(self._path, f"it has more than {MOST_EVENTS} events")
             yield Row(_bare(event), self._shot(event, xml) if xml else None)
 
-    def _shot(self, event: Facts, xml: str) -> int | None:
+    def _shot(self, event: EventFacts, xml: str) -> int | None:
         """The number of a snapshot. One that shows no window at all counts as none."""
         import hashlib
 
@@ -135,7 +135,7 @@ class _Reel:
             self._shots.append(self._pack(event, raw, tree))
         return number
 
-    def _pack(self, event: Facts, raw: bytes, tree: Hierarchy) -> Shot:
+    def _pack(self, event: EventFacts, raw: bytes, tree: Hierarchy) -> Shot:
         root = tree.roots[0]
         told = "" if isinstance(event, PressKeyFacts) else str(getattr(event, "packageName", ""))
         package = root.package or told
@@ -165,13 +165,13 @@ class _Reel:
         return Display(width, height, density, self._shots[0].rotation)
 
 
-def _bare(event: Event | ExportedEvent) -> Facts:
+def _bare(event: Event | ExportedEvent) -> EventFacts:
     """The event without its snapshot."""
-    facts = next(base for base in type(event).__mro__[1:] if issubclass(base, Facts))
+    facts = next(base for base in type(event).__mro__[1:] if issubclass(base, EventFacts))
     return facts(**{name: getattr(event, name) for name in facts.__struct_fields__})
 
 
-def _at(event: Facts, error: ClawError | None = None) -> dict[str, object]:
+def _at(event: EventFacts, error: ClawError | None = None) -> dict[str, object]:
     return {"seq": event.seq, "type": event.kind, **(error.details or {} if error is not None else {})}
 
 

@@ -15,18 +15,16 @@ from clawperator.phone.cassette.screen import (
 )
 from clawperator.phone.cassette.script import Script
 from clawperator.phone.cassette.steps import (
-    Came,
-    End,
-    Key,
-    Press,
-    Step,
-    Tap,
-    Type,
-    Wait,
+    CassetteStep,
+    CassetteWindow,
+    EndStep,
+    KeyStep,
+    TapStep,
+    TextStep,
+    WaitStep,
+    describe_step,
     first_shot,
-    is_launcher,
     labels,
-    tell_step,
 )
 from clawperator.phone.core import text_fields
 from clawperator.phone.core.events import AccessibilityEvent
@@ -38,11 +36,11 @@ from clawperator.phone.log.buffer import LogBuffer, Priority
 from clawperator.phone.toolkit.app import App, AppScreen, BackStackEntry
 from clawperator.phone.toolkit.layout import PlacedView
 from clawperator.phone.toolkit.views import View
+from clawperator.recording.heuristics import NavigationKey, is_launcher
 from clawperator.ui.node import Hierarchy
 
 _HOME = "home"
 _TAG = "Cassette"
-_BULLET = "•"
 _LONGEST_NOTE = 120
 
 
@@ -82,7 +80,7 @@ class Player:
         self._shot: int | None = None
         self._screen: AppScreen | None = None
         self._entry: BackStackEntry | None = None
-        self._windows: dict[str, Came] = {}
+        self._windows: dict[str, CassetteWindow] = {}
         self._hints: frozenset[str] = frozenset()
         self._dressed: tuple[object, Hierarchy] | None = None
         self._apps = {
@@ -107,8 +105,8 @@ class Player:
             "sessionId": self._cassette.session_id,
             "step": self._at,
             "steps": len(self._steps) - 1,
-            "done": isinstance(step, End),
-            "waitsFor": None if isinstance(step, End) else {"seq": step.seq, "what": tell_step(step)},
+            "done": isinstance(step, EndStep),
+            "waitsFor": None if isinstance(step, EndStep) else {"seq": step.seq, "what": describe_step(step)},
             "misses": self._misses,
             "lastMiss": self._last_miss,
         }
@@ -120,8 +118,8 @@ class Player:
         if not self._is_in_front():
             return False
         step = self._steps[self._at]
-        if long or not (isinstance(step, Tap) and self._is_shown() and self._hits(place, x, y)):
-            if not (isinstance(step, Type) and place is not None and place.view.edits):
+        if long or not (isinstance(step, TapStep) and self._is_shown() and self._hits(place, x, y)):
+            if not (isinstance(step, TextStep) and place is not None and place.view.edits):
                 self._miss("long tap" if long else "tap", f"({x},{y})", place)
             return False
         click = step.click
@@ -146,7 +144,7 @@ class Player:
     def wants(self, x: int, y: int) -> bool:
         """Whether a point belongs to the recorded place, where the bars of this phone would hide that."""
         step = self._steps[self._at]
-        target = self._script.target(self._at) if isinstance(step, Tap) and self._is_shown() else None
+        target = self._script.target(self._at) if isinstance(step, TapStep) and self._is_shown() else None
         if target is None or not target.area.contains(x, y):
             return False
         display, centre = self._phone.windows.display, target.area.centre
@@ -156,18 +154,18 @@ class Player:
         if self._is_in_front() and not self._steps[self._at].scrolled:
             self._miss("swipe", "nothing was scrolled here")
 
-    def key(self, key: Key) -> bool:
+    def key(self, key: NavigationKey) -> bool:
         """Back, home or recents. False when the phone is to do what it does on such a key."""
         if self._phone.tasks.front.top.package not in self._apps:
             return False
         step = self._steps[self._at]
-        if self._is_shown() and (isinstance(step, Wait) or (isinstance(step, Press) and step.key == key)):
+        if self._is_shown() and (isinstance(step, WaitStep) or (isinstance(step, KeyStep) and step.key == key)):
             self._phone.windows.hide_keyboard()
             self._go(self._at + 1)
             return True
         if key == "back" and self._phone.windows.keyboard() is not None:
             return False
-        if key == "home" and isinstance(step, End) and self._begins_at_home():
+        if key == "home" and isinstance(step, EndStep) and self._begins_at_home():
             self._go(0)
         elif key != "home" or not is_launcher(self._phone.tasks.front.top.package):
             self._miss("key", key)
@@ -199,7 +197,7 @@ class Player:
                 self._miss("text", "no text was recorded here")
             return
         step = self._steps[at]
-        if isinstance(step, Type) and _is_same_text(step.texts[2], text):
+        if isinstance(step, TextStep) and _is_recorded_text(step, text):
             self._go(at + 1)
         elif at < self._at:
             self._go(at, typed={key: text})
@@ -207,7 +205,7 @@ class Player:
             self._at = at
 
     def _submitted(self) -> None:
-        if self._is_shown() and isinstance(self._steps[self._at], Wait):
+        if self._is_shown() and isinstance(self._steps[self._at], WaitStep):
             self._go(self._at + 1)
 
     # Moving
@@ -219,23 +217,23 @@ class Player:
         """
         while True:
             step = self._steps[to]
-            target = self._script.target(to) if isinstance(step, Tap) else None
+            target = self._script.target(to) if isinstance(step, TapStep) else None
             if typed is None:
-                for came in step.came[skip:]:
+                for came in step.windows[skip:]:
                     self._show(came.shot, came)
             self._show(step.shot if target is None else target.shot, None)
-            if not isinstance(step, Tap) or target is not None:
+            if not isinstance(step, TapStep) or target is not None:
                 break
             self._say("W", f"event {step.seq}: what was clicked is not on the screen; it is passed over")
             to, skip = to + 1, 0
         self._at = to
         self._visit += 1
         self._prepare(step, typed)
-        self._say("I", f"step {to} of {len(self._steps) - 1} done, next: {tell_step(step)}")
-        if isinstance(step, Wait) and step.after_ms is not None:
+        self._say("I", f"step {to} of {len(self._steps) - 1} done, next: {describe_step(step)}")
+        if isinstance(step, WaitStep) and step.after_ms is not None:
             self._later(step.after_ms)
 
-    def _show(self, number: int, came: Came | None) -> None:
+    def _show(self, number: int, came: CassetteWindow | None) -> None:
         """Put a shot on the glass. A window that comes, or another app, is told."""
         shot = self._cassette.shots[number]
         package = shot.package if came is None else came.package
@@ -268,12 +266,12 @@ class Player:
         self._entry = entry
         self._phone.windows.invalidate()
 
-    def _prepare(self, step: Step, typed: dict[str, str] | None) -> None:
+    def _prepare(self, step: CassetteStep, typed: dict[str, str] | None) -> None:
         """Cursor and keyboard, where something is to be typed."""
         entry = self._phone.tasks.front.top
         if typed is not None:
             entry.texts.update(typed)
-        if isinstance(step, Type):
+        if isinstance(step, TextStep):
             found = self._script.field_of(self._at)
             if found is not None:
                 key, shown = found
@@ -284,7 +282,7 @@ class Player:
                     entry.texts[key] = before
                     self._hints |= {key} if not before else set()
         self._phone.windows.invalidate()
-        if entry.focus is not None and (isinstance(step, Type) or step.keyboard):
+        if entry.focus is not None and (isinstance(step, TextStep) or step.keyboard):
             self._phone.windows.show_keyboard()
 
     def _later(self, milliseconds: float) -> None:
@@ -331,7 +329,7 @@ class Player:
             self._dressed = of, dress(self._cassette.shots[number], number, how)
         return self._dressed[1]
 
-    def _make_screen(self, number: int, window: Came | None) -> AppScreen:
+    def _make_screen(self, number: int, window: CassetteWindow | None) -> AppScreen:
         name, title = (window.class_name, window.title) if window is not None else ("", None)
         return AppScreen(
             _HOME, _blank, "activity", title, name, None, tree=lambda entry: self._tree(number, entry)
@@ -341,7 +339,7 @@ class Player:
         app = App(package, label, launchable=not is_launcher(package), system=is_launcher(package))
         at, skip = self._script.beginning(package, None)
         step = self._steps[at]
-        came = step.came[skip] if skip < len(step.came) else None
+        came = step.windows[skip] if skip < len(step.windows) else None
         app.screens[_HOME] = self._make_screen(step.shot if came is None else came.shot, came)
         return app
 
@@ -352,7 +350,7 @@ class Player:
         step = self._steps[self._at]
         self._misses += 1
         self._last_miss = {"step": self._at, "kind": kind, "what": told}
-        self._say("W", f"missed: {kind} {told}, while step {self._at} waits for: {tell_step(step)}")
+        self._say("W", f"missed: {kind} {told}, while step {self._at} waits for: {describe_step(step)}")
 
     def _say(self, priority: Priority, message: str) -> None:
         self._phone.log.write(priority, _TAG, message, SYSTEM_SERVER_PID)
@@ -363,8 +361,7 @@ def _blank(_: object) -> View:
     return View()
 
 
-def _is_same_text(recorded: str, typed: str) -> bool:
-    """Whether a text is what was recorded. Of a password only its length was."""
-    if recorded and not recorded.strip(_BULLET):
-        return len(recorded) == len(typed)
-    return recorded == typed
+def _is_recorded_text(step: TextStep, typed: str) -> bool:
+    """Whether a text is the recorded one. Of a masked text only the length was recorded."""
+    recorded = step.texts[2]
+    return len(recorded) == len(typed) if step.is_masked else recorded == typed

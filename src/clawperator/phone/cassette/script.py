@@ -2,7 +2,7 @@
 
 from clawperator.phone.cassette.cassette import Cassette, Shot
 from clawperator.phone.cassette.screen import Target, click_area, fields, find_target
-from clawperator.phone.cassette.steps import Tap, Type, steps_of
+from clawperator.phone.cassette.steps import TapStep, TextStep, steps_of
 
 
 class Script:
@@ -22,19 +22,19 @@ class Script:
         if after is not None:
             steps = steps[after + 1 : after + 2] + steps
         for i, step in steps:
-            for skip, came in enumerate(step.came):
+            for skip, came in enumerate(step.windows):
                 if came.package == package:
                     return i, skip
             if self._shots[step.shot].package == package:
-                return i, len(step.came)
+                return i, len(step.windows)
         raise KeyError(package)
 
     def target(self, at: int) -> Target | None:
         """What a click was on: on its own snapshot, or, where that is too late, on the screen before."""
         if at not in self._targets:
             step = self.steps[at]
-            assert isinstance(step, Tap)
-            earlier = [step.came[-1].shot] if step.came else [self.steps[at - 1].shot] if at else []
+            assert isinstance(step, TapStep)
+            earlier = [step.windows[-1].shot] if step.windows else [self.steps[at - 1].shot] if at else []
             shots = dict.fromkeys((step.shot, *earlier))
             found = (find_target(self._shots[n].tree(), n, step.click) for n in shots)
             target = next(filter(None, found), None)
@@ -47,9 +47,9 @@ class Script:
     def field_of(self, at: int) -> tuple[str, str] | None:
         """The field a text went into, as far as the recording tells, and what it shows there."""
         step = self.steps[at]
-        assert isinstance(step, Type)
+        assert isinstance(step, TextStep)
         found = dict(fields(self._shots[step.shot].tree()))
-        clicked = self.target(at - 1) if at and isinstance(self.steps[at - 1], Tap) else None
+        clicked = self.target(at - 1) if at and isinstance(self.steps[at - 1], TapStep) else None
         for key, node in found.items():
             if node.resource_id == step.resource_id or (clicked is not None and key == clicked.key):
                 return key, node.text
@@ -65,12 +65,12 @@ class Script:
         done: who goes on typing has not finished it.
         """
         at = now
-        while isinstance(step := self.steps[at], Tap) and (target := self.target(at)) and target.key == key:
+        while isinstance(step := self.steps[at], TapStep) and (target := self.target(at)) and target.key == key:
             at += 1
-        if not isinstance(step, Type):
+        if not isinstance(step, TextStep):
             at = now - 1
             step = self.steps[at]
-        if at < 0 or not isinstance(step, Type):
+        if at < 0 or not isinstance(step, TextStep):
             return None
         found = self.field_of(at)
         return at if found is None or found[0] == key else None

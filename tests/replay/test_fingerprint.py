@@ -7,9 +7,9 @@ import pytest
 from clawperator.connection.snapshot import Snapshot
 from clawperator.errors import ClawError
 from clawperator.recording.events import Bounds, ClickFacts
-from clawperator.replay.fingerprint import ENOUGH, landmarks, recorded_screen
-from clawperator.replay.locate import Aim, find_target
-from clawperator.replay.planner import Step
+from clawperator.replay.fingerprint import MIN_LIKENESS, recorded_screen, screen_marks
+from clawperator.replay.locate import LocatedTarget, find_target
+from clawperator.replay.planner import ReplayStep
 from clawperator.replay.target import recorded_target
 
 APP = "com.example.app"
@@ -37,15 +37,15 @@ def seen(xml: str) -> Snapshot:
 
 
 def likeness(recorded: str, live: str, title: str | None = None) -> float:
-    return landmarks(seen(recorded)).seen_in(landmarks(seen(live)), title)
+    return screen_marks(seen(recorded)).likeness(screen_marks(seen(live)), title)
 
 
-def sought(xml: str, live: str, *, by_place: bool = False, **click: Any) -> Aim:
+def sought(xml: str, live: str, *, allow_position: bool = False, **click: Any) -> LocatedTarget:
     facts = {"resourceId": None, "text": None, "contentDesc": None, "bounds": Bounds(0, 0, 100, 50), **click}
     event = ClickFacts(ts=0, seq=1, packageName=APP, **facts)
     target = recorded_target(event, recorded_screen(xml))
-    step = Step(seq=1, last_seq=1, kind="click", package=APP, target=target)
-    return find_target(step, Snapshot(live, APP, None, 1), by_place=by_place)
+    step = ReplayStep(seq=1, last_seq=1, kind="click", package=APP, target=target)
+    return find_target(step, Snapshot(live, APP, None, 1), allow_position=allow_position)
 
 
 def refusal(xml: str, live: str, **click: Any) -> str:
@@ -65,7 +65,7 @@ def test_a_page_that_lost_its_title_needs_more_than_the_ids_all_pages_share() ->
     display = screen(node("Display", "title"), node("Dark theme", "row"), node("Font size", "row"))
     sound = screen(node("Sound", "title"), node("Ring tone", "row"), node("Volume", "row"))
     assert likeness(display, sound) == 1
-    assert likeness(display, sound, "Display") < ENOUGH
+    assert likeness(display, sound, "Display") < MIN_LIKENESS
     assert likeness(display, display, "Display") == 1
 
 
@@ -74,7 +74,7 @@ def test_another_dialog_is_not_taken_for_the_recorded_one() -> None:
     other = [
         node(words, f"android:id/{name}") for words, name in (("Rate us!", "t"), ("Later", "b2"), ("OK", "b1"))
     ]
-    assert likeness(screen(*asked), screen(*other)) < ENOUGH
+    assert likeness(screen(*asked), screen(*other)) < MIN_LIKENESS
 
 
 def test_what_stands_in_a_field_does_not_matter() -> None:
@@ -87,11 +87,11 @@ def test_what_stands_in_a_field_does_not_matter() -> None:
 
 def test_the_best_clue_that_fits_finds_the_node() -> None:
     xml = screen(node("Save", "save"), node("Cancel", "cancel", 60))
-    assert sought(xml, xml, resourceId=f"{APP}:id/save", text="Save").by == "id_and_text"
+    assert sought(xml, xml, resourceId=f"{APP}:id/save", text="Save").found_by == "id_and_text"
     moved = screen(node("Cancel", "cancel"), node("Save", "other", 60))
-    assert sought(xml, moved, resourceId=f"{APP}:id/save", text="Save").by == "text"
+    assert sought(xml, moved, resourceId=f"{APP}:id/save", text="Save").found_by == "text"
     renamed = screen(node("Cancel", "cancel"), node("Keep", "save", 60))
-    assert sought(xml, renamed, resourceId=f"{APP}:id/save", text="Save").by == "id"
+    assert sought(xml, renamed, resourceId=f"{APP}:id/save", text="Save").found_by == "id"
 
 
 def test_an_id_that_rows_share_finds_none_of_them_alone() -> None:
@@ -112,8 +112,8 @@ def test_a_row_is_known_by_its_first_words() -> None:
         return node("", "row", top, "LinearLayout", node(name, "name", top, "TextView", clickable="false"))
 
     xml = screen(row("Milk", 0), row("Bread", 60))
-    aim = sought(xml, screen(row("Bread", 0), row("Milk", 60)), resourceId=f"{APP}:id/row", text="Milk")
-    assert aim.matcher == {"textEquals": "Milk"}
+    found = sought(xml, screen(row("Bread", 0), row("Milk", 60)), resourceId=f"{APP}:id/row", text="Milk")
+    assert found.matcher == {"textEquals": "Milk"}
 
 
 def test_a_heading_of_the_same_words_is_not_the_target() -> None:
@@ -138,4 +138,4 @@ def test_another_app_in_the_same_place_is_not_touched() -> None:
 def test_the_recorded_point_is_measured_by_the_size_of_the_display() -> None:
     xml = screen(node("", "", 0, "ImageView"))
     wide = screen(node("Save")).replace("[400,900]", "[800,1800]")
-    assert sought(xml, wide, by_place=True).point == (100, 50)
+    assert sought(xml, wide, allow_position=True).point == (100, 50)

@@ -6,8 +6,7 @@ import pytest
 from msgspec import UNSET, Struct
 
 from clawperator.recording.compare.compare import compare
-from clawperator.recording.demonstration import load_demonstration
-from clawperator.recording.export import Export
+from clawperator.recording.export import Export, load_demonstration
 from clawperator.replay import Demonstration, ReplayReport, open_demonstration, replay
 from tests.replay.persons import PERSONS, Door, open_door, record
 

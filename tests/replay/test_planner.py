@@ -9,13 +9,14 @@ from hypothesis import strategies as st
 from clawperator.recording.events import (
     Bounds,
     ClickFacts,
-    Facts,
+    EventFacts,
     PressKeyFacts,
     ScrollFacts,
     TextChangeFacts,
     WindowChangeFacts,
 )
-from clawperator.replay.planner import Steps, fold, is_secret, until
+from clawperator.recording.heuristics import is_masked
+from clawperator.replay.planner import RecordedSteps, build_steps, steps_until
 
 APP = "com.example.app"
 HOME = "com.android.launcher3"
@@ -28,10 +29,10 @@ class Story:
     """Events one after the other, a second apart unless said otherwise."""
 
     def __init__(self) -> None:
-        self.seen: list[tuple[Facts, str | None]] = []
+        self.seen: list[tuple[EventFacts, str | None]] = []
         self._now = 0
 
-    def _add(self, kind: type[Facts], xml: str | None, after_ms: int, **facts: Any) -> "Story":
+    def _add(self, kind: type[EventFacts], xml: str | None, after_ms: int, **facts: Any) -> "Story":
         self._now += after_ms
         self.seen.append((kind(ts=self._now, seq=len(self.seen), **facts), xml))
         return self
@@ -55,11 +56,11 @@ class Story:
     def back(self) -> "Story":
         return self._add(PressKeyFacts, None, 1_000, key="back")
 
-    def steps(self) -> Steps:
-        return fold(self.seen)
+    def steps(self) -> RecordedSteps:
+        return build_steps(self.seen)
 
-    def told(self) -> list[str]:
-        return [step.told for step in self.steps().steps]
+    def descriptions(self) -> list[str]:
+        return [step.description for step in self.steps().steps]
 
 
 def field_screen(*, password: bool = False) -> str:
@@ -72,32 +73,32 @@ def field_screen(*, password: bool = False) -> str:
 
 def test_a_recording_that_begins_with_a_window_begins_with_its_app() -> None:
     story = Story().window(APP, "Main").click("Save")
-    assert story.told() == [f"open {APP}", "click Save"]
+    assert story.descriptions() == [f"open {APP}", "click Save"]
     opened = story.steps().steps[0].window
     assert opened is not None
     assert (opened.package, opened.title) == (APP, "Main")
 
 
 def test_a_recording_that_begins_on_the_home_screen_begins_with_home() -> None:
-    assert Story().click("App", HOME).window(APP).told() == ["press home", "click App"]
+    assert Story().click("App", HOME).window(APP).descriptions() == ["press home", "click App"]
 
 
 def test_texts_are_folded_to_the_last_one_of_each_field() -> None:
     box: dict[str, Any] = {"resourceId": f"{APP}:id/box", "bounds": Bounds(0, 0, 100, 100), "xml": field_screen()}
     story = Story().window(APP).click("", **box).window(KEYBOARD).text("4", "", "40").click("Next").text("x", "xy")
-    told = story.told()
-    assert told[1:] == ["click box", "enter '40' into box", "click Next", "enter 'xy' into Next"]
+    found = story.descriptions()
+    assert found[1:] == ["click box", "enter '40' into box", "click Next", "enter 'xy' into Next"]
 
 
 def test_a_window_that_comes_of_a_text_means_it_was_submitted() -> None:
     steps = Story().window(APP).text("a", "ab").window(APP, "Results").steps().steps
-    assert steps[-1].told == "enter 'ab' into the focused field and submit"
+    assert steps[-1].description == "enter 'ab' into the focused field and submit"
     assert steps[-1].window is not None
     assert "inferred" in steps[-1].note
 
 
 def test_the_window_of_a_keyboard_submits_nothing() -> None:
-    assert Story().window(APP).text("a").window(KEYBOARD).text("ab").told()[1:] == [
+    assert Story().window(APP).text("a").window(KEYBOARD).text("ab").descriptions()[1:] == [
         "enter 'ab' into the focused field"
     ]
 
@@ -111,7 +112,7 @@ def test_a_suggestion_that_fills_the_field_is_no_typing() -> None:
         .text("linkin park", after_ms=50)
         .window(APP, "Results")
     )
-    assert story.told()[1:] == ["enter 'lin' into the focused field", "click linkin park"]
+    assert story.descriptions()[1:] == ["enter 'lin' into the focused field", "click linkin park"]
 
 
 @pytest.mark.parametrize(
@@ -123,31 +124,31 @@ def test_a_suggestion_that_fills_the_field_is_no_typing() -> None:
     ],
 )
 def test_the_keys_of_the_navigation_bar_are_pressed(facts: dict[str, Any], key: str) -> None:
-    assert Story().window(APP).click("", SYSTEM, **facts).told()[1:] == [f"press {key}"]
+    assert Story().window(APP).click("", SYSTEM, **facts).descriptions()[1:] == [f"press {key}"]
 
 
 def test_a_gesture_that_was_finished_is_back_and_one_that_was_not_is_nothing() -> None:
     swiped = (
         Story().window(APP, "One").click("Two").window(APP, "Two").window(SYSTEM, className="android.view.View")
     )
-    assert swiped.told()[1:] == ["click Two"]
+    assert swiped.descriptions()[1:] == ["click Two"]
     finished = swiped.window(APP, "One").steps().steps[-1]
-    assert finished.told == "press back"
+    assert finished.description == "press back"
     assert "inferred" in finished.note
 
 
 def test_the_home_screen_that_comes_without_a_key_is_home_pressed() -> None:
     story = Story().window(APP).click("Save").window(HOME, "Recent apps", 5_000).window(HOME, "Home screen")
-    assert story.told()[1:] == ["click Save", "press home"]
+    assert story.descriptions()[1:] == ["click Save", "press home"]
     left = Story().window(APP).click("Exit").window(HOME, "Home screen", 100)
-    assert left.told()[1:] == ["click Exit", "press home"]
+    assert left.descriptions()[1:] == ["click Exit", "press home"]
     assert left.steps().steps[1].next_package == HOME
 
 
 def test_the_windows_of_the_launcher_itself_are_no_key() -> None:
     story = Story().click("All apps", HOME).window(HOME, "Apps").click("App", HOME).window(APP)
-    assert story.told() == ["press home", "click All apps", "click App"]
-    assert story.window(HOME, "Home screen", 5_000).told()[-1] == "press home"
+    assert story.descriptions() == ["press home", "click All apps", "click App"]
+    assert story.window(HOME, "Home screen", 5_000).descriptions()[-1] == "press home"
 
 
 def test_back_while_a_keyboard_is_up_puts_the_keyboard_away() -> None:
@@ -164,20 +165,20 @@ def test_scrolls_tell_where_to_look_for_the_next_target() -> None:
 
 
 def test_noise_gives_no_steps() -> None:
-    assert Story().window("").window(APP).window(APP).window(KEYBOARD).window("").told() == [f"open {APP}"]
+    assert Story().window("").window(APP).window(APP).window(KEYBOARD).window("").descriptions() == [f"open {APP}"]
 
 
-@pytest.mark.parametrize("text", ["••••", "•••a", "●", "•1"])
+@pytest.mark.parametrize("text", ["••••", "•••a", "●", "•1", "***"])
 def test_bullets_are_a_password(text: str) -> None:
-    assert is_secret(text)
+    assert is_masked(text)
     step = Story().window(APP).text("h", text).steps().steps[-1]
     assert step.secret
-    assert text not in step.told
+    assert text not in step.description
 
 
-@pytest.mark.parametrize("text", ["", "a", "a • b", "**"])
+@pytest.mark.parametrize("text", ["", "a", "a • b", "*1", "a*"])
 def test_other_texts_are_not(text: str) -> None:
-    assert not is_secret(text)
+    assert not is_masked(text)
 
 
 def test_what_is_typed_into_a_password_field_is_secret_whatever_it_looks_like() -> None:
@@ -191,13 +192,13 @@ def test_what_is_typed_into_a_password_field_is_secret_whatever_it_looks_like() 
 
 def test_steps_up_to_an_event_are_those_that_begin_at_or_before_it() -> None:
     plan = Story().window(APP).click("One").click("Two").click("Three").steps()
-    assert [step.told for step in until(plan, 2).steps] == [f"open {APP}", "click One", "click Two"]
+    assert [step.description for step in steps_until(plan, 2).steps] == [f"open {APP}", "click One", "click Two"]
 
 
 @pytest.mark.parametrize("xml", ["<broken", "", "<hierarchy/>", "<!DOCTYPE x><hierarchy/>"])
 def test_a_snapshot_that_cannot_be_read_is_as_none(xml: str) -> None:
     plan = Story().window(APP).click("Save", xml=xml).steps()
-    assert plan.steps[-1].told == "click Save"
+    assert plan.steps[-1].description == "click Save"
     assert any("no snapshot" in warning for warning in plan.warnings)
 
 

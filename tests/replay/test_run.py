@@ -15,7 +15,7 @@ from clawperator.phone.toolkit.views import View, button, checkbox, column, fiel
 from clawperator.recording.compare.compare import compare
 from clawperator.recording.export import Export, export_recording, read_export
 from clawperator.replay import ReplayReport, open_demonstration, replay
-from clawperator.replay.run import Proved
+from clawperator.replay.run import StepOutcome
 from clawperator.testing import SimulatedPhone
 from tests.replay.persons import Door, Show, open_door, record, settings_dark
 from tests.support.demonstrations import show_solar_limit
@@ -40,7 +40,7 @@ def failure(report: ReplayReport) -> tuple[str, str]:
     step = next(step for step in report.steps if step.status == "failed")
     assert isinstance(step.error, dict)
     assert report.error == step.error
-    return step.told, step.error["code"]
+    return step.description, step.error["code"]
 
 
 # What works
@@ -81,7 +81,7 @@ def test_an_export_without_snapshots_has_fewer_clues_and_says_so(door: Door, tmp
     out = str(tmp_path / "without.json")
     export_recording(path, out)
     demonstration = open_demonstration(out)
-    assert any("no snapshot" in warning for warning in demonstration.steps.warnings)
+    assert any("no snapshot" in warning for warning in demonstration.recorded.warnings)
     with door.fresh() as (_, hand):
         assert replay(demonstration, hand).ok
 
@@ -96,12 +96,12 @@ def test_a_phone_without_an_operator_is_replayed_on_over_plain_adb(door: Door, t
 
 def test_the_replay_ends_where_it_is_told_to(door: Door, tmp_path: Path) -> None:
     demonstration = open_demonstration(record(settings_dark, tmp_path))
-    last = next(step for step in demonstration.steps.steps if step.told == "click Display")
+    last = next(step for step in demonstration.recorded.steps if step.description == "click Display")
     with door.fresh() as (phone, hand):
         report = replay(demonstration, hand, last=last.seq)
         assert phone.shows("Dark theme")
     assert report.ok
-    assert [step.told for step in report.steps] == ["press home", "click Settings", "click Display"]
+    assert [step.description for step in report.steps] == ["press home", "click Settings", "click Display"]
     assert report.skillResult.status == "indeterminate"
     assert report.skillResult.terminalVerification
     assert report.skillResult.terminalVerification.status == "not_run"
@@ -183,8 +183,8 @@ def test_a_box_that_is_ticked_already_is_left_alone(door: Door, tmp_path: Path) 
         phone.person.tap("Bread")
         phone.person.tap("As a gift")
         phone.person.back()
-        report = replay(demonstration, hand, last=demonstration.steps.steps[-2].seq)
-        told = next(step for step in report.steps if step.told == "click As a gift")
+        report = replay(demonstration, hand, last=demonstration.recorded.steps[-2].seq)
+        told = next(step for step in report.steps if step.description == "click As a gift")
         assert "on already" in str(told.evidence)
         assert phone.phone.tasks.front.process.state["gift"] is True
 
@@ -201,20 +201,24 @@ def test_a_field_that_has_the_focus_already_may_be_touched_again(door: Door, tmp
 
     report = replay_shop(door, tmp_path, sign, shop)
     assert report.error is UNSET
-    assert [step.told for step in report.steps][3:6] == ["click name", "enter 'Ann' into name", "click name"]
+    assert [step.description for step in report.steps][3:6] == [
+        "click name",
+        "enter 'Ann' into name",
+        "click name",
+    ]
 
 
 @pytest.mark.parametrize("at", ["click Milk", "click As a gift"])
 def test_a_surprise_dialog_stops_the_replay_where_it_came(at: str, door: Door, tmp_path: Path) -> None:
     demonstration = open_demonstration(record(buy_milk, tmp_path, shop))
-    before = [step.told for step in demonstration.steps.steps]
+    before = [step.description for step in demonstration.recorded.steps]
     with door.fresh(shop) as (phone, hand):
 
-        def surprise(done: Proved) -> None:
-            if done.step.told == before[before.index(at) - 1]:
+        def surprise(done: StepOutcome) -> None:
+            if done.step.description == before[before.index(at) - 1]:
                 phone.fault("dialog", 1)
 
-        report = replay(demonstration, hand, watch=surprise)
+        report = replay(demonstration, hand, on_step=surprise)
     assert failure(report) == (at, "REPLAY_SCREEN_UNEXPECTED")
     assert isinstance(report.error, dict)
     assert report.error["details"]["observed"] == "android"
@@ -235,7 +239,7 @@ def test_a_password_is_refused_before_anything_is_touched(door: Door, tmp_path: 
         assert phone.events == []
         assert refused.value.code == "REPLAY_TEXT_HIDDEN"
         assert refused.value.hint
-        last = demonstration.steps.steps[3].seq
+        last = demonstration.recorded.steps[3].seq
         assert f"--until {last}" in refused.value.hint
         assert replay(demonstration, hand, last=last).ok
 
@@ -260,7 +264,7 @@ def test_a_click_that_leaves_the_app_is_proved_by_the_home_screen(door: Door, tm
     with door.fresh(leaving) as (phone, hand):
         report = replay(demonstration, hand)
         assert phone.foreground() == "com.android.launcher3"
-    assert [(step.told, step.status) for step in report.steps][2:] == [
+    assert [(step.description, step.status) for step in report.steps][2:] == [
         ("click Exit", "proved"),
         ("press home", "proved"),
     ]
@@ -291,7 +295,7 @@ def test_equal_buttons_are_refused_and_none_is_touched(door: Door, tmp_path: Pat
 
 def test_the_place_among_equals_decides_if_that_is_allowed(door: Door, tmp_path: Path) -> None:
     demonstration = open_demonstration(record(delete_one, tmp_path))
-    last = demonstration.steps.steps[-2].seq
+    last = demonstration.recorded.steps[-2].seq
     with door.fresh() as (phone, hand):
         report = replay(demonstration, hand, last=last, allow_coordinates=True)
         assert phone.shows("Charlie deleted")
@@ -324,7 +328,7 @@ def test_an_icon_without_a_name_is_touched_only_where_that_is_allowed(door: Door
     assert told.startswith("click the node at [")
     assert code == "REPLAY_TARGET_NOT_FOUND"
     with door.fresh() as (phone, hand):
-        report = replay(demonstration, hand, last=demonstration.steps.steps[-2].seq, allow_coordinates=True)
+        report = replay(demonstration, hand, last=demonstration.recorded.steps[-2].seq, allow_coordinates=True)
         assert report.steps[-1].foundBy == "coordinate"
         assert phone.shows("Icon 6")
 
@@ -354,11 +358,11 @@ def test_a_phone_that_goes_away_ends_the_replay_with_its_own_code(door: Door, tm
     demonstration = open_demonstration(record(buy_milk, tmp_path, shop))
     with door.fresh(shop) as (phone, hand):
 
-        def unplug(done: Proved) -> None:
-            if done.step.told == "click Shop":
+        def unplug(done: StepOutcome) -> None:
+            if done.step.description == "click Shop":
                 phone.fault("accessibility_off")
 
-        report = replay(demonstration, hand, watch=unplug)
+        report = replay(demonstration, hand, on_step=unplug)
     assert failure(report)[1] == "SERVICE_UNAVAILABLE"
     verdict = compare(exported(str(tmp_path / "shown.ndjson"), tmp_path), report.skillResult, strategy="derived")
     assert verdict.outcome == "runtime_unavailable"

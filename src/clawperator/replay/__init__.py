@@ -1,4 +1,4 @@
-"""Doing again what a recording shows: on a live phone, by what is on its screen now, with proof of each step.
+"""Replay a recording on a device, and prove each step by what is on the screen.
 
 from clawperator.replay import open_demonstration, replay
 
@@ -6,7 +6,7 @@ demonstration = open_demonstration("demo.ndjson")
 report = replay(demonstration, clawperator.connect())
 """
 
-from clawperator.replay.demonstration import open_demonstration, plan, replay
+from clawperator.replay.demonstration import open_demonstration, plan_replay, replay
 from clawperator.replay.report import Demonstration, ReplayPlan, ReplayReport
 
-__all__ = ["Demonstration", "ReplayPlan", "ReplayReport", "open_demonstration", "plan", "replay"]
+__all__ = ["Demonstration", "ReplayPlan", "ReplayReport", "open_demonstration", "plan_replay", "replay"]

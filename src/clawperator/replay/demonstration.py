@@ -1,4 +1,4 @@
-"""A recording to be done again: read from a file, planned, and replayed."""
+"""Replay a recording: open it, plan its steps, run them on a device."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -8,34 +8,33 @@ import msgspec
 from clawperator.connection.phone import ConnectedPhone
 from clawperator.errors import ClawError
 from clawperator.recording.compare.strategies.derived import derive_checkpoints
-from clawperator.recording.demonstration import is_export, load_demonstration
 from clawperator.recording.events import Event, has_snapshot
-from clawperator.recording.export import Export
+from clawperator.recording.export import Export, is_export, load_demonstration
 from clawperator.recording.reader import Recording
-from clawperator.replay.planner import Seen, Steps, fold, until
-from clawperator.replay.report import Demonstration, ReplayPlan, ReplayReport, tell_plan, tell_replay
-from clawperator.replay.run import Proved, replay_steps
+from clawperator.replay.planner import EventWithScreen, RecordedSteps, build_steps, steps_until
+from clawperator.replay.report import Demonstration, ReplayPlan, ReplayReport, plan_document, report_document
+from clawperator.replay.run import StepOutcome, run_steps
 
 # An export is read whole; a recording of any size is not.
 MAX_EXPORT_BYTES = 256 * 1024 * 1024
 MAX_STEPS = 2_000
-_HEAD = 4_096
+_HEAD_BYTES = 4_096
 
 
 def open_demonstration(path: str) -> Demonstration:
-    """The demonstration in a recording, or in what export wrote."""
+    """The demonstration in a recording or in its export."""
     if _holds_export(path):
         export = load_demonstration(path)
-        seen: Iterator[Seen] = ((event, event.snapshot.xml) for event in export.events)
-        return _made(fold(seen), export, path)
+        events: Iterator[EventWithScreen] = ((event, event.snapshot.xml) for event in export.events)
+        return _demonstration(build_steps(events), export, path)
     with Recording(path) as recording:
-        steps = recording.in_order(lambda events: fold((event, _xml(event)) for event in events))
-    return _made(steps, load_demonstration(path), path)
+        steps = recording.in_order(lambda events: build_steps((event, _xml(event)) for event in events))
+    return _demonstration(steps, load_demonstration(path), path)
 
 
-def plan(demonstration: Demonstration, *, last: int | float | None = None) -> ReplayPlan:
-    """The steps and the clues each has, without a phone."""
-    return tell_plan(demonstration, _chosen(demonstration, last))
+def plan_replay(demonstration: Demonstration, *, last: int | float | None = None) -> ReplayPlan:
+    """The steps and the locators of each; no device is needed."""
+    return plan_document(demonstration, _chosen(demonstration, last))
 
 
 def replay(
@@ -44,68 +43,69 @@ def replay(
     *,
     last: int | float | None = None,
     allow_coordinates: bool = False,
-    watch: Callable[[Proved], None] | None = None,
+    on_step: Callable[[StepOutcome], None] | None = None,
 ) -> ReplayReport:
-    """Do the steps up to the event ``last`` on a phone, and stop at the first that cannot be proved.
+    """Run the steps up to the event ``last`` on a phone, and stop at the first that is not proved.
 
-    ``REPLAY_TEXT_HIDDEN``, before anything is touched, when one of them types what the recording does not tell.
+    ``on_step`` gets the outcome of each step at once. ``REPLAY_TEXT_HIDDEN``, before anything is touched, when one
+    of them types a text that the recording holds only masked.
     """
     chosen = _chosen(demonstration, last)
     _refuse_secrets(chosen)
-    done = replay_steps(phone, chosen.steps, allow_coordinates=allow_coordinates, watch=watch)
-    is_whole = len(chosen.steps) == len(demonstration.steps.steps)
-    return tell_replay(demonstration, phone.serial, chosen, done, is_whole=is_whole)
+    run = run_steps(phone, chosen.steps, allow_coordinates=allow_coordinates, on_step=on_step)
+    is_whole = len(chosen.steps) == len(demonstration.recorded.steps)
+    return report_document(demonstration, phone.serial, chosen, run, is_whole=is_whole)
 
 
-def _chosen(demonstration: Demonstration, last: int | float | None) -> Steps:
+def _chosen(demonstration: Demonstration, last: int | float | None) -> RecordedSteps:
     if last is None:
-        return demonstration.steps
-    chosen = until(demonstration.steps, last)
+        return demonstration.recorded
+    chosen = steps_until(demonstration.recorded, last)
     if not chosen.steps:
-        first = demonstration.steps.steps[0].seq
+        first = demonstration.recorded.steps[0].seq
         raise ClawError(
             "RECORDING_REPLAY_FAILED",
             f"no step begins at or before seq {last}; the first begins at {first}",
-            hint="Run it with --dry-run for the steps and their seq.",
+            hint="Add --dry-run to list the steps and their seq.",
             details={"until": last, "first": first},
             operation="replay",
         )
     return chosen
 
 
-def _refuse_secrets(plan: Steps) -> None:
-    at = next((i for i, step in enumerate(plan.steps) if step.secret), None)
+def _refuse_secrets(chosen: RecordedSteps) -> None:
+    at = next((i for i, step in enumerate(chosen.steps) if step.secret), None)
     if at is None:
         return
-    step = plan.steps[at]
-    before = f"--until {plan.steps[at - 1].seq} replays what comes before it. " if at else ""
+    step = chosen.steps[at]
+    before = f"Replay the steps before it with '--until {chosen.steps[at - 1].seq}'. " if at else ""
     raise ClawError(
         "REPLAY_TEXT_HIDDEN",
-        f"the text typed at seq {step.seq} was a password, and the recording holds only dots for it",
-        hint=f"{before}Write a skill that takes the password as an input for the rest.",
+        f"the text typed at seq {step.seq} is a password, and the recording holds only its mask",
+        hint=f"{before}Write a skill that takes the password as an input.",
         details={"seq": step.seq, "field": step.target.resource_id if step.target else None},
         operation="replay",
     )
 
 
-def _made(steps: Steps, export: Export, path: str) -> Demonstration:
-    if not steps.steps:
-        raise _unusable(path, "nothing was done in it")
-    if len(steps.steps) > MAX_STEPS:
+def _demonstration(recorded: RecordedSteps, export: Export, path: str) -> Demonstration:
+    if not recorded.steps:
+        raise _unusable(path, "it holds no user actions")
+    if len(recorded.steps) > MAX_STEPS:
         raise _unusable(path, f"it has more than {MAX_STEPS} steps")
-    return Demonstration(export.session.sessionId, steps, derive_checkpoints(export))
+    return Demonstration(export.session.sessionId, recorded, derive_checkpoints(export))
 
 
 def _holds_export(path: str) -> bool:
-    """Whether a file is an export. A file that cannot be read is none: the reader of recordings tells why."""
+    """Whether a file is an export. One that cannot be read is none: reading it as a recording gives the error."""
     try:
         if not os.path.isfile(path):
             return False
         with open(path, "rb") as file:
-            if not is_export(file.read(_HEAD)):
+            if not is_export(file.read(_HEAD_BYTES)):
                 return False
             if os.fstat(file.fileno()).st_size > MAX_EXPORT_BYTES:
-                raise _unusable(path, f"it is larger than {MAX_EXPORT_BYTES} bytes; give the recording itself")
+                raise _unusable(path, f"it has more than {MAX_EXPORT_BYTES} bytes; use the recording itself")
             return True
     except (OSError, ValueError):
         return False
@@ -119,7 +119,7 @@ def _unusable(path: str, reason: str) -> ClawError:
     return ClawError(
         "RECORDING_REPLAY_FAILED",
         f"Cannot replay {path}: {reason}",
-        hint="--input takes a recording, or what 'clawperator recording export --snapshots include' wrote.",
+        hint="--input takes a recording, or the output of 'clawperator recording export --snapshots include'.",
         details={"path": path, "reason": reason},
         operation="read",
         target=path,

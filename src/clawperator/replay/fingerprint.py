@@ -1,4 +1,4 @@
-"""What a screen is known by: the ids and the words on it, and how many of them another screen has too."""
+"""Screen fingerprints: the resource ids and labels of a screen, and how many of them another screen has too."""
 
 from msgspec import Struct
 
@@ -8,51 +8,50 @@ from clawperator.ui.node import Node
 from clawperator.ui.roles import role
 from clawperator.ui.visible import visible
 
-# Half of what was there must be there again.
-ENOUGH = 0.5
-# One word alone may stand anywhere; an id is of this app.
-_FEWEST_IDS, _FEWEST_MARKS = 1, 2
-# Every dialog has these ids, whatever it asks.
+# The part of the recorded marks that must be on the live screen.
+MIN_LIKENESS = 0.5
+# A single label may be on any screen; a resource id belongs to one app.
+_MIN_IDS, _MIN_MARKS = 1, 2
+# Every dialog has the ids of this package, whatever it shows.
 SHARED_IDS = "android:"
-_MOST_MARKS = 400
-_LONGEST_MARK = 120
+_MAX_MARKS = 400
+_MAX_MARK_LENGTH = 120
 
 
-class Landmarks(Struct, frozen=True):
-    """The ids and labels that could be seen. What stands in a text field is no mark of a screen."""
+class ScreenMarks(Struct, frozen=True):
+    """The visible resource ids and labels. The content of text fields is left out."""
 
     ids: frozenset[str]
     labels: frozenset[str]
 
-    def seen_in(self, other: "Landmarks", title: str | None = None) -> float:
-        """The part of these that ``other`` has, by ids or by all marks, whichever is more; 1 if there are too few.
+    def likeness(self, other: "ScreenMarks", title: str | None = None) -> float:
+        """The part of these marks that ``other`` has, by ids or by all marks; 1 if there are too few.
 
-        Feeds show other words each day under the same ids, and pages of the web have words and no ids. But where
-        the window's title was to be read and no longer is, ids do not count alone: the pages of an app share them.
+        Feeds show other labels each day under the same ids, and web pages have labels and no ids. But if the
+        window's title was on the screen and is not on ``other``, ids alone do not count: pages share them.
         """
-        is_untitled = title in self.labels and title not in other.labels
-        by_ids = None if is_untitled else _part(self.ids, other.ids, _FEWEST_IDS)
-        by_all = _part(self.ids | self.labels, other.ids | other.labels, _FEWEST_MARKS)
-        told = [part for part in (by_ids, by_all) if part is not None]
-        return max(told, default=1.0)
+        title_is_gone = title in self.labels and title not in other.labels
+        by_ids = None if title_is_gone else _part(self.ids, other.ids, _MIN_IDS)
+        by_all = _part(self.ids | self.labels, other.ids | other.labels, _MIN_MARKS)
+        return max((part for part in (by_ids, by_all) if part is not None), default=1.0)
 
 
-def _part(wanted: frozenset[str], there: frozenset[str], fewest: int) -> float | None:
-    return len(wanted & there) / len(wanted) if len(wanted) >= fewest else None
+def _part(wanted: frozenset[str], found: frozenset[str], minimum: int) -> float | None:
+    return len(wanted & found) / len(wanted) if len(wanted) >= minimum else None
 
 
-def landmarks(screen: Snapshot) -> Landmarks:
-    """The marks of a screen. ``HIERARCHY_INVALID`` when it is none."""
+def screen_marks(screen: Snapshot) -> ScreenMarks:
+    """The marks of a screen. ``HIERARCHY_INVALID`` when its hierarchy cannot be read."""
     ids: set[str] = set()
     labels: set[str] = set()
     for node in visible(screen.hierarchy, screen.frame):
-        if len(ids) + len(labels) >= _MOST_MARKS:
+        if len(ids) + len(labels) >= _MAX_MARKS:
             break
         if node.resource_id and not node.resource_id.startswith(SHARED_IDS):
             ids.add(node.resource_id)
-        if node.label and not is_field(node):
-            labels.add(node.label[:_LONGEST_MARK])
-    return Landmarks(frozenset(ids), frozenset(labels))
+        if node.label and not is_text_field(node):
+            labels.add(node.label[:_MAX_MARK_LENGTH])
+    return ScreenMarks(frozenset(ids), frozenset(labels))
 
 
 def recorded_screen(xml: str | None) -> Snapshot | None:
@@ -66,6 +65,5 @@ def recorded_screen(xml: str | None) -> Snapshot | None:
         return None
 
 
-def is_field(node: Node) -> bool:
-    """Whether a person could type into it."""
+def is_text_field(node: Node) -> bool:
     return role(node) == "textfield" or node.flag("password")

@@ -1,4 +1,4 @@
-"""Choosing the one node that is meant on a live screen, and saying it so that the phone finds the same one."""
+"""Locating a recorded target on a live screen, as a selector that matches this node only, or as a point."""
 
 from typing import Any, Literal
 
@@ -9,29 +9,26 @@ from clawperator.connection.snapshot import Snapshot
 from clawperator.contract.limits import MAX_MATCHER_VALUE_LENGTH
 from clawperator.contract.selectors import NodeMatcher
 from clawperator.errors import ClawError
-from clawperator.replay.planner import Step
-from clawperator.replay.target import Target, acting, fields, fit, words
+from clawperator.replay.planner import ReplayStep
+from clawperator.replay.target import RecordedTarget, click_taker, first_label, matching_nodes, text_fields
 from clawperator.ui.match import find_all
 from clawperator.ui.node import NOWHERE, Node
 from clawperator.ui.roles import role
 
-By = Literal[
+FoundBy = Literal[
     "id_and_text", "text", "description", "id", "role_and_label", "position", "coordinate", "focus", "only_field"
 ]
-_MOST_CANDIDATES = 8
-_LONGEST_WORDS = 80
+_MAX_CANDIDATES = 8
+_MAX_LABEL_LENGTH = 80
 
 
-class Aim(Struct, frozen=True):
-    """Where to act: a matcher that means one node, or a point. ``by`` is the clue that found it.
+class LocatedTarget(Struct, frozen=True):
+    """Where to act: a selector that matches one node, or a point. ``node`` is on the screen that was searched."""
 
-    ``node`` is the one on the screen that was looked at; a point may have none.
-    """
-
-    by: By
+    found_by: FoundBy
     matcher: dict[str, Any] | None
     point: tuple[int, int] | None
-    told: str
+    description: str
     node: Node | None = None
 
     @property
@@ -42,66 +39,68 @@ class Aim(Struct, frozen=True):
         return {"coordinate": {"x": self.point[0], "y": self.point[1]}}
 
 
-def find_target(step: Step, screen: Snapshot, *, by_place: bool = False, by_best: bool = False) -> Aim:
-    """The node a click was meant for.
+def find_target(
+    step: ReplayStep, screen: Snapshot, *, allow_position: bool = False, best_only: bool = False
+) -> LocatedTarget:
+    """The node that a recorded click was on.
 
-    ``REPLAY_TARGET_AMBIGUOUS`` when a clue fits several and none fits one; ``REPLAY_TARGET_NOT_FOUND`` when none
-    fits any. ``by_place`` lets the place on the screen decide where nothing else does. ``by_best`` tries only the
-    best clue: what lies out of sight may fit it, when something in sight fits a worse one.
+    ``REPLAY_TARGET_AMBIGUOUS`` when a locator matches several nodes and none matches one;
+    ``REPLAY_TARGET_NOT_FOUND`` when none matches any. With ``allow_position`` the position on the screen decides
+    where nothing else does. With ``best_only`` only the best locator is tried: a node that is scrolled out of
+    sight may match it, while a visible one matches a worse locator.
     """
     target = step.target
     assert target is not None
-    crowd: list[Node] = []
-    for clue in target.clues[:1] if by_best else target.clues:
-        fitting = fit(clue.name, target, screen)
-        if len(fitting) > 1 and target.role:
-            fitting = [node for node in fitting if role(node) == target.role] or fitting
-        if len(fitting) == 1:
-            return _aim(clue.name, fitting[0], screen)
-        if by_place and fitting and clue.count == len(fitting):
-            return _at(clue.position, fitting, screen)
-        crowd = crowd or fitting
-    if crowd:
-        raise _ambiguous(step, crowd)
-    if by_place and not by_best and target.bounds != NOWHERE:
+    candidates: list[Node] = []
+    for locator in target.locators[:1] if best_only else target.locators:
+        matching = matching_nodes(locator.name, target, screen)
+        if len(matching) > 1 and target.role:
+            matching = [node for node in matching if role(node) == target.role] or matching
+        if len(matching) == 1:
+            return _located(locator.name, matching[0], screen)
+        if allow_position and matching and locator.count == len(matching):
+            return _at_position(locator.position, matching, screen)
+        candidates = candidates or matching
+    if candidates:
+        raise _ambiguous(step, candidates)
+    if allow_position and not best_only and target.bounds != NOWHERE:
         return _recorded_point(target, screen)
-    raise _missing(step, screen)
+    raise _not_found(step, screen)
 
 
-def find_field(step: Step, screen: Snapshot) -> Aim:
-    """The field a text was typed into: the one that was touched for it, the one in focus, or the only one."""
+def find_field(step: ReplayStep, screen: Snapshot) -> LocatedTarget:
+    """The field a text was typed into: the one that was tapped for it, the focused one, or the only one."""
     target = step.target
-    there = fields(screen, step.package)
+    found = text_fields(screen, step.package)
     if target is not None and target.resource_id:
-        named = [node for node in there if node.resource_id == target.resource_id]
-        if len(named) == 1:
-            return _aim("id", named[0], screen)
-    focused = [node for node in there if node.flag("focused")]
+        same_id = [node for node in found if node.resource_id == target.resource_id]
+        if len(same_id) == 1:
+            return _located("id", same_id[0], screen)
+    focused = [node for node in found if node.flag("focused")]
     if len(focused) == 1:
-        return _aim("focus", focused[0], screen)
-    if len(there) == 1:
-        return _aim("only_field", there[0], screen)
-    if there:
-        raise _ambiguous(step, there)
-    raise _missing(step, screen)
+        return _located("focus", focused[0], screen)
+    if len(found) == 1:
+        return _located("only_field", found[0], screen)
+    if found:
+        raise _ambiguous(step, found)
+    raise _not_found(step, screen)
 
 
-def _aim(by: By, node: Node, screen: Snapshot) -> Aim:
-    told = _tell(node)
+def _located(found_by: FoundBy, node: Node, screen: Snapshot) -> LocatedTarget:
+    description = _describe(node)
     for matcher in _matchers(node):
-        meant = find_all(screen.hierarchy, NodeMatcher(**matcher), screen.frame)
-        if meant and all(acting(other) is node or other is node for other in meant):
-            return Aim(by, matcher, None, told, node)
-    return Aim(by, None, node.bounds.normalised().intersection(screen.frame).centre, told, node)
+        matched = find_all(screen.hierarchy, NodeMatcher(**matcher), screen.frame)
+        if matched and all(click_taker(other) is node or other is node for other in matched):
+            return LocatedTarget(found_by, matcher, None, description, node)
+    return LocatedTarget(found_by, None, _centre(node, screen), description, node)
 
 
 def _matchers(node: Node) -> list[dict[str, Any]]:
-    """Ways to say which node is meant, the most telling ones first."""
+    """Selectors for a node, the most specific ones first. The content of a password field is in none."""
     ids = {"resourceId": node.resource_id} if node.resource_id else {}
-    # What a password field says is told to nobody the same way.
     label = {"textEquals": node.label} if node.label and not node.flag("password") else {}
     inner = next((n.label for n in node.walk() if n.label and not n.flag("password")), "")
-    said = [
+    matchers = [
         {**ids, **label} if ids and label else {},
         ids,
         label,
@@ -110,58 +109,66 @@ def _matchers(node: Node) -> list[dict[str, Any]]:
         {**label, "role": role(node)} if label else {},
         {"role": role(node)} if role(node) == "textfield" else {},
     ]
-    return [m for m in said if m and all(len(v) <= MAX_MATCHER_VALUE_LENGTH // 2 for v in m.values())]
+    return [m for m in matchers if m and all(len(v) <= MAX_MATCHER_VALUE_LENGTH // 2 for v in m.values())]
 
 
-def _at(position: int, fitting: list[Node], screen: Snapshot) -> Aim:
-    """The node at the same place among its equals; its own place on the live screen is touched."""
-    node = fitting[position]
-    return Aim("position", None, node.bounds.normalised().intersection(screen.frame).centre, _tell(node), node)
+def _at_position(position: int, matching: list[Node], screen: Snapshot) -> LocatedTarget:
+    """The node at the recorded position among its equals, at its own place on the live screen."""
+    node = matching[position]
+    return LocatedTarget("position", None, _centre(node, screen), _describe(node), node)
 
 
-def _recorded_point(target: Target, screen: Snapshot) -> Aim:
-    """Where the recorded node was, on a display of this size."""
+def _centre(node: Node, screen: Snapshot) -> tuple[int, int]:
+    return node.bounds.normalised().intersection(screen.frame).centre
+
+
+def _recorded_point(target: RecordedTarget, screen: Snapshot) -> LocatedTarget:
+    """The recorded point, scaled to the size of this display."""
     x, y = target.bounds.centre
     if target.frame.width > 0 and target.frame.height > 0:
         x = round(x * screen.frame.width / target.frame.width)
         y = round(y * screen.frame.height / target.frame.height)
-    return Aim("coordinate", None, (x, y), f"({x},{y})")
+    return LocatedTarget("coordinate", None, (x, y), f"({x},{y})")
 
 
-def _ambiguous(step: Step, crowd: list[Node]) -> ClawError:
+def _ambiguous(step: ReplayStep, candidates: list[Node]) -> ClawError:
     return ClawError(
         "REPLAY_TARGET_AMBIGUOUS",
-        f"{len(crowd)} nodes on the screen could be meant: {step.told}",
-        hint="Nothing was touched. With --allow-coordinates the place among them decides.",
-        details={"seq": step.seq, "candidateCount": len(crowd), "candidates": _tell_all(crowd)},
+        f"cannot {step.description}: {len(candidates)} nodes on the screen match",
+        hint="Nothing was touched. With --allow-coordinates the recorded position among them decides.",
+        details={
+            "seq": step.seq,
+            "candidateCount": len(candidates),
+            "candidates": _describe_some(candidates),
+        },
         operation="replay",
     )
 
 
-def _missing(step: Step, screen: Snapshot) -> ClawError:
+def _not_found(step: ReplayStep, screen: Snapshot) -> ClawError:
     target = step.target
-    alike: list[Node] = []
+    similar: list[Node] = []
     if target is not None:
-        able = (node for node in screen.hierarchy.nodes if node.flag("clickable"))
-        nodes = [node for node in able if node.package == target.package]
+        clickable = (node for node in screen.hierarchy.nodes if node.flag("clickable"))
+        nodes = [node for node in clickable if node.package == target.package]
         same_id = [node for node in nodes if target.resource_id and node.resource_id == target.resource_id]
-        alike = same_id or [node for node in nodes if target.role and role(node) == target.role]
-    bare = target is not None and not target.clues
-    reason = "the recording says nothing it could be found by" if bare else "it is not on the screen"
+        similar = same_id or [node for node in nodes if target.role and role(node) == target.role]
+    has_no_locator = target is not None and not target.locators
+    reason = "the recording holds no locator for it" if has_no_locator else "it is not on the screen"
     return ClawError(
         "REPLAY_TARGET_NOT_FOUND",
-        f"cannot {step.told}: {reason}",
-        hint="With --allow-coordinates the recorded place is touched." if bare else None,
-        details={"seq": step.seq, "candidateCount": len(alike), "candidates": _tell_all(alike)},
+        f"cannot {step.description}: {reason}",
+        hint="With --allow-coordinates the recorded point is tapped." if has_no_locator else None,
+        details={"seq": step.seq, "candidateCount": len(similar), "candidates": _describe_some(similar)},
         operation="replay",
     )
 
 
-def _tell_all(nodes: list[Node]) -> list[str]:
-    return [_tell(node) for node in nodes[:_MOST_CANDIDATES]]
+def _describe_some(nodes: list[Node]) -> list[str]:
+    return [_describe(node) for node in nodes[:_MAX_CANDIDATES]]
 
 
-def _tell(node: Node) -> str:
-    said = "" if node.flag("password") else printable(words(node))[:_LONGEST_WORDS]
-    named = [f'"{said}"' if said else "", node.resource_id, str(node.bounds)]
-    return " ".join(filter(None, [node.class_name.rpartition(".")[2], *named]))
+def _describe(node: Node) -> str:
+    label = "" if node.flag("password") else printable(first_label(node))[:_MAX_LABEL_LENGTH]
+    parts = [f'"{label}"' if label else "", node.resource_id, str(node.bounds)]
+    return " ".join(filter(None, [node.class_name.rpartition(".")[2], *parts]))

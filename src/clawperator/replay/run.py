@@ -1,7 +1,7 @@
-"""Carrying out the steps of a recording on a phone, one after the other, and proving each before the next.
+"""Running the steps of a recording on a device, each verified before the next.
 
-A step is proved when the phone did it and the screen shows what the recording shows after it. The first that is
-not proved is the last that is done.
+A step is proved when the device performed it and the screen shows what the recording shows after it. The run stops
+at the first step that is not proved.
 """
 
 import time
@@ -16,36 +16,38 @@ from clawperator.connection.results import only_step, scrolled
 from clawperator.connection.snapshot import Snapshot, read_snapshot
 from clawperator.contract.results import ResultEnvelope, StepResult
 from clawperator.errors import ClawError
-from clawperator.replay.fingerprint import ENOUGH, Landmarks, landmarks
-from clawperator.replay.locate import Aim, find_field, find_target
-from clawperator.replay.planner import Direction, Step, is_keyboard
-from clawperator.replay.target import fields, state
+from clawperator.recording.heuristics import is_keyboard
+from clawperator.recording.user_actions import Direction
+from clawperator.replay.fingerprint import MIN_LIKENESS, ScreenMarks, screen_marks
+from clawperator.replay.locate import LocatedTarget, find_field, find_target
+from clawperator.replay.planner import ReplayStep
+from clawperator.replay.target import switch_state, text_fields
 
-LOOK_EVERY_MS = 250
-MOST_LOOKS = 24
-PATIENCE_SECONDS = 12.0
-MOST_SCROLLS = 40
+POLL_INTERVAL_MS = 250
+MAX_POLLS = 24
+POLL_SECONDS = 12.0
+MAX_SCROLLS = 40
 _EXECUTION_SECONDS = 60.0
-_MOST_LABELS = 12
-_LOOKS_BEFORE_SCROLLING = 3
+_MAX_LABELS = 12
+_POLLS_BEFORE_SCROLLING = 3
 
 
-class Proved(Struct, frozen=True, kw_only=True):
-    """What became of a step. ``envelope`` is the number of the execution that did it."""
+class StepOutcome(Struct, frozen=True, kw_only=True):
+    """The outcome of a step. ``envelope`` is the index of the execution that performed it."""
 
-    step: Step
+    step: ReplayStep
     status: Literal["proved", "failed", "not_run"]
     at: str | UnsetType = UNSET
-    by: str | UnsetType = UNSET
+    found_by: str | UnsetType = UNSET
     evidence: str | UnsetType = UNSET
     envelope: int | UnsetType = UNSET
     error: dict[str, Any] | UnsetType = UNSET
 
 
-class Replay(Struct, frozen=True):
-    """The run: every step, the executions that acted, and the screen at the end."""
+class ReplayRun(Struct, frozen=True):
+    """The outcome of every step, the executions that acted, and the screen at the end."""
 
-    steps: tuple[Proved, ...]
+    steps: tuple[StepOutcome, ...]
     envelopes: tuple[ResultEnvelope, ...]
     package: str | None
     labels: tuple[str, ...]
@@ -56,212 +58,205 @@ class Replay(Struct, frozen=True):
         return self.error is None
 
 
-def replay_steps(
+def run_steps(
     phone: ConnectedPhone,
-    steps: tuple[Step, ...],
+    steps: tuple[ReplayStep, ...],
     *,
     allow_coordinates: bool = False,
-    watch: Callable[[Proved], None] | None = None,
-) -> Replay:
-    """Do the steps on the phone until one cannot be proved. ``watch`` hears of each as soon as it is decided."""
-    return _Run(phone, allow_coordinates, watch).all(steps)
+    on_step: Callable[[StepOutcome], None] | None = None,
+) -> ReplayRun:
+    """Run the steps until one is not proved. ``on_step`` gets each outcome at once."""
+    return _StepRunner(phone, allow_coordinates=allow_coordinates).run(steps, on_step)
 
 
-class _Run:
-    def __init__(
-        self,
-        phone: ConnectedPhone,
-        allow_coordinates: bool,  # noqa: FBT001 - a switch is on or off
-        watch: Callable[[Proved], None] | None,
-    ) -> None:
+class _StepRunner:
+    def __init__(self, phone: ConnectedPhone, *, allow_coordinates: bool) -> None:
         self._phone = phone
-        self._by_place = allow_coordinates
-        self._watch = watch
+        self._allow_position = allow_coordinates
         self._envelopes: list[ResultEnvelope] = []
         self._screen: Snapshot | None = None
 
-    def all(self, steps: tuple[Step, ...]) -> Replay:
-        done: list[Proved] = []
+    def run(self, steps: tuple[ReplayStep, ...], on_step: Callable[[StepOutcome], None] | None) -> ReplayRun:
+        outcomes: list[StepOutcome] = []
         error: ClawError | None = None
         for step in steps:
             if error is not None:
-                done.append(Proved(step=step, status="not_run"))
+                outcomes.append(StepOutcome(step=step, status="not_run"))
                 continue
-            acted = len(self._envelopes)
+            executions = len(self._envelopes)
             try:
-                by, evidence = self._one(step)
+                found_by, evidence = self.run_step(step)
             except ClawError as e:
                 error = e
-                proved = Proved(
-                    step=step, status="failed", at=_now(), envelope=self._since(acted), error=e.document()
-                )
+                envelope = self._last_since(executions)
+                outcome = StepOutcome(step=step, status="failed", at=_now(), envelope=envelope, error=e.document())
             else:
-                proved = Proved(
+                outcome = StepOutcome(
                     step=step,
                     status="proved",
                     at=_now(),
-                    by=by or UNSET,
+                    found_by=found_by or UNSET,
                     evidence=evidence,
-                    envelope=self._since(acted),
+                    envelope=self._last_since(executions),
                 )
-            done.append(proved)
-            if self._watch is not None:
-                self._watch(proved)
+            outcomes.append(outcome)
+            if on_step is not None:
+                on_step(outcome)
         package = self._screen.package if self._screen else None
         labels = tuple(_labels(self._screen)) if self._screen else ()
-        return Replay(tuple(done), tuple(self._envelopes), package, labels, error)
+        return ReplayRun(tuple(outcomes), tuple(self._envelopes), package, labels, error)
 
-    def _since(self, acted: int) -> int | UnsetType:
-        """The execution that did the step: the last one since, scrolls come before it."""
-        return len(self._envelopes) - 1 if len(self._envelopes) > acted else UNSET
+    def _last_since(self, count: int) -> int | UnsetType:
+        """The index of the execution that performed a step."""
+        return len(self._envelopes) - 1 if len(self._envelopes) > count else UNSET
 
-    # Doing
+    # Performing steps
 
-    def _one(self, step: Step) -> tuple[str, str]:
-        """Do a step and prove it. Tells by which clue and by what evidence."""
+    def run_step(self, step: ReplayStep) -> tuple[str, str]:
+        """Perform a step and prove it. Returns what found its target, and the evidence."""
         if step.kind == "open_app":
-            before = self._look()
-            self._act("open_app", {"applicationId": step.package})
+            before = self._observe()
+            self._execute("open_app", {"applicationId": step.package})
             return "", self._prove(step, before, must_change=False)
         if step.kind == "press":
             return "", self._press(step)
         if step.kind == "enter_text":
-            return self._enter(step)
+            return self._enter_text(step)
         return self._click(step)
 
-    def _click(self, step: Step) -> tuple[str, str]:
-        aim, before = self._find(step)
-        if step.leaves_on is not None and aim.node is not None and state(aim.node) is step.leaves_on:
-            # A second touch would undo what the recorded one did.
-            return aim.by, f"it is {'on' if step.leaves_on else 'off'} already, and was not touched"
-        told = self._act("click", aim.params)
+    def _click(self, step: ReplayStep) -> tuple[str, str]:
+        target, before = self._find(step)
+        wanted = step.switches_to
+        if wanted is not None and target.node is not None and switch_state(target.node) is wanted:
+            # A second tap would undo what the recorded one did.
+            return target.found_by, f"it is {'on' if wanted else 'off'} already, and was not touched"
+        result = self._execute("click", target.params)
         if step.target is not None and step.target.is_field and step.window is None:
-            return aim.by, self._prove_focus(step)
+            return target.found_by, self._prove_focus(step)
         must_change = step.changes is not False
-        proof = self._prove(step, before, must_change=must_change, effect=told.data.get("effect", ""))
-        if step.leaves_on is not None:
-            self._prove_state(step, step.leaves_on)
-        return aim.by, proof
+        evidence = self._prove(step, before, must_change=must_change, effect=result.data.get("effect", ""))
+        if wanted is not None:
+            self._prove_switch(step, is_on=wanted)
+        return target.found_by, evidence
 
-    def _prove_focus(self, step: Step) -> str:
-        """See that a field has the focus; a field that had it before does not change by a touch."""
-        for screen in self._looks():
-            node = self._seek(step, screen).node
+    def _prove_focus(self, step: ReplayStep) -> str:
+        """Prove that a field has the focus. One that had it before does not change by a tap."""
+        for screen in self._poll():
+            node = self._locate(step, screen).node
             if node is not None and node.flag("focused"):
                 return "the field has the focus"
-        raise self._unproved(step, "REPLAY_EFFECT_MISSING", "the field did not get the focus")
+        raise self._not_proved(step, "REPLAY_EFFECT_MISSING", "the field did not get the focus")
 
-    def _prove_state(self, step: Step, wanted: bool) -> None:  # noqa: FBT001 - a switch is on or off
-        """See that what was touched is now on, or off, as it was."""
-        for screen in self._looks():
-            node = self._seek(step, screen).node
-            if node is not None and state(node) is wanted:
+    def _prove_switch(self, step: ReplayStep, *, is_on: bool) -> None:
+        for screen in self._poll():
+            node = self._locate(step, screen).node
+            if node is not None and switch_state(node) is is_on:
                 return
-        raise self._unproved(step, "REPLAY_EFFECT_MISSING", f"it is not {'on' if wanted else 'off'}")
+        raise self._not_proved(step, "REPLAY_EFFECT_MISSING", f"it is not {'on' if is_on else 'off'}")
 
-    def _press(self, step: Step) -> str:
-        before = self._look()
+    def _press(self, step: ReplayStep) -> str:
+        before = self._observe()
         if step.hides_keyboard and step.window is None:
             if not is_keyboard(before.overlay_package or ""):
-                return "no keyboard is shown that could be put away"
-            self._act("press_key", {"key": "back"})
-            for screen in self._looks():
+                return "no keyboard is shown that could be hidden"
+            self._execute("press_key", {"key": "back"})
+            for screen in self._poll():
                 if not is_keyboard(screen.overlay_package or "") and screen.package == before.package:
-                    return "the keyboard is gone"
-            raise self._unproved(step, "REPLAY_EFFECT_MISSING", "the keyboard did not go away")
-        told = self._act("press_key", {"key": step.key})
+                    return "the keyboard is hidden"
+            raise self._not_proved(step, "REPLAY_EFFECT_MISSING", "the keyboard is still shown")
+        result = self._execute("press_key", {"key": step.key})
         must_change = step.key == "back" and step.changes is not False
-        return self._prove(step, before, must_change=must_change, effect=told.data.get("effect", ""))
+        return self._prove(step, before, must_change=must_change, effect=result.data.get("effect", ""))
 
-    def _enter(self, step: Step) -> tuple[str, str]:
-        aim, before = self._find(step)
-        if aim.matcher is None:
+    def _enter_text(self, step: ReplayStep) -> tuple[str, str]:
+        target, before = self._find(step)
+        if target.matcher is None:
             raise ClawError(
                 "REPLAY_TARGET_AMBIGUOUS",
-                f"no selector means only the field at {aim.told}: {step.told}",
+                f"cannot {step.description}: no selector matches only the field at {target.description}",
                 hint="Nothing was typed. Give the field an id in the app, or write a skill for this flow.",
-                details={"seq": step.seq, "candidateCount": 1, "candidates": [aim.told]},
+                details={"seq": step.seq, "candidateCount": 1, "candidates": [target.description]},
                 operation="replay",
             )
-        params = {**aim.params, "text": step.text, "submit": step.submit, "clear": True}
-        self._act("enter_text", params)
+        params = {**target.params, "text": step.text, "submit": step.submit, "clear": True}
+        self._execute("enter_text", params)
         if step.submit:
-            return aim.by, self._prove(step, before, must_change=True)
-        was = aim.node.text if aim.node else ""
-        untouched = step.target.text if step.target else ""
-        for screen in self._looks():
-            if any(node.text == step.text for node in fields(screen, step.package)):
-                return aim.by, "the field shows the text"
-            now = find_field(step, screen).node
-            if not step.text and now is not None and (now.text != was or was == untouched):
-                return aim.by, "the field was emptied"  # its hint stands there now
-        raise self._unproved(step, "REPLAY_EFFECT_MISSING", "no field shows the text")
+            return target.found_by, self._prove(step, before, must_change=True)
+        text_before = target.node.text if target.node else ""
+        recorded_text = step.target.text if step.target else ""
+        for screen in self._poll():
+            if any(node.text == step.text for node in text_fields(screen, step.package)):
+                return target.found_by, "the field shows the text"
+            node = find_field(step, screen).node
+            if not step.text and node is not None and (node.text != text_before or text_before == recorded_text):
+                return target.found_by, "the field was cleared"  # it shows its hint now
+        raise self._not_proved(step, "REPLAY_EFFECT_MISSING", "no field shows the text")
 
-    def _act(self, action: str, params: dict[str, Any]) -> StepResult:
+    def _execute(self, action: str, params: dict[str, Any]) -> StepResult:
         envelope = self._phone.run([{"type": action, "params": params}], timeout=_EXECUTION_SECONDS)
         self._envelopes.append(envelope)
         return only_step(envelope, self._phone.serial)
 
-    # Finding
+    # Finding targets
 
-    def _find(self, step: Step) -> tuple[Aim, Snapshot]:
-        """The target, waited for while it may still come, and scrolled to where the recording scrolled."""
-        missing: ClawError | None = None
-        crowded = 0
-        for screen, by_best in self._views(step):
+    def _find(self, step: ReplayStep) -> tuple[LocatedTarget, Snapshot]:
+        """The target: waited for while it may still appear, and scrolled to where the recording scrolled."""
+        error: ClawError | None = None
+        ambiguous = 0
+        for screen, best_only in self._search(step):
             try:
-                return self._seek(step, screen, by_best=by_best), screen
+                return self._locate(step, screen, best_only=best_only), screen
             except ClawError as e:
-                missing = e
-                crowded = crowded + 1 if e.code == "REPLAY_TARGET_AMBIGUOUS" else 0
-            # A screen on its way may show two of what will be one; one that rests will not.
-            if crowded > 1:
+                error = e
+                ambiguous = ambiguous + 1 if e.code == "REPLAY_TARGET_AMBIGUOUS" else 0
+            # A screen in transition may show two copies of one node; a settled one does not.
+            if ambiguous > 1:
                 break
-        assert missing is not None
-        raise missing
+        assert error is not None
+        raise error
 
-    def _views(self, step: Step) -> Iterator[tuple[Snapshot, bool]]:
-        """The screens on which the target may be, and whether only its best clue counts there yet."""
-        hurried = step.was_scrolled_to
-        for screen in self._looks(_LOOKS_BEFORE_SCROLLING if hurried else MOST_LOOKS):
-            yield screen, hurried
+    def _search(self, step: ReplayStep) -> Iterator[tuple[Snapshot, bool]]:
+        """The screens on which the target may be, and whether only its best locator counts there yet."""
+        scroll_soon = step.was_scrolled_to
+        for screen in self._poll(_POLLS_BEFORE_SCROLLING if scroll_soon else MAX_POLLS):
+            yield screen, scroll_soon
         if not step.scrolls:
             return
-        for by_best in (True, False) if hurried else (False,):
-            for way in step.scrolls:
-                for screen in self._scroll(way):
-                    yield screen, by_best
-        yield self._look(), False  # where nothing scrolls, no other screen came
+        for best_only in (True, False) if scroll_soon else (False,):
+            for direction in step.scrolls:
+                for screen in self._scroll(direction):
+                    yield screen, best_only
+        yield self._observe(), False  # where nothing scrolls, no other screen was searched
 
-    def _seek(self, step: Step, screen: Snapshot, *, by_best: bool = False) -> Aim:
+    def _locate(self, step: ReplayStep, screen: Snapshot, *, best_only: bool = False) -> LocatedTarget:
         wanted = step.package
-        if wanted and screen.package not in (wanted, None) and not _shows(screen, wanted):
+        if wanted and screen.package not in (wanted, None) and not _shows_app(screen, wanted):
             raise ClawError(
                 "REPLAY_SCREEN_UNEXPECTED",
-                f"cannot {step.told}: {screen.package} is in front, not {wanted}",
+                f"cannot {step.description}: {screen.package} is in front, not {wanted}",
                 details={"seq": step.seq, "expected": wanted, **_observed(screen)},
                 operation="replay",
             )
         if step.kind == "enter_text":
             return find_field(step, screen)
-        return find_target(step, screen, by_place=self._by_place, by_best=by_best)
+        return find_target(step, screen, allow_position=self._allow_position, best_only=best_only)
 
-    def _scroll(self, way: Direction) -> Iterator[Snapshot]:
+    def _scroll(self, direction: Direction) -> Iterator[Snapshot]:
         """The screens that come into view, to the end of the list."""
-        for _ in range(MOST_SCROLLS):
-            action = {"type": "scroll", "params": {"direction": way}}
+        for _ in range(MAX_SCROLLS):
+            action = {"type": "scroll", "params": {"direction": direction}}
             envelope = self._phone.run([action], timeout=_EXECUTION_SECONDS)
             try:
-                ended = scrolled(only_step(envelope, self._phone.serial)).at_edge
+                at_edge = scrolled(only_step(envelope, self._phone.serial)).at_edge
             except ClawError:
-                return  # nothing here scrolls that way
-            yield self._look()
-            if ended:
+                return  # nothing scrolls in this direction
+            yield self._observe()
+            if at_edge:
                 return
 
-    # Looking and proving
+    # Observing and proving
 
-    def _look(self, after_ms: int = 0) -> Snapshot:
+    def _observe(self, after_ms: int = 0) -> Snapshot:
         actions: list[dict[str, Any]] = [{"type": "snapshot_ui"}]
         if after_ms:
             actions.insert(0, {"type": "sleep", "params": {"durationMs": after_ms}})
@@ -270,60 +265,62 @@ class _Run:
         self._screen = read_snapshot(envelope.stepResults[-1])
         return self._screen
 
-    def _looks(self, most: int = MOST_LOOKS) -> Iterator[Snapshot]:
-        """One look after the other, the first at once, while there is patience."""
-        end = time.monotonic() + PATIENCE_SECONDS
-        yield self._look()
+    def _poll(self, most: int = MAX_POLLS) -> Iterator[Snapshot]:
+        """Snapshots at intervals, the first at once, until the time is up."""
+        end = time.monotonic() + POLL_SECONDS
+        yield self._observe()
         for _ in range(most - 1):
             if time.monotonic() > end:
                 return
-            yield self._look(LOOK_EVERY_MS)
+            yield self._observe(POLL_INTERVAL_MS)
 
-    def _prove(self, step: Step, before: Snapshot, *, must_change: bool, effect: str = "") -> str:
-        """Look until the screen is what the recording shows after the step. Tells what proves it."""
+    def _prove(self, step: ReplayStep, before: Snapshot, *, must_change: bool, effect: str = "") -> str:
+        """Poll until the screen is what the recording shows after the step. Returns the evidence."""
         changed = effect == "changed" or not must_change
-        screens = [*(step.window.screens if step.window else ()), *((step.after,) if step.after else ())]
+        recorded = [*(step.window.screens if step.window else ()), *((step.after,) if step.after else ())]
         wanted = {step.window.package if step.window else step.package, step.next_package} - {""}
-        alike = 0.0
-        for screen in self._looks():
+        likeness = 0.0
+        for screen in self._poll():
             changed = changed or not screen.hierarchy.says_the_same(before.hierarchy)
             in_front = not wanted or screen.package is None or screen.package in wanted
-            alike = _alike(screens, screen, step.window.title if step.window else None)
-            if changed and in_front and alike >= ENOUGH:
-                return _evidence(step, alike, screens, screen)
+            likeness = _likeness(recorded, screen, step.window.title if step.window else None)
+            if changed and in_front and likeness >= MIN_LIKENESS:
+                return _evidence(step, likeness if recorded else None, screen)
         if not changed:
-            raise self._unproved(step, "REPLAY_EFFECT_MISSING", "nothing on the screen changed")
-        reason = "another screen came than the recorded one"
-        raise self._unproved(step, "REPLAY_SCREEN_UNEXPECTED", reason, alike)
+            raise self._not_proved(step, "REPLAY_EFFECT_MISSING", "nothing on the screen changed")
+        reason = "the screen is not the recorded one"
+        raise self._not_proved(step, "REPLAY_SCREEN_UNEXPECTED", reason, likeness)
 
-    def _unproved(self, step: Step, code: str, reason: str, alike: float | None = None) -> ClawError:
+    def _not_proved(self, step: ReplayStep, code: str, reason: str, likeness: float | None = None) -> ClawError:
         wanted = step.window.package if step.window else step.package
         details: dict[str, Any] = {"seq": step.seq, "expected": wanted}
         if step.window is not None and step.window.title:
             details["expectedTitle"] = step.window.title
         if self._screen is not None:
             details |= _observed(self._screen)
-        if alike is not None:
-            details["likeness"] = round(alike, 2)
-        return ClawError(code, f"could not prove: {step.told}: {reason}", details=details, operation="replay")
+        if likeness is not None:
+            details["likeness"] = round(likeness, 2)
+        return ClawError(
+            code, f"could not prove: {step.description}: {reason}", details=details, operation="replay"
+        )
 
 
-def _alike(wanted: list[Landmarks], screen: Snapshot, title: str | None) -> float:
-    """How much of one of the recorded screens is there."""
-    if not wanted:
+def _likeness(recorded: list[ScreenMarks], screen: Snapshot, title: str | None) -> float:
+    """How much of one of the recorded screens is on the live one."""
+    if not recorded:
         return 1.0
-    there = landmarks(screen)
-    return max(marks.seen_in(there, title) for marks in wanted)
+    live = screen_marks(screen)
+    return max(marks.likeness(live, title) for marks in recorded)
 
 
-def _evidence(step: Step, alike: float, screens: list[Landmarks], screen: Snapshot) -> str:
-    if step.window is None and not screens:
+def _evidence(step: ReplayStep, likeness: float | None, screen: Snapshot) -> str:
+    if step.window is None and likeness is None:
         return "the screen changed" if step.changes is not False else "the recorded click changed nothing either"
-    seen = f", with {round(alike * 100)} % of the recorded marks" if screens else ""
-    return f"{screen.package or 'the app'} is in front{seen}"
+    marks = "" if likeness is None else f", with {round(likeness * 100)} % of the recorded marks"
+    return f"{screen.package or 'the app'} is in front{marks}"
 
 
-def _shows(screen: Snapshot, package: str) -> bool:
+def _shows_app(screen: Snapshot, package: str) -> bool:
     return any(root.package == package for root in screen.hierarchy.roots)
 
 
@@ -334,7 +331,7 @@ def _observed(screen: Snapshot) -> dict[str, Any]:
 def _labels(screen: Snapshot) -> list[str]:
     from clawperator._text import printable
 
-    return [printable(label)[:80] for label in screen.labels()[:_MOST_LABELS]]
+    return [printable(label)[:80] for label in screen.labels()[:_MAX_LABELS]]
 
 
 def _now() -> str:

@@ -477,15 +477,15 @@ def test_a_cancelled_replay_stops_between_two_steps(
     route.shell(f"am force-stop {SETTINGS}")
     assert use("recording_pull", {}, tmp_path).handled
     deadline = TurnDeadline()
-    from clawperator.replay.run import _Run
+    from clawperator.replay.run import _StepRunner
 
-    real = _Run._one
+    real = _StepRunner.run_step
 
     def one(self: Any, step: Any) -> Any:
         deadline.cancel()
         return real(self, step)
 
-    monkeypatch.setattr(_Run, "_one", one)
+    monkeypatch.setattr(_StepRunner, "run_step", one)
     with pytest.raises(TurnCancelledError):
         use("recording_replay", {"input": "recordings/twice.ndjson"}, tmp_path, deadline)
 

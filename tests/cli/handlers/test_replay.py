@@ -25,14 +25,14 @@ def test_the_plan_is_shown_without_a_phone(shown: str) -> None:
     assert ran.code == 0
     plan = ran.json
     assert plan["dryRun"] is True
-    assert [step["told"] for step in plan["steps"]] == [
+    assert [step["description"] for step in plan["steps"]] == [
         "press home",
         "click Settings",
         "click Display",
         "click Dark theme",
         "press home",
     ]
-    assert plan["steps"][2]["clues"][:2] == ["id_and_text", "text"]
+    assert plan["steps"][2]["locators"][:2] == ["id_and_text", "text"]
     assert plan["steps"][2]["expects"]["title"] == "Display"
 
 
@@ -50,7 +50,7 @@ def test_a_proved_replay_is_written_and_compare_accepts_it(shown: str, tmp_path:
 
 
 def test_a_replay_that_cannot_be_proved_fails_the_command(shown: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run, "LOOK_EVERY_MS", 10)
+    monkeypatch.setattr(run, "POLL_INTERVAL_MS", 10)
     with running_phone_server() as phone_server:
         phone_server.phone.set_fault("dialog", 1)
         ran = clawperator("recording", "replay", "--input", shown)

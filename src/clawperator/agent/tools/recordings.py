@@ -154,12 +154,12 @@ def _replay(params: ReplayParams, context: ToolContext) -> ToolResult:
     """Do the steps until one cannot be proved. A cancellation is seen between two of them."""
     from clawperator.connection import ConnectedPhone
     from clawperator.device.discovery import resolve
-    from clawperator.replay import open_demonstration, plan, replay
+    from clawperator.replay import open_demonstration, plan_replay, replay
 
     demonstration = open_demonstration(_input(params.input, context, "recording_replay"))
     last = None if params.until is UNSET else params.until
     if params.dryRun:
-        planned = plan(demonstration, last=last)
+        planned = plan_replay(demonstration, last=last)
         return ToolResult(
             handled=True,
             message=f"{planned.stepCount} steps would be replayed",
@@ -172,7 +172,7 @@ def _replay(params: ReplayParams, context: ToolContext) -> ToolResult:
         ConnectedPhone(device, operator_package=context.operator_package, backend=context.backend),
         last=last,
         allow_coordinates=params.allowCoordinates,
-        watch=lambda _: context.deadline.check(),
+        on_step=lambda _: context.deadline.check(),
     )
     document = msgspec.to_builtins(report)
     evidence = (Evidence("document", report.sessionId, device.serial, document=document),)

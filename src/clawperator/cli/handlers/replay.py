@@ -13,12 +13,12 @@ def answer(call: Call) -> Any:
         return soft_usage(f"{call.name} needs --input <file>", hint=f"Run 'clawperator {call.name} --help'.")
     last = _last(call.arguments.get("--until"))
 
-    from clawperator.replay import open_demonstration, plan
+    from clawperator.replay import open_demonstration, plan_replay
 
     demonstration = open_demonstration(source)
     if call.arguments.has("--dry-run"):
-        shown = plan(demonstration, last=last)
-        call.console.lines("info", [f"[{step.seq}] {printable(step.told)}" for step in shown.steps])
+        shown = plan_replay(demonstration, last=last)
+        call.console.lines("info", [f"[{step.seq}] {printable(step.description)}" for step in shown.steps])
         return _kept(call, source, Verdict(shown, 0))
     return _kept(call, source, _replayed(call, demonstration, last))
 
@@ -40,8 +40,8 @@ def _replayed(call: Call, demonstration: Any, last: int | float | None) -> Verdi
         phone,
         last=last,
         allow_coordinates=call.arguments.has("--allow-coordinates"),
-        watch=lambda step: call.console.lines(
-            "info", [f"[{step.step.seq}] {step.status} {printable(step.step.told)}"]
+        on_step=lambda outcome: call.console.lines(
+            "info", [f"[{outcome.step.seq}] {outcome.status} {printable(outcome.step.description)}"]
         ),
     )
     return Verdict(report, 0 if report.ok else 1)

@@ -1,6 +1,9 @@
 """Errors: the class of each code, their text, copies, and travel between processes."""
 
+import ast
+import builtins
 import pickle
+from pathlib import Path
 
 import pytest
 
@@ -10,10 +13,11 @@ from clawperator.errors import (
     CODES,
     ActionError,
     ClawError,
-    ClawperatorException,
     DeviceError,
     TargetError,
 )
+
+BUILTIN = {n for n, v in vars(builtins).items() if isinstance(v, type) and issubclass(v, BaseException)}
 
 
 def test_every_code_has_a_class_of_its_own_group() -> None:
@@ -57,5 +61,12 @@ def test_an_error_survives_pickling_and_rendering() -> None:
         assert back.document() == error.document()
 
 
-def test_errors_and_signals_have_one_base() -> None:
-    assert issubclass(ClawError, ClawperatorException)
+def test_every_exception_class_of_the_package_has_the_common_base() -> None:
+    root = Path(clawperator.__file__).parent
+    allowed = {"ClawperatorException", "KeyboardInterrupt"}
+    for path in sorted(root.rglob("*.py")):
+        if path.name == "errors.py":
+            continue
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.ClassDef) and any(b in BUILTIN for b in map(ast.unparse, node.bases)):
+                assert {ast.unparse(base) for base in node.bases} & allowed, f"{path}: {node.name}"

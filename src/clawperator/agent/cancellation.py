@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from clawperator._deadline import Deadline
-from clawperator.errors import ClawError
+from clawperator.errors import ClawError, ClawperatorException
 
 T = TypeVar("T")
 
@@ -13,11 +13,11 @@ T = TypeVar("T")
 GRACE_SECONDS = 1.0
 
 
-class TurnCancelledError(Exception):
+class TurnCancelledError(ClawperatorException):
     """Raised inside a turn that observed its cancellation. Nothing of it is committed."""
 
 
-class WorkAbandonedError(Exception):
+class WorkAbandonedError(ClawperatorException):
     """Work that did not stop when it was cancelled. Its thread is a daemon: the process exits without it."""
 
 

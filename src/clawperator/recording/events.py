@@ -14,7 +14,7 @@ from msgspec import Meta, Raw, Struct
 
 from clawperator._text import trim, whole
 from clawperator.contract.limits import MAX_RECORDING_LINE_BYTES, RECORDING_SCHEMA_VERSION
-from clawperator.errors import ClawError
+from clawperator.errors import ClawError, ClawperatorException
 
 # Numbers that fit 64 bits; int | float keeps an integer an integer.
 _RANGE = Meta(ge=-(2**63), le=2**63 - 1)
@@ -148,7 +148,7 @@ def _is_null(snapshot: Raw) -> bool:
     return len(snapshot) == len(b"null") and bytes(snapshot) == b"null"
 
 
-class BadLine(ValueError):  # noqa: N818 - it names the line, and becomes an error with a code further up
+class BadLine(ClawperatorException, ValueError):  # noqa: N818 - it names the line, and becomes an error with a code further up
     """Why a line is no event. ``malformed`` when it is not even JSON."""
 
     def __init__(self, reason: str, *, malformed: bool = False) -> None:

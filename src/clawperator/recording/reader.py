@@ -14,7 +14,7 @@ from typing import IO, NoReturn, Self, TypeVar
 
 from clawperator._files import why
 from clawperator.contract.limits import MAX_RECORDING_LINE_BYTES
-from clawperator.errors import ClawError
+from clawperator.errors import ClawError, ClawperatorException
 from clawperator.recording.events import BadLine, Event, Header, decode_event, decode_header, trim_line
 from clawperator.recording.external_sort import SeqIndex
 
@@ -30,7 +30,7 @@ _BUFFER = 1024 * 1024
 _PROGRESS_EVERY = 4 * 1024 * 1024
 
 
-class _OutOfOrder(Exception):  # noqa: N818 - a signal, not an error
+class _OutOfOrder(ClawperatorException):
     pass
 
 

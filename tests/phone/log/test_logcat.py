@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from msgspec import Struct
 
 from clawperator.engine.clock import VirtualClock
+from clawperator.errors import RefusedError
 from clawperator.phone.core.phone import Phone
 from clawperator.phone.log.buffer import LogBuffer
 from clawperator.phone.log.logcat import log, logcat
-from clawperator.phone.log.query import Refusal, read_options, read_time
+from clawperator.phone.log.query import read_options, read_time
 from clawperator.phone.shell.process import COMMANDS, INTERRUPTED, ShellProcess
 
 # 2023-11-14 22:13:20 UTC
@@ -317,7 +318,7 @@ def test_a_date_without_a_year_lies_in_the_past() -> None:
 @pytest.mark.random
 @given(st.lists(st.text(st.sampled_from("-dcgGvbtTme=:*sS019 .,pidé\n"), max_size=12), max_size=5))
 def test_any_command_line_is_understood_or_refused(arguments: list[str]) -> None:
-    with suppress(Refusal):
+    with suppress(RefusedError):
         assert read_options(arguments, {}, 0, NOW).buffers
 
 

@@ -23,7 +23,7 @@ from clawperator.agent.cancellation import TurnCancelledError, TurnDeadline
 from clawperator.agent.lenient_json import read_json
 from clawperator.agent.mcp.process import LONGEST_LINE, ServerProcess
 from clawperator.agent.settings import McpServer
-from clawperator.errors import ClawError
+from clawperator.errors import ClawError, RefusedError
 
 Phase = Literal["spawn_connect", "initialize_handshake", "tool_discovery", "invocation"]
 
@@ -48,10 +48,6 @@ _LIMITS: Mapping[str, str] = {
     "tool_discovery": "list",
     "invocation": "call",
 }
-
-
-class _RefusedError(Exception):
-    """The server answered a request with an error."""
 
 
 class McpServerClient:
@@ -97,7 +93,7 @@ class McpServerClient:
         seconds = server.timeouts.initialize
         try:
             answer = self._ask(phase, "initialize", hello, seconds, self._deadline)
-        except _RefusedError as e:
+        except RefusedError as e:
             self._open_without_handshake(str(e))
             return
         version = answer.get("protocolVersion")
@@ -115,7 +111,7 @@ class McpServerClient:
         seconds = min(self._server.timeouts.initialize, _PROBE_SECONDS)
         try:
             answer = self._ask(phase, "server/discover", {}, seconds, self._deadline)
-        except (_RefusedError, ClawError):
+        except (RefusedError, ClawError):
             raise self._failed(phase, f"it refuses initialize: {refusal}") from None
         versions = answer.get("supportedVersions")
         if not isinstance(versions, list) or STATELESS_PROTOCOL not in versions:
@@ -152,7 +148,7 @@ class McpServerClient:
         seconds = self._server.timeouts.call
         try:
             result = self._ask("invocation", "tools/call", params, seconds, deadline or self._deadline)
-        except _RefusedError as e:
+        except RefusedError as e:
             raise tool_failed(self.name, tool, self._shown(str(e))[:_LONGEST_MESSAGE]) from None
         if result.get("resultType", "complete") != "complete":
             raise tool_failed(self.name, tool, "it wants to be told something first, which cannot be done here")
@@ -168,7 +164,7 @@ class McpServerClient:
     ) -> dict[str, Any]:
         try:
             return self._ask(phase, method, params, seconds, deadline)
-        except _RefusedError as e:
+        except RefusedError as e:
             raise self._failed(phase, f"it refuses {method}: {e}") from None
 
     def _ask(
@@ -186,7 +182,7 @@ class McpServerClient:
         error, result = message.get("error"), message.get("result")
         if error is not None:
             said = error.get("message") if isinstance(error, dict) else error
-            raise _RefusedError(str(said))
+            raise RefusedError(str(said))
         if not isinstance(result, dict):
             raise self._failed(phase, f"its answer to {method} holds no result")
         return result

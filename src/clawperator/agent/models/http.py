@@ -28,7 +28,7 @@ from clawperator.agent.models.errors import (
     refused_error,
     unavailable_error,
 )
-from clawperator.errors import ClawError
+from clawperator.errors import ClawError, ClawperatorException
 
 MOST_BYTES = 8 * 1024 * 1024
 _MOST_ERROR_BYTES = 65_536
@@ -63,7 +63,7 @@ class ModelRequest(Struct, frozen=True):
     timeouts: ModelTimeouts = ModelTimeouts()
 
 
-class _UnavailableError(Exception):
+class _UnavailableError(ClawperatorException):
     """A failed attempt. ``pause`` is the wait that the service asks for."""
 
     def __init__(self, message: str, status: int | None = None, pause: float | None = None) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from clawperator.agent.offline.instructions import Instruction, TargetPhrase
+from clawperator.errors import ClawperatorException
 
 QUOTES = {'"': '"', "“": "”", "„": "“", "«": "»", "`": "`", "'": "'", "\u2018": "\u2019"}
 HIDDEN = "\0"
@@ -261,7 +262,7 @@ _UNSPECIFIC_NAMES = frozenset(
 )
 
 
-class SentenceError(Exception):
+class SentenceError(ClawperatorException):
     """A sentence that cannot be parsed; the message is the reason."""
 
 

@@ -10,7 +10,7 @@ from clawperator._deadline import Deadline
 from clawperator._files import AtomicFile, why
 from clawperator.device.adb.client import Connection, Device, open_service
 from clawperator.device.adb.quoting import command_line
-from clawperator.errors import ClawError, RefusedError
+from clawperator.errors import ClawError, ClawperatorException, RefusedError
 
 _HEAD = Struct("<4sI")
 _BLOCK = 64 * 1024
@@ -22,7 +22,7 @@ _FILE_MODE = 0o644
 _REGULAR = 0o100000
 
 
-class TransferError(Exception):
+class TransferError(ClawperatorException):
     """A file did not come through: the phone refused, the connection broke, or the time was up.
 
     A file of this computer that cannot be opened or written is an ``OSError`` instead.

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
+from clawperator.errors import ClawperatorException
 from clawperator.phone.adb.device import AdbDevice
 
 MAX_REQUEST = 0xFFFF
@@ -25,7 +26,7 @@ _UNAUTHORIZED = (
 _SERIAL = re.compile(r"((?:\[[^\]]*\]|[^:\[\]]*)(?::\d+)?):(.*)", re.DOTALL)
 
 
-class AdbFailure(Exception):  # noqa: N818 - the protocol's own word
+class AdbFailure(ClawperatorException):
     """The request is answered with FAIL and this text."""
 
 

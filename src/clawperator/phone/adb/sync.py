@@ -8,6 +8,7 @@ from contextlib import suppress
 from struct import Struct
 
 from clawperator._files import why
+from clawperator.errors import ClawperatorException
 from clawperator.phone.adb.device import AdbDevice
 from clawperator.phone.adb.streams import ServiceStream
 from clawperator.phone.storage.filesystem import FileStat, Storage
@@ -47,7 +48,7 @@ _WIRE_ERRORS = {
 _BATCH = 64 * 1024  # bytes of a listing per write
 
 
-class _Closed(Exception):  # noqa: N818 - an end, not an error
+class _Closed(ClawperatorException):
     """The session is over."""
 
 
@@ -203,7 +204,7 @@ class _Session:
         self._stream.write(_HEAD.pack(b"FAIL", len(text)) + text)
 
 
-class _NotStored(Exception):  # noqa: N818 - reported to the peer
+class _NotStored(ClawperatorException):
     """The received file is not stored, for this reason."""
 
 

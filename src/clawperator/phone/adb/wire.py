@@ -9,6 +9,8 @@ from struct import Struct
 
 import msgspec
 
+from clawperator.errors import ClawperatorException
+
 CNXN = int.from_bytes(b"CNXN", "little")
 AUTH = int.from_bytes(b"AUTH", "little")
 OPEN = int.from_bytes(b"OPEN", "little")
@@ -34,7 +36,7 @@ _ACKNOWLEDGE_NOW = getattr(socket, "TCP_QUICKACK", None)
 Payload = bytes | bytearray
 
 
-class WireError(Exception):
+class WireError(ClawperatorException):
     """The peer violates the protocol; nothing after this can be parsed."""
 
 

@@ -13,6 +13,7 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile
 
 from msgspec import Struct
 
+from clawperator.errors import ClawperatorException
 from clawperator.phone.core.packages import ApkFacts
 
 _MANIFEST = "AndroidManifest.xml"
@@ -37,7 +38,7 @@ _NAMES = {
 }
 
 
-class ApkError(ValueError):
+class ApkError(ClawperatorException, ValueError):
     """A file that cannot be installed. ``reason`` is Android's name for why."""
 
     def __init__(self, reason: str, message: str) -> None:

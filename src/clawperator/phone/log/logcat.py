@@ -6,10 +6,11 @@ boot are refused by name.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from clawperator.errors import RefusedError
 from clawperator.phone.core.process_list import SHELL_PID
 from clawperator.phone.log.buffer import MAX_PAYLOAD, Entry, LogBuffer, Priority
 from clawperator.phone.log.formats import render
-from clawperator.phone.log.query import BUFFERS, Options, Refusal, read_options
+from clawperator.phone.log.query import BUFFERS, Options, read_options
 from clawperator.phone.shell.process import INTERRUPTED, ShellProcess, command, encode
 from clawperator.phone.shell.toybox.options import Options as Arguments
 from clawperator.phone.shell.toybox.options import lines
@@ -47,7 +48,7 @@ def logcat(process: ShellProcess) -> int:
     log = process.phone.log
     try:
         options = read_options(process.argv[1:], process.env, log.boot_ms, process.phone.clock.now_ms())
-    except Refusal as refusal:
+    except RefusedError as refusal:
         return process.error(str(refusal))
     if options.help:
         process.write(_HELP)

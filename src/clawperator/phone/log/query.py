@@ -6,10 +6,11 @@ from datetime import UTC, datetime
 
 from msgspec import Struct
 
+from clawperator.errors import RefusedError
 from clawperator.phone.log.buffer import Entry
 from clawperator.phone.log.formats import Format
 from clawperator.phone.shell.regex.match import Regex, compile_regex
-from clawperator.phone.shell.toybox.options import UsageError
+from clawperator.phone.shell.toybox.options import OptionError
 
 BUFFERS = ("main", "radio", "events", "system", "crash", "stats", "security", "kernel")
 _DEFAULT_BUFFERS = ("main", "system", "crash", "kernel")
@@ -54,10 +55,6 @@ _SIZE = re.compile(r"(\d{1,12})([kmg]?)b?", re.ASCII | re.IGNORECASE)
 _DAY_MS = 24 * 60 * 60 * 1000
 
 
-class Refusal(Exception):  # noqa: N818 - it ends the command with a line of text
-    """Why the command line makes no sense."""
-
-
 class Options(Struct):
     """What a command line asks for. ``levels`` are the filters by tag, ``level`` is for all other tags."""
 
@@ -95,7 +92,7 @@ class Options(Struct):
 
 
 def read_options(arguments: Sequence[str], env: Mapping[str, str], boot_ms: int, now_ms: int) -> Options:
-    """What the command line asks for, or ``Refusal``. Options may stand behind filters."""
+    """What the command line asks for, or ``RefusedError``. Options may stand behind filters."""
     options = Options(Format(boot_ms=boot_ms), set(), {}, set(), [])
     filters: list[str] = []
     waiting = list(reversed(arguments))
@@ -114,7 +111,7 @@ def read_options(arguments: Sequence[str], env: Mapping[str, str], boot_ms: int,
         _add_filters(options, text)
     options.buffers = options.buffers or set(_DEFAULT_BUFFERS)
     if options.max_count and options.tail_only:
-        raise Refusal("Cannot use -m (--max-count) and -t together.")
+        raise RefusedError("Cannot use -m (--max-count) and -t together.")
     if options.print_all and not (options.pattern and options.max_count):
         options.warnings.append("--print needs --regex and --max-count, and is ignored")
         options.print_all = False
@@ -124,25 +121,25 @@ def read_options(arguments: Sequence[str], env: Mapping[str, str], boot_ms: int,
 def _long_option(options: Options, word: str, waiting: list[str], now_ms: int) -> None:
     name, has_value, value = word[2:].partition("=")
     if name in _REFUSED_LONG:
-        raise Refusal(f"--{name} is not available on this phone.")
+        raise RefusedError(f"--{name} is not available on this phone.")
     if name not in _LONG:
-        raise Refusal(f"Unknown option '{word}'.")
+        raise RefusedError(f"Unknown option '{word}'.")
     letter = _LONG[name]
     if letter == "g" and has_value:
         letter = "G"
     elif letter in _LONG_WITH_VALUE:
         value = value if has_value else _value_of(word, waiting)
     elif has_value:
-        raise Refusal(f"Unknown option '{word}'.")
+        raise RefusedError(f"Unknown option '{word}'.")
     _take(options, letter, value, now_ms)
 
 
 def _short_options(options: Options, word: str, waiting: list[str], now_ms: int) -> None:
     for place, letter in enumerate(word[1:], 2):
         if letter in _REFUSED:
-            raise Refusal(f"-{letter} is not available on this phone.")
+            raise RefusedError(f"-{letter} is not available on this phone.")
         if letter not in _SHORT:
-            raise Refusal(f"Unknown option '-{letter}'.")
+            raise RefusedError(f"Unknown option '-{letter}'.")
         if _SHORT[letter]:
             _take(options, letter, word[place:] or _value_of(f"-{letter}", waiting), now_ms)
             return
@@ -151,7 +148,7 @@ def _short_options(options: Options, word: str, waiting: list[str], now_ms: int)
 
 def _value_of(option: str, waiting: list[str]) -> str:
     if not waiting:
-        raise Refusal(f"Option '{option}' needs an argument.")
+        raise RefusedError(f"Option '{option}' needs an argument.")
     return waiting.pop()
 
 
@@ -184,18 +181,18 @@ def _take(options: Options, letter: str, value: str, now_ms: int) -> None:  # no
         case "m":
             options.max_count = _number(value)
             if not options.max_count:
-                raise Refusal(f"-m '{value}' isn't an integer greater than zero.")
+                raise RefusedError(f"-m '{value}' isn't an integer greater than zero.")
         case "pid":
             options.pid = _number(value)
             if not options.pid:
-                raise Refusal(f"pid '{value}' out of range.")
+                raise RefusedError(f"pid '{value}' out of range.")
         case "uid":
             options.uids.update(_number(word) for word in _words(value))
         case "e":
             try:
                 options.pattern = compile_regex(value, extended=True, ecma=True)
-            except UsageError as e:
-                raise Refusal(f"-e '{value}': {e}") from None
+            except OptionError as e:
+                raise RefusedError(f"-e '{value}': {e}") from None
 
 
 def _words(text: str) -> list[str]:
@@ -211,7 +208,7 @@ def _read_size(text: str) -> int:
     found = _SIZE.fullmatch(text)
     size = int(found[1]) << (10 * "kmg".find(found[2].lower()) + 10 if found[2] else 0) if found else 0
     if not size:
-        raise Refusal("-G must be specified as <num><multiplier>.")
+        raise RefusedError("-G must be specified as <num><multiplier>.")
     return size
 
 
@@ -219,14 +216,14 @@ def _set_format(options: Options, text: str) -> None:
     for word in _words(text):
         asked = options.format.asked(word)
         if asked is None:
-            raise Refusal(f"Invalid -v '{word}'.")
+            raise RefusedError(f"Invalid -v '{word}'.")
         options.format = asked
 
 
 def _add_buffers(options: Options, text: str) -> None:
     for name in _words(text):
         if name not in (*BUFFERS, "default", "all"):
-            raise Refusal(f"Unknown -b buffer '{name}'.")
+            raise RefusedError(f"Unknown -b buffer '{name}'.")
         options.buffers.update({"default": ("main", "system", "crash"), "all": BUFFERS}.get(name, (name,)))
 
 
@@ -237,7 +234,7 @@ def _add_filters(options: Options, text: str) -> None:
         tag, has_level, letter = spec.partition(":")
         letter = letter[:1].upper()
         if not tag or (has_level and (not letter or letter not in _LEVELS + "*")):
-            raise Refusal(f"Invalid filter expression '{text}'.")
+            raise RefusedError(f"Invalid filter expression '{text}'.")
         named = letter in _LEVELS if letter else False
         if tag == "*":
             options.level = _LEVELS.index(letter if named else "D")
@@ -254,7 +251,7 @@ def _set_start(options: Options, letter: str, value: str, now_ms: int) -> None:
         return
     since = read_time(value, now_ms)
     if since is None:
-        raise Refusal(f"-{letter} '{value}' not in time format.")
+        raise RefusedError(f"-{letter} '{value}' not in time format.")
     options.since_ms, rest = since
     if rest:
         options.warnings.append(f"-{letter} '{value}': '{rest}' is no part of the time")

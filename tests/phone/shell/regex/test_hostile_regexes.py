@@ -13,7 +13,7 @@ from clawperator.phone.core.phone import Phone
 from clawperator.phone.log.query import read_options
 from clawperator.phone.shell.regex import match as matching
 from clawperator.phone.shell.regex.match import Program, ProgramRun, Regex, compile_literal, compile_regex
-from clawperator.phone.shell.toybox.options import UsageError
+from clawperator.phone.shell.toybox.options import OptionError
 from tests.phone.shell.scripts import run
 
 BOMBS = [
@@ -73,7 +73,7 @@ def test_others_run_while_a_bomb_does() -> None:
 
 def test_a_regex_that_takes_too_long_ends_with_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(matching, "MAX_STEPS", 10_000)
-    with pytest.raises(UsageError) as caught:
+    with pytest.raises(OptionError) as caught:
         compile_regex("(a*)(a*)(a*)b", extended=True).search("a" * 5_000)
     assert str(caught.value) == "regex used up its time"
 
@@ -81,7 +81,7 @@ def test_a_regex_that_takes_too_long_ends_with_an_error(monkeypatch: pytest.Monk
 def test_a_back_reference_that_might_take_too_long_is_refused() -> None:
     regex = compile_regex(r"(a*)(a*)(a*)\1\2\3b", extended=True)
     assert regex.search("aaab") is not None
-    with pytest.raises(UsageError) as caught:
+    with pytest.raises(OptionError) as caught:
         regex.search("a" * 5_000)
     assert str(caught.value) == "regex with a back-reference is too complex for this line"
 
@@ -101,7 +101,7 @@ def test_a_back_reference_that_might_take_too_long_is_refused() -> None:
     ],
 )
 def test_what_is_no_regex_or_too_large_is_refused(pattern: str) -> None:
-    with pytest.raises(UsageError):
+    with pytest.raises(OptionError):
         compile_regex(pattern, extended=True).search("a" * 50_000)
 
 

@@ -7,13 +7,14 @@ exit code -1.
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
+from clawperator.errors import ClawperatorException
 from clawperator.phone.shell.process import ShellProcess, encode
 
 FAILED = 255
 SHELL_UID = 2_000
 
 
-class ServiceError(Exception):
+class ServiceError(ClawperatorException):
     """An exception of a service. ``kind`` is its Java class."""
 
     def __init__(self, message: str, kind: str = "java.lang.IllegalArgumentException") -> None:

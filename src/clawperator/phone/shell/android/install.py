@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from weakref import WeakKeyDictionary, ref
 
+from clawperator.errors import ClawperatorException
 from clawperator.phone.core.apk import ApkError, read_apk
 from clawperator.phone.core.packages import ApkFacts
 from clawperator.phone.core.phone import Phone
@@ -41,7 +42,7 @@ _OPTIONS_WITH_VALUE = (
 )
 
 
-class InstallError(Exception):
+class InstallError(ClawperatorException):
     """Why an installation failed, as Android prints it: ``NAME`` or ``NAME: message``."""
 
 

@@ -3,6 +3,8 @@
 import re
 from collections.abc import Callable, MutableMapping
 
+from clawperator.errors import ClawperatorException
+
 _TOKEN = re.compile(
     r"\s*(?:(0[xX][0-9a-fA-F]+|\d+)|([A-Za-z_]\w*)|(<<=|>>=|&&|\|\||<<|>>|[-+*/%&|^<>=!]=|[-+*/%&|^<>=!~?:(),]))"
 )
@@ -23,7 +25,7 @@ _MAX_DEPTH = 20
 _MAX_TOKENS = 10_000
 
 
-class ArithmeticSyntaxError(Exception):
+class ArithmeticSyntaxError(ClawperatorException):
     """What the shell says of an expression it cannot work out."""
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
+from clawperator.errors import ClawperatorException
 from clawperator.phone.shell.language.expansion import expand_text
 from clawperator.phone.shell.language.script import (
     AndOrList,
@@ -27,7 +28,7 @@ MAX_JOBS = 32
 _MODES = {"<": "rb", ">": "wb", ">|": "wb", "&>": "wb", ">>": "ab", "<>": "r+b"}
 
 
-class RedirectionError(Exception):
+class RedirectionError(ClawperatorException):
     """A stream that cannot be redirected; the command does not run."""
 
 

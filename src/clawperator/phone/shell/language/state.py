@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Self, TypeAlias, cast
 
+from clawperator.errors import ClawperatorException
 from clawperator.phone.core.process_list import SHELL_PID
 from clawperator.phone.shell.language.script import CommandList, CommandNode
 from clawperator.phone.shell.language.words import ShellSyntaxError
@@ -30,11 +31,11 @@ Streams: TypeAlias = dict[int, InputStream | OutputStream]
 _threads = threading.BoundedSemaphore(MAX_THREADS)
 
 
-class ShellError(Exception):
+class ShellError(ClawperatorException):
     """An error that ends a script; the message is printed to stderr."""
 
 
-class Exit(Exception):  # noqa: N818 - a jump, not an error
+class Exit(ClawperatorException):
     """Leave the script, or the subshell, with a status."""
 
     def __init__(self, status: int) -> None:
@@ -46,7 +47,7 @@ class Return(Exit):
     """Leave the function."""
 
 
-class LeaveLoop(Exception):  # noqa: N818 - a jump, not an error
+class LeaveLoop(ClawperatorException):
     """Leave this many loops; ``again`` continues the outermost of them."""
 
     def __init__(self, levels: int, *, again: bool) -> None:

@@ -3,6 +3,7 @@
 import re
 from abc import ABC, abstractmethod
 
+from clawperator.errors import ClawperatorException
 from clawperator.phone.shell.language.script import (
     ArithmeticExpansion,
     CommandList,
@@ -27,7 +28,7 @@ _ESCAPE = re.compile(
 _LETTERS = {"a": "\a", "b": "\b", "e": "\x1b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 
 
-class ShellSyntaxError(Exception):
+class ShellSyntaxError(ClawperatorException):
     """What the shell says of a script it cannot read."""
 
 

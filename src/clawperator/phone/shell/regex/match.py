@@ -21,7 +21,7 @@ from clawperator.phone.shell.regex.parse import (
     parse_regex,
     to_python,
 )
-from clawperator.phone.shell.toybox.options import UsageError
+from clawperator.phone.shell.toybox.options import OptionError
 
 MAX_PATTERN = 4096
 MAX_PROGRAM = 5_000
@@ -36,9 +36,9 @@ _AROUND = {"word": (r"(?<!\w)", r"(?!\w)"), "line": ("^", "$")}
 def compile_regex(
     text: str, *, extended: bool, ignore_case: bool = False, around: str = "", ecma: bool = False
 ) -> "Regex":
-    """Compile a pattern; ``UsageError`` when it is malformed. ``around`` asks for a whole ``word`` or ``line``."""
+    """Compile a pattern; ``OptionError`` if malformed. ``around`` asks for a whole ``word`` or ``line``."""
     if len(text) > MAX_PATTERN:
-        raise UsageError("regex too long")
+        raise OptionError("regex too long")
     try:
         tree, groups = parse_regex(text, extended=extended, ecma=ecma)
         if around:
@@ -46,7 +46,7 @@ def compile_regex(
             tree = RegexGroup(0, [[RegexAssertion(before), tree, RegexAssertion(after)]])
         return Regex(tree, groups, ignore_case=ignore_case)
     except (re.error, RecursionError, OverflowError, ValueError) as e:
-        raise UsageError(f"bad regex '{text}': {e}") from None
+        raise OptionError(f"bad regex '{text}': {e}") from None
 
 
 def compile_literal(text: str, *, ignore_case: bool = False, around: str = "") -> "Regex":
@@ -75,7 +75,7 @@ class RegexMatch(Struct, frozen=True):
 
 
 class Regex:
-    """A compiled pattern. Searching raises ``UsageError`` when the pattern is too large, or the line too long."""
+    """A compiled pattern. Searching raises ``OptionError`` when the pattern is too large, or the line too long."""
 
     def __init__(self, tree: RegexGroup, groups: int, *, ignore_case: bool = False) -> None:
         self.groups = groups
@@ -188,14 +188,14 @@ class Program:
 
     def _add(self, node: RegexNode) -> None:
         if len(self.steps) > MAX_PROGRAM:
-            raise UsageError("regex too big")
+            raise OptionError("regex too big")
         match node:
             case RegexChar(pattern):
                 self.steps.append(_Take(_CharacterTest(pattern, self._flags)))
             case RegexAssertion(pattern):
                 self.steps.append(re.compile(pattern, self._flags))
             case RegexBackreference():
-                raise UsageError("regex with a back-reference is too complex for this line")
+                raise OptionError("regex with a back-reference is too complex for this line")
             case RegexGroup(number, alternatives):
                 self._add_group(number, alternatives)
             case RegexRepeat():
@@ -250,7 +250,7 @@ class ProgramRun:
         self._spent = 0
         self._width = len(text) + 1
         if program.choices * self._width > _MAX_TRIED:
-            raise UsageError("regex: out of memory")
+            raise OptionError("regex: out of memory")
 
     def search(self, begin: int) -> RegexMatch | None:
         program, text = self._program, self._text
@@ -303,4 +303,4 @@ class ProgramRun:
     def _spend(self, steps: int) -> None:
         self._spent += steps
         if self._spent > MAX_STEPS:
-            raise UsageError("regex used up its time")
+            raise OptionError("regex used up its time")

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from clawperator.phone.shell.language.patterns import Pattern
 from clawperator.phone.shell.process import ShellProcess, command
-from clawperator.phone.shell.toybox.options import UsageError
+from clawperator.phone.shell.toybox.options import OptionError
 from clawperator.phone.storage.filesystem import FileStat
 
 
@@ -63,10 +63,10 @@ def _read_search(words: list[str]) -> _Search:
             search.action = word
             continue
         if not words or word not in {"-name", "-iname", "-type", "-maxdepth", "-mindepth", "-path", "-exec"}:
-            raise UsageError(f"bad arg '{word}'")
+            raise OptionError(f"bad arg '{word}'")
         if word == "-exec":
             if ";" not in words:
-                raise UsageError("-exec needs ;")
+                raise OptionError("-exec needs ;")
             end = words.index(";")
             search.action, search.run = word, words[:end]
             del words[: end + 1]
@@ -74,7 +74,7 @@ def _read_search(words: list[str]) -> _Search:
         value = words.pop(0)
         if word in {"-maxdepth", "-mindepth"}:
             if not value.isdigit():
-                raise UsageError(f"not integer: {value}")
+                raise OptionError(f"not integer: {value}")
             setattr(search, "deepest" if word == "-maxdepth" else "shallowest", int(value[:9]))
             continue
         search.tests.append(_search_test(word, value, negated=negated))
@@ -86,7 +86,7 @@ def _search_test(word: str, value: str, *, negated: bool) -> Callable[[Entry], b
     if word == "-type":
         is_kind = {"f": stat.S_ISREG, "d": stat.S_ISDIR, "l": stat.S_ISLNK, "c": stat.S_ISCHR}.get(value)
         if is_kind is None:
-            raise UsageError(f"bad -type '{value}'")
+            raise OptionError(f"bad -type '{value}'")
         return lambda entry: is_kind(entry.status.mode) != negated
     fold = word == "-iname"
     pattern = Pattern([(value.lower() if fold else value, False)])

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import BinaryIO
 
+from clawperator.errors import ClawperatorException
 from clawperator.phone.shell.pipes import InputStream
 from clawperator.phone.shell.process import ShellProcess
 
@@ -11,7 +12,7 @@ BLOCK = 64 * 1024
 MAX_LINE = 1024 * 1024
 
 
-class UsageError(Exception):
+class OptionError(ClawperatorException):
     """What a command says of arguments it does not know."""
 
 
@@ -39,13 +40,13 @@ class Options:
             if letter in valued:
                 rest = letters[at + 1 :]
                 if not rest and not words:
-                    raise UsageError(f'Missing argument to -{letter} (see "{name} --help")')
+                    raise OptionError(f'Missing argument to -{letter} (see "{name} --help")')
                 value = rest or words.pop(0)
                 # A flag given twice adds up, as several patterns do.
                 self._flags[letter] = f"{self._flags[letter]}\n{value}" if letter in self._flags else value
                 return
             if letter not in flags:
-                raise UsageError(f"Unknown option '{letters}' (see \"{name} --help\")")
+                raise OptionError(f"Unknown option '{letters}' (see \"{name} --help\")")
             self._flags[letter] = ""
 
     def __contains__(self, flag: str) -> bool:
@@ -63,7 +64,7 @@ class Options:
         try:
             return int(text[:-1] if factor > 1 else text) * factor
         except ValueError:
-            raise UsageError(f"not integer: {text}") from None
+            raise OptionError(f"not integer: {text}") from None
 
 
 class Inputs:

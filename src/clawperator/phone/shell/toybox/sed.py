@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from clawperator.phone.shell.process import ShellProcess, command, decode, encode
 from clawperator.phone.shell.regex.match import Regex, RegexMatch, compile_regex
-from clawperator.phone.shell.toybox.options import Inputs, Options, UsageError, lines
+from clawperator.phone.shell.toybox.options import Inputs, OptionError, Options, lines
 
 _ADDRESS = re.compile(r"\s*(?:(\d+)|(\$)|/((?:[^/\\\n]|\\.)*)/)")
 _MAX_COMMANDS = 1_000
@@ -57,7 +57,7 @@ class Edit(Struct):
 
 
 def read_script(text: str, *, extended: bool) -> list[Edit]:
-    """The commands of a sed script. ``UsageError`` for what is none."""
+    """The commands of a sed script. ``OptionError`` for what is none."""
     edits: list[Edit] = []
     at = 0
     while at < len(text):
@@ -76,10 +76,10 @@ def read_script(text: str, *, extended: bool) -> list[Edit]:
         if edit.name == "s":
             at = _read_substitution(edit, text, at, extended=extended)
         elif edit.name not in {"p", "d", "q", "="}:
-            raise UsageError(f"bad pattern '{text}'@{at} ({edit.name})")
+            raise OptionError(f"bad pattern '{text}'@{at} ({edit.name})")
         edits.append(edit)
         if len(edits) > _MAX_COMMANDS:
-            raise UsageError("script too long")
+            raise OptionError("script too long")
     return edits
 
 
@@ -95,13 +95,13 @@ def _read_address(text: str, at: int, *, extended: bool) -> tuple[int, Address |
 def _read_substitution(edit: Edit, text: str, at: int, *, extended: bool) -> int:
     mark = text[at : at + 1]
     if not mark or mark in "\\\n":
-        raise UsageError(f"bad pattern '{text}'@{at}")
+        raise OptionError(f"bad pattern '{text}'@{at}")
     quoted = re.escape(mark)
     match = re.compile(
         rf"((?:[^{quoted}\\]|\\.)*){quoted}((?:[^{quoted}\\]|\\.)*){quoted}([gpiI0-9]*)", re.DOTALL
     ).match(text, at + 1)
     if match is None:
-        raise UsageError(f"bad pattern '{text}'@{at} (s)")
+        raise OptionError(f"bad pattern '{text}'@{at} (s)")
     pattern = match[1].replace("\\" + mark, mark) if mark not in "()|{}.*[]^$+?" else match[1]
     edit.flags = match[3].lower()
     edit.pattern = compile_regex(pattern, extended=extended, ignore_case="i" in edit.flags)
@@ -124,7 +124,7 @@ def _substitute(edit: Edit, line: str) -> tuple[str, bool]:
         pieces += line[at : found.start], _replaced(edit, edit.pattern, found)
         size += len(pieces[-1])
         if size > _MAX_LINE:
-            raise UsageError("out of memory")
+            raise OptionError("out of memory")
         at = found.end
         if "g" not in edit.flags:
             break
@@ -138,7 +138,7 @@ def _replaced(edit: Edit, pattern: Regex, found: RegexMatch) -> str:
             return found[0]
         if c.isdigit():
             if int(c) > pattern.groups:
-                raise UsageError(f"no s//\\{c}/")
+                raise OptionError(f"no s//\\{c}/")
             return found[int(c)]
         return {"n": "\n", "t": "\t"}.get(c, c)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from clawperator.phone.shell.language.words import unescape
 from clawperator.phone.shell.pipes import InputStream
 from clawperator.phone.shell.process import INTERRUPTED, ShellProcess, command, decode, encode
-from clawperator.phone.shell.toybox.options import Inputs, Options, UsageError, blocks, lines
+from clawperator.phone.shell.toybox.options import Inputs, OptionError, Options, blocks, lines
 
 _MAX_WIDTH = 10_000
 _MAX_KEPT = 16 * 1024 * 1024
@@ -86,7 +86,7 @@ def _directive(match: re.Match[str], arguments: deque[str]) -> str:
     try:
         return (form + kind) % float(value or 0)
     except ValueError:
-        raise UsageError(f"bad number '{value}'") from None
+        raise OptionError(f"bad number '{value}'") from None
 
 
 def _whole(text: str) -> int:
@@ -95,7 +95,7 @@ def _whole(text: str) -> int:
     try:
         number = int(text or "0", 0 if text[:2].lower() == "0x" else 10)
     except ValueError:
-        raise UsageError(f"bad number '{text[:40]}'") from None
+        raise OptionError(f"bad number '{text[:40]}'") from None
     return (number + 2**63) % 2**64 - 2**63
 
 

@@ -6,7 +6,7 @@ import time
 from clawperator.phone.core.procfs import BUILD, RELEASE
 from clawperator.phone.shell.pipes import Cancel
 from clawperator.phone.shell.process import COMMANDS, ShellProcess, command, find_command
-from clawperator.phone.shell.toybox.options import Options, UsageError
+from clawperator.phone.shell.toybox.options import OptionError, Options
 
 _TIMED_OUT = 124
 _DURATION = re.compile(r"(\d+\.?\d*|\.\d+)([smhd]?)")
@@ -39,7 +39,7 @@ def read_duration(text: str) -> float:
     """Seconds, from ``1.5``, ``2m`` or ``1h``."""
     match = _DURATION.fullmatch(text[:20])
     if match is None:
-        raise UsageError(f"bad duration '{text[:40]}'")
+        raise OptionError(f"bad duration '{text[:40]}'")
     return float(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}[match[2]]
 
 
@@ -96,7 +96,7 @@ def read_moment(text: str) -> float:
             return calendar.timegm(time.strptime(text.removesuffix("Z"), form))
         except ValueError:
             continue
-    raise UsageError(f"bad date '{text[:40]}'")
+    raise OptionError(f"bad date '{text[:40]}'")
 
 
 @command("date")

@@ -9,7 +9,7 @@ from clawperator.phone.shell.language.words import unescape
 from clawperator.phone.shell.process import ShellProcess, command, decode, encode
 from clawperator.phone.shell.regex.match import Regex, compile_literal, compile_regex
 from clawperator.phone.shell.toybox.find import walk
-from clawperator.phone.shell.toybox.options import Inputs, Options, UsageError, blocks, lines
+from clawperator.phone.shell.toybox.options import Inputs, OptionError, Options, blocks, lines
 
 _MAX_KEPT = 16 * 1024 * 1024
 _MAX_CONTEXT = 10_000
@@ -27,7 +27,7 @@ class _Grep:
         text = options.value("e")
         if text is None:
             if not operands:
-                raise UsageError('no REGEX (see "grep --help")')
+                raise OptionError('no REGEX (see "grep --help")')
             text = operands.pop(0)
         self.patterns = [self._compile(one) for one in text.split("\n")]
         self.names = operands
@@ -106,7 +106,7 @@ class _Grep:
 def grep(process: ShellProcess) -> int:
     try:
         return _Grep(process).run()
-    except UsageError as e:
+    except OptionError as e:
         return process.error(str(e), 2)
 
 
@@ -118,7 +118,7 @@ def _all_lines(process: ShellProcess, inputs: Inputs) -> list[str]:
         for line in lines(process, file):
             size += len(line)
             if size > _MAX_KEPT:
-                raise UsageError("out of memory")
+                raise OptionError("out of memory")
             found.append(decode(line).removesuffix("\n"))
     return found
 
@@ -185,7 +185,7 @@ def _read_ranges(text: str) -> Callable[[int], bool]:
     for part in text.replace("\n", ",").split(","):
         match = re.fullmatch(r"(\d{0,9})(-?)(\d{0,9})", part)
         if match is None or not (match[1] or match[3]):
-            raise UsageError(f"bad list '{part}'")
+            raise OptionError(f"bad list '{part}'")
         first = int(match[1] or 1)
         ranges.append((first, int(match[3] or 1 << 31) if match[2] else first))
     return lambda position: any(a <= position <= b for a, b in ranges)
@@ -312,7 +312,7 @@ def _arguments(process: ShellProcess, separator: str | None) -> Iterator[str]:
     for block in blocks(process, process.stdin):
         text += block
         if len(text) > _MAX_KEPT:
-            raise UsageError("out of memory")
+            raise OptionError("out of memory")
     whole = decode(bytes(text))
     if separator is not None:
         yield from (part for part in whole.split(separator) if part)
@@ -332,7 +332,7 @@ def xargs(process: ShellProcess) -> int:
         elif set(word[1:]) <= set("0r"):
             flags.update(dict.fromkeys(word[1:], ""))
         else:
-            raise UsageError(f"Unknown option '{word[1:]}' (see \"xargs --help\")")
+            raise OptionError(f"Unknown option '{word[1:]}' (see \"xargs --help\")")
     words = words or ["echo"]
     found = list(_arguments(process, "\0" if "0" in flags else "\n" if "I" in flags else None))
     size = flags.get("n", "")

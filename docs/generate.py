@@ -274,7 +274,7 @@ def _faults() -> str:
     }
     return _table(
         ("Fault", "Setting", "`on` means", "What happens"),
-        ((_code(f.name), words[f.kind], f"{f.on:g}", f.meaning) for f in FAULTS.values()),
+        ((_code(f.name), words[f.kind], f"{f.on:g}", f.description) for f in FAULTS.values()),
     )
 
 

@@ -11,7 +11,7 @@ from clawperator.testing import SimulatedPhone, simulated_phone
 def test_every_fault_can_be_turned_on_and_off_and_to_its_most(name: str) -> None:
     faults = Faults(0)
     assert faults.set(name, "on") == FAULTS[name].on
-    assert faults.set(name, FAULTS[name].most) == FAULTS[name].most
+    assert faults.set(name, FAULTS[name].maximum) == FAULTS[name].maximum
     assert faults.set(name, "OFF") == 0
     assert faults.values() == {}
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from clawperator.phone.log.buffer import MAX_BYTES, MAX_PAYLOAD, Entry, LogBuffer, timber
+from clawperator.phone.log.buffer import MAX_BYTES, MAX_PAYLOAD, LogBuffer, LogRecord, timber
 
 
 def a_log(capacity: int = 20_000, capacity_bytes: int = 1 << 20) -> LogBuffer:
@@ -25,8 +25,8 @@ def test_a_record_keeps_what_was_said() -> None:
     log.write("I", "Tag", "hello", 42)
     log.write("E", "Tag", "again", 42, 43, uid=10_001, buffer="crash")
     assert log.read() == [
-        Entry(1, 1_700_000_000_000, "I", "Tag", "hello", 42, 42, 1000, "main"),
-        Entry(2, 1_700_000_000_000, "E", "Tag", "again", 42, 43, 10_001, "crash"),
+        LogRecord(1, 1_700_000_000_000, "I", "Tag", "hello", 42, 42, 1000, "main"),
+        LogRecord(2, 1_700_000_000_000, "E", "Tag", "again", 42, 43, 10_001, "crash"),
     ]
 
 
@@ -98,7 +98,7 @@ def test_half_a_surrogate_pair_does_not_harm_the_log() -> None:
 
 def test_a_reader_that_waits_hears_a_record_at_once() -> None:
     log = a_log()
-    heard: list[Entry] = []
+    heard: list[LogRecord] = []
     reader = threading.Thread(target=lambda: heard.extend(log.wait(0, 5)))
     reader.start()
     log.write("I", "t", "x", 1)
@@ -141,7 +141,7 @@ def test_many_writers_lose_nothing() -> None:
 def test_a_fault_may_lose_split_or_interleave_records() -> None:
     log = a_log()
 
-    def disturb(entry: Entry) -> Iterable[Entry]:
+    def disturb(entry: LogRecord) -> Iterable[LogRecord]:
         if entry.message == "lost":
             return []
         if entry.message == "split":

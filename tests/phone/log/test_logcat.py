@@ -258,8 +258,8 @@ def test_a_count_of_nothing_and_a_tail_of_text_are_warned_of(phone: Phone) -> No
     ran = run(phone, "-t", "0", "-v", "tag")
     assert (ran.code, ran.err) == (0, "WARNING: -t 0 invalid, setting to 1\n")
     assert ran.out.endswith("V/Chatty  : \n")
-    assert "'junk' is no part of the time" in run(phone, "-t", "11-14 22:13:23.000junk").err
-    assert "--print needs" in run(phone, "-d", "--print").err
+    assert "ignored 'junk' after the time" in run(phone, "-t", "11-14 22:13:23.000junk").err
+    assert "--print is ignored" in run(phone, "-d", "--print").err
 
 
 def test_a_stream_replays_and_then_follows_until_it_is_cancelled(phone: Phone) -> None:

@@ -99,7 +99,7 @@ def _fault(call: Call) -> Any:
     if words:
         return {"serial": serial, "fault": words[0], "value": faults[words[0]]}
     rows = {
-        name: {"value": faults[name], "kind": fault.kind, "on": whole(fault.on), "meaning": fault.meaning}
+        name: {"value": faults[name], "kind": fault.kind, "on": whole(fault.on), "description": fault.description}
         for name, fault in FAULTS.items()
     }
     return {"serial": serial, "faults": rows}

@@ -1,7 +1,7 @@
-"""What can go wrong with a phone, as switches. Every one is off at first.
+"""Injectable faults. All are off by default.
 
-Each switch draws from its own seeded source of chance: the same seed and the same steps fail the same way,
-and turning one switch does not change what another does.
+Each fault has its own seeded random generator: the same seed and the same steps reproduce the same failures, and
+setting one fault does not affect another.
 """
 
 from collections.abc import Mapping
@@ -16,62 +16,68 @@ ValueKind = Literal["flag", "chance", "milliseconds", "quarter_turns"]
 
 
 class Fault(Struct, frozen=True):
-    """One switch. ``on`` is the value that plain "on" stands for, ``most`` the largest."""
+    """One fault: its value for "on", its maximum, and its effect."""
 
     name: str
     kind: ValueKind
     on: float
-    most: float
-    meaning: str
+    maximum: float
+    description: str
 
 
 _ROWS = (
-    Fault("latency", "milliseconds", 200, 60_000, "every request to the phone takes this much longer"),
-    Fault("slow_dump", "milliseconds", 1_000, 60_000, "uiautomator dump takes this long, with services suspended"),
-    Fault("stale_tree", "chance", 0.3, 1, "a capture shows the screen as it was before the last change"),
-    Fault("dropped_tap", "chance", 0.3, 1, "a touch is lost"),
-    Fault("log_noise", "chance", 0.5, 1, "other processes write lines between ours"),
-    Fault("split_log", "chance", 0.3, 1, "a log record arrives in two pieces"),
-    Fault("lost_log", "chance", 0.1, 1, "a log record never arrives"),
-    Fault("operator_killed", "flag", 1, 1, "the Operator's process is dead"),
+    Fault("latency", "milliseconds", 200, 60_000, "delay every request to the phone"),
+    Fault(
+        "slow_dump",
+        "milliseconds",
+        1_000,
+        60_000,
+        "uiautomator dump takes this long, with services suspended",
+    ),
+    Fault("stale_tree", "chance", 0.3, 1, "a capture returns the screen before the last change"),
+    Fault("dropped_tap", "chance", 0.3, 1, "a touch has no effect"),
+    Fault("log_noise", "chance", 0.5, 1, "other processes log lines between the Operator's"),
+    Fault("split_log", "chance", 0.3, 1, "a log record is split in two"),
+    Fault("lost_log", "chance", 0.1, 1, "a log record is lost"),
+    Fault("operator_killed", "flag", 1, 1, "the Operator's process is not running"),
     Fault("accessibility_off", "flag", 1, 1, "the Operator's accessibility service is off"),
-    Fault("storage_full", "flag", 1, 1, "nothing more can be written to the phone"),
-    Fault("offline", "flag", 1, 1, "the phone is connected and does not answer"),
-    Fault("unauthorized", "flag", 1, 1, "the phone has not allowed this computer"),
-    Fault("dialog", "chance", 0.1, 1, "a system dialog comes up out of nowhere after a touch"),
-    Fault("rotation", "quarter_turns", 1, 3, "the display is turned"),
+    Fault("storage_full", "flag", 1, 1, "the phone's storage is full"),
+    Fault("offline", "flag", 1, 1, "the phone is connected but offline"),
+    Fault("unauthorized", "flag", 1, 1, "the phone has not authorized this computer"),
+    Fault("dialog", "chance", 0.1, 1, "a system dialog appears after a touch"),
+    Fault("rotation", "quarter_turns", 1, 3, "the display is rotated"),
 )
 FAULTS: Mapping[str, Fault] = {row.name: row for row in _ROWS}
 
 
 class Faults:
-    """The switches of one phone."""
+    """The faults of one phone."""
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
         self._values: dict[str, float] = {}
-        self._chances: dict[str, Random] = {}
+        self._generators: dict[str, Random] = {}
 
     def values(self) -> dict[str, float]:
-        """The switches that are on, by name."""
+        """The values of the active faults, by name."""
         return dict(self._values)
 
     def value(self, name: str) -> float:
         return self._values.get(name, 0)
 
     def happens(self, name: str) -> bool:
-        """Whether a fault of chance strikes now. Off, it draws nothing."""
+        """Whether a random fault strikes now. A fault that is off draws no random number."""
         chance = self._values.get(name)
-        return chance is not None and self.chance(name).random() < chance
+        return chance is not None and self.generator(name).random() < chance
 
-    def chance(self, name: str) -> Random:
-        """The source of chance of one switch."""
-        if name not in self._chances:
-            self._chances[name] = Random(f"{self._seed}:{name}")  # noqa: S311 - it must repeat itself
-        return self._chances[name]
+    def generator(self, name: str) -> Random:
+        """The random generator of one fault."""
+        if name not in self._generators:
+            self._generators[name] = Random(f"{self._seed}:{name}")  # noqa: S311 - reproducible on purpose
+        return self._generators[name]
 
-    def set(self, name: str, setting: str | float | bool) -> float:  # noqa: FBT001 - a switch is on or off
-        """Turn a switch: ``on``, ``off`` or a number in its range. Returns its value, 0 when off."""
+    def set(self, name: str, setting: str | float | bool) -> float:  # noqa: FBT001 - on or off
+        """Set a fault to ``on``, ``off`` or a number in its range. Returns its value, 0 when off."""
         value = read_setting(name, setting)
         if value:
             self._values[name] = value
@@ -84,12 +90,12 @@ class Faults:
 
 
 def read_setting(name: str, setting: str | float | bool) -> float:  # noqa: FBT001
-    """The value of a switch as a person writes it; ``PHONE_FAULT_INVALID`` otherwise."""
+    """The value of a setting as users write it; ``PHONE_FAULT_INVALID`` when it is not valid."""
     fault = FAULTS.get(name)
     if fault is None:
         raise ClawError(
             "PHONE_FAULT_INVALID",
-            f"no fault is called {name!r}",
+            f"unknown fault {name!r}",
             hint=f"Use one of: {', '.join(FAULTS)}.",
         )
     words = {"on": fault.on, "true": fault.on, "off": 0, "false": 0}
@@ -99,11 +105,11 @@ def read_setting(name: str, setting: str | float | bool) -> float:  # noqa: FBT0
         value = float(words.get(setting.lower(), setting) if isinstance(setting, str) else setting)
     except ValueError:
         value = -1
-    if not 0 <= value <= fault.most or (fault.kind in ("flag", "quarter_turns") and value != int(value)):
+    if not 0 <= value <= fault.maximum or (fault.kind in ("flag", "quarter_turns") and value != int(value)):
         raise ClawError(
             "PHONE_FAULT_INVALID",
-            f"{setting!r} is not a setting of the fault {name}",
-            hint=f"Use on, off, or a number from 0 to {fault.most:g}.",
-            details={"fault": name, "kind": fault.kind, "most": fault.most},
+            f"invalid setting {setting!r} for fault {name}",
+            hint=f"Use on, off, or a number from 0 to {fault.maximum:g}.",
+            details={"fault": name, "kind": fault.kind, "max": fault.maximum},
         )
     return value

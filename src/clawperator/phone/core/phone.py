@@ -26,8 +26,7 @@ from clawperator.phone.core.sockets import Sockets
 from clawperator.phone.core.tasks import Tasks
 from clawperator.phone.core.timers import Timers
 from clawperator.phone.core.window_manager import WindowManager
-from clawperator.phone.log.buffer import LogBuffer
-from clawperator.phone.log.faults import Noise
+from clawperator.phone.log.buffer import LogBuffer, LogFaults
 from clawperator.phone.operator.operator import Operator
 from clawperator.phone.storage.filesystem import Storage
 from clawperator.phone.toolkit.app import App, AppProcess, BackStackEntry
@@ -61,7 +60,7 @@ class Phone:
         self.faults = Faults(seed)
         self.storage = Storage(folder)
         self.log = LogBuffer(self.clock.now_ms)
-        self.log.filter = Noise(self.faults).disturb
+        self.log.filter = LogFaults(self.faults).apply
         self.timers = Timers(self.clock)
         self.properties = settings.properties(serial, __version__)
         self.settings = settings.SettingsProvider(self.storage, self._on_settings_changed)

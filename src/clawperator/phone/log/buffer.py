@@ -1,7 +1,7 @@
-"""The phone's log: a ring of records that many write and many read.
+"""The phone's log: a ring buffer of records with many writers and readers, and its injected faults.
 
-A record is cut at the size the logger takes, old records make room for new ones, and a reader that comes
-late still finds what the ring holds.
+A record is truncated to the logger's maximum size, and new records replace the oldest. A reader that starts late
+still gets what the buffer holds.
 """
 
 import threading
@@ -13,25 +13,41 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from clawperator._text import utf16_length
+from clawperator.phone.core.faults import Faults
 
 Priority = Literal["V", "D", "I", "W", "E", "F"]
 
-# What the logger takes of one record: its priority, its tag and its message, with a byte behind each of the two.
+# The maximum size of a record: priority, tag and message, with a terminating byte after tag and message.
 MAX_PAYLOAD = 4_068
 _FRAMING = 3
-# What a record costs beside its text, here as on a phone.
+# The memory of a record beside its text, as on a phone.
 _OVERHEAD = 200
-# Small enough for a hundred phones in one process; it holds half a dozen large hierarchies.
+# Small enough for a hundred phones in one process, large enough for six large hierarchies.
 DEFAULT_BYTES = 1024 * 1024
 MIN_BYTES = 64 * 1024
 MAX_BYTES = 16 * 1024 * 1024
 
-# From here on Timber writes a message in pieces.
+# Timber splits messages of this length or longer.
 _TIMBER_LENGTH = 4_000
 
+# Typical lines of other processes, some of them similar to the Operator's.
+_NOISE = (
+    ("D", "WifiScanner", "scan complete: 12 networks", 1_701),
+    ("I", "ActivityManager", "Displayed in +142ms", 1_201),
+    (
+        "W",
+        "Choreographer",
+        "Skipped 31 frames!  The application may be doing too much work on its main thread.",
+        3_307,
+    ),
+    ("V", "Sensors", "<node /> [TaskScope] nothing to see", 1_702),
+    ("E", "SomeApp", "[Clawperator-Result] {not json", 3_308),
+    ("I", "chatty", "uid=1000(system) expire 4 lines", 1_201),
+)
 
-class Entry(Struct, frozen=True, gc=False):
-    """One record. ``number`` grows by one with every record of a log and is never used again."""
+
+class LogRecord(Struct, frozen=True, gc=False):
+    """One record. ``number`` increases by one with every record of a log and is never reused."""
 
     number: int
     time_ms: int
@@ -47,8 +63,8 @@ class Entry(Struct, frozen=True, gc=False):
 class LogBuffer:
     """The log of one phone. Every method may be called from any thread.
 
-    ``filter`` is for faults: it sees each record before it is stored and says what is stored instead, nothing
-    or several. It is called with the log locked and must not write to it. ``boot_ms`` is when the log began.
+    ``filter`` is for faults: it receives each record before it is stored and yields the records to store instead.
+    It is called with the log locked and must not write to it. ``boot_ms`` is when the log was created.
     """
 
     def __init__(
@@ -57,16 +73,16 @@ class LogBuffer:
         self._now_ms = now_ms
         self._capacity = capacity
         self._capacity_bytes = capacity_bytes
-        self._entries: deque[Entry] = deque()
+        self._records: deque[LogRecord] = deque()
         self._bytes = 0
         self._last = 0
         self._changed = threading.Condition()
         self.boot_ms = now_ms()
-        self.filter: Callable[[Entry], Iterable[Entry]] | None = None
+        self.filter: Callable[[LogRecord], Iterable[LogRecord]] | None = None
 
     @property
     def last(self) -> int:
-        """The number of the newest record there ever was; 0 before the first."""
+        """The number of the newest record ever written; 0 before the first."""
         return self._last
 
     @property
@@ -84,7 +100,7 @@ class LogBuffer:
         uid: int = 1000,
         buffer: str = "main",
     ) -> None:
-        """Add a record. What the logger does not take is cut off, never inside a character."""
+        """Add a record, truncated to the logger's maximum size at a character boundary."""
         self.write_all(priority, tag, (message,), pid, tid, uid=uid, buffer=buffer)
 
     def write_all(  # noqa: PLR0913 - the fields of one record
@@ -98,32 +114,33 @@ class LogBuffer:
         uid: int = 1000,
         buffer: str = "main",
     ) -> None:
-        """Add a record for each message, with none from elsewhere between them."""
+        """Add one record per message, without records of other writers between them."""
         now = self._now_ms()
         thread = pid if tid is None else tid
-        tag = cut(tag, MAX_PAYLOAD - _FRAMING)
-        room = MAX_PAYLOAD - _FRAMING - len(tag.encode())
+        tag = truncate(tag, MAX_PAYLOAD - _FRAMING)
+        max_message = MAX_PAYLOAD - _FRAMING - len(tag.encode())
         with self._changed:
             for message in messages:
-                entry = Entry(self._last + 1, now, priority, tag, cut(message, room), pid, thread, uid, buffer)
+                record = LogRecord(
+                    self._last + 1, now, priority, tag, truncate(message, max_message), pid, thread, uid, buffer
+                )
                 if self.filter is None:
-                    self._add(entry)
+                    self._add(record)
                 else:
-                    for kept in self.filter(entry):
+                    for kept in self.filter(record):
                         self._add(replace(kept, number=self._last + 1))
             self._drop()
             self._changed.notify_all()
 
-    def read(self, after: int = 0) -> list[Entry]:
-        """The records still here with a number above ``after``, oldest first."""
+    def read(self, after: int = 0) -> list[LogRecord]:
+        """The records in the buffer with a number above ``after``, oldest first."""
         with self._changed:
             return self._newer(after)
 
-    def wait(self, after: int, timeout: float, cancelled: Callable[[], bool] | None = None) -> list[Entry]:
-        """Like ``read``, and when there is none waits for one: ``timeout`` seconds, or until ``wake``.
+    def wait(self, after: int, timeout: float, cancelled: Callable[[], bool] | None = None) -> list[LogRecord]:
+        """Like ``read``, but without a new record wait for one: for ``timeout`` seconds, or until ``wake``.
 
-        ``cancelled`` is asked before the wait and whenever something wakes it; once it says True nothing
-        is waited for.
+        ``cancelled`` is checked before the wait and at every wake-up; when it returns True, the wait ends.
         """
 
         def ready() -> bool:
@@ -134,60 +151,82 @@ class LogBuffer:
             return self._newer(after)
 
     def wake(self) -> None:
-        """Make everyone who waits ask again whether they are cancelled."""
+        """Make all waiting readers check whether they are cancelled."""
         with self._changed:
             self._changed.notify_all()
 
     def clear(self, buffers: Sequence[str] | None = None) -> None:
-        """Forget the records of these buffers, or all. Numbers go on from where they were."""
+        """Delete the records of these buffers, or all. Numbering continues."""
         with self._changed:
-            kept = [e for e in self._entries if buffers is not None and e.buffer not in buffers]
-            self._entries = deque(kept)
+            kept = [e for e in self._records if buffers is not None and e.buffer not in buffers]
+            self._records = deque(kept)
             self._bytes = sum(map(_cost, kept))
 
     def resize(self, capacity_bytes: int) -> None:
-        """Hold this much from now on. A size outside the limits is a ``ValueError``."""
+        """Change the capacity. A size outside the limits raises ``ValueError``."""
         if not MIN_BYTES <= capacity_bytes <= MAX_BYTES:
-            raise ValueError(f"a log holds {MIN_BYTES} to {MAX_BYTES} bytes")
+            raise ValueError(f"log size must be from {MIN_BYTES} to {MAX_BYTES} bytes")
         with self._changed:
             self._capacity_bytes = capacity_bytes
             self._drop()
 
     def used_bytes(self, buffer: str) -> int:
-        """What the records of one buffer take up."""
+        """The size of the records of one buffer."""
         with self._changed:
-            return sum(_cost(e) for e in self._entries if e.buffer == buffer)
+            return sum(_cost(e) for e in self._records if e.buffer == buffer)
 
-    def _add(self, entry: Entry) -> None:
-        self._last = entry.number
-        self._entries.append(entry)
-        self._bytes += _cost(entry)
-        if len(self._entries) > self._capacity:
-            self._bytes -= _cost(self._entries.popleft())
+    def _add(self, record: LogRecord) -> None:
+        self._last = record.number
+        self._records.append(record)
+        self._bytes += _cost(record)
+        if len(self._records) > self._capacity:
+            self._bytes -= _cost(self._records.popleft())
 
     def _drop(self) -> None:
         while self._bytes > self._capacity_bytes:
-            self._bytes -= _cost(self._entries.popleft())
+            self._bytes -= _cost(self._records.popleft())
 
-    def _newer(self, after: int) -> list[Entry]:
+    def _newer(self, after: int) -> list[LogRecord]:
         if after >= self._last:
             return []
-        newer: list[Entry] = []
-        for entry in reversed(self._entries):
-            if entry.number <= after:
+        newer: list[LogRecord] = []
+        for record in reversed(self._records):
+            if record.number <= after:
                 break
-            newer.append(entry)
+            newer.append(record)
         newer.reverse()
         return newer
 
 
-def _cost(entry: Entry) -> int:
-    # Characters, not bytes: it must cost nothing to ask, and stays within four times the truth.
-    return _OVERHEAD + len(entry.tag) + len(entry.message)
+class LogFaults:
+    """The log's faults: lines of other processes, split records, lost records."""
+
+    def __init__(self, faults: Faults) -> None:
+        self._faults = faults
+
+    def apply(self, record: LogRecord) -> Iterator[LogRecord]:
+        """The records to store in place of one record."""
+        faults = self._faults
+        if faults.happens("log_noise"):
+            priority, tag, message, pid = faults.generator("log_noise").choice(_NOISE)
+            yield replace(record, priority=priority, tag=tag, message=message, pid=pid, tid=pid)
+        if faults.happens("lost_log"):
+            return
+        if len(record.message) > 1 and faults.happens("split_log"):
+            at = faults.generator("split_log").randrange(1, len(record.message))
+            yield replace(record, message=record.message[:at])
+            yield replace(record, message=record.message[at:])
+        else:
+            yield record
 
 
-def cut(text: str, size: int) -> str:
-    """As much of the text as fits ``size`` bytes of UTF-8. Half a surrogate pair becomes a question mark."""
+def _cost(record: LogRecord) -> int:
+    # Characters, not bytes: cheap to compute, and wrong by a factor of four at most.
+    return _OVERHEAD + len(record.tag) + len(record.message)
+
+
+def truncate(text: str, size: int) -> str:
+    """The longest prefix that fits ``size`` bytes of UTF-8. A lone surrogate becomes a question mark."""
     if text.isascii():
         return text if len(text) <= size else text[:size]
     raw = text.encode("utf-8", "replace")
@@ -204,11 +243,10 @@ def timber(  # noqa: PLR0913 - the fields of one record
     tid: int | None = None,
     uid: int = 1000,
 ) -> None:
-    """Write a message as apps do that log through Timber.
+    """Write a message like an app that logs through Timber.
 
-    One of 4,000 characters or more becomes a record for each line, and several for a line that is longer
-    still. A shorter one is a single record, whatever lines it has. Unlike Timber we count bytes as well, so
-    that the logger cuts nothing off.
+    A message of 4,000 characters or more becomes one record per line, and several for a longer line. A shorter
+    message is a single record. Unlike Timber, bytes are counted as well, so that the logger truncates nothing.
     """
     short = utf16_length(message) < _TIMBER_LENGTH and len(message.encode("utf-8", "replace")) <= _TIMBER_LENGTH
     pieces = [message] if short else _pieces(message)
@@ -229,6 +267,6 @@ def _pieces(message: str) -> Iterator[str]:
 def _chunks(line: str) -> Iterator[str]:
     begin = 0
     while begin < len(line):
-        piece = cut(line[begin : begin + _TIMBER_LENGTH], _TIMBER_LENGTH)
+        piece = truncate(line[begin : begin + _TIMBER_LENGTH], _TIMBER_LENGTH)
         yield piece
         begin += len(piece)

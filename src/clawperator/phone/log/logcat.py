@@ -1,45 +1,44 @@
-"""``logcat``: print the phone's log, from the past, from now on, or both. ``log`` writes to it.
+"""The shell commands ``logcat``, which prints and follows the phone's log, and ``log``, which writes to it.
 
-``logcat`` takes what clients send. Writing to files, binary output and the log of the time before the last
-boot are refused by name.
+Options for files, binary output and the log before the last boot are rejected by name.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from clawperator.errors import RefusedError
 from clawperator.phone.core.process_list import SHELL_PID
-from clawperator.phone.log.buffer import MAX_PAYLOAD, Entry, LogBuffer, Priority
+from clawperator.phone.log.buffer import MAX_PAYLOAD, LogBuffer, LogRecord, Priority
 from clawperator.phone.log.formats import render
-from clawperator.phone.log.query import BUFFERS, Options, read_options
+from clawperator.phone.log.query import BUFFERS, LogcatOptions, read_options
 from clawperator.phone.shell.process import INTERRUPTED, ShellProcess, command, encode
 from clawperator.phone.shell.toybox.options import Options as Arguments
 from clawperator.phone.shell.toybox.options import lines
 
 _BLOCK = 32 * 1024
-# How long a silent log is listened to before asking whether anyone still wants to hear it.
-_LISTEN_SECONDS = 0.2
+# How often a follower without new records checks whether it is cancelled.
+_POLL_SECONDS = 0.2
 _PRIORITIES: Mapping[str, Priority] = {"v": "V", "d": "D", "i": "I", "w": "W", "e": "E", "f": "F"}
 _SHELL_UID = 2000
 
 _HELP = """\
 Usage: logcat [OPTION]... [TAG[:PRIORITY]]...
 
-  -d                   print what is there and exit
+  -d                   print the current log and exit
   -t N|TIME            like -d, with the last N records or those since TIME
-  -T N|TIME            the same, and go on
+  -T N|TIME            the same, and keep following
   -c                   clear the log and exit
   -b BUFFER,...        main system crash radio events kernel security stats default all
   -v WORD,...          brief process tag thread raw time threadtime long
                        color descriptive epoch monotonic nsec printable uid usec UTC year zone
-  -s                   print nothing but what a filter asks for
-  -e PATTERN           only records whose message has the pattern
+  -s                   print only what a filter selects
+  -e PATTERN           only records whose message matches
   -m N                 exit after N records
   --print              with -e and -m: print the others too
   --pid=N, --uid=N,... only records of these
-  -D                   say where the buffer changes
+  -D                   print a divider where the buffer changes
   -g, -G SIZE          show or set the size of the buffers
 
-PRIORITY is one of V D I W E F S. TIME is MM-DD hh:mm:ss.mmm, with YYYY- before it or not, or seconds.mmm.
+PRIORITY is one of V D I W E F S. TIME is MM-DD hh:mm:ss.mmm, optionally with YYYY- before it, or seconds.mmm.
 """
 
 
@@ -48,8 +47,8 @@ def logcat(process: ShellProcess) -> int:
     log = process.phone.log
     try:
         options = read_options(process.argv[1:], process.env, log.boot_ms, process.phone.clock.now_ms())
-    except RefusedError as refusal:
-        return process.error(str(refusal))
+    except RefusedError as e:
+        return process.error(str(e))
     if options.help:
         process.write(_HELP)
         return 0
@@ -58,27 +57,27 @@ def logcat(process: ShellProcess) -> int:
     if options.clear or options.size or options.sizes:
         return _control(process, log, options)
     printer = _Printer(process, options)
-    entries = log.read()
-    after = entries[-1].number if entries else 0
-    done = printer.print(_past(entries, options))
+    records = log.read()
+    after = records[-1].number if records else 0
+    done = printer.print(_current(records, options))
     while options.follow and not done:
         if process.cancelled.is_set():
             return INTERRUPTED
-        entries = log.wait(after, _LISTEN_SECONDS, process.cancelled.is_set)
-        if entries:
-            after = entries[-1].number
-            done = printer.print([e for e in entries if options.stored(e)])
+        records = log.wait(after, _POLL_SECONDS, process.cancelled.is_set)
+        if records:
+            after = records[-1].number
+            done = printer.print([e for e in records if options.selects(e)])
     return 0
 
 
 @command("log")
 def log(process: ShellProcess) -> int:
-    """``log [-p PRIORITY] [-t TAG] MESSAGE...``. Without a message every line of stdin is one."""
+    """``log [-p PRIORITY] [-t TAG] MESSAGE...``. Without a message, each line of stdin is one."""
     arguments = Arguments(process, "", "pt")
-    wish = arguments.value("p") or "i"
-    priority = _PRIORITIES.get(wish.lower())
+    name = arguments.value("p") or "i"
+    priority = _PRIORITIES.get(name.lower())
     if priority is None:
-        return process.error(f"bad -p '{wish}'")
+        return process.error(f"bad -p '{name}'")
     messages: Iterable[bytes] = [encode(" ".join(arguments.operands))]
     if not arguments.operands:
         messages = (line.removesuffix(b"\n") for line in lines(process, process.stdin))
@@ -89,7 +88,7 @@ def log(process: ShellProcess) -> int:
     return 0
 
 
-def _control(process: ShellProcess, log: LogBuffer, options: Options) -> int:
+def _control(process: ShellProcess, log: LogBuffer, options: LogcatOptions) -> int:
     names = [name for name in BUFFERS if name in options.buffers]
     if options.clear:
         log.clear(names)
@@ -116,28 +115,28 @@ def _readable(size: int) -> str:
     return f"{size} MiB"
 
 
-def _past(entries: Sequence[Entry], options: Options) -> Sequence[Entry]:
-    """What of the log so far is to be printed."""
+def _current(records: Sequence[LogRecord], options: LogcatOptions) -> Sequence[LogRecord]:
+    """The records of the current log to print."""
     since = options.since_ms
-    entries = [e for e in entries if options.stored(e) and (since is None or e.time_ms >= since)]
-    return entries[-options.tail :] if options.tail else entries
+    records = [e for e in records if options.selects(e) and (since is None or e.time_ms >= since)]
+    return records[-options.tail :] if options.tail else records
 
 
 class _Printer:
-    """Prints records, remembering which buffer it was in and how many it has printed."""
+    """Prints records, and tracks the current buffer and the number of records printed."""
 
-    def __init__(self, process: ShellProcess, options: Options) -> None:
+    def __init__(self, process: ShellProcess, options: LogcatOptions) -> None:
         self._stdout = process.stdout
         self._options = options
         self._begun: set[str] = set()
         self._buffer = ""
         self._count = 0
 
-    def print(self, entries: Sequence[Entry]) -> bool:
-        """True when as many were printed as were asked for."""
+    def print(self, records: Sequence[LogRecord]) -> bool:
+        """Print records. True when the maximum count is reached."""
         block: list[str] = []
         size = 0
-        for piece in self._pieces(entries):
+        for piece in self._pieces(records):
             block.append(piece)
             size += len(piece)
             if size >= _BLOCK:
@@ -151,21 +150,21 @@ class _Printer:
     def _is_done(self) -> bool:
         return 0 < self._options.max_count <= self._count
 
-    def _pieces(self, entries: Sequence[Entry]) -> Iterator[str]:
+    def _pieces(self, records: Sequence[LogRecord]) -> Iterator[str]:
         options = self._options
-        for entry in entries:
+        for record in records:
             if self._is_done():
                 return
-            if entry.buffer != self._buffer:
-                self._buffer = entry.buffer
-                if entry.buffer not in self._begun:
-                    yield f"--------- beginning of {entry.buffer}\n"
+            if record.buffer != self._buffer:
+                self._buffer = record.buffer
+                if record.buffer not in self._begun:
+                    yield f"--------- beginning of {record.buffer}\n"
                 elif options.dividers:
-                    yield f"--------- switch to {entry.buffer}\n"
-                self._begun.add(entry.buffer)
-            if not options.wants(entry):
+                    yield f"--------- switch to {record.buffer}\n"
+                self._begun.add(record.buffer)
+            if not options.passes_filters(record):
                 continue
-            found = options.pattern is None or options.pattern.search(entry.message) is not None
+            found = options.pattern is None or options.pattern.search(record.message) is not None
             self._count += found
             if found or options.print_all:
-                yield render(entry, options.format)
+                yield render(record, options.format)

@@ -1,4 +1,4 @@
-"""What a ``logcat`` command line asks for."""
+"""The command line of ``logcat``."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from msgspec import Struct
 
 from clawperator.errors import RefusedError
-from clawperator.phone.log.buffer import Entry
-from clawperator.phone.log.formats import Format
+from clawperator.phone.log.buffer import LogRecord
+from clawperator.phone.log.formats import LogFormat
 from clawperator.phone.shell.regex.match import Regex, compile_regex
 from clawperator.phone.shell.toybox.options import OptionError
 
@@ -18,7 +18,7 @@ _LEVELS = "VDIWEFS"
 _SILENT = _LEVELS.index("S")
 _SEPARATORS = re.compile(r"[,:; \t\n\r\f]+")
 
-# The options by their letters; a colon says that a value follows.
+# The options by letter; a colon means that a value follows.
 _SHORT = {o[0]: o[1:] == ":" for o in ["c", "d", "D", "h", "t:", "T:", "g", "G:", "s", "v:", "b:", "m:", "e:"]}
 _LONG = {
     "buffer": "b",
@@ -55,10 +55,10 @@ _SIZE = re.compile(r"(\d{1,12})([kmg]?)b?", re.ASCII | re.IGNORECASE)
 _DAY_MS = 24 * 60 * 60 * 1000
 
 
-class Options(Struct):
-    """What a command line asks for. ``levels`` are the filters by tag, ``level`` is for all other tags."""
+class LogcatOptions(Struct):
+    """A parsed command line. ``levels`` are the minimum priorities by tag, ``level`` applies to all other tags."""
 
-    format: Format
+    format: LogFormat
     buffers: set[str]
     levels: dict[str, int]
     uids: set[int]
@@ -78,33 +78,33 @@ class Options(Struct):
     dividers: bool = False
     tail_only: bool = False
 
-    def stored(self, entry: Entry) -> bool:
-        """Whether the logger hands the record over at all."""
+    def selects(self, record: LogRecord) -> bool:
+        """Whether buffer, pid and uid of the record are selected."""
         return (
-            entry.buffer in self.buffers
-            and (not self.pid or entry.pid == self.pid)
-            and (not self.uids or entry.uid in self.uids)
+            record.buffer in self.buffers
+            and (not self.pid or record.pid == self.pid)
+            and (not self.uids or record.uid in self.uids)
         )
 
-    def wants(self, entry: Entry) -> bool:
-        """Whether the filters let the record through."""
-        return _LEVELS.index(entry.priority) >= self.levels.get(entry.tag, self.level)
+    def passes_filters(self, record: LogRecord) -> bool:
+        """Whether the record passes the tag filters."""
+        return _LEVELS.index(record.priority) >= self.levels.get(record.tag, self.level)
 
 
-def read_options(arguments: Sequence[str], env: Mapping[str, str], boot_ms: int, now_ms: int) -> Options:
-    """What the command line asks for, or ``RefusedError``. Options may stand behind filters."""
-    options = Options(Format(boot_ms=boot_ms), set(), {}, set(), [])
+def read_options(arguments: Sequence[str], env: Mapping[str, str], boot_ms: int, now_ms: int) -> LogcatOptions:
+    """Parse the arguments; ``RefusedError`` when they are invalid. Options may follow filters."""
+    options = LogcatOptions(LogFormat(boot_ms=boot_ms), set(), {}, set(), [])
     filters: list[str] = []
-    waiting = list(reversed(arguments))
-    while waiting:
-        word = waiting.pop()
+    remaining = list(reversed(arguments))
+    while remaining:
+        word = remaining.pop()
         if word == "--":
-            filters.extend(reversed(waiting))
+            filters.extend(reversed(remaining))
             break
         if word.startswith("--"):
-            _long_option(options, word, waiting, now_ms)
+            _long_option(options, word, remaining, now_ms)
         elif word.startswith("-") and word != "-":
-            _short_options(options, word, waiting, now_ms)
+            _short_options(options, word, remaining, now_ms)
         else:
             filters.append(word)
     for text in filters or [env.get("ANDROID_LOG_TAGS", "")]:
@@ -113,12 +113,12 @@ def read_options(arguments: Sequence[str], env: Mapping[str, str], boot_ms: int,
     if options.max_count and options.tail_only:
         raise RefusedError("Cannot use -m (--max-count) and -t together.")
     if options.print_all and not (options.pattern and options.max_count):
-        options.warnings.append("--print needs --regex and --max-count, and is ignored")
+        options.warnings.append("--print is ignored without --regex and --max-count")
         options.print_all = False
     return options
 
 
-def _long_option(options: Options, word: str, waiting: list[str], now_ms: int) -> None:
+def _long_option(options: LogcatOptions, word: str, remaining: list[str], now_ms: int) -> None:
     name, has_value, value = word[2:].partition("=")
     if name in _REFUSED_LONG:
         raise RefusedError(f"--{name} is not available on this phone.")
@@ -128,31 +128,31 @@ def _long_option(options: Options, word: str, waiting: list[str], now_ms: int) -
     if letter == "g" and has_value:
         letter = "G"
     elif letter in _LONG_WITH_VALUE:
-        value = value if has_value else _value_of(word, waiting)
+        value = value if has_value else _value_of(word, remaining)
     elif has_value:
         raise RefusedError(f"Unknown option '{word}'.")
-    _take(options, letter, value, now_ms)
+    _apply(options, letter, value, now_ms)
 
 
-def _short_options(options: Options, word: str, waiting: list[str], now_ms: int) -> None:
+def _short_options(options: LogcatOptions, word: str, remaining: list[str], now_ms: int) -> None:
     for place, letter in enumerate(word[1:], 2):
         if letter in _REFUSED:
             raise RefusedError(f"-{letter} is not available on this phone.")
         if letter not in _SHORT:
             raise RefusedError(f"Unknown option '-{letter}'.")
         if _SHORT[letter]:
-            _take(options, letter, word[place:] or _value_of(f"-{letter}", waiting), now_ms)
+            _apply(options, letter, word[place:] or _value_of(f"-{letter}", remaining), now_ms)
             return
-        _take(options, letter, "", now_ms)
+        _apply(options, letter, "", now_ms)
 
 
-def _value_of(option: str, waiting: list[str]) -> str:
-    if not waiting:
+def _value_of(option: str, remaining: list[str]) -> str:
+    if not remaining:
         raise RefusedError(f"Option '{option}' needs an argument.")
-    return waiting.pop()
+    return remaining.pop()
 
 
-def _take(options: Options, letter: str, value: str, now_ms: int) -> None:  # noqa: C901, PLR0912 - a line an option
+def _apply(options: LogcatOptions, letter: str, value: str, now_ms: int) -> None:  # noqa: C901, PLR0912 - one case per option
     match letter:
         case "c":
             options.clear = True
@@ -200,7 +200,7 @@ def _words(text: str) -> list[str]:
 
 
 def _number(text: str) -> int:
-    """A count; 0 when it is none, or none that a phone could mean."""
+    """A count; 0 for anything else, or for an absurdly large number."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
 
 
@@ -212,22 +212,22 @@ def _read_size(text: str) -> int:
     return size
 
 
-def _set_format(options: Options, text: str) -> None:
+def _set_format(options: LogcatOptions, text: str) -> None:
     for word in _words(text):
-        asked = options.format.asked(word)
-        if asked is None:
+        changed = options.format.with_word(word)
+        if changed is None:
             raise RefusedError(f"Invalid -v '{word}'.")
-        options.format = asked
+        options.format = changed
 
 
-def _add_buffers(options: Options, text: str) -> None:
+def _add_buffers(options: LogcatOptions, text: str) -> None:
     for name in _words(text):
         if name not in (*BUFFERS, "default", "all"):
             raise RefusedError(f"Unknown -b buffer '{name}'.")
         options.buffers.update({"default": ("main", "system", "crash"), "all": BUFFERS}.get(name, (name,)))
 
 
-def _add_filters(options: Options, text: str) -> None:
+def _add_filters(options: LogcatOptions, text: str) -> None:
     for spec in re.split(r"[ \t,]+", text):
         if not spec:
             continue
@@ -242,7 +242,7 @@ def _add_filters(options: Options, text: str) -> None:
             options.levels[tag] = _LEVELS.index(letter if named else "V")
 
 
-def _set_start(options: Options, letter: str, value: str, now_ms: int) -> None:
+def _set_start(options: LogcatOptions, letter: str, value: str, now_ms: int) -> None:
     if value.isascii() and value.isdecimal():
         options.tail = _number(value)
         if not options.tail:
@@ -254,13 +254,13 @@ def _set_start(options: Options, letter: str, value: str, now_ms: int) -> None:
         raise RefusedError(f"-{letter} '{value}' not in time format.")
     options.since_ms, rest = since
     if rest:
-        options.warnings.append(f"-{letter} '{value}': '{rest}' is no part of the time")
+        options.warnings.append(f"-{letter} '{value}': ignored '{rest}' after the time")
 
 
 def read_time(text: str, now_ms: int) -> tuple[int, str] | None:
-    """A moment in epoch milliseconds, and what stands behind it in the text. None when it tells no time.
+    """The time in epoch milliseconds, and the rest of the text. None when the text is not a time.
 
-    A date without a year is the last one before tomorrow.
+    A date without a year is the latest one that is not in the future.
     """
     if found := _EPOCH.match(text):
         return int(found[1]) * 1000 + int(found[2][:3].ljust(3, "0")), text[found.end() :]
@@ -274,7 +274,7 @@ def read_time(text: str, now_ms: int) -> tuple[int, str] | None:
     for candidate in (year,) if year else (this_year, this_year - 1):
         try:
             moment = int(datetime(candidate, month, day, hour, minute, second, tzinfo=UTC).timestamp()) * 1000
-        except ValueError:  # no such day, or no such hour
+        except ValueError:  # an invalid day or hour
             continue
         if year or moment <= now_ms + _DAY_MS:
             return moment + fraction, text[found.end() :]

@@ -372,7 +372,7 @@ def test_a_pointer_that_cannot_be_written_is_told_and_the_recording_is_there(
     storage.full = True
     error = refused(recorder.stop)
     assert (error.code, (error.details or {})["eventCount"]) == ("RECORDING_STOP_FAILED", 1)
-    assert error.message == "'latest' could not be written: No space left on device"
+    assert error.message == "cannot write 'latest': No space left on device"
     assert len(lines(storage, "s")) == 2
 
 

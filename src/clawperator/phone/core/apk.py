@@ -1,6 +1,6 @@
-"""What an APK says of itself: the few facts in its manifest, read from bytes that nobody vouches for.
+"""Read package name, label and version from an APK's manifest.
 
-Only the manifest is unpacked, and no more of it than a manifest can have.
+APKs are untrusted input: only the manifest is unpacked, up to a maximum size.
 """
 
 import io
@@ -23,13 +23,13 @@ _MAX_TEXT = 255
 _PACKAGE = re.compile(r"[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z][A-Za-z0-9_]*)+")
 _MAX_PACKAGE = 223
 
-# The end of a zip file, and what stands before it when the file is of the kind for huge ones.
-_END, _END_SIZE, _HUGE, _HUGE_SIZE = b"PK\5\6", 22, b"PK\6\7", 20
+# The end record of a zip file, and the locator of the ZIP64 format before it.
+_END, _END_SIZE, _ZIP64, _ZIP64_SIZE = b"PK\5\6", 22, b"PK\6\7", 20
 
 _XML, _STRINGS, _RESOURCES, _START = 0x0003, 0x0001, 0x0180, 0x0102
 _UTF8 = 0x100
 _TEXT, _DECIMAL, _HEXADECIMAL = 0x03, 0x10, 0x11
-# Attributes of Android itself are known by number: their names may be anything.
+# Android identifies its own attributes by resource id; their names may be obfuscated.
 _NAMES = {
     0x01010001: "label",
     0x0101021B: "versionCode",
@@ -39,7 +39,7 @@ _NAMES = {
 
 
 class ApkError(ClawperatorException, ValueError):
-    """A file that cannot be installed. ``reason`` is Android's name for why."""
+    """A file that cannot be installed. ``reason`` is Android's error code."""
 
     def __init__(self, reason: str, message: str) -> None:
         super().__init__(message)
@@ -47,16 +47,16 @@ class ApkError(ClawperatorException, ValueError):
 
 
 class _Value(Struct, frozen=True):
-    """The value of an attribute: a text, a number, or neither when it points somewhere else."""
+    """An attribute's value: a text, a number, or neither for a reference."""
 
     text: str | None = None
     number: int | None = None
 
 
 def read_apk(source: str | bytes | BinaryIO) -> ApkFacts:
-    """The facts of an APK, given as a path of the host, as bytes or as an open file that can seek.
+    """Read an APK from a host path, bytes or a seekable file.
 
-    A label that lies in the resources is not looked up: the last part of the package stands for it.
+    A label in the resources is not resolved; the last part of the package name is used instead.
     """
     if isinstance(source, str):
         with open(source, "rb") as file:
@@ -82,9 +82,9 @@ def _read_facts(manifest: bytes) -> ApkFacts:
         raise _malformed("the manifest does not begin with <manifest>")
     package = root.get("package", _Value()).text or ""
     if len(package) > _MAX_PACKAGE or _PACKAGE.fullmatch(package) is None:
-        raise ApkError("INSTALL_PARSE_FAILED_BAD_PACKAGE_NAME", f"{package[:80]!r} is not the name of a package")
+        raise ApkError("INSTALL_PARSE_FAILED_BAD_PACKAGE_NAME", f"{package[:80]!r} is not a valid package name")
     if root.get("split", _Value()).text:
-        raise ApkError("INSTALL_FAILED_MISSING_SPLIT", f"this is only a part of {package}")
+        raise ApkError("INSTALL_FAILED_MISSING_SPLIT", f"the file is a split of {package}, not a base APK")
     label = application.get("label", _Value()).text
     high, low = (root.get(name, _Value()).number or 0 for name in ("versionCodeMajor", "versionCode"))
     return ApkFacts(
@@ -104,33 +104,33 @@ def _read_manifest(file: BinaryIO) -> bytes:
         with ZipFile(file) as archive:
             entry = archive.getinfo(_MANIFEST)
             if entry.compress_type not in {ZIP_STORED, ZIP_DEFLATED} or entry.flag_bits & 1:
-                raise _malformed("the manifest is packed in a way Android does not know")
+                raise _malformed("unsupported compression of the manifest")
             with archive.open(entry) as packed:
                 data = packed.read(_MAX_MANIFEST + 1)
     except KeyError:
-        raise _not_an_apk("there is no manifest in it") from None
+        raise _not_an_apk("the file has no manifest") from None
     except ApkError:
         raise
     except (BadZipFile, EOFError, OSError, OverflowError, ValueError, struct.error, zlib.error) as e:
-        raise _not_an_apk("it is not a whole zip file") from e
+        raise _not_an_apk("the file is not a complete zip archive") from e
     if len(data) > _MAX_MANIFEST:
         raise _malformed("the manifest is too large")
     return data
 
 
 def _check_directory(file: BinaryIO) -> None:
-    """Refuse a table of contents so long that reading it would be the attack."""
+    """Refuse a central directory that is too large to read safely."""
     size = file.seek(0, io.SEEK_END)
-    file.seek(max(0, size - _END_SIZE - _HUGE_SIZE - 0xFFFF))
+    file.seek(max(0, size - _END_SIZE - _ZIP64_SIZE - 0xFFFF))
     tail = file.read()
     at = len(tail) - _END_SIZE
     if at < 0 or tail[at : at + 4] != _END or tail[-2:] != b"\0\0":
         at = tail.rfind(_END)
     if at < 0 or at + _END_SIZE > len(tail):
-        raise _not_an_apk("it is not a zip file")
-    huge = tail[max(0, at - _HUGE_SIZE) : at].startswith(_HUGE)
-    if huge or struct.unpack_from("<I", tail, at + 12)[0] > _MAX_DIRECTORY:
-        raise _not_an_apk("its table of contents is too long")
+        raise _not_an_apk("the file is not a zip archive")
+    is_zip64 = tail[max(0, at - _ZIP64_SIZE) : at].startswith(_ZIP64)
+    if is_zip64 or struct.unpack_from("<I", tail, at + 12)[0] > _MAX_DIRECTORY:
+        raise _not_an_apk("the central directory is too large")
     file.seek(0)
 
 
@@ -138,7 +138,7 @@ def _check_directory(file: BinaryIO) -> None:
 
 
 def _elements(data: bytes) -> Iterator[tuple[str, dict[str, _Value]]]:
-    """The opening tags, each with its attributes."""
+    """The start tags, each with its attributes."""
     kind, header, size = struct.unpack_from("<HHI", data)
     if kind != _XML or header < 8 or size > len(data):
         raise _malformed("the manifest is not binary XML")
@@ -148,7 +148,7 @@ def _elements(data: bytes) -> Iterator[tuple[str, dict[str, _Value]]]:
     while at + 8 <= size:
         kind, header, length = struct.unpack_from("<HHI", data, at)
         if header < 8 or length < header or at + length > size:
-            raise _malformed("a part of the manifest is longer than the whole")
+            raise _malformed("a chunk of the manifest exceeds its end")
         part = data[at : at + length]
         if kind == _STRINGS and not strings:
             strings = _read_strings(part)
@@ -163,15 +163,15 @@ def _read_strings(part: bytes) -> list[str]:
     (header,) = struct.unpack_from("<H", part, 2)
     count, _, flags, start = struct.unpack_from("<IIII", part, 8)
     if header < 28 or count > (len(part) - header) // 4:
-        raise _malformed("the manifest has fewer strings than it says")
+        raise _malformed("the string pool of the manifest is truncated")
     read = _read_utf8 if flags & _UTF8 else _read_utf16
-    budget = _MAX_MANIFEST  # many strings may share the same bytes
+    budget = _MAX_MANIFEST  # strings may overlap, so their total size is limited
     strings = []
     for offset in struct.unpack_from(f"<{count}I", part, header):
         strings.append(read(part, start + offset))
         budget -= len(strings[-1]) + 1
         if budget < 0:
-            raise _malformed("the strings of the manifest are too long")
+            raise _malformed("the strings of the manifest are too large")
     return strings
 
 
@@ -187,7 +187,7 @@ def _read_utf16(part: bytes, at: int) -> str:
 
 
 def _read_length(part: bytes, at: int, unit: str) -> tuple[int, int]:
-    """A length in one unit, or in two when the first has its highest bit set."""
+    """A length in one unit, or in two if the highest bit of the first is set."""
     width = struct.calcsize(unit)
     (value,) = struct.unpack_from(f"<{unit}", part, at)
     high = 1 << (8 * width - 1)

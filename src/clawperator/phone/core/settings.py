@@ -1,4 +1,4 @@
-"""What ``settings get`` and ``getprop`` know: the phone's own small tables."""
+"""The system settings (``settings get``) and properties (``getprop``) of the phone."""
 
 from collections.abc import Callable
 
@@ -8,10 +8,10 @@ from clawperator.phone.storage.filesystem import Storage
 
 NAMESPACES = ("system", "secure", "global")
 _FILE = "/data/system/settings.json"
-_MOST_ENTRIES = 2_000
-_LONGEST_VALUE = 64 * 1024
+_MAX_ENTRIES = 2_000
+_MAX_LENGTH = 64 * 1024
 
-_FIRST = {
+_DEFAULTS = {
     "system": {
         "accelerometer_rotation": "0",
         "user_rotation": "0",
@@ -36,55 +36,55 @@ _FIRST = {
 
 
 class SettingsProvider:
-    """The three tables of settings. A change is written to storage at once, and ``changed`` is told."""
+    """The three tables of settings. A change is stored immediately and reported to ``changed``."""
 
     def __init__(self, storage: Storage, changed: Callable[[], None]) -> None:
         self._storage = storage
         self._changed = changed
-        self._tables: dict[str, dict[str, str]] = {name: dict(table) for name, table in _FIRST.items()}
+        self._tables: dict[str, dict[str, str]] = {name: dict(table) for name, table in _DEFAULTS.items()}
 
     def load(self) -> None:
-        """Take up what an earlier run left. A file that cannot be read is as none."""
+        """Load the settings of an earlier run. An unreadable file is ignored."""
         try:
-            kept = msgspec.json.decode(self._storage.system.read(_FILE), type=dict[str, dict[str, str]])
+            stored = msgspec.json.decode(self._storage.system.read(_FILE), type=dict[str, dict[str, str]])
         except (OSError, msgspec.DecodeError):
             return
         for name in NAMESPACES:
-            self._tables[name].update(kept.get(name, {}))
+            self._tables[name].update(stored.get(name, {}))
 
     def get(self, namespace: str, key: str) -> str | None:
         return self._tables[namespace].get(key)
 
     def put(self, namespace: str, key: str, value: str) -> None:
-        """``ValueError`` when the table or the value would outgrow the phone."""
+        """Set a value; ``ValueError`` when the value is too long or the table is full."""
         table = self._tables[namespace]
-        if len(value) > _LONGEST_VALUE or len(key) > _LONGEST_VALUE:
+        if len(value) > _MAX_LENGTH or len(key) > _MAX_LENGTH:
             raise ValueError("the setting is too long")
-        if key not in table and len(table) >= _MOST_ENTRIES:
-            raise ValueError("the table of settings is full")
+        if key not in table and len(table) >= _MAX_ENTRIES:
+            raise ValueError("the settings table is full")
         table[key] = value
-        self._keep()
+        self._save()
 
     def delete(self, namespace: str, key: str) -> bool:
         if self._tables[namespace].pop(key, None) is None:
             return False
-        self._keep()
+        self._save()
         return True
 
     def table(self, namespace: str) -> dict[str, str]:
         return dict(self._tables[namespace])
 
     def set_quietly(self, namespace: str, key: str, value: str) -> None:
-        """A value the phone starts with: kept in memory, written with the next change."""
+        """Set an initial value: in memory only, and stored with the next change."""
         self._tables[namespace][key] = value
 
-    def _keep(self) -> None:
+    def _save(self) -> None:
         self._changed()
         try:
             self._storage.system.mkdir("/data/system", parents=True)
             self._storage.system.write(_FILE, msgspec.json.encode(self._tables))
         except OSError:
-            return  # a full phone forgets its settings at the next start, and goes on until then
+            return  # with a full storage the settings last until the phone is restarted
 
 
 def properties(serial: str, version: str) -> dict[str, str]:

@@ -1,7 +1,7 @@
-"""Sockets on the phone that ``adb forward`` can reach.
+"""Sockets on the phone, for ``adb forward``.
 
-A program in the same process listens under a name such as ``localabstract:my_service`` or ``tcp:8080``. One
-is always there: ``localabstract:echo`` gives back what it is sent, to try a forward with.
+Code in the same process listens under a name such as ``localabstract:my_service`` or ``tcp:8080``. The socket
+``localabstract:echo`` always exists; it returns what it receives.
 """
 
 import socket
@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 ECHO = "localabstract:echo"
-_MOST_OPEN = 64
+_MAX_OPEN = 64
 _IDLE_SECONDS = 600.0
 
 Serve = Callable[[socket.socket], None]
@@ -38,23 +38,23 @@ class SocketChannel:
 
 
 class Sockets:
-    """What listens on one phone."""
+    """The listening sockets of one phone."""
 
     def __init__(self) -> None:
-        self._served: dict[str, Serve] = {ECHO: _echo}
+        self._listeners: dict[str, Serve] = {ECHO: _echo}
         self._lock = threading.Lock()
         self._open = 0
 
     def listen(self, name: str, serve: Serve) -> None:
-        """Serve a name. ``serve`` runs in a thread of its own for each connection and need not close it."""
+        """Listen under a name. ``serve`` runs in its own thread for each connection."""
         with self._lock:
-            self._served[name] = serve
+            self._listeners[name] = serve
 
     def connect(self, name: str) -> SocketChannel | None:
-        """A connection to whoever listens there; None when nobody does or too many are open."""
+        """Connect to a name. None when nothing listens there or too many connections are open."""
         with self._lock:
-            serve = self._served.get(name)
-            if serve is None or self._open >= _MOST_OPEN:
+            serve = self._listeners.get(name)
+            if serve is None or self._open >= _MAX_OPEN:
                 return None
             self._open += 1
         near, far = socket.socketpair()

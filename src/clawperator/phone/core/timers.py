@@ -1,4 +1,4 @@
-"""Things that happen later, by the phone's clock."""
+"""Timers on the phone's clock."""
 
 import heapq
 import threading
@@ -12,9 +12,9 @@ Job = Callable[[], None]
 
 
 class Timers:
-    """Runs jobs at their time: inside ``VirtualClock.sleep``, or in a thread of its own by a real clock.
+    """Runs jobs when they are due: inside ``VirtualClock.sleep``, or in a thread with a real clock.
 
-    ``close`` forgets the jobs that wait.
+    ``close`` discards pending jobs.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -56,5 +56,5 @@ class Timers:
                     self._wake.wait(min(wait, 3_600))
                     continue
                 job = heapq.heappop(self._jobs)[2]
-            with suppress(Exception):  # an app's handler that fails must not stop the clock of all others
+            with suppress(Exception):  # a failing handler must not stop other timers
                 job()

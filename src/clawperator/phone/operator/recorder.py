@@ -1,9 +1,9 @@
-"""The Operator's recorder: accessibility events become lines of a recording on the phone.
+"""The Operator's recorder: writes accessibility events as lines of a recording on the phone.
 
-A line is written whole, with one unbuffered write, so a phone that is killed loses at most the event it was
-writing. An event the storage does not take is left out whole and counted: its ``seq`` is missing from the
-file, and ``stop`` tells. Android delivers only the last of several like events within 100 ms; here every
-event is recorded, because a script types faster than that and each change of a text counts.
+A line is one unbuffered write, so a killed phone loses at most the event it was writing. An event that cannot be
+written is left out and counted: its ``seq`` is missing from the file, and ``stop`` reports it. Android delivers
+only the last of several equal events within 100 ms; here every event is recorded, because scripts type faster than
+that.
 """
 
 import threading
@@ -27,14 +27,14 @@ from clawperator.phone.storage.filesystem import Storage
 from clawperator.ui.node import NOWHERE
 
 _WITH_SNAPSHOT = ("window_state_changed", "view_clicked", "key_back")
-# A seeded phone draws the same names again after each start; so many sessions may have them already.
+# A seeded phone generates the same names after each start; files of earlier sessions may use them.
 _NAME_ATTEMPTS = 100
 
 Snapshot = Callable[[], str | None]
 
 
 class _Session(msgspec.Struct):
-    """A recording that runs. ``size`` is where its last whole line ends, ``failure`` why a line was left out."""
+    """An active recording. ``size`` is the end of its last complete line, ``failure`` why a line was left out."""
 
     id: str
     path: str
@@ -48,7 +48,7 @@ class _Session(msgspec.Struct):
 class Recorder:
     """Records one session at a time. Every method may be called from any thread.
 
-    ``say`` gets a priority and a message for the phone's log.
+    ``write_log`` receives a priority and a message for the phone's log.
     """
 
     def __init__(
@@ -57,25 +57,25 @@ class Recorder:
         now_ms: Callable[[], int],
         random: Random,
         operator_package: str,
-        say: Callable[[Priority, str], None] = lambda _priority, _message: None,
+        write_log: Callable[[Priority, str], None] = lambda _priority, _message: None,
     ) -> None:
         self._storage = storage
         self._now_ms = now_ms
         self._random = random
         self._package = operator_package
-        self._say = say
+        self._write_log = write_log
         self._folder = recordings_folder(operator_package)
         self._lock = threading.Lock()
         self._session: _Session | None = None
 
     @property
     def session_id(self) -> str | None:
-        """The session that runs."""
+        """The id of the active session."""
         session = self._session
         return session.id if session else None
 
     def start(self, session_id: str | None = None) -> Recorded:
-        """Begin a session in a file of its own. A file that is there already is never touched."""
+        """Start a session in a new file. An existing file is never changed."""
         with self._lock:
             if self._session is not None:
                 raise _refusal(
@@ -89,19 +89,19 @@ class Recorder:
             ):
                 raise ClawError(
                     "RECORDING_START_FAILED",
-                    "The session id may hold only letters, digits, _ and -",
-                    hint=f"Choose an id of 1 to {MAX_ID_LENGTH} such characters, or leave it out.",
+                    f"invalid session id {session_id!a}: only letters, digits, _ and - are allowed",
+                    hint=f"Use 1 to {MAX_ID_LENGTH} such characters, or omit the id.",
                 )
             self._session = session = self._open(session_id)
-        self._say("I", f"SESSION_STARTED sessionId={session.id} filePath={session.path}")
+        self._write_log("I", f"SESSION_STARTED sessionId={session.id} filePath={session.path}")
         return Recorded(session.id, session.path)
 
     def stop(self, session_id: str | None = None) -> Recorded:
-        """Finish the session that runs, and point ``latest`` to it.
+        """Finish the active session, and write its id to the file ``latest``.
 
-        The pointer names finished sessions only: whoever pulls without an id must not get half of one that
-        runs. After a crash the file is there, under its own id. A session that lost events, or could not
-        be pointed to, is finished too; the error says what is missing.
+        ``latest`` names finished sessions only, so that a pull without an id never gets an incomplete one. After a
+        crash the file exists under its own id. A session that lost events, or whose id could not be written, is
+        finished as well; the error reports what is missing.
         """
         with self._lock:
             session = self._session
@@ -112,24 +112,24 @@ class Recorder:
                     hint="Start one with 'clawperator recording start'.",
                 )
             if session_id is not None and session_id != session.id:
-                self._say("W", f"SESSION_ID_MISMATCH requested={session_id!a} active={session.id}")
+                self._write_log("W", f"SESSION_ID_MISMATCH requested={session_id!a} active={session.id}")
                 raise _refusal(
                     "RECORDING_NOT_IN_PROGRESS",
-                    "Another session is being recorded, and goes on",
+                    "another session is active; it was not stopped",
                     session,
                     f"Run '{self._command('stop', session.id)}' to stop that one.",
                 )
             self._session = None
-            troubles = self._finish(session)
-        self._say("I", f"SESSION_STOPPED sessionId={session.id} eventCount={session.written}")
+            problems = self._finish(session)
+        self._write_log("I", f"SESSION_STOPPED sessionId={session.id} eventCount={session.written}")
         lost = session.seq - session.written
         if lost:
-            troubles.append(f"{lost} of {session.seq} events could not be written: {session.failure}")
-        if troubles:
+            problems.append(f"{lost} of {session.seq} events could not be written: {session.failure}")
+        if problems:
             raise ClawError(
                 "RECORDING_STOP_FAILED",
-                "; ".join(troubles),
-                hint=f"'{self._command('pull', session.id)}' fetches what was written, if it is still there.",
+                "; ".join(problems),
+                hint=f"Run '{self._command('pull', session.id)}' to fetch what was written.",
                 details={
                     "sessionId": session.id,
                     "filePath": session.path,
@@ -140,7 +140,7 @@ class Recorder:
         return Recorded(session.id, session.path, session.written)
 
     def abandon(self) -> None:
-        """End the session as a crash would: what is written stays, and ``latest`` does not learn of it."""
+        """End the session like a crash: the file stays as it is, and ``latest`` is not updated."""
         with self._lock:
             session, self._session = self._session, None
         if session is not None:
@@ -148,21 +148,21 @@ class Recorder:
                 session.file.close()
 
     def on_event(self, event: AccessibilityEvent, snapshot: Snapshot) -> None:
-        """Record an event, if a session runs and it is none of the Operator's own.
+        """Record an event, if a session is active and the event is not the Operator's own.
 
-        The snapshot is taken only for the kinds of event that carry one.
+        The snapshot is taken only for kinds of event that have one.
         """
         if self._session is None or event.package in OPERATOR_PACKAGES:
             return
         xml = snapshot() if event.kind in _WITH_SNAPSHOT else None
         if xml is None and event.kind in _WITH_SNAPSHOT:
-            self._say("W", f"SNAPSHOT_NULL event={event.kind}")
+            self._write_log("W", f"SNAPSHOT_NULL event={event.kind}")
         self.write({"snapshot": xml, **describe(event)})
 
     def write(self, event: dict[str, Any]) -> None:
-        """Write one event after the time and the number it gets here. Without a session it is dropped.
+        """Write one event, with time and sequence number added. Without a session it is dropped.
 
-        A snapshot that would make the line longer than a reader takes is left out.
+        A snapshot that would make the line longer than the reader's limit is left out.
         """
         with self._lock:
             session = self._session
@@ -176,7 +176,7 @@ class Recorder:
             if _write_line(session, line):
                 session.written += 1
             else:
-                self._say("E", f"QUEUE_DRAIN_FAILED seq={session.seq - 1} {session.failure}")
+                self._write_log("E", f"QUEUE_DRAIN_FAILED seq={session.seq - 1} {session.failure}")
 
     def _open(self, session_id: str | None) -> _Session:
         session: _Session | None = None
@@ -200,19 +200,19 @@ class Recorder:
         return session
 
     def _create(self, session_id: str | None) -> _Session:
-        name = session_id or self._draw_name()
+        name = session_id or self._generate_name()
         path = f"{self._folder}/{name}.ndjson"
         try:
             return _Session(name, path, self._storage.open(path, "xb"))
         except FileExistsError:
             raise ClawError(
                 "RECORDING_START_FAILED",
-                "There is a recording of this name already",
-                hint=f"Choose another id; '{self._command('pull', name)}' fetches that one.",
+                f"a recording named {name} already exists",
+                hint=f"Use another id, or run '{self._command('pull', name)}' to fetch that recording.",
                 details={"sessionId": name, "filePath": path},
             ) from None
 
-    def _draw_name(self) -> str:
+    def _generate_name(self) -> str:
         name = ""
         for _ in range(_NAME_ATTEMPTS):
             name = f"record-{self._now_ms()}-{self._random.getrandbits(32):08x}"
@@ -221,34 +221,34 @@ class Recorder:
         return name
 
     def _finish(self, session: _Session) -> list[str]:
-        """Close the file and write the pointer. What went wrong, if anything did."""
+        """Close the file and update ``latest``. Returns the problems."""
         try:
             session.file.close()
             self._storage.stat(session.path)
         except OSError as e:
-            return [f"the recording's file is lost: {why(e)}"]
+            return [f"the recording's file is missing: {why(e)}"]
         try:
             self._storage.write(f"{self._folder}/latest", session.id.encode())
         except OSError as e:
-            return [f"'latest' could not be written: {why(e)}"]
+            return [f"cannot write 'latest': {why(e)}"]
         return []
 
     def _unavailable(self, reason: str) -> ClawError:
         return ClawError(
             "RECORDING_STORAGE_UNAVAILABLE",
-            f"The phone's recording folder cannot be written: {reason}",
-            hint="Make room on the phone's storage, and start again.",
+            f"cannot write to the phone's recording folder: {reason}",
+            hint="Free storage on the phone, then start again.",
             details={"folder": self._folder},
         )
 
     def _command(self, verb: str, session_id: str) -> str:
-        """What to run on the host about a session of this Operator."""
+        """The host command for a session of this Operator."""
         package = f" --operator-package {self._package}" if self._package != OPERATOR_PACKAGES[0] else ""
         return f"clawperator recording {verb} --session-id {session_id}{package}"
 
 
 def describe(event: AccessibilityEvent) -> dict[str, Any]:
-    """What a recording says of an event, without its time, number and snapshot, in the order it is written."""
+    """The fields of an event in a recording, in their order, without time, number and snapshot."""
     package = {"packageName": _clean(event.package) or ""}
     match event.kind:
         case "window_state_changed":
@@ -270,14 +270,14 @@ def describe(event: AccessibilityEvent) -> dict[str, Any]:
                 "type": "click",
             }
         case "view_scrolled":
-            x, y, furthest_x, furthest_y = event.scroll or (0, 0, 0, 0)
+            x, y, max_x, max_y = event.scroll or (0, 0, 0, 0)
             return {
                 **package,
                 "resourceId": None,
                 "scrollX": x,
                 "scrollY": y,
-                "maxScrollX": furthest_x,
-                "maxScrollY": furthest_y,
+                "maxScrollX": max_x,
+                "maxScrollY": max_y,
                 "type": "scroll",
             }
         case "view_text_changed":
@@ -288,20 +288,22 @@ def describe(event: AccessibilityEvent) -> dict[str, Any]:
 
 
 def _clean(text: str | None) -> str | None:
-    """Trimmed, and None when nothing is left."""
+    """The trimmed text; None when it is empty."""
     return trim(text) or None if text is not None else None
 
 
 def _encode(record: dict[str, Any]) -> bytes:
     try:
         return msgspec.json.encode(record) + b"\n"
-    except UnicodeEncodeError:  # half a surrogate pair, or bytes that were never text
-        sound = {k: v.encode("utf-8", "replace").decode() if isinstance(v, str) else v for k, v in record.items()}
-        return msgspec.json.encode(sound) + b"\n"
+    except UnicodeEncodeError:  # lone surrogates, or undecodable bytes
+        encodable = {
+            k: v.encode("utf-8", "replace").decode() if isinstance(v, str) else v for k, v in record.items()
+        }
+        return msgspec.json.encode(encodable) + b"\n"
 
 
 def _write_line(session: _Session, line: bytes) -> bool:
-    """Put a line behind the last whole one. What a full disk left of it is taken away again."""
+    """Append a line. A partial line, left by a full disk, is removed."""
     if len(line) > MAX_RECORDING_LINE_BYTES:
         session.failure = f"longer than {MAX_RECORDING_LINE_BYTES} bytes"
         return False

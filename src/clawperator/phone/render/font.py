@@ -1,8 +1,8 @@
-"""The letters in the phone's pictures: a small bitmap font, drawn here.
+"""A small bitmap font for screenshots.
 
-The sheet below shows ASCII from the space on, sixteen characters to a band, nine rows to a band of which the
-last two lie below the line. The last character of the sheet stands for all that it does not show. Characters
-are as wide as they are drawn, and grow by whole factors.
+The sheet below contains ASCII from the space on, in bands of sixteen characters and nine rows, of which the last
+two are below the baseline. Its last character replaces all characters that it does not contain. The font is
+proportional, and is scaled by whole factors.
 """
 
 import unicodedata
@@ -14,7 +14,7 @@ _BAND = 16
 _UNKNOWN = "\x7f"
 # Blank columns of the space character.
 _SPACE = 3
-# Common characters that look enough like another.
+# Common characters that are drawn like another one.
 _LOOKALIKES = {
     **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2212", "-"),
     **dict.fromkeys("\u2018\u2019\u2032\u00b4", "'"),
@@ -86,23 +86,23 @@ _SHEET = """
 
 
 def width(text: str, size: int) -> int:
-    """How many pixels a line of text takes at a size, with the gap behind its last character."""
+    """The width in pixels of a line of text, with the gap after its last character."""
     factor = scale(size)
     return sum(len(_glyph(c)[0]) for c in _drawn(text)) * factor
 
 
 def scale(size: int) -> int:
-    """How much a text size enlarges the font: capitals are seven tenths of the size high."""
+    """The scale factor of a text size: capitals are seven tenths of the size high."""
     return max(1, round(size / 10))
 
 
 def height(size: int) -> int:
-    """The height of a line, from the top of a capital to the end of a tail."""
+    """The height of a line, from the top of a capital to the bottom of a descender."""
     return ROWS * scale(size)
 
 
 def masks(text: str, factor: int) -> list[bytes]:
-    """A line of text as rows of bytes, 255 where there is ink. Each row is to be drawn ``factor`` times."""
+    """A line of text as rows of bytes, 255 where it is drawn. Each row is repeated ``factor`` times."""
     glyphs = [_scaled(c, factor) for c in _drawn(text)]
     return [b"".join([glyph[row] for glyph in glyphs]) for row in range(ROWS)]
 
@@ -114,7 +114,7 @@ def _scaled(char: str, factor: int) -> tuple[bytes, ...]:
 
 @cache
 def _glyph(char: str) -> tuple[tuple[bool, ...], ...]:
-    """The rows of a character on the sheet, without empty columns around it but with the gap behind it."""
+    """The rows of a character on the sheet, without surrounding empty columns, with the gap after it."""
     if char == " ":
         return ((False,) * _SPACE,) * ROWS
     band, place = divmod(ord(char) - ord(" "), _BAND)
@@ -125,14 +125,14 @@ def _glyph(char: str) -> tuple[tuple[bool, ...], ...]:
 
 
 def _drawn(text: str) -> str:
-    """The text in characters of the sheet: without accents, and a box for each that has no likeness."""
+    """The text in characters of the sheet: without accents, and a square for unknown characters."""
     if text.isascii() and text.isprintable():
         return text
-    return "".join(map(_likeness, text))
+    return "".join(map(_substitute, text))
 
 
 @lru_cache(maxsize=4_096)
-def _likeness(char: str) -> str:
+def _substitute(char: str) -> str:
     if " " <= char <= "~":
         return char
     if char in _LOOKALIKES:

@@ -1,4 +1,4 @@
-"""The glass as a picture: plain boxes and text, so that a person sees what an agent reads."""
+"""Screenshots: draw the windows as plain rectangles and text."""
 
 from datetime import UTC, datetime
 
@@ -17,7 +17,7 @@ _ON = 0x146C2E
 
 
 def paint(windows: WindowManager, now_ms: int) -> Canvas:
-    """Draw what is shown now. A sleeping phone is black."""
+    """Draw the current screen. A sleeping phone is black."""
     display = windows.display
     canvas = Canvas(display.width, display.height, _PAGE if windows.awake else 0x000000)
     if not windows.awake:
@@ -45,87 +45,87 @@ def _paint_window(canvas: Canvas, window: Window, scale: float) -> None:
 
 
 def _paint_view(canvas: Canvas, node: Node, view: View, scale: float) -> None:
-    box = node.bounds
+    area = node.bounds
     fill = _FILLS.get(view.tone, 0)
     if fill and (view.tone != "accent" or view.enabled):
-        canvas.fill(_inset(box, 4) if view.tone == "accent" else box, fill)
+        canvas.fill(_inset(area, 4) if view.tone == "accent" else area, fill)
     ink = _ink(node, view)
     if view.edits:
-        canvas.frame(_inset(box, 6), _ACCENT if node.flag("focused") else _MUTED, 3)
+        canvas.frame(_inset(area, 6), _ACCENT if node.flag("focused") else _MUTED, 3)
     elif view.selected:
-        canvas.fill(Bounds(box.left, box.top, box.right, box.top + 8), _ACCENT)
+        canvas.fill(Bounds(area.left, area.top, area.right, area.top + 8), _ACCENT)
     if node.flag("checkable"):
-        _paint_switch(canvas, box, checked=node.flag("checked"))
+        _paint_switch(canvas, area, checked=node.flag("checked"))
     elif view.layout != "leaf" and node.flag("clickable"):
-        canvas.fill(Bounds(box.left, box.bottom - 2, box.right, box.bottom), _LINE)
+        canvas.fill(Bounds(area.left, area.bottom - 2, area.right, area.bottom), _LINE)
     shown = node.label if view.layout == "leaf" else ""
     if view.layout == "leaf" and not shown and node.flag("clickable") and not node.flag("checkable"):
-        canvas.frame(_inset(box, 24), ink, 4)
+        canvas.frame(_inset(area, 24), ink, 4)
     if view.picture:
-        box = _paint_picture(canvas, view, box, ink, scale)
+        area = _paint_picture(canvas, view, area, ink, scale)
         shown = node.text
     if shown:
-        _paint_text(canvas, shown, view, box, ink, scale)
+        _paint_text(canvas, shown, view, area, ink, scale)
 
 
 def _ink(node: Node, view: View) -> int:
-    """The colour of a view's words."""
+    """The colour of a view's text."""
     if not view.enabled:
         return _MUTED
-    if _lies_on_dark(node):
+    if _is_on_dark(node):
         return _ON_DARK
     return {"accent": _ON_ACCENT, "dark": _ON_DARK, "danger": _ON_DARK, "muted": _MUTED}.get(view.tone, _INK)
 
 
-def _lies_on_dark(node: Node) -> bool:
-    """Whether something around the node is painted dark."""
+def _is_on_dark(node: Node) -> bool:
+    """Whether a view around the node is painted dark."""
     return any(isinstance(n.source, PlacedView) and n.source.view.tone == "dark" for n in node.ancestors())
 
 
 def _paint_scrim(canvas: Canvas, area: Bounds) -> None:
-    """Dim what lies below: every other line is dark."""
+    """Dim the windows below: every other line is dark."""
     for y in range(area.top, area.bottom, 2):
         canvas.fill(Bounds(area.left, y, area.right, y + 1), _SCRIM)
 
 
-def _paint_picture(canvas: Canvas, view: View, box: Bounds, ink: int, scale: float) -> Bounds:
-    """A square with a sign in it. Gives what is left below, for words."""
-    side = round(min(box.width, box.height, 52 * scale) * 0.8)
-    left, top = box.centre[0] - side // 2, box.top + (box.height - side) // 2
+def _paint_picture(canvas: Canvas, view: View, area: Bounds, ink: int, scale: float) -> Bounds:
+    """Draw a view's picture in a square. Returns the area that remains below it for text."""
+    side = round(min(area.width, area.height, 52 * scale) * 0.8)
+    left, top = area.centre[0] - side // 2, area.top + (area.height - side) // 2
     if view.text:
-        top = box.top
+        top = area.top
         canvas.fill(Bounds(left, top, left + side, top + side), _ACCENT)
         ink = _ON_ACCENT
     size = side // 2
-    x = box.centre[0] - font.width(view.picture, size) // 2
-    canvas.text(x, top + (side - font.height(size)) // 2, view.picture, size, ink, box)
-    return Bounds(box.left, top + side, box.right, box.bottom)
+    x = area.centre[0] - font.width(view.picture, size) // 2
+    canvas.text(x, top + (side - font.height(size)) // 2, view.picture, size, ink, area)
+    return Bounds(area.left, top + side, area.right, area.bottom)
 
 
-def _paint_text(  # noqa: PLR0913, PLR0917 - where, what and how
-    canvas: Canvas, shown: str, view: View, box: Bounds, ink: int, scale: float
+def _paint_text(  # noqa: PLR0913, PLR0917 - drawing parameters
+    canvas: Canvas, shown: str, view: View, area: Bounds, ink: int, scale: float
 ) -> None:
     pad = round(view.padding * scale)
     size = max(8, round(view.size * scale * 0.72))
-    room = max(1, box.width - 2 * pad)
+    width = max(1, area.width - 2 * pad)
     line = round(font.height(size) * 1.4)
-    pieces = [piece for text in shown.split("\n") for piece in _wrapped(text, size, room)]
-    fitting = max(1, (box.height - pad) // max(1, line))
-    block = min(len(pieces), fitting) * line
+    lines = [piece for text in shown.split("\n") for piece in _wrapped(text, size, width)]
+    fitting = max(1, (area.height - pad) // max(1, line))
+    block = min(len(lines), fitting) * line
     centred = view.class_name.endswith(("Button", "Key", "FrameLayout"))
-    y = box.top + max(pad // 2, (box.height - block) // 2)
-    for piece in pieces[:fitting]:
-        x = box.left + (max(0, box.width - font.width(piece, size)) // 2 if centred else pad)
-        canvas.text(x, y, piece, size, ink, box)
+    y = area.top + max(pad // 2, (area.height - block) // 2)
+    for piece in lines[:fitting]:
+        x = area.left + (max(0, area.width - font.width(piece, size)) // 2 if centred else pad)
+        canvas.text(x, y, piece, size, ink, area)
         y += line
 
 
-def _wrapped(text: str, size: int, room: int) -> list[str]:
-    """Text in lines that fit, broken at spaces where there are any."""
+def _wrapped(text: str, size: int, width: int) -> list[str]:
+    """Wrap text at spaces into lines that fit the width."""
     lines, line = [], ""
     for word in text.split(" "):
         longer = f"{line} {word}" if line else word
-        if line and font.width(longer, size) > room:
+        if line and font.width(longer, size) > width:
             lines.append(line)
             line = word
         else:
@@ -133,10 +133,10 @@ def _wrapped(text: str, size: int, room: int) -> list[str]:
     return [*lines, line]
 
 
-def _paint_switch(canvas: Canvas, box: Bounds, *, checked: bool) -> None:
-    side = min(box.width, box.height, 72)
-    right = box.right - 12
-    track = Bounds(right - side, box.centre[1] - side // 4, right, box.centre[1] + side // 4)
+def _paint_switch(canvas: Canvas, area: Bounds, *, checked: bool) -> None:
+    side = min(area.width, area.height, 72)
+    right = area.right - 12
+    track = Bounds(right - side, area.centre[1] - side // 4, right, area.centre[1] + side // 4)
     canvas.fill(track, _ON if checked else _LINE)
     half = (track.left + track.right) // 2
     canvas.fill(
@@ -163,10 +163,10 @@ def _paint_toast(canvas: Canvas, windows: WindowManager) -> None:
     size = 32
     width = min(content.width - 80, font.width(message, size) + 80)
     left = (content.width - width) // 2
-    box = Bounds(left, content.bottom - 220, left + width, content.bottom - 120)
-    canvas.fill(box, _DARK)
-    canvas.text(left + 40, box.centre[1] - size // 2, message, size, _ON_DARK, box)
+    area = Bounds(left, content.bottom - 220, left + width, content.bottom - 120)
+    canvas.fill(area, _DARK)
+    canvas.text(left + 40, area.centre[1] - size // 2, message, size, _ON_DARK, area)
 
 
-def _inset(box: Bounds, by: int) -> Bounds:
-    return Bounds(box.left + by, box.top + by, box.right - by, box.bottom - by)
+def _inset(area: Bounds, by: int) -> Bounds:
+    return Bounds(area.left + by, area.top + by, area.right - by, area.bottom - by)

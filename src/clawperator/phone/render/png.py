@@ -1,7 +1,6 @@
-"""Pictures of the screen: flat colours, frames and text, written as PNG.
+"""A canvas for flat colours, frames and text, encoded as PNG.
 
-A pixel is one byte, the number of a colour. That is all a drawn screen needs, and it keeps a picture of a
-whole phone within milliseconds.
+A pixel is one byte, the index of a colour. That is enough for drawn screens, and a screenshot takes milliseconds.
 """
 
 import struct
@@ -13,25 +12,25 @@ from clawperator.ui.node import Bounds
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _MAX_SIDE = 8_192
 _MAX_COLOURS = 256
-# Nobody can read more in one line of a picture.
+# More text in one line is unreadable.
 _MAX_TEXT = 1_000
 _RGBA_8888 = 1
 _SRGB = 1
 
 
 class Canvas:
-    """A picture being drawn. A colour is ``0xRRGGBB``; what lies outside the picture is not drawn.
+    """A drawing surface. A colour is ``0xRRGGBB``; drawing outside the canvas has no effect.
 
-    A picture has at most 256 colours: one more is drawn as the nearest of those.
+    A canvas has at most 256 colours; further colours are replaced by the nearest one.
     """
 
     def __init__(self, width: int, height: int, background: int = 0xFFFFFF) -> None:
         if not (0 < width <= _MAX_SIDE and 0 < height <= _MAX_SIDE):
-            raise ValueError(f"no picture is {width} by {height}")
+            raise ValueError(f"invalid canvas size {width} by {height}")
         self.width = width
         self.height = height
-        self._numbers = {background: 0}
-        # A byte stands before each row: PNG's filter, which is none.
+        self._indices = {background: 0}
+        # Each row begins with PNG's filter byte: 0, no filter.
         self._stride = width + 1
         self._pixels = bytearray(self._stride * height)
 
@@ -40,18 +39,18 @@ class Canvas:
         return Bounds(0, 0, self.width, self.height)
 
     def fill(self, rect: Bounds, colour: int) -> None:
-        """Paint a rectangle."""
+        """Fill a rectangle."""
         rect = rect.intersection(self.bounds)
         if rect.is_empty:
             return
-        run = bytes([self._number(colour)]) * rect.width
+        run = bytes([self._index(colour)]) * rect.width
         pixels, stride = self._pixels, self._stride
         first = rect.top * stride + 1 + rect.left
         for start in range(first, first + rect.height * stride, stride):
             pixels[start : start + rect.width] = run
 
     def frame(self, rect: Bounds, colour: int, thickness: int = 2) -> None:
-        """Paint the edge of a rectangle, inwards."""
+        """Draw the inner edge of a rectangle."""
         left, top, right, bottom = rect.left, rect.top, rect.right, rect.bottom
         thickness = min(thickness, rect.width, rect.height)
         self.fill(Bounds(left, top, right, top + thickness), colour)
@@ -59,17 +58,17 @@ class Canvas:
         self.fill(Bounds(left, top, left + thickness, bottom), colour)
         self.fill(Bounds(right - thickness, top, right, bottom), colour)
 
-    def text(  # noqa: PLR0913, PLR0917 - what a line of text is made of
+    def text(  # noqa: PLR0913, PLR0917 - the properties of a line of text
         self, x: int, y: int, string: str, size: int, colour: int, clip: Bounds | None = None
     ) -> None:
-        """Write a line whose capitals begin at ``y``. Nothing is drawn outside ``clip``."""
+        """Draw a line of text whose capitals start at ``y``, inside ``clip`` only."""
         clip = self.bounds if clip is None else clip.intersection(self.bounds)
         factor = font.scale(size)
         rows = font.masks(string[:_MAX_TEXT], factor)
         left, right = max(x, clip.left), min(x + len(rows[0]), clip.right)
         if left >= right:
             return
-        ink = int.from_bytes(bytes([self._number(colour)]) * (right - left))
+        ink = int.from_bytes(bytes([self._index(colour)]) * (right - left))
         for row, mask in enumerate(rows):
             shape = int.from_bytes(mask[left - x : right - x])
             if shape:
@@ -83,16 +82,16 @@ class Canvas:
         under = int.from_bytes(self._pixels[part])
         self._pixels[part] = (under ^ ((under ^ ink) & shape)).to_bytes(right - left)
 
-    def _number(self, colour: int) -> int:
-        numbers = self._numbers
-        if colour not in numbers:
-            if len(numbers) == _MAX_COLOURS:
-                return numbers[min(numbers, key=lambda known: _distance(known, colour))]
-            numbers[colour] = len(numbers)
-        return numbers[colour]
+    def _index(self, colour: int) -> int:
+        indices = self._indices
+        if colour not in indices:
+            if len(indices) == _MAX_COLOURS:
+                return indices[min(indices, key=lambda known: _distance(known, colour))]
+            indices[colour] = len(indices)
+        return indices[colour]
 
     def encode(self) -> bytes:
-        """The picture as PNG."""
+        """The canvas as PNG."""
         header = struct.pack(">IIBBBBB", self.width, self.height, 8, 3, 0, 0, 0)
         palette = b"".join(colour.to_bytes(3) for colour in self.palette())
         return b"".join(
@@ -106,17 +105,17 @@ class Canvas:
         )
 
     def pixels(self) -> bytes:
-        """The numbers of the colours, row after row."""
+        """The colour indices, row by row."""
         stride = self._stride
         return b"".join([self._pixels[at + 1 : at + stride] for at in range(0, len(self._pixels), stride)])
 
     def palette(self) -> list[int]:
-        """The colours, by their numbers."""
-        return list(self._numbers)
+        """The colours by index."""
+        return list(self._indices)
 
 
 def raw_rgba(canvas: Canvas) -> bytes:
-    """A picture as ``screencap`` writes it without ``-p``: four numbers, then four bytes a pixel."""
+    """The format of ``screencap`` without ``-p``: a header of four numbers, then four bytes per pixel."""
     pixels = canvas.pixels()
     out = bytearray(b"\xff") * (4 * len(pixels))
     for channel in range(3):

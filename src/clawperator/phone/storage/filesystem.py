@@ -1,8 +1,8 @@
-"""The phone's file system: device paths, what a shell user may do there, and a folder of the host behind it.
+"""The phone's file system: device paths and permissions over a sandboxed folder of the host.
 
-Paths are normalised as text, so ``..`` cannot climb out, and the folder follows no link. ``Storage`` is what
-the shell and ``adb`` see; ``storage.system`` is the same files as the phone itself sees them, with no
-permission asked. Every refusal is the ``OSError`` Linux would give.
+Paths are normalised as text, so ``..`` cannot escape, and links are never followed. ``Storage`` has the
+permissions of a shell user; ``storage.system`` is the same file system without permission checks. Every refusal is
+the ``OSError`` that Linux raises.
 """
 
 import errno
@@ -19,9 +19,9 @@ from clawperator.phone.storage.sandbox import (
     MAX_DEPTH,
     MAX_PATH_BYTES,
     STAGING,
-    Folder,
+    DiskSpace,
+    HostFolder,
     Parts,
-    Space,
     encode,
     failure,
 )
@@ -35,11 +35,11 @@ ALIASES = {
     "/bin": "/system/bin",
     "/etc": "/system/etc",
 }
-# What a shell user may write to; where a shell user may look although it lies in a closed folder.
+# Where a shell user may write, and where a shell user may read inside a closed folder.
 _WRITABLE = ("/data/local/tmp", SHARED)
 _READABLE = ("/data/local/tmp", "/data/app")
-# Folders a shell user may pass through and look at, but not list.
-_PASSAGES = ("/data", "/data/local", "/data/app", "/data/data")
+# Folders that a shell user may traverse and stat, but not list.
+_TRAVERSABLE = ("/data", "/data/local", "/data/app", "/data/data")
 _READ_ONLY = ("/system", "/vendor", "/product", "/apex", "/proc", "/sys")
 _FOLDERS = (
     "apex",
@@ -63,7 +63,7 @@ _MAX_FILES = 100_000
 
 
 class FileStat(Struct, frozen=True):
-    """``mode`` with the bits of the kind of file, ``mtime`` in whole seconds since the epoch."""
+    """``mode`` includes the file type bits; ``mtime`` is in whole seconds since the epoch."""
 
     mode: int
     size: int
@@ -74,8 +74,8 @@ class FileStat(Struct, frozen=True):
         return stat.S_ISDIR(self.mode)
 
 
-class _Null(io.RawIOBase):
-    """``/dev/null``, and ``/dev/zero`` and ``/dev/urandom`` when it is given something to say."""
+class _DeviceFile(io.RawIOBase):
+    """``/dev/null``, ``/dev/zero`` and ``/dev/urandom``: ``fill`` returns the bytes of a read."""
 
     def __init__(self, fill: Callable[[int], bytes]) -> None:
         self._fill = fill
@@ -86,13 +86,13 @@ class _Null(io.RawIOBase):
     def writable(self) -> bool:
         return True
 
-    def readinto(self, buffer: memoryview, /) -> int:  # type: ignore[override] # a memoryview is what comes
+    def readinto(self, buffer: memoryview, /) -> int:  # type: ignore[override] # always a memoryview
         data = self._fill(len(buffer))
         buffer[: len(data)] = data
         return len(data)
 
     def readall(self) -> bytes:
-        """Endless devices have no whole; a megabyte is enough to show that."""
+        """A megabyte: endless devices have no end."""
         return self._fill(1 << 20)
 
     def write(self, data: bytes, /) -> int:  # type: ignore[override] # bytes only
@@ -108,7 +108,7 @@ _DEVICES: dict[str, Callable[[int], bytes]] = {
 
 
 def resolve(path: str, cwd: str = "/") -> str:
-    """The one absolute name of a path: no ``.``, ``..``, ``//`` or alias in it. It need not exist."""
+    """The canonical absolute path: without ``.``, ``..``, ``//`` or alias. It need not exist."""
     if not path:
         raise failure(errno.ENOENT)
     if "\0" in path:
@@ -140,19 +140,19 @@ def _within(path: str, folders: tuple[str, ...]) -> bool:
 
 
 def may_write(path: str) -> bool:
-    """Whether a shell user may write there, if there is such a place."""
+    """Whether a shell user may write to a path, whether or not it exists."""
     return _within(resolve(path), _WRITABLE)
 
 
 class Storage:
     """All files of one phone. Safe to use from many threads.
 
-    With no ``root`` the files live in a private temporary folder, made at first need and removed by
-    ``close``. ``full`` is a fault: while it is True nothing can be written.
+    Without ``root`` the files are in a private temporary folder, created on first use and removed by ``close``.
+    While ``full`` is set, nothing can be written.
     """
 
     def __init__(self, root: str | None = None, *, capacity: int = _CAPACITY, max_files: int = _MAX_FILES) -> None:
-        self._folder = Folder(root, capacity=capacity, max_files=max_files)
+        self._folder = HostFolder(root, capacity=capacity, max_files=max_files)
         self._provided: dict[str, Callable[[], bytes]] = {}
         self._privileged = False
         self.system = self._as_system()
@@ -174,20 +174,20 @@ class Storage:
     def close(self) -> None:
         self._folder.close()
 
-    def space(self) -> Space:
-        """How much there is and how much is used, in bytes."""
+    def space(self) -> DiskSpace:
+        """The total and used space in bytes."""
         self._folder.prepare(_FOLDERS)
         return self._folder.space()
 
     def provide(self, path: str, content: Callable[[], bytes]) -> None:
-        """Show a read-only file whose content is asked for at each opening, as those in ``/proc`` are."""
+        """Add a read-only file whose content is computed each time it is opened, as in ``/proc``."""
         self._provided[resolve(path)] = content
 
     def open(self, path: str, mode: str = "rb") -> BinaryIO:
-        """An open file; modes ``rb wb ab xb r+b``. Writing is not buffered, and never partial within a call."""
+        """Open a file; modes ``rb wb ab xb r+b``. Writes are unbuffered and never partial."""
         name = resolve(path)
         if name in _DEVICES:
-            return cast("BinaryIO", _Null(_DEVICES[name]))
+            return cast("BinaryIO", _DeviceFile(_DEVICES[name]))
         if name in self._provided:
             if mode != "rb":
                 raise failure(errno.EROFS, path)
@@ -198,7 +198,7 @@ class Storage:
 
     @contextmanager
     def replacing(self, path: str, mode: int | None = None) -> Iterator[BinaryIO]:
-        """A file to write that appears under its name, whole, when the block ends well; else nothing changes."""
+        """Replace a file atomically: it appears when the block succeeds; otherwise nothing changes."""
         name = resolve(path)
         parts = self._allow(name, write=True)
         try:
@@ -216,7 +216,7 @@ class Storage:
             return file.read()
 
     def write(self, path: str, data: bytes, *, mode: int | None = None) -> None:
-        """Put the whole content of a file, or change nothing."""
+        """Replace the content of a file atomically."""
         if resolve(path) in _DEVICES:
             return
         with self.replacing(path, mode) as file:
@@ -235,11 +235,11 @@ class Storage:
             return FileStat(stat.S_IFREG | (0o755 if executable else 0o444), len(self._provided[name]()), 0)
         if self._provided_in(name):
             return FileStat(stat.S_IFDIR | 0o755, 4096, 0)
-        found = self._folder.stat(self._allow(name, passage=True))
+        found = self._folder.stat(self._allow(name, traverse=True))
         return FileStat(found.st_mode, found.st_size, int(found.st_mtime))
 
     def list(self, path: str) -> list[str]:
-        """The names in a folder, sorted, without ``.`` and ``..``."""
+        """The sorted names in a folder, without ``.`` and ``..``."""
         name = resolve(path)
         parts = self._allow(name)
         names = self._provided_in(name)
@@ -266,7 +266,7 @@ class Storage:
             return False
 
     def mkdir(self, path: str, *, parents: bool = False, mode: int | None = None) -> None:
-        """Make a folder. With ``parents`` those above it too, and one that is there already is no error."""
+        """Create a folder. With ``parents``, also those above it, and an existing folder is not an error."""
         name = resolve(path)
         if parents:
             missing = []
@@ -283,7 +283,7 @@ class Storage:
             try:
                 self._folder.mkdir(self._allow(folder, write=True), self._new_mode(folder) | 0o111)
             except FileExistsError:
-                if not parents:  # somebody else made it meanwhile
+                if not parents:  # created concurrently
                     raise
             if mode is not None and folder == missing[0]:
                 self._folder.chmod(_split(folder), mode & 0o777)
@@ -297,7 +297,7 @@ class Storage:
         self._folder.rmdir(self._allow(resolve(path), write=True))
 
     def remove_tree(self, path: str) -> None:
-        """Remove a file, or a folder with all that is in it."""
+        """Remove a file, or a folder with its content."""
         parts = self._allow(resolve(path), write=True)
         self._folder.stat(parts)
         for found, status in reversed(list(self._folder.walk(parts))):
@@ -307,7 +307,7 @@ class Storage:
                 self._folder.remove(found)
 
     def rename(self, source: str, target: str) -> None:
-        """Move within the phone; a file at the target is replaced."""
+        """Move a file or folder; an existing file at the target is replaced."""
         old, new = resolve(source), resolve(target)
         self.stat(old)
         self._folder.rename(self._allow(old, write=True), self._allow(new, write=True))
@@ -319,18 +319,18 @@ class Storage:
         self._folder.set_times(self._allow(resolve(path), write=True), int(seconds * 1_000_000_000))
 
     def _provided_in(self, folder: str) -> set[str]:
-        """The names that provided files give a folder."""
+        """The names of provided files in a folder."""
         if not self._provided:
             return set()
         base = folder.rstrip("/") + "/"
         return {name[len(base) :].partition("/")[0] for name in list(self._provided) if name.startswith(base)}
 
     def _new_mode(self, name: str) -> int:
-        # Shared storage belongs to a group, as Android mounts it.
+        # Android mounts shared storage with group permissions.
         return 0o660 if _within(name, (SHARED,)) else 0o644
 
-    def _allow(self, name: str, *, write: bool = False, passage: bool = False) -> Parts:
-        """The parts of a name this view may use in this way, or the refusal Android gives."""
+    def _allow(self, name: str, *, write: bool = False, traverse: bool = False) -> Parts:
+        """The parts of a path, if this view may access it this way; otherwise Android's ``OSError``."""
         parts = _split(name)
         for part in parts:
             encode(part)
@@ -343,7 +343,7 @@ class Storage:
             new_at_top = len(parts) == 1 and not self._folder_exists(parts)
             raise failure(errno.EROFS if new_at_top or _within(name, _READ_ONLY) else errno.EACCES, name)
         hidden = _within(name, ("/data",)) and not _within(name, _READABLE)
-        if not passage if name in _PASSAGES else hidden:
+        if not traverse if name in _TRAVERSABLE else hidden:
             raise failure(errno.EACCES, name)
         return parts
 

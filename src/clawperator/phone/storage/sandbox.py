@@ -1,8 +1,7 @@
-"""One folder of the host, and no way out of it.
+"""A sandbox in one folder of the host.
 
-Every path is walked a name at a time from the folder itself, and a link the host holds is never followed. So
-nothing a peer says, and nothing another program plants there meanwhile, leads outside. What is stored is
-bounded in bytes, in files and in depth.
+Every path is walked one name at a time from the folder, and symbolic links are never followed. So neither a
+client's path nor a link planted by another program leads outside. Size, number of files and depth are limited.
 """
 
 import errno
@@ -18,11 +17,11 @@ from msgspec import Struct
 MAX_NAME_BYTES = 255
 MAX_PATH_BYTES = 4096
 MAX_DEPTH = 100
-# Not a name a device path can reach: unfinished files wait here until they are whole.
+# Unfinished files are here until they are complete. Device paths cannot reach this name.
 STAGING = ".staging"
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-# A pipe somebody planted must not make us wait for its other end.
+# Opening a planted named pipe must not block.
 _FILE = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 _OPEN_FLAGS = {
     "rb": os.O_RDONLY,
@@ -35,8 +34,8 @@ _OPEN_FLAGS = {
 Parts = Sequence[str]
 
 
-class Space(Struct, frozen=True):
-    """Bytes, as ``df`` tells them."""
+class DiskSpace(Struct, frozen=True):
+    """Space in bytes, as in ``df``."""
 
     total: int
     used: int
@@ -47,12 +46,12 @@ class Space(Struct, frozen=True):
 
 
 def failure(number: int, path: str = "") -> OSError:
-    """The error the system would give."""
+    """The operating system's error."""
     return OSError(number, os.strerror(number), path)
 
 
-class Folder:
-    """The files of one phone. Names are lists of parts; the empty list is the folder itself."""
+class HostFolder:
+    """The files of one phone. A path is a list of names; the empty list is the folder itself."""
 
     def __init__(self, root: str | None, *, capacity: int, max_files: int) -> None:
         self._root = None if root is None else os.path.realpath(root)
@@ -62,14 +61,14 @@ class Folder:
         self._closed = False
         self._capacity = capacity
         self._max_files = max_files
-        # Never less than what is there: an overwritten byte counts twice until the next recount.
+        # An upper bound: overwritten bytes count twice until the next recount.
         self._bytes = 0
         self._files = 0
         self._freed = True
         self.full = False
 
     def prepare(self, folders: Sequence[str]) -> None:
-        """Make the root and the given folders in it. Only the first call does anything."""
+        """Create the root and the given folders in it, once."""
         if self._ready and not self._closed:
             return
         with self._lock:
@@ -84,12 +83,12 @@ class Folder:
             os.makedirs(self._root, mode=0o700, exist_ok=True)
             for folder in (STAGING, *folders):
                 self._make_folders(folder.split("/"))
-            self._forget_unfinished()
+            self._remove_unfinished()
             self._bytes, self._files = self._count()
             self._ready = True
 
-    def _forget_unfinished(self) -> None:
-        """Remove what was being written when the phone that had this folder before was killed."""
+    def _remove_unfinished(self) -> None:
+        """Remove files that a killed phone was writing in this folder."""
         staging = self._enter([STAGING])
         try:
             for name in os.listdir(staging):
@@ -99,7 +98,7 @@ class Folder:
             os.close(staging)
 
     def close(self) -> None:
-        """Remove the folder if it was made for this phone alone. Nothing can be opened afterwards."""
+        """Remove the folder if it is temporary. Nothing can be opened afterwards."""
         with self._lock:
             self._closed = True
             if self._temporary and self._root is not None:
@@ -107,13 +106,13 @@ class Folder:
 
                 shutil.rmtree(self._root, ignore_errors=True)
 
-    def space(self) -> Space:
+    def space(self) -> DiskSpace:
         with self._lock:
             self._bytes, self._files = self._count()
-        return Space(self._capacity, self._capacity if self.full else min(self._bytes, self._capacity))
+        return DiskSpace(self._capacity, self._capacity if self.full else min(self._bytes, self._capacity))
 
     def reserve(self, size: int, files: int = 0) -> None:
-        """Account for what is about to be written, or raise ``ENOSPC``."""
+        """Account for a write in advance, or raise ``ENOSPC``."""
         if self.full:
             raise failure(errno.ENOSPC)
         with self._lock:
@@ -143,8 +142,8 @@ class Folder:
             raise
 
     def _open_in(self, parent: int, name: bytes, flags: int, create_mode: int) -> int:
-        """An open file. A new one gets its mode whatever the host's own habits are."""
-        # Truncating waits until it is known what was opened.
+        """Open a file. A new file gets its mode regardless of the host's umask."""
+        # Truncate only after checking what was opened.
         existing = (flags & ~(os.O_CREAT | os.O_TRUNC)) | _FILE
         if not flags & os.O_EXCL:
             try:
@@ -158,13 +157,13 @@ class Folder:
         except FileExistsError:
             if flags & os.O_EXCL:
                 raise
-            return os.open(name, existing, dir_fd=parent)  # somebody made it in this very moment
+            return os.open(name, existing, dir_fd=parent)  # created concurrently
         os.fchmod(fd, create_mode)
         return fd
 
     @contextmanager
     def replacing(self, parts: Parts, mode: int) -> Iterator["HostFile"]:
-        """A file that gets its name when the block ends well; until then the old one is there, whole."""
+        """A file that replaces its target when the block succeeds; until then the old one stays."""
         self.reserve(0, 1)
         staged = os.urandom(12).hex()
         with self._parent(parts) as (parent, name):
@@ -184,7 +183,7 @@ class Folder:
                 os.close(staging)
 
     def stat(self, parts: Parts) -> os.stat_result:
-        """What the name itself is; a link is told as a link."""
+        """The status of a path; links are not followed."""
         if not parts:
             return os.stat(self._top)
         with self._parent(parts) as (parent, name):
@@ -226,7 +225,7 @@ class Folder:
     def chmod(self, parts: Parts, mode: int) -> None:
         fd = self._open_any(parts)
         try:
-            # We walk through folders ourselves, and what nobody can open could never be changed back.
+            # Keep the owner's access: the sandbox must be able to enter folders and reopen files.
             os.fchmod(fd, mode | (0o700 if stat.S_ISDIR(os.fstat(fd).st_mode) else 0o400))
         finally:
             os.close(fd)
@@ -236,17 +235,17 @@ class Folder:
             os.utime(name, ns=(nanoseconds, nanoseconds), dir_fd=parent, follow_symlinks=False)
 
     def walk(self, parts: Parts) -> Iterator[tuple[Parts, os.stat_result]]:
-        """Everything below a name and the name itself, folders before what is in them."""
+        """A path and everything below it, folders before their content."""
         stack = [list(parts)]
         while stack:
-            here = stack.pop()
+            path = stack.pop()
             try:
-                status = self.stat(here)
-                yield here, status
-                if stat.S_ISDIR(status.st_mode) and len(here) < MAX_DEPTH:
-                    stack.extend([*here, name] for name in self.list(here))
+                status = self.stat(path)
+                yield path, status
+                if stat.S_ISDIR(status.st_mode) and len(path) < MAX_DEPTH:
+                    stack.extend([*path, name] for name in self.list(path))
             except OSError:
-                continue  # removed meanwhile, or a name no device path can hold
+                continue  # removed concurrently, or an invalid device name
 
     @property
     def _top(self) -> str:
@@ -270,7 +269,7 @@ class Folder:
                 os.mkdir(name, 0o755, dir_fd=parent)
 
     def _enter(self, parts: Parts) -> int:
-        """An open folder. The caller closes it."""
+        """Open a folder. The caller closes it."""
         fd = os.open(self._top, _DIRECTORY)
         for part in parts:
             try:
@@ -301,9 +300,9 @@ class Folder:
 
 
 class HostFile(io.FileIO):
-    """An open file of a phone. It is not buffered: what is written in one call is written at once or not."""
+    """An open file of a phone. Unbuffered: each call writes all of its data or none."""
 
-    def __init__(self, fd: int, mode: str, folder: Folder) -> None:
+    def __init__(self, fd: int, mode: str, folder: HostFolder) -> None:
         super().__init__(fd, mode)
         self._folder = folder
 
@@ -318,7 +317,7 @@ class HostFile(io.FileIO):
     def truncate(self, size: int | None = None, /) -> int:
         end = self.tell() if size is None else size
         self._folder.reserve(max(end - os.fstat(self.fileno()).st_size, 0))
-        self._folder._freed = True  # noqa: SLF001 - one idea in two classes
+        self._folder._freed = True  # noqa: SLF001 - part of the folder's accounting
         return super().truncate(end)
 
 
@@ -329,7 +328,7 @@ def _check_regular(fd: int) -> None:
 
 
 def encode(name: str) -> bytes:
-    """A name as the host stores it. One that no file can have raises what the system would."""
+    """A name as the host stores it. An invalid name raises the system's ``OSError``."""
     try:
         raw = name.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:

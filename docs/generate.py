@@ -24,7 +24,7 @@ from clawperator.contract.execution import ExecutionShape
 from clawperator.contract.normalise import TOP_ALIASES
 from clawperator.contract.selectors import MATCHER_ALIASES, NodeMatcher
 from clawperator.errors import CODES
-from clawperator.phone.core.faults import FAULTS
+from clawperator.phone import FAULTS
 from clawperator.recording.compare.compare import MATCHES, SUMMARIES
 from clawperator.recording.compare.strategies.solax import REQUIRED
 from clawperator.recording.events import FACTS, own_fields

@@ -24,18 +24,22 @@ from clawperator.engine.clock import VirtualClock
 from clawperator.engine.driver import Clock
 from clawperator.engine.run import Engine
 from clawperator.errors import ClawError
-from clawperator.phone.apps.system import DELETE_KEY, ENTER_KEY, SHIFT_KEY, SYMBOLS_KEY, is_symbol
-from clawperator.phone.core.phone import Phone
-from clawperator.phone.core.window import Window
-from clawperator.phone.operator.driver import PhoneDriver
-from clawperator.phone.toolkit.app import App
+from clawperator.phone import (
+    DELETE_KEY,
+    ENTER_KEY,
+    SHIFT_KEY,
+    SYMBOLS_KEY,
+    App,
+    Phone,
+    PhoneDriver,
+    Window,
+    is_symbol,
+)
 from clawperator.ui.match import find, find_all
 from clawperator.ui.node import Hierarchy, Node
 
 if TYPE_CHECKING:
-    from clawperator.phone.adb.adbd import AdbdServer
-    from clawperator.phone.cassette.cassette import Cassette
-    from clawperator.phone.core.events import AccessibilityEvent
+    from clawperator.phone import AccessibilityEvent, AdbdServer, Cassette
 
 __all__ = ["Person", "ShellResult", "SimulatedPhone", "simulated_phone"]
 
@@ -126,7 +130,7 @@ class SimulatedPhone:
         """Run a shell script on the phone, as ``adb shell`` would."""
         import io
 
-        from clawperator.phone.shell.language.interpreter import run_script
+        from clawperator.phone import run_script
 
         out, err = io.BytesIO(), io.BytesIO()
         code = run_script(
@@ -163,9 +167,7 @@ class SimulatedPhone:
     @contextmanager
     def serve(self) -> Iterator["Doors"]:
         """Open adb's doors to this phone on loopback while the ``with`` block runs."""
-        from clawperator.phone.adb.adbd import AdbdServer
-        from clawperator.phone.adb.device import PhoneDevice
-        from clawperator.phone.adb.server import AdbServer
+        from clawperator.phone import AdbdServer, AdbServer, PhoneDevice
 
         device = PhoneDevice(self.phone)
         adbd, server = AdbdServer(device), AdbServer(lambda: [device])
@@ -295,7 +297,7 @@ def _matcher(text: str | None, fields: Mapping[str, str]) -> NodeMatcher:
 
 
 def _load(path: str) -> "Cassette":
-    from clawperator.phone.cassette.cassette import load_cassette
+    from clawperator.phone import load_cassette
 
     return load_cassette(path)
 

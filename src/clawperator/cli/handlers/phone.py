@@ -10,13 +10,14 @@ from clawperator.cli.handler import Call
 from clawperator.cli.parsing import usage
 from clawperator.device.host_log import note
 from clawperator.errors import ClawError
-from clawperator.phone.core.faults import FAULTS, read_setting
-from clawperator.phone.process.launch import (
+from clawperator.phone import (
     DEFAULT_SERIAL,
+    FAULTS,
     control_phone,
     describe_phone,
     existing_folder,
     list_phones,
+    read_setting,
     reset_phone,
     start_phone,
     stop_phone,

@@ -156,24 +156,6 @@ def start(package: str) -> Effect:
     return lambda context: void(context.start(package))
 
 
-def toast(message: str) -> Effect:
-    return lambda context: context.toast(message)
-
-
-def later(milliseconds: float, effect: Effect) -> Effect:
-    return lambda context: context.after(milliseconds, effect)
-
-
-def each(*effects: Effect) -> Effect:
-    """Run several handlers in sequence."""
-
-    def run(context: AppContext) -> None:
-        for effect in effects:
-            effect(context)
-
-    return run
-
-
 def void(_: object) -> None:
     """Discard a result: handlers return nothing."""
 

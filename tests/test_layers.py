@@ -16,6 +16,7 @@ LAYERS = (
     "testing",
     "agent",
     "skills",
+    "skill",
     "skill_api",
     "replay",
     "connection",

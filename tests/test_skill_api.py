@@ -1,4 +1,4 @@
-"""``clawperator.skill_api``: the frame is printed for the author, once, and says what is true."""
+"""``clawperator.skill_api``: prints one truthful result frame."""
 
 import json
 import subprocess
@@ -21,18 +21,18 @@ def printed(capsys: Captured) -> dict[str, Any]:
     return result
 
 
-def go(plan: tuple[str, ...], *points: str, error: Exception | None = None, proved: bool = False) -> None:
-    """A skill that passes these checkpoints, and then fails or proves its end."""
+def run_plan(plan: tuple[str, ...], *points: str, error: Exception | None = None, verified: bool = False) -> None:
+    """A skill that passes these checkpoints, then fails or verifies its result."""
     with Skill(ID, plan=plan) as skill:
         for point in points:
             skill.checkpoint(point)
         if error is not None:
             raise error
-        if proved:
+        if verified:
             skill.verify(expected=1, observed=1)
 
 
-def test_a_proved_run_is_a_success(capsys: Captured) -> None:
+def test_a_verified_run_is_a_success(capsys: Captured) -> None:
     with Skill(ID, goal={"kind": "greet"}, inputs={"name": "Ann"}, plan=("one", "two")) as skill:
         skill.checkpoint("one", "a text")
         skill.checkpoint("two", {"a": 1}, note="well")
@@ -49,9 +49,9 @@ def test_a_proved_run_is_a_success(capsys: Captured) -> None:
     assert result["diagnostics"]["warnings"] == ["slow"]
 
 
-def test_a_typed_failure_names_the_checkpoint_it_was_on_the_way_to(capsys: Captured) -> None:
+def test_a_clawperator_error_fails_the_next_checkpoint(capsys: Captured) -> None:
     with pytest.raises(SystemExit) as ended:
-        go(("one", "two", "three"), "one", error=ClawError("NODE_NOT_FOUND", "no node", hint="Look."))
+        run_plan(("one", "two", "three"), "one", error=ClawError("NODE_NOT_FOUND", "no node", hint="Look."))
     assert ended.value.code == 1
     result = printed(capsys)
     assert (result["status"], result["terminalVerification"]) == ("failed", {"status": "not_run"})
@@ -62,15 +62,15 @@ def test_a_typed_failure_names_the_checkpoint_it_was_on_the_way_to(capsys: Captu
 
 
 @pytest.mark.parametrize("code", ["SERVICE_UNAVAILABLE", "DEVICE_OFFLINE", "NO_DEVICES", "OPERATOR_NOT_INSTALLED"])
-def test_a_phone_that_is_not_there_is_an_unavailable_runtime(capsys: Captured, code: str) -> None:
+def test_a_missing_device_is_an_unavailable_runtime(capsys: Captured, code: str) -> None:
     with pytest.raises(SystemExit), Skill(ID, plan=("one",)):
         raise ClawError(code, "gone")
     assert printed(capsys)["diagnostics"]["runtimeState"] == "unavailable"
 
 
-def test_any_other_failure_is_framed_and_goes_on(capsys: Captured) -> None:
+def test_any_other_exception_is_framed_and_propagates(capsys: Captured) -> None:
     with pytest.raises(KeyError):
-        go((), "one", error=KeyError("x"))
+        run_plan((), "one", error=KeyError("x"))
     result = printed(capsys)
     assert [(point["id"], point["status"]) for point in result["checkpoints"]] == [
         ("one", "ok"),
@@ -78,34 +78,34 @@ def test_any_other_failure_is_framed_and_goes_on(capsys: Captured) -> None:
     ]
 
 
-def test_a_failure_after_the_last_checkpoint_is_told_of_the_end(capsys: Captured) -> None:
+def test_a_failure_after_the_last_checkpoint_is_noted_at_the_verification(capsys: Captured) -> None:
     with pytest.raises(SystemExit):
-        go(("one",), "one", error=ClawError("NODE_NOT_FOUND", "no node"))
+        run_plan(("one",), "one", error=ClawError("NODE_NOT_FOUND", "no node"))
     result = printed(capsys)
     assert len(result["checkpoints"]) == 1
     assert result["terminalVerification"] == {"status": "not_run", "note": "NODE_NOT_FOUND: no node"}
 
 
-def test_a_run_without_proof_is_indeterminate(capsys: Captured) -> None:
+def test_a_run_without_verification_is_indeterminate(capsys: Captured) -> None:
     with pytest.raises(SystemExit), Skill(ID):
         pass
     assert printed(capsys)["status"] == "indeterminate"
 
 
-def test_an_end_that_is_not_the_expected_one_is_no_success(capsys: Captured) -> None:
+def test_a_failed_verification_is_indeterminate(capsys: Captured) -> None:
     with pytest.raises(SystemExit), Skill(ID) as skill:
         assert not skill.verify(expected="a", observed="b", note="read twice")
     result = printed(capsys)
     assert (result["status"], result["terminalVerification"]["status"]) == ("indeterminate", "failed")
 
 
-def test_a_plan_that_was_not_gone_through_is_no_success(capsys: Captured) -> None:
+def test_an_incomplete_plan_is_indeterminate(capsys: Captured) -> None:
     with pytest.raises(SystemExit):
-        go(("one", "two"), "one", proved=True)
+        run_plan(("one", "two"), "one", verified=True)
     assert printed(capsys)["status"] == "indeterminate"
 
 
-def test_checkpoints_come_in_the_order_of_the_plan(capsys: Captured) -> None:
+def test_checkpoints_follow_the_order_of_the_plan(capsys: Captured) -> None:
     with pytest.raises(ValueError, match="is 'one', not 'two'"), Skill(ID, plan=("one", "two")) as skill:
         skill.checkpoint("two")
     assert printed(capsys)["checkpoints"][0]["id"] == "one"
@@ -120,7 +120,7 @@ def test_the_frame_is_printed_once(capsys: Captured) -> None:
     assert printed(capsys)["status"] == "success"
 
 
-def test_declared_inputs_come_from_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_declared_inputs_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CLAWPERATOR_SKILL_INPUTS", json.dumps({"percent": 5}))
     assert declared_inputs() == {"percent": 5}
     for text in ("[]", "{"):

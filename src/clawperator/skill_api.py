@@ -1,4 +1,4 @@
-"""For authors of skills: say what was reached, prove the end, and the result frame is printed for you.
+"""API for skill authors: record checkpoints, verify the result, and print the result frame.
 
     from clawperator.skill_api import Skill, declared_inputs
 
@@ -8,8 +8,8 @@
         skill.checkpoint("app_opened")
         skill.verify(expected="Hello", observed=skill.phone.read("Hello"))
 
-The frame is printed once, when the ``with`` block ends, however it ends. A block that fails names the checkpoint
-it was on the way to. The process ends with 0 only when the end was proved.
+The frame is printed once, when the ``with`` block ends in any way. A block that fails reports the next checkpoint
+as failed. The exit code is 0 only when the result was verified.
 """
 
 import os
@@ -31,15 +31,15 @@ if TYPE_CHECKING:
 
 __all__ = ["Skill", "declared_inputs"]
 
-# Where the skill is when it fails and has no plan.
+# The failed checkpoint of a skill without a plan.
 UNPLANNED = "unplanned_step"
-_LONGEST_NOTE = 2_000
+_MAX_NOTE_LENGTH = 2_000
 _UNAVAILABLE = ("DEVICE_", "ADB_", "OPERATOR_", "PHONE_")
 _UNAVAILABLE_CODES = ("NO_DEVICES", "SERVICE_UNAVAILABLE", "MULTIPLE_DEVICES_DEVICE_ID_REQUIRED")
 
 
 def declared_inputs() -> dict[str, Any]:
-    """The inputs that ``skills run`` read from its arguments, by the names ``skill.json`` declares."""
+    """The inputs that ``skills run`` read from its arguments, by their names in ``skill.json``."""
     try:
         given = msgspec.json.decode(os.environ.get("CLAWPERATOR_SKILL_INPUTS", "{}"))
     except msgspec.DecodeError:
@@ -47,14 +47,14 @@ def declared_inputs() -> dict[str, Any]:
     if not isinstance(given, dict):
         raise ClawError(
             "SKILL_INPUT_INVALID",
-            "CLAWPERATOR_SKILL_INPUTS holds no declared inputs",
-            hint="Declare them in skill.json under contract.inputs, and run the skill with 'skills run'.",
+            "CLAWPERATOR_SKILL_INPUTS is not a JSON object of inputs",
+            hint="Declare inputs in skill.json under contract.inputs, and use 'clawperator skills run'.",
         )
     return given
 
 
 class Skill:
-    """One run of a skill. ``plan`` names its checkpoints in their order; then none can be passed out of turn."""
+    """One run of a skill. ``plan`` lists its checkpoints; with a plan, they must be reached in order."""
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class Skill:
 
     @cached_property
     def phone(self) -> "ConnectedPhone":
-        """The phone that ``skills run`` was told to use, or the only one there is."""
+        """The device selected by ``skills run``, or the only one connected."""
         from clawperator.connection import connect
 
         phone = connect(
@@ -89,28 +89,28 @@ class Skill:
         return phone
 
     def checkpoint(self, name: str, evidence: Any = None, *, note: str | None = None) -> None:
-        """Say that a checkpoint was reached. Evidence is a text, or anything that JSON can hold."""
-        if self._plan and name != (due := self._due()):
-            raise ValueError(f"the next checkpoint of the plan is {due!r}, not {name!r}")
+        """Record a reached checkpoint. ``evidence`` is a text or a JSON value."""
+        if self._plan and name != (expected := self._next_checkpoint()):
+            raise ValueError(f"the next checkpoint of the plan is {expected!r}, not {name!r}")
         self._add(name, "ok", evidence, note)
 
     def verify(self, *, expected: Any, observed: Any, note: str | None = None) -> bool:
-        """Say what the end should be and what it is. Only equal values prove the skill's goal."""
-        proved = bool(expected == observed)
+        """Compare the expected and the observed result. Only equal values verify the skill's goal."""
+        verified = bool(expected == observed)
         self._verification = {
-            "status": "verified" if proved else "failed",
+            "status": "verified" if verified else "failed",
             "expected": _evidence(expected),
             "observed": _evidence(observed),
             **({"note": note} if note else {}),
         }
-        return proved
+        return verified
 
     def answer(self, value: Any) -> None:
-        """Say what the skill found out, for whoever asked."""
+        """Set the value that the skill returns."""
         self._result = _evidence(value)
 
     def warn(self, text: str) -> None:
-        """Say something that did not keep the skill from its goal."""
+        """Add a warning to the diagnostics."""
         self._diagnostics.setdefault("warnings", []).append(text)
 
     def __enter__(self) -> Self:
@@ -123,11 +123,11 @@ class Skill:
             self._fail(error)
         status = self._status(error)
         self._print(status)
-        # A typed error has said all in the frame. Of anything else the author wants to see where it was.
+        # The frame describes a ClawError completely. Any other exception keeps its traceback for the author.
         if isinstance(error, ClawError) or (error is None and status != "success"):
             raise SystemExit(1)
 
-    def _due(self) -> str | None:
+    def _next_checkpoint(self) -> str | None:
         return self._plan[len(self._checkpoints)] if len(self._checkpoints) < len(self._plan) else None
 
     def _add(self, name: str, status: str, evidence: Any, note: str | None) -> None:
@@ -135,23 +135,23 @@ class Skill:
         if evidence is not None:
             point["evidence"] = _evidence(evidence)
         if note:
-            point["note"] = note[:_LONGEST_NOTE]
+            point["note"] = note[:_MAX_NOTE_LENGTH]
         self._checkpoints.append(point)
 
     def _fail(self, error: BaseException) -> None:
         evidence = None
-        said = f"{type(error).__name__}: {error}"
+        message = f"{type(error).__name__}: {error}"
         if isinstance(error, ClawError):
-            said = f"{error.code}: {error.message}"
+            message = f"{error.code}: {error.message}"
             evidence = error.document()
             if error.code.startswith(_UNAVAILABLE) or error.code in _UNAVAILABLE_CODES:
                 self._diagnostics["runtimeState"] = "unavailable"
             if error.hint:
                 self._diagnostics["hints"] = [error.hint]
-        if self._plan and self._due() is None:  # every checkpoint was reached: it is the end that was not proved
-            self._verification = {**self._verification, "note": said[:_LONGEST_NOTE]}
+        if self._plan and self._next_checkpoint() is None:  # every checkpoint was reached: the verification failed
+            self._verification = {**self._verification, "note": message[:_MAX_NOTE_LENGTH]}
         else:
-            self._add(self._due() or UNPLANNED, "failed", evidence, said)
+            self._add(self._next_checkpoint() or UNPLANNED, "failed", evidence, message)
 
     def _status(self, error: BaseException | None) -> Literal["success", "failed", "indeterminate"]:
         if error is not None:
@@ -161,7 +161,7 @@ class Skill:
 
     def _print(self, status: str) -> None:
         if self._ended:
-            raise RuntimeError("a skill runs once; its frame is printed already")
+            raise RuntimeError("a Skill runs once; its frame was already printed")
         self._ended = True
         frame: dict[str, Any] = {
             "contractVersion": CONTRACT_VERSION,
@@ -175,7 +175,7 @@ class Skill:
             "diagnostics": self._diagnostics,
         }
         line = msgspec.json.encode({name: value for name, value in frame.items() if value is not None}).decode()
-        with suppress(OSError, ValueError):  # nobody listens any more
+        with suppress(OSError, ValueError):  # the reader has closed the pipe
             sys.stdout.write(f"\n{FRAME_MARKER}\n{line}\n")
             sys.stdout.flush()
 

@@ -1,4 +1,4 @@
-"""Persons who show, by touching the glass, what the shipped skills do. Their recordings are the skills' baselines."""
+"""Demonstrations of the shipped skills by screen taps. Their recordings are the skills' baselines."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -12,7 +12,7 @@ SETTINGS = "com.android.settings.overview"
 VIDEO = "com.google.android.youtube.search"
 
 
-def touch(phone: ConnectedPhone, label: str | None = None, **marks: Any) -> None:
+def tap(phone: ConnectedPhone, label: str | None = None, **marks: Any) -> None:
     phone.wait(label, **marks)
     node = phone.snapshot().find(label, **marks)
     assert node is not None
@@ -21,54 +21,58 @@ def touch(phone: ConnectedPhone, label: str | None = None, **marks: Any) -> None
 
 
 def _solar(phone: ConnectedPhone) -> None:
-    touch(phone, "SolaXCloud")
-    touch(phone, "Intelligence")
-    touch(phone, "Peak Export")
-    touch(phone, text_contains="Device Discharging")
-    touch(phone, text_contains="Discharge to")
-    touch(phone, role="textfield")
+    tap(phone, "SolaXCloud")
+    tap(phone, "Intelligence")
+    tap(phone, "Peak Export")
+    tap(phone, text_contains="Device Discharging")
+    tap(phone, text_contains="Discharge to")
+    tap(phone, role="textfield")
     phone.shell("input", "keyevent", "DEL", "DEL")
     phone.shell("input", "text", "25")
-    touch(phone, "Confirm")
-    touch(phone, "Save")
+    tap(phone, "Confirm")
+    tap(phone, "Save")
     phone.wait(text_contains="Save this automation")
-    touch(phone, "Save")
+    tap(phone, "Save")
     phone.wait("Discharge to 25%")
 
 
 def _settings(phone: ConnectedPhone) -> None:
-    touch(phone, "Settings")
+    tap(phone, "Settings")
     for page, row in (("Network & internet", "Internet"), ("Battery", "Battery level"), ("Storage", "Free space")):
-        touch(phone, page)
+        tap(phone, page)
         phone.wait(row)
         phone.shell("input", "keyevent", "BACK")
     phone.wait("Network & internet")
     phone.shell("input", "swipe", "540", "1800", "540", "600")
-    touch(phone, "About phone")
+    tap(phone, "About phone")
     phone.wait("Android version")
 
 
 def _video(phone: ConnectedPhone) -> None:
-    touch(phone, "YouTube")
-    touch(phone, desc="Search")
-    touch(phone, role="textfield")
+    tap(phone, "YouTube")
+    tap(phone, desc="Search")
+    tap(phone, role="textfield")
     phone.shell("input", "text", "linkin%spark")
     phone.shell("input", "keyevent", "ENTER")
     phone.wait(id="com.google.android.youtube:id/search_query")
 
 
-PERSONS: Mapping[str, Callable[[ConnectedPhone], None]] = {SOLAR: _solar, SETTINGS: _settings, VIDEO: _video}
+DEMONSTRATIONS: Mapping[str, Callable[[ConnectedPhone], None]] = {
+    SOLAR: _solar,
+    SETTINGS: _settings,
+    VIDEO: _video,
+}
 
 
 def demonstrate(skill_id: str, folder: Path, serial: str | None = None) -> Path:
-    """Record the person who shows a skill, on the simulated phone that runs. Gives the recording's export."""
+    """Record the demonstration of a skill on the running simulated phone. Returns the path of the export."""
     phone = connect(serial)
     phone.home()
     phone.close_app(skill_id.rpartition(".")[0])
-    phone.start_recording("shown")
-    PERSONS[skill_id](phone)
-    phone.stop_recording("shown")
-    recording = phone.pull_recording("shown", folder)
+    phone.start_recording("demonstration")
+    DEMONSTRATIONS[skill_id](phone)
+    phone.stop_recording("demonstration")
+    recording = phone.pull_recording("demonstration", folder)
     out = folder / "compare-baseline.export.json"
     export_recording(recording, str(out))
     return out

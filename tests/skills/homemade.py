@@ -1,4 +1,4 @@
-"""Registries to test on, written by hand."""
+"""Registries and skills for tests."""
 
 import json
 from pathlib import Path
@@ -31,7 +31,7 @@ def write_registry(root: Path, *entries: dict[str, Any]) -> Path:
 
 
 def write_skill(root: Path, script: str = "", name: str = "run.py", *, mode: int = 0o755, **more: Any) -> Path:
-    """A registry with one skill of one script. Gives the registry's path."""
+    """Write a registry with one skill of one script. Returns the registry's path."""
     described = entry(scripts=(name,), **more)
     folder = root / "skills" / ID
     (folder / "scripts").mkdir(parents=True)
@@ -43,5 +43,5 @@ def write_skill(root: Path, script: str = "", name: str = "run.py", *, mode: int
 
 
 def frame(**more: Any) -> dict[str, Any]:
-    """A result that a skill may print."""
+    """A valid result."""
     return {"contractVersion": "1.0.0", "skillId": ID, "status": "success", "checkpoints": [], **more}

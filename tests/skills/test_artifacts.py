@@ -1,4 +1,4 @@
-"""Artifacts: placeholders filled in, ids that are the same each time, and refusals that say why."""
+"""Artifacts: placeholders, stable ids and validation errors."""
 
 import hashlib
 import json
@@ -37,10 +37,10 @@ def compile_(registry: str, variables: Any = None, artifact: str = "press", skil
     return clawperator("skills", *argv, *more)
 
 
-def test_placeholders_become_values(tmp_path: Path) -> None:
+def test_placeholders_are_replaced_by_values(tmp_path: Path) -> None:
     registry = make(tmp_path)
-    said = f'{{"skillId":"{ID}","artifactName":"press","vars":{{"LABEL":"a \\"b\\" é"}}}}'
-    mark = hashlib.sha256(said.encode()).hexdigest()[:12]
+    expected = f'{{"skillId":"{ID}","artifactName":"press","vars":{{"LABEL":"a \\"b\\" é"}}}}'
+    mark = hashlib.sha256(expected.encode()).hexdigest()[:12]
     for name in ("press", "press.recipe.json"):
         execution = compile_(registry, {"LABEL": 'a "b" é'}, name).json["execution"]
         assert execution["mode"] == "artifact_compiled"
@@ -48,7 +48,7 @@ def test_placeholders_become_values(tmp_path: Path) -> None:
         assert execution["actions"][0]["params"]["matcher"] == {"textEquals": 'a "b" é'}
 
 
-def test_values_are_texts_and_ids_can_be_given(tmp_path: Path) -> None:
+def test_values_are_converted_to_text_and_ids_can_be_given(tmp_path: Path) -> None:
     registry = make(tmp_path)
     execution = compile_(registry, {"LABEL": 5, "COMMAND_ID": "mine"}).json["execution"]
     assert execution["commandId"] == "mine"
@@ -59,9 +59,9 @@ def test_values_are_texts_and_ids_can_be_given(tmp_path: Path) -> None:
 def test_the_order_of_variables_does_not_matter() -> None:
     assert fingerprint("s", "a", {"b": "1", "a": "2"}) == fingerprint("s", "a", {"a": "2", "b": "1"})
     # As a JavaScript object lists them: whole numbers first, by size.
-    said = b'{"skillId":"s","artifactName":"a","vars":{"2":"","10":"","01":"","B":"","a":""}}'
+    expected = b'{"skillId":"s","artifactName":"a","vars":{"2":"","10":"","01":"","B":"","a":""}}'
     made = fingerprint("s", "a", dict.fromkeys(["a", "B", "10", "2", "01"], ""))
-    assert made == hashlib.sha256(said).hexdigest()[:12]
+    assert made == hashlib.sha256(expected).hexdigest()[:12]
 
 
 @pytest.mark.parametrize(
@@ -74,14 +74,14 @@ def test_the_order_of_variables_does_not_matter() -> None:
         ({"LABEL": "x" * 5000}, "COMPILE_VALIDATION_FAILED"),
     ],
 )
-def test_variables_that_do_not_fit_are_refused(tmp_path: Path, variables: Any, code: str) -> None:
+def test_invalid_variables_are_rejected(tmp_path: Path, variables: Any, code: str) -> None:
     ran = compile_(make(tmp_path), variables)
     assert (ran.code, ran.json["code"]) == (1, code)
     if code == "COMPILE_VAR_MISSING":
         assert ran.json["details"] == {"placeholder": "LABEL"}
 
 
-def test_what_is_not_there_is_said(tmp_path: Path) -> None:
+def test_a_missing_artifact_skill_or_file_is_reported(tmp_path: Path) -> None:
     registry = make(tmp_path)
     assert compile_(registry, artifact="other").json["code"] == "ARTIFACT_NOT_FOUND"
     assert compile_(registry, skill_id="a.b").json["code"] == "SKILL_NOT_FOUND"
@@ -89,7 +89,7 @@ def test_what_is_not_there_is_said(tmp_path: Path) -> None:
     assert compile_(registry).json["code"] == "REGISTRY_READ_FAILED"
 
 
-def test_an_artifact_that_is_no_plan_says_why(tmp_path: Path) -> None:
+def test_an_invalid_artifact_is_reported_with_the_reason(tmp_path: Path) -> None:
     broken = json.dumps(PLAN).replace("click", "clik")
     ran = compile_(make(tmp_path, broken), {"LABEL": "a"})
     assert ran.json["code"] == "COMPILE_VALIDATION_FAILED"

@@ -1,4 +1,4 @@
-"""Before a skill runs: a phone that sleeps is told, and people see which Operator there is."""
+"""Device checks before a skill runs: a sleeping device fails, and pretty output names the Operator."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("device", [(), ("--device", "claw-1")])
-def test_a_phone_that_sleeps_is_told_before_anything_runs(device: tuple[str, ...]) -> None:
+def test_a_sleeping_device_fails_before_the_script_runs(device: tuple[str, ...]) -> None:
     with running_phone_server() as phone_server:
         phone_server.phone.key(223)
         error = clawperator("skills", "run", OVERVIEW, *device).json
@@ -27,10 +27,10 @@ def test_a_phone_that_sleeps_is_told_before_anything_runs(device: tuple[str, ...
         assert clawperator("skills", "run", OVERVIEW, *device).json["status"] == "success"
 
 
-def test_people_see_which_operator_there_is() -> None:
+def test_pretty_output_names_the_operator() -> None:
     with running_phone_server():
         ran = clawperator("skills", "run", OVERVIEW, "--output", "pretty", "--skip-validate")
-        assert "the Operator com.clawperator.operator on claw-1: version" in ran.err
+        assert "Operator com.clawperator.operator on claw-1: version" in ran.err
     ran = clawperator("skills", "run", OVERVIEW, "--output", "pretty", "--device", "nobody", "--timeout", "1000")
-    assert "the Operator com.clawperator.operator: " in ran.err
+    assert "Operator com.clawperator.operator: " in ran.err
     assert ran.code == 1

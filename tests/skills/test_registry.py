@@ -1,4 +1,4 @@
-"""Registries: which one counts, what it may hold, and what is found in it."""
+"""Registries: lookup order, validation and search."""
 
 import json
 from pathlib import Path
@@ -10,16 +10,16 @@ from clawperator.errors import ClawError
 from clawperator.skills.registry import (
     SkillRegistry,
     find_registry,
+    parse_entry,
     read_registry,
-    search,
+    search_skills,
     shipped_registry,
-    typed_entry,
 )
 from tests.skills.homemade import ID, entry, write_registry
 from tests.support.running import clawperator
 
 
-def test_the_nearest_registry_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_nearest_registry_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CLAWPERATOR_HOME", str(tmp_path / "home"))
     monkeypatch.chdir(tmp_path)
     assert find_registry() == shipped_registry()
@@ -38,16 +38,14 @@ def test_the_nearest_registry_counts(tmp_path: Path, monkeypatch: pytest.MonkeyP
     ["", "{", "[]", "{}", '{"skills":{}}', '{"skills":[1]}', "\xff"],
     ids=["empty", "cut", "list", "no skills", "an object", "not an object", "not UTF-8"],
 )
-def test_what_is_no_registry_is_refused(tmp_path: Path, text: str) -> None:
+def test_an_invalid_registry_is_rejected(tmp_path: Path, text: str) -> None:
     (tmp_path / "r.json").write_bytes(text.encode("latin-1"))
     with pytest.raises(ClawError) as caught:
         read_registry(str(tmp_path / "r.json"))
     assert caught.value.code == "REGISTRY_READ_FAILED"
 
 
-def test_a_registry_that_was_asked_for_and_is_not_there_fails(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_configured_registry_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CLAWPERATOR_SKILLS_REGISTRY", str(tmp_path / "none.json"))
     ran = clawperator("skills", "list")
     assert (ran.code, ran.json["code"]) == (1, "REGISTRY_READ_FAILED")
@@ -65,7 +63,7 @@ def test_list_and_get_show_entries_as_they_are_written(tmp_path: Path) -> None:
     assert clawperator("skills", "get", "--skill-id", "a.b", "--registry", path).code == 0
 
 
-def test_a_skill_that_is_not_there_is_not_found(tmp_path: Path) -> None:
+def test_an_unknown_skill_is_reported_with_a_suggestion(tmp_path: Path) -> None:
     path = str(write_registry(tmp_path, entry()))
     ran = clawperator("skills", "get", "com.example.app.great", "--registry", path)
     assert (ran.code, ran.json["code"]) == (1, "SKILL_NOT_FOUND")
@@ -75,20 +73,20 @@ def test_a_skill_that_is_not_there_is_not_found(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "verb", ["get", "run", "new", "validate", "compile-artifact", "for-app", "search", "sync"]
 )
-def test_a_command_without_its_argument_says_what_it_needs(verb: str) -> None:
+def test_a_command_without_its_argument_prints_its_usage(verb: str) -> None:
     ran = clawperator("skills", verb)
     assert (ran.code, ran.json["code"]) == (0, "USAGE")
 
 
 @pytest.mark.parametrize("path", ["../out", "/etc/passwd", "skills/../../out", "a\0b"])
-def test_a_path_that_leads_out_is_refused(tmp_path: Path, path: str) -> None:
+def test_a_path_that_leaves_the_registry_is_rejected(tmp_path: Path, path: str) -> None:
     registry = SkillRegistry(str(tmp_path / "skills" / "skills-registry.json"), [])
     with pytest.raises(ClawError) as caught:
         registry.file(path)
     assert caught.value.code == "SKILL_VALIDATION_FAILED"
 
 
-def test_a_link_that_leads_out_is_refused(tmp_path: Path) -> None:
+def test_a_symlink_that_leaves_the_registry_is_rejected(tmp_path: Path) -> None:
     (tmp_path / "root").mkdir()
     (tmp_path / "root" / "link").symlink_to(tmp_path)
     registry = SkillRegistry(str(tmp_path / "root" / "skills" / "r.json"), [])
@@ -96,9 +94,9 @@ def test_a_link_that_leads_out_is_refused(tmp_path: Path) -> None:
         registry.file("link/secret")
 
 
-def test_an_entry_says_which_fields_it_lacks() -> None:
+def test_missing_fields_of_an_entry_are_listed() -> None:
     with pytest.raises(ClawError) as caught:
-        typed_entry({"id": "a.b", "scripts": [], "artifacts": []})
+        parse_entry({"id": "a.b", "scripts": [], "artifacts": []})
     assert caught.value.details == {
         "missingFields": ["applicationId", "intent", "summary", "path", "skillFile"],
     }
@@ -117,9 +115,9 @@ def test_the_best_match_comes_first() -> None:
         named("a.e", "", "home battery"),
         named("a.f", "", "Battery"),
     ]
-    found = search(worst_to_best, keyword="battery")
+    found = search_skills(worst_to_best, keyword="battery")
     assert found == worst_to_best[::-1]
-    assert search(worst_to_best, keyword="nothing") == []
+    assert search_skills(worst_to_best, keyword="nothing") == []
 
 
 def test_search_filters_by_app_and_intent(tmp_path: Path) -> None:

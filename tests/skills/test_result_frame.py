@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from clawperator.contract.skill_result import FRAME_MARKER
 from clawperator.errors import ClawError
-from clawperator.skills.run import is_newer, read_frame
+from clawperator.skills.run import is_newer_contract, read_frame
 from tests.skills.homemade import ID, frame
 
 SCRIPT = {"kind": "script"}
@@ -47,34 +47,34 @@ def test_a_frame_at_the_end_is_the_result(output: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("output", "said"),
+    ("output", "expected"),
     [
         (f"{FRAME_MARKER}\n", "no JSON follows"),
-        (framed(frame()) + "more\n", "not the end"),
+        (framed(frame()) + "more\n", "not at the end"),
         (framed(frame()) * 2, "more than once"),
         (framed("[]"), "not an object"),
         (framed("{"), "not valid JSON"),
-        (framed(frame(source=SCRIPT)), "its own source"),
+        (framed(frame(source=SCRIPT)), "'source'"),
         (framed(frame(status="good")), "status"),
         (framed(frame(checkpoints=[{"id": "", "status": "ok"}])), "checkpoints"),
         (framed(frame(contractVersion="2.0.0")), "unsupported"),
         (framed(frame(contractVersion="one")), "contractVersion"),
         (framed(frame(skillId="other")), "'other'"),
-        (framed(json.dumps(frame(), indent=1)), "not the end"),
+        (framed(json.dumps(frame(), indent=1)), "not at the end"),
     ],
 )
-def test_a_frame_that_breaks_the_contract_is_refused(output: str, said: str) -> None:
+def test_an_invalid_frame_is_rejected(output: str, expected: str) -> None:
     with pytest.raises(ClawError) as caught:
         read(output)
     assert caught.value.code == "SKILL_RESULT_PARSE_FAILED"
-    assert said in caught.value.message
+    assert expected in caught.value.message
 
 
 def test_a_later_minor_version_is_understood() -> None:
     result = read(framed(frame(contractVersion="1.7.0")))
     assert result is not None
-    assert is_newer(result)
-    assert not is_newer(frame())
+    assert is_newer_contract(result)
+    assert not is_newer_contract(frame())
 
 
 @pytest.mark.random

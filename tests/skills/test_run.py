@@ -1,4 +1,4 @@
-"""Running skills: what a script is told, what becomes of what it says, and how it is ended."""
+"""Running skills: environment, result checks, timeouts and interruption."""
 
 import json
 import os
@@ -16,7 +16,7 @@ from clawperator.contract.skill_result import FRAME_MARKER
 from clawperator.errors import ClawError
 from clawperator.skills import process
 from clawperator.skills.registry import read_registry
-from clawperator.skills.run import Order, run_skill
+from clawperator.skills.run import SkillRunRequest, run_skill
 from tests.skills.homemade import ID, frame, write_skill
 from tests.support.running import Ran, clawperator
 
@@ -27,8 +27,8 @@ def run(registry: Path, *argv: str) -> Ran:
     return clawperator("skills", "run", ID, "--registry", str(registry), *argv)
 
 
-def saying(document: Any, code: int = 0) -> str:
-    """A script that prints a frame."""
+def printing(document: Any, code: int = 0) -> str:
+    """A script that prints a result frame."""
     return f"print('hello')\nprint({FRAME_MARKER!r})\nprint({json.dumps(document)!r})\nraise SystemExit({code})\n"
 
 
@@ -38,6 +38,14 @@ def is_alive(pid: int) -> bool:
     except (FileNotFoundError, ProcessLookupError):
         return False
     return state != "Z"
+
+
+def assert_killed(pids: str) -> None:
+    """A killed process may stay visible for a moment."""
+    deadline = time.monotonic() + 10
+    while any(is_alive(int(pid)) for pid in pids.split()):
+        assert time.monotonic() < deadline, "still running"
+        time.sleep(0.02)
 
 
 def test_a_script_without_a_frame_succeeds_by_its_exit_code(tmp_path: Path) -> None:
@@ -57,21 +65,21 @@ def test_a_script_without_a_frame_succeeds_by_its_exit_code(tmp_path: Path) -> N
 
 
 def test_a_frame_becomes_the_result(tmp_path: Path) -> None:
-    ran = run(write_skill(tmp_path, saying(frame())))
+    ran = run(write_skill(tmp_path, printing(frame())))
     assert ran.json["skillResult"] == {**frame(), "source": {"kind": "script"}}
 
 
-def test_a_failing_script_keeps_its_result_and_its_words(tmp_path: Path) -> None:
+def test_a_failing_script_keeps_its_result_and_output(tmp_path: Path) -> None:
     points = [{"id": "one", "status": "ok"}, {"id": "two", "status": "failed", "note": "no door"}]
     failed = frame(status="failed", checkpoints=points)
-    ran = run(write_skill(tmp_path, "import sys\nprint('oh', file=sys.stderr)\n" + saying(failed, 3)))
+    ran = run(write_skill(tmp_path, "import sys\nprint('oh', file=sys.stderr)\n" + printing(failed, 3)))
     assert (ran.code, ran.json["code"], ran.json["exitCode"]) == (1, "SKILL_EXECUTION_FAILED", 3)
-    assert ran.json["message"] == f"the skill {ID} failed at two: no door"
+    assert ran.json["message"] == f"skill {ID} failed at two: no door"
     assert ran.json["stderr"] == "oh\n"
     assert ran.json["skillResult"]["status"] == "failed"
 
 
-def test_a_script_that_says_nothing_has_no_empty_words(tmp_path: Path) -> None:
+def test_empty_output_is_omitted(tmp_path: Path) -> None:
     ran = run(write_skill(tmp_path, "raise SystemExit(4)"))
     assert (ran.json["exitCode"], ran.json["skillResult"]) == (4, None)
     assert not {"stdout", "stderr"} & set(ran.json)
@@ -85,13 +93,13 @@ def test_a_script_that_says_nothing_has_no_empty_words(tmp_path: Path) -> None:
         (frame(skillId="other"), "SKILL_RESULT_PARSE_FAILED"),
     ],
 )
-def test_an_exit_code_of_0_does_not_hide_what_the_frame_says(tmp_path: Path, document: Any, code: str) -> None:
-    ran = run(write_skill(tmp_path, saying(document)))
+def test_exit_code_0_does_not_hide_a_failed_frame(tmp_path: Path, document: Any, code: str) -> None:
+    ran = run(write_skill(tmp_path, printing(document)))
     assert (ran.code, ran.json["code"]) == (1, code)
 
 
-def test_a_broken_frame_comes_before_the_exit_code(tmp_path: Path) -> None:
-    ran = run(write_skill(tmp_path, saying([], 3)))
+def test_an_invalid_frame_is_reported_before_the_exit_code(tmp_path: Path) -> None:
+    ran = run(write_skill(tmp_path, printing([], 3)))
     assert (ran.json["code"], ran.json["exitCode"], ran.json["skillResult"]) == (
         "SKILL_RESULT_PARSE_FAILED",
         3,
@@ -104,19 +112,19 @@ def test_output_without_the_expected_text_fails(tmp_path: Path) -> None:
     assert (ran.code, ran.json["code"], ran.json["output"]) == (1, "SKILL_OUTPUT_ASSERTION_FAILED", "hello\n")
 
 
-def test_what_a_script_is_told(tmp_path: Path) -> None:
+def test_arguments_and_environment_of_a_script(tmp_path: Path) -> None:
     script = "import json, os, sys\nprint(json.dumps([sys.argv[1:], dict(os.environ), sys.stdin.read()]))\n"
     registry = write_skill(tmp_path, script)
     argv = ("--device", "claw-7", "--operator-package", "com.op", "--", "--any", "thing", "--", "-x")
     given, env, stdin = json.loads(run(registry, *argv).json["output"])
     assert given == ["claw-7", "--any", "thing", "--", "-x"]
     assert stdin == ""
-    told = {
+    variables = {
         name.removeprefix("CLAWPERATOR_"): value for name, value in env.items() if name.startswith("CLAWPERATOR_")
     }
-    assert told.pop("SKILL_PROGRAM") == str(tmp_path / "skills" / ID / "SKILL.md")
-    assert json.loads(told.pop("SKILL_INPUTS")) == ["--any", "thing", "--", "-x"]
-    assert told == {
+    assert variables.pop("SKILL_PROGRAM") == str(tmp_path / "skills" / ID / "SKILL.md")
+    assert json.loads(variables.pop("SKILL_INPUTS")) == ["--any", "thing", "--", "-x"]
+    assert variables == {
         "BIN": f"{sys.executable} -m clawperator",
         "DEVICE_ID": "claw-7",
         "OPERATOR_PACKAGE": "com.op",
@@ -130,30 +138,30 @@ def test_declared_inputs_reach_the_script_by_name(tmp_path: Path) -> None:
         assert json.loads(run(registry, "--", *argv).json["output"]) == {"name": "Ann", "times": 2}
 
 
-def test_flags_the_command_does_not_know_are_the_skills(tmp_path: Path) -> None:
+def test_unknown_flags_are_passed_to_the_skill(tmp_path: Path) -> None:
     registry = write_skill(tmp_path, "import os\nprint(os.environ['CLAWPERATOR_SKILL_INPUTS'])", contract=CONTRACT)
     ran = run(registry, "--name", "Ann", "--times=2", "--expect-contains", "Ann")
     assert json.loads(ran.json["output"]) == {"name": "Ann", "times": 2}
 
 
 @pytest.mark.parametrize(
-    ("argv", "said"),
+    ("argv", "expected"),
     [
         ([], "name is missing"),
         (["Ann"], "times is missing"),
         (["Ann", "4"], "from 1 to 3"),
         (["Ann", "two"], "from 1 to 3"),
-        (["Ann", "2", "more"], "'more' is no input"),
+        (["Ann", "2", "more"], "'more' is not an input"),
         (["--name", "Ann", "--name", "Ben", "2"], "twice"),
-        (["Ann", "--tims", "2"], "no input"),
+        (["Ann", "--tims", "2"], "not an input"),
     ],
 )
-def test_inputs_that_do_not_fit_are_refused_before_anything_runs(
-    tmp_path: Path, argv: list[str], said: str
+def test_invalid_inputs_are_rejected_before_the_script_runs(
+    tmp_path: Path, argv: list[str], expected: str
 ) -> None:
     ran = run(write_skill(tmp_path, "open('ran', 'w')", contract=CONTRACT), "--", *argv)
     assert (ran.code, ran.json["code"]) == (1, "SKILL_INPUT_INVALID")
-    assert said in ran.json["message"]
+    assert expected in ran.json["message"]
 
 
 @pytest.mark.parametrize(
@@ -170,21 +178,21 @@ def test_inputs_that_do_not_fit_are_refused_before_anything_runs(
         (None, "SKILL_VERIFICATION_INDETERMINATE"),
     ],
 )
-def test_a_promised_proof_must_be_there(tmp_path: Path, verification: Any, code: str | None) -> None:
+def test_a_declared_verification_is_required(tmp_path: Path, verification: Any, code: str | None) -> None:
     proof = {
         "inputs": {"name": "string"},
         "verification": {"kind": "node_text_matches", "matcher": "Hello {name}"},
     }
-    registry = write_skill(tmp_path, saying(frame(terminalVerification=verification)), contract=proof)
+    registry = write_skill(tmp_path, printing(frame(terminalVerification=verification)), contract=proof)
     assert run(registry, "--", "Ann").json.get("code") == code
 
 
-def test_a_shell_script_runs_by_itself(tmp_path: Path) -> None:
+def test_a_shell_script_is_executed_directly(tmp_path: Path) -> None:
     ran = run(write_skill(tmp_path, '#!/bin/sh\necho "sh $1"\n', "run.sh"), "--", "me")
     assert ran.json["output"] == "sh me\n"
 
 
-def test_a_shell_script_that_may_not_be_run_says_so(tmp_path: Path) -> None:
+def test_a_shell_script_that_cannot_start_is_reported(tmp_path: Path) -> None:
     ran = run(write_skill(tmp_path, "#!/bin/nowhere\n", "run.sh"))
     assert (ran.json["code"], ran.json["skillResult"]) == ("SKILL_EXECUTION_FAILED", None)
     assert "chmod" in ran.json["hint"]
@@ -201,7 +209,7 @@ def test_a_javascript_skill_needs_node(tmp_path: Path, monkeypatch: pytest.Monke
     assert run(write_skill(tmp_path, "", "run.js")).json["code"] == "HOST_DEPENDENCY_MISSING"
 
 
-def test_a_skill_that_is_not_valid_does_not_run(tmp_path: Path) -> None:
+def test_an_invalid_skill_does_not_run(tmp_path: Path) -> None:
     registry = write_skill(tmp_path, "print('ran')")
     (tmp_path / "skills" / ID / "SKILL.md").unlink()
     assert run(registry).json["code"] == "SKILL_VALIDATION_FAILED"
@@ -210,7 +218,7 @@ def test_a_skill_that_is_not_valid_does_not_run(tmp_path: Path) -> None:
     assert run(registry, "--skip-validate").json["code"] == "SKILL_SCRIPT_NOT_FOUND"
 
 
-def test_time_that_runs_out_ends_all_that_was_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_timeout_kills_the_whole_process_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process, "_TERM_SECONDS", 0.3)
     script = (
         "import os, signal, subprocess, sys, time\n"
@@ -225,39 +233,39 @@ def test_time_that_runs_out_ends_all_that_was_started(tmp_path: Path, monkeypatc
     assert time.monotonic() - started < 10
     assert (ran.code, ran.json["code"]) == (1, "SKILL_EXECUTION_TIMEOUT")
     assert (ran.json["stderr"], ran.json["skillResult"]) == ("partly\n", None)
-    assert not any(is_alive(int(pid)) for pid in ran.json["stdout"].split())
+    assert_killed(ran.json["stdout"])
 
 
-def test_a_frame_is_not_believed_when_the_time_ran_out(tmp_path: Path) -> None:
+def test_a_frame_is_ignored_after_a_timeout(tmp_path: Path) -> None:
     script = f"print({FRAME_MARKER!r}); print({json.dumps(frame())!r}, flush=True)\nimport time; time.sleep(60)"
     ran = run(write_skill(tmp_path, script), "--timeout", "600")
     assert (ran.json["code"], ran.json["skillResult"]) == ("SKILL_EXECUTION_TIMEOUT", None)
     assert FRAME_MARKER in ran.json["stdout"]
 
 
-def test_somebody_who_holds_the_streams_open_does_not_hold_us(tmp_path: Path) -> None:
+def test_a_child_that_holds_the_streams_open_does_not_delay_the_run(tmp_path: Path) -> None:
     script = "import subprocess\nchild = subprocess.Popen(['sleep', '3'])\nprint('done')"
     started = time.monotonic()
     assert run(write_skill(tmp_path, script)).json["output"] == "done\n"
     assert time.monotonic() - started < 2.5
 
 
-def test_a_skill_that_writes_without_end_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process, "MOST_BYTES", 100_000)
+def test_a_skill_with_too_much_output_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "MAX_OUTPUT_BYTES", 100_000)
     ran = run(write_skill(tmp_path, "while True: print('x' * 1000)"))
     assert ran.json["code"] == "SKILL_EXECUTION_FAILED"
     assert len(ran.json["stdout"]) == 100_000
 
 
-def test_pretty_output_comes_as_it_is_said_and_then_the_document(tmp_path: Path) -> None:
+def test_pretty_output_streams_the_script_then_the_document(tmp_path: Path) -> None:
     ran = run(write_skill(tmp_path, "print('hello')"), "--output", "pretty")
     first, *document = ran.out.decode().splitlines()
     assert first == "hello"
     assert json.loads("\n".join(document))["output"] == "hello\n"
-    assert f"runs {ID}" in ran.err
+    assert f"running {ID}" in ran.err
 
 
-def test_a_request_to_end_the_command_ends_the_skill(tmp_path: Path) -> None:
+def test_sigterm_to_the_command_ends_the_skill(tmp_path: Path) -> None:
     script = "import os, time\nopen('pid.part', 'w').write(str(os.getpid()))\nos.rename('pid.part', 'pid')\ntime.sleep(60)"
     registry = write_skill(tmp_path, script)
     argv = [sys.executable, "-m", "clawperator", "skills", "run", ID, "--registry", str(registry)]
@@ -269,34 +277,34 @@ def test_a_request_to_end_the_command_ends_the_skill(tmp_path: Path) -> None:
         os.kill(ours.pid, signal.SIGTERM)
         out, _ = ours.communicate(timeout=20)
     assert json.loads(out)["code"] == "INTERRUPTED"
-    assert not is_alive(int((tmp_path / "pid").read_text()))
+    assert_killed((tmp_path / "pid").read_text())
 
 
 # Agents
 
-TELL = "import json, os\nprint(json.dumps({k: v for k, v in os.environ.items() if 'AGENT' in k}))\n"
+PRINT_AGENT = "import json, os\nprint(json.dumps({k: v for k, v in os.environ.items() if 'AGENT' in k}))\n"
 
 
 def test_an_agent_is_found_beside_the_skill_or_on_the_path(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     agent = {"cli": "helper", "cliPath": "scripts/run.py", "timeoutMs": 5000}
-    registry = write_skill(tmp_path, TELL + saying(frame()), agent=agent)
+    registry = write_skill(tmp_path, PRINT_AGENT + printing(frame()), agent=agent)
     document = run(registry).json
     assert document["skillResult"]["source"] == {"kind": "agent", "agentCli": "helper"}
-    told = json.loads(document["output"].splitlines()[0])
-    assert told["CLAWPERATOR_SKILL_AGENT_CLI_PATH"] == str(tmp_path / "skills" / ID / "scripts" / "run.py")
-    assert told["CLAWPERATOR_SKILL_AGENT_TIMEOUT_MS"] == "5000"
+    variables = json.loads(document["output"].splitlines()[0])
+    assert variables["CLAWPERATOR_SKILL_AGENT_CLI_PATH"] == str(tmp_path / "skills" / ID / "scripts" / "run.py")
+    assert variables["CLAWPERATOR_SKILL_AGENT_TIMEOUT_MS"] == "5000"
     monkeypatch.setenv("CLAWPERATOR_SKILL_AGENT_CLI", "sh")
-    told = json.loads(run(registry).json["output"].splitlines()[0])
-    assert told["CLAWPERATOR_SKILL_AGENT_CLI_PATH"] == shutil.which("sh")
+    variables = json.loads(run(registry).json["output"].splitlines()[0])
+    assert variables["CLAWPERATOR_SKILL_AGENT_CLI_PATH"] == shutil.which("sh")
 
 
 @pytest.mark.parametrize(
     ("agent", "variable"),
-    [({"cli": "nobody-here"}, None), ({"cli": "a", "cliPath": "none.sh"}, None), ({"cli": "sh"}, "../sh")],
+    [({"cli": "no-such-agent"}, None), ({"cli": "a", "cliPath": "none.sh"}, None), ({"cli": "sh"}, "../sh")],
 )
-def test_an_agent_that_cannot_be_run_is_said_before_anything_runs(
+def test_an_unavailable_agent_is_reported_before_the_script_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, agent: Any, variable: str | None
 ) -> None:
     if variable:
@@ -304,8 +312,8 @@ def test_an_agent_that_cannot_be_run_is_said_before_anything_runs(
     assert run(write_skill(tmp_path, "print(1)", agent=agent)).json["code"] == "SKILL_AGENT_CLI_UNAVAILABLE"
 
 
-def test_the_result_of_a_skill_with_a_broken_agent_is_not_believed(tmp_path: Path) -> None:
-    registry = write_skill(tmp_path, saying(frame()), agent={"cli": ""})
+def test_the_result_of_a_skill_with_an_invalid_agent_is_rejected(tmp_path: Path) -> None:
+    registry = write_skill(tmp_path, printing(frame()), agent={"cli": ""})
     assert run(registry).json["code"] == "SKILL_VALIDATION_FAILED"
     assert run(registry, "--skip-validate").json["code"] == "SKILL_RESULT_PARSE_FAILED"
 
@@ -320,29 +328,27 @@ SLEEPERS = (
 )
 
 
-def test_a_skill_that_is_stopped_is_ended_with_all_it_started(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_stopped_skill_is_killed_with_its_process_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process, "_TERM_SECONDS", 0.3)
     heard: list[bytes] = []
     registry = read_registry(str(write_skill(tmp_path, SLEEPERS + "time.sleep(60)")))
     started = time.monotonic()
     with pytest.raises(ClawError) as caught:
-        run_skill(registry, Order(ID), lambda _, data: heard.append(data), stop=lambda: bool(heard))
+        run_skill(registry, SkillRunRequest(ID), lambda _, data: heard.append(data), stop=lambda: bool(heard))
     assert time.monotonic() - started < 10
     assert (caught.value.code, caught.value.extra["skillResult"]) == ("INTERRUPTED", None)
-    assert not any(is_alive(int(pid)) for pid in caught.value.extra["stdout"].split())
+    assert_killed(caught.value.extra["stdout"])
 
 
-def test_a_skill_that_closed_its_streams_can_be_stopped_too(tmp_path: Path) -> None:
+def test_a_skill_that_closed_its_streams_can_be_stopped(tmp_path: Path) -> None:
     begun = tmp_path / "begun"
     script = f"import os, time\nos.close(1); os.close(2)\nopen({str(begun)!r}, 'w').write('x')\ntime.sleep(60)"
     registry = read_registry(str(write_skill(tmp_path, script)))
     with pytest.raises(ClawError) as caught:
-        run_skill(registry, Order(ID), stop=begun.exists)
+        run_skill(registry, SkillRunRequest(ID), stop=begun.exists)
     assert caught.value.code == "INTERRUPTED"
 
 
 def test_a_skill_that_nobody_stops_runs_to_its_end(tmp_path: Path) -> None:
     registry = read_registry(str(write_skill(tmp_path, "print('hello')")))
-    assert run_skill(registry, Order(ID), stop=lambda: False).output == "hello\n"
+    assert run_skill(registry, SkillRunRequest(ID), stop=lambda: False).output == "hello\n"

@@ -1,4 +1,4 @@
-"""New skills: from nothing, and from a recording as evidence."""
+"""New skills: from scratch and from a recording."""
 
 import ast
 import json
@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clawperator.recording.export import export_recording, read_export
-from clawperator.skills.templates import quoted, shown_steps
+from clawperator.skills.templates import quote_literal, recorded_steps
 from tests.device.phone_servers import running_phone_server
 from tests.recording.samples import click, typed, window, write
 from tests.skills.homemade import entry, write_registry
@@ -29,7 +29,7 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def test_a_new_skill_is_valid_and_has_its_place(tmp_path: Path) -> None:
+def test_a_new_skill_is_valid_and_registered_in_order(tmp_path: Path) -> None:
     write_registry(tmp_path, entry("z.z"), entry("b.b"))
     document = clawperator("skills", "new", NEW, "--summary", 'Says "hi".').json
     folder = tmp_path / "skills" / NEW
@@ -45,7 +45,7 @@ def test_a_new_skill_is_valid_and_has_its_place(tmp_path: Path) -> None:
     assert 'description: "Says \\"hi\\"."' in (folder / "SKILL.md").read_text()
 
 
-def test_a_first_registry_is_made(tmp_path: Path) -> None:
+def test_the_first_registry_is_created(tmp_path: Path) -> None:
     document = clawperator("skills", "new", NEW).json
     assert document["registryPath"] == str(tmp_path / "skills" / "skills-registry.json")
     skill = clawperator("skills", "get", NEW).json["skill"]
@@ -56,24 +56,24 @@ def test_a_first_registry_is_made(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "skill_id", ["greet", ".greet", "greet.", "a..b", "../a.b", "a/b.c", "a b.c", "a" * 300 + ".b"]
 )
-def test_an_id_that_is_none_is_refused(skill_id: str) -> None:
+def test_an_invalid_id_is_rejected(skill_id: str) -> None:
     assert clawperator("skills", "new", skill_id).json["code"] == "SKILL_ID_INVALID"
 
 
-def test_what_is_there_is_not_written_over(tmp_path: Path) -> None:
+def test_an_existing_skill_is_not_overwritten(tmp_path: Path) -> None:
     assert clawperator("skills", "new", NEW).code == 0
     assert clawperator("skills", "new", NEW).json["code"] == "SKILL_ALREADY_EXISTS"
     (tmp_path / "skills" / "a.b").mkdir()
     assert clawperator("skills", "new", "a.b").json["code"] == "SKILL_ALREADY_EXISTS"
 
 
-def test_a_place_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
+def test_an_unwritable_registry_fails(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     ran = clawperator("skills", "new", NEW, "--registry", "file/skills/skills-registry.json")
     assert (ran.code, ran.json["code"]) == (1, "SKILLS_SCAFFOLD_FAILED")
 
 
-def test_a_new_skill_runs_and_claims_nothing(tmp_path: Path) -> None:
+def test_a_new_skill_runs_and_is_indeterminate(tmp_path: Path) -> None:
     clawperator("skills", "new", "com.android.settings.look")
     with running_phone_server():
         document = clawperator("skills", "run", "com.android.settings.look").json
@@ -104,16 +104,16 @@ def test_a_recording_becomes_evidence(tmp_path: Path) -> None:
     assert clawperator("skills", "validate", NEW).code == 0
 
 
-def test_selectors_that_found_one_node_come_first(tmp_path: Path) -> None:
+def test_selectors_that_find_one_node_come_first(tmp_path: Path) -> None:
     events = [window(0), click(1, "Save", resourceId="x:id/ok", snapshot=SCREEN)]
     export_recording(str(write(tmp_path / "a.ndjson", events)), snapshots="include")
-    *_, step = shown_steps(read_export((tmp_path / "a.export.json").read_bytes()))
-    offered = [(offer.reason, offer.matches) for offer in step.suggestions]
-    assert offered == [("its resource id and its label", 1), ("its resource id alone", 1), ("its label", 2)]
+    *_, step = recorded_steps(read_export((tmp_path / "a.export.json").read_bytes()))
+    suggestions = [(offer.reason, offer.matches) for offer in step.suggestions]
+    assert suggestions == [("its resource id and its label", 1), ("its resource id alone", 1), ("its label", 2)]
 
 
 @pytest.mark.parametrize("text", ["", "{}", "no"])
-def test_a_recording_that_is_none_is_refused(tmp_path: Path, text: str) -> None:
+def test_an_invalid_recording_is_rejected(tmp_path: Path, text: str) -> None:
     (tmp_path / "a.json").write_text(text)
     ran = clawperator("skills", "new", NEW, "--recording-context", "a.json")
     assert (ran.code, ran.json["code"]) == (1, "SKILLS_SCAFFOLD_FAILED")
@@ -122,8 +122,8 @@ def test_a_recording_that_is_none_is_refused(tmp_path: Path, text: str) -> None:
 
 @pytest.mark.random
 @given(st.text())
-def test_any_text_can_be_written_into_a_page(text: str) -> None:
-    word = quoted(text)
+def test_any_text_can_be_quoted(text: str) -> None:
+    word = quote_literal(text)
     assert ast.literal_eval(word) == text
     assert "`" not in word
     assert "\n" not in word

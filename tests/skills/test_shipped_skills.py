@@ -27,8 +27,8 @@ FOUR = ["app_opened", "discharge_to_row_focused", "target_text_entered", "save_c
 SHIPPED = Path(shipped_registry()).parent
 
 
-class HurriedClock(SystemClock):
-    """A phone's day in a tenth of the time, so that nobody waits long for what never comes."""
+class FastClock(SystemClock):
+    """A clock ten times as fast, so that timeouts are short."""
 
     def monotonic(self) -> float:
         return time.monotonic() * 10
@@ -39,14 +39,14 @@ class HurriedClock(SystemClock):
 
 @pytest.fixture
 def phone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[PhoneServer]:
-    monkeypatch.setattr(server_module, "SystemClock", HurriedClock)
+    monkeypatch.setattr(server_module, "SystemClock", FastClock)
     monkeypatch.chdir(tmp_path)
     with running_phone_server() as phone_server:
         yield phone_server
 
 
 def run(skill_id: str, *more: str) -> Any:
-    """Run a shipped skill; the document it left is kept for compare."""
+    """Run a shipped skill; its document is saved for compare."""
     ran = clawperator("skills", "run", skill_id, *more, "--", *INPUTS[skill_id])
     assert (ran.code == 0) == ("code" not in ran.json)
     Path("run.json").write_bytes(ran.out)
@@ -64,7 +64,7 @@ def baseline_of(skill_id: str) -> Path:
 
 
 def failed_at(document: Any) -> str:
-    """The checkpoint a run failed at, as the message and the result both name it."""
+    """The checkpoint at which a run failed, named by both the message and the result."""
     assert document["code"] == "SKILL_EXECUTION_FAILED"
     *passed, last = document["skillResult"]["checkpoints"]
     assert all(point["status"] == "ok" for point in passed)
@@ -73,19 +73,19 @@ def failed_at(document: Any) -> str:
     return str(last["id"])
 
 
-def test_the_registry_that_ships_is_valid() -> None:
+def test_the_shipped_registry_is_valid() -> None:
     ran = clawperator("skills", "validate", "--all", "--dry-run", "--registry", "shipped")
     assert ran.json["totalSkills"] == len(INPUTS)
 
 
 @pytest.mark.parametrize("skill_id", sorted(INPUTS))
-def test_every_page_begins_with_its_name_and_what_it_is_for(skill_id: str) -> None:
+def test_every_skill_md_begins_with_name_and_description(skill_id: str) -> None:
     first, name, description, end, *_ = (SHIPPED / skill_id / "SKILL.md").read_text().splitlines()
     assert (first, name, end) == ("---", f"name: {skill_id}", "---")
     assert description.startswith("description: ")
 
 
-def test_the_literal_skill_does_what_was_shown(phone: PhoneServer) -> None:
+def test_the_literal_skill_matches_its_demonstration(phone: PhoneServer) -> None:
     document = run(SOLAR)
     assert document["skillResult"]["terminalVerification"]["observed"]["text"] == "Discharge to 25%"
     assert [point["id"] for point in document["skillResult"]["checkpoints"]] == FOUR
@@ -94,14 +94,14 @@ def test_the_literal_skill_does_what_was_shown(phone: PhoneServer) -> None:
 
 
 @pytest.mark.usefixtures("phone")
-def test_the_agent_does_what_was_shown_by_its_own_lights() -> None:
+def test_the_agent_skill_matches_the_demonstration_semantically() -> None:
     document = run(ORCHESTRATED)
     assert document["skillResult"]["source"] == {"kind": "agent", "agentCli": "solar-agent"}
     assert compare(baseline_of(SOLAR))["outcome"] == "semantic_match"
 
 
 @pytest.mark.usefixtures("phone")
-def test_the_overview_reads_what_the_phone_says() -> None:
+def test_the_overview_reads_the_values_of_settings() -> None:
     found = run(SETTINGS)["skillResult"]["result"]["value"]
     assert list(found) == ["network", "battery", "freeSpace", "model", "androidVersion", "build"]
     assert (found["network"], found["battery"]) == ("Burrow", "100%")
@@ -109,7 +109,7 @@ def test_the_overview_reads_what_the_phone_says() -> None:
 
 
 @pytest.mark.usefixtures("phone")
-def test_the_search_tells_what_is_found() -> None:
+def test_the_search_returns_the_titles() -> None:
     result = run(VIDEO)["skillResult"]["result"]["value"]
     assert "Linkin Park - Numb" in result
     assert compare(baseline_of(VIDEO), "--strategy", "derived")["outcome"] == "literal_match"
@@ -117,29 +117,29 @@ def test_the_search_tells_what_is_found() -> None:
 
 @pytest.mark.usefixtures("phone")
 @pytest.mark.parametrize("skill_id", [SOLAR, SETTINGS, VIDEO])
-def test_what_ships_as_baseline_is_what_a_person_does(skill_id: str, tmp_path: Path) -> None:
+def test_the_shipped_baselines_match_fresh_demonstrations(skill_id: str, tmp_path: Path) -> None:
     fresh = json.loads(demonstrate(skill_id, tmp_path).read_text())
     shipped = json.loads(baseline_of(skill_id).read_text())
 
-    def told(export: Any) -> list[Any]:
+    def user_events(export: Any) -> list[Any]:
         return [
             (event["type"], event.get("text"))
             for event in export["events"]
             if event["type"] in ("click", "text_change")
         ]
 
-    assert told(fresh) == told(shipped)
+    assert user_events(fresh) == user_events(shipped)
 
 
 @pytest.mark.parametrize("fault", ["dropped_tap", "log_noise"])
-def test_faults_that_need_not_matter_do_not(phone: PhoneServer, fault: str) -> None:
+def test_tolerable_faults_do_not_fail_the_skill(phone: PhoneServer, fault: str) -> None:
     phone.phone.set_fault(fault, 1)
     run(SOLAR)
     assert compare(baseline_of(SOLAR))["outcome"] == "literal_match"
 
 
 @pytest.mark.parametrize("skill_id", [SOLAR, SETTINGS, VIDEO])
-def test_a_phone_without_its_service_fails_the_first_step(phone: PhoneServer, skill_id: str) -> None:
+def test_a_device_without_accessibility_fails_the_first_checkpoint(phone: PhoneServer, skill_id: str) -> None:
     phone.phone.set_fault("accessibility_off", 1)
     document = run(skill_id)
     strategy = [] if skill_id == SOLAR else ["--strategy", "derived"]
@@ -149,9 +149,7 @@ def test_a_phone_without_its_service_fails_the_first_step(phone: PhoneServer, sk
     assert report["firstDivergence"]["index"] == 0
 
 
-def test_content_that_never_comes_fails_where_it_is_waited_for(
-    phone: PhoneServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_content_fails_at_its_checkpoint(phone: PhoneServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(solar, "_LOADED_MS", 3_600_000)
     assert phone.phone.foreground()
     assert failed_at(run(SOLAR)) == "app_opened"
@@ -160,13 +158,13 @@ def test_content_that_never_comes_fails_where_it_is_waited_for(
 
 
 @pytest.mark.usefixtures("phone")
-def test_content_that_comes_late_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_late_content_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(solar, "_LOADED_MS", 5_000)
     assert run(SOLAR)["status"] == "success"
 
 
 @pytest.mark.usefixtures("phone")
-def test_a_renamed_automation_fails_where_it_is_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_renamed_automation_fails_at_its_checkpoint(monkeypatch: pytest.MonkeyPatch) -> None:
     rule = msgspec.structs.replace(solar._AUTOMATIONS["peak_export"], name="Evening Sale")
     monkeypatch.setitem(solar._AUTOMATIONS, "peak_export", rule)
     assert failed_at(run(SOLAR)) == "discharge_to_row_focused"
@@ -174,33 +172,33 @@ def test_a_renamed_automation_fails_where_it_is_looked_for(monkeypatch: pytest.M
 
 
 @pytest.mark.usefixtures("phone")
-def test_a_value_the_app_does_not_take_fails_before_it_is_saved(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_value_that_the_app_rejects_fails_before_saving(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(solar, "LOWEST", 50)
     assert failed_at(run(SOLAR)) == "save_completed"
 
 
 @pytest.mark.usefixtures("phone")
-def test_a_save_that_saves_something_else_is_no_success(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_saved_value_fails_the_verification(monkeypatch: pytest.MonkeyPatch) -> None:
     saved = solar._saved
     monkeypatch.setattr(solar, "_saved", lambda context, key, limit: saved(context, key, limit + 1))
     document = run(SOLAR)
     assert document["code"] == "SKILL_EXECUTION_FAILED"
-    assert document["message"].endswith("failed its terminal verification")
+    assert document["message"].endswith("failed at its terminal verification")
     assert document["skillResult"]["terminalVerification"]["observed"]["text"] == "Discharge to 26%"
     assert compare(baseline_of(SOLAR))["outcome"] == "verification_failed"
 
 
 @pytest.mark.usefixtures("phone")
-def test_a_renamed_row_of_settings_fails_on_its_page(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_renamed_settings_row_fails_at_its_page(monkeypatch: pytest.MonkeyPatch) -> None:
     first, *rest = pages.PAGES["battery"].rows
     renamed = pages.SettingsPage("Battery", (msgspec.structs.replace(first, title="Charge"), *rest))
     monkeypatch.setitem(pages.PAGES, "battery", renamed)
-    # The screens hold the pages they were made from.
+    # Screens keep the pages that they were built from.
     with running_phone_server("claw-2"):
         assert failed_at(run(SETTINGS, "--device", "claw-2")) == "clicked:battery"
 
 
-def test_a_surprise_dialog_stops_the_literal_skill_and_not_the_agent(phone: PhoneServer) -> None:
+def test_an_unexpected_dialog_stops_the_literal_skill_but_not_the_agent(phone: PhoneServer) -> None:
     phone.phone.set_fault("dialog", 1)
     assert failed_at(run(SOLAR)) == "app_opened"
     assert compare(baseline_of(SOLAR))["outcome"] == "upstream_failure"
@@ -209,7 +207,7 @@ def test_a_surprise_dialog_stops_the_literal_skill_and_not_the_agent(phone: Phon
 
 
 @pytest.mark.usefixtures("phone")
-def test_a_dialog_in_the_middle_is_told_of_the_step_it_came_in(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_dialog_during_a_step_fails_that_checkpoint(monkeypatch: pytest.MonkeyPatch) -> None:
     toggle = solar._toggle_details
 
     def interrupted(context: AppContext) -> None:
@@ -223,7 +221,7 @@ def test_a_dialog_in_the_middle_is_told_of_the_step_it_came_in(monkeypatch: pyte
 
 
 @pytest.mark.usefixtures("phone")
-def test_a_renamed_button_fails_the_search_where_it_is_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_renamed_button_fails_the_search_at_its_checkpoint(monkeypatch: pytest.MonkeyPatch) -> None:
     icon = views.icon
 
     def renamed(label: str, *more: Any, **most: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Fetching skills with git, from a repository on this computer."""
+"""Installing and updating skills with git, from a local repository."""
 
 import subprocess
 from pathlib import Path
@@ -10,8 +10,8 @@ from tests.support.running import clawperator
 
 
 def git(folder: Path, *arguments: str) -> None:
-    who = ("-c", "user.name=a", "-c", "user.email=a@example.com")
-    subprocess.run(["git", "-C", str(folder), *who, *arguments], check=True, capture_output=True, timeout=30)
+    identity = ("-c", "user.name=a", "-c", "user.email=a@example.com")
+    subprocess.run(["git", "-C", str(folder), *identity, *arguments], check=True, capture_output=True, timeout=30)
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def add_another(published: Path) -> None:
     git(published, "commit", "--quiet", "-am", "two")
 
 
-def test_installed_skills_are_the_ones_that_count(published: Path, tmp_path: Path) -> None:
+def test_installed_skills_are_used(published: Path, tmp_path: Path) -> None:
     document = clawperator("skills", "install").json
     path = str(tmp_path / "home" / "skills" / "skills" / "skills-registry.json")
     assert (document["synced"], document["registryPath"]) == (True, path)
@@ -47,7 +47,7 @@ def test_installed_skills_are_the_ones_that_count(published: Path, tmp_path: Pat
     assert published.exists()
 
 
-def test_update_brings_what_is_new_and_sync_goes_anywhere(published: Path) -> None:
+def test_update_fetches_new_commits_and_sync_checks_out_any_ref(published: Path) -> None:
     clawperator("skills", "install")
     add_another(published)
     assert clawperator("skills", "update").json["synced"]
@@ -58,13 +58,13 @@ def test_update_brings_what_is_new_and_sync_goes_anywhere(published: Path) -> No
     assert listed() == ["a.one", "a.two"]
 
 
-def test_update_fetches_what_is_not_there(published: Path) -> None:
+def test_update_clones_missing_skills(published: Path) -> None:
     add_another(published)
     assert clawperator("skills", "update", "--ref", "v1").code == 0
     assert listed() == ["a.one"]
 
 
-def test_a_clone_that_lost_its_origin_finds_it_again(published: Path, tmp_path: Path) -> None:
+def test_a_missing_origin_is_added_again(published: Path, tmp_path: Path) -> None:
     clawperator("skills", "install")
     git(tmp_path / "home" / "skills", "remote", "remove", "origin")
     add_another(published)
@@ -72,7 +72,7 @@ def test_a_clone_that_lost_its_origin_finds_it_again(published: Path, tmp_path: 
     assert listed() == ["a.one", "a.two"]
 
 
-def test_work_of_ones_own_is_not_written_over(published: Path, tmp_path: Path) -> None:
+def test_local_commits_are_not_overwritten(published: Path, tmp_path: Path) -> None:
     clawperator("skills", "install")
     mine = tmp_path / "home" / "skills"
     (mine / "mine").write_text("")
@@ -84,19 +84,19 @@ def test_work_of_ones_own_is_not_written_over(published: Path, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("ref", ["nowhere", "v9"])
-def test_a_ref_that_is_not_there_fails(published: Path, ref: str) -> None:
+def test_an_unknown_ref_fails(published: Path, ref: str) -> None:
     assert published.exists()
     ran = clawperator("skills", "sync", "--ref", ref)
     assert (ran.code, ran.json["code"]) == (1, "SKILLS_SYNC_FAILED")
 
 
 @pytest.mark.parametrize("ref", ["--upload-pack=x", "a b", "a..b", ""])
-def test_a_ref_that_is_no_name_never_reaches_git(published: Path, ref: str) -> None:
+def test_an_invalid_ref_never_reaches_git(published: Path, ref: str) -> None:
     assert published.exists()
     assert clawperator("skills", "sync", f"--ref={ref}").json["code"] == "USAGE"
 
 
-def test_what_was_fetched_must_be_a_registry(published: Path) -> None:
+def test_a_repository_without_a_registry_fails(published: Path) -> None:
     git(published, "rm", "--quiet", "-r", "skills")
     git(published, "commit", "--quiet", "-m", "gone")
     assert clawperator("skills", "install").json["code"] == "SKILLS_SYNC_FAILED"

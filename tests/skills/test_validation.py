@@ -1,4 +1,4 @@
-"""Whether a skill is what its registry says."""
+"""Validation of skills against their registry."""
 
 import json
 from pathlib import Path
@@ -15,14 +15,14 @@ def validate(registry: Path, *argv: str) -> Ran:
     return clawperator("skills", "validate", *(argv or (ID,)), "--registry", str(registry))
 
 
-def own(root: Path, **changes: Any) -> None:
-    """Change the skill's own description; None takes a field away."""
+def change_skill_json(root: Path, **changes: Any) -> None:
+    """Change the skill.json; None removes a field."""
     path = root / "skills" / ID / "skill.json"
     document = {**json.loads(path.read_text()), **changes}
     path.write_text(json.dumps({name: value for name, value in document.items() if value is not None}))
 
 
-def test_a_valid_skill_shows_what_was_checked(tmp_path: Path) -> None:
+def test_a_valid_skill_lists_the_checked_files(tmp_path: Path) -> None:
     ran = validate(write_skill(tmp_path))
     folder = tmp_path / "skills" / ID
     assert ran.json == {
@@ -38,7 +38,7 @@ def test_a_valid_skill_shows_what_was_checked(tmp_path: Path) -> None:
     }
 
 
-def test_a_skill_without_artifacts_has_nothing_to_rehearse(tmp_path: Path) -> None:
+def test_a_dry_run_without_artifacts_is_skipped(tmp_path: Path) -> None:
     dry = validate(write_skill(tmp_path), ID, "--dry-run").json["dryRun"]
     assert dry == {"payloadValidation": "skipped", "reason": "the skill has no artifacts"}
 
@@ -63,21 +63,21 @@ def test_missing_files_are_listed(tmp_path: Path) -> None:
         ({"agent": {"cli": "a", "timeoutMs": 0}}, None),
     ],
 )
-def test_a_description_of_its_own_that_does_not_fit_is_refused(tmp_path: Path, changes: Any, details: Any) -> None:
+def test_an_inconsistent_skill_json_is_rejected(tmp_path: Path, changes: Any, details: Any) -> None:
     registry = write_skill(tmp_path)
-    own(tmp_path, **changes)
+    change_skill_json(tmp_path, **changes)
     ran = validate(registry)
     assert ran.json["code"] == "SKILL_VALIDATION_FAILED"
     assert details is None or ran.json["details"] == details
 
 
-def test_an_agent_of_its_own_need_not_be_in_the_registry(tmp_path: Path) -> None:
+def test_an_agent_in_skill_json_need_not_be_in_the_registry(tmp_path: Path) -> None:
     registry = write_skill(tmp_path)
-    own(tmp_path, agent={"cli": "a"}, contract={"inputs": {"a": "integer[1,2]"}})
+    change_skill_json(tmp_path, agent={"cli": "a"}, contract={"inputs": {"a": "integer[1,2]"}})
     assert validate(registry).code == 0
 
 
-def test_an_artifact_is_rehearsed_with_its_placeholders(tmp_path: Path) -> None:
+def test_a_dry_run_validates_artifacts_with_their_placeholders(tmp_path: Path) -> None:
     relative = f"skills/{ID}/artifacts/press.recipe.json"
     registry = write_skill(tmp_path, artifacts=[relative])
     (tmp_path / relative).parent.mkdir()
@@ -93,7 +93,7 @@ def test_an_artifact_is_rehearsed_with_its_placeholders(tmp_path: Path) -> None:
     assert details["invalidKeys"] == ["macher"]
 
 
-def test_all_skills_are_checked_and_all_that_is_wrong_is_told(tmp_path: Path) -> None:
+def test_all_skills_are_checked_and_all_failures_are_listed(tmp_path: Path) -> None:
     registry = write_skill(tmp_path)
     ran = validate(registry, "--all")
     assert (ran.json["totalSkills"], ran.json["validSkills"][0]["skill"]["id"]) == (1, ID)
@@ -104,6 +104,6 @@ def test_all_skills_are_checked_and_all_that_is_wrong_is_told(tmp_path: Path) ->
     assert [failure["skillId"] for failure in details["failures"]] == [ID, "a.b", "c.d"]
 
 
-def test_an_id_and_all_do_not_go_together(tmp_path: Path) -> None:
+def test_an_id_and_all_are_mutually_exclusive(tmp_path: Path) -> None:
     ran = validate(write_skill(tmp_path), ID, "--all")
     assert (ran.code, ran.json["code"]) == (1, "USAGE")

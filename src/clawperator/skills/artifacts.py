@@ -1,4 +1,4 @@
-"""Artifacts: executions with placeholders, filled in and checked."""
+"""Artifacts: execution templates with placeholders, compiled and validated."""
 
 import os
 import re
@@ -10,19 +10,19 @@ from clawperator._files import why
 from clawperator._text import whole
 from clawperator.contract.execution import validate
 from clawperator.errors import ClawError
-from clawperator.skills.registry import SkillEntry, SkillRegistry, typed_entry
+from clawperator.skills.registry import SkillEntry, SkillRegistry, parse_entry
 
 SUFFIX = ".recipe.json"
 _PLACEHOLDER = re.compile(r"\{\{([A-Za-z0-9_]+)\}\}")
-_MOST_BYTES = 1024 * 1024
+_MAX_BYTES = 1024 * 1024
 _HIGHEST_INDEX = 2**32 - 2
 
 
 def compile_artifact(
     registry: SkillRegistry, skill_id: str, artifact: str, variables: str | None = None
 ) -> dict[str, Any]:
-    """The execution of an artifact, its placeholders filled from a JSON object of variables."""
-    entry = typed_entry(registry.entry(skill_id))
+    """Compile an artifact to an execution, with values for its placeholders from a JSON object."""
+    entry = parse_entry(registry.entry(skill_id))
     name = artifact.removesuffix(SUFFIX)
     path = registry.file(_artifact_path(entry, name))
     given = read_variables(variables)
@@ -42,7 +42,7 @@ def compile_artifact(
 
 
 def read_variables(text: str | None) -> dict[str, str]:
-    """The variables of a JSON object, each as a text; ``COMPILE_VARS_PARSE_FAILED`` when it is none."""
+    """The members of a JSON object as texts; ``COMPILE_VARS_PARSE_FAILED`` when it is not an object."""
     try:
         given = msgspec.json.decode(text or "{}")
     except (msgspec.DecodeError, RecursionError) as e:
@@ -53,16 +53,16 @@ def read_variables(text: str | None) -> dict[str, str]:
 
 
 def fingerprint(skill_id: str, artifact: str, variables: dict[str, str]) -> str:
-    """Twelve hex digits that are the same for the same skill, artifact and variables."""
+    """Twelve hex digits that depend only on skill, artifact and variables."""
     import hashlib
 
-    in_order = {name: variables[name] for name in sorted(variables, key=_place)}
-    said = msgspec.json.encode({"skillId": skill_id, "artifactName": artifact, "vars": in_order})
-    return hashlib.sha256(said).hexdigest()[:12]
+    in_order = {name: variables[name] for name in sorted(variables, key=_js_key_order)}
+    encoded = msgspec.json.encode({"skillId": skill_id, "artifactName": artifact, "vars": in_order})
+    return hashlib.sha256(encoded).hexdigest()[:12]
 
 
-def _place(name: str) -> tuple[int, int, bytes]:
-    """The order in which a JavaScript object lists its members once they are sorted: whole numbers come first."""
+def _js_key_order(name: str) -> tuple[int, int, bytes]:
+    """Sort key for the order of sorted keys in a JavaScript object: integers come first."""
     index = int(name) if name.isascii() and name.isdecimal() and (name == "0" or name[0] != "0") else -1
     if 0 <= index <= _HIGHEST_INDEX:
         return 0, index, b""
@@ -81,7 +81,7 @@ def _value(name: str, values: dict[str, str]) -> str:
     if not values.get(name):
         raise ClawError(
             "COMPILE_VAR_MISSING",
-            f"the placeholder {{{{{name}}}}} has no value",
+            f"placeholder {{{{{name}}}}} has no value",
             hint=f"""Pass it in --vars, as in --vars '{{"{name}":"..."}}'.""",
             details={"placeholder": name},
         )
@@ -95,8 +95,8 @@ def _artifact_path(entry: SkillEntry, name: str) -> str:
     known = [os.path.basename(path) for path in entry.artifacts]
     raise ClawError(
         "ARTIFACT_NOT_FOUND",
-        f"the skill {entry.id} has no artifact {name + SUFFIX!r}",
-        hint=f"It has {', '.join(known)}." if known else "It has no artifacts.",
+        f"skill {entry.id} has no artifact {name + SUFFIX!r}",
+        hint=f"Artifacts: {', '.join(known)}." if known else "The skill has no artifacts.",
         details={"artifacts": known},
         target=name,
     )
@@ -105,9 +105,9 @@ def _artifact_path(entry: SkillEntry, name: str) -> str:
 def _read(path: str) -> str:
     try:
         with open(path, "rb") as file:
-            data = file.read(_MOST_BYTES + 1)
-        if len(data) > _MOST_BYTES:
-            raise _unreadable(path, f"it is longer than {_MOST_BYTES} bytes")
+            data = file.read(_MAX_BYTES + 1)
+        if len(data) > _MAX_BYTES:
+            raise _unreadable(path, f"it is longer than {_MAX_BYTES} bytes")
         return data.decode()
     except (OSError, UnicodeDecodeError) as e:
         raise _unreadable(path, why(e)) from e
@@ -130,7 +130,7 @@ def _broken(
 ) -> ClawError:
     return ClawError(
         "COMPILE_VALIDATION_FAILED",
-        f"the artifact {name} of {skill_id} is no valid execution: {reason}",
+        f"artifact {name} of {skill_id} is not a valid execution: {reason}",
         hint=hint,
         details={"artifact": name, "reason": reason, **(details or {})},
         target=name,

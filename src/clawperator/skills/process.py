@@ -1,4 +1,4 @@
-"""Running a script: its output kept, its time limited, and all that it started ended with it."""
+"""Run a script with limited time and output, and end every process of its group."""
 
 import os
 import selectors
@@ -12,19 +12,19 @@ from typing import IO, Literal
 from msgspec import Struct
 
 Stream = Literal["stdout", "stderr"]
-Listener = Callable[[Stream, bytes], None]
+OutputListener = Callable[[Stream, bytes], None]
 Reason = Literal["", "timeout", "output", "stopped"]
 
-MOST_BYTES = 16 * 1024 * 1024
+MAX_OUTPUT_BYTES = 16 * 1024 * 1024
 _TERM_SECONDS = 2.0
 _KILL_SECONDS = 5.0
 _DRAIN_SECONDS = 0.2
-_LOOK_SECONDS = 0.05
+_POLL_SECONDS = 0.05
 _BLOCK = 65_536
 
 
-class Ended(Struct, frozen=True):
-    """How a script ended. ``code`` is None when it had to be ended; ``reason`` then says why."""
+class ScriptExit(Struct, frozen=True):
+    """The exit of a script. ``code`` is None when the script was killed, for the given ``reason``."""
 
     code: int | None
     stdout: str
@@ -33,11 +33,11 @@ class Ended(Struct, frozen=True):
     reason: Reason = ""
 
 
-class _Watch:
-    """The two streams of a running script."""
+class _OutputReader:
+    """Collects the two output streams of a running script."""
 
-    def __init__(self, child: subprocess.Popen[bytes], listener: Listener | None) -> None:
-        self.kept: dict[Stream, bytearray] = {"stdout": bytearray(), "stderr": bytearray()}
+    def __init__(self, child: subprocess.Popen[bytes], listener: OutputListener | None) -> None:
+        self.collected: dict[Stream, bytearray] = {"stdout": bytearray(), "stderr": bytearray()}
         self._listener = listener
         self._selector = selectors.DefaultSelector()
         pipes: tuple[tuple[Stream, IO[bytes] | None], ...] = (("stdout", child.stdout), ("stderr", child.stderr))
@@ -47,7 +47,7 @@ class _Watch:
             self._selector.register(pipe, selectors.EVENT_READ, name)
 
     def read(self, seconds: float) -> bool:
-        """Take in what comes within this time, at most a block per stream; False when both have ended."""
+        """Read at most one block per stream within this time; False when both streams have ended."""
         for key, _ in self._selector.select(max(seconds, 0)):
             try:
                 data = os.read(key.fd, _BLOCK)
@@ -57,18 +57,18 @@ class _Watch:
                 self._selector.unregister(key.fileobj)
                 continue
             stream: Stream = key.data
-            room = MOST_BYTES - len(self.kept[stream])
-            self.kept[stream] += data[:room]
-            if self._listener is not None and room > 0:
-                self._listener(stream, data[:room])
+            capacity = MAX_OUTPUT_BYTES - len(self.collected[stream])
+            self.collected[stream] += data[:capacity]
+            if self._listener is not None and capacity > 0:
+                self._listener(stream, data[:capacity])
         return bool(self._selector.get_map())
 
     @property
     def is_full(self) -> bool:
-        return any(len(kept) >= MOST_BYTES for kept in self.kept.values())
+        return any(len(collected) >= MAX_OUTPUT_BYTES for collected in self.collected.values())
 
     def text(self, stream: Stream) -> str:
-        return self.kept[stream].decode("utf-8", "replace")
+        return self.collected[stream].decode("utf-8", "replace")
 
     def close(self) -> None:
         self._selector.close()
@@ -79,16 +79,15 @@ def run_script(
     environment: Mapping[str, str],
     *,
     seconds: float,
-    listener: Listener | None = None,
+    listener: OutputListener | None = None,
     stop: Callable[[], bool] | None = None,
-) -> Ended:
-    """Run a program to its end, in a process group of its own. ``OSError`` when it cannot be started.
+) -> ScriptExit:
+    """Run a program to its end in its own process group. ``OSError`` when it cannot be started.
 
-    When its time runs out the whole group is asked to end and then made to. An interrupt does the same, and so
-    does ``stop``, which is asked every so often, once it says yes.
+    On a timeout, an interrupt, or when ``stop`` returns True, the group gets SIGTERM and then SIGKILL.
     """
     started = time.monotonic()
-    child = subprocess.Popen(  # noqa: S603 - running the skill's own script is what was asked for
+    child = subprocess.Popen(  # noqa: S603 - the skill's own script
         list(argv),
         env=dict(environment),
         stdin=subprocess.DEVNULL,
@@ -96,24 +95,24 @@ def run_script(
         stderr=subprocess.PIPE,
         start_new_session=True,
     )
-    watch = _Watch(child, listener)
+    reader = _OutputReader(child, listener)
     with child:
         try:
-            reason = _watch_until_end(child, watch, started + seconds, stop)
+            reason = _read_until_exit(child, reader, started + seconds, stop)
             if reason:
-                _end_group(child, watch)
+                _end_group(child, reader)
         except BaseException:
-            _end_group(child, watch)
+            _end_group(child, reader)
             raise
         finally:
-            watch.close()
+            reader.close()
     taken = time.monotonic() - started
     code = None if reason else child.returncode
-    return Ended(code, watch.text("stdout"), watch.text("stderr"), taken, reason)
+    return ScriptExit(code, reader.text("stdout"), reader.text("stderr"), taken, reason)
 
 
-def _watch_until_end(
-    child: subprocess.Popen[bytes], watch: _Watch, deadline: float, stop: Callable[[], bool] | None
+def _read_until_exit(
+    child: subprocess.Popen[bytes], reader: _OutputReader, deadline: float, stop: Callable[[], bool] | None
 ) -> Reason:
     is_open = True
     while child.poll() is None:
@@ -122,36 +121,36 @@ def _watch_until_end(
             return "timeout"
         if stop is not None and stop():
             return "stopped"
-        # A script may close its streams, or leave them to others: look every so often whether it still runs.
+        # A script may close its streams, or leave them open in a child: poll the process as well.
         if is_open:
-            is_open = watch.read(min(left, _LOOK_SECONDS))
+            is_open = reader.read(min(left, _POLL_SECONDS))
         else:
             with suppress(subprocess.TimeoutExpired):
-                child.wait(min(left, _LOOK_SECONDS))
-        if watch.is_full:
+                child.wait(min(left, _POLL_SECONDS))
+        if reader.is_full:
             return "output"
-    _drain(watch, _DRAIN_SECONDS)
-    return "output" if watch.is_full else ""
+    _drain(reader, _DRAIN_SECONDS)
+    return "output" if reader.is_full else ""
 
 
-def _drain(watch: _Watch, seconds: float) -> None:
-    """Take in what is left. Somebody the script started may hold the streams open for ever."""
+def _drain(reader: _OutputReader, seconds: float) -> None:
+    """Read the remaining output. A child of the script may hold the streams open forever."""
     end = time.monotonic() + seconds
-    while time.monotonic() < end and not watch.is_full and watch.read(end - time.monotonic()):
+    while time.monotonic() < end and not reader.is_full and reader.read(end - time.monotonic()):
         pass
 
 
-def _end_group(child: subprocess.Popen[bytes], watch: _Watch) -> None:
-    """Ask the group to end, take in what it still says, then make it end."""
+def _end_group(child: subprocess.Popen[bytes], reader: _OutputReader) -> None:
+    """Send SIGTERM to the group, read its remaining output, then send SIGKILL."""
     _signal(child.pid, signal.SIGTERM)
     end = time.monotonic() + _TERM_SECONDS
     while time.monotonic() < end and _group_lives(child):
-        if not watch.read(0.02) or watch.is_full:
+        if not reader.read(0.02) or reader.is_full:
             time.sleep(0.02)
     _signal(child.pid, signal.SIGKILL)
     with suppress(subprocess.TimeoutExpired):
         child.wait(_KILL_SECONDS)
-    _drain(watch, _DRAIN_SECONDS)
+    _drain(reader, _DRAIN_SECONDS)
 
 
 def _group_lives(child: subprocess.Popen[bytes]) -> bool:

@@ -23,11 +23,11 @@ VARIABLE = "CLAWPERATOR_SKILLS_REGISTRY"
 SHIPPED = "shipped"
 FIELDS = ("id", "applicationId", "intent", "summary", "path", "skillFile", "scripts", "artifacts")
 _FILE = os.path.join("skills", "skills-registry.json")
-_MOST_BYTES = 16 * 1024 * 1024
+_MAX_BYTES = 16 * 1024 * 1024
 
 
 class SkillEntry(Struct, frozen=True, kw_only=True):
-    """One skill, as its registry and its own ``skill.json`` describe it."""
+    """One skill, as described by its registry and its own ``skill.json``."""
 
     id: str
     applicationId: str
@@ -43,7 +43,7 @@ class SkillEntry(Struct, frozen=True, kw_only=True):
 
 
 class SkillRegistry(Struct, frozen=True):
-    """A registry that was read: where it is, and its entries as they are written there."""
+    """A registry file: its path and its entries as they are written."""
 
     path: str
     entries: list[dict[str, Any]]
@@ -61,20 +61,21 @@ class SkillRegistry(Struct, frozen=True):
         near = nearest(skill_id, known, max(2, len(skill_id) // 3))
         raise ClawError(
             "SKILL_NOT_FOUND",
-            f"there is no skill {skill_id!r} in {self.path}" + (f"; did you mean {near!r}?" if near else ""),
+            f"no skill {skill_id!r} in {self.path}" + (f"; did you mean {near!r}?" if near else ""),
+            hint="Run 'clawperator skills list'.",
             operation="skills",
             target=skill_id,
         )
 
     def file(self, relative: str) -> str:
-        """The absolute path of something of this registry; ``SKILL_VALIDATION_FAILED`` when it leads out of it."""
+        """The absolute path of a registry path; ``SKILL_VALIDATION_FAILED`` when it leaves the registry's root."""
         whole = os.path.join(self.root, relative)
         inside = os.path.realpath(self.root)
         if "\0" in relative or os.path.commonpath([inside, os.path.realpath(whole)]) != inside:
             raise ClawError(
                 "SKILL_VALIDATION_FAILED",
-                f"the path {relative!r} leads out of the registry",
-                hint="Paths are relative to the folder above the one the registry lies in.",
+                f"path {relative!r} leads out of the registry",
+                hint="Paths are relative to the parent of the registry file's folder.",
                 details={"reason": "path outside the registry", "path": relative},
                 target=relative,
             )
@@ -82,34 +83,34 @@ class SkillRegistry(Struct, frozen=True):
 
 
 def shipped_registry() -> str:
-    """The registry of the skills that come with the product."""
+    """The registry of the skills that ship with the product."""
     return os.path.join(os.path.dirname(os.path.abspath(__file__)), "shipped", _FILE)
 
 
 def home_registry() -> str:
-    """The registry that ``skills install`` fetches."""
+    """The registry that ``skills install`` clones."""
     return os.path.join(product_home(), "skills", _FILE)
 
 
 def local_registry() -> str:
-    """The registry of the folder the command is run in."""
+    """The registry of the current folder."""
     return os.path.join(os.getcwd(), _FILE)
 
 
 def configured_registry(given: str | None = None) -> str | None:
-    """The registry somebody asked for: by argument, or by the variable. It is then the only one that counts."""
+    """The registry given by argument or by the environment variable, if any. It then replaces all others."""
     if given is not None:
         return shipped_registry() if given == SHIPPED else os.path.abspath(given)
     named = os.environ.get(VARIABLE)
     if named is None:
         return None
     if is_blank(named):
-        raise _unreadable(named, f"{VARIABLE} is set and empty", f"Unset {VARIABLE}, or give it a path.")
+        raise _unreadable(named, f"{VARIABLE} is empty", f"Unset {VARIABLE}, or set it to a path.")
     return os.path.abspath(os.path.expanduser(named))
 
 
 def find_registry(given: str | None = None) -> str:
-    """The registry that counts: one asked for, the folder's own, the installed one, or the shipped one."""
+    """The first registry of: the configured, the current folder's, the installed and the shipped one."""
     configured = configured_registry(given)
     if configured is not None:
         return configured
@@ -123,11 +124,11 @@ def open_registry(given: str | None = None) -> SkillRegistry:
 
 
 def read_registry(path: str) -> SkillRegistry:
-    """The registry in a file, or ``REGISTRY_READ_FAILED``."""
+    """Read a registry file; ``REGISTRY_READ_FAILED`` when that fails."""
     document = read_json(path, _unreadable)
     skills = document.get("skills") if isinstance(document, dict) else None
     if not isinstance(skills, list):
-        raise _unreadable(path, "it has no list of skills")
+        raise _unreadable(path, "it has no 'skills' list")
     for place, entry in enumerate(skills):
         if not isinstance(entry, dict):
             raise _unreadable(path, f"skills[{place}] is not an object")
@@ -135,12 +136,12 @@ def read_registry(path: str) -> SkillRegistry:
 
 
 def read_json(path: str, failure: Any) -> Any:
-    """The JSON in a file of a registry. What keeps it from being read is told by ``failure(path, reason)``."""
+    """Read a JSON file of a registry. Raises ``failure(path, reason)`` when it cannot be read."""
     try:
         with open(path, "rb") as file:
-            data = file.read(_MOST_BYTES + 1)
-        if len(data) > _MOST_BYTES:
-            raise failure(path, f"it is longer than {_MOST_BYTES} bytes")
+            data = file.read(_MAX_BYTES + 1)
+        if len(data) > _MAX_BYTES:
+            raise failure(path, f"it is longer than {_MAX_BYTES} bytes")
         return msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf"))
     except (OSError, msgspec.DecodeError, UnicodeDecodeError, ValueError) as e:
         raise failure(path, why(e) if isinstance(e, OSError) else str(e)) from e
@@ -148,13 +149,13 @@ def read_json(path: str, failure: Any) -> Any:
         raise failure(path, "it is nested too deeply") from None
 
 
-def typed_entry(raw: Mapping[str, Any]) -> SkillEntry:
-    """The entry with its fields checked, or ``SKILL_VALIDATION_FAILED`` that names those it lacks."""
+def parse_entry(raw: Mapping[str, Any]) -> SkillEntry:
+    """Check the fields of an entry; ``SKILL_VALIDATION_FAILED`` lists the missing ones."""
     missing = [name for name in FIELDS if name not in raw]
     if missing:
         raise ClawError(
             "SKILL_VALIDATION_FAILED",
-            f"the skill {raw.get('id')!r} lacks {', '.join(missing)}",
+            f"skill {raw.get('id')!r} has no {', '.join(missing)}",
             details={"missingFields": missing},
             target=str(raw.get("id", "")),
         )
@@ -163,7 +164,7 @@ def typed_entry(raw: Mapping[str, Any]) -> SkillEntry:
     except msgspec.ValidationError as e:
         raise ClawError(
             "SKILL_VALIDATION_FAILED",
-            f"the skill {raw.get('id')!r} breaks its shape: {e}",
+            f"the entry of skill {raw.get('id')!r} is invalid: {e}",
             details={"reason": str(e)},
             target=str(raw.get("id", "")),
         ) from None
@@ -173,7 +174,7 @@ def _unreadable(path: str, reason: str, hint: str | None = None) -> ClawError:
     return ClawError(
         "REGISTRY_READ_FAILED",
         f"cannot read the skills registry {path}: {reason}" if path.strip() else reason,
-        hint=hint or "Run 'clawperator skills install', or name another with --registry.",
+        hint=hint or "Run 'clawperator skills install', or pass another file with --registry.",
         details={"registryPath": path},
         operation="read",
         target=path,
@@ -184,14 +185,14 @@ _WORDS = re.compile(r"[^a-z0-9]+")
 _NO_MATCH = 7
 
 
-def search(
+def search_skills(
     entries: Iterable[Mapping[str, Any]],
     *,
     app: str | None = None,
     intent: str | None = None,
     keyword: str | None = None,
 ) -> list[Mapping[str, Any]]:
-    """The skills that fit all that is given. With a keyword the best come first; equals keep their order."""
+    """The skills that match every given filter. A keyword sorts them, best first; ties keep their order."""
     found = [
         entry
         for entry in entries
@@ -204,10 +205,9 @@ def search(
 
 
 def rank(entry: Mapping[str, Any], keyword: str) -> int:
-    """How well a skill fits a keyword, 0 the best; ``_NO_MATCH`` when it does not.
+    """The rank of a skill for a keyword: 0 is best, ``_NO_MATCH`` is none.
 
-    A declared keyword counts before the id and the app, and those before the summary; a whole word counts before
-    a part of one.
+    Declared keywords rank before id and app, and those before the summary; whole words rank before parts of words.
     """
     wanted = keyword.strip().lower()
     words = _tokens(wanted)

@@ -16,25 +16,25 @@ from clawperator.device.run import operator_package
 from clawperator.device.wakefulness import phone_at_hand, require_awake
 from clawperator.errors import ClawError
 from clawperator.skills.contract import (
-    Agent,
-    Promises,
+    SkillAgent,
+    SkillContract,
+    contains_text,
     expected_text,
-    find_agent,
-    read_agent,
-    read_inputs,
-    read_promises,
-    shows,
+    parse_agent,
+    parse_contract,
+    parse_inputs,
+    resolve_agent,
 )
-from clawperator.skills.process import MOST_BYTES, Ended, Listener, run_script
-from clawperator.skills.registry import SkillEntry, SkillRegistry, typed_entry
+from clawperator.skills.process import MAX_OUTPUT_BYTES, OutputListener, ScriptExit, run_script
+from clawperator.skills.registry import SkillEntry, SkillRegistry, parse_entry
 from clawperator.skills.validation import read_skill_json, validate_skill
 
 DEFAULT_TIMEOUT_MS = 120_000
-_KINDS = (".js", ".py", ".sh")
+_SCRIPT_SUFFIXES = (".js", ".py", ".sh")
 
 
-class Order(Struct, frozen=True):
-    """What to run and how. ``args`` are for the script."""
+class SkillRunRequest(Struct, frozen=True):
+    """The skill to run and its options. ``args`` are passed to the script."""
 
     skill_id: str
     args: tuple[str, ...] = ()
@@ -46,7 +46,7 @@ class Order(Struct, frozen=True):
 
 
 class SkillRun(Struct, frozen=True, kw_only=True):
-    """What ``skills run`` answers when the skill ended well."""
+    """The document of a successful ``skills run``."""
 
     status: str = "success"
     skillId: str
@@ -58,54 +58,54 @@ class SkillRun(Struct, frozen=True, kw_only=True):
     expectedSubstring: str | UnsetType = UNSET
 
 
-class _Prepared(Struct, frozen=True):
-    """A skill that is ready to be started."""
+class _PreparedSkill(Struct, frozen=True):
+    """A skill that is ready to start."""
 
     entry: SkillEntry
-    promises: Promises
+    contract: SkillContract
     inputs: dict[str, str | int] | None
-    agent: Agent | None
-    agent_fault: str
+    agent: SkillAgent | None
+    agent_problem: str
     argv: list[str]
     environment: dict[str, str]
 
 
 def run_skill(
     registry: SkillRegistry,
-    order: Order,
-    listener: Listener | None = None,
+    request: SkillRunRequest,
+    listener: OutputListener | None = None,
     *,
     stop: Callable[[], bool] | None = None,
 ) -> SkillRun:
-    """Run a skill to its end. Whatever keeps it from a proved success is raised, with all it said.
+    """Run a skill to its end. Anything but a verified success is raised, with the skill's output.
 
-    Without ``check`` its files are not validated first. ``listener`` hears its output while it runs. Once ``stop``
-    says yes, the skill and all it started is ended, and ``INTERRUPTED`` is raised.
+    The skill's files are validated first, unless ``check`` is False. ``listener`` receives output while the skill
+    runs. When ``stop`` returns True, the skill's process group is killed and ``INTERRUPTED`` is raised.
     """
-    if order.check:
-        validate_skill(registry, order.skill_id, dry_run=True)
-    ready = _prepare(registry, order)
-    _check_phone(order)
-    seconds = _seconds(order, ready.agent)
-    note("skills.run.start", skillId=order.skill_id, deviceId=order.device)
+    if request.check:
+        validate_skill(registry, request.skill_id, dry_run=True)
+    prepared = _prepare(registry, request)
+    _check_phone(request)
+    seconds = _seconds(request, prepared.agent)
+    note("skills.run.start", skillId=request.skill_id, deviceId=request.device)
     try:
-        ended = run_script(ready.argv, ready.environment, seconds=seconds, listener=listener, stop=stop)
+        exit_ = run_script(prepared.argv, prepared.environment, seconds=seconds, listener=listener, stop=stop)
     except OSError as e:
-        note("skills.run.failed", level="error", skillId=order.skill_id)
+        note("skills.run.failed", level="error", skillId=request.skill_id)
         raise ClawError(
             "SKILL_EXECUTION_FAILED",
-            f"the script {ready.argv[0]} cannot be started: {why(e)}",
-            hint="A shell script needs its executable bit (chmod +x) and a first line that names its shell.",
-            extra={"skillId": order.skill_id, "skillResult": None},
-            target=order.skill_id,
+            f"the script {prepared.argv[0]} cannot be started: {why(e)}",
+            hint="Make a shell script executable (chmod +x) and give it a '#!' line.",
+            extra={"skillId": request.skill_id, "skillResult": None},
+            target=request.skill_id,
         ) from e
-    return _judge(order, ready, ended, seconds)
+    return _build_result(request, prepared, exit_, seconds)
 
 
-def _check_phone(order: Order) -> None:
-    """A phone that sleeps makes any skill fail without a reason. What else is wrong the skill itself will tell."""
+def _check_phone(request: SkillRunRequest) -> None:
+    """Fail early on a sleeping device, where a skill's own error would mislead. The skill reports all else."""
     try:
-        device = phone_at_hand(order.device)
+        device = phone_at_hand(request.device)
         if device is not None:
             require_awake(device)
     except ClawError as e:
@@ -113,36 +113,36 @@ def _check_phone(order: Order) -> None:
             raise
 
 
-def _prepare(registry: SkillRegistry, order: Order) -> _Prepared:
-    entry = typed_entry(registry.entry(order.skill_id))
+def _prepare(registry: SkillRegistry, request: SkillRunRequest) -> _PreparedSkill:
+    entry = parse_entry(registry.entry(request.skill_id))
     own = read_skill_json(registry.file(os.path.join(entry.path, "skill.json")))
-    promises = read_promises(entry.id, own.get("contract"))
-    inputs = None if promises.inputs is None else read_inputs(entry.id, promises.inputs, order.args)
-    agent, fault = None, ""
+    contract = parse_contract(entry.id, own.get("contract"))
+    inputs = None if contract.inputs is None else parse_inputs(entry.id, contract.inputs, request.args)
+    agent, problem = None, ""
     if own.get("agent") is not None:
         try:
-            agent = read_agent(own["agent"])
+            agent = parse_agent(own["agent"])
         except ValueError as e:
-            fault = str(e)
+            problem = str(e)
     script = _script(registry, entry)
-    environment = _environment(registry, entry, order, inputs)
+    environment = _environment(registry, entry, request, inputs)
     if agent is not None:
-        name, path = find_agent(agent, registry.file(entry.path))
+        name, path = resolve_agent(agent, registry.file(entry.path))
         environment |= {"CLAWPERATOR_SKILL_AGENT_CLI": name, "CLAWPERATOR_SKILL_AGENT_CLI_PATH": path}
-        environment["CLAWPERATOR_SKILL_AGENT_TIMEOUT_MS"] = str(round(_seconds(order, agent) * 1000))
-    device = [order.device] if order.device else []
-    argv = [*_command(script), *device, *order.args]
-    return _Prepared(entry, promises, inputs, agent, fault, argv, environment)
+        environment["CLAWPERATOR_SKILL_AGENT_TIMEOUT_MS"] = str(round(_seconds(request, agent) * 1000))
+    device = [request.device] if request.device else []
+    argv = [*_command(script), *device, *request.args]
+    return _PreparedSkill(entry, contract, inputs, agent, problem, argv, environment)
 
 
 def _script(registry: SkillRegistry, entry: SkillEntry) -> str:
-    found = (path for kind in _KINDS for path in entry.scripts if path.endswith(kind))
+    found = (path for kind in _SCRIPT_SUFFIXES for path in entry.scripts if path.endswith(kind))
     chosen = next(found, next(iter(entry.scripts), None))
     path = registry.file(chosen) if chosen is not None else ""
     if not path or not os.path.isfile(path):
         raise ClawError(
             "SKILL_SCRIPT_NOT_FOUND",
-            f"the skill {entry.id} has no script" if not path else f"there is no script {path}",
+            f"skill {entry.id} has no script" if not path else f"script {path} not found",
             hint=f"Run 'clawperator skills validate {entry.id}'.",
             target=entry.id,
         )
@@ -150,7 +150,7 @@ def _script(registry: SkillRegistry, entry: SkillEntry) -> str:
 
 
 def _command(script: str) -> list[str]:
-    """How a script is started: under this Python, under Node, or by itself."""
+    """The command of a script: this Python for .py, Node for .js, the script itself otherwise."""
     if script.endswith(".py"):
         return [sys.executable, script]
     if not script.endswith(".js"):
@@ -161,166 +161,172 @@ def _command(script: str) -> list[str]:
     if node is None:
         raise ClawError(
             "HOST_DEPENDENCY_MISSING",
-            "this skill is written in JavaScript, and there is no Node to run it",
-            hint="Install Node, and see that 'node' is on PATH.",
+            "this skill needs Node.js, and 'node' is not on PATH",
+            hint="Install Node.js.",
             target=script,
         )
     return [node, script]
 
 
 def _environment(
-    registry: SkillRegistry, entry: SkillEntry, order: Order, inputs: dict[str, str | int] | None
+    registry: SkillRegistry, entry: SkillEntry, request: SkillRunRequest, inputs: dict[str, str | int] | None
 ) -> dict[str, str]:
-    told = {
+    variables = {
         "CLAWPERATOR_BIN": os.environ.get("CLAWPERATOR_BIN") or f"{shlex.quote(sys.executable)} -m clawperator",
-        "CLAWPERATOR_OPERATOR_PACKAGE": operator_package(order.operator_package),
+        "CLAWPERATOR_OPERATOR_PACKAGE": operator_package(request.operator_package),
         "CLAWPERATOR_SKILL_ID": entry.id,
         "CLAWPERATOR_SKILL_PROGRAM": registry.file(entry.skillFile),
-        "CLAWPERATOR_SKILL_INPUTS": msgspec.json.encode(list(order.args) if inputs is None else inputs).decode(),
+        "CLAWPERATOR_SKILL_INPUTS": msgspec.json.encode(list(request.args) if inputs is None else inputs).decode(),
     }
-    if order.device:
-        told["CLAWPERATOR_DEVICE_ID"] = order.device
-    return {**os.environ, **told}
+    if request.device:
+        variables["CLAWPERATOR_DEVICE_ID"] = request.device
+    return {**os.environ, **variables}
 
 
-def _seconds(order: Order, agent: Agent | None) -> float:
-    given = order.timeout_ms
+def _seconds(request: SkillRunRequest, agent: SkillAgent | None) -> float:
+    given = request.timeout_ms
     if given is None:
         given = agent.timeoutMs if agent is not None and agent.timeoutMs else DEFAULT_TIMEOUT_MS
     if given <= 0:
-        raise ClawError("USAGE", "--timeout must be more than 0", operation="argparse")
+        raise ClawError("USAGE", "--timeout must be greater than 0", operation="argparse")
     return given / 1000
 
 
-def _judge(order: Order, ready: _Prepared, ended: Ended, seconds: float) -> SkillRun:
-    facts = _facts(order, ended)
-    if ended.reason == "stopped":
-        note("skills.run.failed", level="error", skillId=order.skill_id, durationMs=facts["durationMs"])
-        raise _failure("INTERRUPTED", f"the skill {order.skill_id} was stopped before its end", facts)
-    if ended.reason:
-        note("skills.run.timeout", level="error", skillId=order.skill_id, durationMs=facts["durationMs"])
-        if ended.reason == "timeout":
-            message = f"the skill {order.skill_id} was ended after {seconds:g} s"
-            hint = "Give it more time with --timeout; what it had said is in stdout and stderr."
-            raise _failure("SKILL_EXECUTION_TIMEOUT", message, facts, hint=hint)
-        message = f"the skill {order.skill_id} wrote more than {MOST_BYTES} bytes and was ended"
-        raise _failure("SKILL_EXECUTION_FAILED", message, facts)
+def _build_result(
+    request: SkillRunRequest, prepared: _PreparedSkill, exit_: ScriptExit, seconds: float
+) -> SkillRun:
+    details = _run_details(request, exit_)
+    if exit_.reason == "stopped":
+        note("skills.run.failed", level="error", skillId=request.skill_id, durationMs=details["durationMs"])
+        raise _failure("INTERRUPTED", f"skill {request.skill_id} was interrupted", details)
+    if exit_.reason:
+        note("skills.run.timeout", level="error", skillId=request.skill_id, durationMs=details["durationMs"])
+        if exit_.reason == "timeout":
+            message = f"skill {request.skill_id} timed out after {seconds:g} s"
+            hint = "Raise --timeout. The output so far is in stdout and stderr."
+            raise _failure("SKILL_EXECUTION_TIMEOUT", message, details, hint=hint)
+        message = f"skill {request.skill_id} wrote more than {MAX_OUTPUT_BYTES} bytes and was killed"
+        raise _failure("SKILL_EXECUTION_FAILED", message, details)
     try:
-        result = _result(order.skill_id, ready, ended.stdout)
+        result = _result(request.skill_id, prepared, exit_.stdout)
     except ClawError as e:
-        raise _failure(e.code, e.message, {**facts, "exitCode": ended.code}, hint=e.hint) from None
-    facts |= {"exitCode": ended.code, "skillResult": result}
-    if ended.code != 0:
-        note("skills.run.failed", level="error", skillId=order.skill_id, durationMs=facts["durationMs"])
-        raise _failure("SKILL_EXECUTION_FAILED", _why_failed(order.skill_id, ended, result), facts)
-    if order.expect is not None and order.expect not in ended.stdout:
-        message = f"the output of {order.skill_id} does not hold {order.expect!r}"
-        raise _failure("SKILL_OUTPUT_ASSERTION_FAILED", message, {**facts, "output": ended.stdout})
+        raise _failure(e.code, e.message, {**details, "exitCode": exit_.code}, hint=e.hint) from None
+    details |= {"exitCode": exit_.code, "skillResult": result}
+    if exit_.code != 0:
+        note("skills.run.failed", level="error", skillId=request.skill_id, durationMs=details["durationMs"])
+        raise _failure("SKILL_EXECUTION_FAILED", _failure_message(request.skill_id, exit_, result), details)
+    if request.expect is not None and request.expect not in exit_.stdout:
+        message = f"the output of {request.skill_id} does not contain {request.expect!r}"
+        raise _failure("SKILL_OUTPUT_ASSERTION_FAILED", message, {**details, "output": exit_.stdout})
     if result is not None:
-        _check_result(order.skill_id, ready, result, facts)
-    note("skills.run.complete", skillId=order.skill_id, durationMs=facts["durationMs"])
+        _check_result(request.skill_id, prepared, result, details)
+    note("skills.run.complete", skillId=request.skill_id, durationMs=details["durationMs"])
     return SkillRun(
-        skillId=order.skill_id,
-        output=ended.stdout,
+        skillId=request.skill_id,
+        output=exit_.stdout,
         exitCode=0,
-        durationMs=facts["durationMs"],
+        durationMs=details["durationMs"],
         skillResult=result,
-        timeoutMs=UNSET if order.timeout_ms is None else order.timeout_ms,
-        expectedSubstring=UNSET if order.expect is None else order.expect,
+        timeoutMs=UNSET if request.timeout_ms is None else request.timeout_ms,
+        expectedSubstring=UNSET if request.expect is None else request.expect,
     )
 
 
-def _result(skill_id: str, ready: _Prepared, output: str) -> dict[str, Any] | None:
+def _result(skill_id: str, prepared: _PreparedSkill, output: str) -> dict[str, Any] | None:
     source: dict[str, Any] = {"kind": "script"}
-    if ready.agent is not None:
-        source = {"kind": "agent", "agentCli": ready.environment["CLAWPERATOR_SKILL_AGENT_CLI"]}
+    if prepared.agent is not None:
+        source = {"kind": "agent", "agentCli": prepared.environment["CLAWPERATOR_SKILL_AGENT_CLI"]}
     result = read_frame(output, skill_id, source)
-    if result is not None and ready.agent_fault:
+    if result is not None and prepared.agent_problem:
         raise ClawError(
             "SKILL_RESULT_PARSE_FAILED",
-            f"nobody can say who made the result: the agent in skill.json breaks its shape: {ready.agent_fault}",
+            f"the result has no valid source: the agent in skill.json is invalid: {prepared.agent_problem}",
             target=skill_id,
         )
-    if result is not None and is_newer(result):
+    if result is not None and is_newer_contract(result):
         version = result["contractVersion"]
         note("skills.run.output", f"result contract {version} is newer", level="warn", skillId=skill_id)
     return result
 
 
-def _check_result(skill_id: str, ready: _Prepared, result: dict[str, Any], facts: dict[str, Any]) -> None:
-    """A script that ended well and says it failed has failed; one that promised a proof must have it."""
+def _check_result(
+    skill_id: str, prepared: _PreparedSkill, result: dict[str, Any], details: dict[str, Any]
+) -> None:
+    """Check the result of a script with exit code 0: its status, and the verification its contract requires."""
     status = result["status"]
     if status == "failed":
-        message = f"the skill {skill_id} says it failed{_at(result)}"
-        raise _failure("SKILL_EXECUTION_FAILED", message, facts)
+        message = f"skill {skill_id} reported failure{_failure_point(result)}"
+        raise _failure("SKILL_EXECUTION_FAILED", message, details)
     verification = result.get("terminalVerification") or {}
-    proof = ready.promises.verification
+    rule = prepared.contract.verification
     problem = ""
     if status == "indeterminate":
-        problem = "it says itself that it cannot tell"
-    elif proof is not None and verification.get("status") != "verified":
+        problem = "its result is indeterminate"
+    elif rule is not None and verification.get("status") != "verified":
         problem = f"its terminal verification is {verification.get('status', 'missing')}"
-    elif proof is not None:
-        expected = expected_text(proof, ready.inputs or result.get("inputs") or {})
-        if not shows(verification.get("observed"), expected):
-            problem = f"what it observed does not show {expected!r}"
+    elif rule is not None:
+        expected = expected_text(rule, prepared.inputs or result.get("inputs") or {})
+        if not contains_text(verification.get("observed"), expected):
+            problem = f"the observed value does not contain {expected!r}"
     if problem:
-        message = f"the skill {skill_id} ended without proof of its goal: {problem}"
-        raise _failure("SKILL_VERIFICATION_INDETERMINATE", message, facts)
+        message = f"skill {skill_id} did not verify its goal: {problem}"
+        raise _failure("SKILL_VERIFICATION_INDETERMINATE", message, details)
 
 
-def _facts(order: Order, ended: Ended) -> dict[str, Any]:
-    said = {"stdout": ended.stdout, "stderr": ended.stderr}
+def _run_details(request: SkillRunRequest, exit_: ScriptExit) -> dict[str, Any]:
+    note_text = {"stdout": exit_.stdout, "stderr": exit_.stderr}
     return {
-        "skillId": order.skill_id,
-        "durationMs": round(ended.seconds * 1000),
-        **{name: text for name, text in said.items() if text},
+        "skillId": request.skill_id,
+        "durationMs": round(exit_.seconds * 1000),
+        **{name: text for name, text in note_text.items() if text},
         "skillResult": None,
     }
 
 
-def _failure(code: str, message: str, facts: dict[str, Any], *, hint: str | None = None) -> ClawError:
-    return ClawError(code, message, hint=hint, extra=facts, operation="skills run", target=facts["skillId"])
+def _failure(code: str, message: str, details: dict[str, Any], *, hint: str | None = None) -> ClawError:
+    return ClawError(code, message, hint=hint, extra=details, operation="skills run", target=details["skillId"])
 
 
-def _why_failed(skill_id: str, ended: Ended, result: dict[str, Any] | None) -> str:
+def _failure_message(skill_id: str, exit_: ScriptExit, result: dict[str, Any] | None) -> str:
     if result is not None:
-        return f"the skill {skill_id} failed{_at(result)}"
-    ending = f"signal {-ended.code}" if ended.code is not None and ended.code < 0 else f"exit code {ended.code}"
-    return f"the skill {skill_id} ended with {ending}"
+        return f"skill {skill_id} failed{_failure_point(result)}"
+    ending = f"signal {-exit_.code}" if exit_.code is not None and exit_.code < 0 else f"exit code {exit_.code}"
+    return f"skill {skill_id} ended with {ending}"
 
 
-def _at(result: dict[str, Any]) -> str:
-    """Where a result says it went wrong."""
+def _failure_point(result: dict[str, Any]) -> str:
+    """The failed checkpoint or verification of a result, as the end of a sentence."""
     for point in result["checkpoints"]:
         if point["status"] == "failed":
-            said = point.get("note")
-            return f" at {point['id']}" + (f": {said}" if said else "")
+            note_text = point.get("note")
+            return f" at {point['id']}" + (f": {note_text}" if note_text else "")
     verification = result.get("terminalVerification") or {}
     if verification.get("status") == "failed":
-        return " its terminal verification"
-    said = verification.get("note")
-    return f" before its end was proved: {said}" if said else ""
+        return " at its terminal verification"
+    note_text = verification.get("note")
+    return f" before its terminal verification: {note_text}" if note_text else ""
 
 
 _KNOWN_MINOR = 0
 
 
 def read_frame(output: str, skill_id: str, source: dict[str, Any]) -> dict[str, Any] | None:
-    """The result in a skill's output with its ``source`` put in; None when the skill printed no frame.
+    """The result frame in a skill's output, with ``source`` added; None when there is no frame.
 
-    A frame that is not the end of the output, is there twice, is of another skill or breaks the contract gives
-    ``SKILL_RESULT_PARSE_FAILED``.
+    The frame is the last two lines of the output: a marker and one JSON object. ``SKILL_RESULT_PARSE_FAILED``
+    for a frame that is not at the end, occurs twice, belongs to another skill or violates the contract.
     """
     lines = [line for line in (part.removesuffix("\r") for part in output.split("\n")) if line.strip()]
     places = [i for i, line in enumerate(lines) if line == FRAME_MARKER]
     if not places:
         return None
     if len(places) > 1:
-        raise _broken(skill_id, "the frame is there more than once")
+        raise _broken(skill_id, "it occurs more than once")
     after = lines[places[0] + 1 :]
     if len(after) != 1:
-        raise _broken(skill_id, "no JSON follows the marker" if not after else "the frame is not the end of it")
+        raise _broken(
+            skill_id, "no JSON follows the marker" if not after else "it is not at the end of the output"
+        )
     try:
         frame = msgspec.json.decode(after[0])
     except (msgspec.DecodeError, RecursionError) as e:
@@ -328,7 +334,7 @@ def read_frame(output: str, skill_id: str, source: dict[str, Any]) -> dict[str, 
     if not isinstance(frame, dict):
         raise _broken(skill_id, "the result is not an object")
     if "source" in frame:
-        raise _broken(skill_id, "the skill must not say its own source")
+        raise _broken(skill_id, "it must not contain 'source'")
     frame["source"] = source
     try:
         result = msgspec.convert(frame, SkillResult)
@@ -336,19 +342,19 @@ def read_frame(output: str, skill_id: str, source: dict[str, Any]) -> dict[str, 
         raise _broken(skill_id, str(e)) from None
     check_version(result)
     if result.skillId != skill_id:
-        raise _broken(skill_id, f"it is the result of {result.skillId!r}")
+        raise _broken(skill_id, f"it belongs to skill {result.skillId!r}")
     return frame
 
 
-def is_newer(frame: dict[str, Any]) -> bool:
-    """Whether a frame is of a later minor version, which may say things that are not understood here."""
+def is_newer_contract(frame: dict[str, Any]) -> bool:
+    """Whether a frame has a later minor version, with fields that are not known here."""
     return int(str(frame["contractVersion"]).split(".")[1]) > _KNOWN_MINOR
 
 
 def _broken(skill_id: str, reason: str) -> ClawError:
     return ClawError(
         "SKILL_RESULT_PARSE_FAILED",
-        f"the result frame of {skill_id} breaks its contract: {reason}",
+        f"the result frame of {skill_id} is invalid: {reason}",
         hint=f"A skill ends with one line {FRAME_MARKER} and one line of JSON; clawperator.skill_api prints them.",
         target=skill_id,
     )

@@ -1,4 +1,4 @@
-"""A new skill: the four files it begins with, and its place in the registry."""
+"""Create a skill: write its four files and add it to a registry."""
 
 import os
 import re
@@ -17,14 +17,14 @@ from clawperator.skills.registry import (
     read_json,
     read_registry,
 )
-from clawperator.skills.templates import Page, script, shell_script, skill_page
+from clawperator.skills.templates import SkillTemplate, render_script, render_shell_script, render_skill_md
 
 _ID = re.compile(r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)+")
-_LONGEST_ID = 200
+_MAX_ID_LENGTH = 200
 
 
-class Created(Struct, frozen=True):
-    """What ``skills new`` answers."""
+class CreatedSkill(Struct, frozen=True):
+    """The document of ``skills new``."""
 
     created: bool
     skillId: str
@@ -36,62 +36,64 @@ class Created(Struct, frozen=True):
 
 def new_skill(
     skill_id: str, *, summary: str | None = None, context: str | None = None, registry: str | None = None
-) -> Created:
-    """Write a new skill into the registry that counts; a first registry is made in this folder.
+) -> CreatedSkill:
+    """Write a new skill into the current registry; the first one is created in the current folder.
 
-    ``context`` is a recording's export: what was shown there becomes evidence in the skill's page.
+    ``context`` is the export of a recording: its steps become evidence in SKILL.md.
     """
     app, _, intent = skill_id.rpartition(".")
-    if not _ID.fullmatch(skill_id) or len(skill_id) > _LONGEST_ID:
+    if not _ID.fullmatch(skill_id) or len(skill_id) > _MAX_ID_LENGTH:
         raise ClawError(
             "SKILL_ID_INVALID",
-            f"{skill_id!r} is no id of a skill",
-            hint="Write the app's package name, a dot and the intent, as in com.android.settings.overview.",
+            f"invalid skill id {skill_id!r}",
+            hint="Use the app's package name, a dot and the intent: com.android.settings.overview.",
             target=skill_id,
         )
-    place = _place(registry)
-    known = read_registry(place) if os.path.exists(place) else SkillRegistry(place, [])
+    path = _target_registry(registry)
+    known = read_registry(path) if os.path.exists(path) else SkillRegistry(path, [])
     relative = f"skills/{skill_id}"
     folder = known.file(relative)
     if os.path.lexists(folder) or any(entry.get("id") == skill_id for entry in known.entries):
-        raise ClawError("SKILL_ALREADY_EXISTS", f"there is a skill {skill_id} already", target=skill_id)
-    page = Page(skill_id, app, intent, summary or f"TODO: say what {intent} does", _shown(context))
+        raise ClawError("SKILL_ALREADY_EXISTS", f"skill {skill_id} already exists", target=skill_id)
+    template = SkillTemplate(
+        skill_id, app, intent, summary or f"TODO: describe {intent}", _read_recording(context)
+    )
     entry = {
         "id": skill_id,
         "applicationId": app,
         "intent": intent,
-        "summary": page.summary,
+        "summary": template.summary,
         "path": relative,
         "skillFile": f"{relative}/SKILL.md",
         "scripts": [f"{relative}/scripts/run.py", f"{relative}/scripts/run.sh"],
         "artifacts": [],
     }
     files = {
-        "SKILL.md": skill_page(page),
+        "SKILL.md": render_skill_md(template),
         "skill.json": _json(entry),
-        "scripts/run.py": script(page),
-        "scripts/run.sh": shell_script(),
+        "scripts/run.py": render_script(template),
+        "scripts/run.sh": render_shell_script(),
     }
     try:
         _write(folder, files)
-        _register(place, entry)
+        _register(path, entry)
     except OSError as e:
         _remove(folder, files)
         raise ClawError(
-            "SKILLS_SCAFFOLD_FAILED", f"the skill cannot be written: {why(e)}", target=folder, operation="write"
+            "SKILLS_SCAFFOLD_FAILED", f"cannot write skill {skill_id}: {why(e)}", target=folder, operation="write"
         ) from e
-    return Created(
+    return CreatedSkill(
         created=True,
         skillId=skill_id,
-        registryPath=place,
+        registryPath=path,
         skillPath=folder,
         files=[os.path.join(folder, name) for name in files],
-        next=f"Write {relative}/scripts/run.py, then run 'clawperator skills validate {skill_id} --dry-run'.",
+        next=f"Edit {relative}/scripts/run.py, then run 'clawperator skills validate {skill_id} --dry-run'.",
     )
 
 
-def _place(given: str | None) -> str:
-    """Where a new skill goes: never among those that came with the product."""
+def _target_registry(given: str | None) -> str:
+    """The registry for a new skill: never the shipped one, unless configured."""
     configured = configured_registry(given)
     if configured is not None:
         return configured
@@ -99,7 +101,7 @@ def _place(given: str | None) -> str:
     return next((path for path in places if os.path.exists(path)), places[0])
 
 
-def _shown(context: str | None) -> Any:
+def _read_recording(context: str | None) -> Any:
     if context is None:
         return None
     from clawperator.skills.templates import read_context
@@ -114,7 +116,7 @@ def _write(folder: str, files: dict[str, str]) -> None:
         with open(path, "x", encoding="utf-8") as file:
             file.write(text)
         if name.endswith((".sh", ".py")):
-            os.chmod(path, 0o755)  # noqa: S103 - a script that others may run too
+            os.chmod(path, 0o755)  # noqa: S103 - executable by all
 
 
 def _register(path: str, entry: dict[str, Any]) -> None:
@@ -127,7 +129,7 @@ def _register(path: str, entry: dict[str, Any]) -> None:
 
 
 def _remove(folder: str, files: dict[str, str]) -> None:
-    """Take back what was written of a skill that could not be finished."""
+    """Remove the files of a skill that could not be completed."""
     from contextlib import suppress
 
     for name in files:

@@ -1,4 +1,4 @@
-"""Fetching skills with git, into the product's home."""
+"""Install and update skills with git, in the product's home."""
 
 import os
 import re
@@ -14,12 +14,12 @@ REPOSITORY = "https://github.com/clawperator/clawperator-skills"
 REPOSITORY_VARIABLE = "CLAWPERATOR_SKILLS_REPO"
 MAIN = "main"
 _GIT_SECONDS = 120.0
-_LONGEST_TOLD = 2_000
+_MAX_ERROR_LENGTH = 2_000
 _REF = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._/+-]{0,199}")
 
 
 def install() -> dict[str, Any]:
-    """Fetch the skills, or bring those that are there up to date. Says how to make them the ones that count."""
+    """Clone or update the skills. The document includes the variable that selects their registry."""
     fetched = _sync(MAIN)
     path = home_registry()
     return {
@@ -31,9 +31,9 @@ def install() -> dict[str, Any]:
 
 
 def sync(ref: str = MAIN) -> dict[str, Any]:
-    """Bring the skills to a branch, tag or commit, fetching them first when they are not there."""
+    """Check out a branch, tag or commit of the skills, after cloning them if necessary."""
     if not _REF.fullmatch(ref) or ".." in ref:
-        raise ClawError("USAGE", f"{ref!r} is no name of a branch, tag or commit", operation="argparse")
+        raise ClawError("USAGE", f"invalid branch, tag or commit {ref!r}", operation="argparse")
     return {"synced": True, "message": _sync(ref)}
 
 
@@ -45,21 +45,21 @@ def _sync(ref: str) -> str:
         message = f"skills are at {ref}"
     else:
         _clone(folder, repository, ref)
-        message = f"skills were fetched from {repository} at {ref}"
+        message = f"skills cloned from {repository} at {ref}"
     try:
         read_registry(home_registry())
     except ClawError as e:
-        raise _failed(f"what was fetched has no registry: {e.message}") from e
+        raise _failed(f"the repository has no registry: {e.message}") from e
     return message
 
 
 def _clone(folder: str, repository: str, ref: str) -> None:
     if os.path.isdir(folder) and os.listdir(folder):
-        raise _failed(f"{folder} is there and is no clone", "Move it away, and run this again.")
+        raise _failed(f"{folder} exists and is not a git clone", "Move it away and run the command again.")
     try:
         os.makedirs(os.path.dirname(folder), mode=0o700, exist_ok=True)
     except OSError as e:
-        raise _failed(f"{os.path.dirname(folder)} cannot be made: {why(e)}") from e
+        raise _failed(f"{os.path.dirname(folder)} cannot be created: {why(e)}") from e
     _git("clone", "--branch", MAIN, "--", repository, folder)
     if ref != MAIN:
         _git("-C", folder, "checkout", "--quiet", ref, "--")
@@ -76,11 +76,11 @@ def _update(folder: str, repository: str, ref: str) -> None:
 
 
 def _git(*arguments: str) -> str:
-    """What git said; ``SKILLS_GIT_NOT_FOUND`` without one, ``SKILLS_SYNC_FAILED`` when it fails or is too slow."""
+    """Run git and return its output. ``SKILLS_GIT_NOT_FOUND`` without git, ``SKILLS_SYNC_FAILED`` on failure."""
     environment = {**os.environ, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
     try:
-        ran = subprocess.run(  # noqa: S603 - fixed words, and a ref that was checked
-            ["git", *arguments],  # noqa: S607 - the person's own git
+        ran = subprocess.run(  # noqa: S603 - fixed arguments and a validated ref
+            ["git", *arguments],  # noqa: S607 - the user's git
             env=environment,
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -88,21 +88,21 @@ def _git(*arguments: str) -> str:
             check=False,
         )
     except FileNotFoundError:
-        raise ClawError("SKILLS_GIT_NOT_FOUND", "git is needed to fetch skills, and was not found") from None
+        raise ClawError("SKILLS_GIT_NOT_FOUND", "git is not on PATH", hint="Install git.") from None
     except subprocess.TimeoutExpired:
         raise _failed(f"git {arguments[0]} took longer than {_GIT_SECONDS:g} s") from None
     except OSError as e:
         raise _failed(f"git cannot be run: {why(e)}") from e
     if ran.returncode != 0:
-        said = ran.stderr.decode("utf-8", "replace").strip()[-_LONGEST_TOLD:]
-        raise _failed(f"git failed: {said or f'exit code {ran.returncode}'}")
+        stderr = ran.stderr.decode("utf-8", "replace").strip()[-_MAX_ERROR_LENGTH:]
+        raise _failed(f"git failed: {stderr or f'exit code {ran.returncode}'}")
     return ran.stdout.decode("utf-8", "replace")
 
 
 def _failed(reason: str, hint: str | None = None) -> ClawError:
     return ClawError(
         "SKILLS_SYNC_FAILED",
-        f"the skills could not be fetched: {reason}",
-        hint=hint or "Check the network and the ref, and try again.",
+        f"cannot fetch the skills: {reason}",
+        hint=hint or "Check the network and the ref, then retry.",
         operation="skills sync",
     )

@@ -16,56 +16,61 @@ from clawperator.recording.export import Export, ExportedClick, ExportedEvent, E
 from clawperator.ui.match import find_all
 from clawperator.ui.parse import parse_hierarchy
 
-_MOST_BYTES = 256 * 1024 * 1024
+_MAX_BYTES = 256 * 1024 * 1024
 
 
-class Suggestion(Struct, frozen=True):
-    """A selector for a target. ``matches`` is how many nodes it found on the recorded screen, if that is known."""
+class SelectorSuggestion(Struct, frozen=True):
+    """A selector for a target. ``matches`` counts the nodes it finds on the recorded screen, if known."""
 
     matcher: NodeMatcher
     reason: str
     matches: int | None
 
 
-class ShownStep(Struct, frozen=True):
-    """One thing that was done, and the ways to do it again, the best first."""
+class RecordedStep(Struct, frozen=True):
+    """One user action of a recording, with selectors for its target, best first."""
 
     step: DescribedStep
-    suggestions: list[Suggestion]
+    suggestions: list[SelectorSuggestion]
 
 
 def read_context(path: str) -> Export:
-    """The export to author from; ``SKILLS_SCAFFOLD_FAILED`` when it is none."""
+    """Read the export of a recording; ``SKILLS_SCAFFOLD_FAILED`` when that fails."""
     try:
         with open(path, "rb") as file:
-            # One that is longer is cut, and so is no whole document.
-            return read_export(file.read(_MOST_BYTES))
+            # A longer file is cut and fails to parse.
+            return read_export(file.read(_MAX_BYTES))
     except (OSError, ValueError) as e:
         raise ClawError(
             "SKILLS_SCAFFOLD_FAILED",
             f"cannot read the recording {path}: {why(e)}",
-            hint="Pass what 'clawperator recording export' wrote.",
+            hint="Pass a file written by 'clawperator recording export'.",
             target=path,
         ) from e
 
 
-def shown_steps(export: Export) -> list[ShownStep]:
-    """What was done in a recording, each target with its selectors in the order they should be tried."""
+def recorded_steps(export: Export) -> list[RecordedStep]:
+    """The user actions of a recording, each with selectors in the order to try them."""
     events = {event.seq: event for event in export.events}
     steps = []
     for step in described_steps(read_actions(export.events)):
         event = events.get(step.lastSeq)
-        steps.append(ShownStep(step, suggest(event) if event is not None else []))
+        steps.append(RecordedStep(step, suggest(event) if event is not None else []))
     return steps
 
 
-def suggest(event: ExportedEvent) -> list[Suggestion]:
-    """Selectors for the target of an event. Those that found one node come first, then the steadier ones."""
+def suggest(event: ExportedEvent) -> list[SelectorSuggestion]:
+    """Selectors for the target of an event. Those that find one node come first, then the more stable ones."""
     if not isinstance(event, ExportedClick | ExportedTextChange):
         return []
     xml = event.snapshot.xml
-    offered = [Suggestion(matcher, reason, _count(matcher, xml)) for matcher, reason in _candidates(event)]
-    return sorted(offered, key=lambda offer: 0 if offer.matches in (1, None) else 2 if offer.matches == 0 else 1)
+    suggestions = [
+        SelectorSuggestion(matcher, reason, _count(matcher, xml)) for matcher, reason in _candidates(event)
+    ]
+    return sorted(
+        suggestions,
+        key=lambda suggestion: 0 if suggestion.matches in (1, None) else 2 if suggestion.matches == 0 else 1,
+    )
 
 
 def _candidates(event: ExportedClick | ExportedTextChange) -> Iterator[tuple[NodeMatcher, str]]:
@@ -73,7 +78,7 @@ def _candidates(event: ExportedClick | ExportedTextChange) -> Iterator[tuple[Nod
     if isinstance(event, ExportedTextChange):
         if name:
             yield NodeMatcher(resourceId=name), "its resource id"
-        yield NodeMatcher(role="textfield"), "the only field of its screen, if it is"
+        yield NodeMatcher(role="textfield"), "if it is the only field of its screen"
         return
     text, desc = event.text or None, event.contentDesc or None
     if name and text:
@@ -97,8 +102,8 @@ def _count(matcher: NodeMatcher, xml: str | None) -> int | None:
     return len(find_all(hierarchy, matcher, frame)) if frame is not None else None
 
 
-def written(matcher: NodeMatcher) -> dict[str, Any]:
-    """A matcher as keywords of ``clawperator.connect()``'s methods."""
+def matcher_keywords(matcher: NodeMatcher) -> dict[str, Any]:
+    """A matcher as keyword arguments of the methods of ``clawperator.connect()``."""
     names = {
         "textEquals": "text",
         "textContains": "text_contains",
@@ -111,35 +116,35 @@ def written(matcher: NodeMatcher) -> dict[str, Any]:
     }
 
 
-_MOST_STEPS = 200
-_MOST_SUGGESTIONS = 4
+_MAX_STEPS = 200
+_MAX_SUGGESTIONS = 4
 
 
-class Page(Struct, frozen=True):
-    """What is known of a new skill. ``shown`` is the recording it is made from."""
+class SkillTemplate(Struct, frozen=True):
+    """The values for the files of a new skill. ``recording`` is the recording it is based on, if any."""
 
     skill_id: str
     app: str
     intent: str
     summary: str
-    shown: Export | None = None
+    recording: Export | None = None
 
 
-def skill_page(page: Page) -> str:
-    """SKILL.md: front matter, when to use it, inputs, how to prove it, and the evidence if there is any."""
+def render_skill_md(template: SkillTemplate) -> str:
+    """SKILL.md: front matter, when to use the skill, inputs, verification, and evidence if there is any."""
     lines = [
         "---",
-        f"name: {page.skill_id}",
-        f"description: {quoted(page.summary)}",
+        f"name: {template.skill_id}",
+        f"description: {quote_literal(template.summary)}",
         "---",
         "",
-        f"# {page.intent}",
+        f"# {template.intent}",
         "",
-        plain(page.summary),
+        escape_inline(template.summary),
         "",
         "## When to use",
         "",
-        f"When somebody wants `{page.intent}` done in `{page.app}` on an Android phone.",
+        f"When the user wants `{template.intent}` in `{template.app}` on an Android device.",
         "",
         "## Inputs",
         "",
@@ -147,81 +152,83 @@ def skill_page(page: Page) -> str:
         "",
         "## How to run",
         "",
-        f"`clawperator skills run {page.skill_id}`",
+        f"`clawperator skills run {template.skill_id}`",
         "",
-        "## What proves it",
+        "## Verification",
         "",
-        "Read the end state from the screen, and give it to `skill.verify`. Without it the end is not proved.",
+        "Read the final state from the screen and pass it to `skill.verify`. Without it, no run is a success.",
     ]
-    if page.shown is not None:
-        lines += ["", *_evidence(page.shown)]
+    if template.recording is not None:
+        lines += ["", *_evidence(template.recording)]
     return "\n".join(lines) + "\n"
 
 
-def script(page: Page) -> str:
-    """scripts/run.py: it opens the app, and says truly that no more is proved."""
-    plan = [point.id for point in derive_checkpoints(page.shown)] if page.shown is not None else []
+def render_script(template: SkillTemplate) -> str:
+    """scripts/run.py: opens the app and reports an indeterminate result."""
+    plan = [point.id for point in derive_checkpoints(template.recording)] if template.recording is not None else []
     plan = plan or ["app_opened"]
-    listed = "".join(f"    {quoted(name)},\n" for name in plan)
-    return f'''"""The skill {page.skill_id}. SKILL.md says what it is for."""
+    listed = "".join(f"    {quote_literal(name)},\n" for name in plan)
+    return f'''"""The skill {template.skill_id}. See SKILL.md."""
 
 import os
 
 from clawperator.skill_api import Skill
 
-APP = {quoted(page.app)}
-# The checkpoints of this skill, in their order.
+APP = {quote_literal(template.app)}
+# The checkpoints of this skill, in order.
 PLAN = (
 {listed})
 
-with Skill(os.environ.get("CLAWPERATOR_SKILL_ID", {quoted(page.skill_id)}), plan=PLAN) as skill:
+with Skill(os.environ.get("CLAWPERATOR_SKILL_ID", {quote_literal(template.skill_id)}), plan=PLAN) as skill:
     phone = skill.phone
     phone.open_app(APP)
     phone.wait_for_nav(APP)
     skill.checkpoint(PLAN[0])
-    # Go on from here: do a step, pass its checkpoint, and in the end read the screen and call skill.verify.
+    # Continue here: run each step and its checkpoint, then read the screen and call skill.verify.
 '''
 
 
-def shell_script() -> str:
-    """scripts/run.sh: the same skill, for those who start it by hand."""
+def render_shell_script() -> str:
+    """scripts/run.sh: starts run.py by hand."""
     return '#!/bin/sh\nexec "${PYTHON:-python3}" "$(dirname "$0")/run.py" "$@"\n'
 
 
 def _evidence(export: Export) -> list[str]:
-    steps = shown_steps(export)
+    steps = recorded_steps(export)
     lines = [
         "## Evidence",
         "",
-        f"From the recording `{plain(export.session.sessionId)}`: what a person did, once. Texts are the apps'",
-        "own. Selectors stand in the order in which to try them; the screen of the day decides.",
+        f"From the recording `{escape_inline(export.session.sessionId)}`: one demonstration by a user. Texts",
+        "come from the apps. Try the selectors in order, and check them against the current screen.",
         "",
     ]
-    for number, step in enumerate(steps[:_MOST_STEPS], 1):
+    for number, step in enumerate(steps[:_MAX_STEPS], 1):
         lines += _step(number, step)
-    if len(steps) > _MOST_STEPS:
-        lines.append(f"{len(steps) - _MOST_STEPS} more steps are in the export.")
+    if len(steps) > _MAX_STEPS:
+        lines.append(f"{len(steps) - _MAX_STEPS} more steps are in the export.")
     return lines
 
 
-def _step(number: int, step: ShownStep) -> list[str]:
-    shown = step.step
-    label = f" {quoted(shown.target)}" if shown.target else ""
-    text = f", text {quoted(shown.text)}" if shown.text else ""
-    lines = [f"{number}. {shown.kind}{label} in `{plain(shown.packageName)}` (seq {shown.seq}){text}"]
-    for offer in step.suggestions[:_MOST_SUGGESTIONS]:
-        words = ", ".join(f"{name}={quoted(value)}" for name, value in written(offer.matcher).items())
-        seen = "" if offer.matches is None else f"; found {offer.matches} on the recorded screen"
-        lines.append(f"   - `{words}`: {offer.reason}{seen}")
+def _step(number: int, step: RecordedStep) -> list[str]:
+    action = step.step
+    label = f" {quote_literal(action.target)}" if action.target else ""
+    text = f", text {quote_literal(action.text)}" if action.text else ""
+    lines = [f"{number}. {action.kind}{label} in `{escape_inline(action.packageName)}` (seq {action.seq}){text}"]
+    for suggestion in step.suggestions[:_MAX_SUGGESTIONS]:
+        words = ", ".join(
+            f"{name}={quote_literal(value)}" for name, value in matcher_keywords(suggestion.matcher).items()
+        )
+        seen = "" if suggestion.matches is None else f"; found {suggestion.matches} on the recorded screen"
+        lines.append(f"   - `{words}`: {suggestion.reason}{seen}")
     return lines
 
 
-def quoted(text: str) -> str:
-    """A text of anybody as a literal that Python and YAML read alike, and that ends no code span."""
+def quote_literal(text: str) -> str:
+    """An untrusted text as a literal for both Python and YAML that cannot end a code span."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("`", "\\x60")
     return f'"{printable(escaped)}"'
 
 
-def plain(text: str) -> str:
-    """A text of anybody on one line, that ends no code span."""
+def escape_inline(text: str) -> str:
+    """An untrusted text on one line that cannot end a code span."""
     return printable(text).replace("`", "'")

@@ -1,4 +1,4 @@
-"""Whether a skill is what its registry says: its files are there, skill.json agrees, its artifacts are plans."""
+"""Validate skills: their files exist, skill.json agrees with the registry, and artifacts are executions."""
 
 import os
 from typing import Any
@@ -7,16 +7,16 @@ from msgspec import UNSET, Struct, UnsetType
 
 from clawperator.contract.execution import validate
 from clawperator.errors import ClawError
-from clawperator.skills.contract import read_agent, read_promises
-from clawperator.skills.registry import FIELDS, SkillEntry, SkillRegistry, read_json, typed_entry
+from clawperator.skills.contract import parse_agent, parse_contract
+from clawperator.skills.registry import FIELDS, SkillEntry, SkillRegistry, parse_entry, read_json
 
 _PLANS = (".json",)
-# What an execution's refusal says of the action at fault.
+# Details of an execution's validation error that identify the action.
 _ACTION_DETAILS = ("actionId", "actionType", "invalidKeys", "hint")
 
 
-class Checks(Struct, frozen=True):
-    """The files that were looked at."""
+class CheckedFiles(Struct, frozen=True):
+    """The files that were checked."""
 
     skillJsonPath: str
     skillFilePath: str
@@ -29,21 +29,21 @@ class DryRun(Struct, frozen=True, omit_defaults=True):
     reason: str | UnsetType = UNSET
 
 
-class Validated(Struct, frozen=True):
-    """What ``skills validate`` answers for one skill."""
+class ValidatedSkill(Struct, frozen=True):
+    """The document of ``skills validate`` for one skill."""
 
     valid: bool
     skill: dict[str, Any]
     registryPath: str
-    checks: Checks
+    checks: CheckedFiles
     dryRun: DryRun | UnsetType = UNSET
 
 
-def validate_skill(registry: SkillRegistry, skill_id: str, *, dry_run: bool = False) -> Validated:
-    """Check one skill; ``SKILL_VALIDATION_FAILED`` names what is wrong with it."""
+def validate_skill(registry: SkillRegistry, skill_id: str, *, dry_run: bool = False) -> ValidatedSkill:
+    """Validate one skill; ``SKILL_VALIDATION_FAILED`` with the problem otherwise."""
     raw = registry.entry(skill_id)
-    entry = typed_entry(raw)
-    checks = Checks(
+    entry = parse_entry(raw)
+    checks = CheckedFiles(
         registry.file(os.path.join(entry.path, "skill.json")),
         registry.file(entry.skillFile),
         [registry.file(path) for path in entry.scripts],
@@ -52,25 +52,25 @@ def validate_skill(registry: SkillRegistry, skill_id: str, *, dry_run: bool = Fa
     _check_files(entry, checks)
     own = read_skill_json(checks.skillJsonPath)
     _check_agreement(raw, own, skill_id)
-    read_promises(skill_id, own.get("contract"))
+    parse_contract(skill_id, own.get("contract"))
     if own.get("agent") is not None:
         try:
-            read_agent(own["agent"])
+            parse_agent(own["agent"])
         except ValueError as e:
-            raise _failed(skill_id, f"its agent breaks its shape: {e}", reason=str(e)) from None
+            raise _failed(skill_id, f"its agent is invalid: {e}", reason=str(e)) from None
     run = _check_artifacts(entry, checks) if dry_run else UNSET
-    return Validated(True, raw, registry.path, checks, run)
+    return ValidatedSkill(True, raw, registry.path, checks, run)
 
 
 def validate_all(registry: SkillRegistry, *, dry_run: bool = False) -> dict[str, Any]:
-    """Check every skill; the error lists all that are wrong."""
+    """Validate every skill; the error lists all failures."""
     valid, failures = [], []
     seen: set[str] = set()
     for raw in registry.entries:
         skill_id = str(raw.get("id", ""))
         try:
             if skill_id in seen:
-                raise _failed(skill_id, "its id is there twice", reason="duplicate id")
+                raise _failed(skill_id, "its id is not unique", reason="duplicate id")
             seen.add(skill_id)
             checked = validate_skill(registry, skill_id, dry_run=dry_run)
         except ClawError as e:
@@ -94,14 +94,14 @@ def validate_all(registry: SkillRegistry, *, dry_run: bool = False) -> dict[str,
 
 
 def read_skill_json(path: str) -> dict[str, Any]:
-    """The skill's own description, or ``SKILL_VALIDATION_FAILED``."""
+    """Read a ``skill.json``; ``SKILL_VALIDATION_FAILED`` when that fails."""
     document = read_json(path, _unreadable)
     if not isinstance(document, dict):
         raise _unreadable(path, "it is not an object")
     return document
 
 
-def _check_files(entry: SkillEntry, checks: Checks) -> None:
+def _check_files(entry: SkillEntry, checks: CheckedFiles) -> None:
     wanted = [checks.skillJsonPath, checks.skillFilePath, *checks.scriptPaths, *checks.artifactPaths]
     missing = [path for path in wanted if not os.path.isfile(path)]
     if missing:
@@ -111,7 +111,7 @@ def _check_files(entry: SkillEntry, checks: Checks) -> None:
 def _check_agreement(raw: dict[str, Any], own: dict[str, Any], skill_id: str) -> None:
     missing = [name for name in FIELDS if name not in own]
     if missing:
-        raise _failed(skill_id, f"its skill.json lacks {', '.join(missing)}", missingFields=missing)
+        raise _failed(skill_id, f"its skill.json has no {', '.join(missing)}", missingFields=missing)
     differing = [name for name in FIELDS if own[name] != raw[name]]
     if differing:
         raise _failed(
@@ -121,10 +121,12 @@ def _check_agreement(raw: dict[str, Any], own: dict[str, Any], skill_id: str) ->
         )
 
 
-def _check_artifacts(entry: SkillEntry, checks: Checks) -> DryRun:
+def _check_artifacts(entry: SkillEntry, checks: CheckedFiles) -> DryRun:
     plans = [path for path in checks.artifactPaths if path.endswith(_PLANS)]
     if not plans:
-        return DryRun("skipped", "the skill has no artifacts" if not checks.artifactPaths else "none is a plan")
+        return DryRun(
+            "skipped", "the skill has no artifacts" if not checks.artifactPaths else "no artifact is an execution"
+        )
     for path in plans:
         name = os.path.basename(path)
         document = read_json(path, _unreadable)
@@ -136,7 +138,7 @@ def _check_artifacts(entry: SkillEntry, checks: Checks) -> DryRun:
                 details.setdefault("hint", e.hint)
             raise _failed(
                 entry.id,
-                f"its artifact {name} is no valid execution: {e.message}",
+                f"its artifact {name} is not a valid execution: {e.message}",
                 artifact=name,
                 path=path,
                 reason=e.message,
@@ -157,7 +159,7 @@ def _unreadable(path: str, reason: str) -> ClawError:
 def _failed(skill_id: str, problem: str, **details: Any) -> ClawError:
     return ClawError(
         "SKILL_VALIDATION_FAILED",
-        f"the skill {skill_id} is not valid: {problem}",
+        f"skill {skill_id} is not valid: {problem}",
         details=details,
         target=skill_id,
     )

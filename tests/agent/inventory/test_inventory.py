@@ -154,7 +154,7 @@ def test_a_broken_skill_is_a_warning_and_its_siblings_are_kept(tmp_path: Path) -
     inventory = commands(path, found=PluginScan())
     assert [entry.name for entry in graph(inventory).skill_like] == ["com.a.sound"]
     assert len(inventory.warnings) == 6
-    assert inventory.warnings[0].startswith("skills[0] is left out: the skill 'com.a.lacking' lacks applicationId")
+    assert inventory.warnings[0].startswith("skills[0] is left out: skill 'com.a.lacking' has no applicationId")
     assert all(line.isprintable() for line in inventory.warnings)
 
 

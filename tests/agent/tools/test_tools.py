@@ -156,7 +156,7 @@ def test_the_skills_that_came_with_the_product_are_listed(tmp_path: Path) -> Non
     result = use("list_skills", {"app": "com.google.android.youtube", "keyword": "video"}, tmp_path)
     (skill,) = result.result["skills"]
     assert (skill["id"], skill["inputs"]) == ("com.google.android.youtube.search", {"query": "string"})
-    assert use("list_skills", {"keyword": "zeppelin"}, tmp_path).message == "no skill fits"
+    assert use("list_skills", {"keyword": "zeppelin"}, tmp_path).message == "no matching skills"
 
 
 JSON = st.recursive(
@@ -503,7 +503,7 @@ def test_a_skill_gets_its_arguments_by_order_or_by_name(tmp_path: Path, monkeypa
         result = use("run_skill", {**named, "args": args})
         assert result.handled
         assert json.loads(result.result["output"]) == {"name": "Ann", "times": 2}
-        assert result.message == f'the skill {ID} did its job: {{"name":"Ann","times":2}}'
+        assert result.message == f'skill {ID} succeeded: {{"name":"Ann","times":2}}'
         assert [(e.kind, e.ref) for e in result.evidence] == [("skill_run", ID)]
     assert error(use("run_skill", {**named, "args": {"size": 1}})).code == "SKILL_INPUT_INVALID"
 

@@ -195,9 +195,9 @@ def _skills(registry: str | None, warnings: list[str]) -> Iterator[InventoryEntr
 
 
 def _skill(row: Mapping[str, Any]) -> InventoryEntry:
-    from clawperator.skills.registry import typed_entry
+    from clawperator.skills.registry import parse_entry
 
-    skill = typed_entry(row)
+    skill = parse_entry(row)
     if not skill.id.isprintable() or skill.id.split() != [skill.id]:
         raise ClawError("SKILL_ID_INVALID", f"{printable(skill.id)[:_LONGEST_TOLD]!r} is no id", target=skill.id)
     keywords = skill.keywords if isinstance(skill.keywords, list) else []

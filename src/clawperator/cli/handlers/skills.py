@@ -1,4 +1,4 @@
-"""``clawperator skills``: each verb imports only what it needs."""
+"""``clawperator skills``: each command imports only the modules that it needs."""
 
 import sys
 from contextlib import suppress
@@ -12,7 +12,7 @@ from clawperator.skills.registry import SkillRegistry, open_registry
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from clawperator.skills.process import Listener, Stream
+    from clawperator.skills.process import OutputListener, Stream
 
 
 def answer(call: Call) -> Any:
@@ -52,12 +52,12 @@ def _list(call: Call) -> Any:
 def _get(call: Call) -> Any:
     skill_id = _id(call)
     if skill_id is None:
-        return soft_usage("skills get needs the id of a skill", hint="Run 'clawperator skills list'.")
+        return soft_usage("skills get needs a skill id", hint="Run 'clawperator skills list'.")
     return {"skill": _registry(call).entry(skill_id)}
 
 
 def _search(call: Call) -> Any:
-    from clawperator.skills.registry import search
+    from clawperator.skills.registry import search_skills
 
     words = call.arguments.words
     keyword = call.arguments.get("--keyword") or (words[0] if words else None)
@@ -66,15 +66,15 @@ def _search(call: Call) -> Any:
         return soft_usage(
             "skills search needs a keyword, --app or --intent", example="clawperator skills search battery"
         )
-    return _listed(search(_registry(call).entries, app=app, intent=intent, keyword=keyword))
+    return _listed(search_skills(_registry(call).entries, app=app, intent=intent, keyword=keyword))
 
 
 def _for_app(call: Call) -> Any:
-    from clawperator.skills.registry import search
+    from clawperator.skills.registry import search_skills
 
     if not call.arguments.words:
-        return soft_usage("skills for-app needs the package name of an app")
-    return _listed(search(_registry(call).entries, app=call.arguments.words[0]))
+        return soft_usage("skills for-app needs a package name")
+    return _listed(search_skills(_registry(call).entries, app=call.arguments.words[0]))
 
 
 def _validate(call: Call) -> Any:
@@ -83,10 +83,10 @@ def _validate(call: Call) -> Any:
     skill_id, dry_run = _id(call), call.arguments.has("--dry-run")
     if call.arguments.has("--all"):
         if skill_id is not None:
-            raise usage("skills validate takes an id or --all, not both")
+            raise usage("skills validate takes a skill id or --all, not both")
         return validate_all(_registry(call), dry_run=dry_run)
     if skill_id is None:
-        return soft_usage("skills validate needs the id of a skill, or --all")
+        return soft_usage("skills validate needs a skill id or --all")
     return validate_skill(_registry(call), skill_id, dry_run=dry_run)
 
 
@@ -95,7 +95,9 @@ def _new(call: Call) -> Any:
 
     skill_id = _id(call)
     if skill_id is None:
-        return soft_usage("skills new needs an id", example="clawperator skills new com.android.settings.overview")
+        return soft_usage(
+            "skills new needs a skill id", example="clawperator skills new com.android.settings.overview"
+        )
     return new_skill(
         skill_id,
         summary=call.arguments.get("--summary"),
@@ -109,18 +111,18 @@ def _compile(call: Call) -> Any:
 
     skill_id, artifact = _id(call), call.arguments.get("--artifact")
     if skill_id is None or not artifact:
-        return soft_usage("skills compile-artifact needs the id of a skill and --artifact <name>")
+        return soft_usage("skills compile-artifact needs a skill id and --artifact <name>")
     return {"execution": compile_artifact(_registry(call), skill_id, artifact, call.arguments.get("--vars"))}
 
 
 def _run(call: Call) -> Any:
-    from clawperator.skills.run import Order, run_skill
+    from clawperator.skills.run import SkillRunRequest, run_skill
 
     arguments, named = call.arguments, call.arguments.get("--skill-id")
     skill_id = _id(call)
     if skill_id is None:
-        return soft_usage("skills run needs the id of a skill", hint="Run 'clawperator skills list'.")
-    order = Order(
+        return soft_usage("skills run needs a skill id", hint="Run 'clawperator skills list'.")
+    request = SkillRunRequest(
         skill_id,
         args=tuple(arguments.words if named else arguments.words[1:]),
         device=call.options.device,
@@ -131,20 +133,20 @@ def _run(call: Call) -> Any:
     )
     registry = _registry(call)
     if call.options.pretty:
-        call.console.lines("info", [_banner(skill_id), _operator_line(order.device, order.operator_package)])
+        call.console.lines("info", [_banner(skill_id), _operator_line(request.device, request.operator_package)])
     with ended_with_us():
-        return run_skill(registry, order, _relay() if call.options.pretty else None)
+        return run_skill(registry, request, _relay() if call.options.pretty else None)
 
 
 def _banner(skill_id: str) -> str:
     from clawperator import __version__
     from clawperator.device.host_log import log_file
 
-    return f"clawperator {__version__}: runs {skill_id}; the log is {log_file()}"
+    return f"clawperator {__version__}: running {skill_id}; log: {log_file()}"
 
 
 def _operator_line(serial: str | None, named: str | None) -> str:
-    """What is on the phone, for people. It informs and never blocks."""
+    """A line about the Operator on the device. Never raises."""
     from clawperator.device.run import operator_package
     from clawperator.device.setup.version_check import probe_compatibility
     from clawperator.device.wakefulness import phone_at_hand
@@ -154,17 +156,17 @@ def _operator_line(serial: str | None, named: str | None) -> str:
     try:
         device = phone_at_hand(serial)
     except ClawError as e:
-        return f"the Operator {package}: {e.message}"
+        return f"Operator {package}: {e.message}"
     if device is None:
-        return f"the Operator {package}: the skill chooses its phone itself"
+        return f"Operator {package}: the skill selects its device"
     found = probe_compatibility(device, package)
     if found.error:
-        return f"the Operator {package} on {device.serial}: {found.error.message}"
-    return f"the Operator {package} on {device.serial}: version {found.apkVersion}"
+        return f"Operator {package} on {device.serial}: {found.error.message}"
+    return f"Operator {package} on {device.serial}: version {found.apkVersion}"
 
 
-def _relay() -> "Listener":
-    """Hands on what a skill says while it runs. A reader who has gone away is nobody's error."""
+def _relay() -> "OutputListener":
+    """A listener that prints a skill's output while it runs. A closed pipe is not an error."""
 
     def relay(stream: "Stream", data: bytes) -> None:
         target = sys.stdout if stream == "stdout" else sys.stderr

@@ -92,7 +92,7 @@ def test_a_skill_has_its_words_for_routing() -> None:
     entry = BUILTIN.find("com.google.android.youtube.search")
     assert entry.source_hint == "skills/com.google.android.youtube.search/SKILL.md"
     assert entry.keywords == ("youtube", "video", "search", "com.google.android.youtube", "search")
-    assert entry.responsibility == "Search YouTube for a text and tell the titles found."
+    assert entry.responsibility == "Search YouTube for a text and return the titles found."
     assert (entry.family, entry.level) == ("skill", "act")
     assert entry.argv == ("clawperator", "skills", "run", entry.name)
 

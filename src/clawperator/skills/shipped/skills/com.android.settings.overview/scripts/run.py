@@ -1,11 +1,11 @@
-"""Read several values from Settings. SKILL.md says more."""
+"""Read several values from Settings. See SKILL.md."""
 
 import re
 
 from clawperator.skill_api import Skill
 
 APP = "com.android.settings"
-# A page of Settings, and the rows to read there by the names they are told under.
+# Pages of Settings, and the rows to read there by the names of their results.
 PAGES = {
     "Network & internet": {"network": "Internet"},
     "Battery": {"battery": "Battery level"},

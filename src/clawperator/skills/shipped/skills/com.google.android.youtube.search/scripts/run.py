@@ -1,4 +1,4 @@
-"""Search YouTube for a text and tell what is found. SKILL.md says more."""
+"""Search YouTube for a text and return the titles found. See SKILL.md."""
 
 from clawperator.skill_api import Skill, declared_inputs
 
@@ -13,7 +13,7 @@ with Skill(f"{APP}.search", goal={"kind": "search", **inputs}, inputs=inputs, pl
     phone.close_app(APP)
     phone.open_app(APP)
     phone.wait_for_nav(APP)
-    skill.checkpoint(PLAN[0], f"{APP} is in front")
+    skill.checkpoint(PLAN[0], f"{APP} is in the foreground")
 
     phone.wait(desc="Search")
     phone.click(desc="Search")

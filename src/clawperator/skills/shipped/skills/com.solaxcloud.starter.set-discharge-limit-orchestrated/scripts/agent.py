@@ -1,11 +1,10 @@
-"""A small agent with fixed rules: it looks at the screen and takes the one step that leads on."""
+"""A small agent with fixed rules: reads the screen and takes the next step."""
 
 from clawperator.connection import ConnectedPhone, Snapshot
 from clawperator.skill_api import Skill, declared_inputs
 
 APP = "com.solaxcloud.starter"
-SKILL = f"{APP}.set-discharge-limit-orchestrated"
-MOST_STEPS = 40
+MAX_STEPS = 40
 
 inputs = declared_inputs()
 percent = str(inputs["percent"])
@@ -13,25 +12,25 @@ wanted = f"Discharge to {percent}%"
 
 
 def step(phone: ConnectedPhone, screen: Snapshot) -> str:
-    """Take the step that this screen asks for. Says what it was."""
+    """Take the next step on this screen and return its name."""
     if screen.find("Wait") and screen.find("Close app"):
         phone.click("Wait")
         return "dialog"
     if screen.package != APP:
         phone.open_app(APP)
         return "opened"
-    box = screen.find(role="textfield")
-    if box is not None and box.label != percent:
+    field = screen.find(role="textfield")
+    if field is not None and field.label != percent:
         phone.enter_text(percent, role="textfield", clear=True)
         return "typed"
     if screen.find(text_contains="Save this automation"):
         phone.click("Save")
         return "saved"
-    return "confirmed" if click_first(phone, screen, ["Confirm"] if box else ways_on(screen)) else "waited"
+    return "confirmed" if click_first(phone, screen, ["Confirm"] if field else next_labels(screen)) else "waited"
 
 
-def ways_on(screen: Snapshot) -> list[str]:
-    """What leads on from a page without a field, the furthest first."""
+def next_labels(screen: Snapshot) -> list[str]:
+    """Labels to tap on a page without a field, best first."""
     if not screen.find("Save"):
         return ["Peak Export", "Intelligence"]
     return ["Save"] if screen.find(text_contains=wanted) else ["Discharge to", "Device Discharging"]
@@ -49,26 +48,26 @@ def click_first(phone: ConnectedPhone, screen: Snapshot, labels: list[str]) -> b
 with Skill(
     f"{APP}.set-discharge-limit-orchestrated", goal={"kind": "set_discharge_limit"}, inputs=inputs
 ) as skill:
-    passed: list[str] = []
+    reached: list[str] = []
 
-    def passing(name: str, evidence: str) -> None:
-        if name not in passed:
-            passed.append(name)
+    def reach(name: str, evidence: str) -> None:
+        if name not in reached:
+            reached.append(name)
             skill.checkpoint(name, evidence)
 
     saved = False
-    for _ in range(MOST_STEPS):
+    for _ in range(MAX_STEPS):
         screen = skill.phone.snapshot()
         if screen.package == APP and screen.find("Intelligence"):
-            passing("app_opened", "the app's own screen is shown")
+            reach("app_opened", "the app's own screen is shown")
         if screen.find(role="textfield"):
-            passing("discharge_to_row_focused", "the dialog of the limit is open")
+            reach("discharge_to_row_focused", "the limit dialog is open")
         limit = screen.find(id=f"{APP}:id/scene_limit")
         if saved and limit is not None:
-            passing("save_completed", "the list of automations is shown again")
+            reach("save_completed", "the list of automations is shown again")
             skill.verify(expected=wanted, observed=limit.label)
             break
         done = step(skill.phone, screen)
         if done == "typed":
-            passing("target_text_entered", percent)
+            reach("target_text_entered", percent)
         saved = saved or done == "saved"

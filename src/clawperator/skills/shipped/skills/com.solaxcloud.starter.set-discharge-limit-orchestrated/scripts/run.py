@@ -1,4 +1,4 @@
-"""Hand this skill to its agent, and hand on what the agent says."""
+"""Run this skill's agent with SKILL.md and the inputs on its standard input."""
 
 import os
 import subprocess

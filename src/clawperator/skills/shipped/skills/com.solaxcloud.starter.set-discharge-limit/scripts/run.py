@@ -1,4 +1,4 @@
-"""Set the discharge limit of a SolaX home battery, and read it back. SKILL.md says more."""
+"""Set the discharge limit of a SolaX home battery and read it back. See SKILL.md."""
 
 from clawperator.skill_api import Skill, declared_inputs
 
@@ -15,7 +15,7 @@ with Skill(SKILL, goal={"kind": "set_discharge_limit", **inputs}, inputs=inputs,
     phone.close_app(APP)
     phone.open_app(APP)
     phone.wait("Intelligence", timeout=15)
-    skill.checkpoint("app_opened", f"{APP} is in front")
+    skill.checkpoint("app_opened", f"{APP} is in the foreground")
 
     phone.click("Intelligence")
     phone.wait("Peak Export")

@@ -11,8 +11,7 @@ from clawperator.phone.log.buffer import MAX_PAYLOAD, LogBuffer, LogRecord, Prio
 from clawperator.phone.log.formats import render
 from clawperator.phone.log.query import BUFFERS, LogcatOptions, read_options
 from clawperator.phone.shell.process import INTERRUPTED, ShellProcess, command, encode
-from clawperator.phone.shell.toybox.options import Options as Arguments
-from clawperator.phone.shell.toybox.options import lines
+from clawperator.phone.shell.toybox.options import CommandOptions, read_lines
 
 _BLOCK = 32 * 1024
 # How often a follower without new records checks whether it is cancelled.
@@ -73,14 +72,14 @@ def logcat(process: ShellProcess) -> int:
 @command("log")
 def log(process: ShellProcess) -> int:
     """``log [-p PRIORITY] [-t TAG] MESSAGE...``. Without a message, each line of stdin is one."""
-    arguments = Arguments(process, "", "pt")
+    arguments = CommandOptions(process, "", "pt")
     name = arguments.value("p") or "i"
     priority = _PRIORITIES.get(name.lower())
     if priority is None:
         return process.error(f"bad -p '{name}'")
     messages: Iterable[bytes] = [encode(" ".join(arguments.operands))]
     if not arguments.operands:
-        messages = (line.removesuffix(b"\n") for line in lines(process, process.stdin))
+        messages = (line.removesuffix(b"\n") for line in read_lines(process, process.stdin))
     buffer = process.phone.log
     tag = encode(arguments.value("t") or "log").decode("utf-8", "replace")
     for message in messages:

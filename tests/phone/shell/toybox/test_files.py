@@ -154,7 +154,7 @@ TEXTS = [
     "printf 'a b\\nc' | xargs echo; printf 'a\\nb\\n' | xargs -I{} echo x{}y; printf 'a b c' | xargs -n 2 echo",
     "printf '%5s|%-5s|%05d|%x|%c|%%\\n' a b 42 255 xyz; printf '%s %s\\n' a b c",
     "echo hello | base64; echo aGVsbG8K | base64 -d",
-    "echo hello | md5sum | cut -c1-32; echo hello | sha256sum | cut -c1-64; echo abc | rev",
+    "echo hello | md5sum | cut -c1-32; echo hello | sha256sum | cut -c1-64",
     "date -u -d @1700000000 '+%Y-%m-%d %H:%M:%S %j %a %b'",
 ]
 

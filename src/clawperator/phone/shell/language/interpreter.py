@@ -62,7 +62,6 @@ def load_commands() -> None:
         files,
         find,
         ls,
-        network,
         ps,
         sed,
         streams,

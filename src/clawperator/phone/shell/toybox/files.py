@@ -1,32 +1,25 @@
-"""Commands that change files: cp, mv, rm, mkdir, rmdir, touch, chmod, ln."""
+"""Commands that change files: cp, mv, rm, mkdir, rmdir, touch, chmod, ln, sync and mktemp."""
 
 import errno
+import os
 import re
 
 from clawperator.phone.shell.process import ShellProcess, command, reason
-from clawperator.phone.shell.toybox.find import join
-from clawperator.phone.shell.toybox.options import Options, blocks
-from clawperator.phone.storage.filesystem import resolve
+from clawperator.phone.shell.toybox.find import base_name, join
+from clawperator.phone.shell.toybox.options import CommandOptions, read_blocks, require_operands
+from clawperator.phone.shell.toybox.system import read_date
 
-_SYMBOLIC = re.compile(r"([ugoa]*)([-+=])([rwxXst]*)")
-
-
-def _last(path: str) -> str:
-    return path.rstrip("/").rpartition("/")[2]
+_SYMBOLIC_MODE = re.compile(r"([ugoa]*)([-+=])([rwxXst]*)")
 
 
-def _missing(process: ShellProcess, operands: list[str], count: int = 1) -> int | None:
-    """Say so when there are too few operands."""
-    if len(operands) >= count:
-        return None
-    return process.error(f'Needs {count} argument{"s" * (count > 1)} (see "{process.name} --help")')
+# Copying and moving
 
 
 def _copy_file(process: ShellProcess, source: str, target: str, *, keep: bool) -> None:
     storage = process.phone.storage
     status = storage.stat(source)
     with storage.open(source) as old, storage.open(target, "wb") as new:
-        for block in blocks(process, old):
+        for block in read_blocks(process, old):
             new.write(block)
     storage.chmod(target, status.mode)
     if keep:
@@ -34,7 +27,7 @@ def _copy_file(process: ShellProcess, source: str, target: str, *, keep: bool) -
 
 
 def _copy(process: ShellProcess, source: str, target: str, *, recursive: bool, keep: bool) -> None:
-    """A file, or a folder with all that is in it, to a name of its own."""
+    """Copy a file, or a folder with its content."""
     storage = process.phone.storage
     if not storage.stat(source).is_dir:
         _copy_file(process, source, target, keep=keep)
@@ -43,46 +36,44 @@ def _copy(process: ShellProcess, source: str, target: str, *, recursive: bool, k
         raise OSError(errno.EISDIR, "")
     if target == source or target.startswith(source.rstrip("/") + "/"):
         raise OSError(errno.EINVAL, "")
-    stack = [(source, target)]
-    while stack:
-        old, new = stack.pop()
+    pending = [(source, target)]
+    while pending:
+        old, new = pending.pop()
         storage.mkdir(new, parents=True)
         for name in storage.list(old):
             pair = join(old, name), join(new, name)
             if storage.is_dir(pair[0]):
-                stack.append(pair)
+                pending.append(pair)
             else:
                 _copy_file(process, *pair, keep=keep)
 
 
 def _targets(process: ShellProcess, operands: list[str]) -> list[tuple[str, str]] | None:
-    """Which source goes where: into the last operand if it is a folder, else under its name."""
+    """Each source with its target: inside the last operand if that is a folder, else the last operand itself."""
+    require_operands(process, operands, 2)
     *sources, last = operands
     into = process.phone.storage.is_dir(process.path(last))
     if len(sources) > 1 and not into:
         process.error(f"'{last}' not directory")
         return None
-    return [(source, join(last, _last(source)) if into else last) for source in sources]
+    return [(source, join(last, base_name(source)) if into else last) for source in sources]
 
 
 @command("cp")
 def cp(process: ShellProcess) -> int:
-    options = Options(process, "rRafpdnvPLH", long=("recursive",))
-    operands = options.operands
-    if (failed := _missing(process, operands, 2)) is not None:
-        return failed
-    pairs = _targets(process, operands)
+    options = CommandOptions(process, "rRafpdnvPLH", long=("recursive",))
+    pairs = _targets(process, options.operands)
     if pairs is None:
         return 1
     status = 0
-    recursive = any(flag in options for flag in ("r", "R", "a", "recursive"))
+    recursive = options.any_of("r", "R", "a", "recursive")
     for source, target in pairs:
         try:
             old, new = process.path(source), process.path(target)
             if old == new:
                 status = process.error(f"'{source}' is '{target}'")
             elif not ("n" in options and process.phone.storage.exists(new)):
-                _copy(process, old, new, recursive=recursive, keep="p" in options or "a" in options)
+                _copy(process, old, new, recursive=recursive, keep=options.any_of("p", "a"))
                 if "v" in options:
                     process.write(f"cp '{source}'\n")
         except BrokenPipeError:
@@ -97,39 +88,39 @@ def cp(process: ShellProcess) -> int:
 
 @command("mv")
 def mv(process: ShellProcess) -> int:
-    options = Options(process, "fn")
-    operands = options.operands
-    if (failed := _missing(process, operands, 2)) is not None:
-        return failed
-    pairs = _targets(process, operands)
+    options = CommandOptions(process, "fn")
+    pairs = _targets(process, options.operands)
     if pairs is None:
         return 1
-    status = 0
-    for source, target in pairs:
-        try:
-            if not ("n" in options and process.phone.storage.exists(process.path(target))):
-                process.phone.storage.rename(process.path(source), process.path(target))
-        except OSError as e:
-            status = process.failed(source, e)
-    return status
+    targets = dict(pairs)
+
+    def move(source: str) -> None:
+        target = process.path(targets[source])
+        if not ("n" in options and process.phone.storage.exists(target)):
+            process.phone.storage.rename(process.path(source), target)
+
+    return process.for_each_operand([source for source, _ in pairs], move)
+
+
+# Creating and removing
 
 
 @command("rm")
 def rm(process: ShellProcess) -> int:
-    options = Options(process, "rRf", long=("recursive", "force"))
-    force = "f" in options or "force" in options
-    if not options.operands:
-        return 0 if force else process.error('Needs 1 argument (see "rm --help")')
+    options = CommandOptions(process, "rRf", long=("recursive", "force"))
+    force = options.any_of("f", "force")
+    if not force:
+        require_operands(process, options.operands)
     storage = process.phone.storage
     status = 0
     for name in options.operands:
         try:
             path = process.path(name)
-            if _last(name) in {".", "..", ""}:
+            if base_name(name) in {".", "..", ""}:
                 status = process.error(f"bad path '{name}'")
             elif not storage.stat(path).is_dir:
                 storage.remove(path)
-            elif "r" in options or "R" in options or "recursive" in options:
+            elif options.any_of("r", "R", "recursive"):
                 storage.remove_tree(path)
             else:
                 status = process.error(f"{name}: is directory")
@@ -141,64 +132,86 @@ def rm(process: ShellProcess) -> int:
 
 @command("mkdir")
 def mkdir(process: ShellProcess) -> int:
-    options = Options(process, "p", "m", long=("parents",))
-    if (failed := _missing(process, options.operands)) is not None:
-        return failed
+    options = CommandOptions(process, "p", "m", long=("parents",))
+    require_operands(process, options.operands)
     given = options.value("m")
-    status = 0
-    for name in options.operands:
-        try:
-            mode = None if given is None else change_mode(0o777, given)
-            parents = "p" in options or "parents" in options
-            process.phone.storage.mkdir(process.path(name), parents=parents, mode=mode)
-        except OSError as e:
-            status = process.error(f"'{name}': {reason(e)}")
-    return status
+    mode = None if given is None else change_mode(0o777, given)
+    parents = options.any_of("p", "parents")
+    return process.for_each_operand(
+        options.operands,
+        lambda name: process.phone.storage.mkdir(process.path(name), parents=parents, mode=mode),
+        "'{name}': {reason}",
+    )
 
 
 @command("rmdir")
 def rmdir(process: ShellProcess) -> int:
-    options = Options(process, "p")
-    if (failed := _missing(process, options.operands)) is not None:
-        return failed
-    status = 0
-    for name in options.operands:
-        try:
-            path = process.path(name)
+    options = CommandOptions(process, "p")
+    require_operands(process, options.operands)
+
+    def remove(name: str) -> None:
+        path = process.path(name)
+        process.phone.storage.rmdir(path)
+        while "p" in options and path.count("/") > 1:
+            path = path.rpartition("/")[0]
             process.phone.storage.rmdir(path)
-            while "p" in options and path.count("/") > 1:
-                path = path.rpartition("/")[0]
-                process.phone.storage.rmdir(path)
-        except OSError as e:
-            status = process.error(f"{name}: {reason(e)}")
-    return status
+
+    return process.for_each_operand(options.operands, remove)
 
 
 @command("touch")
 def touch(process: ShellProcess) -> int:
-    options = Options(process, "acm", "dr")
-    if (failed := _missing(process, options.operands)) is not None:
-        return failed
+    options = CommandOptions(process, "acm", "dr")
+    require_operands(process, options.operands)
     storage = process.phone.storage
-    moment = process.phone.clock.now_ms() / 1000
+    time = process.phone.clock.now_ms() / 1000
     if given := options.value("d"):
-        from clawperator.phone.shell.toybox.system import read_moment
-
-        moment = read_moment(given)
+        time = read_date(given)
     if reference := options.value("r"):
-        moment = storage.stat(process.path(reference)).mtime
-    status = 0
-    for name in options.operands:
-        try:
-            path = process.path(name)
-            if not storage.exists(path):
-                if "c" in options:
-                    continue
-                storage.open(path, "ab").close()
-            storage.set_mtime(path, moment)
-        except OSError as e:
-            status = process.error(f"'{name}': {reason(e)}")
-    return status
+        time = storage.stat(process.path(reference)).mtime
+
+    def set_time(name: str) -> None:
+        path = process.path(name)
+        if not storage.exists(path):
+            if "c" in options:
+                return
+            storage.open(path, "ab").close()
+        storage.set_mtime(path, time)
+
+    return process.for_each_operand(options.operands, set_time, "'{name}': {reason}")
+
+
+@command("ln")
+def ln(process: ShellProcess) -> int:
+    """Links are refused: a link could lead out of the phone's folder."""
+    options = CommandOptions(process, "sfnvT")
+    require_operands(process, options.operands)
+    target = (options.operands[1:] or [base_name(options.operands[0])])[-1]
+    return process.error(f"cannot create link from '{options.operands[0]}' to '{target}': Permission denied")
+
+
+@command("mktemp")
+def mktemp(process: ShellProcess) -> int:
+    options = CommandOptions(process, "du", "p")
+    folder = options.value("p") or process.env.get("TMPDIR", "/data/local/tmp")
+    template = (options.operands or ["tmp.XXXXXXXXXX"])[0]
+    name = re.sub(r"X{3,}$", lambda m: os.urandom(len(m[0])).hex()[: len(m[0])], template)
+    path = name if "/" in name else join(folder, name)
+    storage = process.phone.storage
+    if "d" in options:
+        storage.mkdir(process.path(path))
+    elif "u" not in options:
+        storage.open(process.path(path), "xb").close()
+    process.write(path + "\n")
+    return 0
+
+
+@command("sync")
+def sync(process: ShellProcess) -> int:  # noqa: ARG001 - writes are never buffered
+    return 0
+
+
+# Modes
 
 
 def change_mode(mode: int, text: str) -> int:
@@ -206,13 +219,13 @@ def change_mode(mode: int, text: str) -> int:
     if re.fullmatch(r"[0-7]{1,4}", text):
         return int(text, 8) & 0o777
     for part in text.split(","):
-        match = _SYMBOLIC.fullmatch(part)
+        match = _SYMBOLIC_MODE.fullmatch(part)
         if match is None:
             raise ValueError(text)
-        who, operator, letters = match[1].replace("a", "ugo") or "ugo", match[2], match[3]
+        classes, operator, letters = match[1].replace("a", "ugo") or "ugo", match[2], match[3]
         bits = sum({"r": 4, "w": 2, "x": 1, "X": 1}.get(letter, 0) for letter in set(letters))
-        for person in set(who):
-            shift = {"u": 6, "g": 3, "o": 0}[person]
+        for user_class in set(classes):
+            shift = {"u": 6, "g": 3, "o": 0}[user_class]
             if operator == "=":
                 mode &= ~(7 << shift)
             mode = mode & ~(bits << shift) if operator == "-" else mode | bits << shift
@@ -222,8 +235,7 @@ def change_mode(mode: int, text: str) -> int:
 @command("chmod")
 def chmod(process: ShellProcess) -> int:
     words = [word for word in process.argv[1:] if word not in {"-R", "-f", "-v"}]
-    if (failed := _missing(process, words, 2)) is not None:
-        return failed
+    require_operands(process, words, 2)
     storage = process.phone.storage
     status = 0
     pending = words[:0:-1]
@@ -239,36 +251,3 @@ def chmod(process: ShellProcess) -> int:
         except OSError as e:
             status = process.error(f"chmod '{name}' to {words[0]}: {reason(e)}")
     return status
-
-
-@command("ln")
-def ln(process: ShellProcess) -> int:
-    """Links are refused: no path of this phone leads anywhere but where it says."""
-    options = Options(process, "sfnvT")
-    if (failed := _missing(process, options.operands)) is not None:
-        return failed
-    target = (options.operands[1:] or [_last(options.operands[0])])[-1]
-    return process.error(f"cannot create link from '{options.operands[0]}' to '{target}': Permission denied")
-
-
-@command("sync")
-def sync(process: ShellProcess) -> int:  # noqa: ARG001 - what is written is written
-    return 0
-
-
-@command("mktemp")
-def mktemp(process: ShellProcess) -> int:
-    import os
-
-    options = Options(process, "du", "p")
-    folder = options.value("p") or process.env.get("TMPDIR", "/data/local/tmp")
-    template = (options.operands or ["tmp.XXXXXXXXXX"])[0]
-    name = re.sub(r"X{3,}$", lambda m: os.urandom(len(m[0])).hex()[: len(m[0])], template)
-    path = name if "/" in name else join(folder, name)
-    storage = process.phone.storage
-    if "d" in options:
-        storage.mkdir(resolve(path, process.cwd))
-    elif "u" not in options:
-        storage.open(resolve(path, process.cwd), "xb").close()
-    process.write(path + "\n")
-    return 0

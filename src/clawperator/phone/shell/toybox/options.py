@@ -1,4 +1,4 @@
-"""Reading the arguments and the input of a command, as the phone's tools do."""
+"""Reading the options and the input files of a command, as toybox does."""
 
 from collections.abc import Iterator, Sequence
 from typing import BinaryIO
@@ -8,16 +8,16 @@ from clawperator.phone.shell.pipes import InputStream
 from clawperator.phone.shell.process import ShellProcess
 
 BLOCK = 64 * 1024
-# A line longer than this is read as several.
+# A longer line is read as several.
 MAX_LINE = 1024 * 1024
 
 
 class OptionError(ClawperatorException):
-    """What a command says of arguments it does not know."""
+    """Invalid arguments; the message is what the command prints."""
 
 
-class Options:
-    """The flags and operands of a command line."""
+class CommandOptions:
+    """The flags and operands of a command line. ``OptionError`` for unknown flags."""
 
     def __init__(self, process: ShellProcess, flags: str, valued: str = "", long: Sequence[str] = ()) -> None:
         self._flags: dict[str, str] = {}
@@ -38,11 +38,11 @@ class Options:
     def _read(self, name: str, letters: str, words: list[str], flags: str, valued: str) -> None:
         for at, letter in enumerate(letters):
             if letter in valued:
-                rest = letters[at + 1 :]
-                if not rest and not words:
+                attached = letters[at + 1 :]
+                if not attached and not words:
                     raise OptionError(f'Missing argument to -{letter} (see "{name} --help")')
-                value = rest or words.pop(0)
-                # A flag given twice adds up, as several patterns do.
+                value = attached or words.pop(0)
+                # The values of a repeated flag are joined by newlines, as grep -e expects.
                 self._flags[letter] = f"{self._flags[letter]}\n{value}" if letter in self._flags else value
                 return
             if letter not in flags:
@@ -52,11 +52,14 @@ class Options:
     def __contains__(self, flag: str) -> bool:
         return flag in self._flags
 
+    def any_of(self, *flags: str) -> bool:
+        return any(flag in self._flags for flag in flags)
+
     def value(self, flag: str) -> str | None:
         return self._flags.get(flag)
 
     def number(self, flag: str, default: int) -> int:
-        """The number a flag carries; with a k, m or g it is so much larger."""
+        """The number of a flag, with an optional unit of k, m or g."""
         text = self._flags.get(flag)
         if text is None:
             return default
@@ -67,8 +70,17 @@ class Options:
             raise OptionError(f"not integer: {text}") from None
 
 
-class Inputs:
-    """The files a command reads, one after another; its stdin when it names none."""
+def require_operands(process: ShellProcess, operands: Sequence[str], count: int = 1) -> None:
+    """``OptionError`` when there are too few operands."""
+    if len(operands) < count:
+        raise OptionError(f'Needs {count} argument{"s" * (count > 1)} (see "{process.name} --help")')
+
+
+class InputFiles:
+    """The files that a command reads, one after another; its stdin when it names none.
+
+    Files that cannot be read are reported and skipped; ``status`` is then 1.
+    """
 
     def __init__(self, process: ShellProcess, names: Sequence[str], *, quiet: bool = False) -> None:
         self._process = process
@@ -93,20 +105,20 @@ class Inputs:
         return int(self.failed)
 
 
-def blocks(process: ShellProcess, source: InputStream) -> Iterator[bytes]:
-    """All of a source, as it comes, until the command is to stop."""
+def read_blocks(process: ShellProcess, source: InputStream) -> Iterator[bytes]:
+    """All of a stream, in blocks as they arrive, until the command is cancelled."""
     while not process.cancelled.is_set() and (block := source.read(BLOCK)):
         yield block
 
 
-def lines(process: ShellProcess, source: InputStream) -> Iterator[bytes]:
-    """The lines of a source as they come, each with its newline if it has one."""
+def read_lines(process: ShellProcess, source: InputStream) -> Iterator[bytes]:
+    """The lines of a stream as they arrive, each with its newline if it has one."""
     rest = b""
-    for block in blocks(process, source):
+    for block in read_blocks(process, source):
         pieces = (rest + block).split(b"\n")
         rest = pieces.pop()
         for piece in pieces:
-            if process.cancelled.is_set():  # what is done with a line may take long
+            if process.cancelled.is_set():  # handling a line may take long
                 return
             yield piece + b"\n"
         if len(rest) > MAX_LINE:

@@ -1,4 +1,4 @@
-"""``ps``, ``pidof``, ``top``, ``uptime`` and ``free``: what runs on the phone."""
+"""Processes and memory: ps, pidof, pgrep, top, uptime and free."""
 
 from collections.abc import Callable, Mapping
 
@@ -63,7 +63,7 @@ def ps(process: ShellProcess) -> int:
     if wanted:
         rows = [row for row in rows if str(row.pid) in wanted]
     elif not everyone:
-        rows = [row for row in rows if row.user == "shell"]  # what is the user's own
+        rows = [row for row in rows if row.user == "shell"]  # the caller's own
     process.write(_table(columns, rows))
     return 0 if rows else 1
 
@@ -91,7 +91,7 @@ def pgrep(process: ShellProcess) -> int:
 
 @command("top")
 def top(process: ShellProcess) -> int:
-    """One look at what runs. It does not go on looking."""
+    """Print one screen of the process table and exit."""
     rows = _running(process)
     used = sum(row.memory_kb for row in rows)
     process.write(

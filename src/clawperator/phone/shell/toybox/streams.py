@@ -1,4 +1,4 @@
-"""Commands that pass bytes on: cat, echo, printf, head, tail, wc, tee, base64 and the checksums."""
+"""Commands that copy or print bytes: cat, echo, printf, head, tail, wc, tee, base64, yes and the checksums."""
 
 import io
 import re
@@ -8,25 +8,32 @@ from collections.abc import Iterator
 from clawperator.phone.shell.language.words import unescape
 from clawperator.phone.shell.pipes import InputStream
 from clawperator.phone.shell.process import INTERRUPTED, ShellProcess, command, decode, encode
-from clawperator.phone.shell.toybox.options import Inputs, OptionError, Options, blocks, lines
+from clawperator.phone.shell.toybox.options import (
+    CommandOptions,
+    InputFiles,
+    OptionError,
+    read_blocks,
+    read_lines,
+    require_operands,
+)
 
 _MAX_WIDTH = 10_000
 _MAX_KEPT = 16 * 1024 * 1024
-_LOOK_SECONDS = 0.1  # between two looks at a file that is followed
+_POLL_SECONDS = 0.1  # between two reads of a followed file
 _DIRECTIVE = re.compile(r"%(?:%|([-+ #0]*)(\*|\d+)?(?:\.(\*|\d*))?[hlLqjzt]*([diouxXeEfFgGcsb]))")
 
 
 @command("cat")
 def cat(process: ShellProcess) -> int:
-    options = Options(process, "un")
-    inputs = Inputs(process, options.operands)
+    options = CommandOptions(process, "un")
+    inputs = InputFiles(process, options.operands)
     number = 0
     for _, file in inputs:
         if "n" not in options:
-            for block in blocks(process, file):
+            for block in read_blocks(process, file):
                 process.stdout.write(block)
             continue
-        for line in lines(process, file):
+        for line in read_lines(process, file):
             number += 1
             process.stdout.write(b"%6d\t%s" % (number, line))
     return inputs.status
@@ -51,14 +58,13 @@ def echo(process: ShellProcess) -> int:
 
 @command("printf")
 def printf(process: ShellProcess) -> int:
-    if len(process.argv) < 2:
-        return process.error('Needs 1 argument (see "printf --help")')
+    require_operands(process, process.argv[1:])
     form, arguments = process.argv[1], deque(process.argv[2:])
     form = unescape(form)
     while not process.cancelled.is_set():
         before = len(arguments)
         process.write(_DIRECTIVE.sub(lambda match: _directive(match, arguments), form))
-        # The format is used again for what is left, if it takes any.
+        # The format is reused while arguments are left and it consumes any.
         if not arguments or len(arguments) == before:
             return 0
     return 1
@@ -102,8 +108,8 @@ def _whole(text: str) -> int:
 @command("head")
 def head(process: ShellProcess) -> int:
     _plain_count(process)
-    options = Options(process, "qv", "nc")
-    inputs = Inputs(process, options.operands)
+    options = CommandOptions(process, "qv", "nc")
+    inputs = InputFiles(process, options.operands)
     for number, (name, file) in enumerate(inputs):
         if len(options.operands) > 1 and "q" not in options:
             process.write(f"{chr(10) * bool(number)}==> {name} <==\n")
@@ -112,10 +118,10 @@ def head(process: ShellProcess) -> int:
             continue
         left = options.number("n", 10)
         if left < 0:
-            kept = list(lines(process, file))
+            kept = list(read_lines(process, file))
             process.stdout.write(b"".join(kept[:left]))
             continue
-        for line in lines(process, file) if left else ():
+        for line in read_lines(process, file) if left else ():
             process.stdout.write(line)
             left -= 1
             if not left:
@@ -138,26 +144,26 @@ def _head_bytes(process: ShellProcess, source: InputStream, left: int) -> None:
 @command("tail")
 def tail(process: ShellProcess) -> int:
     _plain_count(process)
-    options = Options(process, "qfF", "nc")
-    inputs = Inputs(process, options.operands)
+    options = CommandOptions(process, "qfF", "nc")
+    inputs = InputFiles(process, options.operands)
     ends: dict[str, int] = {}
     for name, file in inputs:
         _print_last(process, file, options)
-        if hasattr(file, "tell"):  # a stream of the process has ended, and nothing is added to it
+        if hasattr(file, "tell"):  # a stream has ended: nothing is added to it
             ends[name] = file.tell()
     if ends and ("f" in options or "F" in options):
         return _follow(process, ends)
     return inputs.status
 
 
-def _print_last(process: ShellProcess, source: InputStream, options: Options) -> None:
+def _print_last(process: ShellProcess, source: InputStream, options: CommandOptions) -> None:
     unit = "c" if "c" in options else "n"
     from_start = (options.value(unit) or "").startswith("+")
     count = abs(options.number(unit, 10))
     if unit == "c":
         _print_last_bytes(process, source, count, from_start=from_start)
         return
-    pieces = lines(process, source)
+    pieces = read_lines(process, source)
     if from_start:
         for number, line in enumerate(pieces, 1):
             if number >= count:
@@ -167,24 +173,24 @@ def _print_last(process: ShellProcess, source: InputStream, options: Options) ->
 
 
 def _print_last_bytes(process: ShellProcess, source: InputStream, count: int, *, from_start: bool) -> None:
-    """The last bytes, within a limit of memory, or all but those before the ``count``-th."""
+    """Print the last bytes, within a limit of memory, or all from the ``count``-th on."""
     if from_start:
         before = max(count - 1, 0)
-        for block in blocks(process, source):
+        for block in read_blocks(process, source):
             process.stdout.write(block[before:])
             before = max(before - len(block), 0)
         return
     count = min(count, _MAX_KEPT)
     data = bytearray()
-    for block in blocks(process, source):
+    for block in read_blocks(process, source):
         data += block
         del data[: -count or len(data)]
     process.stdout.write(bytes(data))
 
 
 def _follow(process: ShellProcess, ends: dict[str, int]) -> int:
-    """Print what is added to files after their ends. One that became shorter is printed from its beginning."""
-    while not process.wait(_LOOK_SECONDS):
+    """Print what is appended to files. A file that became shorter is printed from its beginning."""
+    while not process.wait(_POLL_SECONDS):
         for name, end in ends.items():
             try:
                 file = process.open(name)
@@ -192,14 +198,14 @@ def _follow(process: ShellProcess, ends: dict[str, int]) -> int:
                 continue  # it may come back
             with file:
                 file.seek(end if end <= file.seek(0, io.SEEK_END) else 0)
-                for block in blocks(process, file):
+                for block in read_blocks(process, file):
                     process.stdout.write(block)
                 ends[name] = file.tell()
     return INTERRUPTED
 
 
 def _keep_last(pieces: Iterator[bytes], count: int) -> list[bytes]:
-    """The last of many, within a limit of memory."""
+    """The last pieces, within a limit of memory."""
     kept: deque[bytes] = deque()
     size = 0
     for piece in pieces:
@@ -212,34 +218,34 @@ def _keep_last(pieces: Iterator[bytes], count: int) -> list[bytes]:
 
 @command("wc")
 def wc(process: ShellProcess) -> int:
-    options = Options(process, "lwcm")
+    options = CommandOptions(process, "lwcm")
     shown = [flag for flag in "lwmc" if flag in options] or ["l", "w", "c"]
-    inputs = Inputs(process, options.operands)
+    inputs = InputFiles(process, options.operands)
     total = dict.fromkeys("lwmc", 0)
     names = 0
 
-    def tell(counts: dict[str, int], name: str) -> None:
+    def show(counts: dict[str, int], name: str) -> None:
         numbers = [str(counts[flag]) if len(shown) == 1 else f"{counts[flag]:>7}" for flag in shown]
         process.write(" ".join(numbers) + (f" {name}" if name != "-" else "") + "\n")
 
     for name, file in inputs:
         counts = dict.fromkeys("lwmc", 0)
-        for line in lines(process, file):
+        for line in read_lines(process, file):
             counts["l"] += line.endswith(b"\n")
             counts["w"] += len(line.split())
             counts["m"] += len(decode(line))
             counts["c"] += len(line)
         total = {flag: total[flag] + counts[flag] for flag in total}
         names += 1
-        tell(counts, name)
+        show(counts, name)
     if names > 1:
-        tell(total, "total")
+        show(total, "total")
     return inputs.status
 
 
 @command("tee")
 def tee(process: ShellProcess) -> int:
-    options = Options(process, "a")
+    options = CommandOptions(process, "a")
     files = []
     status = 0
     try:
@@ -248,7 +254,7 @@ def tee(process: ShellProcess) -> int:
                 files.append(process.open(name, "ab" if "a" in options else "wb"))
             except OSError as e:
                 status = process.failed(name, e)
-        for block in blocks(process, process.stdin):
+        for block in read_blocks(process, process.stdin):
             process.stdout.write(block)
             for file in files:
                 file.write(block)
@@ -263,11 +269,11 @@ def base64_(process: ShellProcess) -> int:
     import base64
     import binascii
 
-    options = Options(process, "d", "w")
-    inputs = Inputs(process, options.operands)
+    options = CommandOptions(process, "d", "w")
+    inputs = InputFiles(process, options.operands)
     for _, file in inputs:
         data = bytearray()
-        for block in blocks(process, file):
+        for block in read_blocks(process, file):
             data += block
             if len(data) > _MAX_KEPT:
                 return process.error("out of memory")
@@ -289,23 +295,13 @@ def base64_(process: ShellProcess) -> int:
 def checksum(process: ShellProcess) -> int:
     import hashlib
 
-    options = Options(process, "b")
-    inputs = Inputs(process, options.operands)
+    options = CommandOptions(process, "b")
+    inputs = InputFiles(process, options.operands)
     for name, file in inputs:
         digest = hashlib.new(process.name.removesuffix("sum"), usedforsecurity=False)
-        for block in blocks(process, file):
+        for block in read_blocks(process, file):
             digest.update(block)
         process.write(digest.hexdigest() + ("" if "b" in options else f"  {name}") + "\n")
-    return inputs.status
-
-
-@command("rev")
-def rev(process: ShellProcess) -> int:
-    inputs = Inputs(process, Options(process, "").operands)
-    for _, file in inputs:
-        for line in lines(process, file):
-            text = decode(line)
-            process.stdout.write(encode(text.rstrip("\n")[::-1] + "\n" * text.endswith("\n")))
     return inputs.status
 
 

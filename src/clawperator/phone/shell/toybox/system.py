@@ -1,4 +1,4 @@
-"""Commands about the phone as a computer: time, users, other commands, and the shell itself."""
+"""Commands about the system: time, users, environment, processes and network addresses."""
 
 import re
 import time
@@ -6,7 +6,7 @@ import time
 from clawperator.phone.core.procfs import BUILD, RELEASE
 from clawperator.phone.shell.pipes import Cancel
 from clawperator.phone.shell.process import COMMANDS, ShellProcess, command, find_command
-from clawperator.phone.shell.toybox.options import OptionError, Options
+from clawperator.phone.shell.toybox.options import CommandOptions, OptionError, require_operands
 
 _TIMED_OUT = 124
 _DURATION = re.compile(r"(\d+\.?\d*|\.\d+)([smhd]?)")
@@ -15,6 +15,9 @@ _GROUPS = (
     "1079(ext_obb_rw),3001(net_bt_admin),3002(net_bt),3003(inet),3006(net_bw_stats),3009(readproc),"
     "3011(uhid),3012(readtracefs)"
 )
+# An address reserved for documentation: connections to it reach nothing.
+ADDRESS = "192.0.2.16"
+_HARDWARE = "02:00:00:00:00:01"
 _UNAME = {
     "s": "Linux",
     "n": "localhost",
@@ -45,8 +48,7 @@ def read_duration(text: str) -> float:
 
 @command("sleep")
 def sleep(process: ShellProcess) -> int:
-    if len(process.argv) < 2:
-        return process.error('Needs 1 argument (see "sleep --help")')
+    require_operands(process, process.argv[1:])
     process.wait(sum(read_duration(word) for word in process.argv[1:]))
     return 0
 
@@ -66,8 +68,7 @@ def timeout(process: ShellProcess) -> int:
         word = words.pop(0)
         if word in {"-k", "-s"} and words:
             words.pop(0)
-    if len(words) < 2:
-        return process.error('Needs 2 arguments (see "timeout --help")')
+    require_operands(process, words, 2)
     clock = process.phone.clock
     end = clock.monotonic() + read_duration(words[0])
     child = process.child(words[1:])
@@ -79,13 +80,12 @@ def timeout(process: ShellProcess) -> int:
 
 @command("nohup", "setsid")
 def nohup(process: ShellProcess) -> int:
-    """Run a command that no hang-up ends; ours get none."""
-    if len(process.argv) < 2:
-        return process.error(f'Needs 1 argument (see "{process.name} --help")')
+    """Run a command. There are no hang-up signals to ignore."""
+    require_operands(process, process.argv[1:])
     return process.run(process.argv[1:])
 
 
-def read_moment(text: str) -> float:
+def read_date(text: str) -> float:
     """Epoch seconds, from ``@N`` or a date in UTC."""
     if re.fullmatch(r"@\d{1,12}(\.\d+)?", text):
         return float(text[1:])
@@ -101,10 +101,10 @@ def read_moment(text: str) -> float:
 
 @command("date")
 def date(process: ShellProcess) -> int:
-    options = Options(process, "uR", "dsr")
+    options = CommandOptions(process, "uR", "dsr")
     seconds = process.phone.clock.now_ms() / 1000
     if (given := options.value("d")) is not None:
-        seconds = read_moment(given)
+        seconds = read_date(given)
     if (reference := options.value("r")) is not None:
         seconds = process.phone.storage.stat(process.path(reference)).mtime
     forms = [word for word in options.operands if word.startswith("+")]
@@ -112,12 +112,12 @@ def date(process: ShellProcess) -> int:
         return process.error("cannot set date: Operation not permitted")
     form = forms[0][1:] if forms else "%a %b %e %H:%M:%S %Z %Y"
     form = "%a, %d %b %Y %H:%M:%S %z" if "R" in options else form
-    process.write(format_moment(form, seconds) + "\n")
+    process.write(format_date(form, seconds) + "\n")
     return 0
 
 
-def format_moment(form: str, seconds: float) -> str:
-    """A time in UTC, as date writes it."""
+def format_date(form: str, seconds: float) -> str:
+    """A time in UTC in a format of ``date``."""
     parts = time.gmtime(seconds)
     nanoseconds = f"{round(seconds * 1000) % 1000:03}000000"
 
@@ -139,7 +139,7 @@ def format_moment(form: str, seconds: float) -> str:
 
 @command("id")
 def identity(process: ShellProcess) -> int:
-    options = Options(process, "unGgZ")
+    options = CommandOptions(process, "unGgZ")
     if "Z" in options:
         text = "u:r:shell:s0"
     elif "G" in options:
@@ -173,7 +173,7 @@ def hostname(process: ShellProcess) -> int:
 
 @command("uname")
 def uname(process: ShellProcess) -> int:
-    options = Options(process, "asnrvmo")
+    options = CommandOptions(process, "asnrvmo")
     wanted = [flag for flag in _UNAME if flag in options or "a" in options] or ["s"]
     process.write(" ".join(_UNAME[flag] for flag in wanted) + "\n")
     return 0
@@ -230,15 +230,71 @@ def env(process: ShellProcess) -> int:
 
 @command("kill")
 def kill(process: ShellProcess) -> int:
-    """A shell user may end no process of the phone."""
+    """Refuse: the shell user may not signal processes."""
     words = [word for word in process.argv[1:] if not word.startswith("-")]
     if process.argv[1:2] == ["-l"]:
         process.write("HUP INT QUIT ILL TRAP ABRT BUS FPE KILL USR1 SEGV USR2 PIPE ALRM TERM\n")
         return 0
-    if not words:
-        return process.error('Needs 1 argument (see "kill --help")')
+    require_operands(process, words)
     for word in words:
         process.error(
             f"{word}: {'Operation not permitted' if word.isdigit() else 'arguments must be jobs or PIDs'}"
         )
     return 1
+
+
+# Network
+
+
+def _interfaces(process: ShellProcess) -> dict[str, tuple[str, int]]:
+    """The interfaces that are up, with their address and prefix length."""
+    interfaces = {"lo": ("127.0.0.1", 8)}
+    if process.phone.settings.get("global", "wifi_on") == "1":
+        interfaces["wlan0"] = (ADDRESS, 24)
+    return interfaces
+
+
+def _mask(bits: int) -> str:
+    return ".".join(str(part) for part in (0xFFFFFFFF << (32 - bits) & 0xFFFFFFFF).to_bytes(4))
+
+
+@command("ifconfig")
+def ifconfig(process: ShellProcess) -> int:
+    names = [word for word in process.argv[1:] if not word.startswith("-")]
+    found = _interfaces(process)
+    for name in names or list(found):
+        if name not in found:
+            return process.error(f"{name}: No such device")
+        address, bits = found[name]
+        link = "Local Loopback" if name == "lo" else f"Ethernet  HWaddr {_HARDWARE}"
+        process.write(
+            f"{name:<10}Link encap:{link}\n"
+            f"          inet addr:{address}  Mask:{_mask(bits)}\n"
+            f"          UP RUNNING  MTU:{65536 if name == 'lo' else 1500}  Metric:1\n\n"
+        )
+    return 0
+
+
+@command("ip")
+def ip(process: ShellProcess) -> int:
+    words = [word for word in process.argv[1:] if not word.startswith("-")]
+    found = _interfaces(process)
+    kind, rest = (words[0] if words else ""), words[1:]
+    wanted = [word for word in rest if word not in {"show", "dev", "list"}]
+    if kind in {"route", "r"}:
+        process.write(
+            "192.0.2.0/24 dev wlan0 proto kernel scope link src 192.0.2.16\n" if "wlan0" in found else ""
+        )
+        return 0
+    if kind not in {"addr", "address", "a"}:
+        return process.error(f"Object '{kind}' is unknown", 255)
+    for number, (name, (address, bits)) in enumerate(found.items(), 1):
+        if not wanted or name in wanted:
+            scope = "host" if name == "lo" else "global"
+            process.write(
+                f"{number}: {name}: <UP,LOWER_UP> mtu {65536 if name == 'lo' else 1500} state UP\n"
+                f"    inet {address}/{bits} scope {scope} {name}\n"
+            )
+    if wanted and not set(wanted) & set(found):
+        return process.error(f'Device "{wanted[0]}" does not exist.')
+    return 0

@@ -1,4 +1,4 @@
-"""test, and its other names ``[`` and ``[[``."""
+"""``test``, ``[`` and ``[[``."""
 
 import stat
 from collections.abc import Callable
@@ -40,7 +40,7 @@ _TEXTS: dict[str, Callable[[str, str], bool]] = {
 
 
 class _Condition:
-    """An expression and how far it is read."""
+    """Evaluates an expression, word by word."""
 
     def __init__(self, process: ShellProcess, words: list[str], *, patterns: bool) -> None:
         self.process = process

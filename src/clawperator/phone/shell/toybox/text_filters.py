@@ -1,4 +1,4 @@
-"""Commands that work on lines: grep, sort, uniq, cut, tr, seq and xargs."""
+"""Text filters: grep, sort, uniq, cut, tr, seq and xargs."""
 
 import re
 from collections import deque
@@ -9,7 +9,14 @@ from clawperator.phone.shell.language.words import unescape
 from clawperator.phone.shell.process import ShellProcess, command, decode, encode
 from clawperator.phone.shell.regex.match import Regex, compile_literal, compile_regex
 from clawperator.phone.shell.toybox.find import walk
-from clawperator.phone.shell.toybox.options import Inputs, OptionError, Options, blocks, lines
+from clawperator.phone.shell.toybox.options import (
+    CommandOptions,
+    InputFiles,
+    OptionError,
+    read_blocks,
+    read_lines,
+    require_operands,
+)
 
 _MAX_KEPT = 16 * 1024 * 1024
 _MAX_CONTEXT = 10_000
@@ -22,7 +29,7 @@ class _Grep:
         self.process = process
         if process.name in {"egrep", "fgrep"}:
             process.argv[1:1] = ["-" + process.name[0].upper()]
-        self.options = options = Options(process, "EFivcqnolLrRwxsHha", "emABC", ("color", "line-buffered"))
+        self.options = options = CommandOptions(process, "EFivcqnolLrRwxsHha", "emABC", ("color", "line-buffered"))
         operands = options.operands
         text = options.value("e")
         if text is None:
@@ -52,7 +59,7 @@ class _Grep:
             if not names:
                 return 1
         named = (len(names) > 1 or recursive or "H" in self.options) and "h" not in self.options
-        inputs = Inputs(self.process, names, quiet="s" in self.options)
+        inputs = InputFiles(self.process, names, quiet="s" in self.options)
         for name, file in inputs:
             self._read(name, file, f"{name}:" if named else "")
             if self.found and "q" in self.options:
@@ -64,7 +71,7 @@ class _Grep:
         quiet = any(flag in options for flag in "qclL")
         kept: deque[tuple[int, str]] = deque(maxlen=self.before)
         count = trailing = 0
-        for number, raw in enumerate(lines(self.process, file), 1):
+        for number, raw in enumerate(read_lines(self.process, file), 1):
             line = decode(raw).removesuffix("\n")
             if any(pattern.search(line) for pattern in self.patterns) != ("v" in options):
                 self.found = True
@@ -110,12 +117,12 @@ def grep(process: ShellProcess) -> int:
         return process.error(str(e), 2)
 
 
-def _all_lines(process: ShellProcess, inputs: Inputs) -> list[str]:
-    """Every line without its newline, within a limit of memory."""
+def _all_lines(process: ShellProcess, inputs: InputFiles) -> list[str]:
+    """All lines without their newlines. ``OptionError`` beyond the memory limit."""
     found: list[str] = []
     size = 0
     for _, file in inputs:
-        for line in lines(process, file):
+        for line in read_lines(process, file):
             size += len(line)
             if size > _MAX_KEPT:
                 raise OptionError("out of memory")
@@ -125,8 +132,8 @@ def _all_lines(process: ShellProcess, inputs: Inputs) -> list[str]:
 
 @command("sort")
 def sort(process: ShellProcess) -> int:
-    options = Options(process, "nrufgs", "kto")
-    inputs = Inputs(process, options.operands)
+    options = CommandOptions(process, "nrufgs", "kto")
+    inputs = InputFiles(process, options.operands)
     found = _all_lines(process, inputs)
     separator = options.value("t")
     column = re.match(r"\d+", options.value("k") or "")
@@ -158,29 +165,29 @@ def sort(process: ShellProcess) -> int:
 
 @command("uniq")
 def uniq(process: ShellProcess) -> int:
-    options = Options(process, "cdui")
-    inputs = Inputs(process, options.operands[:1])
+    options = CommandOptions(process, "cdui")
+    inputs = InputFiles(process, options.operands[:1])
 
-    def tell(line: str, count: int) -> None:
+    def show(line: str, count: int) -> None:
         if count and not ("d" in options and count == 1) and not ("u" in options and count > 1):
             process.write((f"{count:>7} " if "c" in options else "") + line + "\n")
 
     last, count = "", 0
     for _, file in inputs:
-        for raw in lines(process, file):
+        for raw in read_lines(process, file):
             line = decode(raw).removesuffix("\n")
             same = line.lower() == last.lower() if "i" in options else line == last
             if count and same:
                 count += 1
             else:
-                tell(last, count)
+                show(last, count)
                 last, count = line, 1
-    tell(last, count)
+    show(last, count)
     return inputs.status
 
 
 def _read_ranges(text: str) -> Callable[[int], bool]:
-    """Which positions, from one, ``1,3-5,7-`` names."""
+    """A test for the positions, from 1, of a list such as ``1,3-5,7-``."""
     ranges = []
     for part in text.replace("\n", ",").split(","):
         match = re.fullmatch(r"(\d{0,9})(-?)(\d{0,9})", part)
@@ -193,15 +200,15 @@ def _read_ranges(text: str) -> Callable[[int], bool]:
 
 @command("cut")
 def cut(process: ShellProcess) -> int:
-    options = Options(process, "s", "dfcbF")
+    options = CommandOptions(process, "s", "dfcbF")
     chosen = next((flag for flag in "fcbF" if flag in options), None)
     if chosen is None:
         return process.error("no -cCfF")
     wanted = _read_ranges(options.value(chosen) or "")
     separator = options.value("d") or "\t"
-    inputs = Inputs(process, options.operands)
+    inputs = InputFiles(process, options.operands)
     for _, file in inputs:
-        for raw in lines(process, file):
+        for raw in read_lines(process, file):
             line = decode(raw).removesuffix("\n")
             if chosen in {"c", "b"}:
                 text = "".join(c for n, c in enumerate(line, 1) if wanted(n))
@@ -224,16 +231,11 @@ _SETS = {
     "digit": (48, 57),
     "alnum": (48, 57, 65, 90, 97, 122),
     "space": (9, 13, 32, 32),
-    "blank": (9, 9, 32, 32),
-    "punct": (33, 47, 58, 64, 91, 96, 123, 126),
-    "cntrl": (0, 31, 127, 127),
-    "print": (32, 126),
-    "xdigit": (48, 57, 65, 70, 97, 102),
 }
 
 
 def _read_set(text: str) -> bytes:
-    """The bytes ``a-z[:digit:]\\n`` names, in order."""
+    """The bytes of a set such as ``a-z[:digit:]\\n``, in order."""
     out = bytearray()
     text = re.sub(r"\[:(\w+):\]", lambda m: f"\0{m[1]}\0", text)
     parts = text.split("\0")
@@ -257,9 +259,8 @@ def _read_set(text: str) -> bytes:
 
 @command("tr")
 def tr(process: ShellProcess) -> int:
-    options = Options(process, "dscC")
-    if not options.operands:
-        return process.error('Needs 1 argument (see "tr --help")')
+    options = CommandOptions(process, "dscC")
+    require_operands(process, options.operands)
     first = _read_set(options.operands[0])
     second = _read_set(options.operands[1]) if len(options.operands) > 1 else b""
     if "c" in options or "C" in options:
@@ -269,7 +270,7 @@ def tr(process: ShellProcess) -> int:
         table = bytes.maketrans(first, (second + second[-1:] * len(first))[: len(first)])
     squeezed = (second or first) if "s" in options else b""
     last = -1
-    for block in blocks(process, process.stdin):
+    for block in read_blocks(process, process.stdin):
         out = block.translate(table, first if "d" in options else b"")
         if squeezed:
             kept = bytearray()
@@ -307,9 +308,9 @@ def seq(process: ShellProcess) -> int:
 
 
 def _arguments(process: ShellProcess, separator: str | None) -> Iterator[str]:
-    """The words of stdin: those between separators, or between blanks, where quotes hold words together."""
+    """The words of stdin: split at separators, or at blanks outside quotes."""
     text = bytearray()
-    for block in blocks(process, process.stdin):
+    for block in read_blocks(process, process.stdin):
         text += block
         if len(text) > _MAX_KEPT:
             raise OptionError("out of memory")

@@ -211,7 +211,7 @@ def test_values_beside_labels_are_read(hand: ConnectedPhone) -> None:
     hand.scroll_and_click("About phone")
     assert hand.read_value("Android version") == "15"
     assert hand.read("15", validator="version") == "15"
-    assert Pair("Model", "box") in hand.read_values(id="android:id/title")
+    assert Pair("Model", "simulated") in hand.read_values(id="android:id/title")
     with pytest.raises(ClawError) as info:
         hand.read("Model", validator="regex", pattern="[0-9]+")
     assert info.value.code == "VALIDATOR_MISMATCH"

@@ -64,7 +64,7 @@ def node(device: Any, label: str) -> Node:
 
 def test_the_phone_is_listed_with_what_it_is(client: Any) -> None:
     (found,) = client.list(extended=True)
-    assert (found.state, found.tags["model"], found.tags["product"]) == ("device", "Simulated_phone", "box")
+    assert (found.state, found.tags["model"], found.tags["product"]) == ("device", "Simulated_phone", "simulated")
     assert [device.serial for device in client.device_list()] == [found.serial]
     assert client.server_version() == 41
     client.wait_for(found.serial, timeout=SECONDS)
@@ -77,7 +77,7 @@ def test_the_phone_is_listed_with_what_it_is(client: Any) -> None:
 def test_the_phone_says_who_it_is(device: Any) -> None:
     assert device.get_state() == "device"
     assert "shell_v2" in device.get_features().split(",")
-    assert str(device.prop) == "product:box model:Simulated phone device:box"
+    assert str(device.prop) == "product:simulated model:Simulated phone device:simulated"
     assert device.getprop("ro.serialno") == "claw-1"
     assert device.battery().level == 100
     assert device.wlan_ip()

@@ -55,7 +55,13 @@ def test_a_phone_is_connected_listed_and_disconnected(server: Adb, phone: Simula
         assert server.say("connect", serial) == f"connected to {serial}\n"
         assert server.say("connect", serial) == f"already connected to {serial}\n"
         listed = server.say("devices", "-l").splitlines()[1]
-        assert listed.split()[:5] == [serial, "device", "product:simulated", "model:Simulated_phone", "device:simulated"]
+        assert listed.split()[:5] == [
+            serial,
+            "device",
+            "product:simulated",
+            "model:Simulated_phone",
+            "device:simulated",
+        ]
         server.say("disconnect", serial)
         assert server.states() == {}
 
@@ -64,7 +70,13 @@ def test_the_server_of_the_phone_lists_it_under_its_own_serial(server: Adb, phon
     with phone.serve() as doors:
         adb = Adb(server.program, server.folder, doors.server_port)
         listed = adb.say("devices", "-l").splitlines()[1]
-        assert listed.split()[:5] == ["claw-1", "device", "product:simulated", "model:Simulated_phone", "device:simulated"]
+        assert listed.split()[:5] == [
+            "claw-1",
+            "device",
+            "product:simulated",
+            "model:Simulated_phone",
+            "device:simulated",
+        ]
         assert adb.say("-s", "claw-1", "get-serialno") == "claw-1\n"
         assert adb.run("-s", "nobody", "shell", "true").returncode == 1
 

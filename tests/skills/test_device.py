@@ -31,6 +31,8 @@ def test_pretty_output_names_the_operator() -> None:
     with running_phone_server():
         ran = clawperator("skills", "run", OVERVIEW, "--output", "pretty", "--skip-validate")
         assert "Operator com.clawperator.operator on claw-1: version" in ran.err
-    ran = clawperator("skills", "run", OVERVIEW, "--output", "pretty", "--device", "nobody", "--timeout", "1000")
+    ran = clawperator(
+        "skills", "run", OVERVIEW, "--output", "pretty", "--device", "no-such-device", "--timeout", "1000"
+    )
     assert "Operator com.clawperator.operator: " in ran.err
     assert ran.code == 1

@@ -1,4 +1,4 @@
-"""The result frame: where it must stand, and what it must hold."""
+"""The result frame: its position and contents."""
 
 import json
 from typing import Any

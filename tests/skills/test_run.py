@@ -179,11 +179,11 @@ def test_invalid_inputs_are_rejected_before_the_script_runs(
     ],
 )
 def test_a_declared_verification_is_required(tmp_path: Path, verification: Any, code: str | None) -> None:
-    proof = {
+    contract = {
         "inputs": {"name": "string"},
         "verification": {"kind": "node_text_matches", "matcher": "Hello {name}"},
     }
-    registry = write_skill(tmp_path, printing(frame(terminalVerification=verification)), contract=proof)
+    registry = write_skill(tmp_path, printing(frame(terminalVerification=verification)), contract=contract)
     assert run(registry, "--", "Ann").json.get("code") == code
 
 

@@ -1,1 +1,1 @@
-"""Skills: scripts that do one job on a phone and say, checkpoint by checkpoint, what came of it."""
+"""Skills: scripts that do one job on a device and report checkpoints and a verified result."""

@@ -14,6 +14,8 @@ _NAME = re.compile(r"[A-Za-z0-9_]+")
 _KIND = re.compile(r"string|integer(?:\[-?\d{1,15},-?\d{1,15}\])?")
 _INTEGER = re.compile(r"-?\d{1,15}")
 _SLOT = re.compile(r"\{([A-Za-z0-9_]+)\}")
+AGENT_CLI_VARIABLE = "CLAWPERATOR_SKILL_AGENT_CLI"
+_PROGRAM_NAME = re.compile(r"[A-Za-z0-9._+-]+")
 
 
 class VerificationRule(Struct, frozen=True):
@@ -129,8 +131,7 @@ def _invalid_input(skill_id: str, declared: Mapping[str, str], message: str) -> 
     )
 
 
-AGENT_CLI_VARIABLE = "CLAWPERATOR_SKILL_AGENT_CLI"
-_PROGRAM_NAME = re.compile(r"[A-Za-z0-9._+-]+")
+# Agents
 
 
 class SkillAgent(Struct, frozen=True):

@@ -24,6 +24,8 @@ SHIPPED = "shipped"
 FIELDS = ("id", "applicationId", "intent", "summary", "path", "skillFile", "scripts", "artifacts")
 _FILE = os.path.join("skills", "skills-registry.json")
 _MAX_BYTES = 16 * 1024 * 1024
+_WORDS = re.compile(r"[^a-z0-9]+")
+_NO_MATCH = 7
 
 
 class SkillEntry(Struct, frozen=True, kw_only=True):
@@ -181,8 +183,7 @@ def _unreadable(path: str, reason: str, hint: str | None = None) -> ClawError:
     )
 
 
-_WORDS = re.compile(r"[^a-z0-9]+")
-_NO_MATCH = 7
+# Search
 
 
 def search_skills(

@@ -31,6 +31,7 @@ from clawperator.skills.validation import read_skill_json, validate_skill
 
 DEFAULT_TIMEOUT_MS = 120_000
 _SCRIPT_SUFFIXES = (".js", ".py", ".sh")
+_KNOWN_MINOR = 0
 
 
 class SkillRunRequest(Struct, frozen=True):
@@ -307,7 +308,7 @@ def _failure_point(result: dict[str, Any]) -> str:
     return f" before its terminal verification: {note_text}" if note_text else ""
 
 
-_KNOWN_MINOR = 0
+# Result frames
 
 
 def read_frame(output: str, skill_id: str, source: dict[str, Any]) -> dict[str, Any] | None:

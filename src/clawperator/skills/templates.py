@@ -17,6 +17,8 @@ from clawperator.ui.match import find_all
 from clawperator.ui.parse import parse_hierarchy
 
 _MAX_BYTES = 256 * 1024 * 1024
+_MAX_STEPS = 200
+_MAX_SUGGESTIONS = 4
 
 
 class SelectorSuggestion(Struct, frozen=True):
@@ -114,10 +116,6 @@ def matcher_keywords(matcher: NodeMatcher) -> dict[str, Any]:
     return {
         word: value for field, word in names.items() if isinstance(value := getattr(matcher, field), str) and value
     }
-
-
-_MAX_STEPS = 200
-_MAX_SUGGESTIONS = 4
 
 
 class SkillTemplate(Struct, frozen=True):

@@ -41,7 +41,7 @@ def page(*nodes: Node, **attributes: str) -> dict[str, str]:
 STILL = {"scroll": step(scroll_outcome="edge_reached", effect="unchanged")}
 
 
-def touched(ran: PromptRun) -> list[object]:
+def taps(ran: PromptRun) -> list[object]:
     return [call.params for call in ran.acts if call.name in ("click", "enter_text")]
 
 
@@ -67,43 +67,41 @@ def touched(ran: PromptRun) -> list[object]:
 def test_a_longer_or_different_label_is_not_tapped(prompt: str, labels: list[str]) -> None:
     rows = [row(label, 200 * place, switch(on=False)) for place, label in enumerate(labels)]
     ran = run_prompt(prompt, screen(*rows))
-    assert (touched(ran), code(ran)) == ([], "NODE_NOT_FOUND")
+    assert (taps(ran), code(ran)) == ([], "NODE_NOT_FOUND")
     assert repr(labels[0]) in ran.answer.text or f"'{labels[0]}'" in ran.answer.text
 
 
 def test_an_element_with_a_label_is_not_matched_by_its_id() -> None:
     liked = icon("Unlike", 0, resource_id=f"{APP}:id/like_button")
-    assert touched(run_prompt("tap Like", screen(liked))) == []
+    assert taps(run_prompt("tap Like", screen(liked))) == []
 
 
 def test_an_unclickable_text_is_tapped_only_by_its_whole_name() -> None:
-    assert touched(run_prompt("tap Note", screen(node("Notes of today")))) == []
-    assert len(touched(run_prompt("tap Notes of today", screen(node("Notes of today"))))) == 1
+    assert taps(run_prompt("tap Note", screen(node("Notes of today")))) == []
+    assert len(taps(run_prompt("tap Notes of today", screen(node("Notes of today"))))) == 1
 
 
 def test_only_a_button_that_clears_a_field_is_tapped_to_clear_it() -> None:
-    assert (
-        touched(run_prompt("clear the query", screen(field("cats", "query"), button("Clear history", 200)))) == []
-    )
+    assert taps(run_prompt("clear the query", screen(field("cats", "query"), button("Clear history", 200)))) == []
 
 
 def test_a_button_is_not_tapped_in_place_of_a_field_of_its_name() -> None:
     ran = run_prompt("type Milk into Save", screen(field("", "title"), button("Save", 200)))
-    assert (touched(ran), code(ran)) == ([], "NODE_NOT_FOUND")
+    assert (taps(ran), code(ran)) == ([], "NODE_NOT_FOUND")
 
 
 @pytest.mark.parametrize("prompt", ["turn on Terms", "turn off Terms", "is Terms on?"])
 def test_the_title_of_a_page_is_not_the_name_of_the_switch_on_it(prompt: str) -> None:
-    box = node(
+    checkbox = node(
         "I have read them", **{"class": "android.widget.CheckBox", "checkable": "true", "clickable": "true"}
     )
-    assert touched(run_prompt(prompt, screen(node("Terms"), box))) == []
+    assert taps(run_prompt(prompt, screen(node("Terms"), checkbox))) == []
 
 
 def test_a_radio_button_cannot_be_turned_off() -> None:
     radio = {"class": "android.widget.RadioButton", "checkable": "true", "checked": "true", "clickable": "true"}
     ran = run_prompt("turn off Large", screen(node("Large", **radio)))
-    assert (touched(ran), code(ran)) == ([], "INSTRUCTION_CHECK_FAILED")
+    assert (taps(ran), code(ran)) == ([], "INSTRUCTION_CHECK_FAILED")
 
 
 @pytest.mark.parametrize("name", ["com.android.systemui", "operator", "the app"])
@@ -134,7 +132,7 @@ def test_rows_are_counted_without_buttons_icons_and_fields() -> None:
 
 def test_icons_without_names_are_counted_and_tapped_by_coordinate() -> None:
     ran = run_prompt("tap the second icon", screen(icon("", 0), icon("", 200), icon("", 400)))
-    assert touched(ran) == [{"coordinate": {"x": 250, "y": 50}}]
+    assert taps(ran) == [{"coordinate": {"x": 250, "y": 50}}]
     assert "'second icon'" in ran.answer.text
 
 
@@ -150,7 +148,7 @@ def test_an_element_is_found_by_a_label_in_its_row() -> None:
 
     screen_data = page(line("Milk", 0), line("Eggs", 200))
     ran = run_prompt("tap Delete next to Eggs", screen_data)
-    assert touched(ran) == [{"coordinate": {"x": 500, "y": 250}}]
+    assert taps(ran) == [{"coordinate": {"x": 500, "y": 250}}]
     assert code(run_prompt("tap Delete next to Tea", screen_data, results=STILL)) == "NODE_NOT_FOUND"
     assert code(run_prompt("tap Delete", screen_data)) == "INSTRUCTION_AMBIGUOUS"
 
@@ -190,7 +188,7 @@ def test_a_switch_is_matched_without_a_leading_use() -> None:
 
 def test_a_disabled_element_is_reported_at_once_and_not_tapped() -> None:
     ran = run_prompt("tap Next", screen(button("Next", enabled="false")))
-    assert (touched(ran), code(ran)) == ([], "NODE_NOT_CLICKABLE")
+    assert (taps(ran), code(ran)) == ([], "NODE_NOT_CLICKABLE")
     assert ran.calls < 6
 
 
@@ -281,7 +279,7 @@ def test_instructions_in_labels_are_never_run() -> None:
     ran = run_prompt("what is on the screen", evil)
     assert ran.acts == []
     assert ran.answer.text.count("'") == 4
-    assert touched(run_prompt("tap the first item", evil)) == [{"coordinate": {"x": 500, "y": 50}}]
+    assert taps(run_prompt("tap the first item", evil)) == [{"coordinate": {"x": 500, "y": 50}}]
 
 
 def test_a_value_is_shortened_and_cannot_move_the_cursor() -> None:
@@ -307,7 +305,7 @@ def test_thousands_of_nodes_are_searched_quickly(prompt: str) -> None:
 )
 def test_an_empty_or_broken_screen_is_answered(prompt: str, screen_data: dict[str, str]) -> None:
     ran = run_prompt(prompt, screen_data)
-    assert touched(ran) == []
+    assert taps(ran) == []
     assert ran.answer.text
 
 

@@ -34,9 +34,9 @@ class OfflineBrain:
 
     def respond(self, request: BrainRequest) -> Generator[ToolCall, ToolResult, Answer]:
         parsed = parse_prompt(request.prompt)
-        refused = (*parsed.not_understood, *_unknown_tools(parsed, request.tools))
-        if refused:
-            return _not_understood(refused)
+        rejected = (*parsed.not_understood, *_unknown_tools(parsed, request.tools))
+        if rejected:
+            return _not_understood(rejected)
         run = OfflineRun(request.deadline)
         done: list[str] = []
         for index, part in enumerate(parsed.parts):
@@ -97,31 +97,31 @@ def _handlers() -> dict[type, Callable[[OfflineRun, Any], ToolSteps[str]]]:
 def _unknown_tools(parsed: ParsedPrompt, tools: tuple[Tool, ...]) -> list[NotUnderstood]:
     known = {name.casefold() for tool in tools for name in (tool.name, *tool.aliases)}
     return [
-        NotUnderstood(part.text, f"there is no tool {part.instruction.tool!r}")
+        NotUnderstood(part.text, f"unknown tool {part.instruction.tool!r}")
         for part in parsed.parts
         if isinstance(part.instruction, UseToolInstruction) and part.instruction.tool.casefold() not in known
     ]
 
 
-def _not_understood(refused: tuple[NotUnderstood, ...]) -> Answer:
-    done = "; ".join(f"{quote(part.text)} ({part.reason})" for part in refused)
-    message = f"not understood: {done}"
+def _not_understood(rejected: tuple[NotUnderstood, ...]) -> Answer:
+    reasons = "; ".join(f"{quote(part.text)} ({part.reason})" for part in rejected)
+    message = f"not understood: {reasons}"
     error = ClawError(
         "INSTRUCTION_NOT_UNDERSTOOD",
         message,
-        hint=_hint(refused[0]),
-        details={"parts": [{"text": part.text, "reason": part.reason} for part in refused]},
+        hint=_hint(rejected[0]),
+        details={"parts": [{"text": part.text, "reason": part.reason} for part in rejected]},
         operation="understand",
-        target=refused[0].text,
+        target=rejected[0].text,
     )
-    return Answer(f"Not understood: {done}. Nothing was done.", "not_understood", error)
+    return Answer(f"Not understood: {reasons}. Nothing was done.", "not_understood", error)
 
 
 def _hint(part: NotUnderstood) -> str | None:
     """Suggest "tap" for an unknown sentence that looks like a label: one word, or a few after a capital letter."""
-    phrase = part.text.split()
+    words = part.text.split()
     if part.reason != NO_RULE or not (
-        len(phrase) == 1 or (part.text[:1].isupper() and len(phrase) <= _MAX_NAME_WORDS)
+        len(words) == 1 or (part.text[:1].isupper() and len(words) <= _MAX_NAME_WORDS)
     ):
         return None
     return (

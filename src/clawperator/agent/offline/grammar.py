@@ -16,7 +16,7 @@ QUOTES = {'"': '"', "“": "”", "„": "“", "«": "»", "`": "`", "'": "'", 
 HIDDEN = "\0"
 # Apostrophes occur inside words too, so they open a quotation only where a word can begin.
 _APOSTROPHES = ("'", "\u2018")
-_CURLED = "\u2019"
+_CURLY_APOSTROPHE = "\u2019"
 
 _HARD_BREAK = re.compile(r"\s*(?:[;\r\n]+|[.!?]+(?=\s|$)|(?<!\w)(?:and\s+)?then(?!\w))\s*", re.IGNORECASE)
 _SOFT_BREAK = re.compile(r"\s*,\s*(?:and\s+)?|\s+(?:and|&)(?:\s*,\s*|\s+)", re.IGNORECASE)
@@ -59,13 +59,13 @@ def mask(text: str) -> str:
     unclosed: set[str] = set()
     at = 0
     while at < len(text):
-        end = _quoted_end(text, at, unclosed)
+        end = _hidden_end(text, at, unclosed)
         out.append(text[at] if end is None else HIDDEN * (end - at))
         at = at + 1 if end is None else end
-    return "".join(out).replace(_CURLED, "'")
+    return "".join(out).replace(_CURLY_APOSTROPHE, "'")
 
 
-def _quoted_end(text: str, at: int, unclosed: set[str]) -> int | None:
+def _hidden_end(text: str, at: int, unclosed: set[str]) -> int | None:
     """The end of the quotation or JSON that opens at ``at``; None when none opens there or it never ends."""
     opening = text[at]
     if opening in unclosed or (opening not in QUOTES and opening != "{"):
@@ -80,7 +80,7 @@ def _quoted_end(text: str, at: int, unclosed: set[str]) -> int | None:
 
 def _quote_end(text: str, at: int, closing: str) -> int | None:
     end = text.find(closing, at + 1)
-    while end != -1 and closing in ("'", _CURLED) and end + 1 < len(text) and text[end + 1].isalnum():
+    while end != -1 and closing in ("'", _CURLY_APOSTROPHE) and end + 1 < len(text) and text[end + 1].isalnum():
         end = text.find(closing, end + 1)
     return None if end == -1 else end + 1
 
@@ -171,11 +171,13 @@ def unquote(text: str) -> tuple[str, bool]:
         len(text) > 2
         and text[0] in QUOTES
         and mask(text) == HIDDEN * len(text)
-        and _quoted_end(text, 0, set()) == len(text)
+        and _hidden_end(text, 0, set()) == len(text)
     ):
         return text[1:-1], True
     return text, False
 
+
+# Quantities
 
 _NUMBERS = {
     name: number
@@ -228,6 +230,8 @@ def parse_seconds(number: str, unit: str) -> float:
     return amount * 60 if unit.startswith("min") else amount
 
 
+# Targets
+
 MAX_NAME_LENGTH = 200
 
 # Words for kinds of elements, and their role. An empty role matches any element.
@@ -248,7 +252,7 @@ _ROLE = re.compile(rf"(?:(.*)\s)?({_KINDS})", re.IGNORECASE | re.DOTALL)
 _NAMED = re.compile(
     rf"(?:({_KINDS})|[^\W\d_]+)\s+(?:called|named|labell?ed|titled)\s+(.+)", re.IGNORECASE | re.DOTALL
 )
-_BESIDE = re.compile(r"(.+?)\s+(?:next to|beside|in the row (?:of|with))\s+(.+)", re.IGNORECASE | re.DOTALL)
+_NEXT_TO = re.compile(r"(.+?)\s+(?:next to|beside|in the row (?:of|with))\s+(.+)", re.IGNORECASE | re.DOTALL)
 _PATH_SEPARATOR = re.compile(r"(?<=\S)\s+(?:>|\u203a|\u2192|->)\s+(?=\S)")
 _ARTICLE = re.compile(r"(?:the|an?|my|this|your)\s+", re.IGNORECASE)
 _CONDITIONAL = re.compile(r"(?<!\w)(if|unless|but)(?!\w)", re.IGNORECASE)
@@ -274,7 +278,7 @@ def parse_target(phrase: str) -> TargetPhrase:
         return TargetPhrase(name, _check_length(name), exact=True)
     _reject_open_phrases(phrase)
     beside = ""
-    found = _BESIDE.fullmatch(mask(phrase))
+    found = _NEXT_TO.fullmatch(mask(phrase))
     if found:
         beside = unquote(strip_article(phrase[found.start(2) :]))[0]
     name = phrase[: found.end(1)] if found else phrase
@@ -291,8 +295,8 @@ def parse_target(phrase: str) -> TargetPhrase:
 
 def parse_path(phrase: str) -> list[str]:
     """The names in a path such as "Settings > Display"."""
-    cuts = [found.span() for found in _PATH_SEPARATOR.finditer(mask(phrase))]
-    starts, ends = [0, *(end for _, end in cuts)], [*(start for start, _ in cuts), len(phrase)]
+    separators = [found.span() for found in _PATH_SEPARATOR.finditer(mask(phrase))]
+    starts, ends = [0, *(end for _, end in separators)], [*(start for start, _ in separators), len(phrase)]
     return [phrase[start:end] for start, end in zip(starts, ends, strict=True)]
 
 
@@ -314,9 +318,9 @@ def _reject_open_phrases(phrase: str) -> None:
 def _split_role(name: str) -> tuple[str, str]:
     """Split "Save button" into the name and the role of its last word."""
     masked = mask(name)
-    called = _NAMED.fullmatch(masked)
-    if called:
-        return name[called.start(2) :].strip(), ROLES[called[1].casefold()] if called[1] else ""
+    named = _NAMED.fullmatch(masked)
+    if named:
+        return name[named.start(2) :].strip(), ROLES[named[1].casefold()] if named[1] else ""
     found = _ROLE.fullmatch(masked)
     if found:
         return name[: found.end(1)].strip() if found[1] else name, ROLES[found[2].casefold()]
@@ -332,6 +336,9 @@ def _check_length(name: str) -> str:
     if len(name) > MAX_NAME_LENGTH:
         raise SentenceError(f"the name has more than {MAX_NAME_LENGTH} characters")
     return name
+
+
+# Results of rules
 
 
 class Submit(Struct, frozen=True):

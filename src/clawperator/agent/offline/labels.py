@@ -17,7 +17,7 @@ EXACT, ANY_CASE, DESCRIPTION, RESOURCE_ID, PREFIX, PLURAL, PHRASE, ID_WORDS, ALL
 LEVELS = ALL_WORDS + 1
 # The loosest match allowed: a switch has the whole name, a tapped element begins with it, a visible element
 # contains it, and a value that is read has its words in any order.
-WHOLE_NAME, TO_TOUCH, TO_SEE, TO_READ = RESOURCE_ID, PLURAL, PHRASE, ALL_WORDS
+WHOLE_NAME, TO_TAP, TO_SEE, TO_READ = RESOURCE_ID, PLURAL, PHRASE, ALL_WORDS
 
 # A number with points, commas or colons is one word: "5,000" does not begin with "5".
 _WORD = re.compile(r"\d+(?:[.,:]\d+)+|[^\W_]+(?:'[^\W_]+)*")
@@ -43,6 +43,11 @@ _KINDS = frozenset(
 _MAX_TEXT = 1_000
 _MAX_COMPARED_LENGTH = 40
 _MAX_COMPARED = 200
+_CHECKABLE = ("switch", "checkbox", "togglebutton", "radiobutton")
+# A container with more labels is a list of rows, whose labels do not belong together.
+_MAX_LABELS = 4
+_MAX_NODES = 60
+_MAX_DEPTH = 8
 
 
 def word_set(text: str) -> frozenset[str]:
@@ -88,7 +93,7 @@ def _match_whole(name: str, normalized: str, node: Node, label: str, loosest: in
     ):
         return DESCRIPTION
     # Ignore the id of an element with a label: a button "Unlike" may have the id "like".
-    if node.resource_id and (loosest > TO_TOUCH or is_blank(label) or is_field(node)):
+    if node.resource_id and (loosest > TO_TAP or is_blank(label) or is_field(node)):
         ids = id_words(node.resource_id)
         if "".join(ids) == normalized or (ids and _without_kind(ids) == split_words(name)):
             return RESOURCE_ID
@@ -98,7 +103,7 @@ def _match_whole(name: str, normalized: str, node: Node, label: str, loosest: in
 def _match_part(wanted: tuple[str, ...], node: Node, label: str, loosest: int) -> int | None:
     texts = [split_words(text) for text in (label, node.content_desc, node.attributes.get("hint", "")) if text]
     texts = [label_words for label_words in texts if _is_negated(label_words) == _is_negated(wanted)]
-    irreversible = loosest <= TO_TOUCH and bool(wanted) and wanted[0] in _IRREVERSIBLE
+    irreversible = loosest <= TO_TAP and bool(wanted) and wanted[0] in _IRREVERSIBLE
     if not irreversible and any(label_words[: len(wanted)] == wanted for label_words in texts):
         return PREFIX
     if not irreversible and any(_is_plural(wanted, label_words) for label_words in texts):
@@ -106,13 +111,15 @@ def _match_part(wanted: tuple[str, ...], node: Node, label: str, loosest: int) -
     if loosest < PHRASE:
         return None
     if any(
-        wanted == label_words[at : at + len(wanted)] for label_words in texts for at in range(len(label_words))
+        wanted == label_words[start : start + len(wanted)]
+        for label_words in texts
+        for start in range(len(label_words))
     ):
         return PHRASE
-    every = frozenset(wanted)
-    if every <= frozenset(id_words(node.resource_id)):
+    wanted_set = frozenset(wanted)
+    if wanted_set <= frozenset(id_words(node.resource_id)):
         return ID_WORDS
-    return ALL_WORDS if _stems(every) <= _stems(frozenset().union(*texts)) else None
+    return ALL_WORDS if _stems(wanted_set) <= _stems(frozenset().union(*texts)) else None
 
 
 def is_field(node: Node) -> bool:
@@ -164,11 +171,7 @@ def closest_labels(name: str, labels: list[str], count: int = 5) -> list[str]:
     return sorted(distinct, key=dissimilarity)[:count]
 
 
-_CHECKABLE = ("switch", "checkbox", "togglebutton", "radiobutton")
-# A container with more labels is a list of rows, whose labels do not belong together.
-_MAX_LABELS = 4
-_MAX_NODES = 60
-_MAX_DEPTH = 8
+# Rows
 
 
 def is_checkable(node: Node) -> bool:
@@ -189,16 +192,16 @@ def display_label(node: Node) -> str:
 
 def enclosing_rows(node: Node) -> Iterator[tuple[Node, list[Node]]]:
     """The containers of a node from the inside out, with their labelled nodes, up to the first list."""
-    at = node.parent
+    container = node.parent
     for _ in range(_MAX_DEPTH):
-        if at is None:
+        if container is None:
             return
-        inside = list(islice(at.walk(), _MAX_NODES + 1))
+        inside = list(islice(container.walk(), _MAX_NODES + 1))
         labelled = [n for n in inside if not is_blank(own_label(n))]
         if len(inside) > _MAX_NODES or len(labelled) > _MAX_LABELS or any(n.flag("scrollable") for n in inside):
             return
-        yield at, labelled
-        at = at.parent
+        yield container, labelled
+        container = container.parent
 
 
 def row_value(node: Node) -> str | None:
@@ -238,13 +241,13 @@ def in_same_row(nodes: list[Node], others: Iterable[Node]) -> list[Node]:
     """The nodes that share the closest row with one of the others."""
     found: dict[int, Node] = {}
     for other in islice(others, _MAX_NODES):
-        at = other.parent
-        while at is not None and not at.flag("scrollable"):
-            inside = [node for node in nodes if node is at or at in node.ancestors()]
+        container = other.parent
+        while container is not None and not container.flag("scrollable"):
+            inside = [node for node in nodes if node is container or container in node.ancestors()]
             if inside:
                 found.update((id(node), node) for node in inside)
                 break
-            at = at.parent
+            container = container.parent
     return list(found.values())
 
 

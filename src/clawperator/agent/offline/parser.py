@@ -18,18 +18,23 @@ from clawperator.agent.offline.grammar import (
     split_sentences,
 )
 from clawperator.agent.offline.instructions import Instruction, TypeInstruction
-from clawperator.agent.offline.rules_apps import APP_RULES, JOB_RULES
-from clawperator.agent.offline.rules_screen import ACT_RULES, QUESTION_RULES
+from clawperator.agent.offline.rules_apps import APP_RULES, TOOL_RULES
+from clawperator.agent.offline.rules_screen import ACTION_RULES, QUESTION_RULES
 
 _RULES = [
     (re.compile(pattern, re.IGNORECASE | re.DOTALL), build)
-    for pattern, build in (*JOB_RULES, *ACT_RULES, *APP_RULES, *QUESTION_RULES)
+    for pattern, build in (*TOOL_RULES, *ACTION_RULES, *APP_RULES, *QUESTION_RULES)
 ]
 
 
 NO_RULE = "unknown instruction"
 _NEGATION = re.compile(r"(?:do not|don't|dont|never|avoid)(?:\s.*)?", re.IGNORECASE | re.DOTALL)
 _CONDITION = re.compile(r"(?:if|unless)\s.+", re.IGNORECASE | re.DOTALL)
+MAX_CHARACTERS = 4_000
+MAX_INSTRUCTIONS = 50
+_REMAINING_TEXT = re.compile(
+    r"(?!(?:type|enter|write|input|put|insert)\s)(?:.*\s)?in ?to\s.+", re.IGNORECASE | re.DOTALL
+)
 
 
 def parse_sentence(sentence: str) -> Meaning:
@@ -44,13 +49,6 @@ def parse_sentence(sentence: str) -> Meaning:
         if found:
             return build(RuleMatch(sentence, found))
     raise SentenceError(NO_RULE)
-
-
-MAX_CHARACTERS = 4_000
-MAX_INSTRUCTIONS = 50
-_REMAINING_TEXT = re.compile(
-    r"(?!(?:type|enter|write|input|put|insert)\s)(?:.*\s)?in ?to\s.+", re.IGNORECASE | re.DOTALL
-)
 
 
 class ParsedInstruction(Struct, frozen=True):
@@ -77,24 +75,26 @@ class ParsedPrompt(Struct, frozen=True):
 def parse_prompt(prompt: str) -> ParsedPrompt:
     """Parse every sentence of a prompt."""
     if len(prompt) > MAX_CHARACTERS:
-        return _refuse(prompt[:60] + "…", f"the prompt has more than {MAX_CHARACTERS} characters")
+        return _rejected_prompt(prompt[:60] + "…", f"the prompt has more than {MAX_CHARACTERS} characters")
     texts = split_sentences(prompt)
     if not texts:
-        return _refuse(prompt.strip(), "the prompt is empty")
+        return _rejected_prompt(prompt.strip(), "the prompt is empty")
     if len(texts) > MAX_INSTRUCTIONS:
-        return _refuse(texts[MAX_INSTRUCTIONS], f"the prompt has more than {MAX_INSTRUCTIONS} instructions")
+        return _rejected_prompt(
+            texts[MAX_INSTRUCTIONS], f"the prompt has more than {MAX_INSTRUCTIONS} instructions"
+        )
     parts: list[ParsedInstruction] = []
-    refused: list[NotUnderstood] = []
+    rejected: list[NotUnderstood] = []
     for sentence in texts:
         try:
             _reject_split_text(parts, sentence)
-            _add(parts, sentence, parse_sentence(sentence))
+            _add_instructions(parts, sentence, parse_sentence(sentence))
         except SentenceError as e:
-            refused.append(NotUnderstood(sentence, str(e)))
-    return ParsedPrompt(tuple(parts), tuple(refused))
+            rejected.append(NotUnderstood(sentence, str(e)))
+    return ParsedPrompt(tuple(parts), tuple(rejected))
 
 
-def _refuse(text: str, reason: str) -> ParsedPrompt:
+def _rejected_prompt(text: str, reason: str) -> ParsedPrompt:
     return ParsedPrompt((), (NotUnderstood(text, reason),))
 
 
@@ -105,7 +105,7 @@ def _reject_split_text(parts: list[ParsedInstruction], sentence: str) -> None:
         raise SentenceError("quote a text that contains a full stop or words of an instruction")
 
 
-def _add(parts: list[ParsedInstruction], sentence: str, meaning: Meaning) -> None:
+def _add_instructions(parts: list[ParsedInstruction], sentence: str, meaning: Meaning) -> None:
     if isinstance(meaning, InstructionSequence):
         parts += [ParsedInstruction(sentence, instruction) for instruction in meaning.instructions]
     elif not isinstance(meaning, Submit):

@@ -45,7 +45,7 @@ _WITH = r"(?:\s+(?:with|for|using)\s+(.+))?"
 _PHONE = r"(?:phone|device)"
 
 
-def _session(phrase: str) -> str:
+def _recording_name(phrase: str) -> str:
     """The name of a recording, with other characters replaced by "-"; empty when there is none."""
     name, exact = unquote(phrase)
     if not exact and name.casefold() in ("", "this", "it", "that"):
@@ -56,15 +56,15 @@ def _session(phrase: str) -> str:
     return named
 
 
-def _record(match: RuleMatch) -> Instruction:
-    return StartRecordingInstruction(_session(match[0]))
+def _start_recording(match: RuleMatch) -> Instruction:
+    return StartRecordingInstruction(_recording_name(match[0]))
 
 
 def _run_skill(match: RuleMatch) -> Instruction:
     return RunSkillInstruction(match.name(0), match[1].strip())
 
 
-def _use(match: RuleMatch) -> Instruction:
+def _use_tool(match: RuleMatch) -> Instruction:
     try:
         params = msgspec.json.decode(match[1] or "{}", type=dict)
     except (msgspec.DecodeError, RecursionError, UnicodeEncodeError) as e:
@@ -76,17 +76,20 @@ def _screenshot(match: RuleMatch) -> Instruction:
     return ScreenshotInstruction(match.name(0))
 
 
-JOB_RULES: tuple[Rule, ...] = (
+TOOL_RULES: tuple[Rule, ...] = (
     (r"(?:hello|hi|hey|help)(?: there| me| claw| clawperator)?", lambda _: HelpInstruction()),
     (r"what (?:can|do) you (?:do|understand|know)|how (?:do you|does this) work", lambda _: HelpInstruction()),
-    (rf"use (?:the )?(?:tool )?([A-Za-z][\w-]*)(?: tool)?(?: with)?(?:\s+({HIDDEN}+))?", _use),
-    (rf"(?:start|begin)(?: a| the| new)* recording(?: {_AS})?(?:\s+(.+))?", _record),
-    (rf"record (?:this|that|it|what i do|what happens|the screen|everything)(?: {_AS}\s+(.+))?", _record),
-    (rf"record {_AS}\s+(.+)", _record),
-    (r"(?:stop|finish|end)(?: the)? recording(?:\s+(.+))?", lambda s: StopRecordingInstruction(_session(s[0]))),
+    (rf"use (?:the )?(?:tool )?([A-Za-z][\w-]*)(?: tool)?(?: with)?(?:\s+({HIDDEN}+))?", _use_tool),
+    (rf"(?:start|begin)(?: a| the| new)* recording(?: {_AS})?(?:\s+(.+))?", _start_recording),
+    (rf"record (?:this|that|it|what i do|what happens|the screen|everything)(?: {_AS}\s+(.+))?", _start_recording),
+    (rf"record {_AS}\s+(.+)", _start_recording),
+    (
+        r"(?:stop|finish|end)(?: the)? recording(?:\s+(.+))?",
+        lambda s: StopRecordingInstruction(_recording_name(s[0])),
+    ),
     (
         r"(?:pull|fetch|download)(?: the)?(?: last)? (?:it|recording)(?:\s+(.+))?",
-        lambda s: PullRecordingInstruction(_session(s[0])),
+        lambda s: PullRecordingInstruction(_recording_name(s[0])),
     ),
     (
         (
@@ -133,12 +136,14 @@ JOB_RULES: tuple[Rule, ...] = (
 )
 
 
-_THIS_APP = ("app", "current", "current app")
-_FRONT = r"(?:open|in front|in the foreground|running|on (?:the )?screen|this)(?: now)?"
+# Apps
+
+_FOREGROUND_APP_NAMES = ("app", "current", "current app")
+_IN_FOREGROUND = r"(?:open|in front|in the foreground|running|on (?:the )?screen|this)(?: now)?"
 _AND = re.compile(r",|\s(?:and|without)\s", re.IGNORECASE)
 
 
-def _app(phrase: str) -> tuple[str, bool]:
+def _parse_app(phrase: str) -> tuple[str, bool]:
     """The name of an app, and whether it was quoted. An unquoted name with "and" is taken for two instructions."""
     phrase = re.sub(r"^(?:the|my|this|an?)\s+", "", phrase.strip(), flags=re.IGNORECASE)
     phrase = re.sub(r"^(?:app|application) (?:called|named)\s+", "", phrase, flags=re.IGNORECASE)
@@ -154,7 +159,7 @@ def _open(match: RuleMatch) -> Instruction | InstructionSequence:
 
 
 def _open_one(phrase: str) -> Instruction:
-    name, exact = _app(phrase)
+    name, exact = _parse_app(phrase)
     if exact or parse_link(name):
         return OpenInstruction(name)
     if "://" in name:
@@ -170,10 +175,10 @@ def _then_tap(first: Instruction, pages: list[str]) -> Instruction | Instruction
 
 
 def _close(match: RuleMatch) -> Instruction:
-    name, exact = _app(match[0])
+    name, exact = _parse_app(match[0])
     if exact:
         return CloseInstruction(name)
-    if name.casefold() in _THIS_APP:
+    if name.casefold() in _FOREGROUND_APP_NAMES:
         return CloseInstruction("")
     parse_target(name)
     return CloseInstruction(name)
@@ -186,7 +191,7 @@ def _go_to(match: RuleMatch) -> Instruction | InstructionSequence:
 
 
 def _go_back_to(match: RuleMatch) -> Instruction:
-    name = _app(match[0])[0]
+    name = _parse_app(match[0])[0]
     if not known_app(name):
         raise SentenceError("repeat 'go back' until the page is shown")
     return OpenInstruction(name)
@@ -206,21 +211,21 @@ def _search(match: RuleMatch) -> Instruction:
 
 
 def _search_app(match: RuleMatch) -> Instruction:
-    app = _app(match[0])[0]
+    app = _parse_app(match[0])[0]
     if not known_app(app):
         raise SentenceError(f"unknown app {app!r}: open it first, then write 'search for …'")
     return SearchInstruction(match.text(1), app)
 
 
 def _in_app(match: RuleMatch) -> Instruction:
-    name = _app(match[0])[0]
+    name = _parse_app(match[0])[0]
     if not known_app(name):
         raise SentenceError(f"unknown app {name!r}")
     return OpenInstruction(name)
 
 
 def _find_app(match: RuleMatch) -> Instruction:
-    return FindAppInstruction(_app(match[0])[0])
+    return FindAppInstruction(_parse_app(match[0])[0])
 
 
 APP_RULES: tuple[Rule, ...] = (
@@ -232,7 +237,7 @@ APP_RULES: tuple[Rule, ...] = (
         lambda _: ListAppsInstruction(),
     ),
     (
-        rf"(?:which|what) app is {_FRONT}|(?:which|what) app am i in|what is the (?:open|current) app",
+        rf"(?:which|what) app is {_IN_FOREGROUND}|(?:which|what) app am i in|what is the (?:open|current) app",
         lambda _: ForegroundAppInstruction(),
     ),
     (r"(?:is|check (?:that|whether|if)) (?:there )?(?:is )?an app (?:called|named)\s+(.+?)", _find_app),

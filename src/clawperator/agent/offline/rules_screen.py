@@ -55,8 +55,8 @@ _SCREEN = r"(?:on (?:the |this |my )?(?:screen|display|page))"
 _ON_SCREEN = rf"(?:(?:visible|shown|displayed|there|present)(?: {_SCREEN})?|{_SCREEN})(?: now)?"
 _GONE = rf"(?:(?:is|are) (?:not|no longer)|isn't|aren't) {_ON_SCREEN}|(?:is|are|has|have) gone"
 _IS_NOT = r"(?:is not|isn't|are not|is no longer)"
-_SAYS = r"(?:is|says|shows|reads|equals)"
-_MUST = r"(?:check|verify|assert|confirm|test|make sure) that"
+_HAS_VALUE = r"(?:is|says|shows|reads|equals)"
+_REQUIRE = r"(?:check|verify|assert|confirm|test|make sure) that"
 _WHETHER = r"(?:check|see|tell me|look) (?:whether|if)"
 _WHAT = r"(?:what(?: is|'s| are)|whats)"
 _NOW = r"(?: (?:right now|now|currently|at the moment))?"
@@ -73,11 +73,11 @@ def parse_state(word: str) -> State:
     return _STATES[word.lower()]
 
 
-def _shown(*, required: bool, holds: bool = True) -> InstructionBuilder:
+def _is_visible(*, required: bool, holds: bool = True) -> InstructionBuilder:
     return lambda match: CheckInstruction(parse_target(match[0]), holds=holds, required=required)
 
 
-def _switch_in_state(*, required: bool, holds: bool = True) -> InstructionBuilder:
+def _has_state(*, required: bool, holds: bool = True) -> InstructionBuilder:
     def build(match: RuleMatch) -> Instruction:
         state, state_kind = parse_state(match[1])
         return CheckInstruction(
@@ -87,7 +87,7 @@ def _switch_in_state(*, required: bool, holds: bool = True) -> InstructionBuilde
     return build
 
 
-def _valued(*, required: bool, holds: bool = True) -> InstructionBuilder:
+def _has_value(*, required: bool, holds: bool = True) -> InstructionBuilder:
     return lambda match: CheckInstruction(
         parse_target(match[0]), value=match.text(1), holds=holds, required=required
     )
@@ -97,7 +97,7 @@ def _read(match: RuleMatch) -> Instruction:
     return ReadInstruction(parse_target(match[0]))
 
 
-def _read_rest(match: RuleMatch) -> Instruction:
+def _read_remaining(match: RuleMatch) -> Instruction:
     """Read the free amount where that is a known place, otherwise the value itself."""
     name = re.sub(r"^(?:free|available)\s+", "", match[0], flags=re.IGNORECASE)
     return ReadInstruction(parse_target(f"free {name}" if find_place(f"free {name}") else name))
@@ -105,52 +105,56 @@ def _read_rest(match: RuleMatch) -> Instruction:
 
 QUESTION_RULES: tuple[Rule, ...] = (
     # is it on the screen?
-    (rf"{_MUST}\s+(.+?)\s+(?:{_GONE})", _shown(required=True, holds=False)),
-    (rf"{_MUST} there is no\s+(.+?)(?: {_ON_SCREEN})?", _shown(required=True, holds=False)),
-    (rf"{_MUST}\s+(.+?)\s+(?:is|are) {_ON_SCREEN}", _shown(required=True)),
-    (rf"{_WHETHER}\s+(.+?)\s+(?:is|are) {_ON_SCREEN}", _shown(required=False)),
-    (rf"(?:is|are)(?: there)?\s+(.+?)\s+{_ON_SCREEN}", _shown(required=False)),
-    (r"(?:is|are)\s+(.+?)\s+gone", _shown(required=False, holds=False)),
+    (rf"{_REQUIRE}\s+(.+?)\s+(?:{_GONE})", _is_visible(required=True, holds=False)),
+    (rf"{_REQUIRE} there is no\s+(.+?)(?: {_ON_SCREEN})?", _is_visible(required=True, holds=False)),
+    (rf"{_REQUIRE}\s+(.+?)\s+(?:is|are) {_ON_SCREEN}", _is_visible(required=True)),
+    (rf"{_WHETHER}\s+(.+?)\s+(?:is|are) {_ON_SCREEN}", _is_visible(required=False)),
+    (rf"(?:is|are)(?: there)?\s+(.+?)\s+{_ON_SCREEN}", _is_visible(required=False)),
+    (r"(?:is|are)\s+(.+?)\s+gone", _is_visible(required=False, holds=False)),
     # is it on?
-    (rf"{_MUST}\s+(.+?)\s+{_IS_NOT} {STATES}", _switch_in_state(required=True, holds=False)),
-    (rf"{_MUST}\s+(.+?)\s+is {STATES}", _switch_in_state(required=True)),
+    (rf"{_REQUIRE}\s+(.+?)\s+{_IS_NOT} {STATES}", _has_state(required=True, holds=False)),
+    (rf"{_REQUIRE}\s+(.+?)\s+is {STATES}", _has_state(required=True)),
     (rf"(?:is|{_WHETHER})\s+(.+?)(?: is)? (?:on or off|off or on)", _read),
-    (rf"{_WHETHER}\s+(.+?)\s+is {STATES}", _switch_in_state(required=False)),
-    (rf"is\s+(.+?)\s+{STATES}{_NOW}", _switch_in_state(required=False)),
+    (rf"{_WHETHER}\s+(.+?)\s+is {STATES}", _has_state(required=False)),
+    (rf"is\s+(.+?)\s+{STATES}{_NOW}", _has_state(required=False)),
     # has it this value?
-    (rf"{_MUST}\s+(.+?)\s+(?:{_IS_NOT}|does not (?:say|show))\s+(.+)", _valued(required=True, holds=False)),
-    (rf"{_MUST}\s+(?!there is )(.+?)\s+{_SAYS}\s+(.+)", _valued(required=True)),
-    (rf"{_WHETHER}\s+(?!there is )(.+?)\s+{_SAYS}\s+(.+)", _valued(required=False)),
-    (rf"{_MUST}(?: there is)?\s+(.+)", _shown(required=True)),
+    (rf"{_REQUIRE}\s+(.+?)\s+(?:{_IS_NOT}|does not (?:say|show))\s+(.+)", _has_value(required=True, holds=False)),
+    (rf"{_REQUIRE}\s+(?!there is )(.+?)\s+{_HAS_VALUE}\s+(.+)", _has_value(required=True)),
+    (rf"{_WHETHER}\s+(?!there is )(.+?)\s+{_HAS_VALUE}\s+(.+)", _has_value(required=False)),
+    (rf"{_REQUIRE}(?: there is)?\s+(.+)", _is_visible(required=True)),
     (
         rf"(?:(?:do|can|could) you see|is there|{_WHETHER} there is)\s+(.+?)(?: {_ON_SCREEN})?",
-        _shown(required=False),
+        _is_visible(required=False),
     ),
     # what is its value?
     (r"what does\s+(.+?)\s+(?:say|show|read)", _read),
     (r"tell me what\s+(.+?)\s+(?:is|says|shows|reads)", _read),
-    (rf"how much\s+(.+?)\s+(?:{_LEFT}|is there|(?:do (?:i|we)|does {_PHONE}) have(?: left)?)", _read_rest),
+    (rf"how much\s+(.+?)\s+(?:{_LEFT}|is there|(?:do (?:i|we)|does {_PHONE}) have(?: left)?)", _read_remaining),
     (rf"{_WHAT}\s+(.+?)(?:{_OF_PHONE})?{_NOW}", _read),
     (rf"(?:which|what)\s+(.+?){_OF_PHONE}{_NOW}", _read),
     (rf"(?:read|read out|tell me|get)(?: me)?\s+(.+?)(?:{_OF_PHONE})?{_NOW}", _read),
 )
 
 
+# Actions
+
 _MAX_WAIT_S = LONGEST_WAIT_MS // 1000
 _DIRECTIONS: dict[str, Direction] = {"up": "up", "left": "left", "right": "right"}
 _POWER = ("phone", "device", "tablet", "screen", "display", "power")
 
-_DIGITS = "one|two|three|four|five|six|seven|eight|nine|ten"
-_N = rf"(\d{{1,6}}(?:\.\d{{1,3}})?|an?|half a|{_DIGITS})"
+_NUMBER_WORDS = "one|two|three|four|five|six|seven|eight|nine|ten"
+_AMOUNT = rf"(\d{{1,6}}(?:\.\d{{1,3}})?|an?|half a|{_NUMBER_WORDS})"
 _UNIT = r"(milliseconds?|ms|seconds?|secs?|s|minutes?|mins?|moment|bit|while)"
-_OFTEN = rf"(?:twice|thrice|(?:\d+|{_DIGITS}) times)"
-_TIMES = rf"((?:\s+(?:once|again|{_OFTEN}|(?:\d+|{_DIGITS}) (?:pages|screens)|a (?:bit|little|page|screen)))?)"
-_UP_TO = rf"(?:up to|at most) {_N} ?{_UNIT}"
-_COMES = (
+_REPEATS = rf"(?:twice|thrice|(?:\d+|{_NUMBER_WORDS}) times)"
+_TIMES = (
+    rf"((?:\s+(?:once|again|{_REPEATS}|(?:\d+|{_NUMBER_WORDS}) (?:pages|screens)|a (?:bit|little|page|screen)))?)"
+)
+_UP_TO = rf"(?:up to|at most) {_AMOUNT} ?{_UNIT}"
+_APPEARS = (
     r"(?:\s+(?:to (?:appear|come|come up|show|show up|load|be there|be visible|be on the screen)|"
     r"appears|comes|comes up|shows|shows up|loads|is there|is visible|is on the screen|is shown))?"
 )
-_GOES = (
+_DISAPPEARS = (
     r"\s+(?:to (?:disappear|vanish|go|go away|be gone)|disappears|vanishes|goes away|(?:is|has) gone|"
     r"is (?:not|no longer) (?:there|visible|on the screen))"
 )
@@ -183,7 +187,7 @@ def _seconds(number: str, unit: str) -> float:
     return seconds
 
 
-def _refuse(reason: str) -> InstructionBuilder:
+def _reject(reason: str) -> InstructionBuilder:
     def build(_: RuleMatch) -> Instruction:
         raise SentenceError(reason)
 
@@ -210,11 +214,11 @@ def _wait(number: int | None, name: int, state: int | None = None, *, gone: bool
     return build
 
 
-def _waits() -> tuple[Rule, ...]:
+def _wait_rules() -> tuple[Rule, ...]:
     becomes = rf"\s+(?:is|becomes|to be|to become) {STATES}"
     rules: list[Rule] = []
-    for ending in (_GOES, becomes, _COMES):
-        gone, states = ending == _GOES, ending == becomes
+    for ending in (_DISAPPEARS, becomes, _APPEARS):
+        gone, states = ending == _DISAPPEARS, ending == becomes
         rules += [
             (
                 rf"wait (?:for )?{_UP_TO} (?:for|until)\s+(.+?){ending}",
@@ -229,7 +233,7 @@ def _waits() -> tuple[Rule, ...]:
     return tuple(rules)
 
 
-# Scrolling, switches
+# Scrolling and switches
 
 
 def _scroll(match: RuleMatch) -> Instruction:
@@ -240,7 +244,7 @@ def _scroll_to_end(match: RuleMatch) -> Instruction:
     return ScrollInstruction("up" if match[0].lower() in ("top", "start", "beginning", "up") else "down", 0)
 
 
-def _seek(match: RuleMatch) -> Instruction:
+def _scroll_to_target(match: RuleMatch) -> Instruction:
     found = re.search(r"\s(?:in|on)\s+(?:the )?(.+)", mask(match[0]), re.IGNORECASE)
     if found and known_app(match[0][found.start(1) :]):
         app = match[0][found.start(1) :]
@@ -248,7 +252,7 @@ def _seek(match: RuleMatch) -> Instruction:
     return ScrollToInstruction(parse_target(match[0]))
 
 
-def _turn(name: int, *, on: bool | None = None, state: int | None = None) -> InstructionBuilder:
+def _set_switch(name: int, *, on: bool | None = None, state: int | None = None) -> InstructionBuilder:
     def build(match: RuleMatch) -> Instruction | InstructionSequence:
         wanted = on if state is None else match[state].lower() == "on"
         names = re.split(r"\s*,\s*(?:and\s+)?|\s+and\s+", match[name], flags=re.IGNORECASE)
@@ -262,7 +266,7 @@ def _turn(name: int, *, on: bool | None = None, state: int | None = None) -> Ins
     return build
 
 
-# Typing
+# Text
 
 
 def _text(match: RuleMatch, place: int) -> str:
@@ -286,11 +290,11 @@ def _type(text: int, field: int | None = None) -> InstructionBuilder:
     return build
 
 
-# Touching
+# Taps
 
 
 def _tap(match: RuleMatch) -> Instruction | InstructionSequence:
-    if re.search(rf"\s{_OFTEN}$", mask(match[0]), re.IGNORECASE):
+    if re.search(rf"\s{_REPEATS}$", mask(match[0]), re.IGNORECASE):
         raise SentenceError("write one instruction per tap")
     steps = tuple(TapInstruction(parse_target(name)) for name in parse_path(match[0]))
     return steps[0] if len(steps) == 1 else InstructionSequence(steps)
@@ -304,7 +308,7 @@ def _tap_at(*, hold: bool) -> InstructionBuilder:
     return lambda match: TapAtInstruction(int(match[0]), int(match[1]), hold)
 
 
-ACT_RULES: tuple[Rule, ...] = (
+ACTION_RULES: tuple[Rule, ...] = (
     # keys
     (
         r"(?:go |navigate |return )?(?:back )?to (?:the )?home ?screen|go back home",
@@ -328,9 +332,9 @@ ACT_RULES: tuple[Rule, ...] = (
     ),
     (r"(?:press|hit) (?:the )?(search)(?: key)?", _submit_or_tap),
     # waiting and scrolling
-    (rf"wait(?: for)? {_N} ?{_UNIT}", lambda s: PauseInstruction(_seconds(s[0], s[1]))),
+    (rf"wait(?: for)? {_AMOUNT} ?{_UNIT}", lambda s: PauseInstruction(_seconds(s[0], s[1]))),
     (rf"wait (?:for|until) {_IT_LOADS}", lambda _: SettleInstruction()),
-    *_waits(),
+    *_wait_rules(),
     (rf"scroll(?: (down|up|left|right))?{_TIMES}", _scroll),
     (r"scroll all the way (down|up)", _scroll_to_end),
     (
@@ -341,29 +345,29 @@ ACT_RULES: tuple[Rule, ...] = (
         _scroll_to_end,
     ),
     (
-        rf"scroll(?: down| up)? (?:to|until(?: you (?:see|find|reach))?|till)\s+(.+?){_COMES}",
+        rf"scroll(?: down| up)? (?:to|until(?: you (?:see|find|reach))?|till)\s+(.+?){_APPEARS}",
         lambda s: ScrollToInstruction(parse_target(s[0])),
     ),
-    (r"swipe(?:\s.+)?", _refuse("write 'scroll' and a direction: 'scroll down' shows what is below")),
-    (r"(?:find|look for|locate)\s+(.+?)(?: on (?:the )?screen)?", _seek),
+    (r"swipe(?:\s.+)?", _reject("write 'scroll' and a direction: 'scroll down' shows what is below")),
+    (r"(?:find|look for|locate)\s+(.+?)(?: on (?:the )?screen)?", _scroll_to_target),
     # switches
-    (r"(?:turn|switch) (on|off)\s+(.+)", _turn(1, state=0)),
-    (r"(?:turn|switch|set)\s+(.+?)\s+(?:to )?(on|off)", _turn(0, state=1)),
-    (r"(?:enable|activate|tick)\s+(.+)", _turn(0, on=True)),
-    (r"(?:disable|deactivate|untick|uncheck)\s+(.+)", _turn(0, on=False)),
-    (r"toggle\s+(.+)", _turn(0)),
+    (r"(?:turn|switch) (on|off)\s+(.+)", _set_switch(1, state=0)),
+    (r"(?:turn|switch|set)\s+(.+?)\s+(?:to )?(on|off)", _set_switch(0, state=1)),
+    (r"(?:enable|activate|tick)\s+(.+)", _set_switch(0, on=True)),
+    (r"(?:disable|deactivate|untick|uncheck)\s+(.+)", _set_switch(0, on=False)),
+    (r"toggle\s+(.+)", _set_switch(0)),
     (
         r"(?:set|change)\s+.+?\s+to\s+.+",
-        _refuse("setting a value by name is not supported: write 'tap …' or 'type … into …'"),
+        _reject("setting a value by name is not supported: write 'tap …' or 'type … into …'"),
     ),
-    # typing
+    # text
     (r"fill(?: in| out)?\s+(.+)\s+with\s+(.+)", _type(1, 0)),
     (rf"{_TO_TYPE}\s+(.+)\s+(?:into|in to)\s+(.+)", _type(0, 1)),
     (rf"{_TO_TYPE}\s+(.+)\s+in\s+(.+)", _type(0, 1)),
     (rf"{_TO_TYPE}\s+(.+)\s+as\s+((?:the|my|your)\s.+)", _type(0, 1)),
     (r"(?:type|enter|write|input)\s+(.+)", _type(0)),
     (r"(?:clear|empty|erase)\s+(.+)", lambda s: ClearInstruction(parse_target(s[0]))),
-    # touching
+    # taps
     (rf"{_HOLD}\s+{_POINT}", _tap_at(hold=True)),
     (rf"{_TO_TAP}\s+{_POINT}", _tap_at(hold=False)),
     (rf"{_HOLD}(?: on)?\s+(.+)", lambda s: TapInstruction(parse_target(s[0]), hold=True)),

@@ -190,7 +190,7 @@ def _candidate_matchers(node: Node) -> list[dict[str, str]]:
         for name, value in known.items()
         if not is_blank(value) and utf16_length(value) <= MAX_MATCHER_VALUE_LENGTH
     }
-    orders: tuple[tuple[str, ...], ...] = (
+    field_sets: tuple[tuple[str, ...], ...] = (
         ("resourceId", "textEquals"),
         ("textEquals",),
         ("resourceId", "contentDescEquals"),
@@ -198,8 +198,10 @@ def _candidate_matchers(node: Node) -> list[dict[str, str]]:
         ("resourceId",),
     )
     if is_field(node):
-        orders = (("resourceId",), ("contentDescEquals",), *orders)
-    matchers = [{name: known[name] for name in order} for order in orders if all(name in known for name in order)]
+        field_sets = (("resourceId",), ("contentDescEquals",), *field_sets)
+    matchers = [
+        {name: known[name] for name in fields} for fields in field_sets if all(name in known for name in fields)
+    ]
     if is_field(node):
         matchers.append({"role": "textfield"})
     return matchers

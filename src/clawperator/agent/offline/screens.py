@@ -18,7 +18,7 @@ from clawperator.agent.offline.labels import (
     RESOURCE_ID,
     TO_READ,
     TO_SEE,
-    TO_TOUCH,
+    TO_TAP,
     WHOLE_NAME,
     click_target,
     closest_labels,
@@ -46,6 +46,12 @@ _MAX_LABEL_LENGTH = 200
 _MAX_LISTED = 8
 _PROGRESS_CLASSES = ("progressbar", "progressindicator")
 _LIST_WORDS = re.compile(r",\s|\s(?:and|or|then)\s", re.IGNORECASE)
+# Read no more than this many nodes of one name: more are a list.
+_MAX_READ = 50
+# Common names of fields, and the names that apps give them.
+_FIELD_SYNONYMS = {"address": "url", "e-mail address": "email", "user name": "username"}
+# The target of a text without a named field.
+ANY_FIELD = TargetPhrase("text field", "text field", role="textfield")
 
 
 class CapturedScreen(Struct, frozen=True, dict=True):
@@ -93,8 +99,8 @@ def find_candidates(screen: CapturedScreen, target: TargetPhrase, loosest: int =
     first "name".
     """
     whole = target.phrase != target.name and not target.exact
-    bare = is_role_only(target)
-    limit = DESCRIPTION if target.exact else ANY_CASE if bare else loosest
+    role_only = is_role_only(target)
+    limit = DESCRIPTION if target.exact else ANY_CASE if role_only else loosest
     levels: list[list[Node]] = [[] for _ in range(3 * LEVELS)]
     for node in screen.nodes:
         if whole:
@@ -102,15 +108,15 @@ def find_candidates(screen: CapturedScreen, target: TargetPhrase, loosest: int =
             if level is not None:
                 levels[level if level <= ANY_CASE else 2 * LEVELS + level].append(node)
         level = match_name(target.name, node, loosest)
-        if level is not None and level <= limit and (bare or _may_have_role(node, target.role)):
+        if level is not None and level <= limit and (role_only or _may_have_role(node, target.role)):
             levels[LEVELS + level].append(node)
-    if bare:
+    if role_only:
         if target.role == "row":
             levels.append(list_rows(screen.nodes))
         else:
             levels.append([node for node in screen.nodes if _has_role(node, target.role)])
     if target.beside:
-        others = next(iter(find_candidates(screen, TargetPhrase(target.beside, target.beside), TO_TOUCH)), [])
+        others = next(iter(find_candidates(screen, TargetPhrase(target.beside, target.beside), TO_TAP)), [])
         levels = [in_same_row(nodes, others) for nodes in levels]
     return [nodes for nodes in levels if nodes]
 
@@ -121,8 +127,8 @@ def _may_have_role(node: Node, wanted: str) -> bool:
         case "textfield":
             return is_field(node)
         case "switch" | "checkbox":
-            above = click_target(node)
-            return is_checkable(node) or (above is not None and row_switch(node) is not None)
+            clicked = click_target(node)
+            return is_checkable(node) or (clicked is not None and row_switch(node) is not None)
         case "tab":
             return role(node) == "tab" or any(role(child) == "tab" for child in node.children)
         case "button" | "icon" | "row" | "link":
@@ -146,7 +152,7 @@ def _has_role(node: Node, wanted: str) -> bool:
         case "icon":
             return node.flag("clickable") and "image" in name
         case "link":
-            pages = ("webview" in above.class_name.lower() for above in node.ancestors())
+            pages = ("webview" in clicked.class_name.lower() for clicked in node.ancestors())
             return node.flag("clickable") and not is_blank(own_label(node)) and any(pages)
         case _:
             return False
@@ -158,7 +164,7 @@ def choose_node(screen: CapturedScreen, target: TargetPhrase, *, clickable_only:
     With ``clickable_only`` it must be clickable; otherwise it must have the whole name. ``INSTRUCTION_AMBIGUOUS``
     when several match equally well and have different click targets.
     """
-    best = next(iter(find_candidates(screen, target, TO_TOUCH if clickable_only else WHOLE_NAME)), [])
+    best = next(iter(find_candidates(screen, target, TO_TAP if clickable_only else WHOLE_NAME)), [])
     if clickable_only:
         best = [node for node in best if click_target(node) is not None]
     return pick_one(group_by_click_target(best, target), target)
@@ -166,21 +172,21 @@ def choose_node(screen: CapturedScreen, target: TargetPhrase, *, clickable_only:
 
 def is_disabled(node: Node, *, hold: bool = False) -> bool:
     """Whether the element that receives the click is disabled."""
-    above = nearest(node, lambda n: n.flag("long-clickable" if hold else "clickable"))
-    return (above or node).attributes.get("enabled") == "false"
+    clicked = nearest(node, lambda n: n.flag("long-clickable" if hold else "clickable"))
+    return (clicked or node).attributes.get("enabled") == "false"
 
 
 def group_by_click_target(nodes: Iterable[Node], target: TargetPhrase) -> list[Node]:
     """One node per click target; unclickable nodes only when there are no others."""
-    by_holder: dict[int, Node] = {}
+    by_target: dict[int, Node] = {}
     unclickable: list[Node] = []
     for node in nodes:
-        above = click_target(node)
-        if above is None:
+        clicked = click_target(node)
+        if clicked is None:
             unclickable.append(node)
         else:
-            by_holder.setdefault(id(above), node)
-    found = list(by_holder.values()) or unclickable
+            by_target.setdefault(id(clicked), node)
+    found = list(by_target.values()) or unclickable
     if target.role == "button" and len(found) > 1:
         found = [node for node in found if "button" in node.class_name.lower()] or found
     return found
@@ -208,11 +214,11 @@ def pick_one(found: list[Node], target: TargetPhrase) -> Node | None:
 def ambiguous_error(target: TargetPhrase, found: list[Node]) -> ClawError:
     names = [display_label(node) or node.resource_id.rpartition("/")[2] for node in found[:_MAX_LISTED]]
     named = [quote(name) if name else "an element without a name" for name in names]
-    described = [f"{name} at {node.bounds.centre}" for name, node in zip(named, found, strict=False)]
+    listed = [f"{name} at {node.bounds.centre}" for name, node in zip(named, found, strict=False)]
     more = f" and {len(found) - _MAX_LISTED} more" if len(found) > _MAX_LISTED else ""
     return ClawError(
         "INSTRUCTION_AMBIGUOUS",
-        f"{quote(target.phrase)} matches {len(found)} elements: {', '.join(described)}{more}; none was tapped",
+        f"{quote(target.phrase)} matches {len(found)} elements: {', '.join(listed)}{more}; none was tapped",
         hint="Use 'the first …', 'the second …', or '… next to <label>' for the one in the same row.",
         details={
             "candidates": [
@@ -228,17 +234,19 @@ def not_found_error(
     target: TargetPhrase, screen: CapturedScreen, where: str = "on the screen", labels: list[str] | None = None
 ) -> ClawError:
     """Nothing has this name. The message lists the most similar of ``labels``, by default of the whole screen."""
-    near = [
+    similar = [
         quote(label)
         for label in closest_labels(target.name or target.phrase, screen.labels if labels is None else labels)
     ]
-    described = f"; nearest: {', '.join(near)}" if near else "; the screen has no labels" if labels is None else ""
+    listed = (
+        f"; nearest: {', '.join(similar)}" if similar else "; the screen has no labels" if labels is None else ""
+    )
     hint = "Run 'claw bootstrap \"describe the screen\"' to list the labels."
     if not target.exact and _LIST_WORDS.search(target.phrase):
         hint = "Write one instruction per element, and quote a name that contains 'and' or 'or'."
     return ClawError(
         "NODE_NOT_FOUND",
-        f"nothing {where} is named {_quote_target(target)}{described}",
+        f"nothing {where} is named {_quote_target(target)}{listed}",
         hint=hint,
         operation="find",
         target=target.phrase,
@@ -252,14 +260,6 @@ def describe_node(node: Node, target: TargetPhrase) -> str:
 
 def _quote_target(target: TargetPhrase) -> str:
     return f"{quote(target.name)} next to {quote(target.beside)}" if target.beside else quote(target.phrase)
-
-
-# Read no more than this many nodes of one name: more are a list.
-_MAX_READ = 50
-# Common names of fields, and the names that apps give them.
-_FIELD_SYNONYMS = {"address": "url", "e-mail address": "email", "user name": "username"}
-# The target of a text without a named field.
-ANY_FIELD = TargetPhrase("text field", "text field", role="textfield")
 
 
 class ScreenValue(Struct, frozen=True):
@@ -309,8 +309,8 @@ def _fields_with_labels(screen: CapturedScreen) -> Iterator[tuple[Node, Node | N
 
 def find_switch(screen: CapturedScreen, target: TargetPhrase) -> tuple[Node, Node] | None:
     """The label with this whole name, or with "Use" before it, and its switch, checkbox or radio button."""
-    used = TargetPhrase(f"Use {target.name}", f"Use {target.name}", target.ordinal, exact=target.exact)
-    for nodes in (*find_candidates(screen, target, WHOLE_NAME), *find_candidates(screen, used, WHOLE_NAME)):
+    use_target = TargetPhrase(f"Use {target.name}", f"Use {target.name}", target.ordinal, exact=target.exact)
+    for nodes in (*find_candidates(screen, target, WHOLE_NAME), *find_candidates(screen, use_target, WHOLE_NAME)):
         found: dict[int, tuple[Node, Node]] = {}
         for node in nodes:
             control = row_switch(node)

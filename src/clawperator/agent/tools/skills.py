@@ -36,8 +36,8 @@ def _list_skills(params: ListSkillsParams, _: ToolContext) -> ToolResult:
     app = None if params.app is UNSET else params.app
     keyword = None if params.keyword is UNSET else params.keyword
     found = [_listed(entry) for entry in search_skills(open_registry().entries, app=app, keyword=keyword)]
-    told = ", ".join(printable(str(skill.get("id"))) for skill in found[:3]) + (", …" if len(found) > 3 else "")
-    message = f"{len(found)} skill{'' if len(found) == 1 else 's'}: {told}" if found else "no matching skills"
+    ids = ", ".join(printable(str(skill.get("id"))) for skill in found[:3]) + (", …" if len(found) > 3 else "")
+    message = f"{len(found)} skill{'' if len(found) == 1 else 's'}: {ids}" if found else "no matching skills"
     return ToolResult(handled=True, message=message, result={"skills": found, "count": len(found)})
 
 

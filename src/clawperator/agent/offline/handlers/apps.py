@@ -69,7 +69,7 @@ def open_app(run: OfflineRun, name: str) -> ToolSteps[str]:
         return (yield from _launch(run, f"{one_line(name)} ({package})", package))
     target = TargetPhrase(name, name)
     screen = yield from run.capture()
-    node = _quote_target(screen, target)
+    node = _find_clickable(screen, target)
     if node is not None and click_target(node) is not None:
         result = yield from run.run_action("click", click_params(screen, node))
         opened = f"Opened {quote(name)} by tapping it" if has_changed(result) else f"Tapped {quote(name)}"
@@ -101,21 +101,23 @@ def find_package(name: str, packages: list[str], *, strict: bool = False) -> str
     if not wanted:
         return ""
     packages = [package for package in packages if "." in package]
-    ends = [[normalize_label(part) for part in package.split(".")] for package in packages]
-    called = [p for p, parts in zip(packages, ends, strict=True) if wanted in (parts[-1], "".join(parts[-2:]))]
-    made = [p for p, parts in zip(packages, ends, strict=True) if wanted in parts[1:-1]]
-    found = called or ([] if strict or wanted in _VENDOR_NAMES else made)
+    package_parts = [[normalize_label(part) for part in package.split(".")] for package in packages]
+    by_name = [
+        p for p, parts in zip(packages, package_parts, strict=True) if wanted in (parts[-1], "".join(parts[-2:]))
+    ]
+    by_vendor = [p for p, parts in zip(packages, package_parts, strict=True) if wanted in parts[1:-1]]
+    found = by_name or ([] if strict or wanted in _VENDOR_NAMES else by_vendor)
     return found[0] if len(found) == 1 else ""
 
 
-def _quote_target(screen: CapturedScreen, target: TargetPhrase) -> Node | None:
+def _find_clickable(screen: CapturedScreen, target: TargetPhrase) -> Node | None:
     """The clickable node with exactly this name."""
     found: dict[int, Node] = {}
     for node in screen.nodes:
         level = match_name(target.name, node)
-        above = click_target(node)
-        if level is not None and level <= ANY_CASE and above is not None:
-            found.setdefault(id(above), node)
+        clicked = click_target(node)
+        if level is not None and level <= ANY_CASE and clicked is not None:
+            found.setdefault(id(clicked), node)
     return pick_one(list(found.values()), target)
 
 

@@ -42,6 +42,16 @@ from clawperator.agent.tools.messages import effect
 from clawperator.errors import ClawError
 from clawperator.ui.node import Node
 
+_MAX_LABELS = 40
+_MAX_VALUE_LENGTH = 400
+_LIST_SEPARATOR = re.compile(r"\s*,\s*(?:and\s+)?|\s+and\s+", re.IGNORECASE)
+# The calls of a turn are limited, so a long wait captures less often.
+_MAX_CAPTURES = 20
+_MIN_INTERVAL_S = 0.35
+
+
+# Switches
+
 
 def set_switch(run: OfflineRun, instruction: SetSwitchInstruction) -> ToolSteps[str]:
     label, control, target, screen = yield from find_switch_anywhere(run, instruction.target)
@@ -95,35 +105,30 @@ def find_switch_anywhere(
 ) -> ToolSteps[tuple[Node, Node, TargetPhrase, CapturedScreen]]:
     """A label, its switch, the matching target and the screen: the current one, or the known place's."""
     place = None if target.exact else find_place(target.name)
-    there = target if place is None else TargetPhrase(place.label, place.label)
+    known_target = target if place is None else TargetPhrase(place.label, place.label)
     screen = yield from run.capture()
     found = find_switch(screen, target)
     if found is None and (place is None or is_on_page(screen, place)):
-        target = there
-        found, screen = yield from run.scroll_to_find(lambda screen: find_switch(screen, there))
+        target = known_target
+        found, screen = yield from run.scroll_to_find(lambda screen: find_switch(screen, known_target))
     if found is None and place is not None:
-        target = there
-        found, screen = yield from go_to_place(run, place, lambda screen: find_switch(screen, there))
+        target = known_target
+        found, screen = yield from go_to_place(run, place, lambda screen: find_switch(screen, known_target))
     if found is None:
         raise not_found_error(target, screen, "with a switch")
     return *found, target, screen
 
 
-_MAX_LABELS = 40
-_MAX_VALUE_LENGTH = 400
-_LIST_SEPARATOR = re.compile(r"\s*,\s*(?:and\s+)?|\s+and\s+", re.IGNORECASE)
+# Values
 
 
-def describe(run: OfflineRun, _asked: DescribeScreenInstruction) -> ToolSteps[str]:
-    _, screen = yield from run.wait_on_screen(lambda screen: None if screen.is_loading else screen)
+def describe(run: OfflineRun, _: DescribeScreenInstruction) -> ToolSteps[str]:
+    _found, screen = yield from run.wait_on_screen(lambda screen: None if screen.is_loading else screen)
     labels = list(dict.fromkeys(screen.labels))
     if not labels:
         return f"{screen.package or 'An unknown app'} is in the foreground and shows no labels."
     more = f", and {len(labels) - _MAX_LABELS} more" if len(labels) > _MAX_LABELS else ""
     return f"{screen.package or 'The screen'} shows: {', '.join(map(quote, labels[:_MAX_LABELS]))}{more}."
-
-
-# Values
 
 
 def read(run: OfflineRun, instruction: ReadInstruction) -> ToolSteps[str]:
@@ -147,13 +152,15 @@ def find_value_anywhere(run: OfflineRun, target: TargetPhrase) -> ToolSteps[Scre
     """A value on the screen, further down on it, or in its known place."""
     place = None if target.exact else find_place(target.name)
     loosest = TO_READ if place is None else WHOLE_NAME
-    there = target if place is None else TargetPhrase(place.label, place.label)
+    known_target = target if place is None else TargetPhrase(place.label, place.label)
     screen = yield from run.capture()
     reading = find_value(screen, target, loosest)
     if reading is None and (place is None or is_on_page(screen, place)):
-        reading, screen = yield from run.scroll_to_find(lambda screen: find_value(screen, there, loosest))
+        reading, screen = yield from run.scroll_to_find(lambda screen: find_value(screen, known_target, loosest))
     if reading is None and place is not None:
-        reading, screen = yield from go_to_place(run, place, lambda screen: find_value(screen, there, loosest))
+        reading, screen = yield from go_to_place(
+            run, place, lambda screen: find_value(screen, known_target, loosest)
+        )
     if reading is not None:
         return reading
     if find_candidates(screen, target, TO_READ):
@@ -170,10 +177,10 @@ def find_value_anywhere(run: OfflineRun, target: TargetPhrase) -> ToolSteps[Scre
 
 
 def check(run: OfflineRun, instruction: CheckInstruction) -> ToolSteps[str]:
-    so, sentence = yield from _evaluate(run, instruction)
-    if instruction.required and not so:
+    passes, sentence = yield from _evaluate(run, instruction)
+    if instruction.required and not passes:
         raise ClawError("INSTRUCTION_CHECK_FAILED", sentence, operation="check", target=instruction.target.phrase)
-    return f"{'Yes' if so else 'No'}: {sentence}."
+    return f"{'Yes' if passes else 'No'}: {sentence}."
 
 
 def _evaluate(run: OfflineRun, instruction: CheckInstruction) -> ToolSteps[tuple[bool, str]]:
@@ -225,11 +232,13 @@ def find_state(screen: CapturedScreen, instruction: CheckInstruction) -> tuple[b
         return None
     node = choose_node(screen, instruction.target) if instruction.state_kind else None
     if node is not None and instruction.state_kind == "enabled":
-        able = not is_disabled(node)
-        return able, f"{describe_node(node, instruction.target)} is {'enabled' if able else 'disabled'}"
+        enabled = not is_disabled(node)
+        return enabled, f"{describe_node(node, instruction.target)} is {'enabled' if enabled else 'disabled'}"
     if node is not None:
-        chosen = node.flag("selected") or ((above := click_target(node)) is not None and above.flag("selected"))
-        return chosen, f"{describe_node(node, instruction.target)} is {'' if chosen else 'not '}selected"
+        selected = node.flag("selected") or (
+            (clicked := click_target(node)) is not None and clicked.flag("selected")
+        )
+        return selected, f"{describe_node(node, instruction.target)} is {'' if selected else 'not '}selected"
     for nodes in find_candidates(screen, instruction.target, WHOLE_NAME):
         states = {word for each in nodes if (word := row_state(each))}
         if len(states) == 1:
@@ -238,9 +247,7 @@ def find_state(screen: CapturedScreen, instruction: CheckInstruction) -> tuple[b
     return None
 
 
-# The calls of a turn are limited, so a long wait captures less often.
-_MAX_CAPTURES = 20
-_MIN_INTERVAL_S = 0.35
+# Waits
 
 
 def pause(run: OfflineRun, instruction: PauseInstruction) -> ToolSteps[str]:

@@ -73,8 +73,8 @@ def run_skill(run: OfflineRun, instruction: RunSkillInstruction) -> ToolSteps[st
     inputs = skill.get("inputs") if isinstance(skill.get("inputs"), Mapping) else {}
     args = map_values(instruction.values, dict(inputs or {}))
     result = yield from run.call_tool("run_skill", {"skill": skill["id"], "args": args})
-    given = f" with {', '.join(f'{name} {value}' for name, value in args.items())}" if args else ""
-    return f"Ran {printable(str(skill['id']))}{printable(given)}: {_skill_result(result.result)}"
+    values = f" with {', '.join(f'{name} {value}' for name, value in args.items())}" if args else ""
+    return f"Ran {printable(str(skill['id']))}{printable(values)}: {_skill_result(result.result)}"
 
 
 def _skill_result(document: object) -> str:
@@ -142,14 +142,14 @@ def map_values(text: str, inputs: Mapping[str, str]) -> dict[str, str]:
 
     A value without a name goes to the first input without a value. The skill itself validates the values.
     """
-    given: dict[str, str] = {}
+    values: dict[str, str] = {}
     if not text.strip():
-        return given
+        return values
     if len(inputs) == 1:
         only, kind = next(iter(inputs.items()))
         return {only: _value(_without_name(text, only), kind)}
     for piece in _split_values(text):
-        free = [name for name in inputs if name not in given]
+        free = [name for name in inputs if name not in values]
         named = next((name for name in free if word_set(name) <= word_set(piece)), None)
         name = named or next(iter(free), None)
         if name is None:
@@ -160,8 +160,8 @@ def map_values(text: str, inputs: Mapping[str, str]) -> dict[str, str]:
                 operation="run",
                 target=piece,
             )
-        given[name] = _value(_without_name(piece, named) if named else unquote(piece)[0], inputs[name])
-    return given
+        values[name] = _value(_without_name(piece, named) if named else unquote(piece)[0], inputs[name])
+    return values
 
 
 def _split_values(text: str) -> list[str]:

@@ -58,7 +58,7 @@ def tap(run: OfflineRun, instruction: TapInstruction) -> ToolSteps[str]:
     node, screen = yield from run.scroll_to_find(lambda screen: _find(screen, instruction.target))
     node = node or choose_node(screen, instruction.target)  # an unclickable label is the last choice
     if node is not None and is_disabled(node, hold=instruction.hold):
-        node, screen = yield from _await_enabled(run, instruction)
+        node, screen = yield from _wait_until_enabled(run, instruction)
     if node is None:
         raise not_found_error(instruction.target, screen)
     params = click_params(screen, node) | ({"clickType": "long_click"} if instruction.hold else {})
@@ -80,7 +80,9 @@ def _find(screen: CapturedScreen, target: TargetPhrase) -> Node | None:
     return find_field(screen, target) if node is None and target.role == "textfield" else node
 
 
-def _await_enabled(run: OfflineRun, instruction: TapInstruction) -> ToolSteps[tuple[Node | None, CapturedScreen]]:
+def _wait_until_enabled(
+    run: OfflineRun, instruction: TapInstruction
+) -> ToolSteps[tuple[Node | None, CapturedScreen]]:
     """Wait for a disabled element as long as the screen changes."""
 
     def find(screen: CapturedScreen) -> Node | None:
@@ -119,8 +121,8 @@ def press(run: OfflineRun, instruction: PressKeyInstruction) -> ToolSteps[str]:
     for _ in range(instruction.times - 1):
         result = yield from run.run_action("press_key", {"key": instruction.key})
         changes += has_changed(result)
-    came = f"the screen changed {changes} times" if 0 < changes < instruction.times else effect(result)
-    return f"{_KEYS[instruction.key]} {instruction.times} times; {came}."
+    outcome = f"the screen changed {changes} times" if 0 < changes < instruction.times else effect(result)
+    return f"{_KEYS[instruction.key]} {instruction.times} times; {outcome}."
 
 
 # Typing
@@ -129,7 +131,7 @@ def press(run: OfflineRun, instruction: PressKeyInstruction) -> ToolSteps[str]:
 def type_text(run: OfflineRun, instruction: TypeInstruction) -> ToolSteps[str]:
     field, screen = yield from run.scroll_to_find(lambda screen: _field_or_opener(screen, instruction.field))
     if field is None:
-        raise _no_field(instruction.field, screen)
+        raise _no_field_error(instruction.field, screen)
     before = ""
     if not is_field(field):
         before, field, screen = yield from _open_field(run, screen, field)
@@ -150,7 +152,7 @@ def _field_or_opener(screen: CapturedScreen, target: TargetPhrase | None) -> Nod
     return choose_node(screen, opener, clickable_only=True)
 
 
-def _no_field(target: TargetPhrase | None, screen: CapturedScreen) -> ClawError:
+def _no_field_error(target: TargetPhrase | None, screen: CapturedScreen) -> ClawError:
     fields = [node for node in screen.nodes if is_field(node)]
     if target is None or not fields:
         return ClawError(
@@ -210,8 +212,8 @@ def clear(run: OfflineRun, instruction: ClearInstruction) -> ToolSteps[str]:
     """Clear a field by the app's own button: an action cannot type an empty text."""
     field, screen = yield from run.wait_on_screen(lambda screen: find_field(screen, instruction.field))
     if field is None:
-        raise _no_field(instruction.field, screen)
-    name, held = quote(instruction.field.phrase), field.text
+        raise _no_field_error(instruction.field, screen)
+    name, old_text = quote(instruction.field.phrase), field.text
     button = next((node for names in _CLEAR if (node := choose_node(screen, names)) is not None), None)
     if button is None:
         raise ClawError(
@@ -222,7 +224,7 @@ def clear(run: OfflineRun, instruction: ClearInstruction) -> ToolSteps[str]:
         )
     result = yield from run.run_action("click", click_params(screen, button))
     after, _ = yield from run.wait_on_screen(
-        lambda screen: _is_cleared(screen, instruction.field, held), stable_captures=STABLE_CAPTURES
+        lambda screen: _is_cleared(screen, instruction.field, old_text), stable_captures=STABLE_CAPTURES
     )
     if after is None:
         raise ClawError(
@@ -234,10 +236,10 @@ def clear(run: OfflineRun, instruction: ClearInstruction) -> ToolSteps[str]:
     return f"Cleared {name}; {effect(result)}."
 
 
-def _is_cleared(screen: CapturedScreen, target: TargetPhrase, held: str) -> bool | None:
+def _is_cleared(screen: CapturedScreen, target: TargetPhrase, old_text: str) -> bool | None:
     """True when the field's text is gone; None while it is there. A cleared field may no longer match its name."""
     field = find_field(screen, target)
-    return None if field is not None and field.text == held else True
+    return None if field is not None and field.text == old_text else True
 
 
 # Scrolling
@@ -246,9 +248,9 @@ def _is_cleared(screen: CapturedScreen, target: TargetPhrase, held: str) -> bool
 def scroll(run: OfflineRun, instruction: ScrollInstruction) -> ToolSteps[str]:
     if instruction.times == 0:
         return (yield from _scroll_to_end(run, instruction.direction))
-    for result in range(instruction.times):
+    for count in range(instruction.times):
         if not (yield from run.scroll_once(instruction.direction, {})):
-            return _describe_scrolls(instruction.direction, result)
+            return _describe_scrolls(instruction.direction, count)
     return f"Scrolled {instruction.direction}{_times(instruction.times)}; the screen changed."
 
 

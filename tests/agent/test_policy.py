@@ -37,7 +37,7 @@ def test_a_mode_allows_its_own_level_and_those_below(mode: Level, level: Level) 
         assert f"requires --permission-mode {level}; the mode is {mode}" in decision.reason
 
 
-def test_deny_goes_before_ask_and_ask_before_allow() -> None:
+def test_deny_takes_precedence_over_ask_and_ask_over_allow() -> None:
     every = rules("click")
     assert Policy("full", allow=every, deny=every, ask=every).decide(TOOLS["click"], {}).decision == "deny"
     asked = Policy("full", allow=every, ask=every).decide(TOOLS["click"], {})
@@ -69,23 +69,23 @@ def test_deny_goes_before_ask_and_ask_before_allow() -> None:
         ("enter_text()", "enter_text", {"text": "x"}, True),
     ],
 )
-def test_what_a_rule_that_denies_means(rule: str, tool: str, params: dict[str, Any], fits: bool) -> None:  # noqa: FBT001 - a column of the table
+def test_deny_rules(rule: str, tool: str, params: dict[str, Any], fits: bool) -> None:  # noqa: FBT001 - a column of the table
     assert (Policy("full", deny=rules(rule)).decide(TOOLS[tool], params).decision == "deny") == fits
 
 
-def test_what_allows_is_compared_exactly() -> None:
+def test_allow_rules_compare_exactly() -> None:
     policy = Policy("read-only", allow=rules("open_uri(https://a.b/:*)"))
     assert policy.decide(TOOLS["open_uri"], {"uri": "https://a.b/c"}).allowed
     assert not policy.decide(TOOLS["open_uri"], {"uri": "HTTPS://a.b/c"}).allowed
 
 
 @pytest.mark.parametrize("text", ["", "  ", "(x)", "click(x", "click(x)y", "a b", "a*b", "x" * 2_000])
-def test_what_is_no_rule(text: str) -> None:
+def test_invalid_rules_are_rejected(text: str) -> None:
     with pytest.raises(ValueError, match=r"rule|name|bracket"):
         read_rule(text, "here")
 
 
-def test_flags_go_before_files_for_the_mode_and_the_rules_of_both_count() -> None:
+def test_a_mode_flag_overrides_files_and_rules_are_combined() -> None:
     written = Permissions("full", "/a/settings.json", deny=(PolicyRule("click", None, "/a/settings.json"),))
     assert make_policy(written).describe() == {
         "mode": "full",
@@ -131,7 +131,7 @@ def test_an_unreadable_settings_file_makes_the_mode_read_only() -> None:
         {"ask_tools": ["()"]},
     ],
 )
-def test_a_flag_that_holds_no_rule_is_a_usage_error(flags: dict[str, Any]) -> None:
+def test_an_invalid_rule_flag_is_a_usage_error(flags: dict[str, Any]) -> None:
     with pytest.raises(ClawError) as caught:
         make_policy(Permissions(), **flags)
     assert caught.value.code == "ARGUMENTS_INVALID"

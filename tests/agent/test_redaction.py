@@ -43,7 +43,7 @@ PEM = "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4\n\nMIIEow-IBAAKCAQEA\n-----
         ('password="never closed', 'password="[redacted]'),
     ],
 )
-def test_what_looks_like_a_secret_is_hidden(text: str, left: str) -> None:
+def test_texts_that_look_like_secrets_are_redacted(text: str, left: str) -> None:
     redactor = Redactor()
     assert redactor.text(text) == left
     assert redactor.text(left) == left, "hiding once is enough"
@@ -65,11 +65,11 @@ def test_what_looks_like_a_secret_is_hidden(text: str, left: str) -> None:
         "",
     ],
 )
-def test_what_is_no_secret_stays(text: str) -> None:
+def test_other_texts_are_unchanged(text: str) -> None:
     assert Redactor().text(text) == text
 
 
-def test_learned_secrets_are_hidden_wherever_they_stand() -> None:
+def test_known_secrets_are_redacted_everywhere() -> None:
     redactor = Redactor(["hunter2", "hunter2-and-more", "a\"b<c&d'e"])
     assert redactor.text("xhunter2y hunter2-and-more") == f"x{REDACTED}y {REDACTED}"
     assert redactor.text("plain a\"b<c&d'e") == f"plain {REDACTED}"
@@ -80,11 +80,11 @@ def test_learned_secrets_are_hidden_wherever_they_stand() -> None:
     )
 
 
-def test_texts_too_short_to_be_told_apart_are_not_looked_for() -> None:
+def test_short_secrets_are_not_redacted() -> None:
     assert Redactor(["abc", "", "    "]).text("abc    abcd") == "abc    abcd"
 
 
-def test_values_are_hidden_by_their_names_and_by_what_they_are() -> None:
+def test_values_are_redacted_by_name_and_by_content() -> None:
     value = {
         "password": "hunter2",
         "apiKey": ["a", {"deeper": "b"}],
@@ -111,14 +111,14 @@ class Pair(Struct):
     password: str
 
 
-def test_values_of_all_kinds_become_plain() -> None:
+def test_values_of_all_types_become_plain_json() -> None:
     redacted = Redactor(["swordfish"]).value
     assert redacted(Pair("swordfish", "x")) == {"name": REDACTED, "password": REDACTED}
     assert redacted({1: ("a", b"swordfish")}) == {"1": ["a", f"b'{REDACTED}'"]}
     assert redacted(10**6_000) == "[number too long]"
 
 
-def test_a_document_nested_without_end_is_cut() -> None:
+def test_an_endlessly_nested_document_is_truncated() -> None:
     deep: Any = "bottom"
     for _ in range(10_000):
         deep = {"a": [deep]}
@@ -130,7 +130,7 @@ def test_a_document_nested_without_end_is_cut() -> None:
     assert (depth, redacted) == (100, TOO_DEEP)
 
 
-def test_the_environment_is_searched_for_keys() -> None:
+def test_secrets_of_the_environment_are_found() -> None:
     environment = {
         "ANTHROPIC_API_KEY": "long-enough",
         "X_AUTH_TOKEN": "12345678",
@@ -179,7 +179,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("piece", HOSTILE)
-def test_no_text_takes_more_than_its_length(piece: str) -> None:
+def test_redaction_time_is_linear(piece: str) -> None:
     text = piece * (400_000 // len(piece))
     began = time.process_time()
     Redactor(["abcdefgh", "aaaaaaab"]).text(text)
@@ -189,7 +189,7 @@ def test_no_text_takes_more_than_its_length(piece: str) -> None:
 
 @pytest.mark.random
 @given(st.lists(st.sampled_from([*HOSTILE, "x", "=", ":", "1", "\n", "hunter2", "é"]), max_size=12).map("".join))
-def test_any_mixture_can_be_written_and_holds_no_learned_secret(text: str) -> None:
+def test_any_text_can_be_encoded_and_contains_no_known_secret(text: str) -> None:
     redacted = Redactor(["hunter2"]).text(text)
     redacted.encode()
     assert "hunter2" not in redacted

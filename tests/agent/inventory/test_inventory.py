@@ -55,7 +55,7 @@ def tool(name: str, *aliases: str, family: str = "action", level: Level = "act")
 # What is in it.
 
 
-def test_every_command_is_there_once() -> None:
+def test_every_command_is_listed_once() -> None:
     names = [entry.name for entry in BUILTIN.entries]
     assert len(set(names)) == len(names)
     assert BUILTIN.warnings == ()
@@ -65,14 +65,14 @@ def test_every_command_is_there_once() -> None:
     assert all(entry.kind == "command" for entry in BUILTIN.entries)
 
 
-def test_every_entry_says_where_it_comes_from_and_what_it_is_for() -> None:
+def test_every_entry_has_a_source_and_a_responsibility() -> None:
     root = Path(shipped_registry()).parent.parent
     for entry in BUILTIN.entries:
         assert entry.responsibility
         assert ((root if entry.family == "skill" else SOURCE) / entry.source_hint).is_file(), entry
 
 
-def test_the_module_an_entry_points_at_answers_it() -> None:
+def test_the_source_of_an_entry_handles_it() -> None:
     for name in leaves():
         module = import_module(module_of(name))
         assert callable(module.help_text if name == "help" else module.answer)
@@ -80,7 +80,7 @@ def test_the_module_an_entry_points_at_answers_it() -> None:
         assert callable(import_module(claw_module_of(command.name)).answer)
 
 
-def test_subcommands_have_a_dash_in_their_name_and_a_space_in_an_alias() -> None:
+def test_subcommands_are_named_with_a_dash_and_aliased_with_a_space() -> None:
     entry = BUILTIN.find("recording-parse")
     assert entry.aliases == ("recording parse", "record parse", "record-parse")
     assert entry.argv == ("clawperator", "recording", "parse")
@@ -88,7 +88,7 @@ def test_subcommands_have_a_dash_in_their_name_and_a_space_in_an_alias() -> None
     assert BUILTIN.find("route").argv == ("claw", "route")
 
 
-def test_a_skill_has_its_words_for_routing() -> None:
+def test_a_skill_has_keywords_for_routing() -> None:
     entry = BUILTIN.find("com.google.android.youtube.search")
     assert entry.source_hint == "skills/com.google.android.youtube.search/SKILL.md"
     assert entry.keywords == ("youtube", "video", "search", "com.google.android.youtube", "search")
@@ -97,7 +97,7 @@ def test_a_skill_has_its_words_for_routing() -> None:
     assert entry.argv == ("clawperator", "skills", "run", entry.name)
 
 
-def test_the_graph_sorts_commands_by_their_origin() -> None:
+def test_the_graph_groups_commands_by_origin() -> None:
     plugin = Plugin("greet", "greeting", "greeting.plugin:greet", "Greet.", lambda _p, _c: "hello", "read-only")
     inventory = commands("shipped", found=PluginScan((plugin,), ("a warning",)))
     found = graph(inventory)
@@ -158,7 +158,7 @@ def test_a_broken_skill_is_a_warning_and_its_siblings_are_kept(tmp_path: Path) -
     assert all(line.isprintable() for line in inventory.warnings)
 
 
-def test_nobody_takes_over_a_name_or_an_alias_of_the_product(tmp_path: Path) -> None:
+def test_skills_and_plugins_cannot_take_names_of_the_product(tmp_path: Path) -> None:
     path = registry(tmp_path / "skills", skill("TAP"), skill("com.a.b"), skill("com.a.b"), skill("doctor"))
     plugins = tuple(Plugin(n, "d", "m:f", "", lambda _p, _c: "") for n in ("Route", "com.a.b", "mine"))
     inventory = commands(path, found=PluginScan(plugins))
@@ -186,11 +186,11 @@ def test_nobody_takes_over_a_name_or_an_alias_of_the_product(tmp_path: Path) -> 
         ("setup", "setup"),
     ],
 )
-def test_a_command_is_found_by_name_or_alias_in_any_case(said: str, name: str) -> None:
+def test_commands_are_found_by_name_or_alias_case_insensitively(said: str, name: str) -> None:
     assert BUILTIN.find(said).name == name
 
 
-def test_a_name_counts_before_an_alias() -> None:
+def test_names_take_precedence_over_aliases() -> None:
     rows = (InventoryEntry("command", "a", "x", "", aliases=("b",)), InventoryEntry("command", "b", "y", ""))
     assert Inventory("command", rows).find("b").source_hint == "y"
 
@@ -204,7 +204,7 @@ def test_a_name_counts_before_an_alias() -> None:
         ("quite another thing", None),
     ],
 )
-def test_a_command_that_is_not_there_is_not_found_and_the_nearest_is_offered(said: str, near: str | None) -> None:
+def test_an_unknown_command_suggests_the_closest_name(said: str, near: str | None) -> None:
     with pytest.raises(ClawError) as e:
         BUILTIN.find(said)
     assert (e.value.code, e.value.operation, e.value.target) == ("COMMAND_NOT_FOUND", "find_command", said)
@@ -218,7 +218,7 @@ def test_a_command_that_is_not_there_is_not_found_and_the_nearest_is_offered(sai
 
 
 @pytest.mark.parametrize("said", ["", " ", "x" * 1_000_000, "\x00", "\ud800", "a b c d"])
-def test_a_hostile_name_is_not_found_and_told_in_short(said: str) -> None:
+def test_a_hostile_name_is_not_found_and_shortened(said: str) -> None:
     with pytest.raises(ClawError) as e:
         BUILTIN.find(said)
     assert e.value.code == "COMMAND_NOT_FOUND"
@@ -226,11 +226,11 @@ def test_a_hostile_name_is_not_found_and_told_in_short(said: str) -> None:
     assert len(e.value.target) <= 200
 
 
-def test_without_an_inventory_all_there_is_is_searched() -> None:
+def test_the_default_inventory_contains_everything() -> None:
     assert commands().find("com.android.settings.overview").family == "skill"
 
 
-def test_tools_come_from_their_rows_and_the_first_of_a_name_counts() -> None:
+def test_the_first_tool_of_a_name_is_used() -> None:
     rows = [
         tool("click", "tap"),
         tool("open_app"),
@@ -264,7 +264,7 @@ def test_every_command_has_a_level_and_every_level_a_command() -> None:
     assert get_args(Level) == get_args(ports.Level) == ports.LEVELS
 
 
-def test_what_resets_deletes_installs_or_provisions_needs_everything() -> None:
+def test_destructive_commands_require_the_full_level() -> None:
     words = ("reset", "delete", "install", "provision", "update", "sync", "grant")
     for program, levels in LEVEL_OF.items():
         for name, level in levels.items():
@@ -272,7 +272,7 @@ def test_what_resets_deletes_installs_or_provisions_needs_everything() -> None:
                 assert level == "full", f"{program} {name}"
 
 
-def test_flags_that_make_a_command_need_more_are_its_flags() -> None:
+def test_flags_that_raise_the_level_exist() -> None:
     known = {
         "clawperator": leaves(),
         "claw": {command.name: command for command in CLAW_COMMANDS},
@@ -297,13 +297,13 @@ def test_flags_that_make_a_command_need_more_are_its_flags() -> None:
         ("clawperator", "not sorted yet", (), "full"),
     ],
 )
-def test_a_command_needs_what_its_flags_ask_for(
+def test_flags_raise_the_level_of_a_command(
     program: Program, name: str, flags: tuple[str, ...] | None, level: Level
 ) -> None:
     assert command_level(program, name, flags) == level
 
 
-def test_an_entry_has_the_most_its_command_may_need() -> None:
+def test_an_entry_has_the_highest_level_of_its_command() -> None:
     assert BUILTIN.find("doctor").level == "full"
     assert BUILTIN.find("exec-tool").level == "full"
     assert BUILTIN.find("click").level == "act"
@@ -373,12 +373,12 @@ def test_claw_has_its_fourteen_commands_with_their_flags() -> None:
     ]
 
 
-def test_what_may_be_repeated_says_so() -> None:
+def test_repeatable_flags_are_marked() -> None:
     repeated = {flag.name for command in CLAW_COMMANDS for flag in command.flags if flag.repeats}
     assert repeated == {"--allow-tool", "--deny-tool", "--deny-prefix", "--ask-tool"}
 
 
-def test_the_examples_of_claw_can_be_read() -> None:
+def test_the_examples_of_claw_parse() -> None:
     from clawperator.cli.claw.parsing import read
 
     for command in CLAW_COMMANDS:
@@ -388,7 +388,7 @@ def test_the_examples_of_claw_can_be_read() -> None:
             assert read(words[1:]).command == command
 
 
-def test_the_table_of_claw_is_all_that_is_loaded_with_it() -> None:
+def test_the_claw_table_imports_nothing_else() -> None:
     script = (
         "import sys, msgspec; before = set(sys.modules); import clawperator.commands.claw;"
         "print(*sorted(set(sys.modules) - before))"
@@ -403,7 +403,7 @@ def test_the_table_of_claw_is_all_that_is_loaded_with_it() -> None:
 # The stages of bootstrap.
 
 
-def test_the_stages_stand_in_their_order() -> None:
+def test_the_stages_are_in_order() -> None:
     names = "settings inventory policy session phone brain route turn commit"
     assert " ".join(stage.id for stage in STAGES) == names
     assert [stage.order for stage in STAGES] == list(range(1, 10))

@@ -48,7 +48,7 @@ def only(found: PluginScan) -> Plugin:
     return plugin
 
 
-def test_a_function_is_a_plugin_and_its_docstring_says_what_it_is_for(site: Site) -> None:
+def test_a_function_is_a_plugin_with_its_docstring_as_responsibility(site: Site) -> None:
     site.add(
         "greeting",
         "greet = @:greet",
@@ -70,7 +70,7 @@ def test_a_function_is_a_plugin_and_its_docstring_says_what_it_is_for(site: Site
 
 
 @pytest.mark.parametrize("attribute", ["Tally", "tally"])
-def test_an_object_or_its_class_is_a_plugin_and_may_answer_with_a_document(site: Site, attribute: str) -> None:
+def test_an_object_or_class_is_a_plugin_and_may_return_a_document(site: Site, attribute: str) -> None:
     site.add(
         "counting",
         f"count = @:{attribute}",
@@ -106,7 +106,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_a_plugin_that_does_not_load_is_a_warning_and_its_siblings_are_kept(site: Site, name: str) -> None:
+def test_a_broken_plugin_is_a_warning_and_its_siblings_are_kept(site: Site, name: str) -> None:
     points, source, told = BROKEN[name]
     site.add(name, points, source)
     site.add("sound", "sound = @:f", "def f(prompt, context):\n    'Works.'\n    return prompt")
@@ -118,7 +118,7 @@ def test_a_plugin_that_does_not_load_is_a_warning_and_its_siblings_are_kept(site
     assert "\n" not in warning
 
 
-def test_a_name_counts_once_and_must_be_one_word(site: Site) -> None:
+def test_plugin_names_are_unique_words(site: Site) -> None:
     source = "def f(prompt, context):\n    return prompt"
     site.add("first", "same = @:f", source)
     site.add("second", "Same = @:f\ntwo words = @:f\n-x = @:f", source)
@@ -129,12 +129,12 @@ def test_a_name_counts_once_and_must_be_one_word(site: Site) -> None:
     assert sum("letters, digits" in line for line in found.warnings) == 2
 
 
-def test_entry_points_of_other_groups_are_none_of_our_business(site: Site) -> None:
+def test_entry_points_of_other_groups_are_ignored(site: Site) -> None:
     site.add("other", "x = @:x", "raise RuntimeError", group="console_scripts")
     assert discover() == PluginScan()
 
 
-def test_without_plugins_the_metadata_of_distributions_is_not_even_imported() -> None:
+def test_without_plugins_importlib_metadata_is_not_imported() -> None:
     script = (
         "import sys; from clawperator.agent.inventory.plugins import discover;"
         "found = discover(); print(len(found.plugins), 'importlib.metadata' in sys.modules)"
@@ -145,9 +145,7 @@ def test_without_plugins_the_metadata_of_distributions_is_not_even_imported() ->
     assert ran.stdout == "0 False\n"
 
 
-def test_a_zip_file_with_a_distribution_in_it_is_looked_into(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_plugins_in_a_zip_file_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import zipfile
 
     archive = tmp_path / "zipped.zip"
@@ -177,7 +175,7 @@ def raising(error: BaseException) -> Plugin:
 
 
 @pytest.mark.parametrize("error", [ValueError("bad\x1b[31m"), SystemExit(4), RecursionError(), AssertionError()])
-def test_whatever_a_plugin_raises_is_a_typed_error(error: BaseException) -> None:
+def test_any_exception_of_a_plugin_is_a_typed_error(error: BaseException) -> None:
     with pytest.raises(ClawError) as e:
         run_plugin(raising(error), "x", CONTEXT)
     assert e.value.code == "PLUGIN_FAILED"
@@ -188,13 +186,13 @@ def test_whatever_a_plugin_raises_is_a_typed_error(error: BaseException) -> None
 
 
 @pytest.mark.parametrize("value", [None, 3, b"bytes", ["list"], {"x": object()}, {1j: 2}, {"s": "\ud800"}])
-def test_an_answer_that_is_no_answer_is_a_typed_error(value: object) -> None:
+def test_an_invalid_return_value_is_a_typed_error(value: object) -> None:
     with pytest.raises(ClawError) as e:
         run_plugin(answering(value), "x", CONTEXT)
     assert e.value.code == "PLUGIN_FAILED"
 
 
-def test_a_document_that_holds_itself_is_a_typed_error() -> None:
+def test_a_recursive_document_is_a_typed_error() -> None:
     loop: dict[str, object] = {}
     loop["self"] = loop
     with pytest.raises(ClawError) as e:
@@ -202,7 +200,7 @@ def test_a_document_that_holds_itself_is_a_typed_error() -> None:
     assert e.value.code == "PLUGIN_FAILED"
 
 
-def test_a_typed_error_a_cancellation_and_an_interrupt_go_through_a_plugin() -> None:
+def test_typed_errors_cancellations_and_interrupts_pass_through() -> None:
     no_phone = ClawError("NO_DEVICES", "no phone")
     for error in (no_phone, TurnCancelledError(), KeyboardInterrupt()):
         with pytest.raises(type(error)) as e:

@@ -86,7 +86,9 @@ def inventories(draw: st.DrawFn) -> list[InventoryEntry]:
 
 @pytest.mark.random
 @given(inventories(), prompts)
-def test_whatever_the_reference_prefers_is_preferred(entries: list[InventoryEntry], prompt: str) -> None:
+def test_entries_matching_more_words_rank_first_as_in_the_reference(
+    entries: list[InventoryEntry], prompt: str
+) -> None:
     matches = Router(entries).route(prompt, MANY)
     by_name = {entry.name: rule_a_score(prompt, entry) for entry in entries}
     assert {match.name for match in matches} == {name for name, score in by_name.items() if score}
@@ -102,9 +104,7 @@ def test_whatever_the_reference_prefers_is_preferred(entries: list[InventoryEntr
 
 @pytest.mark.random
 @given(st.data(), st.lists(alike, min_size=1, max_size=8).map(" ".join))
-def test_where_all_words_stand_in_the_same_place_the_order_is_that_of_the_reference(
-    data: st.DataObject, prompt: str
-) -> None:
+def test_matches_of_equal_weight_have_the_order_of_the_reference(data: st.DataObject, prompt: str) -> None:
     about = st.lists(alike, max_size=6).map(" ".join)
     rows = data.draw(st.lists(st.tuples(st.booleans(), about), max_size=12))
     entries = [
@@ -132,7 +132,7 @@ def check_form(matches: list[Match], *, explicit: bool = False) -> None:
         st.sampled_from(sorted({w for e in (*COMMANDS, *TOOLS) for w in e.responsibility.split()})), max_size=9
     )
 )
-def test_nothing_that_the_reference_finds_by_a_word_that_counts_is_lost(words: list[str]) -> None:
+def test_every_match_of_the_reference_by_a_significant_word_is_found(words: list[str]) -> None:
     prompt = "zzz " + " ".join(words)
     counted = " ".join(token for token in tokens(prompt) if len(token) > 2)
     matches = ROUTER.route(prompt, MANY)
@@ -143,7 +143,7 @@ def test_nothing_that_the_reference_finds_by_a_word_that_counts_is_lost(words: l
 # Where it is meant to differ.
 
 
-def test_single_letters_and_words_that_say_nothing_match_nothing() -> None:
+def test_single_letters_and_stop_words_match_nothing() -> None:
     assert rule_a("a the i", COMMANDS)
     for prompt in ("", "   ", "a", "a b c", "the of and to", "please", "?!", "-", "/", "claw", "x" * 100):
         assert ROUTER.route(prompt) == []
@@ -175,11 +175,11 @@ def test_short_words_match_whole_words_only() -> None:
         ("replay what I recorded", "recording-replay"),
     ],
 )
-def test_prompts_lead_where_people_mean(prompt: str, first: str) -> None:
+def test_the_first_match_of_common_prompts(prompt: str, first: str) -> None:
     assert names(prompt)[0] == first
 
 
-def test_the_name_of_an_app_leads_to_its_skills_and_to_opening_it() -> None:
+def test_the_name_of_an_app_matches_its_skills_and_open() -> None:
     for app, package in (("youtube", "com.google"), ("settings", "com.android"), ("solar", "com.solax")):
         found = names(app)
         assert found[0].startswith(package)
@@ -212,7 +212,7 @@ def test_tools_are_found_by_their_aliases_and_by_synonyms() -> None:
         ("help", "help"),
     ],
 )
-def test_a_command_that_the_prompt_begins_with_comes_first_and_once(prompt: str, name: str) -> None:
+def test_a_command_at_the_start_of_the_prompt_is_first(prompt: str, name: str) -> None:
     matches = ROUTER.route(prompt, MANY)
     assert (matches[0].kind, matches[0].name, matches[0].score) == ("command", name, 1.0)
     assert [m.name for m in matches if m.kind == "command"].count(name) == 1
@@ -230,7 +230,7 @@ def test_a_command_later_in_the_prompt_and_a_tool_are_not_explicit() -> None:
 # Limits, forms and hostile prompts.
 
 
-def test_the_limit_cuts_and_zero_is_nothing() -> None:
+def test_the_limit_applies_and_zero_is_empty() -> None:
     every = ROUTER.route("list the phones", MANY)
     assert len(every) > 10
     for limit in (0, 1, 2, 5, 10):
@@ -251,9 +251,7 @@ def test_an_empty_inventory_matches_nothing() -> None:
 
 @pytest.mark.random
 @given(st.text(max_size=200), st.integers(0, 7))
-def test_any_prompt_gives_as_many_good_matches_as_asked_at_most_and_the_same_again(
-    prompt: str, limit: int
-) -> None:
+def test_any_prompt_gives_valid_and_repeatable_matches(prompt: str, limit: int) -> None:
     matches = ROUTER.route(prompt, limit)
     assert len(matches) <= limit
     assert all(0 < match.score <= 1 for match in matches)
@@ -276,7 +274,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_prompt_costs_no_more_than_a_long_one(name: str) -> None:
+def test_a_hostile_prompt_is_not_slower_than_a_long_one(name: str) -> None:
     start = perf_counter()
     assert len(ROUTER.route(HOSTILE[name])) <= 5
     assert perf_counter() - start < 0.1  # a few ms; what is more is the machine's
@@ -316,11 +314,11 @@ def _seconds(router: Router, prompt: str) -> float:
         ("setting", "settings"),
     ],
 )
-def test_forms_of_a_word_have_one_stem(forms: tuple[str, ...]) -> None:
+def test_inflections_have_the_same_stem(forms: tuple[str, ...]) -> None:
     assert len({stem(word) for word in forms}) == 1
 
 
-def test_other_words_have_other_stems() -> None:
+def test_different_words_have_different_stems() -> None:
     for a, b in (
         ("set", "settings"),
         ("string", "str"),
@@ -338,7 +336,7 @@ def test_a_stem_is_never_empty_unless_the_word_is(word: str) -> None:
     assert bool(stem(word)) == bool(word)
 
 
-def test_synonyms_are_mutual_and_say_something() -> None:
+def test_synonyms_are_mutual_and_not_stop_words() -> None:
     for word, others in SYNONYMS.items():
         assert word not in STOP_WORDS
         assert all(word in SYNONYMS[other] for other in others)

@@ -49,7 +49,7 @@ def is_gone(pid: int) -> bool:
 
 
 @pytest.mark.parametrize("mode", ["good", "slow", "noisy", "paged", "asks"])
-def test_the_tools_of_a_server_are_found(mode: str) -> None:
+def test_the_tools_of_a_server_are_discovered(mode: str) -> None:
     discovered = found(mode)
     assert [report.status for report in discovered.servers] == ["ready"]
     assert discovered.servers[0].tool_count == len(NAMES)
@@ -65,7 +65,7 @@ def test_the_tools_of_a_server_are_found(mode: str) -> None:
 
 
 @pytest.mark.parametrize("mode", ["good", "noisy"])
-def test_a_tool_is_run_and_its_whole_content_kept(mode: str) -> None:
+def test_a_tool_runs_and_its_content_is_kept(mode: str) -> None:
     result = run(found(mode), "echo", text="Grüße 😀")
     assert result.handled
     assert result.message == "Grüße 😀"
@@ -73,7 +73,7 @@ def test_a_tool_is_run_and_its_whole_content_kept(mode: str) -> None:
     assert result.result["structuredContent"] == {"said": "Grüße 😀"}
 
 
-def test_a_tool_that_fails_says_so_and_keeps_its_content() -> None:
+def test_a_failed_tool_keeps_its_content() -> None:
     result = run(found(), "fail")
     assert not result.handled
     assert result.message == "it went wrong"
@@ -86,7 +86,7 @@ def test_a_tool_that_fails_says_so_and_keeps_its_content() -> None:
     )
 
 
-def test_a_call_the_server_refuses_is_a_tool_that_failed() -> None:
+def test_a_call_the_server_rejects_is_a_failed_tool() -> None:
     result = run(found(), "refuse")
     assert not result.handled
     assert result.error is not None
@@ -94,13 +94,13 @@ def test_a_call_the_server_refuses_is_a_tool_that_failed() -> None:
     assert "cannot do refuse" in result.message
 
 
-def test_a_huge_result_arrives_whole() -> None:
+def test_a_large_result_is_complete() -> None:
     result = run(found(), "huge", size=3_000_000)
     assert len(result.result["content"][0]["text"]) == 3_000_000
     assert len(result.message) <= 301
 
 
-def test_a_line_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_endless_line_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("clawperator.agent.mcp.process.LONGEST_LINE", 100_000)
     result = run(found(), "huge", size=1_000_000)
     assert result.error is not None
@@ -113,13 +113,13 @@ def test_large_arguments_reach_the_server() -> None:
     assert len(result["structuredContent"]["said"]) == 1_000_000
 
 
-def test_half_a_character_does_not_spoil_an_answer() -> None:
+def test_a_lone_surrogate_in_an_answer_is_accepted() -> None:
     result = run(found(), "half")
     assert result.handled
     msgspec.json.encode(result.result)
 
 
-def test_a_server_sees_nothing_of_our_environment_but_the_basics(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_gets_only_basic_environment_variables(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "secret")
     monkeypatch.setenv("LANG", "C.UTF-8")
     result = run(found(env={"TOKEN": "mine"}), "env")
@@ -136,7 +136,7 @@ def failed(name_or_server: McpServer) -> Any:
     return report
 
 
-def test_a_program_that_is_not_there_is_told() -> None:
+def test_a_missing_program_is_an_error() -> None:
     report = failed(McpServer("no-such-program-anywhere", source="settings.json"))
     assert report.code == "MCP_SERVER_FAILED"
     assert report.details["phase"] == "spawn_connect"
@@ -144,13 +144,13 @@ def test_a_program_that_is_not_there_is_told() -> None:
     assert report.hint == "Correct mcpServers.box in settings.json, or add --no-mcp."
 
 
-def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_a_missing_working_folder_is_an_error(tmp_path: Path) -> None:
     report = failed(server("good", cwd=str(tmp_path / "nowhere")))
     assert report.details["phase"] == "spawn_connect"
     assert "nowhere" in report.error
 
 
-def test_a_server_that_dies_in_the_handshake_is_told_with_its_last_words() -> None:
+def test_a_crash_in_the_handshake_is_reported_with_stderr() -> None:
     report = failed(server("dies"))
     assert report.details["phase"] == "initialize_handshake"
     assert report.details["exit_code"] == 7
@@ -163,55 +163,55 @@ def test_a_server_that_dies_in_the_handshake_is_told_with_its_last_words() -> No
     ("mode", "phase"),
     [("mute", "initialize_handshake"), ("silent", "initialize_handshake"), ("strange", "initialize_handshake")],
 )
-def test_a_server_that_does_not_shake_hands_is_told(mode: str, phase: str) -> None:
+def test_a_failed_handshake_is_an_error(mode: str, phase: str) -> None:
     report = failed(quick(mode))
     assert report.details["phase"] == phase
     assert report.details["server"] == "box"
 
 
-def test_the_limit_that_ran_out_is_named() -> None:
+def test_the_hint_names_the_timeout_setting() -> None:
     assert failed(quick("mute", 0.1)).hint == (
         "Raise mcpServers.box.timeouts.initialize in the settings, or add --no-mcp."
     )
 
 
-def test_a_server_that_knows_no_handshake_is_told_in_each_request_who_asks() -> None:
+def test_stateless_servers_get_client_info_with_each_request() -> None:
     discovered = found("stateless")
     assert [tool.name for tool in discovered.tools] == ["mcp__box__echo", "mcp__box__wants", "mcp__box__wrong"]
     assert run(discovered, "echo", text="hello").message == "hello"
 
 
 @pytest.mark.parametrize(("mode", "said"), [("refuses", "there is no initialize here"), ("newest", "2999-01-01")])
-def test_a_server_that_shares_no_revision_with_us_is_told(mode: str, said: str) -> None:
+def test_an_unsupported_protocol_version_is_an_error(mode: str, said: str) -> None:
     report = failed(server(mode))
     assert report.details["phase"] == "initialize_handshake"
     assert said in report.error
 
 
-def test_a_tool_that_wants_to_ask_back_has_failed() -> None:
+def test_a_tool_that_requires_input_failed() -> None:
     result = run(found("stateless"), "wants")
     assert result.error is not None
     assert result.error.code == "MCP_TOOL_FAILED"
 
 
-def test_a_tool_that_runs_only_as_a_task_is_left_out_and_noted() -> None:
+def test_a_tool_that_requires_task_support_is_ignored_with_a_warning() -> None:
     (note,) = found("stateless").warnings
     assert "later" in note
     assert "task" in note
 
 
-def test_all_lines_of_an_error_are_in_its_message() -> None:
+def test_the_message_contains_all_lines_of_an_error() -> None:
     result = run(found("stateless"), "wrong")
     assert result.message == "2 errors the city is missing"
     assert result.error is not None
     assert result.message in result.error.message
 
 
-def test_a_list_of_tools_that_never_ends_is_told() -> None:
+def test_an_endless_tool_list_is_an_error() -> None:
     assert failed(server("endless")).details["phase"] == "tool_discovery"
 
 
-def test_one_that_fails_hides_no_other_and_all_are_asked_at_once() -> None:
+def test_servers_are_started_in_parallel_and_fail_independently() -> None:
     started = time.monotonic()
     servers = {
         "a": quick("mute"),
@@ -232,7 +232,7 @@ def test_one_that_fails_hides_no_other_and_all_are_asked_at_once() -> None:
     assert time.monotonic() - started < 3
 
 
-def test_names_are_made_fit_and_told_apart() -> None:
+def test_names_are_made_valid_and_unique() -> None:
     discovered = discover({"my server": server("old")}, TurnDeadline(10))
     by_source = {tool.source_hint.removeprefix("mcp/my server/"): tool.name for tool in discovered.tools}
     assert by_source == {
@@ -246,7 +246,7 @@ def test_names_are_made_fit_and_told_apart() -> None:
     assert len(discovered.warnings) == 5
 
 
-def test_a_name_that_fits_goes_before_one_that_has_to_be_changed() -> None:
+def test_valid_names_take_precedence_over_changed_ones() -> None:
     discovered = discover({"box": server("old")}, TurnDeadline(10))
     names = {tool.source_hint: tool.name for tool in discovered.tools}
     assert names["mcp/box/get_it"] == "mcp__box__get_it"
@@ -265,11 +265,11 @@ def test_a_name_that_fits_goes_before_one_that_has_to_be_changed() -> None:
         (None, "act"),
     ],
 )
-def test_the_level_comes_from_what_the_server_says(annotations: Any, level: str) -> None:
+def test_the_level_comes_from_the_annotations(annotations: Any, level: str) -> None:
     assert level_of(annotations) == level
 
 
-def test_a_tool_that_takes_too_long_ends_its_server() -> None:
+def test_a_tool_timeout_stops_the_server() -> None:
     result = run(discover({"box": quick("good")}, TurnDeadline(10)), "sleep")
     assert result.error is not None
     assert result.error.code == "MCP_SERVER_FAILED"
@@ -279,7 +279,7 @@ def test_a_tool_that_takes_too_long_ends_its_server() -> None:
     assert result.error.hint == "Raise mcpServers.box.timeouts.call in the settings."
 
 
-def test_a_server_that_dies_in_a_call_is_told_without_the_secrets_it_was_given() -> None:
+def test_a_crash_in_a_call_is_reported_without_secrets() -> None:
     result = run(found(env={"SECRET_TOKEN": "hunter2-hunter2"}), "die")
     assert result.error is not None
     assert result.error.details is not None
@@ -287,7 +287,7 @@ def test_a_server_that_dies_in_a_call_is_told_without_the_secrets_it_was_given()
     assert result.error.details["exit_code"] == 3
 
 
-def test_a_pool_keeps_a_server_up_and_ends_it() -> None:
+def test_a_pool_keeps_a_server_running_and_stops_it() -> None:
     with McpPool() as pool:
         discovered = discover({"box": server("good")}, TurnDeadline(10), pool=pool)
         pids = {run(discovered, "pid").message for _ in range(3)}
@@ -295,7 +295,7 @@ def test_a_pool_keeps_a_server_up_and_ends_it() -> None:
     assert is_gone(int(pids.pop()))
 
 
-def test_a_pooled_server_that_died_is_started_again() -> None:
+def test_a_crashed_server_of_a_pool_is_restarted() -> None:
     with McpPool() as pool:
         discovered = discover({"box": server("good")}, TurnDeadline(10), pool=pool)
         before = run(discovered, "pid").message
@@ -305,14 +305,14 @@ def test_a_pooled_server_that_died_is_started_again() -> None:
     assert is_gone(int(after))
 
 
-def test_without_a_pool_each_call_has_a_server_of_its_own() -> None:
+def test_without_a_pool_each_call_starts_a_server() -> None:
     discovered = found()
     pids = [int(run(discovered, "pid").message) for _ in range(2)]
     assert pids[0] != pids[1]
     assert all(is_gone(pid) for pid in pids)
 
 
-def test_a_server_that_ignores_the_request_to_end_is_made_to() -> None:
+def test_a_server_that_ignores_termination_is_killed() -> None:
     client = McpServerClient("box", server("stubborn"), TurnDeadline(0.8))
     client.open()
     pid = int(client.call("pid", {})["content"][0]["text"])
@@ -323,7 +323,7 @@ def test_a_server_that_ignores_the_request_to_end_is_made_to() -> None:
     assert is_gone(pid)
 
 
-def test_what_a_server_started_ends_with_it(tmp_path: Path) -> None:
+def test_children_of_a_server_are_stopped_with_it(tmp_path: Path) -> None:
     script = tmp_path / "parent.sh"
     script.write_text(f'sleep 60 &\necho $! > {tmp_path}/child\nexec "{sys.executable}" -I -S {PROGRAM} good\n')
     with McpServerClient("box", McpServer("/bin/sh", (str(script),)), TurnDeadline(10)) as client:
@@ -343,7 +343,7 @@ def _has_ended(pid: int) -> bool:
     return stat.exists() and stat.read_text().rpartition(")")[2].split()[0] == "Z"
 
 
-def test_a_cancellation_is_seen_while_a_tool_runs_and_ends_the_server() -> None:
+def test_a_cancellation_during_a_call_stops_the_server() -> None:
     deadline = TurnDeadline()
     with McpPool() as pool:
         discovered = discover({"box": server("good")}, deadline, pool=pool)
@@ -356,14 +356,14 @@ def test_a_cancellation_is_seen_while_a_tool_runs_and_ends_the_server() -> None:
         assert is_gone(pid)
 
 
-def test_a_deadline_ends_the_discovery() -> None:
+def test_the_deadline_ends_the_discovery() -> None:
     started = time.monotonic()
     with pytest.raises(TurnCancelledError):
         discover({"box": server("mute")}, TurnDeadline(0.2))
     assert time.monotonic() - started < 1.5
 
 
-def test_a_process_that_closed_its_input_takes_no_more(tmp_path: Path) -> None:
+def test_writing_to_a_closed_input_is_an_end_of_file(tmp_path: Path) -> None:
     process = ServerProcess(("/bin/sh", "-c", "exec <&-; sleep 5"), {"PATH": os.environ["PATH"]}, str(tmp_path))
     time.sleep(0.1)
     with pytest.raises(EOFError):
@@ -371,7 +371,7 @@ def test_a_process_that_closed_its_input_takes_no_more(tmp_path: Path) -> None:
     process.close(0.1)
 
 
-def test_a_client_that_is_not_needed_is_closed_twice_without_harm() -> None:
+def test_a_client_can_be_closed_twice() -> None:
     client = McpServerClient("box", server("good"), TurnDeadline(5))
     client.close()
     client.open()
@@ -380,11 +380,11 @@ def test_a_client_that_is_not_needed_is_closed_twice_without_harm() -> None:
     assert not client.is_alive
 
 
-def test_no_server_is_no_trouble() -> None:
+def test_discovery_without_servers_is_empty() -> None:
     assert discover({}, TurnDeadline(1)) == Discovered((), ())
 
 
-def test_a_failure_is_an_error_of_our_own() -> None:
+def test_a_failure_is_a_claw_error() -> None:
     with pytest.raises(ClawError) as caught:
         McpServerClient("box", server("dies"), TurnDeadline(5)).open()
     assert caught.value.kind == "mcp"

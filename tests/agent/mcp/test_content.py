@@ -37,7 +37,7 @@ LINK = {"type": "resource_link", "name": "n", "uri": "file:///n.txt", "descripti
         ({"content": [text("x" * 400)]}, "x" * 300 + "…"),
     ],
 )
-def test_a_line_says_what_a_tool_returned(result: dict[str, Any], line: str) -> None:
+def test_the_headline_of_a_result(result: dict[str, Any], line: str) -> None:
     assert headline("look", result) == line
 
 
@@ -61,5 +61,5 @@ def test_a_line_says_what_a_tool_returned(result: dict[str, Any], line: str) -> 
         ({}, "(nothing)"),
     ],
 )
-def test_a_model_is_told_once_what_can_be_read(result: dict[str, Any], told: str) -> None:
+def test_the_model_text_of_a_result(result: dict[str, Any], told: str) -> None:
     assert model_text(result) == told

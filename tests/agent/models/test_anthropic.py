@@ -66,7 +66,7 @@ def reply(*blocks: list[dict[str, Any]], reason: str = "end_turn", used: tuple[i
     return Scripted((events(start(used[0]), *documents, *stop(reason, used[1])),))
 
 
-def test_text_is_said_as_it_comes_and_tokens_are_counted() -> None:
+def test_text_is_streamed_and_tokens_are_counted() -> None:
     with model_server(reply(text_block(0, "Hel", "lo."), used=(1000, 500))) as server:
         turn = take_turn(brain_at(server.url))
     assert turn.said == ["Hel", "lo."]
@@ -75,7 +75,7 @@ def test_text_is_said_as_it_comes_and_tokens_are_counted() -> None:
     assert turn.answer.usage == Usage(1000, 500)
 
 
-def test_the_request_holds_the_conversation_the_tools_and_the_key() -> None:
+def test_the_request_contains_conversation_tools_and_key() -> None:
     with model_server(reply(text_block(0, "ok"))) as server:
         take_turn(brain_at(server.url), "two", history=(Exchange("one", "first"),))
     (received,) = server.received
@@ -99,7 +99,7 @@ def test_the_request_holds_the_conversation_the_tools_and_the_key() -> None:
     }
 
 
-def test_a_token_is_shown_as_a_bearer() -> None:
+def test_an_auth_token_is_sent_as_bearer() -> None:
     with model_server(reply(text_block(0, "ok"))) as server:
         take_turn(brain_at(server.url + "/v1", ANTHROPIC_AUTH_TOKEN=KEY))
     (received,) = server.received
@@ -108,7 +108,7 @@ def test_a_token_is_shown_as_a_bearer() -> None:
     assert "x-api-key" not in received.headers
 
 
-def test_a_call_is_made_and_its_result_sent_back() -> None:
+def test_a_call_is_made_and_its_result_is_sent() -> None:
     first = reply(
         text_block(0, "Let me look."), call_block(1, "click", '{"te', 'xt": "Wi', '-Fi"}'), reason="tool_use"
     )
@@ -141,14 +141,14 @@ def test_a_call_is_made_and_its_result_sent_back() -> None:
     ]
 
 
-def test_a_stream_that_comes_byte_by_byte_is_read_whole() -> None:
+def test_a_stream_of_single_bytes_is_read() -> None:
     whole = reply(call_block(0, "click", *'{"text": "Grüße 😀"}'), reason="tool_use").pieces[0]
     stream = b"event: message_start\n" + whole.replace(b"\n", b"\r\n")
     with model_server(Scripted(bytewise(stream, 3)), reply(text_block(0, "ok"))) as server:
         assert take_turn(brain_at(server.url)).calls[0].params == {"text": "Grüße 😀"}
 
 
-def test_several_calls_of_one_reply_are_made_in_order_and_failures_marked() -> None:
+def test_calls_of_one_reply_run_in_order_and_failures_are_marked() -> None:
     first = reply(
         call_block(0, "click", '{"text":"a"}', call_id="t1"),
         call_block(1, "read_text", call_id="t2", whole={"text": "b"}),
@@ -177,7 +177,7 @@ def test_several_calls_of_one_reply_are_made_in_order_and_failures_marked() -> N
     assert "TOOL_PAYLOAD_INVALID" in results["content"][3]["content"]
 
 
-def test_a_whole_message_instead_of_a_stream_is_taken() -> None:
+def test_a_message_instead_of_a_stream_is_accepted() -> None:
     message = {
         "type": "message",
         "content": [
@@ -194,7 +194,7 @@ def test_a_whole_message_instead_of_a_stream_is_taken() -> None:
     assert turn.answer.usage == Usage(15, 7)
 
 
-def test_a_reply_cut_for_its_length_says_so() -> None:
+def test_a_truncated_reply_is_marked() -> None:
     with model_server(reply(text_block(0, "I was abou"), reason="max_tokens")) as server:
         answer = take_turn(brain_at(server.url)).answer
     assert "max_tokens" in answer.text
@@ -216,7 +216,7 @@ def thinking(index: int) -> list[dict[str, Any]]:
     )
 
 
-def test_thoughts_are_told_again_in_their_place_and_not_said() -> None:
+def test_reasoning_is_sent_back_in_place_and_not_shown() -> None:
     first = reply(
         thinking(0),
         text_block(1, "I look."),
@@ -234,7 +234,7 @@ def test_thoughts_are_told_again_in_their_place_and_not_said() -> None:
     ]
 
 
-def test_what_the_service_does_by_itself_is_passed_over() -> None:
+def test_server_side_tools_are_ignored() -> None:
     search = block(
         0,
         "server_tool_use",
@@ -251,7 +251,7 @@ def test_what_the_service_does_by_itself_is_passed_over() -> None:
     assert (turn.answer.text, turn.calls) == ("Found.", [])
 
 
-def test_what_is_not_known_yet_is_passed_over_whatever_it_holds() -> None:
+def test_unknown_events_are_ignored() -> None:
     strange = [
         *block(0, "hologram", {"type": "hologram_delta", "text": {"x": 1}}, text={"a": 1}, name=None, id=5),
         {"type": "brand_new", "index": "one", "delta": [1], "usage": "much", "message": "m"},
@@ -260,7 +260,7 @@ def test_what_is_not_known_yet_is_passed_over_whatever_it_holds() -> None:
         assert take_turn(brain_at(server.url)).answer.text == "Still here."
 
 
-def test_numbers_that_are_not_told_again_stay() -> None:
+def test_missing_token_counts_keep_their_value() -> None:
     started = start()
     started["message"]["usage"] = {
         "input_tokens": 10,
@@ -278,7 +278,7 @@ def test_numbers_that_are_not_told_again_stay() -> None:
         assert take_turn(brain_at(server.url)).answer.usage == Usage(23, 9)
 
 
-def test_a_turn_without_a_word_says_so() -> None:
+def test_a_turn_without_output_is_marked() -> None:
     with model_server(reply()) as server:
         assert take_turn(brain_at(server.url)).answer.text == "[The model ended its turn without output.]"
 
@@ -333,7 +333,7 @@ def error_document(kind: str, message: str) -> dict[str, Any]:
         ),
     ],
 )
-def test_what_goes_wrong_is_told_by_its_code(scripted: Scripted, code: str, requests: int) -> None:
+def test_failures_have_their_code(scripted: Scripted, code: str, requests: int) -> None:
     with model_server(scripted) as server:
         with pytest.raises(ClawError) as caught:
             take_turn(brain_at(server.url))
@@ -344,14 +344,14 @@ def test_what_goes_wrong_is_told_by_its_code(scripted: Scripted, code: str, requ
     assert KEY not in f"{caught.value.document()}{caught.value!r}"
 
 
-def test_a_service_that_is_busy_is_asked_again() -> None:
+def test_a_busy_service_is_retried() -> None:
     busy = Scripted((json.dumps(error_document("rate_limit_error", "slow")).encode(),), 429, {"Retry-After": "0"})
     with model_server(busy, reply(text_block(0, "ok"))) as server:
         assert take_turn(brain_at(server.url)).answer.text == "ok"
     assert len(server.received) == 2
 
 
-def test_what_is_not_set_up_is_named() -> None:
+def test_missing_variables_are_named() -> None:
     with pytest.raises(ClawError) as caught:
         model_config("anthropic", model=None, environ={})
     assert caught.value.code == "BRAIN_NOT_CONFIGURED"

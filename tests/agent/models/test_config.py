@@ -10,7 +10,7 @@ from tests.agent.models.model_server import model_server, take_turn
 from tests.agent.models.openai_script import KEY, brain_at, text_reply
 
 
-def test_a_key_is_optional_on_this_machine_only() -> None:
+def test_a_key_is_optional_on_loopback_only() -> None:
     with model_server(text_reply("ok")) as server:
         take_turn(brain_at(server.url, key=""))
     assert "authorization" not in server.received[0].headers
@@ -33,7 +33,7 @@ def test_a_key_is_optional_on_this_machine_only() -> None:
         ({"OPENAI_BASE_URL": "http://localhost", "OPENAI_API_KEY": f"{KEY}\r\nX: y"}, "m", ["OPENAI_API_KEY"]),
     ],
 )
-def test_what_is_not_set_up_is_named(environ: dict[str, str], model: str | None, variables: list[str]) -> None:
+def test_missing_variables_are_named(environ: dict[str, str], model: str | None, variables: list[str]) -> None:
     with pytest.raises(ClawError) as caught:
         model_config("openai", model=model, environ=environ)
     error = caught.value
@@ -44,7 +44,7 @@ def test_what_is_not_set_up_is_named(environ: dict[str, str], model: str | None,
     assert KEY not in f"{error.document()}{error!r}"
 
 
-def test_the_flag_goes_before_the_variable() -> None:
+def test_the_flag_overrides_the_variable() -> None:
     environ = {"OPENAI_BASE_URL": "http://[::1]:8080", "CLAW_MODEL": "a"}
     assert model_config("openai", model=None, environ=environ).model == "a"
     config = model_config("openai", model="b", environ=environ)

@@ -17,14 +17,14 @@ from tests.agent.models.model_server import QUICK, Scripted, bytewise, events, m
 from tests.agent.models.openai_script import KEY, brain_at, chunk, error_body, failing, text_reply
 
 
-def test_a_stream_that_comes_byte_by_byte_is_read_whole() -> None:
+def test_a_stream_of_single_bytes_is_read() -> None:
     stream = b": comment\n\n" + events(chunk(content="é😀"), chunk(finish="stop"), "[DONE]")
     with model_server(Scripted(bytewise(stream))) as server:
         assert take_turn(brain_at(server.url)).answer.text == "é😀"
 
 
 @pytest.mark.parametrize("length", [True, False])
-def test_a_reply_that_is_not_sent_in_chunks_is_taken(length: bool) -> None:  # noqa: FBT001 - a case of the table
+def test_a_reply_without_chunked_encoding_is_accepted(length: bool) -> None:  # noqa: FBT001 - a case of the table
     body = events(chunk(content="All."), chunk(finish="stop"), "[DONE]")
     told = b"Content-Length: %d\r\n" % len(body) if length else b""
     raw = b"HTTP/1.1 200 OK\r\nConnection: close\r\n" + told + b"\r\n" + body
@@ -32,7 +32,7 @@ def test_a_reply_that_is_not_sent_in_chunks_is_taken(length: bool) -> None:  # n
         assert take_turn(brain_at(server.url)).answer.text == "All."
 
 
-def test_a_reply_shorter_than_it_was_said_to_be_is_cut_off() -> None:
+def test_a_reply_shorter_than_its_content_length_is_cut_off() -> None:
     raw = b"HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n" + events(chunk(content="Half"))
     error, requests = failing(Scripted(raw=raw))
     assert error.code == "BRAIN_UNAVAILABLE"
@@ -40,7 +40,7 @@ def test_a_reply_shorter_than_it_was_said_to_be_is_cut_off() -> None:
 
 
 @pytest.mark.parametrize("status", [401, 403])
-def test_a_refused_key_is_told_and_not_tried_again(status: int) -> None:
+def test_a_rejected_key_is_not_retried(status: int) -> None:
     error, requests = failing(error_body(f"Incorrect API key provided: {KEY}", status))
     assert error.code == "BRAIN_AUTH_FAILED"
     assert "Incorrect API key provided: [key]" in error.message
@@ -49,7 +49,7 @@ def test_a_refused_key_is_told_and_not_tried_again(status: int) -> None:
     assert requests == 1
 
 
-def test_a_service_that_is_busy_is_asked_again() -> None:
+def test_a_busy_service_is_retried() -> None:
     busy = error_body("slow down", 429, **{"Retry-After": "0"})
     with model_server(busy, error_body("oops", 503), text_reply("ok")) as server:
         assert take_turn(brain_at(server.url)).answer.text == "ok"
@@ -57,7 +57,7 @@ def test_a_service_that_is_busy_is_asked_again() -> None:
     assert server.bodies[0] == server.bodies[2]
 
 
-def test_a_pause_longer_than_the_time_that_is_left_is_not_waited_for() -> None:
+def test_a_retry_pause_beyond_the_deadline_is_not_waited_for() -> None:
     started = time.monotonic()
     with (
         model_server(error_body("slow down", 429, **{"Retry-After": "30"})) as server,
@@ -72,7 +72,7 @@ def test_a_pause_longer_than_the_time_that_is_left_is_not_waited_for() -> None:
     assert time.monotonic() - started < 3
 
 
-def test_a_service_that_always_fails_is_asked_three_times() -> None:
+def test_a_failing_service_is_tried_three_times() -> None:
     error, requests = failing(error_body("the machine is\non fire", 500))
     assert error.code == "BRAIN_UNAVAILABLE"
     assert error.retryable
@@ -81,7 +81,7 @@ def test_a_service_that_always_fails_is_asked_three_times() -> None:
 
 
 @pytest.mark.parametrize(("status", "headers"), [(400, {}), (404, {}), (302, {"Location": "http://127.0.0.1:1/"})])
-def test_a_request_the_service_does_not_take_is_told(status: int, headers: Mapping[str, str]) -> None:
+def test_a_rejected_request_is_an_error(status: int, headers: Mapping[str, str]) -> None:
     error, requests = failing(Scripted((b'{"detail": "no such model"}',), status, headers))
     assert error.code == "BRAIN_REQUEST_REFUSED"
     assert not error.retryable
@@ -89,24 +89,24 @@ def test_a_request_the_service_does_not_take_is_told(status: int, headers: Mappi
     assert requests == 1
 
 
-def test_a_stream_cut_in_the_middle_is_not_asked_for_again() -> None:
+def test_a_stream_cut_in_the_middle_is_not_retried() -> None:
     error, requests = failing(Scripted((events(chunk(content="Half")),), end="cut"))
     assert error.code == "BRAIN_UNAVAILABLE"
     assert requests == 1
 
 
-def test_a_stream_that_ends_in_order_but_too_early_is_no_answer() -> None:
+def test_a_stream_that_ends_too_early_is_an_error() -> None:
     error, requests = failing(Scripted((events(chunk(content="Half")) + b'data: {"choices":',)))
     assert error.code == "BRAIN_UNAVAILABLE"
     assert requests == 1
 
 
-def test_a_reply_cut_before_its_first_event_is_asked_for_again() -> None:
+def test_a_reply_cut_before_its_first_event_is_retried() -> None:
     with model_server(Scripted(end="cut"), text_reply("ok")) as server:
         assert take_turn(brain_at(server.url)).answer.text == "ok"
 
 
-def test_what_is_cut_off_after_the_end_is_not_missed() -> None:
+def test_a_cut_after_the_end_of_the_reply_is_ignored() -> None:
     with model_server(Scripted((events(chunk(content="All."), chunk(finish="stop")),), end="cut")) as server:
         assert take_turn(brain_at(server.url)).answer.text == "All."
 
@@ -123,38 +123,38 @@ def test_what_is_cut_off_after_the_end_is_not_missed() -> None:
         Scripted(raw=b"SSH-2.0-OpenSSH_9.2\r\n"),
     ],
 )
-def test_garbage_is_told_as_no_answer(reply: Scripted) -> None:
+def test_garbage_is_an_invalid_reply(reply: Scripted) -> None:
     error, requests = failing(reply)
     assert error.code == "BRAIN_ANSWER_INVALID"
     assert requests == 1
 
 
-def test_an_error_in_the_middle_of_a_stream_is_told() -> None:
+def test_an_error_event_in_a_stream_is_an_error() -> None:
     error, _ = failing(Scripted((events(chunk(content="a"), {"error": {"message": "overloaded", "code": 1}}),)))
     assert error.code == "BRAIN_UNAVAILABLE"
     assert "overloaded" in error.message
 
 
-def test_a_reply_without_end_is_refused_at_its_limit() -> None:
+def test_an_endless_reply_is_rejected_at_the_limit() -> None:
     error, _ = failing(Scripted(tuple(events(chunk(content="x" * 1_000_000)) for _ in range(9))))
     assert error.code == "BRAIN_ANSWER_INVALID"
 
 
-def test_a_service_that_falls_silent_is_given_up() -> None:
+def test_a_silent_service_times_out() -> None:
     error, requests = failing(Scripted((events(chunk(content="Well")),), end="stall"), idle=0.1)
     assert error.code == "BRAIN_UNAVAILABLE"
     assert "too long" in error.message
     assert requests == 1
 
 
-def test_a_stall_past_the_deadline_ends_the_turn_at_the_deadline() -> None:
+def test_a_stalled_reply_ends_at_the_deadline() -> None:
     started = time.monotonic()
     with model_server(Scripted(end="stall")) as server, pytest.raises(TurnCancelledError):
         take_turn(brain_at(server.url, idle=30, reply=30), deadline=TurnDeadline(0.3))
     assert 0.2 < time.monotonic() - started < 1.5
 
 
-def test_a_cancellation_is_seen_while_waiting_for_the_model() -> None:
+def test_a_cancellation_ends_the_wait_for_the_model() -> None:
     deadline = TurnDeadline()
     started = time.monotonic()
     threading.Timer(0.1, deadline.cancel).start()
@@ -163,7 +163,7 @@ def test_a_cancellation_is_seen_while_waiting_for_the_model() -> None:
     assert time.monotonic() - started < 1.5
 
 
-def test_a_service_that_is_not_there_is_told() -> None:
+def test_a_refused_connection_is_an_error() -> None:
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{closed.getsockname()[1]}"
@@ -173,13 +173,13 @@ def test_a_service_that_is_not_there_is_told() -> None:
     assert caught.value.target == f"{url}"
 
 
-def test_a_service_that_speaks_no_tls_is_told() -> None:
+def test_a_service_without_tls_is_an_error() -> None:
     with model_server(text_reply("ok")) as server, pytest.raises(ClawError) as caught:
         take_turn(brain_at(server.url.replace("http", "https")))
     assert caught.value.code == "BRAIN_UNAVAILABLE"
 
 
-def test_the_key_shows_nowhere() -> None:
+def test_the_key_is_never_shown() -> None:
     config = model_config("openai", model="m", environ={"OPENAI_BASE_URL": "http://h", "OPENAI_API_KEY": KEY})
     assert KEY not in repr(config)
     error, _ = failing(Scripted((f"garbage {KEY} garbage".encode(),)))
@@ -187,13 +187,13 @@ def test_the_key_shows_nowhere() -> None:
     assert "[key]" in str(error.details)
 
 
-def test_a_key_that_is_a_mere_word_hides_nothing() -> None:
+def test_a_short_key_is_not_redacted() -> None:
     with model_server(error_body("ollama knows no such model", 404)) as server, pytest.raises(ClawError) as caught:
         take_turn(brain_at(server.url, "ollama"))
     assert "ollama knows" in caught.value.message
 
 
-def test_a_key_that_fits_no_header_is_refused_without_being_shown() -> None:
+def test_a_key_invalid_in_headers_is_rejected_without_being_shown() -> None:
     base_url = model_config("openai", model="m", environ={"OPENAI_BASE_URL": "http://localhost"}).base_url
     with model_server(text_reply("ok")) as server:
         there = msgspec.structs.replace(base_url, host="127.0.0.1", port=server.port)
@@ -208,5 +208,5 @@ def test_a_key_that_fits_no_header_is_refused_without_being_shown() -> None:
     ("text", "seconds"),
     [("7", 7), ("Thu, 01 Jan 1970 00:00:00 GMT", 0), ("soon", None), ("-5", None), ("", None), (None, None)],
 )
-def test_a_pause_is_a_number_or_a_date(text: str | None, seconds: float | None) -> None:
+def test_retry_after_is_a_number_or_a_date(text: str | None, seconds: float | None) -> None:
     assert _retry_after(text) == seconds

@@ -24,7 +24,7 @@ from tests.agent.models.openai_script import (
 )
 
 
-def test_text_is_said_as_it_comes() -> None:
+def test_text_is_streamed() -> None:
     with model_server(text_reply("Hel", "lo ", "you.")) as server:
         turn = take_turn(brain_at(server.url))
     assert turn.said == ["Hel", "lo ", "you."]
@@ -33,7 +33,7 @@ def test_text_is_said_as_it_comes() -> None:
     assert turn.answer.usage is None
 
 
-def test_the_request_holds_the_conversation_the_tools_and_the_key() -> None:
+def test_the_request_contains_conversation_tools_and_key() -> None:
     history = (Exchange("one", "first"), Exchange("two", ""))
     with model_server(text_reply("ok")) as server:
         take_turn(brain_at(server.url), "three", history=history)
@@ -79,13 +79,13 @@ def test_a_base_url_may_end_in_v1_or_not(base: str, path: str) -> None:
     assert server.received[0].path == path
 
 
-def test_without_tools_none_are_offered() -> None:
+def test_without_tools_none_are_sent() -> None:
     with model_server(text_reply("ok")) as server:
         take_turn(brain_at(server.url), tools=())
     assert "tools" not in server.bodies[0]
 
 
-def test_a_call_is_made_and_its_result_sent_back() -> None:
+def test_a_call_is_made_and_its_result_is_sent() -> None:
     with model_server(
         call_reply("click", '{"text": "Wi-Fi"}', usage=(100, 10)), text_reply("Clicked.", usage=(150, 5))
     ) as server:
@@ -111,14 +111,14 @@ def test_a_call_is_made_and_its_result_sent_back() -> None:
     ]
 
 
-def test_what_the_service_counts_is_told_reply_by_reply() -> None:
+def test_usage_is_reported_for_each_reply() -> None:
     counted: list[Usage] = []
     with model_server(call_reply("click", "{}", usage=(100, 10)), text_reply("ok", usage=(150, 5))) as server:
         take_turn(brain_at(server.url), on_usage=counted.append)
     assert counted == [Usage(100, 10), Usage(150, 5)]
 
 
-def test_arguments_split_at_every_byte_are_put_together() -> None:
+def test_arguments_split_at_every_byte_are_joined() -> None:
     arguments = '{"text": "Grüße 😀 \\"x\\""}'
     pieces = [
         chunk(tool_calls=[call_piece(0, call_id="c1", name="cl")]),
@@ -163,7 +163,7 @@ def test_several_calls_of_one_reply_are_made_in_the_order_of_their_index() -> No
 
 
 @pytest.mark.parametrize("index", [0, None])
-def test_calls_that_a_server_does_not_number_are_told_apart_by_their_ids(index: int | None) -> None:
+def test_calls_without_an_index_are_distinguished_by_id(index: int | None) -> None:
     calls = [call_piece(0, json.dumps({"text": name}), call_id=name, name="click") for name in ("a", "b")]
     for call in calls:
         call["index"] = index
@@ -173,7 +173,7 @@ def test_calls_that_a_server_does_not_number_are_told_apart_by_their_ids(index: 
     assert [(call.id, call.params["text"]) for call in turn.calls] == [("a", "a"), ("b", "b")]
 
 
-def test_a_call_without_an_id_is_given_one() -> None:
+def test_a_call_without_an_id_gets_one() -> None:
     with model_server(call_reply("click", "", call_id=""), text_reply("ok")) as server:
         turn = take_turn(brain_at(server.url))
     assert turn.calls[0].params == {}
@@ -182,7 +182,7 @@ def test_a_call_without_an_id_is_given_one() -> None:
     assert assistant["tool_calls"][0]["id"] == result["tool_call_id"] == turn.calls[0].id
 
 
-def test_a_denied_call_is_told_to_the_model_with_its_reason() -> None:
+def test_a_denied_call_is_sent_with_its_reason() -> None:
     denied = ToolResult(False, "not allowed", error=ClawError("PERMISSION_DENIED", "click needs act", hint="Ask."))
     with model_server(call_reply("click", "{}"), text_reply("I may not.")) as server:
         turn = take_turn(brain_at(server.url), act=lambda _: denied)
@@ -206,7 +206,7 @@ def test_a_denied_call_is_told_to_the_model_with_its_reason() -> None:
         ("fly me", "{}", "TOOL_NOT_FOUND"),
     ],
 )
-def test_a_call_that_cannot_be_made_is_told_to_the_model(name: str, arguments: str, code: str) -> None:
+def test_an_invalid_call_is_reported_to_the_model(name: str, arguments: str, code: str) -> None:
     with model_server(call_reply(name, arguments), text_reply("Sorry.")) as server:
         turn = take_turn(brain_at(server.url))
     assert turn.calls == []
@@ -216,7 +216,7 @@ def test_a_call_that_cannot_be_made_is_told_to_the_model(name: str, arguments: s
     assert code in result["content"]
 
 
-def test_a_model_that_only_makes_impossible_calls_is_stopped() -> None:
+def test_repeated_invalid_calls_end_the_turn() -> None:
     with model_server(call_reply("fly", "{}")) as server:
         answer = take_turn(brain_at(server.url)).answer
     assert answer.outcome == "failed"
@@ -225,7 +225,7 @@ def test_a_model_that_only_makes_impossible_calls_is_stopped() -> None:
     assert len(server.received) == 5
 
 
-def test_a_long_result_is_cut_with_a_mark() -> None:
+def test_a_long_result_is_truncated_with_a_mark() -> None:
     with model_server(call_reply("click", "{}"), text_reply("ok")) as server:
         take_turn(brain_at(server.url), act=lambda _: ToolResult(True, "seen", {"text": "x" * 50_000}))
     content = server.bodies[1]["messages"][-1]["content"]
@@ -233,7 +233,7 @@ def test_a_long_result_is_cut_with_a_mark() -> None:
     assert content.endswith("more characters are not shown]")
 
 
-def test_a_reply_cut_for_its_length_says_so() -> None:
+def test_a_truncated_reply_is_marked() -> None:
     with model_server(
         Scripted((events(chunk(content="I was abou"), chunk(finish="length"), "[DONE]"),))
     ) as server:
@@ -252,7 +252,7 @@ def test_a_reply_cut_for_its_length_says_so() -> None:
         ("SAFETY", "BRAIN_REQUEST_REFUSED"),
     ],
 )
-def test_a_turn_that_the_service_stopped_is_not_done(finish: str, code: str) -> None:
+def test_a_turn_stopped_by_the_service_failed(finish: str, code: str) -> None:
     with model_server(Scripted((events(chunk(content="Well"), chunk(finish=finish), "[DONE]"),))) as server:
         answer = take_turn(brain_at(server.url)).answer
     assert answer.outcome == "failed"
@@ -262,13 +262,13 @@ def test_a_turn_that_the_service_stopped_is_not_done(finish: str, code: str) -> 
 
 
 @pytest.mark.parametrize("finish", ["stop", "eos", "tool_calls", "function_call"])
-def test_a_turn_that_ends_by_itself_is_done_whatever_the_service_calls_it(finish: str) -> None:
+def test_a_turn_ended_by_the_model_is_done_for_any_finish_reason(finish: str) -> None:
     with model_server(Scripted((events(chunk(content="Well"), chunk(finish=finish)),))) as server:
         answer = take_turn(brain_at(server.url)).answer
     assert (answer.outcome, answer.text) == ("done", "Well")
 
 
-def test_a_turn_without_a_word_says_so() -> None:
+def test_a_turn_without_output_is_marked() -> None:
     with model_server(
         Scripted((events(chunk(reasoning_content="hm"), chunk(finish="stop"), "[DONE]"),))
     ) as server:
@@ -277,7 +277,7 @@ def test_a_turn_without_a_word_says_so() -> None:
     assert turn.said == [turn.answer.text]
 
 
-def test_thoughts_and_what_comes_with_a_call_are_told_again_and_not_said() -> None:
+def test_reasoning_and_extra_content_are_sent_back_and_not_shown() -> None:
     signed = {**call_piece(0, "{}", call_id="c1", name="click"), "extra_content": {"google": {"signature": "s"}}}
     reply = Scripted(
         (
@@ -311,14 +311,14 @@ def test_thoughts_and_what_comes_with_a_call_are_told_again_and_not_said() -> No
         ("much", None),
     ],
 )
-def test_an_odd_count_of_tokens_costs_no_reply(usage: object, counted: Usage | None) -> None:
+def test_invalid_token_counts_do_not_lose_the_reply(usage: object, counted: Usage | None) -> None:
     last = {"choices": [], "usage": usage}
     with model_server(Scripted((events(chunk(content="ok"), chunk(finish="stop"), last, "[DONE]"),))) as server:
         answer = take_turn(brain_at(server.url)).answer
     assert (answer.text, answer.usage) == ("ok", counted)
 
 
-def test_a_chunk_without_choices_is_no_trouble() -> None:
+def test_a_chunk_without_choices_is_accepted() -> None:
     first = {"choices": [], "prompt_filter_results": [{"prompt_index": 0}]}
     with model_server(
         Scripted((events(first, chunk(content="ok", refusal=None), chunk(finish="stop")),))
@@ -326,7 +326,7 @@ def test_a_chunk_without_choices_is_no_trouble() -> None:
         assert take_turn(brain_at(server.url)).answer.text == "ok"
 
 
-def test_the_result_of_an_mcp_tool_is_told_in_its_own_words() -> None:
+def test_the_result_of_an_mcp_tool_is_sent_as_its_content() -> None:
     picture = {"type": "image", "mimeType": "image/png", "data": "A" * 9_000}
     result = {
         "content": [{"type": "text", "text": "Bern: 21"}, picture],
@@ -344,7 +344,7 @@ def test_the_result_of_an_mcp_tool_is_told_in_its_own_words() -> None:
     assert told[1] == "Not done: Bern: 21\n[an image (image/png, 6 kB)]"
 
 
-def test_a_whole_document_instead_of_a_stream_is_taken() -> None:
+def test_a_document_instead_of_a_stream_is_accepted() -> None:
     message = {
         "role": "assistant",
         "content": "One.",
@@ -360,13 +360,13 @@ def test_a_whole_document_instead_of_a_stream_is_taken() -> None:
     assert turn.answer.usage == Usage(3, 4)
 
 
-def test_too_many_calls_in_one_reply_are_refused() -> None:
+def test_too_many_calls_in_one_reply_are_an_error() -> None:
     calls = [call_piece(i, "{}", call_id=f"c{i}", name="click") for i in range(65)]
     error, _ = failing(Scripted((events(chunk(tool_calls=calls), chunk(finish="tool_calls")),)))
     assert error.code == "BRAIN_ANSWER_INVALID"
 
 
-def test_what_was_done_before_a_failure_is_not_lost() -> None:
+def test_calls_before_a_failure_are_kept() -> None:
     with model_server(call_reply("click", "{}", usage=(7, 8)), error_body("gone", 500)) as server:
         turn = take_turn(brain_at(server.url))
     assert turn.answer.outcome == "failed"
@@ -377,7 +377,7 @@ def test_what_was_done_before_a_failure_is_not_lost() -> None:
     assert len(server.received) == 4
 
 
-def test_a_turn_that_is_closed_asks_nothing_more() -> None:
+def test_a_closed_turn_sends_no_request() -> None:
     with model_server(call_reply("click", "{}")) as server:
         thinking = brain_at(server.url).respond(
             BrainRequest(prompt="x", tools=(tool("click"),), deadline=TurnDeadline(5))
@@ -388,7 +388,7 @@ def test_a_turn_that_is_closed_asks_nothing_more() -> None:
     assert len(server.received) == 1
 
 
-def test_names_that_services_refuse_are_mapped_there_and_back() -> None:
+def test_tool_names_are_mapped_to_valid_ones_and_back() -> None:
     long = "mcp__server__" + "x" * 80
     tools = tuple(tool(name) for name in ("a.b", "a b", "a_b", long, long + "y"))
     names = wire_names(tools)

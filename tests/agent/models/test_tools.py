@@ -17,12 +17,12 @@ def foreign(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("place", ["$defs", "definitions"])
-def test_a_schema_behind_a_reference_is_offered_as_an_object(place: str) -> None:
+def test_a_referenced_schema_is_resolved(place: str) -> None:
     schema = {"$ref": f"#/{place}/P", place: {"P": {"type": "object", "properties": {"a": TEXT}}}}
     assert foreign(schema) == {"type": "object", "properties": {"a": TEXT}, place: schema[place]}
 
 
-def test_what_a_program_adds_for_itself_is_not_offered() -> None:
+def test_titles_and_schema_keywords_are_removed() -> None:
     schema = {
         "$schema": "http://json-schema.org/draft-07/schema#",
         "title": "tArguments",
@@ -40,7 +40,7 @@ def test_what_a_program_adds_for_itself_is_not_offered() -> None:
 
 
 @pytest.mark.parametrize("word", ["anyOf", "oneOf", "allOf"])
-def test_alternatives_at_the_top_which_services_refuse_are_told_as_one_object(word: str) -> None:
+def test_alternatives_at_the_top_are_merged_into_one_object(word: str) -> None:
     branches = [{"properties": {"a": TEXT}, "required": ["a"]}, {"$ref": "#/$defs/B"}, "no schema"]
     schema = {word: branches, "$defs": {"B": {"properties": {"b": TEXT}}}}
     parameters = foreign(schema)
@@ -51,12 +51,12 @@ def test_alternatives_at_the_top_which_services_refuse_are_told_as_one_object(wo
 @pytest.mark.parametrize(
     "schema", [{"type": "string"}, {"properties": None}, {"$ref": 5}, {"$ref": "#/$defs/none"}, {"anyOf": {}}]
 )
-def test_an_odd_schema_is_offered_as_an_object_of_anything(schema: dict[str, Any]) -> None:
+def test_an_invalid_schema_becomes_an_open_object(schema: dict[str, Any]) -> None:
     parameters = foreign(schema)
     assert (parameters["type"], parameters["properties"]) == ("object", {})
 
 
-def test_a_schema_without_bottom_is_cut() -> None:
+def test_an_endlessly_nested_schema_is_truncated() -> None:
     schema: dict[str, Any] = {}
     for _ in range(400):
         schema = {"type": "array", "items": schema}
@@ -66,7 +66,7 @@ def test_a_schema_without_bottom_is_cut() -> None:
     assert depth < 50
 
 
-def test_own_tools_are_offered_without_the_knobs_they_take_all_the_same() -> None:
+def test_definitions_of_own_tools_omit_tuning_parameters() -> None:
     own = {entry.name: entry for entry in builtin_tools()}
     click = define_tool("click", own["click"]).parameters
     assert "retry" in own["click"].schema()["properties"]
@@ -80,7 +80,7 @@ def test_own_tools_are_offered_without_the_knobs_they_take_all_the_same() -> Non
         assert "additionalProperties" not in offered
 
 
-def test_own_schemas_say_everything_where_it_is_used() -> None:
+def test_definitions_used_once_are_inlined() -> None:
     matcher = define_tool("click", next(entry for entry in builtin_tools() if entry.name == "click")).parameters
     node = matcher["properties"]["matcher"]
     assert node["description"].startswith("the node that is meant. The first node")
@@ -89,12 +89,12 @@ def test_own_schemas_say_everything_where_it_is_used() -> None:
     assert "$defs" not in matcher
 
 
-def test_what_is_used_twice_is_said_once() -> None:
+def test_definitions_used_twice_are_referenced() -> None:
     scroll = define_tool("s", next(entry for entry in builtin_tools() if entry.name == "scroll_until")).parameters
     assert list(scroll["$defs"]) == ["NodeMatcher"]
     assert scroll["properties"]["matcher"]["$ref"] == "#/$defs/NodeMatcher"
 
 
-def test_all_own_tools_together_stay_short() -> None:
+def test_all_own_definitions_are_short() -> None:
     offered = [msgspec.to_builtins(define_tool(entry.name, entry)) for entry in builtin_tools()]
     assert len(msgspec.json.encode(offered)) < 20_000

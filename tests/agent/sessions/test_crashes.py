@@ -106,7 +106,7 @@ def test_no_reported_turn_is_lost_over_a_long_campaign(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("wait_seconds", [5.0, 0.0])
-def test_two_processes_take_turns_and_no_turn_is_lost_or_mixed(tmp_path: Path, wait_seconds: float) -> None:
+def test_two_writers_alternate_and_no_turn_is_lost_or_mixed(tmp_path: Path, wait_seconds: float) -> None:
     written(tmp_path, "s", "first")
     count = 25
     with python(TAKER, tmp_path, count, wait_seconds) as one, python(TAKER, tmp_path, count, wait_seconds) as two:
@@ -121,7 +121,7 @@ def test_two_processes_take_turns_and_no_turn_is_lost_or_mixed(tmp_path: Path, w
     assert loaded.warnings == ()
 
 
-def test_a_session_is_held_against_other_processes(tmp_path: Path) -> None:
+def test_a_session_is_locked_against_other_processes(tmp_path: Path) -> None:
     store = SessionStore(str(tmp_path))
     script = BEGIN + "with store.open('s') as s:\n s.commit(turn('p'))\n print(flush=True)\n sys.stdin.readline()"
     words = [sys.executable, "-c", script, str(tmp_path)]
@@ -142,7 +142,7 @@ def test_a_session_is_held_against_other_processes(tmp_path: Path) -> None:
 # --- disks that are full, and folders that cannot be written to
 
 
-def test_a_limit_on_the_size_of_files_is_a_refused_turn(tmp_path: Path) -> None:
+def test_a_file_size_limit_refuses_the_turn(tmp_path: Path) -> None:
     script = (
         BEGIN
         + """
@@ -188,15 +188,15 @@ _write = os.write
 @pytest.mark.parametrize(
     ("broken", "told", "hint"),
     [
-        (("write", half), "bytes could be written", "Free space"),
-        (("write", failing(errno.ENOSPC)), "No space left on device", "Free space"),
-        (("write", failing(errno.EDQUOT)), "quota", "Free space"),
+        (("write", half), "bytes could be written", "Free disk space"),
+        (("write", failing(errno.ENOSPC)), "No space left on device", "Free disk space"),
+        (("write", failing(errno.EDQUOT)), "quota", "Free disk space"),
         (("fsync", failing(errno.EIO)), "Input/output error", "--directory"),
         (("write", failing(errno.EROFS)), "Read-only file system", "--directory"),
         (("write", failing(errno.EACCES)), "Permission denied", "chmod"),
     ],
 )
-def test_a_turn_that_cannot_be_written_is_undone(
+def test_a_failed_write_is_undone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: tuple[str, Callable[..., int]], told: str, hint: str
 ) -> None:
     path = written(tmp_path, "s", "one")
@@ -217,7 +217,7 @@ def test_a_turn_that_cannot_be_written_is_undone(
     assert [t.prompt for t in SessionStore(str(tmp_path)).load("s").turns] == ["one", "two"]
 
 
-def test_an_interrupt_in_the_middle_of_a_commit_undoes_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_during_a_commit_undoes_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = written(tmp_path).read_bytes()
 
     def interrupt(_: int) -> None:
@@ -230,9 +230,7 @@ def test_an_interrupt_in_the_middle_of_a_commit_undoes_it(tmp_path: Path, monkey
     assert (tmp_path / "s.jsonl").read_bytes() == before
 
 
-def test_what_could_not_be_undone_is_cut_off_by_the_next_turn(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_undo_is_repeated_by_the_next_turn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     written(tmp_path, "s", "one")
     with SessionStore(str(tmp_path)).open("s", resume=True) as session:
         with monkeypatch.context() as patch:
@@ -246,7 +244,7 @@ def test_what_could_not_be_undone_is_cut_off_by_the_next_turn(
     assert loaded.warnings == ()
 
 
-def test_a_session_whose_first_line_does_not_fit_is_not_begun(
+def test_a_session_without_space_for_its_meta_line_is_not_created(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
@@ -260,9 +258,7 @@ def test_a_session_whose_first_line_does_not_fit_is_not_begun(
 @pytest.mark.parametrize(
     ("where", "operation"), [("file", "mkdir"), ("file/below", "mkdir"), ("/proc/none", "mkdir")]
 )
-def test_a_directory_that_cannot_be_made_is_told_with_what_helps(
-    tmp_path: Path, where: str, operation: str
-) -> None:
+def test_a_failed_mkdir_has_a_hint(tmp_path: Path, where: str, operation: str) -> None:
     (tmp_path / "file").touch()
     directory = str(tmp_path / where)
     with refused("SESSION_WRITE_FAILED") as error:
@@ -271,7 +267,7 @@ def test_a_directory_that_cannot_be_made_is_told_with_what_helps(
     assert "--directory" in (error.value.hint or "")
 
 
-def test_a_folder_that_may_not_be_written_to_is_told_with_what_helps(tmp_path: Path) -> None:
+def test_a_read_only_folder_has_a_hint(tmp_path: Path) -> None:
     if os.geteuid() == 0:
         directory, told = "/proc/self/fdinfo", "cannot open"  # nobody makes files there, not even root
     else:
@@ -284,9 +280,7 @@ def test_a_folder_that_may_not_be_written_to_is_told_with_what_helps(tmp_path: P
     assert SessionStore(directory).list().sessions == []
 
 
-def test_the_file_system_is_asked_for_one_write_and_a_sync_for_each_turn(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_each_turn_is_one_write_and_one_sync(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[str] = []
     sync = os.fsync
 
@@ -306,7 +300,7 @@ def test_the_file_system_is_asked_for_one_write_and_a_sync_for_each_turn(
     assert calls == ["write", "sync"]
 
 
-def test_deleters_and_writers_at_once_never_leave_half_a_session(tmp_path: Path) -> None:
+def test_concurrent_deletes_and_writes_leave_no_partial_session(tmp_path: Path) -> None:
     script = (
         BEGIN
         + """

@@ -36,7 +36,7 @@ def ids(store: SessionStore) -> list[str]:
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", ".a", "-a", "a/b", "../a", "a\0b", "a b", "ä", "a\n", "x" * 129])
-def test_an_id_that_is_none_is_refused_everywhere(store: SessionStore, tmp_path: Path, name: str) -> None:
+def test_an_invalid_id_is_rejected_everywhere(store: SessionStore, tmp_path: Path, name: str) -> None:
     for call in (store.load, store.delete, store.open):
         with pytest.raises(ClawError) as error:
             call(name)
@@ -45,7 +45,7 @@ def test_an_id_that_is_none_is_refused_everywhere(store: SessionStore, tmp_path:
 
 
 @pytest.mark.parametrize("name", ["a", "A.b-c_9", "_", "x" * 128, "a.jsonl", "a.evidence"])
-def test_an_id_by_the_grammar_can_be_used(store: SessionStore, tmp_path: Path, name: str) -> None:
+def test_every_valid_id_can_be_used(store: SessionStore, tmp_path: Path, name: str) -> None:
     written(tmp_path, name)
     assert ids(store) == [name]
     assert store.load(name).prompt_count == 1
@@ -55,7 +55,7 @@ def test_an_id_by_the_grammar_can_be_used(store: SessionStore, tmp_path: Path, n
 # --- loading
 
 
-def test_loading_what_is_not_there_is_not_found(tmp_path: Path) -> None:
+def test_loading_a_missing_session_is_not_found(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     for directory in (tmp_path, tmp_path / "none", tmp_path / "file"):
         with refused("SESSION_NOT_FOUND") as error:
@@ -79,7 +79,7 @@ def test_loading_what_is_not_there_is_not_found(tmp_path: Path) -> None:
         (META + '{"type":"turn","a":' + "[" * 50_000 + "]" * 50_000 + "}\n", "nested too deeply"),
     ],
 )
-def test_a_damaged_session_says_what_is_wrong(store: SessionStore, tmp_path: Path, data: str, reason: str) -> None:
+def test_a_damaged_session_has_a_reason(store: SessionStore, tmp_path: Path, data: str, reason: str) -> None:
     (tmp_path / "s.jsonl").write_bytes(data.encode("utf-8", "surrogateescape"))
     with refused("SESSION_LOAD_FAILED") as error:
         store.load("s")
@@ -93,7 +93,7 @@ def test_a_damaged_session_says_what_is_wrong(store: SessionStore, tmp_path: Pat
     assert (tmp_path / "s.jsonl").read_bytes() == data.encode("utf-8", "surrogateescape")
 
 
-def test_records_of_kinds_to_come_are_passed_over_and_counted(store: SessionStore, tmp_path: Path) -> None:
+def test_records_of_unknown_kinds_are_ignored_and_counted(store: SessionStore, tmp_path: Path) -> None:
     (tmp_path / "s.jsonl").write_text(META + '{"type":"compaction"}\n\n' + TURN + '{"type":"fork","to":"x"}\n')
     loaded = store.load("s")
     assert loaded.prompt_count == 1
@@ -102,7 +102,9 @@ def test_records_of_kinds_to_come_are_passed_over_and_counted(store: SessionStor
     assert "'compaction', 'fork'" in warning
 
 
-def test_a_torn_tail_is_reported_and_cut_off_by_the_next_turn(store: SessionStore, tmp_path: Path) -> None:
+def test_an_incomplete_last_line_is_reported_and_removed_by_the_next_turn(
+    store: SessionStore, tmp_path: Path
+) -> None:
     path = written(tmp_path, "s", "one")
     whole = path.read_bytes()
     for tail in (b'{"type":"turn","prompt":"never', b'{"type":"turn"}'.ljust(40, b"\0") + b"\n"):
@@ -120,15 +122,15 @@ def test_a_torn_tail_is_reported_and_cut_off_by_the_next_turn(store: SessionStor
     assert store.load("s").warnings == ()
 
 
-def test_a_copy_of_a_session_goes_by_its_file_name(store: SessionStore, tmp_path: Path) -> None:
+def test_a_copied_session_has_the_id_of_its_file_name(store: SessionStore, tmp_path: Path) -> None:
     written(tmp_path, "s").rename(tmp_path / "copy.jsonl")
     assert store.load("copy").session_id == "copy"
     assert "'s'" in store.load("copy").warnings[0]
 
 
-def test_turns_out_of_order_are_told(store: SessionStore, tmp_path: Path) -> None:
+def test_turns_out_of_order_are_a_warning(store: SessionStore, tmp_path: Path) -> None:
     (tmp_path / "s.jsonl").write_text(META + TURN + TURN)
-    assert store.load("s").warnings == ("turn 1 stands where turn 2 should",)
+    assert store.load("s").warnings == ("turn 1 is in the place of turn 2",)
 
 
 def test_a_file_past_the_limit_is_not_read(store: SessionStore, tmp_path: Path) -> None:
@@ -154,7 +156,7 @@ def test_a_session_never_grows_past_the_limit(
 # --- listing
 
 
-def test_a_list_is_sorted_and_tells_what_is_known(store: SessionStore, tmp_path: Path) -> None:
+def test_a_list_is_sorted_and_has_all_fields(store: SessionStore, tmp_path: Path) -> None:
     written(tmp_path, "b", "one", "two")
     written(tmp_path, "a")
     assert ids(store) == ["a", "b"]
@@ -169,7 +171,7 @@ def test_a_list_is_sorted_and_tells_what_is_known(store: SessionStore, tmp_path:
     assert store.list().directory == str(tmp_path)
 
 
-def test_paths_stay_as_the_directory_was_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_paths_are_relative_to_the_given_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with SessionStore().open("s") as session:
         session.commit(turn())
@@ -198,7 +200,7 @@ def test_a_directory_that_is_absent_or_a_file_has_no_sessions(tmp_path: Path) ->
     assert SessionStore(str(tmp_path / "file" / "below")).list().sessions == []
 
 
-def test_a_directory_that_no_system_takes_is_an_error_with_a_code() -> None:
+def test_an_invalid_directory_name_is_a_typed_error() -> None:
     for directory in ("a\0b", "x" * 5_000):
         store = SessionStore(directory)
         for call in (store.list, partial(store.load, "a"), partial(store.delete, "a"), partial(store.open, "a")):
@@ -206,7 +208,7 @@ def test_a_directory_that_no_system_takes_is_an_error_with_a_code() -> None:
                 call()
 
 
-def test_a_session_that_may_not_be_read_is_listed_with_its_problem(
+def test_an_unreadable_session_is_listed_with_its_problem(
     store: SessionStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     written(tmp_path, "a")
@@ -281,14 +283,14 @@ def test_deleting_takes_the_evidence_along(store: SessionStore, tmp_path: Path) 
     assert os.listdir(tmp_path) == ["other.jsonl"]
 
 
-def test_what_an_interrupted_deletion_left_goes_with_the_next(store: SessionStore, tmp_path: Path) -> None:
+def test_the_remains_of_an_interrupted_delete_are_removed_by_the_next(store: SessionStore, tmp_path: Path) -> None:
     (tmp_path / f".s.{'0' * 12}.deleted").mkdir()
     (tmp_path / f".s.t.{'0' * 12}.deleted").mkdir()
     assert store.delete("s") is False
     assert os.listdir(tmp_path) == [f".s.t.{'0' * 12}.deleted"]
 
 
-def test_a_folder_in_the_place_of_a_session_is_not_removed(store: SessionStore, tmp_path: Path) -> None:
+def test_a_folder_named_like_a_session_is_not_deleted(store: SessionStore, tmp_path: Path) -> None:
     (tmp_path / "s.jsonl").mkdir()
     (tmp_path / "s.evidence").mkdir()
     with refused("SESSION_DELETE_FAILED") as error:
@@ -301,7 +303,7 @@ def test_a_folder_in_the_place_of_a_session_is_not_removed(store: SessionStore, 
         store.open("s")
 
 
-def test_a_session_that_cannot_be_removed_keeps_its_evidence(
+def test_a_session_that_cannot_be_deleted_keeps_its_evidence(
     store: SessionStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with store.open("s") as session:
@@ -320,7 +322,7 @@ def test_a_session_that_cannot_be_removed_keeps_its_evidence(
     assert store.delete("s")
 
 
-def test_a_link_in_the_place_of_the_evidence_is_never_followed(store: SessionStore, tmp_path: Path) -> None:
+def test_a_link_named_like_the_evidence_is_never_followed(store: SessionStore, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "turn-0001-01-document.json").write_text("theirs")
@@ -362,7 +364,7 @@ def test_a_legacy_session_is_listed_loaded_and_deleted(store: SessionStore, tmp_
     assert os.listdir(tmp_path) == []
 
 
-def test_a_legacy_session_is_neither_resumed_nor_begun_anew(store: SessionStore, tmp_path: Path) -> None:
+def test_a_legacy_session_is_neither_resumed_nor_recreated(store: SessionStore, tmp_path: Path) -> None:
     (tmp_path / "old.json").write_text(LEGACY)
     with refused("SESSION_READ_ONLY"):
         store.open("old", resume=True)
@@ -371,14 +373,14 @@ def test_a_legacy_session_is_neither_resumed_nor_begun_anew(store: SessionStore,
     assert os.listdir(tmp_path) == ["old.json"]
 
 
-def test_a_legacy_file_that_lacks_its_messages_is_invalid(store: SessionStore, tmp_path: Path) -> None:
+def test_a_legacy_file_without_messages_is_invalid(store: SessionStore, tmp_path: Path) -> None:
     (tmp_path / "old.json").write_text('{"session_id":"old"}')
     assert not store.list().sessions[0].valid
     with refused("SESSION_LOAD_FAILED"):
         store.load("old")
 
 
-def test_a_jsonl_wins_over_a_json_of_the_same_id(store: SessionStore, tmp_path: Path) -> None:
+def test_jsonl_takes_precedence_over_json_of_the_same_id(store: SessionStore, tmp_path: Path) -> None:
     written(tmp_path, "old", "new")
     (tmp_path / "old.json").write_text(LEGACY)
     assert ids(store) == ["old"]
@@ -407,7 +409,7 @@ _GOOD = (META + TURN).encode()
 )
 @example(b"[" * 5_000, "s.json")
 @example(b'{"messages":["a"],"input_tokens":-1}', "s.json")
-def test_any_bytes_are_a_session_or_an_error_and_hide_nobody(
+def test_any_bytes_are_a_session_or_an_error_and_hide_no_other(
     tmp_path_factory: pytest.TempPathFactory, data: bytes, name: str
 ) -> None:
     folder = tmp_path_factory.mktemp("bytes")

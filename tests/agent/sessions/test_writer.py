@@ -40,7 +40,7 @@ def ids(store: SessionStore) -> list[str]:
 # --- one session, from its first turn to its end
 
 
-def test_a_turn_comes_back_as_it_was_committed(store: SessionStore) -> None:
+def test_a_loaded_turn_equals_the_committed_one(store: SessionStore) -> None:
     record = turn(
         correlation_id="c-1",
         outcome="done",
@@ -87,7 +87,7 @@ def test_only_its_owner_may_read_a_session(tmp_path: Path) -> None:
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
 
 
-def test_a_session_without_an_id_gets_one_that_is_valid_and_its_own(store: SessionStore) -> None:
+def test_a_generated_id_is_valid_and_unique(store: SessionStore) -> None:
     with store.open() as one, store.open() as two:
         assert one.session_id != two.session_id
         assert re.fullmatch(r"sess_[0-9a-z]{8,9}_[0-9a-f]{8}", one.session_id)
@@ -95,13 +95,13 @@ def test_a_session_without_an_id_gets_one_that_is_valid_and_its_own(store: Sessi
         assert one.path == os.path.join(store.directory, f"{one.session_id}.jsonl")
 
 
-def test_a_session_that_got_no_turn_leaves_no_trace(store: SessionStore, tmp_path: Path) -> None:
+def test_a_session_without_turns_is_removed(store: SessionStore, tmp_path: Path) -> None:
     with store.open("s"):
         assert ids(store) == ["s"], "it is there while it is open"
     assert os.listdir(tmp_path) == []
 
 
-def test_closing_twice_is_closing_once(store: SessionStore) -> None:
+def test_close_is_idempotent(store: SessionStore) -> None:
     session = store.open("s")
     session.commit(turn())
     session.close()
@@ -110,7 +110,7 @@ def test_closing_twice_is_closing_once(store: SessionStore) -> None:
         session.commit(turn())
 
 
-def test_resuming_goes_on_where_the_session_was(store: SessionStore, tmp_path: Path) -> None:
+def test_resume_appends_to_the_session(store: SessionStore, tmp_path: Path) -> None:
     written(tmp_path, "s", "one")
     with store.open("s", resume=True) as session:
         assert [t.prompt for t in session.turns] == ["one"]
@@ -118,7 +118,7 @@ def test_resuming_goes_on_where_the_session_was(store: SessionStore, tmp_path: P
     assert [t.prompt for t in store.load("s").turns] == ["one", "two"]
 
 
-def test_resuming_without_a_new_turn_changes_nothing(store: SessionStore, tmp_path: Path) -> None:
+def test_resume_without_a_new_turn_changes_nothing(store: SessionStore, tmp_path: Path) -> None:
     path = written(tmp_path)
     before = path.read_bytes()
     with store.open("s", resume=True):
@@ -127,7 +127,7 @@ def test_resuming_without_a_new_turn_changes_nothing(store: SessionStore, tmp_pa
 
 
 @pytest.mark.parametrize("given", [{"resume": True}, {"create": False}])
-def test_what_must_be_there_and_is_not_is_not_found(store: SessionStore, tmp_path: Path, given: Any) -> None:
+def test_resuming_a_missing_session_is_not_found(store: SessionStore, tmp_path: Path, given: Any) -> None:
     with refused("SESSION_NOT_FOUND"):
         store.open("s", **given)
     with refused("SESSION_NOT_FOUND"):
@@ -135,7 +135,7 @@ def test_what_must_be_there_and_is_not_is_not_found(store: SessionStore, tmp_pat
     assert os.listdir(tmp_path) == []
 
 
-def test_a_session_with_turns_is_not_begun_anew(tmp_path: Path) -> None:
+def test_a_session_with_turns_is_not_overwritten(tmp_path: Path) -> None:
     before = written(tmp_path).read_bytes()
     with refused("SESSION_EXISTS") as error:
         SessionStore(str(tmp_path)).open("s")
@@ -145,7 +145,7 @@ def test_a_session_with_turns_is_not_begun_anew(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("left", ["", META, '{"type":"sess', META + '{"type":"tur'])
-def test_a_session_without_turns_is_taken_over(store: SessionStore, tmp_path: Path, left: str) -> None:
+def test_a_session_without_turns_is_reused(store: SessionStore, tmp_path: Path, left: str) -> None:
     (tmp_path / "s.jsonl").write_text(left)
     with store.open("s") as session:
         session.commit(turn("mine"))
@@ -153,7 +153,7 @@ def test_a_session_without_turns_is_taken_over(store: SessionStore, tmp_path: Pa
     assert store.load("s").warnings == ()
 
 
-def test_a_file_of_somebody_else_is_not_taken_over(store: SessionStore, tmp_path: Path) -> None:
+def test_a_foreign_file_is_not_overwritten(store: SessionStore, tmp_path: Path) -> None:
     (tmp_path / "s.jsonl").write_text("my notes")
     with refused("SESSION_LOAD_FAILED"):
         store.open("s")
@@ -163,7 +163,7 @@ def test_a_file_of_somebody_else_is_not_taken_over(store: SessionStore, tmp_path
 # --- evidence
 
 
-def test_evidence_lies_beside_the_session_and_is_linked(store: SessionStore, tmp_path: Path) -> None:
+def test_evidence_is_stored_beside_the_session_and_linked(store: SessionStore, tmp_path: Path) -> None:
     picture = tmp_path / "shot.png"
     picture.write_bytes(b"PNG")
     with store.open("s") as session:
@@ -189,7 +189,7 @@ def test_evidence_lies_beside_the_session_and_is_linked(store: SessionStore, tmp
     assert store.load("s").turns == (kept,)
 
 
-def test_evidence_of_a_turn_that_never_counted_is_removed_by_the_next(store: SessionStore, tmp_path: Path) -> None:
+def test_evidence_of_an_uncommitted_turn_is_removed_by_the_next(store: SessionStore, tmp_path: Path) -> None:
     with store.open("s") as session:
         session.commit(turn(), [Evidence("document", "d", document=1)])
     folder = tmp_path / "s.evidence"
@@ -203,17 +203,17 @@ def test_evidence_of_a_turn_that_never_counted_is_removed_by_the_next(store: Ses
 # --- what is written
 
 
-def test_long_texts_are_cut_and_say_so(store: SessionStore) -> None:
+def test_long_texts_are_truncated_with_a_mark(store: SessionStore) -> None:
     long = "é" * 70_000
     with store.open("s") as session:
         kept = session.commit(turn(long, long, tool_calls=(CallRecord("t", {"a": [long]}, True, long),)))
-    cut = "é" * 65_536 + "[4464 more characters left out]"
+    cut = "é" * 65_536 + "[4464 more characters omitted]"
     call = kept.tool_calls[0]
     assert kept.prompt == kept.output == call.message == call.params["a"][0] == cut
     assert store.load("s").turns == (kept,)
 
 
-def test_params_nested_without_end_are_written_as_far_as_it_makes_sense(store: SessionStore) -> None:
+def test_endlessly_nested_params_are_truncated(store: SessionStore) -> None:
     deep: Any = "bottom"
     for _ in range(5_000):
         deep = [deep]
@@ -223,7 +223,7 @@ def test_params_nested_without_end_are_written_as_far_as_it_makes_sense(store: S
     assert store.load("s").prompt_count == 1
 
 
-def test_secrets_are_in_no_file_and_stay_hidden_in_later_turns(
+def test_secrets_are_redacted_in_all_files_and_later_turns(
     store: SessionStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MY_API_KEY", "from-the-environment")
@@ -240,7 +240,7 @@ def test_secrets_are_in_no_file_and_stay_hidden_in_later_turns(
         assert secret not in everything
 
 
-def test_a_record_that_could_not_be_read_again_is_refused(store: SessionStore, tmp_path: Path) -> None:
+def test_an_undecodable_record_is_rejected(store: SessionStore, tmp_path: Path) -> None:
     before = written(tmp_path).read_bytes()
     with store.open("s", resume=True) as session:
         for bad in (turn(usage=Usage(-1, 0)), turn(stop_reason="\ud800"), turn(outcome=5)):
@@ -255,7 +255,7 @@ def test_a_record_that_could_not_be_read_again_is_refused(store: SessionStore, t
 @given(st.text(st.characters(), max_size=200), st.none() | st.text(st.characters(), max_size=200))
 @example("\ud800 lone", "\udfff\ud83d\ude00")
 @example("\x00\u2028\r\n\x7f", None)
-def test_any_text_is_kept(tmp_path_factory: pytest.TempPathFactory, prompt: str, output: str | None) -> None:
+def test_any_text_is_stored(tmp_path_factory: pytest.TempPathFactory, prompt: str, output: str | None) -> None:
     store = SessionStore(str(tmp_path_factory.mktemp("any")))
     with store.open("s") as session:
         kept = session.commit(turn(prompt, output))
@@ -266,7 +266,7 @@ def test_any_text_is_kept(tmp_path_factory: pytest.TempPathFactory, prompt: str,
     assert (kept.output is None) == (output is None)
 
 
-def test_half_a_character_is_written_as_a_replacement(store: SessionStore) -> None:
+def test_a_lone_surrogate_is_stored_as_a_replacement(store: SessionStore) -> None:
     with store.open("s") as session:
         kept = session.commit(
             turn("a\udcffb\ud800", tool_calls=(CallRecord("t", {"\ud800": "\udfff"}, True, ""),))
@@ -278,7 +278,7 @@ def test_half_a_character_is_written_as_a_replacement(store: SessionStore) -> No
 # --- several at once, in one process
 
 
-def test_a_session_that_is_held_is_busy(store: SessionStore) -> None:
+def test_a_locked_session_is_busy(store: SessionStore) -> None:
     with store.open("s") as session:
         session.commit(turn())
         began = time.monotonic()
@@ -288,7 +288,7 @@ def test_a_session_that_is_held_is_busy(store: SessionStore) -> None:
     assert store.load("s").prompt_count == 1
 
 
-def test_whoever_waits_gets_the_session_when_it_is_let_go(store: SessionStore) -> None:
+def test_a_waiting_writer_gets_the_session_when_it_is_released(store: SessionStore) -> None:
     got = threading.Event()
 
     def wait() -> None:
@@ -306,7 +306,7 @@ def test_whoever_waits_gets_the_session_when_it_is_let_go(store: SessionStore) -
     assert got.is_set()
 
 
-def test_whoever_waits_for_a_session_that_vanishes_begins_it(store: SessionStore) -> None:
+def test_a_writer_waiting_for_a_removed_session_creates_it(store: SessionStore) -> None:
     prompts: list[str] = []
 
     def wait() -> None:
@@ -321,7 +321,7 @@ def test_whoever_waits_for_a_session_that_vanishes_begins_it(store: SessionStore
     assert [t.prompt for t in store.load("s").turns] == prompts == ["second"]
 
 
-def test_those_who_look_never_make_writers_fail(store: SessionStore) -> None:
+def test_readers_never_make_writers_fail(store: SessionStore) -> None:
     done = threading.Event()
     failures: list[Exception] = []
 

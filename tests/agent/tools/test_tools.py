@@ -65,7 +65,7 @@ def test_every_action_is_a_tool_by_its_canonical_name() -> None:
         assert (TOOLS[name].responsibility, TOOLS[name].aliases) == (row.summary, row.aliases)
 
 
-def test_the_others_are_there() -> None:
+def test_the_other_tools_exist() -> None:
     recordings = {f"recording_{verb}" for verb in ("pull", "parse", "describe", "export", "compare", "replay")}
     others = {
         "run_execution",
@@ -84,12 +84,12 @@ def test_no_two_tools_share_a_name() -> None:
     assert len(names) == len(set(names))
 
 
-def test_only_what_leaves_phone_and_folder_alone_is_read_only() -> None:
+def test_only_tools_without_side_effects_are_read_only() -> None:
     assert {name for name, tool in TOOLS.items() if tool.level == "read-only"} == READ_ONLY
     assert {tool.level for tool in TOOLS.values()} <= set(LEVELS)
 
 
-def test_every_row_points_to_a_module_that_is_there() -> None:
+def test_the_source_of_every_tool_exists() -> None:
     import clawperator
 
     root = os.path.dirname(os.path.dirname(clawperator.__file__))
@@ -99,7 +99,7 @@ def test_every_row_points_to_a_module_that_is_there() -> None:
         assert tool.responsibility.endswith(".")
 
 
-def test_every_schema_is_an_object_that_says_what_each_parameter_is_for() -> None:
+def test_every_schema_is_an_object_with_described_parameters() -> None:
     for tool in TOOLS.values():
         schema = tool.schema()
         jsonschema.Draft202012Validator.check_schema(schema)
@@ -137,7 +137,7 @@ def test_every_schema_is_an_object_that_says_what_each_parameter_is_for() -> Non
         ("list_devices", {}, "ADB_NOT_FOUND", "ADB_PATH"),
     ],
 )
-def test_what_does_not_fit_is_told_with_its_place(
+def test_invalid_parameters_are_reported_with_their_path(
     tmp_path: Path, name: str, params: Any, code: str, said: str
 ) -> None:
     found = error(use(name, params, tmp_path))
@@ -177,7 +177,7 @@ KEYS = {name: [*tool.schema()["properties"], "app"] for name, tool in TOOLS.item
 @pytest.mark.random
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(whole=JSON, values=st.lists(JSON, min_size=1, max_size=4), first=st.integers(0, 8))
-def test_any_parameters_get_an_answer(tmp_path: Path, whole: Any, values: list[Any], first: int) -> None:
+def test_any_parameters_give_a_result(tmp_path: Path, whole: Any, values: list[Any], first: int) -> None:
     for name, keys in KEYS.items():
         named = {keys[place % len(keys)]: value for place, value in enumerate(values, first)}
         for params in (whole, named):
@@ -189,7 +189,7 @@ def test_any_parameters_get_an_answer(tmp_path: Path, whole: Any, values: list[A
 
 
 @pytest.mark.parametrize("path", ["../a", "/etc/passwd", "sub/../../a", "link/a", "link"])
-def test_no_path_leads_out_of_the_folder(tmp_path: Path, path: str) -> None:
+def test_paths_outside_the_folder_are_denied(tmp_path: Path, path: str) -> None:
     folder = tmp_path / "work"
     folder.mkdir()
     (folder / "link").symlink_to(tmp_path)
@@ -213,13 +213,13 @@ def test_a_path_inside_the_folder_may_be_absolute(tmp_path: Path) -> None:
     assert inside(str(tmp_path), "./b/../a", "x") == str(tmp_path / "a")
 
 
-def test_a_pipe_is_no_recording(tmp_path: Path) -> None:
+def test_a_pipe_is_not_a_recording(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "a.ndjson")
     assert error(use("recording_describe", {"input": "a.ndjson"}, tmp_path)).code == "TOOL_PAYLOAD_INVALID"
     assert error(use("recording_export", {"input": "."}, tmp_path)).code == "RECORDING_EXPORT_FAILED"
 
 
-def test_an_output_beside_the_input_may_not_be_a_link_that_leads_out(tmp_path: Path) -> None:
+def test_an_output_link_out_of_the_folder_is_denied(tmp_path: Path) -> None:
     folder = tmp_path / "work"
     folder.mkdir()
     (folder / "a.ndjson").write_text("{}")
@@ -238,7 +238,7 @@ def open_settings(route: Route) -> ToolResult:
     return do("open_app", app=SETTINGS)
 
 
-def test_an_action_answers_with_the_whole_document_and_an_honest_line(route: Route) -> None:
+def test_an_action_returns_the_document_and_a_message_with_its_effect(route: Route) -> None:
     assert open_settings(route).message == f"opened {SETTINGS}: the screen changed"
     clicked = do("click", matcher={"text": "Display"})
     assert clicked.message == "clicked 'Display': the screen changed"
@@ -254,7 +254,7 @@ def test_an_action_answers_with_the_whole_document_and_an_honest_line(route: Rou
     assert still.message == "clicked the point (1,1): nothing changed on the screen"
 
 
-def test_reading_tells_what_was_read(route: Route) -> None:
+def test_the_message_of_a_read_contains_the_text(route: Route) -> None:
     open_settings(route)
     found = do("scroll_and_click", matcher={"text": "About phone"}).message
     assert found.endswith("clicked 'About phone': the screen changed")
@@ -269,7 +269,7 @@ def test_reading_tells_what_was_read(route: Route) -> None:
     assert do("sleep", durationMs=1).message == "slept 1 ms"
 
 
-def test_the_screen_is_told_as_a_list_of_labels_with_roles(route: Route) -> None:
+def test_describe_screen_lists_labels_with_roles(route: Route) -> None:
     open_settings(route)
     described = do("describe_screen")
     labels = described.result["labels"]
@@ -283,7 +283,7 @@ def test_the_screen_is_told_as_a_list_of_labels_with_roles(route: Route) -> None
     assert [e.kind for e in (*described.evidence, *captured.evidence)] == ["snapshot", "snapshot"]
 
 
-def test_a_picture_is_evidence_by_its_path(route: Route, tmp_path: Path) -> None:
+def test_a_screenshot_is_evidence_by_path(route: Route, tmp_path: Path) -> None:
     assert route.serial
     result = use("take_screenshot", {"path": "a.png"}, tmp_path)
     (evidence,) = result.evidence
@@ -291,7 +291,7 @@ def test_a_picture_is_evidence_by_its_path(route: Route, tmp_path: Path) -> None
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_a_step_that_fails_is_told_by_its_own_code_with_the_document(route: Route) -> None:
+def test_a_failed_step_has_its_code_and_the_document(route: Route) -> None:
     missed = use("click", {"matcher": {"text": "Nowhere"}, "retry": ONCE})
     found = error(missed)
     assert (found.code, found.operation, found.target) == ("NODE_NOT_FOUND", "click", route.serial)
@@ -304,7 +304,7 @@ def test_a_step_that_fails_is_told_by_its_own_code_with_the_document(route: Rout
     assert all("clawperator " in (e.hint or "") for e in (found, absent, late))
 
 
-def test_a_plan_runs_in_one_go_and_tells_its_last_step(route: Route, tmp_path: Path) -> None:
+def test_a_plan_reports_its_last_step(route: Route, tmp_path: Path) -> None:
     assert route.serial
     actions = [
         {"type": "open_app", "params": {"app": SETTINGS}},
@@ -322,18 +322,18 @@ def test_a_plan_runs_in_one_go_and_tells_its_last_step(route: Route, tmp_path: P
     assert len(half.result["envelope"]["stepResults"]) == 2
 
 
-def test_a_busy_phone_is_told_as_busy(route: Route) -> None:
+def test_a_busy_phone_is_an_error(route: Route) -> None:
     with lease(route.serial, "somebody", 0):
         found = error(use("snapshot_ui", {}, deadline=TurnDeadline(1.2)))
     assert (found.code, found.retryable) == ("EXECUTION_CONFLICT_IN_FLIGHT", True)
 
 
-def test_too_little_time_is_told_before_the_phone_is_touched(route: Route) -> None:
+def test_too_little_time_is_an_error_before_anything_runs(route: Route) -> None:
     found = error(use("click", {"matcher": {"text": "Display"}}, deadline=TurnDeadline(0.5)))
     assert (found.code, found.target) == ("TURN_TIMEOUT", route.serial)
 
 
-def test_phones_and_packages_are_listed_and_examined(route: Route) -> None:
+def test_phones_and_packages_are_listed_and_doctor_reports(route: Route) -> None:
     assert do("list_devices").result == {"devices": [{"serial": route.serial, "state": "device"}]}
     assert SETTINGS in do("list_packages").result["packages"]
     assert SETTINGS not in do("list_packages", thirdParty=True).result["packages"]
@@ -352,7 +352,7 @@ def sign_in(route: Route) -> Route:
     return route
 
 
-def test_what_goes_into_a_password_field_is_a_secret(sign_in: Route) -> None:
+def test_text_typed_into_a_password_field_is_secret(sign_in: Route) -> None:
     assert sign_in.serial
     field = {"resourceId": f"{NOTES}:id/password"}
     result = do("enter_text", matcher=field, text=SECRET)
@@ -366,7 +366,7 @@ def test_what_goes_into_a_password_field_is_a_secret(sign_in: Route) -> None:
     assert SECRET not in msgspec.json.encode([plan.message, plan.result]).decode()
 
 
-def test_a_password_that_was_not_taken_is_a_secret_too(sign_in: Route, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_password_that_was_not_accepted_is_secret(sign_in: Route, monkeypatch: pytest.MonkeyPatch) -> None:
     real = run.run_plan
 
     def fail(plan: Any, device: Any, **more: Any) -> ExecutionResult:
@@ -393,7 +393,7 @@ def test_a_password_that_was_not_taken_is_a_secret_too(sign_in: Route, monkeypat
         ([], True),
     ],
 )
-def test_a_text_that_may_be_a_password_is_hidden(
+def test_text_that_may_be_a_password_is_masked(
     route: Route,
     monkeypatch: pytest.MonkeyPatch,
     steps: list[StepResult],
@@ -410,7 +410,7 @@ def test_a_text_that_may_be_a_password_is_hidden(
         assert SECRET not in msgspec.json.encode(shown).decode()
 
 
-def test_what_was_done_before_the_phone_fell_silent_is_told(route: Route, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_steps_before_a_timeout_are_reported(route: Route, monkeypatch: pytest.MonkeyPatch) -> None:
     steps = [StepResult("a1", "enter_text", True, {"text": SECRET})]
 
     def fail(*_: Any, **__: Any) -> ExecutionResult:
@@ -442,7 +442,7 @@ def record(route: Route, session: str) -> tuple[ToolResult, ToolResult]:
     return began, do("stop_recording")
 
 
-def test_a_recording_is_made_pulled_told_compared_and_replayed(route: Route, tmp_path: Path) -> None:
+def test_a_recording_is_made_pulled_described_compared_and_replayed(route: Route, tmp_path: Path) -> None:
     began, ended = record(route, "demo")
     assert began.message == "the recording demo began"
     assert ended.message.startswith("the recording demo ended with ")
@@ -495,7 +495,7 @@ def skill(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, **more: 
     return {"skill": ID}
 
 
-def test_a_skill_gets_its_arguments_by_order_or_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_skill_arguments_are_positional_or_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     contract = {"inputs": {"name": "string", "times": "integer[1,3]"}}
     script = "import os\nprint(os.environ['CLAWPERATOR_SKILL_INPUTS'])"
     named = skill(tmp_path, monkeypatch, script, contract=contract)
@@ -508,7 +508,7 @@ def test_a_skill_gets_its_arguments_by_order_or_by_name(tmp_path: Path, monkeypa
     assert error(use("run_skill", {**named, "args": {"size": 1}})).code == "SKILL_INPUT_INVALID"
 
 
-def test_a_skill_that_fails_leaves_what_it_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_skill_keeps_its_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     named = skill(tmp_path, monkeypatch, "print('half')\nraise SystemExit(3)")
     result = use("run_skill", named)
     assert error(result).code == "SKILL_EXECUTION_FAILED"
@@ -517,7 +517,7 @@ def test_a_skill_that_fails_leaves_what_it_said(tmp_path: Path, monkeypatch: pyt
 
 
 @pytest.mark.parametrize("seconds", [None, 0.6])
-def test_a_skill_ends_with_the_turn(
+def test_a_skill_stops_with_the_turn(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float | None
 ) -> None:
     named = skill(tmp_path, monkeypatch, "import time\ntime.sleep(60)")

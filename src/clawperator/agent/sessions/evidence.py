@@ -1,7 +1,7 @@
-"""The evidence of a session: a folder beside its file, with a file for each document that a turn brought back.
+"""Evidence of a session: a folder beside its file, with one JSON file for each document of a turn.
 
-Files are written before the line of their turn, so that a line never names a file that is not there. What a turn
-that never counted left behind is removed before the next one is written.
+Files are written before the line of their turn, so a line never names a missing file. Files of a turn that was not
+committed are removed before the next turn is written.
 """
 
 import os
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from clawperator.agent.ports import Evidence
     from clawperator.agent.redaction import Redactor
 
-_ASIDE = ".deleted"
+_DELETED = ".deleted"
 _LONGEST_KIND = 40
-# A longer file that lies elsewhere is named, and not read for its checksum.
-_MOST_SUMMED = 64 * 1024 * 1024
+# Larger external files are linked without a checksum.
+_MOST_HASHED = 64 * 1024 * 1024
 _BLOCK = 1024 * 1024
 
 
 class EvidenceFolder:
-    """The folder of one session. Whoever writes or removes holds the session's lock. All raise ``OSError``."""
+    """The evidence folder of a session. Callers hold its lock. All methods may raise ``OSError``."""
 
     def __init__(self, directory: str, session_id: str) -> None:
         self._directory = directory
@@ -37,8 +37,8 @@ class EvidenceFolder:
         self._name = session_id + EVIDENCE_SUFFIX
         self.path = os.path.join(directory, self._name)
 
-    def keep(self, turn: int, evidence: "Sequence[Evidence]", redactor: "Redactor") -> tuple[EvidenceLink, ...]:
-        """Write the documents of a turn, redacted and synced, and tell where they lie. All of them or none."""
+    def store(self, turn: int, evidence: "Sequence[Evidence]", redactor: "Redactor") -> tuple[EvidenceLink, ...]:
+        """Write the documents of a turn, redacted and synced, and return links to them. All of them or none."""
         if not evidence:
             return ()
         links: list[EvidenceLink] = []
@@ -51,19 +51,19 @@ class EvidenceFolder:
                     data = msgspec.json.encode(redactor.value(piece.document)) + b"\n"
                     self._write(name, data)
                     path = os.path.join(self._name, name)
-                    links.append(replace(link, path=path, bytes=len(data), sha256=_sum(data)))
+                    links.append(replace(link, path=path, bytes=len(data), sha256=_sha256(data)))
                 if piece.path is not None:
                     size, checksum = _measure(piece.path)
                     path = redactor.text(piece.path)
                     links.append(replace(link, path=path, bytes=size, sha256=checksum))
             sync_folder(self.path)
         except BaseException:
-            self.forget_from(turn)
+            self.remove_from(turn)
             raise
         return tuple(links)
 
-    def forget_from(self, turn: int) -> None:
-        """Remove what turns from this number on left, and files that were never finished."""
+    def remove_from(self, turn: int) -> None:
+        """Remove the files of this turn and later ones, and unfinished files."""
         try:
             names = os.listdir(self.path) if not os.path.islink(self.path) else []
         except OSError:
@@ -74,34 +74,34 @@ class EvidenceFolder:
             if of_turn or (name.startswith(".clawperator-") and name.endswith(".part")):
                 with suppress(OSError):
                     os.unlink(os.path.join(self.path, name))
-        with suppress(OSError):  # it holds evidence of earlier turns
+        with suppress(OSError):  # not empty: evidence of earlier turns
             os.rmdir(self.path)
 
     def set_aside(self) -> str | None:
-        """Give the folder a name of no session, in one step; None when there is none. A link goes by itself."""
-        aside = os.path.join(self._directory, f".{self._session_id}.{os.urandom(6).hex()}{_ASIDE}")
+        """Rename the folder away from the session atomically; None when there is none. Links are not followed."""
+        aside = os.path.join(self._directory, f".{self._session_id}.{os.urandom(6).hex()}{_DELETED}")
         try:
             os.rename(self.path, aside)
         except FileNotFoundError:
             return None
         return aside
 
-    def put_back(self, aside: str) -> None:
+    def restore(self, aside: str) -> None:
         with suppress(OSError):
             os.rename(aside, self.path)
 
     def remove_aside(self) -> None:
-        """Remove for good what was set aside, now or by a process that did not come to its end."""
-        before, length = f".{self._session_id}.", len(self._session_id) + 2 + 12 + len(_ASIDE)
+        """Delete the folders that were set aside, also by an interrupted process."""
+        before, length = f".{self._session_id}.", len(self._session_id) + 2 + 12 + len(_DELETED)
         for name in os.listdir(self._directory):
-            if name.startswith(before) and name.endswith(_ASIDE) and len(name) == length:
+            if name.startswith(before) and name.endswith(_DELETED) and len(name) == length:
                 _remove(os.path.join(self._directory, name))
 
     def _write(self, name: str, data: bytes) -> None:
         with suppress(FileExistsError):
             os.mkdir(self.path, 0o700)
         if os.path.islink(self.path):
-            raise OSError(f"{self.path} is a link, and evidence is kept in a folder")
+            raise OSError(f"{self.path} is a link, not a folder")
         with AtomicFile(os.path.join(self.path, name)) as out:
             os.fchmod(out.file.fileno(), 0o600)
             out.file.write(data)
@@ -110,7 +110,7 @@ class EvidenceFolder:
 
 
 def sync_folder(path: str) -> None:
-    """Make the names in a folder last. Some file systems cannot, and need not."""
+    """Sync the entries of a folder to disk. Some file systems do not support it."""
     with suppress(OSError):
         descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
@@ -124,18 +124,18 @@ def _file_name(kind: str) -> str:
     return plain or "document"
 
 
-def _sum(data: bytes) -> str:
+def _sha256(data: bytes) -> str:
     import hashlib
 
     return hashlib.sha256(data).hexdigest()
 
 
 def _measure(path: str) -> tuple[int | None, str | None]:
-    """Size and checksum of a file that lies elsewhere, as far as they can be had."""
+    """Size and checksum of an external file, as far as they are available."""
     import hashlib
 
     try:
-        # Not blocking: it may be a pipe that nobody writes to.
+        # Non-blocking: it may be a pipe without a writer.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, ValueError):
         return None, None
@@ -145,13 +145,13 @@ def _measure(path: str) -> tuple[int | None, str | None]:
         about = os.fstat(descriptor)
         if not stat.S_ISREG(about.st_mode):
             return None, None
-        if about.st_size > _MOST_SUMMED:
+        if about.st_size > _MOST_HASHED:
             return about.st_size, None
         checksum, size = hashlib.sha256(), 0
         while block := os.read(descriptor, _BLOCK):
             checksum.update(block)
             size += len(block)
-            if size > _MOST_SUMMED:
+            if size > _MOST_HASHED:
                 return None, None
         return size, checksum.hexdigest()
     except OSError:
@@ -169,4 +169,4 @@ def _remove(path: str) -> None:
         else:
             shutil.rmtree(path)
     except FileNotFoundError:
-        return  # somebody else was quicker
+        return  # removed by another process

@@ -1,7 +1,7 @@
-"""The files of sessions: their names, opening them without being led elsewhere, and their locks.
+"""Session files: names, opening without following links, locks, and the errors of all of these.
 
-Whoever writes to a session or removes it holds an exclusive lock on its file, and so does nobody else. The lock
-dies with its holder. Those who only look take a shared lock for a moment; writers wait for that.
+A writer holds an exclusive lock on the file of its session; the lock ends with its process. Readers hold a shared
+lock briefly, and writers wait for them.
 """
 
 import errno
@@ -20,43 +20,43 @@ SUFFIX, LEGACY_SUFFIX, EVIDENCE_SUFFIX = ".jsonl", ".json", ".evidence"
 MOST_BYTES = 256 * 1024 * 1024
 LATEST_MS = 253_402_300_799_999  # the end of the year 9999
 
-_LETTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-")
+_ID_CHARACTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-")
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _LONGEST_ID = 128
 _POLL_SECONDS = 0.004
-_LOOKED_AT_SECONDS = 0.5
+_READER_SECONDS = 0.5
 _BLOCK = 16 * 1024 * 1024
 
 
 def is_session_id(text: str) -> bool:
-    return 0 < len(text) <= _LONGEST_ID and text[0] not in ".-" and _LETTERS.issuperset(text)
+    return 0 < len(text) <= _LONGEST_ID and text[0] not in ".-" and _ID_CHARACTERS.issuperset(text)
 
 
 def check_id(session_id: str) -> str:
     if not is_session_id(session_id):
         raise ClawError(
             "SESSION_ID_INVALID",
-            f"{session_id!r} is no id of a session: letters, digits, '.', '_' and '-', at most {_LONGEST_ID}, "
-            "beginning with neither dot nor dash",
+            f"invalid session id {session_id!r}: use at most {_LONGEST_ID} letters, digits, '.', '_' and '-', "
+            "starting with a letter, digit or '_'",
             operation="resolve_session",
             target=session_id,
         )
     return session_id
 
 
-def is_of_sessions(path: str, directory: str) -> bool:
-    """Whether it is the name of a session's file in the directory, or of evidence there. Links are followed."""
+def is_session_path(path: str, directory: str) -> bool:
+    """Whether the path is a session file of the directory, or evidence there. Links are followed."""
     first, *rest = os.path.relpath(os.path.realpath(path), os.path.realpath(directory)).split(os.sep)
     return first.endswith(EVIDENCE_SUFFIX) or (not rest and first.endswith((SUFFIX, LEGACY_SUFFIX)))
 
 
 def now_ms() -> int:
-    """The time as it is kept. Whatever a clock says, it is a time that can be read again."""
+    """The current time, clamped to what a session file can hold."""
     return min(max(int(time.time() * 1000), 0), LATEST_MS)
 
 
 def make_id() -> str:
-    """An id that nobody has, and that sorts behind those made before."""
+    """A unique id that sorts after earlier ones."""
     number, digits = now_ms(), ""
     while number:
         number, digit = divmod(number, 36)
@@ -64,28 +64,28 @@ def make_id() -> str:
     return f"sess_{digits}_{os.urandom(4).hex()}"
 
 
-def command(directory: str, *words: str) -> str:
-    """A command line of ``claw`` that means the sessions of this directory."""
+def claw_command(directory: str, *words: str) -> str:
+    """A ``claw`` command line for the sessions of this directory."""
     import shlex
 
-    where = () if os.path.normpath(directory) == DEFAULT_DIRECTORY else ("--directory", directory)
-    return shlex.join(["claw", *words, *where])
+    option = () if os.path.normpath(directory) == DEFAULT_DIRECTORY else ("--directory", directory)
+    return shlex.join(["claw", *words, *option])
 
 
 def open_file(path: str, flags: int = os.O_RDONLY) -> int:
-    """A descriptor of the file itself, never of what a link leads to; a pipe is not waited for."""
+    """Open the file itself, never the target of a link, and never blocking on a pipe."""
     return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
 
 
 def read_file(descriptor: int, path: str) -> bytes:
-    """All of a session's file, if it is a file and not too large; ``SESSION_LOAD_FAILED`` otherwise."""
+    """Read a session file; ``SESSION_LOAD_FAILED`` for other kinds of files and for oversized ones."""
     about = os.fstat(descriptor)
     if stat.S_ISDIR(about.st_mode):
         from shlex import quote
 
-        raise damaged(path, "it is a folder", hint=f"Run 'rm -r {quote(path)}' to be rid of it.")
+        raise damaged(path, "is a folder", hint=f"Run 'rm -r {quote(path)}' to remove it.")
     if not stat.S_ISREG(about.st_mode):
-        raise damaged(path, "it is no regular file")
+        raise damaged(path, "not a regular file")
     blocks: list[bytes] = []
     size = 0
     while size <= MOST_BYTES and about.st_size <= MOST_BYTES:
@@ -94,28 +94,28 @@ def read_file(descriptor: int, path: str) -> bytes:
             return blocks[0] if len(blocks) == 1 else b"".join(blocks)
         blocks.append(block)
         size += len(block)
-    raise damaged(path, f"it is larger than {MOST_BYTES // 1024 // 1024} MiB")
+    raise damaged(path, f"larger than {MOST_BYTES // 1024 // 1024} MiB")
 
 
 def is_absent(error: OSError | ValueError) -> bool:
-    """Whether it is not there, or not even the folder, or a file stands where that should."""
+    """Whether the file or its folder does not exist, or a parent is not a folder."""
     return isinstance(error, OSError) and error.errno in {errno.ENOENT, errno.ENOTDIR}
 
 
 def damaged(path: str, reason: str, *, hint: str | None = None) -> ClawError:
-    """Why a file that is there is no session that can be read."""
+    """The error of a file that exists and is not a readable session."""
     if hint is None:
         directory, name = os.path.split(path)
-        hint = f"Run '{command(directory, 'delete-session', name.rpartition('.')[0])}' to be rid of it."
+        hint = f"Run '{claw_command(directory, 'delete-session', name.rpartition('.')[0])}' to remove it."
     return ClawError(
         "SESSION_LOAD_FAILED", f"cannot read {path}: {reason}", hint=hint, operation="read", target=path
     )
 
 
 def unreadable(path: str, error: OSError | ValueError) -> ClawError:
-    """Why a file that is there cannot be opened or read."""
+    """The error of a file that exists and cannot be opened or read."""
     if isinstance(error, OSError) and error.errno == errno.ELOOP:
-        return damaged(path, "it is a link, and links are not followed", hint=f"Put the file itself at {path}.")
+        return damaged(path, "is a link, and links are not followed", hint=f"Replace the link {path} by the file.")
     if isinstance(error, OSError) and error.errno in {errno.EACCES, errno.EPERM}:
         from shlex import quote
 
@@ -124,23 +124,23 @@ def unreadable(path: str, error: OSError | ValueError) -> ClawError:
 
 
 def unwritable(path: str, error: OSError | ValueError, operation: str = "write") -> ClawError:
-    """Why nothing can be written there, and what helps."""
+    """The error of a failed write, with a hint by its cause."""
     from shlex import quote
 
     number, at = (error.errno, error.filename) if isinstance(error, OSError) else (None, None)
-    other = "pass --directory with a folder that can be written to"
+    other = "pass --directory with a writable folder"
     match number:
         case errno.ENOSPC | errno.EDQUOT | errno.EFBIG:
-            hint = "Free space on the disk, or pass --directory with a folder on another one."
+            hint = "Free disk space, or pass --directory with a folder on another disk."
         case errno.EACCES | errno.EPERM:
-            refuses = _nearest(at if isinstance(at, str) else path)
-            mode = "u+rwx" if os.path.isdir(refuses) else "u+rw"
-            hint = f"Run 'chmod {mode} {quote(refuses)}', or {other}."
+            blocking = _nearest(at if isinstance(at, str) else path)
+            mode = "u+rwx" if os.path.isdir(blocking) else "u+rw"
+            hint = f"Run 'chmod {mode} {quote(blocking)}', or {other}."
         case errno.ENOENT:
             folder = path if operation == "mkdir" else os.path.dirname(path) or "."
             hint = f"Run 'mkdir -p {quote(folder)}', or {other}."
         case errno.ENOTDIR | errno.EEXIST:
-            hint = f"A file stands where a folder should: {other}."
+            hint = f"A parent of {path} is a file; {other}."
         case _:
             hint = f"{other[0].upper()}{other[1:]}."
     return ClawError(
@@ -153,14 +153,14 @@ def unwritable(path: str, error: OSError | ValueError, operation: str = "write")
 
 
 def _nearest(path: str) -> str:
-    """The path itself, or the folder above it that is there."""
+    """The path, or its nearest parent that exists."""
     while path and not os.path.lexists(path):
         path = os.path.dirname(path)
     return path or "."
 
 
 def make_folder(path: str) -> None:
-    """Make a folder and those above it, for their owner alone."""
+    """Create a folder and its parents, accessible by the owner only."""
     missing, at = [], path
     while True:
         try:
@@ -177,12 +177,12 @@ def make_folder(path: str) -> None:
                 raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), at) from None
             break
     for at in reversed(missing):
-        with suppress(FileExistsError):  # others make it, too
+        with suppress(FileExistsError):  # another process may create it, too
             os.mkdir(at, 0o700)
 
 
 def is_held(descriptor: int) -> bool:
-    """Whether a process writes to the session. Those who look do not stand in each other's way."""
+    """Whether a writer holds the session. Readers do not block each other."""
     if not _flock(descriptor, fcntl.LOCK_SH):
         return True
     fcntl.flock(descriptor, fcntl.LOCK_UN)
@@ -190,19 +190,19 @@ def is_held(descriptor: int) -> bool:
 
 
 def take_lock(descriptor: int, deadline: float) -> bool:
-    """Hold the session until the descriptor is closed. False when somebody writes to it past the deadline."""
-    patient = max(deadline, time.monotonic() + _LOOKED_AT_SECONDS)
+    """Lock the session until the descriptor is closed. False when a writer holds it past the deadline."""
+    readers_end = max(deadline, time.monotonic() + _READER_SECONDS)
     while not _flock(descriptor, fcntl.LOCK_EX):
-        # Who only looks will soon be gone, and is no reason to say that it is busy.
-        if time.monotonic() >= (deadline if is_held(descriptor) else patient):
+        # Readers hold the lock briefly; do not report busy for them.
+        if time.monotonic() >= (deadline if is_held(descriptor) else readers_end):
             return False
-        # Not all at once, so that no one is always a moment too late.
+        # Random pauses, so that no waiting process is starved.
         time.sleep(_POLL_SECONDS * (0.5 + os.urandom(1)[0] / 256))
     return True
 
 
 def is_at(descriptor: int, path: str) -> bool:
-    """Whether the file that is open is still the one at the path: it may have been removed, and made anew."""
+    """Whether the open file is still the one at the path: it may have been removed and recreated."""
     try:
         there = os.stat(path, follow_symlinks=False)
     except OSError:
@@ -212,10 +212,11 @@ def is_at(descriptor: int, path: str) -> bool:
 
 
 def busy(directory: str, session_id: str) -> ClawError:
+    check = claw_command(directory, "list-sessions", "--output-format", "json")
     return ClawError(
         "SESSION_BUSY",
-        f"another process writes to the session {session_id}",
-        hint=f"Wait until '{command(directory, 'list-sessions', '--output-format', 'json')}' says it is stopped.",
+        f"session {session_id!r} is in use by another process",
+        hint=f"Wait until '{check}' reports it as stopped.",
         operation="lock",
         target=session_id,
     )
@@ -225,7 +226,7 @@ def not_found(directory: str, session_id: str) -> ClawError:
     return ClawError(
         "SESSION_NOT_FOUND",
         f"session {session_id!r} not found in {directory}",
-        hint=f"Run '{command(directory, 'list-sessions')}' for those there are.",
+        hint=f"Run '{claw_command(directory, 'list-sessions')}' to list the sessions.",
         operation="resolve_session",
         target=session_id,
     )

@@ -1,4 +1,4 @@
-"""Reading sessions: all of one, or as much as a list tells."""
+"""Reading session files: completely, or as a summary for lists."""
 
 import os
 import stat
@@ -14,9 +14,9 @@ from clawperator.agent.sessions.records import (
     TurnRecord,
     Usage,
     count_messages,
-    count_turns,
     legacy_turns,
     read_legacy,
+    read_turn_summaries,
     read_turns,
     sum_usage,
 )
@@ -24,9 +24,9 @@ from clawperator.errors import ClawError
 
 
 class SessionSummary(Struct, frozen=True, kw_only=True):
-    """A session as a list tells it. One that cannot be read is not ``valid``, and ``problem`` says why.
+    """A session in a list. An unreadable one is not ``valid``, and ``problem`` is the reason.
 
-    ``stopped`` says that no process writes to it now.
+    ``stopped`` means that no process holds it for writing.
     """
 
     session_id: str
@@ -42,7 +42,7 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
 
 
 class LoadedSession(Struct, frozen=True, kw_only=True):
-    """A session as it was when it was read."""
+    """The contents of a session at the time of reading."""
 
     session_id: str
     path: str
@@ -58,7 +58,7 @@ class LoadedSession(Struct, frozen=True, kw_only=True):
 
 
 def load_file(session_id: str, path: str) -> LoadedSession:
-    """All that a file holds. ``OSError`` when it cannot be read, ``SESSION_LOAD_FAILED`` when it is damaged."""
+    """Load a session file. ``OSError`` when it cannot be read, ``SESSION_LOAD_FAILED`` when it is damaged."""
     descriptor = open_file(path)
     try:
         modified = os.fstat(descriptor).st_mtime
@@ -83,15 +83,15 @@ def load_file(session_id: str, path: str) -> LoadedSession:
         message_count=count_messages(turns),
         input_tokens=usage.input_tokens,
         output_tokens=usage.output_tokens,
-        created_at=_instant(created),
-        last_modified=_instant(modified),
+        created_at=_timestamp(created),
+        last_modified=_timestamp(modified),
         warnings=warnings,
         legacy=path.endswith(LEGACY_SUFFIX),
     )
 
 
-def is_session(path: str) -> bool:
-    """Whether a file begins as sessions do, wherever it lies. Links are followed."""
+def is_session_file(path: str) -> bool:
+    """Whether a file starts like a session, wherever it is. Links are followed."""
     with suppress(OSError):
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         try:
@@ -103,45 +103,45 @@ def is_session(path: str) -> bool:
 
 
 def summarise_file(session_id: str, path: str) -> SessionSummary | None:
-    """What a list tells of a file, whatever state it is in; None when it has been removed since."""
+    """Summarise a session file in any state; None when it was removed meanwhile."""
     try:
         about = os.stat(path, follow_symlinks=False)
     except OSError:
         return None
-    told = SessionSummary(
+    summary = SessionSummary(
         session_id=session_id,
         path=path,
-        created_at=_instant(about.st_mtime),
-        last_modified=_instant(about.st_mtime),
+        created_at=_timestamp(about.st_mtime),
+        last_modified=_timestamp(about.st_mtime),
         size_bytes=about.st_size,
     )
     try:
         descriptor = open_file(path)
     except OSError as e:
-        return None if is_absent(e) else replace(told, valid=False, problem=unreadable(path, e).message)
+        return None if is_absent(e) else replace(summary, valid=False, problem=unreadable(path, e).message)
     try:
-        with suppress(OSError):  # where there are no locks, nobody of ours writes
-            told = replace(told, stopped=not is_held(descriptor))
+        with suppress(OSError):  # without lock support there are no writers
+            summary = replace(summary, stopped=not is_held(descriptor))
         data = read_file(descriptor, path)
         if path.endswith(LEGACY_SUFFIX):
             count = len(read_legacy(data, path).messages)
-            return replace(told, prompt_count=count, message_count=count)
-        records = count_turns(data, session_id, path)
+            return replace(summary, prompt_count=count, message_count=count)
+        records = read_turn_summaries(data, session_id, path)
     except (OSError, ClawError) as e:
         error = unreadable(path, e) if isinstance(e, OSError) else e
-        return replace(told, valid=False, problem=error.message)
+        return replace(summary, valid=False, problem=error.message)
     finally:
         os.close(descriptor)
     return replace(
-        told,
-        created_at=_instant(records.meta.created_at_ms / 1000) if records.meta else told.created_at,
+        summary,
+        created_at=_timestamp(records.meta.created_at_ms / 1000) if records.meta else summary.created_at,
         prompt_count=len(records.turns),
         message_count=count_messages(records.turns),
     )
 
 
-def _instant(seconds: float) -> str:
+def _timestamp(seconds: float) -> str:
     try:
         return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
-    except (OverflowError, ValueError, OSError):  # a clock that was never set, or a file system's odd idea
+    except (OverflowError, ValueError, OSError):  # an invalid time of the file system
         return "1970-01-01T00:00:00Z"

@@ -1,6 +1,6 @@
-"""What the file of a session holds: a line that says whose it is, then a line for each turn that counts.
+"""Records of a session file: a meta line, then one line for each committed turn.
 
-A line counts once its line end is there. What a crash left after the last one was never part of the session.
+A line is committed with its line end. Bytes after the last line end, left by a crash, are not part of the session.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -29,14 +29,14 @@ class SessionMeta(Struct, frozen=True, kw_only=True, tag_field="type", tag="sess
 
 
 class Usage(Struct, frozen=True):
-    """What a turn used: words, or the tokens a model's service counted."""
+    """Token usage of a turn: words, or the count of a model service."""
 
     input_tokens: _Count = 0
     output_tokens: _Count = 0
 
 
 class CallRecord(Struct, frozen=True, omit_defaults=True):
-    """A call of a tool, and what came of it. ``code`` is that of the error, if it failed."""
+    """A tool call and its outcome. ``code`` is the error code of a failed call."""
 
     name: str
     params: Mapping[str, Any]
@@ -46,7 +46,7 @@ class CallRecord(Struct, frozen=True, omit_defaults=True):
 
 
 class Denial(Struct, frozen=True):
-    """A call that the policy did not let through."""
+    """A call that the policy denied."""
 
     tool_name: str
     reason: str
@@ -54,7 +54,7 @@ class Denial(Struct, frozen=True):
 
 
 class EvidenceLink(Struct, frozen=True, omit_defaults=True):
-    """Where a piece of evidence lies. The path of a document we wrote is relative to the sessions' directory."""
+    """A link to evidence. The path of a stored document is relative to the sessions' directory."""
 
     kind: str
     ref: str
@@ -65,9 +65,9 @@ class EvidenceLink(Struct, frozen=True, omit_defaults=True):
 
 
 class TurnRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="turn"):
-    """A turn that counts. The session gives it its number, and the links to its evidence.
+    """A committed turn. The session sets its number and the links to its evidence.
 
-    ``output`` is None when there was no answer: the prompt alone was kept.
+    ``output`` is None for a prompt that was stored without an answer.
     """
 
     turn: _Count = 0
@@ -87,8 +87,8 @@ class TurnRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="turn"
     evidence: tuple[EvidenceLink, ...] = ()
 
 
-class CountedTurn(Struct, frozen=True, tag_field="type", tag="turn"):
-    """As much of a turn as a list of sessions tells."""
+class TurnSummary(Struct, frozen=True, tag_field="type", tag="turn"):
+    """The fields of a turn that lists of sessions need."""
 
     prompt: str
     turn: int = 0
@@ -96,7 +96,7 @@ class CountedTurn(Struct, frozen=True, tag_field="type", tag="turn"):
 
 
 class LegacySession(Struct, frozen=True):
-    """A session as the reference harness kept it: one document, and the prompts alone."""
+    """A session of the reference harness: one document with the prompts only."""
 
     messages: tuple[str, ...]
     session_id: str = ""
@@ -108,11 +108,11 @@ class _Kind(Struct, frozen=True):
     type: str
 
 
-_Turn = TypeVar("_Turn", TurnRecord, CountedTurn)
+_Turn = TypeVar("_Turn", TurnRecord, TurnSummary)
 
 
-class Records(Struct, Generic[_Turn], frozen=True):
-    """What was read. ``committed`` is how many bytes count; ``meta`` is None when nothing does yet."""
+class SessionRecords(Struct, Generic[_Turn], frozen=True):
+    """The records of a file. ``committed`` is the number of committed bytes; ``meta`` is None for none."""
 
     meta: SessionMeta | None
     turns: tuple[_Turn, ...]
@@ -122,49 +122,49 @@ class Records(Struct, Generic[_Turn], frozen=True):
 
 _META = msgspec.json.Decoder(SessionMeta)
 _TURN = msgspec.json.Decoder(TurnRecord)
-_COUNTED = msgspec.json.Decoder(CountedTurn)
+_SUMMARY = msgspec.json.Decoder(TurnSummary)
 _KIND = msgspec.json.Decoder(_Kind)
 _LEGACY = msgspec.json.Decoder(LegacySession)
 
 
-def line_of(record: SessionMeta | TurnRecord) -> bytes:
+def encode_line(record: SessionMeta | TurnRecord) -> bytes:
     return msgspec.json.encode(record) + b"\n"
 
 
-def read_turns(data: bytes, session_id: str, path: str) -> Records[TurnRecord]:
-    """The whole session; ``SESSION_LOAD_FAILED`` says what keeps it from being one."""
+def read_turns(data: bytes, session_id: str, path: str) -> SessionRecords[TurnRecord]:
+    """Read all turns; ``SESSION_LOAD_FAILED`` with the reason for an invalid file."""
     return _read(data, session_id, path, _TURN)
 
 
 def read_turn(line: bytes) -> TurnRecord:
-    """One turn, from its line."""
+    """Decode the line of a turn."""
     return _TURN.decode(line)
 
 
-def count_turns(data: bytes, session_id: str, path: str) -> Records[CountedTurn]:
-    """The same, with no more of each turn than a list tells."""
-    return _read(data, session_id, path, _COUNTED)
+def read_turn_summaries(data: bytes, session_id: str, path: str) -> SessionRecords[TurnSummary]:
+    """Read the turns with only the fields that lists need."""
+    return _read(data, session_id, path, _SUMMARY)
 
 
 def read_legacy(data: bytes, path: str) -> LegacySession:
     try:
         return _LEGACY.decode(data)
     except (msgspec.MsgspecError, ValueError, RecursionError) as e:
-        raise damaged(path, _said(e)) from None
+        raise damaged(path, _reason(e)) from None
 
 
-def _read(data: bytes, session_id: str, path: str, decoder: msgspec.json.Decoder[_Turn]) -> Records[_Turn]:
+def _read(data: bytes, session_id: str, path: str, decoder: msgspec.json.Decoder[_Turn]) -> SessionRecords[_Turn]:
     lines, committed = _whole_lines(data)
     torn = len(data) - committed
-    warnings = [f"the last {torn} bytes are no whole line and do not count"] if torn else []
+    warnings = [f"the last {torn} bytes are an incomplete line and are ignored"] if torn else []
     if not lines:
-        # Nobody writes anything before this line: with other bytes it is a file of somebody else.
+        # The meta line is always written first: other bytes mean a foreign file.
         if not data.startswith(META_BEGIN) and not META_BEGIN.startswith(data):
-            raise damaged(path, "it does not begin with a session_meta line")
-        return Records(None, (), 0, tuple(warnings))
+            raise damaged(path, "no session_meta line at the start")
+        return SessionRecords(None, (), 0, tuple(warnings))
     meta = _read_meta(lines[0], path)
     if meta.session_id != session_id:
-        warnings.append(f"the file says that it is the session {meta.session_id!r}")
+        warnings.append(f"the file contains the session id {meta.session_id!r}")
     turns: list[_Turn] = []
     unknown: dict[str, int] = {}
     for number, line in enumerate(lines[1:], 2):
@@ -175,27 +175,27 @@ def _read(data: bytes, session_id: str, path: str, decoder: msgspec.json.Decoder
                 continue
             kind = _other_kind(line)
             if kind is None:
-                raise damaged(path, f"line {number}: {_said(e)}") from None
+                raise damaged(path, f"line {number}: {_reason(e)}") from None
             unknown[kind] = unknown.get(kind, 0) + 1
-    warnings += _oddities((turn.turn for turn in turns), unknown)
-    return Records(meta, tuple(turns), committed, tuple(warnings))
+    warnings += _anomalies((turn.turn for turn in turns), unknown)
+    return SessionRecords(meta, tuple(turns), committed, tuple(warnings))
 
 
-def _oddities(numbers: Iterable[int], unknown: Mapping[str, int]) -> Iterator[str]:
+def _anomalies(numbers: Iterable[int], unknown: Mapping[str, int]) -> Iterator[str]:
     if unknown:
         kinds = ", ".join(repr(kind[:40]) for kind in sorted(unknown)[:5])
-        yield f"{sum(unknown.values())} records of a kind that is not known here were passed over: {kinds}"
+        yield f"{sum(unknown.values())} records of unknown kinds were ignored: {kinds}"
     for place, number in enumerate(numbers, 1):
         if number != place:
-            yield f"turn {number} stands where turn {place} should"
+            yield f"turn {number} is in the place of turn {place}"
             return
 
 
 def _whole_lines(data: bytes) -> tuple[list[bytes], int]:
-    """The lines that count, and how many bytes they are with their line ends."""
+    """The committed lines, and their size in bytes with line ends."""
     lines = data.split(b"\n")
     committed = len(data) - len(lines.pop())
-    # A computer that lost its power may keep the length of a line and not all of its bytes.
+    # After a power loss a line may have its length but not all of its bytes.
     if lines and b"\0" in lines[-1]:
         committed -= len(lines.pop()) + 1
     return lines, committed
@@ -205,20 +205,20 @@ def _read_meta(line: bytes, path: str) -> SessionMeta:
     try:
         meta = _META.decode(line)
     except (msgspec.MsgspecError, ValueError, RecursionError):
-        raise damaged(path, "it does not begin with a session_meta line") from None
+        raise damaged(path, "no session_meta line at the start") from None
     if meta.version > VERSION:
         raise damaged(
             path,
-            f"it is of version {meta.version}, and this program reads version {VERSION}",
+            f"version {meta.version} is newer than version {VERSION}, which this program reads",
             hint="Run 'pip install --upgrade clawperator'.",
         )
     if meta.version < 1:
-        raise damaged(path, f"there is no version {meta.version}")
+        raise damaged(path, f"invalid version {meta.version}")
     return meta
 
 
 def _other_kind(line: bytes) -> str | None:
-    """The type of a record that is whole and no turn."""
+    """The type of a valid record that is not a turn."""
     try:
         kind = _KIND.decode(line).type
     except (msgspec.MsgspecError, ValueError, RecursionError):
@@ -226,14 +226,14 @@ def _other_kind(line: bytes) -> str | None:
     return None if kind in {"turn", "session_meta"} else kind
 
 
-def _said(error: Exception) -> str:
+def _reason(error: Exception) -> str:
     if isinstance(error, UnicodeDecodeError):
         return "not valid UTF-8"
     return "nested too deeply" if isinstance(error, RecursionError) else str(error).replace("`", "")
 
 
-def count_messages(turns: Sequence[TurnRecord] | Sequence[CountedTurn]) -> int:
-    """Prompts and answers."""
+def count_messages(turns: Sequence[TurnRecord] | Sequence[TurnSummary]) -> int:
+    """The number of prompts and answers."""
     return len(turns) + sum(turn.output is not None for turn in turns)
 
 
@@ -247,14 +247,14 @@ def legacy_turns(legacy: LegacySession, at_ms: int) -> Iterator[TurnRecord]:
         yield TurnRecord(turn=number, prompt=prompt, started_at_ms=at_ms, ended_at_ms=at_ms)
 
 
-def cut(text: str) -> str:
-    """So much of a text stands in a turn."""
+def truncate(text: str) -> str:
+    """Shorten a text to the maximum of a turn."""
     over = len(text) - MOST_CHARACTERS
-    return text if over <= 0 else f"{text[:MOST_CHARACTERS]}[{over} more characters left out]"
+    return text if over <= 0 else f"{text[:MOST_CHARACTERS]}[{over} more characters omitted]"
 
 
-def rewritten(record: TurnRecord, text: Callable[[str], str], value: Callable[[Any], Any]) -> TurnRecord:
-    """The record with each text that came from outside put through ``text``, all parameters through ``value``."""
+def map_texts(record: TurnRecord, text: Callable[[str], str], value: Callable[[Any], Any]) -> TurnRecord:
+    """Apply ``text`` to each external text of the record and ``value`` to all parameters."""
     return replace(
         record,
         correlation_id=text(record.correlation_id),

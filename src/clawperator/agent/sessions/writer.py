@@ -1,4 +1,4 @@
-"""A session that is open for writing: each turn is added whole, or not at all."""
+"""Writing a session: each turn is appended completely, or not at all."""
 
 import errno
 import os
@@ -14,16 +14,16 @@ from clawperator.agent.redaction import Redactor, environment_secrets, over_text
 from clawperator.agent.sessions.evidence import EvidenceFolder, sync_folder
 from clawperator.agent.sessions.files import MOST_BYTES, SUFFIX, is_at, now_ms, unwritable
 from clawperator.agent.sessions.records import (
-    Records,
     SessionMeta,
+    SessionRecords,
     TurnRecord,
     Usage,
     count_messages,
-    cut,
-    line_of,
+    encode_line,
+    map_texts,
     read_turn,
-    rewritten,
     sum_usage,
+    truncate,
 )
 from clawperator.errors import ClawError
 
@@ -32,14 +32,20 @@ if TYPE_CHECKING:
 
 
 class OpenSession:
-    """Holds the lock of its session until it is closed. ``SessionStore.open`` makes it.
+    """A session that is locked for writing until it is closed. Created by ``SessionStore.open``.
 
-    A turn whose ``commit`` returned is on the disk. One whose ``commit`` raised is no part of the session, and its
-    evidence is gone. A session that was begun here and got no turn is removed when it is closed.
+    A turn whose ``commit`` returned is on disk. One whose ``commit`` raised is not part of the session, and its
+    evidence is removed. A new session without turns is removed when it is closed.
     """
 
     def __init__(
-        self, directory: str, session_id: str, descriptor: int, records: Records[TurnRecord], *, resumed: bool
+        self,
+        directory: str,
+        session_id: str,
+        descriptor: int,
+        records: SessionRecords[TurnRecord],
+        *,
+        resumed: bool,
     ) -> None:
         self.session_id = session_id
         self.path = os.path.join(directory, session_id + SUFFIX)
@@ -49,10 +55,10 @@ class OpenSession:
         self._descriptor: int | None = descriptor
         self._committed = records.committed
         self._resumed = resumed
-        self._is_clean = False  # whether what a crash left has been removed
+        self._is_clean = False  # whether the remains of a crash were removed
         self._secrets = set[str]()
         self._evidence = EvidenceFolder(directory, session_id)
-        # A turn that was given up on may still come to its commit while the session is being closed.
+        # An abandoned turn may still reach its commit while the session is being closed.
         self._guard = threading.Lock()
 
     @property
@@ -68,12 +74,12 @@ class OpenSession:
         return count_messages(self.turns)
 
     def begin(self) -> None:
-        """Write the first line, if it is not there yet."""
+        """Write the meta line of a new session."""
         descriptor = self._descriptor
         assert descriptor is not None
         if self._committed:
             return
-        line = line_of(SessionMeta(session_id=self.session_id, created_at_ms=now_ms()))
+        line = encode_line(SessionMeta(session_id=self.session_id, created_at_ms=now_ms()))
         try:
             os.ftruncate(descriptor, 0)
             _write_once(descriptor, line)
@@ -90,9 +96,9 @@ class OpenSession:
     def commit(
         self, record: TurnRecord, evidence: "Sequence[Evidence]" = (), secrets: Iterable[str] = ()
     ) -> TurnRecord:
-        """Add a turn and its evidence, and return it as it was written: numbered, redacted, with its links.
+        """Append a turn and its evidence, and return it as written: numbered, redacted, with its links.
 
-        ``secrets`` are hidden in this turn and in all after it. ``SESSION_WRITE_FAILED`` when it cannot be kept.
+        ``secrets`` are redacted in this turn and all later ones. ``SESSION_WRITE_FAILED`` when it fails.
         """
         with self._guard:
             self._secrets.update(secrets)
@@ -105,8 +111,8 @@ class OpenSession:
             self.turns = (*self.turns, written)
             return written
 
-    def keep(self, prompt: str) -> TurnRecord:
-        """Add a prompt alone: nobody answers it, and its words are what it used."""
+    def append_prompt(self, prompt: str) -> TurnRecord:
+        """Append a prompt without an answer. Its usage is its number of words."""
         now = now_ms()
         return self.commit(
             TurnRecord(
@@ -119,14 +125,14 @@ class OpenSession:
         )
 
     def close(self) -> None:
-        """Let go of the session. May be called again."""
+        """Release the session. Idempotent."""
         with self._guard:
             if self._descriptor is None:
                 return
             descriptor, self._descriptor = self._descriptor, None
             try:
                 if not self.turns and not self._resumed and is_at(descriptor, self.path):
-                    self._evidence.forget_from(1)
+                    self._evidence.remove_from(1)
                     with suppress(OSError):
                         os.unlink(self.path)
             finally:
@@ -135,55 +141,55 @@ class OpenSession:
     def _write(self, record: TurnRecord, evidence: "Sequence[Evidence]", redactor: Redactor) -> TurnRecord:
         descriptor = self._descriptor
         if descriptor is None or not is_at(descriptor, self.path):
-            raise self._refusal("it was closed or removed in the meantime")
+            raise self._write_error("closed or removed meanwhile")
         if not self._is_clean:
             os.ftruncate(descriptor, self._committed)
-            self._evidence.forget_from(record.turn)
+            self._evidence.remove_from(record.turn)
             self._is_clean = True
-        record = rewritten(
+        record = map_texts(
             record,
-            lambda text: cut(redactor.text(text)),
-            lambda value: over_texts(redactor.value(value), lambda text, _: cut(text)),
+            lambda text: truncate(redactor.text(text)),
+            lambda value: over_texts(redactor.value(value), lambda text, _: truncate(text)),
         )
         try:
-            record = replace(record, evidence=self._evidence.keep(record.turn, evidence, redactor))
+            record = replace(record, evidence=self._evidence.store(record.turn, evidence, redactor))
             line = self._checked_line(record)
             _write_once(descriptor, line)
             os.fsync(descriptor)
             if not self.turns:
-                sync_folder(self._directory)  # the name of the file must last, too
+                sync_folder(self._directory)  # sync the file name, too
         except BaseException:
-            self._is_clean = False  # should it not come off now, the next turn tries again
+            self._is_clean = False  # if this fails, the next turn repeats it
             with suppress(OSError):
                 os.ftruncate(descriptor, self._committed)
-            self._evidence.forget_from(record.turn)
+            self._evidence.remove_from(record.turn)
             raise
         self._committed += len(line)
         return record
 
     def _checked_line(self, record: TurnRecord) -> bytes:
-        """The line of a turn. One that could not be read again would cost the whole session."""
+        """Encode a turn, and decode it again: an unreadable line would make the whole session unreadable."""
         try:
-            line = line_of(record)
+            line = encode_line(record)
             read_turn(line)
         except (msgspec.MsgspecError, TypeError, ValueError) as e:
-            raise self._refusal(f"it is no record of a turn: {e}") from e
+            raise self._write_error(f"invalid turn record: {e}") from e
         if self._committed + len(line) > MOST_BYTES:
-            raise self._refusal(f"it would grow past {MOST_BYTES // 1024 // 1024} MiB")
+            raise self._write_error(f"it would exceed {MOST_BYTES // 1024 // 1024} MiB")
         return line
 
-    def _refusal(self, reason: str) -> ClawError:
+    def _write_error(self, reason: str) -> ClawError:
         return ClawError(
             "SESSION_WRITE_FAILED",
             f"cannot write {self.path}: {reason}",
-            hint="Go on in a new session, with another --session-id or none.",
+            hint="Continue in a new session, with another --session-id or none.",
             operation="write",
             target=self.path,
         )
 
 
 def _write_once(descriptor: int, line: bytes) -> None:
-    """The whole line in one write, or an error: those who read never see two halves of two lines."""
+    """Write the line with one system call, or fail: readers never see parts of two lines."""
     written = os.write(descriptor, line)
     if written < len(line):
         raise OSError(errno.ENOSPC, f"only {written} of {len(line)} bytes could be written")

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from clawperator._files import why
-from clawperator.agent.sessions.files import is_of_sessions
-from clawperator.agent.sessions.reading import is_session
+from clawperator.agent.sessions.files import is_session_path
+from clawperator.agent.sessions.reading import is_session_file
 from clawperator.agent.turns.events import EventStream
 from clawperator.cli.claw.inputs import directory
 from clawperator.cli.claw.parsing import Read
@@ -43,7 +43,7 @@ def open_events(asked: Read, correlation_id: str) -> Iterator[EventStream]:
 
 def _open_to_append(path: str, folder: str) -> int:
     """A descriptor of the file. What sessions are kept in is none, and a pipe must have somebody who reads it."""
-    if is_of_sessions(path, folder) or is_session(path):
+    if is_session_path(path, folder) or is_session_file(path):
         raise ValueError("sessions are kept there")
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK | os.O_CLOEXEC
     return os.open(path, flags, 0o600)

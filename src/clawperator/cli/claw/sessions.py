@@ -111,7 +111,7 @@ def _flush(asked: Read) -> Told:
     wanted, resume = chosen_session(asked)
     try:
         with SessionStore(folder).open(wanted, resume=resume) as session:
-            session.keep(prompt)
+            session.append_prompt(prompt)
     except ClawError as e:
         told = {**absent(e, wanted), "session_id": wanted, "flushed": False, "directory": folder}
         return failure(e, asked.name, told)

@@ -35,7 +35,7 @@ def measure_index() -> float:
 
 def _entries() -> list[InventoryEntry]:
     random = Random(_SEED)
-    entries = list(commands("shipped", found=PluginScan()).entries)
+    entries = list(commands("shipped", plugins=PluginScan()).entries)
     words = sorted({word for entry in entries for word in entry.responsibility.split()})
     while len(entries) < ENTRIES:
         number = len(entries)

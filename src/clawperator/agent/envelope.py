@@ -1,7 +1,7 @@
-"""The one document every ``claw`` command answers with: five common fields, then the command's own.
+"""The document that every ``claw`` command prints: five common fields, then the command's own.
 
-An error has six fields that are always there, and three of ours: ``class`` is one of ten words to sort by,
-``code`` names the very trouble, ``details`` holds what is known beyond the message.
+An error has the six fields of the contract and three of ours: ``class`` is one of ten general kinds, ``code`` the
+exact error, ``details`` further facts.
 """
 
 import os
@@ -15,7 +15,7 @@ SCHEMA_VERSION = "1.0"
 COMMON = ("timestamp", "command", "exit_code", "output_format", "schema_version")
 CLASSES = ("filesystem", "auth", "session", "parse", "runtime", "mcp", "delivery", "usage", "policy", "unknown")
 
-# Where the kind says more than the class. All other errors have their class for a kind.
+# Kinds that are more specific than the class. For all other errors both are the same.
 KINDS: Mapping[str, str] = {
     "COMMAND_NOT_FOUND": "command_not_found",
     "TOOL_NOT_FOUND": "tool_not_found",
@@ -34,32 +34,32 @@ KINDS: Mapping[str, str] = {
     "TURN_TIMEOUT": "timeout",
     "INTERRUPTED": "interrupted",
 }
-# What helps here where the error itself names an option that claw does not have.
-_OWN_HINTS: Mapping[str, str] = {
-    "RESULT_ENVELOPE_TIMEOUT": "Run 'clawperator doctor' to see whether the phone answers, then try again.",
-    "SKILL_EXECUTION_TIMEOUT": "Run it again with a larger --timeout-seconds.",
+# Hints in place of those that name options claw does not have.
+_CLAW_HINTS: Mapping[str, str] = {
+    "RESULT_ENVELOPE_TIMEOUT": "Run 'clawperator doctor' to check the phone, then try again.",
+    "SKILL_EXECUTION_TIMEOUT": "Run the command with a larger --timeout-seconds.",
     "TARGET_NOT_FOUND": "Run 'clawperator snapshot' to see what is on the screen.",
     "INSTRUCTION_CHECK_FAILED": "Run 'claw bootstrap \"what is on the screen\"' to see what is there.",
 }
-# What to do about an error of a class that says nothing itself. Each names a command that works.
-_HINTS: Mapping[str, str] = {
-    "filesystem": "Run 'df .' to see whether the disk is full, and 'ls -ld .' to see who may write there.",
-    "auth": "Export the key of the model's service, or run without --brain.",
-    "session": "Run 'claw list-sessions' for the sessions there are.",
-    "parse": "Run 'claw {command} --help' for what it takes.",
-    "runtime": "Run 'clawperator doctor' to see what is wrong with the phone.",
-    "mcp": "Run 'claw tool-pool --output-format json' to see which servers answer, and how.",
-    "delivery": "Run 'clawperator doctor' to see what is wrong with the phone, then try again.",
-    "usage": "Run 'claw {command} --help' for what it takes.",
-    "policy": "Run it again with --permission-mode full, or with --allow-tool and the name of the tool.",
-    "unknown": "Run 'clawperator doctor', then try again; if it happens again, report it with this document.",
+# Hints for errors without one, by class. Each names a command that works.
+_DEFAULT_HINTS: Mapping[str, str] = {
+    "filesystem": "Run 'df .' to check disk space and 'ls -ld .' to check permissions.",
+    "auth": "Export the key of the model service, or run without --brain.",
+    "session": "Run 'claw list-sessions' to list sessions.",
+    "parse": "Run 'claw {command} --help' for usage.",
+    "runtime": "Run 'clawperator doctor' to check the phone.",
+    "mcp": "Run 'claw tool-pool --output-format json' to see the status of the servers.",
+    "delivery": "Run 'clawperator doctor' to check the phone, then try again.",
+    "usage": "Run 'claw {command} --help' for usage.",
+    "policy": "Run the command with '--permission-mode full', or with '--allow-tool NAME'.",
+    "unknown": "Run 'clawperator doctor', then try again; if it repeats, report it with this document.",
 }
 
 
 def envelope(command: str, exit_code: int, payload: Mapping[str, Any]) -> dict[str, Any]:
-    """The whole document, of this moment. A member of the payload never takes the place of a common one."""
-    taken = [name for name in payload if name in COMMON]
-    assert not taken, f"{command} answers with {taken}, which the envelope has"
+    """Build the document. The payload must not contain common fields."""
+    reserved = [name for name in payload if name in COMMON]
+    assert not reserved, f"the payload of {command} contains common fields: {reserved}"
     return {
         "timestamp": timestamp(),
         "command": command,
@@ -75,7 +75,7 @@ def timestamp(now: float | None = None) -> str:
 
 
 def class_of(error: ClawError) -> str:
-    """What nobody foresaw went wrong while something ran: nobody can do anything with "unknown"."""
+    """The class of an error; an internal error is "runtime", because callers cannot act on "unknown"."""
     return "runtime" if error.kind == "unknown" else error.kind
 
 
@@ -84,14 +84,14 @@ def kind_of(error: ClawError) -> str:
 
 
 def error_object(error: ClawError, command: str, target: str = "") -> dict[str, Any]:
-    """The error as every document shows it. What it does not know of itself, the command does."""
+    """Render an error. Operation and target default to those of the command."""
     out: dict[str, Any] = {
         "kind": kind_of(error),
         "operation": error.operation or command,
         "target": error.target or target or command,
         "retryable": error.retryable,
         "message": error.message,
-        "hint": _OWN_HINTS.get(error.code) or error.hint or _HINTS[error.kind].format(command=command),
+        "hint": _CLAW_HINTS.get(error.code) or error.hint or _DEFAULT_HINTS[error.kind].format(command=command),
         "class": class_of(error),
         "code": error.code,
     }
@@ -102,11 +102,11 @@ def error_object(error: ClawError, command: str, target: str = "") -> dict[str, 
 
 
 def filesystem_error(error: OSError, operation: str, target: str) -> ClawError:
-    """An error of the system that no one foresaw more exactly."""
+    """The error for an ``OSError`` without a more specific code."""
     from clawperator._files import why
 
-    named = error.filename
-    target = named if isinstance(named, str) and named else target
+    path = error.filename
+    target = path if isinstance(path, str) and path else target
     return ClawError(
         "FILESYSTEM_FAILED",
         why(error),
@@ -118,21 +118,21 @@ def filesystem_error(error: OSError, operation: str, target: str) -> ClawError:
 
 
 def filesystem_hint(error: OSError, path: str) -> str | None:
-    """What to type about it."""
+    """A hint by the cause of the error."""
     import shlex
 
     folder = os.path.dirname(path) or "."
     if isinstance(error, FileNotFoundError) and not error.filename:
-        return "The folder this is run in may have been removed; run 'cd' to another one first."
+        return "The current folder may have been removed; run 'cd' to change to another one."
     if isinstance(error, FileNotFoundError):
         return f"The folder does not exist; run 'mkdir -p {shlex.quote(folder)}'."
     if isinstance(error, PermissionError):
-        return f"Run 'chmod u+rwx {shlex.quote(folder)}', or name another folder with --directory."
+        return f"Run 'chmod u+rwx {shlex.quote(folder)}', or pass another folder with --directory."
     return None
 
 
 def is_not_found(error: ClawError) -> bool:
-    """Whether it says that what was asked for does not exist. That is an answer, not a failure."""
+    """Whether the requested entity does not exist, which is an answer and not a failure."""
     return error.code in ("COMMAND_NOT_FOUND", "TOOL_NOT_FOUND", "SESSION_NOT_FOUND")
 
 

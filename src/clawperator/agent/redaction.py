@@ -1,6 +1,6 @@
-"""What must not be written down: secrets that were learned, and texts that look like one.
+"""Redaction: replace known secrets, and texts that look like secrets, before anything is stored.
 
-Every pattern takes time in proportion to the text, whatever it holds: none can fail after it has read far.
+Every pattern takes linear time for any text: none backtracks far.
 """
 
 import os
@@ -16,21 +16,21 @@ TOO_DEEP = "[nested too deep]"
 
 _SHORTEST = 4
 _SHORTEST_IN_ENVIRONMENT = 8
-_DEEPEST = 100
+_MAX_DEPTH = 100
 _MOST_BITS = 10_000
-_ENVIRONMENT = ("_API_KEY", "_AUTH_TOKEN", "_TOKEN", "_SECRET", "_PASSWORD")
+_VARIABLE_SUFFIXES = ("_API_KEY", "_AUTH_TOKEN", "_TOKEN", "_SECRET", "_PASSWORD")
 
-# The names of secrets, which may have anything before them; and how each begins, which is quick to look for.
+# Names of secrets, with any prefix; and how each begins, which is fast to search for.
 _KEYS = "|".join(
     rf"(?<={kind}{between})key"
     for kind in ("api", "access", "secret", "private", "auth", "signing", "encryption")
     for between in ("", r"[_\- ]")
 )
 _NAME = rf"(?:pass(?:word|wd|phrase|code)|pwd|secret|token|{_KEYS})"
-_BEGINNINGS = ("pass", "pwd", "secret", "token", "key")
+_NAME_STARTS = ("pass", "pwd", "secret", "token", "key")
 _SECRET_NAME = re.compile(_NAME + r"\Z", re.IGNORECASE)
-# A name, = or :, and a value: bare, in quotes, or in the escaped quotes of a text within a text. After a name
-# without quotes, the quote that ends an attribute of XML (text="Password:" index="1") does not begin a value.
+# A name, = or :, and a value: bare, quoted, or in the escaped quotes of a nested text. After an unquoted name,
+# the quote that ends an XML attribute (text="Password:" index="1") does not start a value.
 _ASSIGNMENT = re.compile(
     _NAME
     + r"""
@@ -44,10 +44,10 @@ _ASSIGNMENT = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _VALUES = ("inner", "double", "single", "bare")
-# Said of a field, not held in one.
-_HARMLESS = ("", "true", "false", "null", "none")
+# Values that describe a field and are not secret.
+_NOT_SECRET = ("", "true", "false", "null", "none")
 
-# Each with a text that is there whenever it matches, which is far quicker to look for.
+# Each with a text that every match contains, which is much faster to search for.
 _SHAPES = (
     (
         "PRIVATE KEY-----",
@@ -73,105 +73,105 @@ _PATTERNS = tuple((sign, re.compile(pattern)) for sign, pattern in _SHAPES)
 
 
 class Redactor:
-    """Puts ``[redacted]`` in the place of secrets. Those shorter than 4 characters are not looked for."""
+    """Replaces secrets by ``[redacted]``. Known secrets shorter than 4 characters are ignored."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         known = {
             spelling for secret in secrets if len(secret.strip()) >= _SHORTEST for spelling in _spellings(secret)
         }
-        # The longest first: a secret that begins with another one is hidden whole.
+        # Longest first: a secret that starts with another one is replaced completely.
         ordered = sorted(known, key=lambda secret: (-len(secret), secret))
         self._literals = re.compile("|".join(map(re.escape, ordered))) if ordered else None
 
     def text(self, text: str) -> str:
-        """The text as it may be written. Half a character, which nothing can be written as, becomes U+FFFD."""
-        text = _whole_characters(text)
+        """Redact a text. A lone surrogate, which cannot be encoded, becomes U+FFFD."""
+        text = _replace_surrogates(text)
         if self._literals is not None:
             text = self._literals.sub(REDACTED, text)
         for sign, pattern in _PATTERNS:
             if sign in text:
                 text = pattern.sub(REDACTED, text)
-        return _hide_assigned(text)
+        return _redact_assignments(text)
 
     def value(self, value: Any) -> Any:
-        """A document as it may be written, made of plain values; what is nested past 100 levels is left out."""
-        return over_texts(value, self._member)
+        """Redact a document into plain JSON values; levels deeper than 100 are omitted."""
+        return map_strings(value, self._member)
 
     def _member(self, text: str, name: str) -> str:
-        if name and text.lower() not in _HARMLESS and _SECRET_NAME.search(name):
+        if name and text.lower() not in _NOT_SECRET and _SECRET_NAME.search(name):
             return REDACTED
         return self.text(text)
 
 
 def environment_secrets(environment: Mapping[str, str] | None = None) -> tuple[str, ...]:
-    """The values that, by their names, are keys and passwords."""
+    """The values of variables whose names mark them as keys or passwords."""
     members = (os.environ if environment is None else environment).items()
     return tuple(
         value
         for name, value in members
-        if len(value) >= _SHORTEST_IN_ENVIRONMENT and name.upper().endswith(_ENVIRONMENT)
+        if len(value) >= _SHORTEST_IN_ENVIRONMENT and name.upper().endswith(_VARIABLE_SUFFIXES)
     )
 
 
-def over_texts(value: Any, change: Callable[[str, str], str], name: str = "", depth: int = 0) -> Any:
-    """A copy made of plain JSON values, with ``change(text, name)`` of each text in it.
+def map_strings(value: Any, change: Callable[[str, str], str], name: str = "", depth: int = 0) -> Any:
+    """Copy a value as plain JSON, replacing each string by ``change(text, name)``.
 
-    ``name`` is that of the member it stands in, also when it stands in a list there. Keys have no name.
+    ``name`` is the key of the string, also for strings in a list. For keys themselves it is empty.
     """
     if isinstance(value, str):
         return change(value, name)
     if value is None or isinstance(value, bool | float):
         return value
     if isinstance(value, int):
-        # Past some thousand digits a number can be neither written nor read.
+        # Numbers of several thousand digits can be neither encoded nor decoded.
         if value.bit_length() > _MOST_BITS:
             return "[number too long]"
         return value if change(text := str(value), name) == text else REDACTED
-    if depth >= _DEEPEST:
+    if depth >= _MAX_DEPTH:
         return TOO_DEEP
     if isinstance(value, Mapping):
         return {
-            change(key := str(k), ""): over_texts(member, change, key, depth + 1) for k, member in value.items()
+            change(key := str(k), ""): map_strings(member, change, key, depth + 1) for k, member in value.items()
         }
     if isinstance(value, list | tuple | set | frozenset):
-        return [over_texts(member, change, name, depth + 1) for member in value]
+        return [map_strings(member, change, name, depth + 1) for member in value]
     if isinstance(value, Struct):
         members = {field: getattr(value, field) for field in value.__struct_fields__}
-        return over_texts({k: v for k, v in members.items() if v is not msgspec.UNSET}, change, name, depth)
+        return map_strings({k: v for k, v in members.items() if v is not msgspec.UNSET}, change, name, depth)
     return change(str(value), name)
 
 
 def _spellings(secret: str) -> tuple[str, ...]:
-    """A secret as it stands in a text, in JSON within a text, and in XML."""
-    secret = _whole_characters(secret)
+    """A secret as plain text, in JSON and in XML."""
+    secret = _replace_surrogates(secret)
     in_json = msgspec.json.encode(secret).decode()[1:-1]
     in_xml = secret.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     in_attribute = in_xml.replace('"', "&quot;")
     return secret, in_json, in_xml, in_attribute, in_attribute.replace("'", "&apos;")
 
 
-def _hide_assigned(text: str) -> str:
-    """The text without the values that names of secrets are given in it."""
-    lower = text.replace("\u0130", "I").lower()  # the one letter that would grow
+def _redact_assignments(text: str) -> str:
+    """Redact values that are assigned to the name of a secret."""
+    lower = text.replace("\u0130", "I").lower()  # the only letter whose lower case is longer
     places: list[int] = []
-    for beginning in _BEGINNINGS:
-        at = lower.find(beginning)
+    for start in _NAME_STARTS:
+        at = lower.find(start)
         while at >= 0:
             places.append(at)
-            at = lower.find(beginning, at + 1)
+            at = lower.find(start, at + 1)
     pieces, done = [], 0
     for place in sorted(places):
         found = _ASSIGNMENT.match(text, place) if place >= done else None
         if found is None:
             continue
         group = next(name for name in _VALUES if found[name] is not None)
-        if found[group].lower() not in _HARMLESS:
+        if found[group].lower() not in _NOT_SECRET:
             pieces += [text[done : found.start(group)], REDACTED]
             done = found.end()
     return "".join([*pieces, text[done:]]) if pieces else text
 
 
-def _whole_characters(text: str) -> str:
+def _replace_surrogates(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -25,7 +25,7 @@ from clawperator.errors import ClawError
 from clawperator.skills.registry import shipped_registry
 
 SOURCE = Path(clawperator.__file__).parent.parent
-BUILTIN = commands("shipped", found=PluginScan())
+BUILTIN = commands("shipped", plugins=PluginScan())
 
 
 def leaves() -> dict[str, Command]:
@@ -99,7 +99,7 @@ def test_a_skill_has_keywords_for_routing() -> None:
 
 def test_the_graph_groups_commands_by_origin() -> None:
     plugin = Plugin("greet", "greeting", "greeting.plugin:greet", "Greet.", lambda _p, _c: "hello", "read-only")
-    inventory = commands("shipped", found=PluginScan((plugin,), ("a warning",)))
+    inventory = commands("shipped", plugins=PluginScan((plugin,), ("a warning",)))
     found = graph(inventory)
     assert [entry.source_hint for entry in found.plugin_like] == ["plugins/greeting/greeting.plugin:greet"]
     assert found.plugin_like[0].level == "read-only"
@@ -128,16 +128,16 @@ def test_a_broken_registry_is_a_warning(tmp_path: Path, text: str | None) -> Non
     path = tmp_path / "skills-registry.json"
     if text is not None:
         path.write_text(text)
-    inventory = commands(str(path), found=PluginScan())
+    inventory = commands(str(path), plugins=PluginScan())
     assert graph(inventory).skill_like == ()
     assert len(graph(inventory).builtins) == len(graph(BUILTIN).builtins)
     (warning,) = inventory.warnings
-    assert warning.startswith("the skills are left out: cannot read the skills registry")
+    assert warning.startswith("skills ignored: cannot read the skills registry")
 
 
 def test_a_broken_variable_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CLAWPERATOR_SKILLS_REGISTRY", " ")
-    assert len(commands(found=PluginScan()).warnings) == 1
+    assert len(commands(plugins=PluginScan()).warnings) == 1
 
 
 def test_a_broken_skill_is_a_warning_and_its_siblings_are_kept(tmp_path: Path) -> None:
@@ -151,22 +151,22 @@ def test_a_broken_skill_is_a_warning_and_its_siblings_are_kept(tmp_path: Path) -
         skill("line\nend"),
         skill(""),
     )
-    inventory = commands(path, found=PluginScan())
+    inventory = commands(path, plugins=PluginScan())
     assert [entry.name for entry in graph(inventory).skill_like] == ["com.a.sound"]
     assert len(inventory.warnings) == 6
-    assert inventory.warnings[0].startswith("skills[0] is left out: skill 'com.a.lacking' has no applicationId")
+    assert inventory.warnings[0].startswith("skills[0] ignored: skill 'com.a.lacking' has no applicationId")
     assert all(line.isprintable() for line in inventory.warnings)
 
 
 def test_skills_and_plugins_cannot_take_names_of_the_product(tmp_path: Path) -> None:
     path = registry(tmp_path / "skills", skill("TAP"), skill("com.a.b"), skill("com.a.b"), skill("doctor"))
     plugins = tuple(Plugin(n, "d", "m:f", "", lambda _p, _c: "") for n in ("Route", "com.a.b", "mine"))
-    inventory = commands(path, found=PluginScan(plugins))
+    inventory = commands(path, plugins=PluginScan(plugins))
     more = [entry.name for entry in inventory.entries if entry.family != "builtin"]
     assert more == ["com.a.b", "mine"]
     assert len(inventory.warnings) == 5
     assert inventory.find("tap").name == "click"
-    assert "the skill 'TAP' is left out: clawperator/cli/handlers/actions.py has this name" in inventory.warnings
+    assert "skill 'TAP' ignored: the name is taken by clawperator/cli/handlers/actions.py" in inventory.warnings
 
 
 # Finding.

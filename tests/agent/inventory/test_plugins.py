@@ -98,7 +98,7 @@ BROKEN = {
     "raising": ("x = @:x", "raise RuntimeError('no\\nluck')", r"RuntimeError: no\nluck"),
     "leaving": ("x = @:x", "import sys; sys.exit(3)", "SystemExit: 3"),
     "wrong_syntax": ("x = @:x", "def (", "SyntaxError"),
-    "no_function": ("x = @:x", "x = 3", "no function"),
+    "no_function": ("x = @:x", "x = 3", "neither a function"),
     "no_responsibility": ("x = @:x", "class x:\n    def run(self, prompt, context): return ''", "responsibility"),
     "wrong_level": ("x = @:x", "def x(prompt, context): ...\nx.level = 'root'", "level"),
     "wrong_init": ("x = @:x", "class x:\n    def __init__(self, y): ...", "TypeError"),
@@ -113,7 +113,7 @@ def test_a_broken_plugin_is_a_warning_and_its_siblings_are_kept(site: Site, name
     found = discover()
     assert [plugin.name for plugin in found.plugins] == ["sound"]
     (warning,) = found.warnings
-    assert warning.startswith(f"the plugin 'x' of {name} is left out")
+    assert warning.startswith(f"plugin 'x' of {name} ignored")
     assert told in warning
     assert "\n" not in warning
 
@@ -125,7 +125,7 @@ def test_plugin_names_are_unique_words(site: Site) -> None:
     found = discover()
     assert [(p.name, p.distribution) for p in found.plugins] == [("Same", "second")]
     assert len(found.warnings) == 3
-    assert any("'same' of first is left out: second has one of that name" in line for line in found.warnings)
+    assert any("'same' of first ignored: the name is taken by second" in line for line in found.warnings)
     assert sum("letters, digits" in line for line in found.warnings) == 2
 
 
@@ -182,7 +182,7 @@ def test_any_exception_of_a_plugin_is_a_typed_error(error: BaseException) -> Non
     assert (e.value.operation, e.value.target) == ("plugin.run", "p")
     assert type(error).__name__ in e.value.message
     assert e.value.message.isprintable()
-    assert e.value.hint == "Run 'claw show-command p' to see where it comes from."
+    assert e.value.hint == "Run 'claw show-command p' to see its source."
 
 
 @pytest.mark.parametrize("value", [None, 3, b"bytes", ["list"], {"x": object()}, {1j: 2}, {"s": "\ud800"}])

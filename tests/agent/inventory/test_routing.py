@@ -31,7 +31,7 @@ def tool(name: str, responsibility: str, aliases: tuple[str, ...] = ()) -> Tool:
     )
 
 
-COMMANDS = commands("shipped", found=PluginScan()).entries
+COMMANDS = commands("shipped", plugins=PluginScan()).entries
 TOOLS = tools([tool(row.name, row.summary, row.aliases) for row in ACTIONS.values()]).entries
 ROUTER = Router((*COMMANDS, *TOOLS))
 SECOND = Router((*COMMANDS, *TOOLS))

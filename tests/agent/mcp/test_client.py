@@ -14,7 +14,7 @@ import pytest
 from clawperator.agent.cancellation import TurnCancelledError, TurnDeadline
 from clawperator.agent.mcp.client import McpServerClient
 from clawperator.agent.mcp.process import ServerProcess
-from clawperator.agent.mcp.tools import Discovered, McpPool, discover, level_of
+from clawperator.agent.mcp.tools import Discovery, McpPool, discover, level_of
 from clawperator.agent.ports import ToolContext, ToolResult
 from clawperator.agent.settings import McpServer, McpTimeouts
 from clawperator.errors import ClawError
@@ -31,11 +31,11 @@ def quick(mode: str, seconds: float = 0.4) -> McpServer:
     return server(mode, timeouts=McpTimeouts(seconds, seconds, seconds))
 
 
-def found(mode: str = "good", **more: Any) -> Discovered:
+def found(mode: str = "good", **more: Any) -> Discovery:
     return discover({"box": server(mode, **more)}, TurnDeadline(10))
 
 
-def run(discovered: Discovered, tool: str, deadline: TurnDeadline | None = None, **params: Any) -> ToolResult:
+def run(discovered: Discovery, tool: str, deadline: TurnDeadline | None = None, **params: Any) -> ToolResult:
     chosen = next(entry for entry in discovered.tools if entry.name == f"mcp__box__{tool}")
     return chosen.run(params, ToolContext(deadline or TurnDeadline(10)))
 
@@ -59,7 +59,7 @@ def test_the_tools_of_a_server_are_discovered(mode: str) -> None:
     assert echo.source_hint == "mcp/box/echo"
     assert echo.family == "mcp"
     assert echo.schema()["required"] == ["text"]
-    assert fail.responsibility == "The tool fail of the MCP server box."
+    assert fail.responsibility == "Tool fail of MCP server box."
     assert fail.schema() == {"type": "object"}
     assert [tool.level for tool in discovered.tools[:4]] == ["read-only", "full", "act", "full"]
 
@@ -155,7 +155,7 @@ def test_a_crash_in_the_handshake_is_reported_with_stderr() -> None:
     assert report.details["phase"] == "initialize_handshake"
     assert report.details["exit_code"] == 7
     assert report.details["stderr"] == "no licence found"
-    assert report.error.endswith("it ended before it answered initialize: no licence found")
+    assert report.error.endswith("exited before answering initialize: no licence found")
     json.dumps(msgspec.to_builtins(report))
 
 
@@ -381,7 +381,7 @@ def test_a_client_can_be_closed_twice() -> None:
 
 
 def test_discovery_without_servers_is_empty() -> None:
-    assert discover({}, TurnDeadline(1)) == Discovered((), ())
+    assert discover({}, TurnDeadline(1)) == Discovery((), ())
 
 
 def test_a_failure_is_a_claw_error() -> None:

@@ -1,4 +1,4 @@
-"""What tools of MCP servers return, in words."""
+"""Results of MCP tools as text."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ LINK = {"type": "resource_link", "name": "n", "uri": "file:///n.txt", "descripti
         ({"content": [IMAGE]}, "look returned an image (image/png, 6 kB)"),
         ({"content": [BLOB]}, "look returned a resource (file:///n.gz, application/gzip, 1 kB)"),
         ({"content": [LINK]}, "look returned a link (n, file:///n.txt, the note)"),
-        ({"content": [{"type": "hologram"}]}, "look returned something (hologram)"),
+        ({"content": [{"type": "hologram"}]}, "look returned content (hologram)"),
         ({"content": [], "structuredContent": {"n": 1}}, '{"n":1}'),
         ({"content": []}, "look returned no text"),
         ({"content": "none", "structuredContent": None}, "look returned no text"),
@@ -42,7 +42,7 @@ def test_the_headline_of_a_result(result: dict[str, Any], line: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("result", "told"),
+    ("result", "content"),
     [
         ({"content": [text("first\nsecond"), text("third")]}, "first\nsecond\nthird"),
         ({"content": [text('{\n  "n": 1\n}')], "structuredContent": {"n": 1}}, '{"n":1}'),
@@ -61,5 +61,5 @@ def test_the_headline_of_a_result(result: dict[str, Any], line: str) -> None:
         ({}, "(nothing)"),
     ],
 )
-def test_the_model_text_of_a_result(result: dict[str, Any], told: str) -> None:
-    assert model_text(result) == told
+def test_the_model_text_of_a_result(result: dict[str, Any], content: str) -> None:
+    assert model_text(result) == content

@@ -1,7 +1,7 @@
-"""What there is: every command and every tool, where it comes from and what it is for.
+"""Inventory of commands and tools, with their source and responsibility.
 
-Commands are the verbs of ``clawperator`` and ``claw``, the skills of the registry, and plugins. Tools come as
-rows. A name stands once, and no skill or plugin can take over a name or an alias of what comes with the product.
+Commands are those of ``clawperator`` and ``claw``, the skills of the registry, and plugins. Names are unique,
+and no skill or plugin can replace a name or an alias of a built-in command.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,7 +19,7 @@ from clawperator.commands.levels import command_level
 from clawperator.commands.model import Command
 from clawperator.errors import ClawError
 
-# TYPE_CHECKING of typing, without its price: plugins are looked for only when somebody asks for commands.
+# TYPE_CHECKING without importing typing at start-up; plugins are loaded only for a list of commands.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from clawperator.agent.inventory.plugins import PluginScan
@@ -28,22 +28,22 @@ Kind = Literal["command", "tool"]
 
 _SKILL_LEVEL: Level = "act"
 _OPENERS = frozenset(("open", "open_app"))
-_LONGEST_TOLD = 200
+_LONGEST_SHOWN = 200
 _LONGEST_GUESSED = 64
 
 
 class InventoryEntry(Struct, frozen=True):
-    """One command or tool. ``source_hint`` points at what answers it, ``responsibility`` says what it is for.
+    """One command or tool. ``source_hint`` is the module that handles it, ``responsibility`` its purpose.
 
-    ``keywords`` are words that lead to it. ``level`` is the most it may ever need: a command may need less without
-    certain flags, which ``contract.levels`` knows. ``argv`` is how a shell would call it, without its arguments.
+    ``keywords`` are further words for routing. ``level`` is the highest level it may need; without some flags a
+    command may need less. ``argv`` is its command line without arguments.
     """
 
     kind: Kind
     name: str
     source_hint: str
     responsibility: str
-    family: str = "builtin"  # of commands: builtin, skill or plugin; of tools: that of their row
+    family: str = "builtin"  # of commands: builtin, skill or plugin; of tools: their own family
     aliases: tuple[str, ...] = ()
     keywords: tuple[str, ...] = ()
     level: Level = "full"
@@ -51,14 +51,14 @@ class InventoryEntry(Struct, frozen=True):
 
 
 class Inventory(Struct, frozen=True):
-    """Entries of one kind, and what is wrong with those that had to be left out."""
+    """Entries of one kind, and warnings for those that were left out."""
 
     kind: Kind
     entries: tuple[InventoryEntry, ...]
     warnings: tuple[str, ...] = ()
 
     def find(self, name: str) -> InventoryEntry:
-        """The entry of that name or alias, in any case. Otherwise ``COMMAND_NOT_FOUND`` or ``TOOL_NOT_FOUND``."""
+        """Find an entry by name or alias, case-insensitive; ``COMMAND_NOT_FOUND`` or ``TOOL_NOT_FOUND``."""
         wanted = _key(name)
         for entry in self.entries:
             if _key(entry.name) == wanted:
@@ -70,23 +70,23 @@ class Inventory(Struct, frozen=True):
 
     def _not_found(self, name: str) -> ClawError:
         known = [text for e in self.entries for text in (e.name, *e.aliases)]
-        most = max(2, len(name) // 3)
-        close = (text for text in known if abs(len(text) - len(name)) <= most)
-        near = nearest(name.casefold(), close, most) if len(name) <= _LONGEST_GUESSED else None
-        told = name[:_LONGEST_TOLD]
-        shown = f'"{near}"' if near and " " in near else near
+        distance = max(2, len(name) // 3)
+        close = (text for text in known if abs(len(text) - len(name)) <= distance)
+        near = nearest(name.casefold(), close, distance) if len(name) <= _LONGEST_GUESSED else None
+        shown = name[:_LONGEST_SHOWN]
+        quoted = f'"{near}"' if near and " " in near else near
         return ClawError(
             "COMMAND_NOT_FOUND" if self.kind == "command" else "TOOL_NOT_FOUND",
-            f"there is no {self.kind} {told!r}" + (f"; did you mean {near!r}?" if near else ""),
-            hint=f"Run 'claw show-{self.kind} {shown}'." if near else None,
+            f"unknown {self.kind} {shown!r}" + (f"; did you mean {near!r}?" if near else ""),
+            hint=f"Run 'claw show-{self.kind} {quoted}'." if near else None,
             extra={"suggestion": near} if near else None,
             operation=f"find_{self.kind}",
-            target=told,
+            target=shown,
         )
 
 
-class Graph(Struct, frozen=True):
-    """The commands by their origin."""
+class CommandGraph(Struct, frozen=True):
+    """Commands grouped by origin."""
 
     builtins: tuple[InventoryEntry, ...]
     plugin_like: tuple[InventoryEntry, ...]
@@ -97,34 +97,34 @@ class Graph(Struct, frozen=True):
         return len(self.builtins) + len(self.plugin_like) + len(self.skill_like)
 
 
-def commands(registry: str | None = None, *, found: "PluginScan | None" = None) -> Inventory:
-    """Every command there is. A registry, a skill or a plugin that is broken is a warning.
+def commands(registry: str | None = None, *, plugins: "PluginScan | None" = None) -> Inventory:
+    """All commands. A broken registry, skill or plugin becomes a warning.
 
-    ``registry`` names the skills' registry, as for ``open_registry``; ``found`` are plugins known already.
+    ``registry`` is the skills registry, as for ``open_registry``; ``plugins`` avoids discovering them again.
     """
-    if found is None:
+    if plugins is None:
         from clawperator.agent.inventory.plugins import discover
 
-        found = discover()
+        plugins = discover()
     entries = list(builtin_commands())
     taken = {_key(name): entry for entry in entries for name in (entry.name, *entry.aliases)}
-    warnings = [*found.warnings]
-    for entry in (*_skills(registry, warnings), *_plugins(found)):
+    warnings = [*plugins.warnings]
+    for entry in (*_skills(registry, warnings), *_plugins(plugins)):
         other = taken.setdefault(_key(entry.name), entry)
         if other is entry:
             entries.append(entry)
         else:
-            warnings.append(f"the {entry.family} {entry.name!r} is left out: {other.source_hint} has this name")
+            warnings.append(f"{entry.family} {entry.name!r} ignored: the name is taken by {other.source_hint}")
     return Inventory("command", tuple(entries), tuple(warnings))
 
 
 def tools(rows: Sequence[Tool]) -> Inventory:
-    """The tools of these rows. Of two with one name the first counts."""
+    """The inventory of these tools. Of two with the same name the first is used."""
     entries: dict[str, InventoryEntry] = {}
     warnings = []
     for row in rows:
         if _key(row.name) in entries:
-            warnings.append(f"the tool {row.name!r} of {row.source_hint} is left out: there is one of this name")
+            warnings.append(f"tool {row.name!r} of {row.source_hint} ignored: duplicate name")
             continue
         entries[_key(row.name)] = InventoryEntry(
             "tool",
@@ -139,30 +139,30 @@ def tools(rows: Sequence[Tool]) -> Inventory:
     return Inventory("tool", tuple(entries.values()), tuple(warnings))
 
 
-def graph(inventory: Inventory) -> Graph:
-    """The commands of an inventory by their origin."""
+def graph(inventory: Inventory) -> CommandGraph:
+    """Group the commands of an inventory by origin."""
 
     def of(*families: str) -> tuple[InventoryEntry, ...]:
         return tuple(entry for entry in inventory.entries if entry.family in families)
 
-    return Graph(of("builtin"), of("plugin"), of("skill"))
+    return CommandGraph(of("builtin"), of("plugin"), of("skill"))
 
 
 def builtin_commands() -> Iterator[InventoryEntry]:
-    """The commands that come with the product."""
+    """The built-in commands."""
     for command in COMMANDS:
         if not command.subcommands:
-            yield _verb("clawperator", command.name, command, command.synonyms)
+            yield _builtin("clawperator", command.name, command, command.synonyms)
         for verb in command.subcommands:
             families, verbs = (command.name, *command.synonyms), (verb.name, *verb.synonyms)
             names = [(family, one) for family in families for one in verbs]
             aliases = [mark.join(pair) for pair in names for mark in (" ", "-")]
-            yield _verb("clawperator", f"{command.name} {verb.name}", verb, aliases)
+            yield _builtin("clawperator", f"{command.name} {verb.name}", verb, aliases)
     for command in CLAW_COMMANDS:
-        yield _verb("claw", command.name, command, command.synonyms)
+        yield _builtin("claw", command.name, command, command.synonyms)
 
 
-def _verb(
+def _builtin(
     program: Literal["clawperator", "claw"], canonical: str, command: Command, aliases: Iterable[str]
 ) -> InventoryEntry:
     name = canonical.replace(" ", "-")
@@ -185,13 +185,13 @@ def _skills(registry: str | None, warnings: list[str]) -> Iterator[InventoryEntr
     try:
         rows = open_registry(registry).entries
     except ClawError as e:
-        warnings.append(f"the skills are left out: {e.message}")
+        warnings.append(f"skills ignored: {e.message}")
         return
     for place, row in enumerate(rows):
         try:
             yield _skill(row)
         except ClawError as e:
-            warnings.append(f"skills[{place}] is left out: {e.message}")
+            warnings.append(f"skills[{place}] ignored: {e.message}")
 
 
 def _skill(row: Mapping[str, Any]) -> InventoryEntry:
@@ -199,7 +199,9 @@ def _skill(row: Mapping[str, Any]) -> InventoryEntry:
 
     skill = parse_entry(row)
     if not skill.id.isprintable() or skill.id.split() != [skill.id]:
-        raise ClawError("SKILL_ID_INVALID", f"{printable(skill.id)[:_LONGEST_TOLD]!r} is no id", target=skill.id)
+        raise ClawError(
+            "SKILL_ID_INVALID", f"invalid id {printable(skill.id)[:_LONGEST_SHOWN]!r}", target=skill.id
+        )
     keywords = skill.keywords if isinstance(skill.keywords, list) else []
     return InventoryEntry(
         "command",
@@ -213,13 +215,13 @@ def _skill(row: Mapping[str, Any]) -> InventoryEntry:
     )
 
 
-def _plugins(found: "PluginScan") -> Iterator[InventoryEntry]:
-    for plugin in found.plugins:
+def _plugins(scan: "PluginScan") -> Iterator[InventoryEntry]:
+    for plugin in scan.plugins:
         yield InventoryEntry(
             "command", plugin.name, plugin.source_hint, plugin.responsibility, "plugin", level=plugin.level
         )
 
 
 def _key(name: str) -> str:
-    """By what names are the same."""
+    """Names are compared without case and extra spaces."""
     return " ".join(name.split()).casefold()

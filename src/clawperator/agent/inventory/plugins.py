@@ -1,11 +1,11 @@
-"""Commands that other distributions bring, by the entry-point group ``clawperator.plugins``.
+"""Plugins: commands of other distributions, by the entry-point group ``clawperator.plugins``.
 
     [project.entry-points."clawperator.plugins"]
     greet = "greeting.plugin:greet"
 
-A plugin is a function ``greet(prompt, context)`` whose docstring begins with what it is for, or an object, or the
-class of one, with ``responsibility`` and ``run(prompt, context)``. It answers with a text, or with a dict that
-JSON can hold. Its ``level`` says what it may do: read-only, act or full; act if it has none.
+A plugin is a function ``greet(prompt, context)`` whose docstring starts with its responsibility, or an object or a
+class with ``responsibility`` and ``run(prompt, context)``. It returns a string, or a dict that is valid JSON. Its
+``level`` is read-only, act or full; the default is act.
 """
 
 import os
@@ -26,31 +26,31 @@ from clawperator.errors import ClawError
 GROUP = "clawperator.plugins"
 _HEADING = f"[{GROUP}]".encode()
 _LONGEST_NAME = 128
-_LONGEST_TOLD = 500
+_LONGEST_SHOWN = 500
 _MOST_PLUGINS = 200
 _MOST_METADATA_BYTES = 1024 * 1024
 _MARKS = frozenset("._-")
 
 
 class PluginContext(Struct, frozen=True):
-    """Where a plugin works: the folder, the phone that is meant if one is, and where sessions lie."""
+    """The environment of a plugin: the working folder, the selected phone, and the sessions' directory."""
 
     folder: str = "."
     device: str | None = None
     directory: str | None = None
 
 
-Run = Callable[[str, PluginContext], Any]
+PluginFunction = Callable[[str, PluginContext], Any]
 
 
 class Plugin(Struct, frozen=True):
-    """One that loaded. ``value`` is the ``module:attribute`` it came from."""
+    """A loaded plugin. ``value`` is its entry point, ``module:attribute``."""
 
     name: str
     distribution: str
     value: str
     responsibility: str
-    run: Run
+    run: PluginFunction
     level: Level = "act"
 
     @property
@@ -59,15 +59,15 @@ class Plugin(Struct, frozen=True):
 
 
 class PluginScan(Struct, frozen=True):
-    """The plugins that can be used, by name, and why others cannot."""
+    """The plugins that loaded, and warnings for those that did not."""
 
     plugins: tuple[Plugin, ...] = ()
     warnings: tuple[str, ...] = ()
 
 
 def discover() -> PluginScan:
-    """Load every plugin there is. One that does not load is a warning, whatever it did."""
-    if not _may_be_any():
+    """Load all plugins. One that fails to load becomes a warning."""
+    if not _may_have_plugins():
         return PluginScan()
     from importlib import metadata
 
@@ -75,69 +75,69 @@ def discover() -> PluginScan:
     warnings: list[str] = []
     try:
         points = sorted(metadata.entry_points(group=GROUP), key=lambda point: (point.name, _distribution(point)))
-    except Exception as e:  # noqa: BLE001 - any file in any distribution may be damaged
-        return PluginScan(warnings=(f"the plugins cannot be listed: {_told(e)}",))
+    except Exception as e:  # noqa: BLE001 - the metadata of any distribution may be damaged
+        return PluginScan(warnings=(f"cannot list plugins: {_describe(e)}",))
     for point in points[:_MOST_PLUGINS]:
         distribution = _distribution(point)
-        named = f"the plugin {printable(point.name)[:_LONGEST_NAME]!r} of {distribution}"
+        label = f"plugin {printable(point.name)[:_LONGEST_NAME]!r} of {distribution}"
         if not _is_name(point.name):
-            warnings.append(f"{named} is left out: a name holds letters, digits, dot, _ and -")
+            warnings.append(f"{label} ignored: names consist of letters, digits, dots, _ and -")
         elif point.name.casefold() in plugins:
             other = plugins[point.name.casefold()].distribution
-            warnings.append(f"{named} is left out: {other} has one of that name")
+            warnings.append(f"{label} ignored: the name is taken by {other}")
         else:
             try:
-                with _unheard():
-                    plugin = _loaded(point, distribution)
-            except (Exception, SystemExit) as e:  # noqa: BLE001 - it is somebody else's code
-                warnings.append(f"{named} is left out: it does not load: {_told(e)}")
+                with _silenced():
+                    plugin = _load(point, distribution)
+            except (Exception, SystemExit) as e:  # noqa: BLE001 - third-party code
+                warnings.append(f"{label} ignored: it does not load: {_describe(e)}")
             else:
                 plugins[point.name.casefold()] = plugin
     if len(points) > _MOST_PLUGINS:
-        warnings.append(f"{len(points) - _MOST_PLUGINS} plugins after the first {_MOST_PLUGINS} are left out")
+        warnings.append(f"{len(points) - _MOST_PLUGINS} plugins after the first {_MOST_PLUGINS} ignored")
     return PluginScan(tuple(plugins.values()), tuple(warnings))
 
 
 def run_plugin(plugin: Plugin, prompt: str, context: PluginContext) -> ToolResult:
-    """Have a plugin do its work. ``PLUGIN_FAILED`` when it raises, or answers with something that is no answer.
+    """Run a plugin. ``PLUGIN_FAILED`` when it raises, or returns an invalid value.
 
-    A typed error of the product that it lets through, such as that there is no phone, stays what it is.
+    A ``ClawError`` that it lets through, such as ``NO_DEVICES``, is raised unchanged.
     """
     try:
-        with _unheard():
+        with _silenced():
             answer = plugin.run(prompt, context)
     except (ClawError, TurnCancelledError):
         raise
     except (Exception, SystemExit) as e:
-        raise _failed(plugin, f"raised {_told(e)}") from e
+        raise _failed(plugin, f"raised {_describe(e)}") from e
     if isinstance(answer, str):
         return ToolResult(handled=True, message=answer)
     if not isinstance(answer, dict):
-        raise _failed(plugin, f"answered with {type(answer).__name__}, not with a text or a dict")
+        raise _failed(plugin, f"returned {type(answer).__name__}, not a string or a dict")
     try:
         document = msgspec.json.decode(msgspec.json.encode(answer))
     except (TypeError, ValueError, RecursionError, OverflowError) as e:
-        raise _failed(plugin, f"answered with what JSON cannot hold: {_told(e)}") from e
+        raise _failed(plugin, f"returned a value that is not JSON: {_describe(e)}") from e
     message = document.get("message")
     return ToolResult(
-        handled=True, message=message if isinstance(message, str) else f"{plugin.name} answered", result=document
+        handled=True, message=message if isinstance(message, str) else f"{plugin.name} finished", result=document
     )
 
 
 @contextmanager
-def _unheard() -> Iterator[None]:
-    """What a plugin prints goes nowhere: stdout is for the one answer."""
+def _silenced() -> Iterator[None]:
+    """Discard what a plugin prints: stdout is for the one document."""
     with redirect_stdout(StringIO()), redirect_stderr(StringIO()):
         yield
 
 
-def _may_be_any() -> bool:
-    """Whether reading all metadata is worth its time, which is longer than that of most commands.
+def _may_have_plugins() -> bool:
+    """Whether all metadata must be read, which takes longer than most commands.
 
-    False only when every place modules come from is a folder, and none of the distributions there names the group.
+    False only when every entry of ``sys.path`` is a folder, and no distribution there names the group.
     """
-    for place in dict.fromkeys(sys.path):
-        folder = place or os.curdir
+    for entry in dict.fromkeys(sys.path):
+        folder = entry or os.curdir
         try:
             with os.scandir(folder) as entries:
                 names = [
@@ -146,7 +146,7 @@ def _may_be_any() -> bool:
         except FileNotFoundError:
             continue
         except OSError:
-            if os.path.isfile(folder):  # a zip file, which may hold distributions too
+            if os.path.isfile(folder):  # a zip file, which may contain distributions
                 return True
             continue
         if any(_names_group(os.path.join(folder, name)) for name in names):
@@ -166,7 +166,7 @@ def _names_group(distribution: str) -> bool:
 
 
 def _finds_distributions(finder: object) -> bool:
-    """Whether an importer that is not Python's own knows distributions."""
+    """Whether a third-party importer finds distributions."""
     home = getattr(finder, "__module__", "") or ""
     return hasattr(finder, "find_distributions") and not home.startswith(("_frozen_importlib", "importlib"))
 
@@ -183,7 +183,7 @@ def _is_name(name: str) -> bool:
     return plain and 0 < len(name) <= _LONGEST_NAME and name[0].isalnum()
 
 
-def _loaded(point: Any, distribution: str) -> Plugin:
+def _load(point: Any, distribution: str) -> Plugin:
     found = point.load()
     if isinstance(found, type):
         found = found()
@@ -191,28 +191,28 @@ def _loaded(point: Any, distribution: str) -> Plugin:
     if callable(run):
         responsibility = getattr(found, "responsibility", None)
         if not isinstance(responsibility, str):
-            raise TypeError("it has run and no responsibility that is a text")
+            raise TypeError("responsibility is not a string")
     elif callable(found):
         run, responsibility = found, found.__doc__ or ""
     else:
-        raise TypeError("it is no function, and has no run")
+        raise TypeError("neither a function nor an object with run")
     level = getattr(found, "level", "act")
     if level not in LEVELS:
-        raise ValueError(f"its level is none of {', '.join(LEVELS)}")
+        raise ValueError(f"invalid level {level!r}: use {', '.join(LEVELS)}")
     first = next(iter(responsibility.strip().splitlines()), "")
-    return Plugin(point.name, distribution, printable(point.value), printable(first)[:_LONGEST_TOLD], run, level)
+    return Plugin(point.name, distribution, printable(point.value), printable(first)[:_LONGEST_SHOWN], run, level)
 
 
-def _failed(plugin: Plugin, why: str) -> ClawError:
+def _failed(plugin: Plugin, reason: str) -> ClawError:
     return ClawError(
         "PLUGIN_FAILED",
-        f"the plugin {plugin.name!r} {why}",
-        hint=f"Run 'claw show-command {plugin.name}' to see where it comes from.",
+        f"plugin {plugin.name!r} {reason}",
+        hint=f"Run 'claw show-command {plugin.name}' to see its source.",
         details={"distribution": plugin.distribution, "value": plugin.value},
         operation="plugin.run",
         target=plugin.name,
     )
 
 
-def _told(error: BaseException) -> str:
-    return printable(f"{type(error).__name__}: {error}")[:_LONGEST_TOLD]
+def _describe(error: BaseException) -> str:
+    return printable(f"{type(error).__name__}: {error}")[:_LONGEST_SHOWN]

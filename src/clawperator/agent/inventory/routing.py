@@ -1,20 +1,20 @@
-"""Which commands and tools fit a prompt: by the words, offline, and the same each time.
+"""Routing: match a prompt with commands and tools by its words, offline and deterministic.
 
-A prompt falls into words; single letters and words that say nothing are left out, and n are left. A word hits an
-entry when it stands in its name, an alias, a keyword, its responsibility or its source hint: as a whole word, by
-its stem, by a synonym, or, if it has three characters or more, as a part of the name, the responsibility or the
-source hint. A hit weighs as much as its place, times its way; of several the heaviest counts.
+A prompt is split into n tokens, without single letters and stop words. A token hits an entry when it occurs in
+its name, an alias, a keyword, its responsibility or its source hint: as a whole word, by its stem, by a synonym,
+or, with three characters or more, as a substring of the name, the responsibility or the source hint. The weight
+of a hit is the product of both factors; of several hits of a token the heaviest is used.
 
-    place   name 1, alias and keyword 0.9, responsibility 0.5, source hint 0.2
-    way     whole word 1, stem 0.8, synonym 0.7, part 0.4
+    field   name 1, alias and keyword 0.9, responsibility 0.5, source hint 0.2
+    kind    whole word 1, stem 0.8, synonym 0.7, substring 0.4
 
-With h words that hit, and w the mean of their weights:
+With h tokens that hit, and w the mean of their weights:
 
     score = (h - 1 + 0.99 w) / n        0 < score < 1, rounded to four places
 
-So what more words hit always has the higher score, and weights only decide among equals. A command that the
-prompt begins with, by its name or an alias, has score 1 and comes first. Then come the best command, the best
-tool, and all others by score, kind and name.
+So an entry with more hits always has the higher score, and weights only rank entries with equally many. A command
+whose name or alias starts the prompt has score 1 and comes first. Then come the best command, the best tool, and
+all others by score, kind and name.
 """
 
 from bisect import bisect_right
@@ -27,21 +27,21 @@ from clawperator.agent.inventory.tokens import SYNONYMS, chunks, plain_words, st
 from clawperator.errors import ClawError
 
 _NAME, _ALIAS, _KEYWORD, _RESPONSIBILITY, _SOURCE = 1.0, 0.9, 0.9, 0.5, 0.2
-_STEM, _SYNONYM, _PART = 0.8, 0.7, 0.4
+_STEM, _SYNONYM, _SUBSTRING = 0.8, 0.7, 0.4
 _BELOW_EXPLICIT = 0.99
 _EXPLICIT = 1.0
 _DIGITS = 4
-_SHORTEST_PART = 3
+_SHORTEST_SUBSTRING = 3
 _LONGEST_NAME_WORDS = 5
-_LOOKED_AT = 1_024
+_MOST_CHARACTERS = 1_024
 _ENDS = ".,;:!?"
 
-# What hits what: the place of an entry, and the weight of its best hit.
+# The position of an entry, and the weight of its best hit.
 _Hits = dict[int, float]
 
 
 class Match(Struct, frozen=True):
-    """An entry that fits, and how well, from 0 to 1."""
+    """An entry that matches, with its score from 0 to 1."""
 
     kind: Kind
     name: str
@@ -50,11 +50,11 @@ class Match(Struct, frozen=True):
 
 
 class Router:
-    """An index over entries, made once. Routing only reads it."""
+    """An index of entries, built once. Routing only reads it."""
 
     def __init__(self, entries: Iterable[InventoryEntry]) -> None:
         self._entries = tuple(entries)
-        self._commands = _called(self._entries)
+        self._commands = _commands_by_name(self._entries)
         self._whole: dict[str, _Hits] = {}
         self._stems: dict[str, _Hits] = {}
         pieces: dict[str, _Hits] = {}
@@ -62,7 +62,7 @@ class Router:
             self._add(number, entry, pieces)
         for word, hits in self._whole.items():
             _merge(self._stems.setdefault(stem(word), {}), hits, _STEM)
-        # All pieces in one text: finding a part of any is one search.
+        # All pieces in one text: finding a substring of any is one search.
         self._text = "\n".join(pieces)
         self._pieces = tuple(pieces.values())
         self._starts: list[int] = []
@@ -75,19 +75,19 @@ class Router:
         searched = ((entry.name, _NAME), (entry.responsibility, _RESPONSIBILITY), (entry.source_hint, _SOURCE))
         for text, weight in searched:
             for piece in chunks(text):
-                _hit(pieces.setdefault(piece, {}), number, weight * _PART)
-        said = (*((alias, _ALIAS) for alias in entry.aliases), *((word, _KEYWORD) for word in entry.keywords))
-        for text, weight in (*searched, *said):
+                _hit(pieces.setdefault(piece, {}), number, weight * _SUBSTRING)
+        exact = (*((alias, _ALIAS) for alias in entry.aliases), *((word, _KEYWORD) for word in entry.keywords))
+        for text, weight in (*searched, *exact):
             for word in {*chunks(text), *plain_words(text)}:
                 _hit(self._whole.setdefault(word, {}), number, weight)
 
     def route(self, prompt: str, limit: int = 5) -> list[Match]:
-        """What fits a prompt, the best first, ``limit`` at most. ``USAGE`` when the limit is below 0."""
+        """The best matches of a prompt, at most ``limit``. ``USAGE`` for a negative limit."""
         if limit < 0:
             raise ClawError(
                 "USAGE",
-                f"the limit must be 0 or more, not {limit}",
-                hint="Run it again with --limit 5.",
+                f"invalid limit {limit}: it must be 0 or more",
+                hint="Run the command with --limit 5.",
                 operation="route",
                 target="--limit",
             )
@@ -105,8 +105,8 @@ class Router:
         return [*firsts, *matches][:limit]
 
     def _explicit(self, prompt: str) -> int | None:
-        """The command a prompt begins with; of several the one with the longest name."""
-        words = prompt.lstrip()[:_LOOKED_AT].removeprefix("/").casefold().split()[:_LONGEST_NAME_WORDS]
+        """The command at the start of a prompt, by the longest name."""
+        words = prompt.lstrip()[:_MOST_CHARACTERS].removeprefix("/").casefold().split()[:_LONGEST_NAME_WORDS]
         for count in range(len(words), 0, -1):
             for mark in (" ", "-"):
                 name = mark.join(words[:count])
@@ -134,7 +134,7 @@ class Router:
         _merge(hits, self._stems.get(base), 1.0)
         for other in SYNONYMS.get(base, ()):
             _merge(hits, self._stems.get(other), _SYNONYM / _STEM)
-        if len(word) >= _SHORTEST_PART:
+        if len(word) >= _SHORTEST_SUBSTRING:
             place = self._text.find(word)
             while place >= 0:
                 piece = bisect_right(self._starts, place) - 1
@@ -145,16 +145,16 @@ class Router:
         return hits
 
 
-def _called(entries: tuple[InventoryEntry, ...]) -> dict[str, int]:
-    """The commands by all they are called; names count before aliases, and the first of equals."""
-    called: dict[str, int] = {}
+def _commands_by_name(entries: tuple[InventoryEntry, ...]) -> dict[str, int]:
+    """Commands by name and alias. Names take precedence over aliases, earlier commands over later ones."""
+    by_name: dict[str, int] = {}
     commands = [(number, entry) for number, entry in enumerate(entries) if entry.kind == "command"]
     for number, entry in commands:
-        called.setdefault(entry.name.casefold(), number)
+        by_name.setdefault(entry.name.casefold(), number)
     for number, entry in commands:
         for alias in entry.aliases:
-            called.setdefault(alias.casefold(), number)
-    return called
+            by_name.setdefault(alias.casefold(), number)
+    return by_name
 
 
 def _match(entry: InventoryEntry, score: float) -> Match:

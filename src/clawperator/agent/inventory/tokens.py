@@ -1,9 +1,9 @@
-"""Words of prompts: how a prompt falls into them, which say nothing, and which mean the same."""
+"""Tokenizer for routing: tokens of a prompt, stop words, stems and synonyms."""
 
 import re
 from collections.abc import Iterable, Mapping
 
-# More of a prompt is not looked at: what somebody wants done is said in its first words.
+# Only the start of a prompt is used: it contains the request.
 _MOST_CHARACTERS = 4_096
 _MOST_TOKENS = 64
 _LONGEST_TOKEN = 64
@@ -12,7 +12,7 @@ _SEPARATORS = str.maketrans("/-", "  ")
 _EDGES = re.compile(r"^\W+|\W+$")
 _WORD = re.compile(r"[^\W_]+")
 
-# Words that say nothing about what is wanted, and the names of the programs themselves, which are everywhere.
+# Words without meaning for routing, and the names of the programs, which occur in every entry.
 STOP_WORDS = frozenset(
     (
         *(
@@ -58,8 +58,8 @@ STOP_WORDS = frozenset(
     )
 )
 
-# Each line is one meaning. A word may stand in one line only.
-_MEANINGS = (
+# Each line is a group of synonyms. A word may be in one line only.
+_SYNONYM_GROUPS = (
     ("click", "tap", "touch"),
     ("open", "launch"),
     ("type", "enter", "write", "fill", "input"),
@@ -88,21 +88,21 @@ _MEANINGS = (
     ("permission", "grant"),
 )
 
-# What people call the apps that come with a phone, and what an app is opened by.
+# Common names of apps: keywords of the commands that open apps.
 APP_NAMES = (
     *("settings", "youtube", "solar", "solax", "browser", "chrome", "contacts", "notes", "camera", "gallery"),
     *("calculator", "calendar", "clock", "gmail", "maps", "messages", "spotify", "whatsapp"),
 )
 
-# Endings that a word keeps although they look like grammar: the word without them is another word.
-_WHOLE = frozenset(("settings", "setting", "during", "always", "news", "gps", "sms", "status", "canvas"))
+# Words whose last letters look like an ending and are not.
+_UNINFLECTED = frozenset(("settings", "setting", "during", "always", "news", "gps", "sms", "status", "canvas"))
 _SHORTEST_STEM = 3
 
 
 def tokens(prompt: str) -> list[str]:
-    """The words of a prompt, each once, in their order, without single letters and those that say nothing.
+    """The unique tokens of a prompt in order, without single letters and stop words.
 
-    They are cut at white space, slashes and dashes, and freed of punctuation at both ends.
+    A prompt is split at white space, slashes and dashes; punctuation at both ends is removed.
     """
     found: dict[str, None] = {}
     for piece in prompt.lstrip()[:_MOST_CHARACTERS].lower().translate(_SEPARATORS).split():
@@ -115,21 +115,21 @@ def tokens(prompt: str) -> list[str]:
 
 
 def chunks(text: str) -> list[str]:
-    """A text in the pieces that a token of a prompt can be a part of."""
+    """The pieces of a text in which a token may occur as a substring."""
     return text.lower().translate(_SEPARATORS).split()
 
 
 def plain_words(text: str) -> list[str]:
-    """The runs of letters and digits in a text."""
+    """The runs of letters and digits of a text."""
     return _WORD.findall(text.lower())
 
 
 def stem(word: str) -> str:
-    """What a word and its inflections have in common: recordings, recorded and recording give record.
+    """The common stem of a word and its inflections: recordings, recorded and recording give record.
 
-    It is a rule of thumb for English. A word of another language mostly stays as it is.
+    A heuristic for English. Words of other languages are mostly unchanged.
     """
-    if word in _WHOLE or len(word) <= _SHORTEST_STEM:
+    if word in _UNINFLECTED or len(word) <= _SHORTEST_STEM:
         return word.removesuffix("s") if word == "settings" else word
     base = _without_ending(_singular(word))
     return base.removesuffix("e") if len(base) > _SHORTEST_STEM else base
@@ -148,20 +148,20 @@ def _without_ending(word: str) -> str:
         base = word.removesuffix(ending)
         if base != word and len(base) >= _SHORTEST_STEM and any(c in "aeiouy" for c in base):
             if base[-1] == base[-2] and base[-1] not in "lsze":
-                return base[:-1]  # tapping is tap, but scrolling is scroll
+                return base[:-1]  # tapping -> tap, but scrolling -> scroll
             return base if not base.endswith("e") else word
     return word
 
 
-def _groups(meanings: Iterable[tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
-    groups: dict[str, tuple[str, ...]] = {}
-    for line in meanings:
+def _synonyms(groups: Iterable[tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+    synonyms: dict[str, tuple[str, ...]] = {}
+    for line in groups:
         stems = tuple(dict.fromkeys(stem(word) for word in line))
         for one in stems:
-            assert one not in groups, f"{one} has two meanings"
-            groups[one] = tuple(other for other in stems if other != one)
-    return groups
+            assert one not in synonyms, f"{one} is in two groups"
+            synonyms[one] = tuple(other for other in stems if other != one)
+    return synonyms
 
 
-# From the stem of a word to the stems of those that mean the same.
-SYNONYMS: Mapping[str, tuple[str, ...]] = _groups(_MEANINGS)
+# From a stem to the stems of its synonyms.
+SYNONYMS: Mapping[str, tuple[str, ...]] = _synonyms(_SYNONYM_GROUPS)

@@ -1,10 +1,10 @@
-"""A client for MCP servers that are programs: JSON-RPC 2.0, a message to a line, over their stdin and stdout.
+"""Client for stdio MCP servers: JSON-RPC 2.0, one message per line.
 
-The handshake is tried first, which most servers take. Those that speak the revision of 2026-07-28 and nothing else
-know none: each request then says itself which revision it is of.
+The ``initialize`` handshake is tried first. Servers that speak only the revision 2026-07-28 have none: there each
+request carries the protocol version.
 
-A server is given PATH, HOME and LANG of our environment, and what its settings say. Nothing else of ours reaches
-it: keys for models and other servers are none of its business.
+A server gets PATH, HOME and LANG of our environment, and the variables of its settings. Nothing else is passed on:
+it must not see keys of models and of other servers.
 """
 
 import os
@@ -30,20 +30,20 @@ Phase = Literal["spawn_connect", "initialize_handshake", "tool_discovery", "invo
 PROTOCOL = "2025-06-18"
 KNOWN_PROTOCOLS = ("2024-11-05", "2025-03-26", PROTOCOL, "2025-11-25")
 STATELESS_PROTOCOL = "2026-07-28"
-PASSED_ON = ("PATH", "HOME", "LANG")
+INHERITED_VARIABLES = ("PATH", "HOME", "LANG")
 _MOST_TOOLS = 1_000
 _MOST_PAGES = 100
 _GRACE_SECONDS = 1.0
-_HURRY_SECONDS = 0.25
+_QUICK_GRACE_SECONDS = 0.25
 _PROBE_SECONDS = 5.0
 _LONGEST_MESSAGE = 500
-_LONGEST_TAIL = 2_000
+_LONGEST_STDERR = 2_000
 _SHORTEST_SECRET = 6
 _METHOD_NOT_FOUND = -32_601
 _META = "io.modelcontextprotocol/"
-_OURSELVES = {"name": "clawperator", "version": __version__}
-# The limit that ran out when a phase took too long, as the settings call it.
-_LIMITS: Mapping[str, str] = {
+_CLIENT_INFO = {"name": "clawperator", "version": __version__}
+# The setting that limits each phase.
+_TIMEOUT_SETTINGS: Mapping[str, str] = {
     "initialize_handshake": "initialize",
     "tool_discovery": "list",
     "invocation": "call",
@@ -51,10 +51,10 @@ _LIMITS: Mapping[str, str] = {
 
 
 class McpServerClient:
-    """One server, from its start to its end. Not for several threads at once.
+    """A connection to one server process. Not thread-safe.
 
-    Every failure but that of a tool ends the process: ``MCP_SERVER_FAILED`` with the phase and the last words on
-    stderr. ``deadline`` is for all that is done, unless a call brings its own.
+    Every failure except that of a tool stops the process: ``MCP_SERVER_FAILED`` with the phase and the end of
+    stderr. ``deadline`` applies to all operations that are not given their own.
     """
 
     def __init__(self, name: str, server: McpServer, deadline: TurnDeadline) -> None:
@@ -63,7 +63,7 @@ class McpServerClient:
         self._deadline = deadline
         self._process: ServerProcess | None = None
         self._last_id = 0
-        self._meta: dict[str, Any] = {}  # what every request to a server without a handshake says
+        self._meta: dict[str, Any] = {}  # sent with every request to a stateless server
 
     def __enter__(self) -> Self:
         self.open()
@@ -79,46 +79,48 @@ class McpServerClient:
         return self._process is not None and self._process.is_alive
 
     def open(self) -> None:
-        """Start the process and shake hands."""
+        """Start the process and initialize the connection."""
         server = self._server
         self._deadline.check()
         try:
             self._process = ServerProcess((server.command, *server.args), environment(server), server.cwd)
         except (OSError, ValueError) as e:
-            what = getattr(e, "filename", None) or server.command
-            raise self._failed("spawn_connect", f"{what} cannot be started: {why(e)}") from e
+            program = getattr(e, "filename", None) or server.command
+            raise self._failed("spawn_connect", f"cannot start {program}: {why(e)}") from e
         self._meta = {}
         phase: Phase = "initialize_handshake"
-        hello = {"protocolVersion": PROTOCOL, "capabilities": {}, "clientInfo": _OURSELVES}
+        params = {"protocolVersion": PROTOCOL, "capabilities": {}, "clientInfo": _CLIENT_INFO}
         seconds = server.timeouts.initialize
         try:
-            answer = self._ask(phase, "initialize", hello, seconds, self._deadline)
+            answer = self._request(phase, "initialize", params, seconds, self._deadline)
         except RefusedError as e:
-            self._open_without_handshake(str(e))
+            self._open_stateless(str(e))
             return
         version = answer.get("protocolVersion")
         if version not in KNOWN_PROTOCOLS:
-            raise self._failed(phase, f"it speaks version {version!r} of the protocol, which is not known")
-        ready = {"jsonrpc": "2.0", "method": "notifications/initialized"}
-        with self._guarded(self._process, phase, "initialize", seconds, self._deadline):
-            self._process.send(_line(ready), time.monotonic() + self._deadline.within(seconds), self._deadline)
+            raise self._failed(phase, f"unsupported protocol version {version!r}")
+        initialized = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+        with self._translate_errors(self._process, phase, "initialize", seconds, self._deadline):
+            self._process.send(
+                _encode(initialized), time.monotonic() + self._deadline.within(seconds), self._deadline
+            )
 
-    def _open_without_handshake(self, refusal: str) -> None:
-        """See whether the server is one that knows none. What it says to a handshake then is its own affair."""
+    def _open_stateless(self, rejection: str) -> None:
+        """Connect without a handshake; ``rejection`` is the server's answer to ``initialize``."""
         phase: Phase = "initialize_handshake"
-        said = {"protocolVersion": STATELESS_PROTOCOL, "clientCapabilities": {}, "clientInfo": _OURSELVES}
-        self._meta = {"_meta": {_META + name: value for name, value in said.items()}}
+        meta = {"protocolVersion": STATELESS_PROTOCOL, "clientCapabilities": {}, "clientInfo": _CLIENT_INFO}
+        self._meta = {"_meta": {_META + name: value for name, value in meta.items()}}
         seconds = min(self._server.timeouts.initialize, _PROBE_SECONDS)
         try:
-            answer = self._ask(phase, "server/discover", {}, seconds, self._deadline)
+            answer = self._request(phase, "server/discover", {}, seconds, self._deadline)
         except (RefusedError, ClawError):
-            raise self._failed(phase, f"it refuses initialize: {refusal}") from None
+            raise self._failed(phase, f"initialize rejected: {rejection}") from None
         versions = answer.get("supportedVersions")
         if not isinstance(versions, list) or STATELESS_PROTOCOL not in versions:
-            raise self._failed(phase, f"it speaks versions {versions!r} of the protocol, which are not known")
+            raise self._failed(phase, f"unsupported protocol versions {versions!r}")
 
     def list_tools(self, deadline: TurnDeadline | None = None) -> list[dict[str, Any]]:
-        """The tools as the server describes them, all pages."""
+        """The tool descriptions of the server, all pages."""
         phase: Phase = "tool_discovery"
         end = time.monotonic() + self._server.timeouts.list
         tools: list[dict[str, Any]] = []
@@ -126,119 +128,121 @@ class McpServerClient:
         while True:
             params = {"cursor": cursors[-1]} if cursors else {}
             left = max(end - time.monotonic(), 0.0)
-            answer = self._ask_or_fail(phase, "tools/list", params, left, deadline or self._deadline)
+            answer = self._request_or_fail(phase, "tools/list", params, left, deadline or self._deadline)
             listed = answer.get("tools")
             if not isinstance(listed, list):
-                raise self._failed(phase, "its list of tools is none")
+                raise self._failed(phase, "the tool list is not a list")
             tools += (tool for tool in listed if isinstance(tool, dict))
             cursor = answer.get("nextCursor")
             if not cursor:
                 return tools
             if not isinstance(cursor, str) or cursor in cursors or len(cursors) >= _MOST_PAGES:
-                raise self._failed(phase, "its list of tools has no end")
+                raise self._failed(phase, "the tool list does not end")
             if len(tools) > _MOST_TOOLS:
-                raise self._failed(phase, f"it lists more than {_MOST_TOOLS} tools")
+                raise self._failed(phase, f"more than {_MOST_TOOLS} tools")
             cursors.append(cursor)
 
     def call(
         self, tool: str, arguments: Mapping[str, Any], deadline: TurnDeadline | None = None
     ) -> dict[str, Any]:
-        """The whole result of a tool. ``MCP_TOOL_FAILED`` when the server refuses the call."""
+        """Call a tool and return its result. ``MCP_TOOL_FAILED`` when the server rejects the call."""
         params = {"name": tool, "arguments": dict(arguments)}
         seconds = self._server.timeouts.call
         try:
-            result = self._ask("invocation", "tools/call", params, seconds, deadline or self._deadline)
+            result = self._request("invocation", "tools/call", params, seconds, deadline or self._deadline)
         except RefusedError as e:
-            raise tool_failed(self.name, tool, self._shown(str(e))[:_LONGEST_MESSAGE]) from None
+            raise tool_failed(self.name, tool, self._sanitize(str(e))[:_LONGEST_MESSAGE]) from None
         if result.get("resultType", "complete") != "complete":
-            raise tool_failed(self.name, tool, "it wants to be told something first, which cannot be done here")
+            raise tool_failed(self.name, tool, "it requires input from the user, which is not supported")
         return result
 
     def close(self) -> None:
-        """End the process, if it runs. When the time is up, there is less of it for a farewell."""
+        """Stop the process, if it runs, with a shorter grace after the deadline."""
         if self._process is not None:
-            self._process.close(_HURRY_SECONDS if self._deadline.is_over else _GRACE_SECONDS)
+            self._process.close(_QUICK_GRACE_SECONDS if self._deadline.is_over else _GRACE_SECONDS)
 
-    def _ask_or_fail(
+    def _request_or_fail(
         self, phase: Phase, method: str, params: Mapping[str, Any], seconds: float, deadline: TurnDeadline
     ) -> dict[str, Any]:
         try:
-            return self._ask(phase, method, params, seconds, deadline)
+            return self._request(phase, method, params, seconds, deadline)
         except RefusedError as e:
-            raise self._failed(phase, f"it refuses {method}: {e}") from None
+            raise self._failed(phase, f"{method} rejected: {e}") from None
 
-    def _ask(
+    def _request(
         self, phase: Phase, method: str, params: Mapping[str, Any], seconds: float, deadline: TurnDeadline
     ) -> dict[str, Any]:
-        """Send a request and wait for its answer. Whatever else the server says meanwhile is dealt with."""
+        """Send a request and wait for its answer, handling requests of the server meanwhile."""
         process = self._process
         assert process is not None
         end = time.monotonic() + deadline.within(seconds)
         self._last_id += 1
         request = {"jsonrpc": "2.0", "id": self._last_id, "method": method, "params": {**params, **self._meta}}
-        with self._guarded(process, phase, method, seconds, deadline):
-            process.send(_line(request), end, deadline)
-            message = self._await_answer(process, end, deadline)
+        with self._translate_errors(process, phase, method, seconds, deadline):
+            process.send(_encode(request), end, deadline)
+            message = self._receive_answer(process, end, deadline)
         error, result = message.get("error"), message.get("result")
         if error is not None:
-            said = error.get("message") if isinstance(error, dict) else error
-            raise RefusedError(str(said))
+            reason = error.get("message") if isinstance(error, dict) else error
+            raise RefusedError(str(reason))
         if not isinstance(result, dict):
-            raise self._failed(phase, f"its answer to {method} holds no result")
+            raise self._failed(phase, f"no result in the answer to {method}")
         return result
 
-    def _await_answer(self, process: ServerProcess, end: float, deadline: TurnDeadline) -> dict[str, Any]:
+    def _receive_answer(self, process: ServerProcess, end: float, deadline: TurnDeadline) -> dict[str, Any]:
         while True:
             for message in _messages(process.receive(end, deadline)):
                 if "method" in message:
-                    self._answer(process, message, end, deadline)
+                    self._handle_request(process, message, end, deadline)
                 elif message.get("id") == self._last_id:
                     return message
 
     @contextmanager
-    def _guarded(
-        self, process: ServerProcess, phase: Phase, what: str, seconds: float, deadline: TurnDeadline
+    def _translate_errors(
+        self, process: ServerProcess, phase: Phase, method: str, seconds: float, deadline: TurnDeadline
     ) -> Iterator[None]:
-        """Whatever breaks the conversation ends the process, and is told."""
+        """Stop the process on any failure and raise a typed error."""
         try:
             yield
         except TimeoutError:
             if deadline.is_over:
-                process.close(_HURRY_SECONDS)
+                process.close(_QUICK_GRACE_SECONDS)
                 raise TurnCancelledError from None
-            raise self._failed(phase, f"no answer to {what} within {seconds:.3g} s", is_late=True) from None
+            raise self._failed(phase, f"no answer to {method} within {seconds:.3g} s", is_late=True) from None
         except EOFError:
-            process.exit_code()  # what it says last may come a moment after its end
-            last = process.said.rpartition("\n")[2]
-            raise self._failed(phase, f"it ended before it answered {what}{': ' if last else ''}{last}") from None
+            process.exit_code()  # its last output may arrive a moment after its exit
+            last = process.stderr.rpartition("\n")[2]
+            raise self._failed(phase, f"exited before answering {method}{': ' if last else ''}{last}") from None
         except OverflowError:
-            raise self._failed(phase, f"it sent a line of more than {LONGEST_LINE} bytes") from None
+            raise self._failed(phase, f"sent a line of more than {LONGEST_LINE} bytes") from None
         except BaseException:
-            process.close(_HURRY_SECONDS)
+            process.close(_QUICK_GRACE_SECONDS)
             raise
 
-    def _answer(self, process: ServerProcess, message: dict[str, Any], end: float, deadline: TurnDeadline) -> None:
-        """Servers may ask, too: whether we are there, and nothing else. Notifications want no answer."""
+    def _handle_request(
+        self, process: ServerProcess, message: dict[str, Any], end: float, deadline: TurnDeadline
+    ) -> None:
+        """Answer a request of the server. Only ping is supported; notifications need no answer."""
         if message.get("id") is None:
             return
         answer: dict[str, Any] = {"jsonrpc": "2.0", "id": message["id"]}
         if message["method"] == "ping":
             answer["result"] = {}
         else:
-            answer["error"] = {"code": _METHOD_NOT_FOUND, "message": "this client does not do that"}
-        process.send(_line(answer), end, deadline)
+            answer["error"] = {"code": _METHOD_NOT_FOUND, "message": "method not supported by this client"}
+        process.send(_encode(answer), end, deadline)
 
     def _failed(self, phase: Phase, message: str, *, is_late: bool = False) -> ClawError:
-        """End the process, and tell what it said last."""
+        """Stop the process and build the error, with the end of its stderr."""
         details: dict[str, Any] = {"server": self.name, "phase": phase}
         if self._process is not None:
-            ended = self._process.exit_code()  # before we end it
-            self._process.close(_HURRY_SECONDS)
-            details["exit_code"] = ended
-            details["stderr"] = self._shown(self._process.said)[-_LONGEST_TAIL:]
+            exit_code = self._process.exit_code()  # before it is stopped
+            self._process.close(_QUICK_GRACE_SECONDS)
+            details["exit_code"] = exit_code
+            details["stderr"] = self._sanitize(self._process.stderr)[-_LONGEST_STDERR:]
         return ClawError(
             "MCP_SERVER_FAILED",
-            f"the MCP server {self.name} failed: {self._shown(message)[:_LONGEST_MESSAGE]}",
+            f"MCP server {self.name} failed: {self._sanitize(message)[:_LONGEST_MESSAGE]}",
             hint=self._hint(phase, is_late=is_late),
             details=details,
             operation=f"mcp.{phase}",
@@ -246,13 +250,13 @@ class McpServerClient:
         )
 
     def _hint(self, phase: Phase, *, is_late: bool) -> str:
-        limit = f".timeouts.{_LIMITS[phase]}" if is_late else ""
-        where = f"mcpServers.{self.name}{limit} in {self._server.source or 'the settings'}"
-        hint = f"Raise {where}" if is_late else f"Correct {where}"
+        limit = f".timeouts.{_TIMEOUT_SETTINGS[phase]}" if is_late else ""
+        setting = f"mcpServers.{self.name}{limit} in {self._server.source or 'the settings'}"
+        hint = f"Raise {setting}" if is_late else f"Correct {setting}"
         return f"{hint}." if phase == "invocation" else f"{hint}, or add --no-mcp."
 
-    def _shown(self, text: str) -> str:
-        """Text of a server, without the secrets it was given, and safe to show."""
+    def _sanitize(self, text: str) -> str:
+        """Text of the server, printable and without the values of its variables."""
         for name, value in self._server.env.items():
             if len(value) >= _SHORTEST_SECRET:
                 text = text.replace(value, f"[{name}]")
@@ -260,27 +264,27 @@ class McpServerClient:
 
 
 def environment(server: McpServer) -> dict[str, str]:
-    """What a server finds in its environment."""
-    ours = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
-    return {**ours, **server.env}
+    """The environment of a server process."""
+    inherited = {name: os.environ[name] for name in INHERITED_VARIABLES if name in os.environ}
+    return {**inherited, **server.env}
 
 
 def tool_failed(server: str, tool: str, message: str) -> ClawError:
     return ClawError(
         "MCP_TOOL_FAILED",
-        f"the tool {tool} of the MCP server {server} failed: {message}",
+        f"tool {tool} of MCP server {server} failed: {message}",
         details={"server": server, "tool": tool, "phase": "invocation"},
         operation="mcp.invocation",
         target=f"{server}/{tool}",
     )
 
 
-def _line(message: Mapping[str, Any]) -> bytes:
+def _encode(message: Mapping[str, Any]) -> bytes:
     return msgspec.json.encode(encodable(message), enc_hook=str)
 
 
 def _messages(line: bytes) -> list[dict[str, Any]]:
-    """The messages of a line: one, a batch, or none if it is something else. Programs print what they like."""
+    """The messages of a line: one, a batch, or none for other output of the program."""
     if not line.lstrip().startswith((b"{", b"[")):
         return []
     try:

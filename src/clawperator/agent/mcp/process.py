@@ -1,6 +1,6 @@
-"""A server's process: lines to it and lines from it, each within its time, and its end.
+"""Process of an MCP server: send and receive lines within time limits, and stop it.
 
-It runs in a process group of its own. What it says on stderr is kept, the last of it, to be shown when it fails.
+It runs in its own process group. The end of its stderr is kept for error reports.
 """
 
 import os
@@ -17,19 +17,19 @@ LONGEST_LINE = 16 * 1024 * 1024
 _MOST_STDERR = 8_192
 _BLOCK = 262_144
 _SLICE = 0.1
-_LAST_MOMENT = 0.25
+_EXIT_SECONDS = 0.25
 _KILL_SECONDS = 5.0
 
 
 class ServerProcess:
-    """One running server. ``OSError`` when it cannot be started.
+    """A running server. ``OSError`` when it cannot be started.
 
-    ``send`` and ``receive`` raise ``TimeoutError`` when ``end`` has come, ``EOFError`` when the server has ended,
-    ``OverflowError`` when a line is too long, and ``TurnCancelledError`` when nobody waits any more.
+    ``send`` and ``receive`` raise ``TimeoutError`` at ``end``, ``EOFError`` when the server has exited,
+    ``OverflowError`` for an oversized line, and ``TurnCancelledError`` after the deadline or a cancellation.
     """
 
     def __init__(self, argv: Sequence[str], environment: Mapping[str, str], folder: str | None) -> None:
-        self._child = subprocess.Popen(  # noqa: S603 - the person's settings name this program
+        self._child = subprocess.Popen(  # noqa: S603 - the settings name this program
             list(argv),
             env=dict(environment),
             cwd=folder,
@@ -44,9 +44,9 @@ class ServerProcess:
         assert self._child.stderr is not None
         self._stdin, self._stdout, self._stderr = self._child.stdin, self._child.stdout, self._child.stderr
         self._incoming = bytearray()
-        self._searched = 0  # so far there is no line end in what has come
+        self._searched = 0  # the bytes that were searched for a line end
         self._outgoing = bytearray()
-        self._said = bytearray()
+        self._errors = bytearray()
         self._has_ended = False
         self._is_closed = False
         self._selector = selectors.DefaultSelector()
@@ -60,15 +60,15 @@ class ServerProcess:
         return not self._is_closed and not self._has_ended and self._child.poll() is None
 
     def exit_code(self) -> int | None:
-        """Its exit code, negative for a signal; None while it runs. Its output may end a moment before it does."""
+        """The exit code, negative for a signal; None while it runs. Its output may end a moment before."""
         if self._has_ended and not self._is_closed:
-            self._wait(_LAST_MOMENT)
+            self._wait(_EXIT_SECONDS)
         return self._child.poll()
 
     @property
-    def said(self) -> str:
-        """The last of what it said on stderr."""
-        return self._said.decode("utf-8", "replace").strip()
+    def stderr(self) -> str:
+        """The end of its stderr."""
+        return self._errors.decode("utf-8", "replace").strip()
 
     def send(self, line: bytes, end: float, deadline: TurnDeadline) -> None:
         self._outgoing += line + b"\n"
@@ -81,7 +81,7 @@ class ServerProcess:
             self._selector.unregister(self._stdin)
 
     def receive(self, end: float, deadline: TurnDeadline) -> bytes:
-        """The next line, without its end."""
+        """The next line, without its line end."""
         while (at := self._incoming.find(b"\n", self._searched)) < 0:
             self._searched = len(self._incoming)
             if self._searched > LONGEST_LINE:
@@ -97,7 +97,7 @@ class ServerProcess:
         return line
 
     def close(self, grace: float) -> None:
-        """End it: close its input, then ask the group to end, then make it. Each is given ``grace`` seconds."""
+        """Stop it: close its input, then terminate, then kill its group, with ``grace`` seconds for each."""
         if self._is_closed:
             return
         self._is_closed = True
@@ -106,7 +106,7 @@ class ServerProcess:
         if not self._wait(grace):
             self._signal(signal.SIGTERM)
             self._wait(grace)
-        self._signal(signal.SIGKILL)  # whoever it started and left behind, too
+        self._signal(signal.SIGKILL)  # also the processes it started
         with suppress(subprocess.TimeoutExpired):
             self._child.wait(_KILL_SECONDS)
         self._drain()
@@ -115,7 +115,7 @@ class ServerProcess:
         self._stderr.close()
 
     def _step(self, end: float, deadline: TurnDeadline) -> None:
-        """Move what can be moved, or wait a little."""
+        """Transfer available data, or wait briefly."""
         deadline.check()
         left = end - time.monotonic()
         if left <= 0:
@@ -123,7 +123,7 @@ class ServerProcess:
         self._pump(min(left, _SLICE))
 
     def _pump(self, seconds: float) -> bool:
-        """Move what can be moved within this time; False when nothing could be."""
+        """Transfer data that becomes available within this time; False for none."""
         ready = self._selector.select(seconds)
         for key, _ in ready:
             if key.fileobj is self._stdin:
@@ -143,9 +143,9 @@ class ServerProcess:
         del self._outgoing[:sent]
 
     def _read(self, number: int) -> None:
-        is_said = number == self._stderr.fileno()
-        if not is_said and len(self._incoming) > 2 * LONGEST_LINE:
-            time.sleep(_SLICE / 10)  # nobody reads it now; let it wait in the pipe
+        is_error = number == self._stderr.fileno()
+        if not is_error and len(self._incoming) > 2 * LONGEST_LINE:
+            time.sleep(_SLICE / 10)  # not read at the moment: leave it in the pipe
             return
         try:
             data = os.read(number, _BLOCK)
@@ -154,16 +154,16 @@ class ServerProcess:
         except OSError:
             data = b""
         if not data:
-            self._selector.unregister(self._stderr if is_said else self._stdout)
-            self._has_ended |= not is_said
-        elif is_said:
-            self._said += data
-            del self._said[:-_MOST_STDERR]
+            self._selector.unregister(self._stderr if is_error else self._stdout)
+            self._has_ended |= not is_error
+        elif is_error:
+            self._errors += data
+            del self._errors[:-_MOST_STDERR]
         else:
             self._incoming += data
 
     def _wait(self, seconds: float) -> bool:
-        """Whether it ended by itself within this time. What it still says is taken in."""
+        """Whether it exits within this time. Its output is still read."""
         end = time.monotonic() + seconds
         while self._child.poll() is None:
             if time.monotonic() >= end:

@@ -1,8 +1,7 @@
-"""The tools of MCP servers, as tools like any other: ``mcp__<server>__<tool>``.
+"""MCP tools as tools of the agent: ``mcp__<server>__<tool>``.
 
-What a tool may do is taken from what its server says of it: one that only reads is read-only, one that destroys or
-reaches out into the world needs the full level, and any other acts. A server is a program the person chose to run;
-who does not believe its word denies it by its name.
+The level of a tool comes from its annotations: a read-only tool is read-only, a destructive or open-world tool
+requires full, any other requires act. The user chose to run the server; to distrust it, deny its tools by name.
 """
 
 import re
@@ -23,17 +22,17 @@ from clawperator.agent.ports import Level, Tool, ToolContext, ToolResult
 from clawperator.agent.settings import McpServer
 from clawperator.errors import ClawError
 
-_NOT_OF_A_NAME = re.compile(r"[^A-Za-z0-9_-]")
+_INVALID_IN_NAME = re.compile(r"[^A-Za-z0-9_-]")
 _LONGEST_NAME = 256
 _LONGEST_DESCRIPTION = 1_000
 _MOST_AT_ONCE = 8
-_LOOK_SECONDS = 0.1
+_POLL_SECONDS = 0.1
 
 _Listed = list[dict[str, Any]]
 
 
 class ServerReport(Struct, frozen=True):
-    """How it went with one server. ``error`` and what follows are of one that failed."""
+    """The status of one server. ``error`` and the fields after it are set when it failed."""
 
     name: str
     status: Literal["ready", "failed"]
@@ -44,16 +43,16 @@ class ServerReport(Struct, frozen=True):
     details: Mapping[str, Any] | None = None
 
 
-class Discovered(Struct, frozen=True):
-    """The tools of all servers that answered, a report of each, and what is odd about the names."""
+class Discovery(Struct, frozen=True):
+    """The tools of all working servers, a report of each server, and warnings about tools."""
 
     tools: tuple[Tool, ...]
     servers: tuple[ServerReport, ...]
     warnings: tuple[str, ...] = ()
 
 
-class _Seat:
-    """The place of one server in a pool."""
+class _PooledServer:
+    """A server of a pool with its lock."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -61,11 +60,11 @@ class _Seat:
 
 
 class McpPool:
-    """Servers that stay up between calls, until the ``with`` block ends. Calls to one server take turns."""
+    """Servers that keep running until the ``with`` block ends. Calls to one server are serialized."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._seats: dict[str, _Seat] = {}
+        self._servers: dict[str, _PooledServer] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -77,52 +76,52 @@ class McpPool:
 
     @contextmanager
     def client(self, name: str, server: McpServer, deadline: TurnDeadline) -> Iterator[McpServerClient]:
-        """The server's client, for nobody else meanwhile. One that has ended since is started again."""
+        """The client of a server, exclusively. A server that has exited is restarted."""
         with self._lock:
-            seat = self._seats.setdefault(name, _Seat())
-        while not seat.lock.acquire(timeout=_LOOK_SECONDS):
+            pooled = self._servers.setdefault(name, _PooledServer())
+        while not pooled.lock.acquire(timeout=_POLL_SECONDS):
             deadline.check()
         try:
-            if seat.client is None or not seat.client.is_alive:
-                if seat.client is not None:
-                    seat.client.close()
-                seat.client = McpServerClient(name, server, deadline)
-                seat.client.open()
-            yield seat.client
+            if pooled.client is None or not pooled.client.is_alive:
+                if pooled.client is not None:
+                    pooled.client.close()
+                pooled.client = McpServerClient(name, server, deadline)
+                pooled.client.open()
+            yield pooled.client
         finally:
-            seat.lock.release()
+            pooled.lock.release()
 
     def close(self) -> None:
-        """End all servers, at once."""
+        """Stop all servers in parallel."""
         with self._lock:
-            seats, self._seats = list(self._seats.values()), {}
-        clients = [seat.client for seat in seats if seat.client is not None]
-        _at_once([client.close for client in clients])
+            servers, self._servers = list(self._servers.values()), {}
+        clients = [pooled.client for pooled in servers if pooled.client is not None]
+        _run_parallel([client.close for client in clients])
 
 
 def discover(
     servers: Mapping[str, McpServer], deadline: TurnDeadline, *, pool: McpPool | None = None
-) -> Discovered:
-    """Ask all servers for their tools, at the same time. One that fails hides no other.
+) -> Discovery:
+    """List the tools of all servers in parallel. They fail independently.
 
-    With a pool the servers stay up in it, and the tools use them there. Without one, each call starts its server.
+    With a pool the servers keep running for later calls. Without one, each call starts its server.
     """
     found: dict[str, _Listed | ClawError] = {}
 
-    def ask(name: str, server: McpServer) -> None:
+    def list_tools(name: str, server: McpServer) -> None:
         try:
             with _Origin(name, server, pool).client(deadline) as client:
                 found[name] = client.list_tools(deadline)
         except ClawError as e:
             found[name] = e
         except TurnCancelledError:
-            pass  # the one who waits for all of them looks at the deadline too
-        except Exception as e:  # noqa: BLE001 - a fault with one server must not hide the others
-            message = cut(f"the MCP server {name} failed: {type(e).__name__}: {e}")
+            pass  # the waiting thread checks the deadline, too
+        except Exception as e:  # noqa: BLE001 - servers fail independently
+            message = cut(f"MCP server {name} failed: {type(e).__name__}: {e}")
             found[name] = ClawError("UNKNOWN", message, operation="mcp.tool_discovery", target=name)
 
     try:
-        _at_once([partial(ask, name, server) for name, server in servers.items()])
+        _run_parallel([partial(list_tools, name, server) for name, server in servers.items()])
     except BaseException:
         deadline.cancel()
         raise
@@ -136,24 +135,24 @@ def discover(
             reports.append(_report(name, listed))
             continue
         origin = _Origin(name, server, pool)
-        own = [_tool(called, origin, entry) for called, entry in names[name]]
+        own = [_tool(tool_name, origin, entry) for tool_name, entry in names[name]]
         reports.append(ServerReport(name, "ready", len(own)))
         tools += own
-    return Discovered(tuple(tools), tuple(reports), tuple(warnings))
+    return Discovery(tuple(tools), tuple(reports), tuple(warnings))
 
 
 def may_provide(server: str, tool: str) -> bool:
-    """Whether a tool of that name can be one of the server."""
+    """Whether a tool of this name can belong to the server."""
     return tool.strip().casefold().startswith(_prefix(server).casefold())
 
 
 def server_error(report: ServerReport) -> ClawError:
-    """Why a server failed, for one who needs that very server."""
+    """The error of a failed server, for a caller that needs it."""
     details = dict(report.details or {})
     hint = (report.hint or "").replace(", or add --no-mcp", "")
     return ClawError(
         report.code or "MCP_SERVER_FAILED",
-        report.error or f"the MCP server {report.name} failed",
+        report.error or f"MCP server {report.name} failed",
         hint=hint or None,
         details=details,
         operation=f"mcp.{details.get('phase', 'tool_discovery')}",
@@ -166,7 +165,7 @@ def _report(name: str, error: ClawError) -> ServerReport:
 
 
 class _Origin(Struct, frozen=True):
-    """The server a tool comes from, and the pool it may stay up in."""
+    """The server of a tool, and its pool if there is one."""
 
     name: str
     server: McpServer
@@ -178,8 +177,8 @@ class _Origin(Struct, frozen=True):
         return self.pool.client(self.name, self.server, deadline)
 
 
-def _at_once(jobs: list[Callable[[], None]]) -> None:
-    """Do all jobs, some at a time, and wait for them. Each limits its own time."""
+def _run_parallel(jobs: list[Callable[[], None]]) -> None:
+    """Run all jobs in a few threads and wait for them. Each limits its own time."""
     waiting = list(reversed(jobs))
 
     def work() -> None:
@@ -197,17 +196,17 @@ def _at_once(jobs: list[Callable[[], None]]) -> None:
         worker.start()
     for worker in workers:
         while worker.is_alive():
-            worker.join(_LOOK_SECONDS)
+            worker.join(_POLL_SECONDS)
 
 
 _Named = list[tuple[str, dict[str, Any]]]
 
 
 def _name_tools(found: Mapping[str, _Listed | ClawError]) -> tuple[dict[str, _Named], list[str]]:
-    """Names for the tools of each server, and what is odd about them.
+    """Assign names to the tools of each server, with warnings.
 
-    Names are found in any case, so they must differ in more than that. A tool whose name fits goes before those
-    whose name has to be changed: what is denied by a name is what is meant by it.
+    Names are case-insensitive and unique. Valid names are assigned before changed ones, so that a rule for a name
+    applies to the tool that really has it.
     """
     warnings: list[str] = []
     entries: list[tuple[str, str, dict[str, Any]]] = []
@@ -219,7 +218,7 @@ def _name_tools(found: Mapping[str, _Listed | ClawError]) -> tuple[dict[str, _Na
                 warnings.append(f"MCP server {server}: tool without a valid name; ignored")
             elif tool in seen:
                 warnings.append(f"MCP server {server}: duplicate tool {printable(tool)}; the first one is used")
-            elif _needs_a_task(entry):
+            elif _requires_task(entry):
                 warnings.append(f"MCP server {server}: tool {printable(tool)} requires task support; ignored")
             else:
                 seen.add(tool)
@@ -242,8 +241,8 @@ def _name_tools(found: Mapping[str, _Listed | ClawError]) -> tuple[dict[str, _Na
     return named, warnings
 
 
-def _needs_a_task(entry: dict[str, Any]) -> bool:
-    """Whether a tool is one to be called now and asked about later. We do not do that."""
+def _requires_task(entry: dict[str, Any]) -> bool:
+    """Whether a tool requires task-augmented calls, which are not supported."""
     execution = entry.get("execution")
     return isinstance(execution, dict) and execution.get("taskSupport") == "required"
 
@@ -253,15 +252,15 @@ def _prefix(server: str) -> str:
 
 
 def _clean(text: str) -> str:
-    return _NOT_OF_A_NAME.sub("_", text)
+    return _INVALID_IN_NAME.sub("_", text)
 
 
-def _tool(called: str, origin: _Origin, entry: dict[str, Any]) -> Tool:
+def _tool(name: str, origin: _Origin, entry: dict[str, Any]) -> Tool:
     tool: str = entry["name"]
     schema = entry.get("inputSchema")
     return Tool(
-        name=called,
-        responsibility=_description(entry) or f"The tool {printable(tool)} of the MCP server {origin.name}.",
+        name=name,
+        responsibility=_description(entry) or f"Tool {printable(tool)} of MCP server {origin.name}.",
         source_hint=f"mcp/{origin.name}/{printable(tool)}",
         level=level_of(entry.get("annotations")),
         schema=lambda: dict(schema) if isinstance(schema, dict) else {"type": "object"},
@@ -279,11 +278,11 @@ def _description(entry: dict[str, Any]) -> str:
 
 
 def level_of(annotations: Any) -> Level:
-    """What a tool may do, by what its server says of it."""
-    said = annotations if isinstance(annotations, dict) else {}
-    if said.get("destructiveHint") is True or said.get("openWorldHint") is True:
+    """The level of a tool by its annotations."""
+    hints = annotations if isinstance(annotations, dict) else {}
+    if hints.get("destructiveHint") is True or hints.get("openWorldHint") is True:
         return "full"
-    return "read-only" if said.get("readOnlyHint") is True else "act"
+    return "read-only" if hints.get("readOnlyHint") is True else "act"
 
 
 def _run(origin: _Origin, tool: str, params: Mapping[str, Any], context: ToolContext) -> ToolResult:

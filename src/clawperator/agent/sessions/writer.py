@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Self
 import msgspec
 from msgspec.structs import replace
 
-from clawperator.agent.redaction import Redactor, environment_secrets, over_texts
+from clawperator.agent.redaction import Redactor, environment_secrets, map_strings
 from clawperator.agent.sessions.evidence import EvidenceFolder, sync_folder
 from clawperator.agent.sessions.files import MOST_BYTES, SUFFIX, is_at, now_ms, unwritable
 from clawperator.agent.sessions.records import (
@@ -149,7 +149,7 @@ class OpenSession:
         record = map_texts(
             record,
             lambda text: truncate(redactor.text(text)),
-            lambda value: over_texts(redactor.value(value), lambda text, _: truncate(text)),
+            lambda value: map_strings(redactor.value(value), lambda text, _: truncate(text)),
         )
         try:
             record = replace(record, evidence=self._evidence.store(record.turn, evidence, redactor))

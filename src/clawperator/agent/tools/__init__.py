@@ -1,8 +1,8 @@
-"""What ``claw`` can have done: one row per tool, with its parameters, its level and the function that does it.
+"""Built-in tools: one row per tool, with its parameters, its level and its function.
 
-The eighteen actions come from the one registry in ``contract.actions``. The others look at phones, work on
-recordings and run skills. A tool that acts on the phone or writes a file has the level ``act``; what only looks,
-or reads files, is ``read-only``.
+The actions come from the registry in ``contract.actions``. The other tools inspect phones, process recordings and
+run skills. A tool that acts on the phone or writes a file has the level ``act``; one that only reads is
+``read-only``.
 """
 
 from functools import lru_cache
@@ -12,7 +12,7 @@ from clawperator.agent.ports import Tool
 
 @lru_cache(maxsize=1)
 def builtin_tools() -> tuple[Tool, ...]:
-    """Every tool that comes with the product, in the order they are listed."""
+    """All built-in tools, in the order of lists."""
     from clawperator.agent.tools.actions import ACTION_TOOLS
     from clawperator.agent.tools.phones import PHONE_TOOLS
     from clawperator.agent.tools.recordings import RECORDING_TOOLS

@@ -1,4 +1,4 @@
-"""Tools about phones themselves: which there are, what is on them, and whether they are ready."""
+"""Tools for phones: list devices and packages, and run the doctor."""
 
 from typing import Annotated
 
@@ -12,15 +12,15 @@ _PACKAGES_SECONDS = 15.0
 
 
 class ListPackagesParams(Struct, frozen=True, forbid_unknown_fields=True):
-    thirdParty: Annotated[bool, Meta(description="only what did not come with the phone")] = False
+    thirdParty: Annotated[bool, Meta(description="only third-party packages")] = False
 
 
 def _list_devices(_: NoParams, __: ToolContext) -> ToolResult:
     from clawperator.device.discovery import list_devices
 
     found = list_devices()
-    told = ", ".join(f"{device.serial} ({device.state})" for device in found)
-    message = f"{_count(len(found), 'phone')}: {told}" if found else "no phone is connected"
+    listed = ", ".join(f"{device.serial} ({device.state})" for device in found)
+    message = f"{_count(len(found), 'phone')}: {listed}" if found else "no phone is connected"
     return ToolResult(handled=True, message=message, result={"devices": msgspec.to_builtins(found)})
 
 
@@ -41,7 +41,7 @@ def _list_packages(params: ListPackagesParams, context: ToolContext) -> ToolResu
 
 
 def _doctor(_: NoParams, context: ToolContext) -> ToolResult:
-    """The examination was made, whatever it found: that is in the result and in the message."""
+    """Handled whatever the checks find: that is in the result and in the message."""
     from clawperator.contract.limits import MIN_EXECUTION_TIMEOUT_MS
     from clawperator.device.run import operator_package
     from clawperator.device.setup.device_checks import HANDSHAKE_MS
@@ -49,22 +49,22 @@ def _doctor(_: NoParams, context: ToolContext) -> ToolResult:
 
     limit = max(context.deadline.within(HANDSHAKE_MS / 1000) * 1000, MIN_EXECUTION_TIMEOUT_MS)
     report = examine(context.device, operator_package(context.operator_package), timeout_ms=limit)
-    wrong = next((check for check in report.checks if check.status == "fail"), None)
+    failed = next((check for check in report.checks if check.status == "fail"), None)
     if report.ok:
-        message = f"ready: {_count(len(report.checks), 'check')} made"
+        message = f"ready: {_count(len(report.checks), 'check')} run"
     else:
-        message = f"not ready: {wrong.summary}" if wrong else "not ready"
+        message = f"not ready: {failed.summary}" if failed else "not ready"
     return ToolResult(handled=True, message=message, result=msgspec.to_builtins(report))
 
 
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 PHONE_TOOLS: tuple[Tool, ...] = (
     make_tool(
         "list_devices",
-        "List the phones that can be seen, with their state.",
+        "List connected phones with their state.",
         NoParams,
         _list_devices,
         level="read-only",
@@ -73,7 +73,7 @@ PHONE_TOOLS: tuple[Tool, ...] = (
     ),
     make_tool(
         "list_packages",
-        "List the apps installed on the phone by their package names.",
+        "List installed packages.",
         ListPackagesParams,
         _list_packages,
         level="read-only",
@@ -82,7 +82,7 @@ PHONE_TOOLS: tuple[Tool, ...] = (
     ),
     make_tool(
         "doctor",
-        "Examine this computer, the phone and the Operator; changes nothing.",
+        "Check this computer, the phone and the Operator without changing anything.",
         NoParams,
         _doctor,
         level="read-only",

@@ -1,4 +1,4 @@
-"""The screen as a short list: what can be read on it, and what each thing is."""
+"""Tool for the screen as a list of labels with their roles."""
 
 from typing import Any
 
@@ -14,19 +14,19 @@ _LONGEST_LABEL = 500
 def _describe(_: NoParams, context: ToolContext) -> ToolResult:
     from clawperator.agent.tools.plans import carry_out
 
-    looked = carry_out("snapshot_ui", [{"id": "a1", "type": "snapshot_ui"}], context)
-    if not looked.handled:
-        return looked
-    document = looked.result
+    snapshot = carry_out("snapshot_ui", [{"id": "a1", "type": "snapshot_ui"}], context)
+    if not snapshot.handled:
+        return snapshot
+    document = snapshot.result
     outline = _outline(document["envelope"]["stepResults"][0])
-    more = {"commandId": document["envelope"]["commandId"], "deviceId": document["deviceId"]}
-    where = f" in {outline['package']}" if outline["package"] else ""
-    told = f"the screen shows {outline['labelCount']} labels{where}"
-    return msgspec.structs.replace(looked, message=told, result={**outline, **more})
+    ids = {"commandId": document["envelope"]["commandId"], "deviceId": document["deviceId"]}
+    app = f" in {outline['package']}" if outline["package"] else ""
+    message = f"the screen shows {outline['labelCount']} labels{app}"
+    return msgspec.structs.replace(snapshot, message=message, result={**outline, **ids})
 
 
 def _outline(step: dict[str, Any]) -> dict[str, Any]:
-    """The labels that can be seen, in the order of the tree. Passwords are dots, control characters escaped."""
+    """The visible labels in tree order. Passwords are masked, control characters escaped."""
     from clawperator._text import printable
     from clawperator._typed import convert
     from clawperator.connection.snapshot import read_snapshot
@@ -51,7 +51,7 @@ def _outline(step: dict[str, Any]) -> dict[str, Any]:
 SCREEN_TOOLS: tuple[Tool, ...] = (
     make_tool(
         "describe_screen",
-        "List what can be read on the screen, with the role of each label and the app in front.",
+        "List the visible labels of the screen with their roles, and the foreground app.",
         NoParams,
         _describe,
         level="read-only",

@@ -99,6 +99,6 @@ def _render(told: Told, command: str) -> bytes:
     try:
         return json.dumps(encodable(document), allow_nan=False).encode()
     except RecursionError:
-        from clawperator.agent.redaction import over_texts
+        from clawperator.agent.redaction import map_strings
 
-        return json.dumps(over_texts(document, lambda text, _: str(encodable(text))), allow_nan=False).encode()
+        return json.dumps(map_strings(document, lambda text, _: str(encodable(text))), allow_nan=False).encode()

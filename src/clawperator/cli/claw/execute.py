@@ -85,7 +85,7 @@ def _command_call(work: _Work, deadline: TurnDeadline) -> Iterator[Callable[[], 
     from clawperator.cli.claw.command_tools import Surroundings, prepare
 
     chosen, plugins = choices(work.asked), discover()
-    inventory = commands(found=plugins)
+    inventory = commands(plugins=plugins)
     work.warnings += inventory.warnings
     entry = inventory.find(work.name)
     work.found(entry.name, entry.source_hint)

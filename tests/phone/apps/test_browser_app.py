@@ -13,7 +13,7 @@ from clawperator.phone.toolkit.app import App
 from clawperator.phone.toolkit.context import AppContext
 from clawperator.phone.toolkit.views import View, column, text
 from clawperator.ui.parse import parse_hierarchy
-from tests.phone.finding import execute, find, found, reveal, tap, texts, tree, wander
+from tests.phone.screen import execute, find, found, reveal, tap, texts, tree, wander
 
 READER = "org.example.reader"
 

@@ -6,7 +6,7 @@ import pytest
 
 from clawperator.phone.apps.notes import PACKAGE
 from clawperator.phone.core.phone import Phone
-from tests.phone.finding import execute, find, found, reveal, tap, texts, wander
+from tests.phone.screen import execute, find, found, reveal, tap, texts, wander
 
 
 @pytest.fixture

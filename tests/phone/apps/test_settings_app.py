@@ -8,8 +8,8 @@ import pytest
 from clawperator.phone.apps import settings
 from clawperator.phone.apps.settings.pages import CHOICES, PAGES
 from clawperator.phone.core.phone import Phone
-from tests.phone.core.walking import SETTINGS, bar, is_on, part_of, walk
-from tests.phone.finding import execute, find, found, tap, texts, tree, wander
+from tests.phone.core.settings_pages import SETTINGS, bar, is_on, part_of, walk
+from tests.phone.screen import execute, find, found, tap, texts, tree, wander
 
 if TYPE_CHECKING:
     from clawperator.phone.core.events import AccessibilityEvent

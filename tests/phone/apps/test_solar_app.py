@@ -13,7 +13,7 @@ from clawperator.phone.core.phone import Phone
 from clawperator.phone.operator.driver import PhoneDriver
 from clawperator.recording.compare.strategies.solax import REQUIRED, baseline_of
 from clawperator.recording.export import export_recording, read_export
-from tests.phone.finding import find, found, tap, texts
+from tests.phone.screen import find, found, tap, texts
 
 DELETE = 67
 

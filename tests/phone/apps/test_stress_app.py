@@ -7,7 +7,7 @@ import pytest
 from clawperator.phone.apps import stress
 from clawperator.phone.apps.stress import PACKAGE
 from clawperator.phone.core.phone import Phone
-from tests.phone.finding import find, found, reveal, tap, texts
+from tests.phone.screen import find, found, reveal, tap, texts
 
 NOTHING = "Nothing happened yet"
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from clawperator.phone.apps.video import PACKAGE, VIDEOS, found_videos, suggestions_for, video_in
 from clawperator.phone.core.phone import Phone
-from tests.phone.finding import find, found, reveal, tap, texts
+from tests.phone.screen import find, found, reveal, tap, texts
 
 if TYPE_CHECKING:
     from clawperator.phone.core.events import AccessibilityEvent

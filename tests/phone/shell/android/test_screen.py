@@ -15,7 +15,7 @@ from clawperator.phone.toolkit.context import AppContext
 from clawperator.phone.toolkit.views import View, button, column, field, item, listing, row, text
 from clawperator.ui.parse import parse_hierarchy
 from tests.phone.asking import ask, ask_bytes, out
-from tests.phone.finding import find, found
+from tests.phone.screen import find, found
 
 APP = "com.example.pad"
 

@@ -2,7 +2,7 @@
 
 from clawperator.phone.core.phone import Phone
 from clawperator.ui.node import Node
-from tests.phone.finding import find, reveal, tap
+from tests.phone.screen import find, reveal, tap
 
 SETTINGS = "com.android.settings"
 

@@ -1,4 +1,4 @@
-"""Eyes and a finger for tests: find what is on the phone's screen, and tap it where it is."""
+"""Find and tap elements on the phone's screen, for tests."""
 
 from random import Random
 from typing import Any
@@ -10,7 +10,7 @@ from clawperator.phone.core.phone import Phone
 from clawperator.phone.operator.driver import PhoneDriver
 from clawperator.ui.node import Node
 
-# The short names tests use, and the attributes they stand for; any other name stands for itself.
+# Short names of attributes; any other name is used unchanged.
 _ATTRIBUTES = {"id": "resource-id", "desc": "content-desc", "cls": "class"}
 
 
@@ -25,37 +25,37 @@ def found(phone: Phone, **attributes: str) -> list[Node]:
 
 
 def find(phone: Phone, **attributes: str) -> Node:
-    """The first node with these attributes, one that can be seen if there is one."""
+    """The first node with these attributes, a visible one if possible."""
     matching = found(phone, **attributes)
-    assert matching, f"nothing has {attributes}; the screen says {texts(phone)}"
+    assert matching, f"no node has {attributes}; the screen shows {texts(phone)}"
     return next((node for node in matching if not node.bounds.is_empty), matching[0])
 
 
 def tap(phone: Phone, **attributes: str) -> None:
     """Tap the middle of the first node with these attributes."""
     node = find(phone, **attributes)
-    assert not node.bounds.is_empty, f"{node} cannot be seen"
+    assert not node.bounds.is_empty, f"{node} is not visible"
     phone.tap(*node.bounds.centre)
 
 
 def texts(phone: Phone) -> list[str]:
-    """What can be read on the screen, from the top."""
+    """The visible labels, from top to bottom."""
     return [node.label for node in tree(phone) if node.label and not node.bounds.is_empty]
 
 
 def reveal(phone: Phone, **attributes: str) -> None:
-    """Swipe upwards until a node with these attributes can be seen whole enough to tap."""
+    """Swipe upwards until a node with these attributes is visible enough to tap."""
     area = phone.windows.display.content
     x, y = area.centre
     for _ in range(20):
         if any(node.bounds.height > 20 for node in found(phone, **attributes)):
             return
         phone.swipe((x, y + area.height // 5), (x, y - area.height // 5))
-    raise AssertionError(f"nothing has {attributes}; the screen says {texts(phone)}")
+    raise AssertionError(f"no node has {attributes}; the screen shows {texts(phone)}")
 
 
 def wander(phone: Phone, package: str, steps: int, seed: int) -> None:
-    """Tap, type and go back at random, beginning anew when an app is left. Nothing is looked for but failures."""
+    """Tap, type and go back at random, and relaunch the app when it is left. Fails on invalid bounds only."""
     chance = Random(seed)
     for _ in range(steps):
         if phone.foreground() != package and chance.random() < 0.5:
@@ -77,7 +77,7 @@ def wander(phone: Phone, package: str, steps: int, seed: int) -> None:
 
 
 def execute(phone: Phone, *actions: tuple[str, dict[str, Any]]) -> list[StepResult]:
-    """Let the engine take these steps, each an action's type and its parameters."""
+    """Run actions with the engine, each given by type and parameters."""
     payload = {
         "commandId": "c",
         "taskId": "t",
@@ -91,9 +91,9 @@ def execute(phone: Phone, *actions: tuple[str, dict[str, Any]]) -> list[StepResu
 
 
 def _fits(node: Node, name: str, value: str) -> bool:
-    there = node.attributes.get(_ATTRIBUTES.get(name, name), "")
+    actual = node.attributes.get(_ATTRIBUTES.get(name, name), "")
     return (
-        there == value
-        or (name == "id" and there.endswith(f"/{value}"))
-        or (name == "cls" and there.endswith(f".{value}"))
+        actual == value
+        or (name == "id" and actual.endswith(f"/{value}"))
+        or (name == "cls" and actual.endswith(f".{value}"))
     )

@@ -1,4 +1,4 @@
-"""The browser, and the sheet that asks which app is to open a link."""
+"""The browser, and the chooser for links."""
 
 from collections.abc import Iterator
 
@@ -52,7 +52,7 @@ def type_address(phone: Phone, words: str) -> None:
     phone.clock.sleep(0.3)
 
 
-def test_a_link_loads_for_a_moment_and_is_shown(phone: Phone) -> None:
+def test_a_link_is_shown_after_it_has_loaded(phone: Phone) -> None:
     phone.view("https://clawperator.com")
     assert phone.foreground() == PACKAGE
     assert found(phone, cls="ProgressBar")
@@ -72,7 +72,7 @@ def test_a_link_loads_for_a_moment_and_is_shown(phone: Phone) -> None:
         "https://a:b@example.com:8443/",
     ],
 )
-def test_a_page_is_known_by_its_host(phone: Phone, uri: str) -> None:
+def test_a_page_is_selected_by_its_host(phone: Phone, uri: str) -> None:
     assert "Example Domain" in shown(phone, uri)
 
 
@@ -84,19 +84,19 @@ def test_parts_of_a_page_have_no_ids_and_no_widget_classes(phone: Phone) -> None
     }
 
 
-def test_an_unknown_page_tells_its_host_and_path(phone: Phone) -> None:
+def test_an_unknown_page_shows_its_host_and_path(phone: Phone) -> None:
     said = shown(phone, "https://nobody.example/some/where?x=1#y")
     assert "nobody.example" in said
     assert "You are at /some/where?x=1#y" in said
 
 
-def test_a_host_that_does_not_exist_can_be_tried_again(phone: Phone) -> None:
+def test_a_missing_host_can_be_reloaded(phone: Phone) -> None:
     assert "This site can't be reached" in shown(phone, "https://nowhere.invalid/")
     tap(phone, text="Reload")
     assert found(phone, cls="ProgressBar")
 
 
-def test_a_link_on_a_page_is_followed_and_back_leads_back(phone: Phone) -> None:
+def test_a_link_on_a_page_is_followed_and_back_returns(phone: Phone) -> None:
     shown(phone, "https://clawperator.com")
     tap(phone, text="Documentation")
     phone.clock.sleep(0.3)
@@ -106,7 +106,7 @@ def test_a_link_on_a_page_is_followed_and_back_leads_back(phone: Phone) -> None:
     assert find(phone, cls="WebView").text == "Clawperator"
 
 
-def test_a_page_left_while_it_loads_is_loaded_when_one_comes_back(phone: Phone) -> None:
+def test_a_page_left_while_it_loads_has_loaded_on_return(phone: Phone) -> None:
     phone.view("https://example.com")
     phone.go_home()
     phone.clock.sleep(1)
@@ -134,19 +134,19 @@ def test_a_long_page_scrolls(phone: Phone) -> None:
         ("  example.com ", "https://example.com"),
     ],
 )
-def test_what_is_typed_leads_to_a_host_or_to_a_search(phone: Phone, typed: str, leads_to: str) -> None:
+def test_a_typed_address_opens_a_host_or_a_search(phone: Phone, typed: str, leads_to: str) -> None:
     phone.launch(PACKAGE)
     type_address(phone, typed)
     assert find(phone, id="url_bar").text == leads_to
 
 
-def test_nothing_typed_leads_nowhere(phone: Phone) -> None:
+def test_an_empty_address_opens_nothing(phone: Phone) -> None:
     phone.launch(PACKAGE)
     type_address(phone, "  ")
     assert found(phone, id="tiles")
 
 
-def test_a_search_names_its_words_and_its_results_lead_on(phone: Phone) -> None:
+def test_a_search_shows_its_words_and_its_results_can_be_opened(phone: Phone) -> None:
     phone.launch(PACKAGE)
     type_address(phone, "who holds the phone?")
     assert "4 results for who holds the phone?" in texts(phone)
@@ -180,7 +180,7 @@ def test_no_link_breaks_the_browser(rest: str) -> None:
         phone.close()
 
 
-def test_a_link_of_any_length_is_shown_in_part(phone: Phone) -> None:
+def test_a_long_link_is_truncated(phone: Phone) -> None:
     said = shown(phone, "https://example.com/" + "x" * 100_000)
     assert max(len(words) for words in said) <= 2_048 + len("You are at /")
 
@@ -190,7 +190,7 @@ def ask(phone: Phone, uri: str = "https://news.example.com/story/1") -> None:
     assert phone.foreground() == CHOOSER
 
 
-def test_two_apps_for_a_link_are_asked_about(phone: Phone) -> None:
+def test_a_link_with_two_apps_opens_the_chooser(phone: Phone) -> None:
     ask(phone)
     assert [node.text for node in found(phone, id="android:id/title")] == ["Chrome", "Reader"]
     assert not find(phone, id="android:id/button_once", text="Just once").flag("enabled")
@@ -199,7 +199,7 @@ def test_two_apps_for_a_link_are_asked_about(phone: Phone) -> None:
     assert phone.foreground() == CHOOSER
 
 
-def test_just_once_opens_the_chosen_app_and_asks_again_the_next_time(phone: Phone) -> None:
+def test_just_once_opens_the_chosen_app_and_shows_the_chooser_again_next_time(phone: Phone) -> None:
     ask(phone)
     tap(phone, text="Chrome")
     tap(phone, text="Reader")
@@ -210,7 +210,7 @@ def test_just_once_opens_the_chosen_app_and_asks_again_the_next_time(phone: Phon
     ask(phone)
 
 
-def test_always_is_remembered_for_the_site(phone: Phone) -> None:
+def test_always_is_stored_for_the_site(phone: Phone) -> None:
     ask(phone)
     tap(phone, text="Chrome")
     tap(phone, text="Always")
@@ -219,21 +219,21 @@ def test_always_is_remembered_for_the_site(phone: Phone) -> None:
     assert phone.foreground() == PACKAGE
 
 
-def test_back_out_of_the_sheet_leads_to_what_was_before(phone: Phone) -> None:
+def test_back_closes_the_chooser(phone: Phone) -> None:
     phone.launch("com.android.settings")
     ask(phone)
     phone.go_back()
     assert phone.foreground() == "com.android.settings"
 
 
-def test_a_tap_beside_the_sheet_leads_to_what_was_before(phone: Phone) -> None:
+def test_a_tap_beside_the_chooser_closes_it(phone: Phone) -> None:
     phone.launch("com.android.settings")
     ask(phone)
     phone.tap(500, 300)
     assert phone.foreground() == "com.android.settings"
 
 
-def test_a_sheet_that_was_left_open_is_not_found_again(phone: Phone) -> None:
+def test_a_chooser_that_was_left_is_not_shown_again(phone: Phone) -> None:
     ask(phone)
     phone.show_recents()
     assert "Open with" not in texts(phone)
@@ -242,7 +242,7 @@ def test_a_sheet_that_was_left_open_is_not_found_again(phone: Phone) -> None:
     assert phone.foreground() != CHOOSER
 
 
-def test_a_link_on_a_page_that_another_app_opens_too_is_asked_about(phone: Phone) -> None:
+def test_a_link_that_another_app_handles_opens_the_chooser(phone: Phone) -> None:
     shown(phone, "https://example.com")
     type_address(phone, "")
     phone.launch(PACKAGE)
@@ -265,7 +265,7 @@ def test_an_execution_opens_a_link_and_waits_for_its_page(phone: Phone) -> None:
     assert [step.success for step in steps] == [True] * 4
 
 
-def test_an_app_that_was_removed_meanwhile_is_not_offered(phone: Phone) -> None:
+def test_a_removed_app_is_not_offered(phone: Phone) -> None:
     ask(phone)
     tap(phone, text="Reader")
     phone.packages.remove(READER)
@@ -276,5 +276,5 @@ def test_an_app_that_was_removed_meanwhile_is_not_offered(phone: Phone) -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_a_hand_without_a_plan_breaks_nothing(phone: Phone, seed: int) -> None:
+def test_random_input_does_not_crash_the_app(phone: Phone, seed: int) -> None:
     wander(phone, PACKAGE, 80, seed)

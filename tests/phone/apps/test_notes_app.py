@@ -46,7 +46,7 @@ def data(phone: Phone) -> dict[str, object]:
     return process.data
 
 
-def test_an_empty_list_says_so(phone: Phone) -> None:
+def test_an_empty_list_shows_a_hint(phone: Phone) -> None:
     assert find(phone, id="empty_title").text == "No notes yet"
     assert not found(phone, id="notes_list")
 
@@ -86,7 +86,7 @@ def test_a_title_that_is_too_long_is_refused(phone: Phone) -> None:
     assert find(phone, id="title_error").text == "Title may have at most 80 characters"
 
 
-def test_a_phone_full_of_notes_takes_no_more_but_lets_them_be_edited(phone: Phone) -> None:
+def test_at_the_limit_notes_can_be_edited_but_not_added(phone: Phone) -> None:
     add_note(phone, "first")
     notes = data(phone)["notes"]
     assert isinstance(notes, dict)
@@ -128,7 +128,7 @@ def test_a_form_starts_with_what_the_note_holds_not_with_the_one_before(phone: P
     assert find(phone, id="note_body").text == "Write something"
 
 
-def test_leaving_a_changed_form_asks_first(phone: Phone) -> None:
+def test_leaving_a_changed_form_asks_for_confirmation(phone: Phone) -> None:
     add_note(phone, "Bread")
     tap(phone, text="Bread")
     write_into(phone, "note_title", " and butter")
@@ -140,13 +140,13 @@ def test_leaving_a_changed_form_asks_first(phone: Phone) -> None:
     assert titles(phone) == ["Bread"]
 
 
-def test_leaving_an_unchanged_form_asks_nothing(phone: Phone) -> None:
+def test_leaving_an_unchanged_form_needs_no_confirmation(phone: Phone) -> None:
     tap(phone, desc="Add note")
     tap(phone, desc="Navigate up")
     assert find(phone, id="empty_view")
 
 
-def test_a_note_is_deleted_after_a_question(phone: Phone) -> None:
+def test_a_note_is_deleted_after_confirmation(phone: Phone) -> None:
     add_note(phone, "Bread")
     tap(phone, text="Bread")
     tap(phone, desc="Delete")
@@ -166,7 +166,7 @@ def test_a_long_press_asks_to_delete_just_that_note(phone: Phone) -> None:
     assert titles(phone) == ["Milk"]
 
 
-def test_a_number_is_never_used_again(phone: Phone) -> None:
+def test_a_number_is_never_reused(phone: Phone) -> None:
     add_note(phone, "Bread")
     phone.tap(*find(phone, text="Bread").bounds.centre, hold_ms=650)
     tap(phone, text="Delete")
@@ -191,7 +191,7 @@ def test_an_execution_writes_a_note(phone: Phone) -> None:
     assert steps[-1].data["text"] == "Ünï — 字"
 
 
-def test_empty_fields_are_told_each(phone: Phone) -> None:
+def test_each_empty_field_has_an_error(phone: Phone) -> None:
     tap(phone, desc="Account")
     tap(phone, id="sign_in_button")
     assert find(phone, id="email_error").text == "Enter your e-mail"
@@ -199,7 +199,7 @@ def test_empty_fields_are_told_each(phone: Phone) -> None:
 
 
 @pytest.mark.parametrize("email", ["ada", "@example.com", "ada@example", "ada@b@c.d", "a da@example.com", "ada@."])
-def test_what_is_no_address_is_refused(phone: Phone, email: str) -> None:
+def test_an_invalid_address_is_refused(phone: Phone, email: str) -> None:
     tap(phone, desc="Account")
     write_into(phone, "email", email)
     write_into(phone, "password", "long enough")
@@ -226,7 +226,7 @@ def sign_in(phone: Phone) -> None:
     phone.type_text("correct horse\n")
 
 
-def test_signing_in_takes_a_moment_and_says_welcome(phone: Phone) -> None:
+def test_signing_in_shows_progress_and_then_a_welcome(phone: Phone) -> None:
     sign_in(phone)
     assert find(phone, desc="Signing in", cls="ProgressBar")
     phone.clock.sleep(0.6)
@@ -238,7 +238,7 @@ def test_signing_in_takes_a_moment_and_says_welcome(phone: Phone) -> None:
     assert process.state["password"] == ""
 
 
-def test_an_account_is_left_by_signing_out(phone: Phone) -> None:
+def test_signing_out_removes_the_account(phone: Phone) -> None:
     sign_in(phone)
     phone.clock.sleep(0.6)
     tap(phone, text="Sign out")
@@ -246,7 +246,7 @@ def test_an_account_is_left_by_signing_out(phone: Phone) -> None:
     assert data(phone)["account"] == ""
 
 
-def test_stopping_the_app_ends_a_sign_in_that_is_under_way(phone: Phone) -> None:
+def test_stopping_the_app_cancels_a_sign_in(phone: Phone) -> None:
     sign_in(phone)
     phone.stop_app(PACKAGE)
     phone.clock.sleep(1)
@@ -255,5 +255,5 @@ def test_stopping_the_app_ends_a_sign_in_that_is_under_way(phone: Phone) -> None
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_a_hand_without_a_plan_breaks_nothing(phone: Phone, seed: int) -> None:
+def test_random_input_does_not_crash_the_app(phone: Phone, seed: int) -> None:
     wander(phone, PACKAGE, 80, seed)

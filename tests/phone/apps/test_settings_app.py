@@ -1,4 +1,4 @@
-"""The Settings app, walked through as a person would."""
+"""The Settings app."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -39,7 +39,7 @@ def test_the_homepage_is_longer_than_the_screen(phone: Phone) -> None:
     assert bar(phone) == "About phone"
 
 
-def test_a_click_on_a_row_is_told_with_its_title(phone: Phone) -> None:
+def test_the_event_of_a_click_on_a_row_has_its_title(phone: Phone) -> None:
     heard: list[AccessibilityEvent] = []
     phone.listeners.append(heard.append)
     tap(phone, text="Display")
@@ -52,7 +52,7 @@ def test_a_click_on_a_row_is_told_with_its_title(phone: Phone) -> None:
     assert (window.kind, window.title) == ("window_state_changed", "Display")
 
 
-def test_the_first_window_is_told_as_the_settings_activity() -> None:
+def test_the_event_of_the_first_window_has_the_settings_activity() -> None:
     phone = Phone()
     heard: list[AccessibilityEvent] = []
     phone.listeners.append(heard.append)
@@ -94,13 +94,13 @@ def test_a_screen_timeout_is_saved_where_the_shell_reads_it(phone: Phone) -> Non
     assert part_of(phone, "Screen timeout", "summary").text == "30 seconds"
 
 
-def test_a_value_no_choice_stands_for_is_shown_as_it_is(phone: Phone) -> None:
+def test_a_value_without_an_option_is_shown_unchanged(phone: Phone) -> None:
     phone.settings.put("system", "screen_off_timeout", "12345")
     walk(phone, "Display")
     assert part_of(phone, "Screen timeout", "summary").text == "12345"
 
 
-def test_a_switch_turns_the_phones_own_setting(phone: Phone) -> None:
+def test_a_switch_changes_the_system_setting(phone: Phone) -> None:
     walk(phone, "Display")
     assert not is_on(phone, "Dark theme")
     walk(phone, "Dark theme")
@@ -110,7 +110,7 @@ def test_a_switch_turns_the_phones_own_setting(phone: Phone) -> None:
     assert phone.settings.get("secure", "ui_night_mode") == "1"
 
 
-def test_a_switch_without_a_setting_outlives_the_app(phone: Phone) -> None:
+def test_a_switch_of_the_apps_own_data_survives_a_stop(phone: Phone) -> None:
     walk(phone, "System", "Languages & input", "On-screen keyboard", "Gboard", "Glide typing")
     phone.stop_app(SETTINGS)
     phone.launch(SETTINGS)
@@ -129,7 +129,7 @@ def test_any_number_but_zero_is_on(phone: Phone, value: str, on: bool) -> None: 
 @pytest.mark.parametrize(
     ("value", "shown"), [("102", "40%"), ("255", "100%"), ("999999999999", "0%"), ("x", "0%"), ("9999", "100%")]
 )
-def test_the_brightness_is_a_percentage_whatever_was_written(phone: Phone, value: str, shown: str) -> None:
+def test_the_brightness_is_a_percentage_for_any_stored_value(phone: Phone, value: str, shown: str) -> None:
     phone.settings.put("system", "screen_brightness", value)
     walk(phone, "Display")
     assert part_of(phone, "Brightness level", "summary").text == shown
@@ -145,7 +145,7 @@ def test_brighter_and_dimmer_stop_at_the_ends(phone: Phone) -> None:
     assert find(phone, id="slider").text == "90%"
 
 
-def test_a_full_table_of_settings_is_told(phone: Phone) -> None:
+def test_a_full_settings_table_shows_a_toast(phone: Phone) -> None:
     for i in range(2_000 - len(phone.settings.table("system"))):
         phone.settings.set_quietly("system", f"filler{i}", "")
     walk(phone, "Sound & vibration", "Touch sounds")
@@ -179,7 +179,7 @@ def test_an_open_network_needs_no_password(phone: Phone) -> None:
     assert find(phone, id="entity_header_summary").text == "Connected"
 
 
-def test_a_locked_network_takes_only_a_long_enough_password(phone: Phone) -> None:
+def test_a_locked_network_requires_a_password_of_minimum_length(phone: Phone) -> None:
     walk(phone, "Network & internet", "Internet", "Tidepool")
     tap(phone, text="Connect")
     tap(phone, id="password")
@@ -194,7 +194,7 @@ def test_a_locked_network_takes_only_a_long_enough_password(phone: Phone) -> Non
     assert find(phone, id="entity_header_summary").text == "Connected"
 
 
-def test_a_new_device_is_found_after_a_while_and_can_be_forgotten(phone: Phone) -> None:
+def test_a_new_device_can_be_paired_and_forgotten(phone: Phone) -> None:
     phone.settings.put("global", "bluetooth_on", "0")
     walk(phone, "Connected devices", "Pair new device")
     assert found(phone, cls="ProgressBar")
@@ -226,7 +226,7 @@ def test_a_search_result_without_a_screen_of_its_own_opens_its_page(phone: Phone
     assert bar(phone) == "Display"
 
 
-def test_a_search_for_nothing_known_says_so_and_is_forgotten(phone: Phone) -> None:
+def test_a_search_without_results_shows_a_message_and_is_not_kept(phone: Phone) -> None:
     tap(phone, id="search_action_bar")
     tap(phone, id="search_src_text")
     phone.type_text("zebra")
@@ -261,7 +261,7 @@ def test_every_switch_of_the_table_has_a_key_of_its_own() -> None:
     assert len(keys) == len(set(keys))
 
 
-def test_a_page_of_nested_settings_lies_inside_the_screen(phone: Phone) -> None:
+def test_a_nested_page_fits_the_screen(phone: Phone) -> None:
     walk(phone, "System", "Developer options")
     content = phone.windows.display.bounds
     assert all(node.bounds.intersection(content) == node.bounds for node in tree(phone))
@@ -279,7 +279,7 @@ def test_an_execution_scrolls_opens_and_reads(phone: Phone) -> None:
     assert steps[2].data["value"] == phone.serial
 
 
-def test_an_execution_turns_a_switch_by_its_title(phone: Phone) -> None:
+def test_an_execution_toggles_a_switch_by_its_title(phone: Phone) -> None:
     display, theme = ({"matcher": {"textEquals": title}} for title in ("Display", "Dark theme"))
     steps = execute(phone, ("click", display), ("click", theme))
     assert all(step.success for step in steps)
@@ -287,5 +287,5 @@ def test_an_execution_turns_a_switch_by_its_title(phone: Phone) -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_a_hand_without_a_plan_breaks_nothing(phone: Phone, seed: int) -> None:
+def test_random_input_does_not_crash_the_app(phone: Phone, seed: int) -> None:
     wander(phone, SETTINGS, 80, seed)

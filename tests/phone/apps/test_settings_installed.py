@@ -1,4 +1,4 @@
-"""The pages of the Settings app about what is installed."""
+"""The Settings pages of installed apps."""
 
 from collections.abc import Iterator
 
@@ -26,7 +26,7 @@ def open_app_info(phone: Phone, label: str) -> None:
     assert bar(phone) == "App info"
 
 
-def test_an_app_that_runs_can_be_stopped_after_a_question(phone: Phone) -> None:
+def test_a_running_app_can_be_stopped_after_confirmation(phone: Phone) -> None:
     phone.launch("com.clawperator.notes")
     phone.launch(SETTINGS)
     walk(phone, "Apps", "See all apps", "Notes")
@@ -46,19 +46,19 @@ def test_an_app_can_be_opened_from_its_info(phone: Phone) -> None:
     assert phone.foreground() == "com.clawperator.notes"
 
 
-def test_what_the_phone_is_made_of_can_be_neither_stopped_nor_opened_nor_removed(phone: Phone) -> None:
+def test_a_system_component_cannot_be_stopped_opened_or_removed(phone: Phone) -> None:
     open_app_info(phone, "System UI")
     assert [find(phone, id=f"button{i}").flag("enabled") for i in (1, 2, 3)] == [False, False, False]
 
 
-def test_stopping_settings_from_itself_leads_home(phone: Phone) -> None:
+def test_stopping_settings_from_itself_shows_the_launcher(phone: Phone) -> None:
     open_app_info(phone, "Settings")
     tap(phone, text="Force stop")
     tap(phone, text="Force stop", id="button1")
     assert phone.foreground() == "com.android.launcher3"
 
 
-def test_clearing_storage_takes_away_what_an_app_saved(phone: Phone) -> None:
+def test_clearing_storage_deletes_the_apps_data(phone: Phone) -> None:
     phone.launch("com.clawperator.notes")
     process = phone.process_of("com.clawperator.notes")
     assert process is not None
@@ -92,7 +92,7 @@ def test_an_uninstalled_app_is_gone_from_the_list() -> None:
 
 
 @pytest.mark.parametrize("deeper", [(), ("Storage & cache",), ("Permissions",)])
-def test_a_page_of_an_app_that_has_gone_meanwhile_can_still_be_shown(deeper: tuple[str, ...]) -> None:
+def test_the_page_of_a_removed_app_can_still_be_shown(deeper: tuple[str, ...]) -> None:
     phone = with_extra()
     open_app_info(phone, "Extra")
     walk(phone, *deeper)
@@ -102,7 +102,7 @@ def test_a_page_of_an_app_that_has_gone_meanwhile_can_still_be_shown(deeper: tup
     phone.close()
 
 
-def test_permissions_are_told(phone: Phone) -> None:
+def test_granted_permissions_are_listed(phone: Phone) -> None:
     open_app_info(phone, "Clawperator Operator")
     walk(phone, "Permissions")
     assert "android.permission.POST_NOTIFICATIONS" in texts(phone)
@@ -114,7 +114,7 @@ def test_notifications_of_an_app_are_one_switch_in_two_places(phone: Phone) -> N
     assert not is_on(phone, "Notifications")
 
 
-def test_the_operators_service_is_turned_off_and_on_beside_others(phone: Phone) -> None:
+def test_toggling_the_operators_service_keeps_other_services(phone: Phone) -> None:
     key = ("secure", "enabled_accessibility_services")
     phone.settings.put(*key, f"org.other/.Service:{phone.operator.component}")
     walk(phone, "Accessibility", "Clawperator Operator", "Use Clawperator Operator")
@@ -126,7 +126,7 @@ def test_the_operators_service_is_turned_off_and_on_beside_others(phone: Phone) 
     assert phone.operator.is_bound()
 
 
-def test_a_stopped_operator_comes_back_when_its_service_is_allowed(phone: Phone) -> None:
+def test_a_stopped_operator_restarts_when_its_service_is_enabled(phone: Phone) -> None:
     phone.stop_app(phone.operator.package)
     assert not phone.operator.is_bound()
     walk(phone, "Accessibility", "Clawperator Operator", "Use Clawperator Operator")

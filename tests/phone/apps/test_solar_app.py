@@ -1,4 +1,4 @@
-"""The solar app, as a person goes through it: from a cold start to a saved limit."""
+"""The solar app: from a cold start to a saved limit."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -72,14 +72,14 @@ def test_a_cold_start_loads_and_then_shows_the_dashboard(phone: Phone) -> None:
     assert "Battery" in texts(phone)
 
 
-def test_an_app_that_runs_comes_back_without_loading(phone: Phone) -> None:
+def test_a_running_app_returns_without_loading(phone: Phone) -> None:
     open_app(phone)
     phone.go_home()
     phone.launch(PACKAGE)
     assert "Battery" in texts(phone)
 
 
-def test_back_while_it_loads_ends_on_the_dashboard_all_the_same(phone: Phone) -> None:
+def test_back_while_it_loads_still_ends_on_the_dashboard(phone: Phone) -> None:
     phone.launch(PACKAGE)
     phone.go_back()
     assert phone.foreground() != PACKAGE
@@ -94,7 +94,7 @@ def test_back_on_the_dashboard_leaves_the_app(phone: Phone) -> None:
     assert phone.foreground() != PACKAGE
 
 
-def test_home_while_it_loads_does_not_leave_it_loading_for_ever(phone: Phone) -> None:
+def test_home_while_it_loads_does_not_stop_the_loading(phone: Phone) -> None:
     phone.launch(PACKAGE)
     phone.go_home()
     phone.clock.sleep(2)
@@ -174,7 +174,7 @@ def test_saving_takes_a_moment_that_back_cannot_interrupt(phone: Phone) -> None:
 
 
 @pytest.mark.parametrize("typed", ["", "9", "101", "4 1", "-20", "12.5", "٤١", "1000"])
-def test_a_limit_that_is_none_is_refused_with_a_reason(phone: Phone, typed: str) -> None:
+def test_an_invalid_limit_is_refused_with_a_reason(phone: Phone, typed: str) -> None:
     open_app(phone)
     open_limit(phone)
     type_limit(phone, typed)
@@ -187,7 +187,7 @@ def test_a_limit_that_is_none_is_refused_with_a_reason(phone: Phone, typed: str)
 
 
 @pytest.mark.parametrize("way", ["cancel", "back", "leave"])
-def test_what_is_not_saved_is_not_kept(phone: Phone, way: str) -> None:
+def test_an_unsaved_limit_is_discarded(phone: Phone, way: str) -> None:
     open_app(phone)
     open_limit(phone)
     type_limit(phone, "55")

@@ -35,13 +35,13 @@ def titles(phone: Phone) -> list[str]:
 
 
 @pytest.mark.parametrize("scenario", [scenario.title for scenario in stress.SCENARIOS])
-def test_every_room_can_be_entered_and_left(phone: Phone, scenario: str) -> None:
+def test_every_scenario_can_be_opened_and_left(phone: Phone, scenario: str) -> None:
     enter(phone, scenario)
     tap(phone, desc="Leave")
     assert found(phone, id="scenarios")
 
 
-def test_a_room_is_as_new_each_time_it_is_entered(phone: Phone) -> None:
+def test_a_scenario_starts_afresh_each_time_it_is_opened(phone: Phone) -> None:
     enter(phone, "Ghost")
     tap(phone, text="Ghost", id="title")
     tap(phone, desc="Leave")
@@ -49,7 +49,7 @@ def test_a_room_is_as_new_each_time_it_is_entered(phone: Phone) -> None:
     assert "Ghost" in titles(phone)
 
 
-def test_the_endless_list_builds_only_what_can_be_seen(phone: Phone) -> None:
+def test_the_endless_list_builds_only_visible_rows(phone: Phone) -> None:
     enter(phone, "Endless list")
     assert len(phone.windows.hierarchy().nodes) < 80
     area = find(phone, id="endless").bounds
@@ -65,7 +65,7 @@ def test_the_endless_list_has_an_end(phone: Phone) -> None:
     assert status(phone) == "Row 100,000"
 
 
-def test_a_shelf_scrolls_sideways_without_the_others(phone: Phone) -> None:
+def test_a_shelf_scrolls_horizontally_without_the_others(phone: Phone) -> None:
     enter(phone, "Shelves")
     x, y = find(phone, id="shelf_2").bounds.centre
     phone.swipe((x + 400, y), (x - 400, y))
@@ -75,7 +75,7 @@ def test_a_shelf_scrolls_sideways_without_the_others(phone: Phone) -> None:
     assert status(phone) == "Book 2.5"
 
 
-def test_a_shelf_scrolled_out_of_sight_remembers_where_it_was(phone: Phone) -> None:
+def test_a_shelf_keeps_its_offset_when_it_is_scrolled_out_of_view(phone: Phone) -> None:
     enter(phone, "Shelves")
     x, y = find(phone, id="shelf_1").bounds.centre
     phone.swipe((x + 400, y), (x - 400, y))
@@ -96,7 +96,7 @@ def test_the_list_in_a_page_scrolls_first_and_the_page_then(phone: Phone) -> Non
     assert find(phone, id="inner").bounds != area
 
 
-def test_what_is_below_a_long_page_is_in_the_tree_but_cannot_be_seen(phone: Phone) -> None:
+def test_content_below_a_long_page_is_in_the_tree_but_invisible(phone: Phone) -> None:
     enter(phone, "Far away")
     assert find(phone, id="far").bounds.is_empty
     reveal(phone, id="far")
@@ -121,7 +121,7 @@ def test_the_ghost_vanishes_when_it_is_tapped(phone: Phone) -> None:
     assert titles(phone) == ["Before", "Behind"]
 
 
-def test_icons_without_names_say_nothing_and_still_work(phone: Phone) -> None:
+def test_unlabelled_icons_have_no_label_and_still_work(phone: Phone) -> None:
     enter(phone, "Icons without names")
     icons = [n for n in found(phone, cls="ImageButton") if not n.label]
     assert len(icons) == 12
@@ -149,7 +149,7 @@ def test_delete_deletes_its_own_row_alone(phone: Phone) -> None:
     assert titles(phone) == []
 
 
-def test_odd_texts_reach_the_tree_as_they_are(phone: Phone) -> None:
+def test_odd_texts_reach_the_tree_unchanged(phone: Phone) -> None:
     enter(phone, "Odd texts")
     for label in stress._TEXTS:
         reveal(phone, text=label)
@@ -187,7 +187,7 @@ def test_the_spinner_does_not_let_the_screen_settle_for_three_seconds(phone: Pho
 
 
 @pytest.mark.parametrize("way", ["button", "back", "beside"])
-def test_the_ambush_covers_the_room_until_it_is_dismissed(phone: Phone, way: str) -> None:
+def test_the_ambush_covers_the_screen_until_it_is_dismissed(phone: Phone, way: str) -> None:
     enter(phone, "Ambush")
     phone.clock.sleep(0.8)
     assert not found(phone, id="claim")
@@ -201,14 +201,14 @@ def test_the_ambush_covers_the_room_until_it_is_dismissed(phone: Phone, way: str
     assert status(phone) == "Claimed"
 
 
-def test_the_ambush_does_not_follow_who_has_left(phone: Phone) -> None:
+def test_the_ambush_does_not_cover_another_screen(phone: Phone) -> None:
     enter(phone, "Ambush")
     tap(phone, desc="Leave")
     phone.clock.sleep(1)
     assert found(phone, id="scenarios")
 
 
-def test_the_siege_ends_only_with_what_it_asks_for(phone: Phone) -> None:
+def test_the_siege_ends_only_when_the_terms_are_accepted(phone: Phone) -> None:
     for _ in range(2):
         enter(phone, "Siege")
         phone.clock.sleep(0.8)
@@ -223,7 +223,7 @@ def test_the_siege_ends_only_with_what_it_asks_for(phone: Phone) -> None:
         tap(phone, desc="Leave")
 
 
-def test_the_hole_fills_the_room_and_tells_nothing(phone: Phone) -> None:
+def test_the_hole_is_clickable_and_exposes_no_nodes(phone: Phone) -> None:
     enter(phone, "Hole")
     hole = find(phone, cls="WebView")
     assert not hole.children
@@ -236,13 +236,13 @@ def test_the_hole_fills_the_room_and_tells_nothing(phone: Phone) -> None:
 @pytest.mark.parametrize(
     ("name", "said"), [("idle", NOTHING), ("disabled", NOTHING), ("ancestor", "Far ancestor")]
 )
-def test_odd_buttons_do_just_what_they_can(phone: Phone, name: str, said: str) -> None:
+def test_each_odd_button_does_only_what_it_supports(phone: Phone, name: str, said: str) -> None:
     enter(phone, "Odd buttons")
     tap(phone, id=name)
     assert status(phone) == said
 
 
-def test_the_label_lies_five_levels_below_what_takes_its_tap(phone: Phone) -> None:
+def test_the_label_is_five_levels_below_its_clickable_ancestor(phone: Phone) -> None:
     enter(phone, "Odd buttons")
     label = find(phone, text="Tap my far ancestor")
     steps = [node.flag("clickable") for node in (label, *label.ancestors())]
@@ -259,7 +259,7 @@ def test_a_long_press_does_what_a_tap_does_not(phone: Phone) -> None:
     assert status(phone) == "Pressed long"
 
 
-def test_slivers_are_in_the_tree_without_a_size(phone: Phone) -> None:
+def test_views_without_a_size_are_in_the_tree(phone: Phone) -> None:
     enter(phone, "Slivers")
     assert all(find(phone, id=name).bounds.is_empty for name in ("flat", "thin", "empty"))
     tap(phone, id="visible")

@@ -1,4 +1,4 @@
-"""The video app: the feed, a search that suggests while one types, and the page to watch."""
+"""The video app: the feed, a search with suggestions, and the player page."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -52,7 +52,7 @@ def test_suggestions_come_a_moment_after_the_last_letter(phone: Phone) -> None:
     assert suggested(phone)[0] == SONG
 
 
-def test_an_answer_to_what_was_typed_before_is_dropped(phone: Phone) -> None:
+def test_suggestions_for_an_outdated_query_are_dropped(phone: Phone) -> None:
     search(phone, "piano")
     phone.clock.sleep(0.1)
     phone.type_text("x")
@@ -62,7 +62,7 @@ def test_an_answer_to_what_was_typed_before_is_dropped(phone: Phone) -> None:
     assert suggested(phone) == ["piano for beginners", "waiting for the end piano cover"]
 
 
-def test_clearing_the_field_takes_the_suggestions_away(phone: Phone) -> None:
+def test_clearing_the_field_removes_the_suggestions(phone: Phone) -> None:
     search(phone, "piano")
     phone.clock.sleep(0.2)
     tap(phone, desc="Clear")
@@ -72,7 +72,7 @@ def test_clearing_the_field_takes_the_suggestions_away(phone: Phone) -> None:
     assert find(phone, id="search_edit_text").text == "how"
 
 
-def test_a_suggestion_that_is_edited_is_typed_on_behind_its_end(phone: Phone) -> None:
+def test_an_edited_suggestion_leaves_the_cursor_at_its_end(phone: Phone) -> None:
     events: list[AccessibilityEvent] = []
     search(phone, "linking park")
     phone.clock.sleep(0.2)
@@ -96,7 +96,7 @@ def test_a_tap_on_a_suggestion_searches_for_it(phone: Phone) -> None:
     assert found(phone, id="title")[0].text == "Linkin Park - Waiting For The End"
 
 
-def test_back_from_the_results_leads_to_the_field_with_the_cursor_at_its_end(phone: Phone) -> None:
+def test_back_from_the_results_shows_the_field_with_the_cursor_at_its_end(phone: Phone) -> None:
     search(phone, "li")
     phone.clock.sleep(0.2)
     tap(phone, text=SONG)
@@ -113,17 +113,17 @@ def test_the_enter_key_searches_and_a_result_is_watched(phone: Phone) -> None:
     assert "Pause video" in texts(phone)
 
 
-def test_a_search_for_nothing_is_no_search(phone: Phone) -> None:
+def test_an_empty_search_is_ignored(phone: Phone) -> None:
     search(phone, "  \n")
     assert found(phone, id="search_edit_text")
 
 
-def test_a_search_without_results_says_so(phone: Phone) -> None:
+def test_a_search_without_results_shows_a_message(phone: Phone) -> None:
     search(phone, "xyzzy\n")
     assert "No results found" in texts(phone)
 
 
-def test_play_and_pause_take_turns(phone: Phone) -> None:
+def test_play_and_pause_alternate(phone: Phone) -> None:
     phone.open_with(PACKAGE, "https://youtu.be/wfte0000001")
     tap(phone, desc="Pause video")
     assert "Play video" in texts(phone)
@@ -131,7 +131,7 @@ def test_play_and_pause_take_turns(phone: Phone) -> None:
     assert "Pause video" in texts(phone)
 
 
-def test_a_like_is_kept_when_the_app_is_stopped_and_can_be_taken_back(phone: Phone) -> None:
+def test_a_like_survives_a_stop_and_can_be_removed(phone: Phone) -> None:
     for said, then in (("Like", "Unlike"), ("Unlike", "Like")):
         phone.open_with(PACKAGE, "vnd.youtube:numb0000001")
         tap(phone, desc=said)
@@ -165,7 +165,7 @@ def test_a_link_opens_its_video(phone: Phone, uri: str) -> None:
 @pytest.mark.parametrize(
     "uri", ["https://www.youtube.com/", "https://youtu.be/none", "vnd.youtube:", "https://youtu.be/[::x"]
 )
-def test_a_link_to_no_video_leads_to_the_feed(phone: Phone, uri: str) -> None:
+def test_a_link_without_a_video_offers_the_feed(phone: Phone, uri: str) -> None:
     phone.open_with(PACKAGE, uri)
     assert "This video isn't available" in texts(phone)
     tap(phone, text="Go to the feed")
@@ -175,12 +175,12 @@ def test_a_link_to_no_video_leads_to_the_feed(phone: Phone, uri: str) -> None:
 @pytest.mark.parametrize(
     "typed", ["linkin park", "linking park", "LINKIN  park ", "linkn park wait", "waiting for linkin"]
 )
-def test_the_song_is_suggested_for_what_comes_near_it(typed: str) -> None:
+def test_the_song_is_suggested_for_a_similar_query(typed: str) -> None:
     assert SONG in suggestions_for(typed)
 
 
 @pytest.mark.parametrize("typed", ["", " ", "lnk park", "linkin parc deluxe", "zz"])
-def test_the_song_is_not_suggested_for_what_does_not(typed: str) -> None:
+def test_the_song_is_not_suggested_for_another_query(typed: str) -> None:
     assert SONG not in suggestions_for(typed)
 
 
@@ -189,7 +189,7 @@ def test_the_song_is_not_suggested_for_what_does_not(typed: str) -> None:
     st.text(max_size=300),
     st.sampled_from(["", "https://youtu.be/", "https://www.youtube.com/watch?v=", "vnd.youtube:", "https://["]),
 )
-def test_any_text_can_be_looked_for_and_any_link_opened(words: str, link: str) -> None:
+def test_any_text_can_be_searched_and_any_link_opened(words: str, link: str) -> None:
     assert len(suggestions_for(words)) <= 8
     assert len(found_videos(words)) <= len(VIDEOS)
     assert isinstance(video_in(link + words), str)

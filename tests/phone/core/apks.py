@@ -1,4 +1,4 @@
-"""Small APKs for tests: a zip with a binary manifest, and nothing that could run."""
+"""Small APKs for tests: a zip file with a binary manifest and no code."""
 
 import io
 import struct

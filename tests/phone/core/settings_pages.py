@@ -1,4 +1,4 @@
-"""Steps through the Settings app, as several tests take them."""
+"""Navigation in the Settings app, for several tests."""
 
 from clawperator.phone.core.phone import Phone
 from clawperator.ui.node import Node
@@ -8,7 +8,7 @@ SETTINGS = "com.android.settings"
 
 
 def walk(phone: Phone, *titles: str) -> None:
-    """Tap one row after the other, scrolling to it where it must be."""
+    """Tap one row after the other, scrolling to it if necessary."""
     for title in titles:
         reveal(phone, id="android:id/title", text=title)
         tap(phone, id="android:id/title", text=title)

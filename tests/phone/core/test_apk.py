@@ -1,4 +1,4 @@
-"""Reading APKs: what a manifest says is found, and no file can do harm by being read."""
+"""Reading APKs: the facts of a manifest, and untrusted files."""
 
 import io
 import struct
@@ -27,7 +27,7 @@ def test_the_facts_of_an_apk_are_read_from_its_manifest() -> None:
     assert read_apk(data) == ApkFacts("com.example.app", "Exämple 🦀", "1.2.3", 42)
 
 
-def test_bytes_an_open_file_and_a_path_say_the_same(tmp_path: Path) -> None:
+def test_bytes_an_open_file_and_a_path_give_the_same_facts(tmp_path: Path) -> None:
     data = make_apk("com.example.app")
     path = tmp_path / "base.apk"
     path.write_bytes(data)
@@ -44,11 +44,11 @@ def test_strings_may_be_utf_8_and_long() -> None:
 
 
 @pytest.mark.parametrize("label", [None, Reference(0x7F010001), "  "])
-def test_a_label_that_is_not_written_out_is_the_last_part_of_the_package(label: str | Reference | None) -> None:
+def test_an_unresolved_label_is_replaced_by_the_last_part_of_the_package(label: str | Reference | None) -> None:
     assert read_apk(make_apk("com.example.app", label=label)).label == "app"
 
 
-def test_an_attribute_is_known_by_its_number_whatever_its_name() -> None:
+def test_an_attribute_is_identified_by_its_resource_id() -> None:
     manifest = make_manifest([("manifest", [("\u0001", 0x0101021B, 7), ("package", None, "a.b")])])
     assert read_apk(pack(manifest)).version_code == 7
 
@@ -61,7 +61,7 @@ def test_a_large_version_code_has_two_halves() -> None:
 
 
 @pytest.mark.parametrize("package", ["", "single", "com..two", "../../etc", "com.a/b", "com.1a", "a." + "b" * 300])
-def test_a_name_that_is_no_package_is_refused(package: str) -> None:
+def test_an_invalid_package_name_is_refused(package: str) -> None:
     assert reason(make_apk(package)) == "INSTALL_PARSE_FAILED_BAD_PACKAGE_NAME"
 
 
@@ -83,7 +83,7 @@ def test_a_zip_without_a_manifest_is_not_an_apk() -> None:
 @pytest.mark.parametrize(
     "manifest", [b"", b"<manifest/>", b"\x03\x00\x08\x00\xff\xff\xff\xff", make_manifest([("application", [])])]
 )
-def test_a_manifest_that_is_none_is_refused(manifest: bytes) -> None:
+def test_an_invalid_manifest_is_refused(manifest: bytes) -> None:
     assert reason(pack(manifest)) == "INSTALL_PARSE_FAILED_MANIFEST_MALFORMED"
 
 
@@ -103,7 +103,7 @@ def test_strings_that_share_their_bytes_cannot_fill_the_memory(monkeypatch: pyte
     assert reason(pack(bytes(data))) == "INSTALL_PARSE_FAILED_MANIFEST_MALFORMED"
 
 
-def test_a_table_of_contents_that_is_too_long_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_central_directory_that_is_too_large_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_MAX_DIRECTORY", 10)
     assert reason(make_apk("com.example.app")) == "INSTALL_PARSE_FAILED_NOT_APK"
 
@@ -120,7 +120,7 @@ def test_damage_is_refused_or_harmless(data: st.DataObject) -> None:
         read_apk(pack(bytes(whole)))
 
 
-def test_an_entry_that_claims_to_lie_before_the_file_is_refused() -> None:
+def test_an_entry_with_a_negative_offset_is_refused() -> None:
     whole = bytearray(make_apk("com.example.a", 1, "1", "A"))
     at = whole.rindex(b"PK\x05\x06")
     whole[at + 16 : at + 20] = (int.from_bytes(whole[at + 16 : at + 20], "little") + 65_536).to_bytes(4, "little")

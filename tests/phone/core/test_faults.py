@@ -1,4 +1,4 @@
-"""Faults: switches that strike by seeded chance."""
+"""Injected faults, with seeded random numbers."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from clawperator.testing import SimulatedPhone, simulated_phone
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_every_fault_can_be_turned_on_and_off_and_to_its_most(name: str) -> None:
+def test_every_fault_can_be_turned_on_and_off_and_to_its_maximum(name: str) -> None:
     faults = Faults(0)
     assert faults.set(name, "on") == FAULTS[name].on
     assert faults.set(name, FAULTS[name].maximum) == FAULTS[name].maximum
@@ -29,14 +29,14 @@ def test_every_fault_can_be_turned_on_and_off_and_to_its_most(name: str) -> None
         ("latency", ""),
     ],
 )
-def test_a_setting_that_is_none_is_refused_with_what_would_do(name: str, setting: str) -> None:
+def test_an_invalid_setting_is_refused_with_the_valid_ones(name: str, setting: str) -> None:
     with pytest.raises(ClawError) as caught:
         read_setting(name, setting)
     assert caught.value.code == "PHONE_FAULT_INVALID"
     assert caught.value.hint
 
 
-def test_a_fault_that_is_off_never_strikes_and_one_at_most_always_does() -> None:
+def test_a_fault_that_is_off_never_strikes_and_one_at_its_maximum_always_does() -> None:
     faults = Faults(1)
     assert not any(faults.happens("dropped_tap") for _ in range(100))
     faults.set("dropped_tap", 1)
@@ -105,7 +105,7 @@ def test_rotation_turns_the_display_and_everything_on_it(phone: SimulatedPhone) 
     assert phone.hierarchy().roots[0].bounds.width == 1080
 
 
-def test_a_dialog_out_of_nowhere_covers_everything_until_it_is_dismissed(phone: SimulatedPhone) -> None:
+def test_the_dialog_fault_covers_everything_until_it_is_dismissed(phone: SimulatedPhone) -> None:
     phone.launch("com.android.settings")
     phone.fault("dialog", 1)
     assert phone.foreground() == "android"
@@ -115,7 +115,7 @@ def test_a_dialog_out_of_nowhere_covers_everything_until_it_is_dismissed(phone: 
     assert phone.foreground() == "com.android.settings"
 
 
-def test_a_noisy_log_still_holds_our_lines_and_a_losing_one_does_not(phone: SimulatedPhone) -> None:
+def test_log_noise_keeps_the_operators_lines_and_lost_log_drops_them(phone: SimulatedPhone) -> None:
     phone.fault("log_noise", 1)
     phone.phone.log.write("I", "mine", "one", 7)
     assert {e.tag for e in phone.phone.log.read()} > {"mine"}
@@ -132,6 +132,6 @@ def test_a_split_record_is_whole_when_its_pieces_are_joined(phone: SimulatedPhon
     assert "".join(pieces) == "in two pieces"
 
 
-def test_a_phone_begins_with_no_faults() -> None:
+def test_a_phone_starts_without_faults() -> None:
     with simulated_phone(seed=9) as phone:
         assert phone.phone.faults.values() == {}

@@ -1,4 +1,4 @@
-"""Fingers, keys and text do to a screen what they do on a phone."""
+"""Touch, keys and text input."""
 
 from collections.abc import Iterator
 
@@ -71,27 +71,27 @@ def log_of(phone: SimulatedPhone) -> str:
     return node.text.removeprefix("log:")
 
 
-def test_a_tap_does_what_the_view_says_and_tells_of_it_first(touch: SimulatedPhone) -> None:
+def test_a_tap_emits_its_event_before_the_handler_runs(touch: SimulatedPhone) -> None:
     touch.person.tap("Plain")
     assert log_of(touch) == "p"
     event = touch.events[-1]
     assert (event.kind, event.text, event.package) == ("view_clicked", "Plain", "com.example.touch")
 
 
-def test_a_disabled_button_takes_no_tap_and_no_event_says_it_did(touch: SimulatedPhone) -> None:
+def test_a_disabled_button_accepts_no_tap_and_emits_no_event(touch: SimulatedPhone) -> None:
     before = len(touch.events)
     touch.person.tap("Off")
     assert log_of(touch) == ""
     assert len(touch.events) == before
 
 
-def test_a_long_press_goes_to_those_who_want_one_and_is_a_tap_to_others(touch: SimulatedPhone) -> None:
+def test_a_long_press_is_a_tap_for_views_without_a_long_click_handler(touch: SimulatedPhone) -> None:
     touch.person.press_long("Both")
     touch.person.press_long("Plain")
     assert log_of(touch) == "Bp"
 
 
-def test_a_switch_turns_and_its_app_is_told(touch: SimulatedPhone) -> None:
+def test_a_switch_toggles_and_calls_on_change(touch: SimulatedPhone) -> None:
     touch.person.tap(resourceId="com.example.touch:id/on")
     node = touch.find(resourceId="com.example.touch:id/on")
     assert node is not None
@@ -99,7 +99,7 @@ def test_a_switch_turns_and_its_app_is_told(touch: SimulatedPhone) -> None:
     assert log_of(touch) == "[true]"
 
 
-def test_a_tap_beside_a_dialog_takes_it_away(touch: SimulatedPhone) -> None:
+def test_a_tap_beside_a_dialog_closes_it(touch: SimulatedPhone) -> None:
     touch.person.tap("Ask")
     assert touch.shows("Yes")
     touch.phone.tap(540, 200)
@@ -122,7 +122,7 @@ def test_typing_needs_a_field_with_the_focus(touch: SimulatedPhone) -> None:
     assert touch.shows("Hi, 5 Cats!")
 
 
-def test_a_field_for_numbers_brings_a_pad_of_numbers(touch: SimulatedPhone) -> None:
+def test_a_number_field_shows_the_number_pad(touch: SimulatedPhone) -> None:
     touch.person.tap("PIN")
     touch.person.type("40")
     touch.person.delete()
@@ -132,7 +132,7 @@ def test_a_field_for_numbers_brings_a_pad_of_numbers(touch: SimulatedPhone) -> N
     assert "q" not in [node.text for node in keyboard.nodes]
 
 
-def test_what_is_typed_into_a_password_field_is_never_told(touch: SimulatedPhone) -> None:
+def test_text_typed_into_a_password_field_is_masked_in_events(touch: SimulatedPhone) -> None:
     touch.person.tap("Secret")
     touch.person.type("hunter")
     assert "hunter" not in touch.xml()
@@ -157,7 +157,7 @@ def test_the_keyboard_moves_the_screen_up_so_that_its_end_can_be_reached(touch: 
     assert all(node.bounds.bottom <= top for node in touch.hierarchy().nodes[1:])
 
 
-def test_a_drag_moves_the_list_by_as_much_and_says_how_far_it_can_go(touch: SimulatedPhone) -> None:
+def test_a_drag_scrolls_the_list_and_its_event_has_the_maximum(touch: SimulatedPhone) -> None:
     touch.phone.swipe((540, 2000), (540, 1700))
     event = touch.events[-1]
     assert event.kind == "view_scrolled"
@@ -170,7 +170,7 @@ def test_a_drag_moves_the_list_by_as_much_and_says_how_far_it_can_go(touch: Simu
     assert len(touch.events) == before + 1, "a list at its top does not move, and nobody is told it did"
 
 
-def test_an_inner_list_at_its_end_hands_the_drag_to_the_outer_one(touch: SimulatedPhone) -> None:
+def test_an_inner_list_at_its_end_passes_the_drag_to_the_outer_one(touch: SimulatedPhone) -> None:
     app = touch.phone.packages.app("com.example.touch")
     touch.phone.tasks.open(touch.phone.tasks.ensure_process(app), "nested", {})
     for _ in range(6):
@@ -179,7 +179,7 @@ def test_an_inner_list_at_its_end_hands_the_drag_to_the_outer_one(touch: Simulat
     assert len(moved) == 2
 
 
-def test_the_cursor_moves_and_text_goes_in_where_it_stands(touch: SimulatedPhone) -> None:
+def test_text_is_inserted_at_the_cursor(touch: SimulatedPhone) -> None:
     touch.person.tap("Say")
     touch.phone.type_text("ac")
     for word in ("KEYCODE_DPAD_LEFT", "B", "KEYCODE_MOVE_HOME", "FORWARD_DEL", "MOVE_END", "DEL"):
@@ -187,7 +187,7 @@ def test_the_cursor_moves_and_text_goes_in_where_it_stands(touch: SimulatedPhone
     assert touch.phone.tasks.front.process.state["said"] == "b"
 
 
-def test_a_sleeping_phone_takes_no_touch(touch: SimulatedPhone) -> None:
+def test_a_sleeping_phone_ignores_touches(touch: SimulatedPhone) -> None:
     touch.phone.key(223)
     touch.person.tap("Plain")
     assert log_of(touch) == ""

@@ -1,4 +1,4 @@
-"""The log: bounded, in order, cut where the logger cuts, and quick to tell those who wait."""
+"""The log buffer: bounded, ordered, truncated like Android's, with waiting readers."""
 
 import threading
 import time
@@ -20,7 +20,7 @@ def messages(log: LogBuffer) -> list[str]:
     return [entry.message for entry in log.read()]
 
 
-def test_a_record_keeps_what_was_said() -> None:
+def test_a_record_keeps_its_fields() -> None:
     log = a_log()
     log.write("I", "Tag", "hello", 42)
     log.write("E", "Tag", "again", 42, 43, uid=10_001, buffer="crash")
@@ -30,7 +30,7 @@ def test_a_record_keeps_what_was_said() -> None:
     ]
 
 
-def test_reading_after_a_number_gives_only_what_is_newer() -> None:
+def test_reading_after_a_number_returns_only_newer_records() -> None:
     log = a_log()
     for text in "abc":
         log.write("I", "t", text, 1)
@@ -38,7 +38,7 @@ def test_reading_after_a_number_gives_only_what_is_newer() -> None:
     assert log.read(3) == []
 
 
-def test_the_oldest_records_make_room() -> None:
+def test_new_records_replace_the_oldest() -> None:
     log = a_log(capacity=3)
     for text in "abcde":
         log.write("I", "t", text, 1)
@@ -54,7 +54,7 @@ def test_the_log_stays_within_its_bytes() -> None:
     assert messages(log)[-1].startswith("199")
 
 
-def test_a_smaller_size_drops_at_once_and_a_senseless_one_is_refused() -> None:
+def test_a_smaller_size_drops_records_and_an_invalid_one_is_refused() -> None:
     log = a_log()
     for _ in range(200):
         log.write("I", "t", "x" * 1_000, 1)
@@ -65,7 +65,7 @@ def test_a_smaller_size_drops_at_once_and_a_senseless_one_is_refused() -> None:
             log.resize(size)
 
 
-def test_clearing_forgets_records_but_not_numbers() -> None:
+def test_clearing_deletes_records_and_numbering_continues() -> None:
     log = a_log()
     log.write("I", "t", "main", 1)
     log.write("I", "t", "crash", 1, buffer="crash")
@@ -78,7 +78,7 @@ def test_clearing_forgets_records_but_not_numbers() -> None:
 
 @pytest.mark.random
 @given(st.text(max_size=40), st.integers(3_900, 4_200), st.text(max_size=20))
-def test_a_long_record_is_cut_and_never_inside_a_character(tag: str, filler: int, end: str) -> None:
+def test_a_long_record_is_truncated_at_a_character_boundary(tag: str, filler: int, end: str) -> None:
     log = a_log()
     message = "x" * filler + "é日😀" + end
     log.write("I", tag, message, 1)
@@ -89,14 +89,14 @@ def test_a_long_record_is_cut_and_never_inside_a_character(tag: str, filler: int
     assert entry.message == message or size > MAX_PAYLOAD - 4
 
 
-def test_half_a_surrogate_pair_does_not_harm_the_log() -> None:
+def test_a_lone_surrogate_does_not_break_the_log() -> None:
     log = a_log()
     log.write("I", "t\udc80", "a\ud83dz", 1)
     (entry,) = log.read()
     assert (entry.tag, entry.message) == ("t?", "a?z")
 
 
-def test_a_reader_that_waits_hears_a_record_at_once() -> None:
+def test_a_waiting_reader_gets_a_record_immediately() -> None:
     log = a_log()
     heard: list[LogRecord] = []
     reader = threading.Thread(target=lambda: heard.extend(log.wait(0, 5)))
@@ -106,7 +106,7 @@ def test_a_reader_that_waits_hears_a_record_at_once() -> None:
     assert [e.message for e in heard] == ["x"]
 
 
-def test_waiting_ends_when_its_time_is_over_or_it_is_cancelled() -> None:
+def test_waiting_ends_at_its_timeout_or_when_cancelled() -> None:
     log = a_log()
     assert log.wait(0, 0.01) == []
     cancelled = threading.Event()
@@ -155,7 +155,7 @@ def test_a_fault_may_lose_split_or_interleave_records() -> None:
     assert [e.number for e in log.read()] == [1, 2, 3, 4]
 
 
-def test_timber_keeps_a_short_message_whole_whatever_lines_it_has() -> None:
+def test_timber_keeps_a_short_message_in_one_record() -> None:
     log = a_log()
     timber(log, "D", "t", "a\nb", 1)
     assert messages(log) == ["a\nb"]
@@ -167,7 +167,7 @@ def test_timber_writes_a_long_message_line_by_line() -> None:
     assert messages(log) == ["first", "", "x" * 4_000, "x" * 4_000, "x" * 1_000, "last"]
 
 
-def test_a_long_line_is_split_by_bytes_so_that_nothing_is_cut_off_and_no_character_is_split() -> None:
+def test_a_long_line_is_split_by_bytes_at_character_boundaries() -> None:
     log = a_log()
     timber(log, "D", "t", "x" + "😀" * 2_500, 1)
     assert "".join(messages(log)) == "x" + "😀" * 2_500
@@ -177,7 +177,7 @@ def test_a_long_line_is_split_by_bytes_so_that_nothing_is_cut_off_and_no_charact
 
 @pytest.mark.random
 @given(st.lists(st.text(st.sampled_from("ab<> ="), max_size=300), min_size=20, max_size=60))
-def test_a_hierarchy_written_through_timber_can_be_put_together_again(lines: list[str]) -> None:
+def test_a_hierarchy_written_through_timber_can_be_reassembled(lines: list[str]) -> None:
     text = "\n".join([*lines, "y" * 5_000, "</hierarchy>"])
     log = a_log()
     timber(log, "D", "t", text, 1)

@@ -1,4 +1,4 @@
-"""logcat: prints as Android's does, finds where to start, and streams until it is told to stop."""
+"""logcat: output formats, selection of records, and following until cancelled."""
 
 import io
 import threading
@@ -130,7 +130,7 @@ def test_formats_may_be_given_one_by_one(phone: Phone) -> None:
     )
 
 
-def test_printable_shows_what_would_move_the_cursor() -> None:
+def test_printable_escapes_control_characters() -> None:
     phone = new_phone()
     phone.log.write("I", "t", "a\tb\x1b[2J\\\nnext é", 1)
     assert run(phone, "-d", "-v", "raw,printable").out.splitlines()[1:] == ["a\\tb\\033[2J\\\\", "next é"]
@@ -149,7 +149,7 @@ def test_an_empty_log_prints_nothing() -> None:
     assert run(new_phone(), "-d") == Ran(0, "", "")
 
 
-def test_each_buffer_begins_once_and_dividers_tell_each_change() -> None:
+def test_each_buffer_is_announced_once_and_dividers_mark_each_change() -> None:
     phone = new_phone()
     for text, buffer in (("a", "main"), ("b", "system"), ("c", "main"), ("d", "events")):
         phone.log.write("I", "t", text, 1, buffer=buffer)
@@ -224,7 +224,7 @@ def test_records_are_chosen_as_on_android(
         (["--wrap"], "--wrap is not available on this phone."),
     ],
 )
-def test_a_command_line_without_sense_is_refused(phone: Phone, arguments: list[str], told: str) -> None:
+def test_an_invalid_command_line_is_refused(phone: Phone, arguments: list[str], told: str) -> None:
     assert run(phone, *arguments) == Ran(1, "", f"logcat: {told}\n")
 
 
@@ -254,7 +254,7 @@ def test_help_names_the_options(phone: Phone) -> None:
     assert "-T N|TIME" in ran.out
 
 
-def test_a_count_of_nothing_and_a_tail_of_text_are_warned_of(phone: Phone) -> None:
+def test_a_count_of_zero_and_text_after_a_time_are_warned_about(phone: Phone) -> None:
     ran = run(phone, "-t", "0", "-v", "tag")
     assert (ran.code, ran.err) == (0, "WARNING: -t 0 invalid, setting to 1\n")
     assert ran.out.endswith("V/Chatty  : \n")
@@ -298,7 +298,7 @@ def test_a_stream_with_a_count_ends_by_itself(phone: Phone) -> None:
     assert len(out.data.splitlines()) == 4
 
 
-def test_a_peer_that_is_gone_ends_the_stream(phone: Phone) -> None:
+def test_a_closed_connection_ends_the_stream(phone: Phone) -> None:
     class Gone(Pipe):
         def write(self, data: bytes) -> None:
             raise BrokenPipeError(len(data))
@@ -307,7 +307,7 @@ def test_a_peer_that_is_gone_ends_the_stream(phone: Phone) -> None:
         start(phone, out=Gone(), err=Pipe(), cancelled=threading.Event())
 
 
-def test_a_date_without_a_year_lies_in_the_past() -> None:
+def test_a_date_without_a_year_is_in_the_past() -> None:
     new_year = 1_704_067_200_000  # 2024-01-01 00:00:00
     assert read_time("12-31 23:59:59.500", new_year) == (new_year - 500, "")
     assert read_time("01-01 00:00:00.000", new_year) == (new_year, "")
@@ -317,7 +317,7 @@ def test_a_date_without_a_year_lies_in_the_past() -> None:
 
 @pytest.mark.random
 @given(st.lists(st.text(st.sampled_from("-dcgGvbtTme=:*sS019 .,pidé\n"), max_size=12), max_size=5))
-def test_any_command_line_is_understood_or_refused(arguments: list[str]) -> None:
+def test_any_command_line_is_parsed_or_refused(arguments: list[str]) -> None:
     with suppress(RefusedError):
         assert read_options(arguments, {}, 0, NOW).buffers
 

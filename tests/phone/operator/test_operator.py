@@ -1,4 +1,4 @@
-"""The Operator: broadcasts in, result and hierarchy lines out, one execution at a time."""
+"""The Operator: receives broadcasts, logs results and hierarchies, runs one execution at a time."""
 
 import json
 import threading
@@ -29,7 +29,7 @@ def payload(*actions: dict[str, Any], command: str = "c1", timeout: int = 30_000
     )
 
 
-def said(phone: Phone) -> list[str]:
+def log_lines(phone: Phone) -> list[str]:
     """What the Operator wrote to the log, in this life and in earlier ones."""
     return [entry.message for entry in phone.log.read() if entry.tag == "a"]
 
@@ -38,7 +38,7 @@ def results(phone: Phone) -> list[dict[str, Any]]:
     """The envelopes in the log. A long one comes in pieces: they are joined until they are whole."""
     found: list[dict[str, Any]] = []
     part: str | None = None
-    for message in said(phone):
+    for message in log_lines(phone):
         if message.startswith(RESULT_PREFIX):
             part = message.removeprefix(RESULT_PREFIX)
         elif part is not None:
@@ -52,7 +52,7 @@ def results(phone: Phone) -> list[dict[str, Any]]:
     return found
 
 
-def test_an_execution_ends_in_one_result_line_and_its_hierarchy_stands_before_it(phone: SimulatedPhone) -> None:
+def test_an_execution_logs_its_hierarchy_and_then_one_result_line(phone: SimulatedPhone) -> None:
     phone.phone.operator.receive(
         payload({"id": "open", "type": "open_app", "params": {"applicationId": "com.android.settings"}}, SNAPSHOT)
     )
@@ -60,12 +60,12 @@ def test_an_execution_ends_in_one_result_line_and_its_hierarchy_stands_before_it
     assert envelope["status"] == "success"
     assert [step["id"] for step in envelope["stepResults"]] == ["open", "snap"]
     assert "text" not in envelope["stepResults"][1]["data"]
-    lines = "\n".join(said(phone.phone))
+    lines = "\n".join(log_lines(phone.phone))
     xml = lines[lines.index(SNAPSHOT_MARKER) + len(SNAPSHOT_MARKER) : lines.index("</hierarchy>")] + "</hierarchy>"
     assert xml.strip() == phone.xml().strip()
 
 
-def test_no_record_is_longer_than_the_logger_takes_and_nothing_is_lost(phone: SimulatedPhone) -> None:
+def test_no_record_exceeds_the_loggers_limit_and_nothing_is_lost(phone: SimulatedPhone) -> None:
     words = "漢字とかな🙂" * 60
     actions = [
         {"id": f"漢{i}", "type": "click", "params": {"matcher": {"textEquals": words[:300]}, "retry": {}}}
@@ -77,11 +77,11 @@ def test_no_record_is_longer_than_the_logger_takes_and_nothing_is_lost(phone: Si
             *({"id": f"r{i}" + words[:100], "type": "sleep", "params": {"durationMs": 1}} for i in range(30)),
         )
     )
-    assert all(len(message.encode()) <= MAX_PAYLOAD for message in said(phone.phone))
+    assert all(len(message.encode()) <= MAX_PAYLOAD for message in log_lines(phone.phone))
     assert len(results(phone.phone)) == 1
 
 
-def test_what_cannot_be_parsed_is_logged_and_gets_no_result(phone: SimulatedPhone) -> None:
+def test_an_invalid_payload_is_logged_and_gets_no_result(phone: SimulatedPhone) -> None:
     for text in (
         None,
         "",
@@ -95,10 +95,10 @@ def test_what_cannot_be_parsed_is_logged_and_gets_no_result(phone: SimulatedPhon
     ):
         phone.phone.operator.receive(text)
     assert results(phone.phone) == []
-    assert sum("[Operator-Receiver]" in line for line in said(phone.phone)) == 9
+    assert sum("[Operator-Receiver]" in line for line in log_lines(phone.phone)) == 9
 
 
-def test_without_its_accessibility_service_it_says_so(phone: SimulatedPhone) -> None:
+def test_without_its_accessibility_service_the_result_is_service_unavailable(phone: SimulatedPhone) -> None:
     phone.fault("accessibility_off")
     phone.phone.operator.receive(payload(SNAPSHOT))
     (envelope,) = results(phone.phone)
@@ -109,7 +109,7 @@ def test_without_its_accessibility_service_it_says_so(phone: SimulatedPhone) -> 
     )
 
 
-def test_a_dead_operator_says_nothing_until_it_is_back(phone: SimulatedPhone) -> None:
+def test_a_dead_operator_reports_nothing_until_it_is_restarted(phone: SimulatedPhone) -> None:
     phone.fault("operator_killed")
     phone.phone.operator.receive(payload(SNAPSHOT))
     assert results(phone.phone) == []

@@ -1,4 +1,4 @@
-"""A person with the phone in their hand, and what a recording of that says. Fingers only: no engine."""
+"""Recordings of a user who only touches the screen."""
 
 import json
 from pathlib import Path
@@ -95,9 +95,7 @@ def test_a_walk_through_settings_three_levels_down_and_home_again(phone: Simulat
     export_recording(path, str(tmp_path / "walk.export.json"))
 
 
-def test_a_back_key_under_the_thumb_is_recorded_and_an_injected_one_is_not(
-    phone: SimulatedPhone, tmp_path: Path
-) -> None:
+def test_a_hardware_back_key_is_recorded_and_an_injected_one_is_not(phone: SimulatedPhone, tmp_path: Path) -> None:
     phone.start_recording("keys")
     phone.launch(SETTINGS)
     phone.phone.press_back_key()

@@ -1,4 +1,4 @@
-"""The recorder: the file of the contract, one session at a time, and nothing lost in silence."""
+"""The recorder: the contract's file format, one session at a time, losses reported."""
 
 import errno
 import json
@@ -136,11 +136,13 @@ def test_a_session_is_a_file_of_the_contract(recorder: Recorder, storage: Storag
         ),
     ],
 )
-def test_an_event_is_told_as_the_contract_says(event: AccessibilityEvent, said: dict[str, Any]) -> None:
+def test_an_event_is_written_with_the_fields_of_the_contract(
+    event: AccessibilityEvent, said: dict[str, Any]
+) -> None:
     assert describe(event) == said
 
 
-def test_a_click_on_an_empty_rectangle_has_no_place() -> None:
+def test_a_click_on_an_empty_rectangle_has_empty_bounds() -> None:
     event = AccessibilityEvent(kind="view_clicked", package="app", bounds=Bounds(5, 5, 5, 9))
     assert describe(event)["bounds"] == Bounds(0, 0, 0, 0)
 
@@ -161,7 +163,9 @@ def test_a_click_on_an_empty_rectangle_has_no_place() -> None:
     ),
     st.none() | st.text(max_size=9),
 )
-def test_whatever_happens_the_file_can_be_read(events: list[AccessibilityEvent], snapshot: str | None) -> None:
+def test_any_sequence_of_events_gives_a_readable_file(
+    events: list[AccessibilityEvent], snapshot: str | None
+) -> None:
     storage = Storage(None)
     try:
         recorder = Recorder(storage, Clock(), Random(1), PACKAGE)
@@ -203,14 +207,14 @@ def test_no_snapshot_is_taken_without_a_session_or_for_an_event_that_has_none(re
     assert recorder.stop().events == 1
 
 
-def test_a_snapshot_longer_than_a_reader_takes_is_left_out(recorder: Recorder, storage: Storage) -> None:
+def test_a_snapshot_beyond_the_readers_limit_is_left_out(recorder: Recorder, storage: Storage) -> None:
     recorder.start("s")
     recorder.on_event(WINDOW, lambda: "x" * MAX_RECORDING_LINE_BYTES)
     recorder.stop()
     assert lines(storage, "s")[1]["snapshot"] is None
 
 
-def test_a_line_that_is_too_long_for_any_reader_is_dropped_and_told(recorder: Recorder, storage: Storage) -> None:
+def test_a_line_beyond_the_readers_limit_is_dropped_and_reported(recorder: Recorder, storage: Storage) -> None:
     recorder.start("s")
     recorder.on_event(
         AccessibilityEvent(kind="view_text_changed", package="app", text="x" * MAX_RECORDING_LINE_BYTES), shown
@@ -221,7 +225,7 @@ def test_a_line_that_is_too_long_for_any_reader_is_dropped_and_told(recorder: Re
     assert [line["seq"] for line in lines(storage, "s")[1:]] == [1]
 
 
-def test_a_second_session_is_refused_and_told_how_to_stop_the_first(recorder: Recorder) -> None:
+def test_a_second_session_is_refused_with_the_command_that_stops_the_first(recorder: Recorder) -> None:
     recorder.start("first")
     error = refused(lambda: recorder.start("second"))
     assert (error.code, error.message) == ("RECORDING_ALREADY_IN_PROGRESS", "Recording is already in progress")
@@ -258,12 +262,12 @@ def test_an_existing_recording_is_never_touched(recorder: Recorder, storage: Sto
 
 
 @pytest.mark.parametrize("session_id", ["", "../x", "a b", "a/b", "ä", "x" * 129, "a\n"])
-def test_a_session_id_that_is_no_plain_name_is_refused(recorder: Recorder, session_id: str) -> None:
+def test_an_invalid_session_id_is_refused(recorder: Recorder, session_id: str) -> None:
     assert refused(lambda: recorder.start(session_id)).code == "RECORDING_START_FAILED"
     assert recorder.session_id is None
 
 
-def test_a_session_without_a_name_gets_one_that_nobody_has(storage: Storage) -> None:
+def test_a_session_without_a_name_gets_an_unused_one(storage: Storage) -> None:
     def first_name() -> str:
         # The same seed and the same time, as when a phone is started again.
         recorder = Recorder(storage, lambda: 1_710_000_000_000, Random(1), PACKAGE)
@@ -279,7 +283,7 @@ def test_a_session_without_a_name_gets_one_that_nobody_has(storage: Storage) -> 
         int(digits, 16)
 
 
-def test_storage_that_is_full_from_the_start_is_told(recorder: Recorder, storage: Storage) -> None:
+def test_a_full_storage_at_the_start_is_reported(recorder: Recorder, storage: Storage) -> None:
     storage.full = True
     assert refused(lambda: recorder.start("s")).code == "RECORDING_STORAGE_UNAVAILABLE"
     storage.full = False
@@ -301,7 +305,7 @@ def test_a_header_that_cannot_be_written_leaves_no_file(
     assert storage.list(FOLDER) == []
 
 
-def test_events_a_full_storage_does_not_take_are_counted_and_told(recorder: Recorder, storage: Storage) -> None:
+def test_events_lost_to_a_full_storage_are_counted_and_reported(recorder: Recorder, storage: Storage) -> None:
     recorder.start("s")
     recorder.on_event(CLICK, shown)
     storage.full = True
@@ -323,7 +327,7 @@ def test_events_a_full_storage_does_not_take_are_counted_and_told(recorder: Reco
     assert refused(recorder.stop).code == "RECORDING_NOT_IN_PROGRESS"
 
 
-def test_half_a_line_on_a_full_disk_is_taken_away_again(
+def test_a_partial_line_on_a_full_disk_is_removed(
     recorder: Recorder, storage: Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened = storage.open
@@ -354,7 +358,7 @@ def test_half_a_line_on_a_full_disk_is_taken_away_again(
     assert [line["seq"] for line in lines(storage, "s")[1:]] == [0, 2]
 
 
-def test_a_file_that_was_removed_meanwhile_is_told(recorder: Recorder, storage: Storage) -> None:
+def test_a_removed_file_is_reported(recorder: Recorder, storage: Storage) -> None:
     recorder.start("s")
     recorder.on_event(TYPED, shown)
     storage.remove(f"{FOLDER}/s.ndjson")
@@ -364,7 +368,7 @@ def test_a_file_that_was_removed_meanwhile_is_told(recorder: Recorder, storage: 
     assert not storage.exists(f"{FOLDER}/latest")
 
 
-def test_a_pointer_that_cannot_be_written_is_told_and_the_recording_is_there(
+def test_a_failure_to_write_latest_is_reported_and_the_recording_is_kept(
     recorder: Recorder, storage: Storage
 ) -> None:
     recorder.start("s")
@@ -376,7 +380,7 @@ def test_a_pointer_that_cannot_be_written_is_told_and_the_recording_is_there(
     assert len(lines(storage, "s")) == 2
 
 
-def test_a_crash_keeps_what_was_written_and_moves_no_pointer(recorder: Recorder, storage: Storage) -> None:
+def test_a_crash_keeps_what_was_written_and_does_not_update_latest(recorder: Recorder, storage: Storage) -> None:
     recorder.start("old")
     recorder.stop()
     recorder.start("new")
@@ -388,7 +392,7 @@ def test_a_crash_keeps_what_was_written_and_moves_no_pointer(recorder: Recorder,
     assert refused(recorder.stop).code == "RECORDING_NOT_IN_PROGRESS"
 
 
-def test_a_killed_phone_loses_no_event_it_had_taken(tmp_path: Path) -> None:
+def test_a_killed_phone_loses_no_recorded_event(tmp_path: Path) -> None:
     script = """
 import os, random, signal, sys
 from clawperator.phone.core.events import AccessibilityEvent
@@ -425,7 +429,7 @@ def test_events_from_many_threads_are_numbered_in_the_order_of_the_file(
     assert [line["seq"] for line in lines(storage, "s")[1:]] == list(range(200))
 
 
-def test_the_phones_log_is_told_of_a_session(storage: Storage) -> None:
+def test_a_session_is_reported_in_the_phones_log(storage: Storage) -> None:
     said: list[tuple[str, str]] = []
     recorder = Recorder(storage, Clock(), Random(1), PACKAGE, lambda priority, text: said.append((priority, text)))
     recorder.start("s")

@@ -1,4 +1,4 @@
-"""Pictures: valid PNG, the colours that were drawn, text that stays where it belongs."""
+"""Canvas and PNG: valid files, correct colours, text inside its clip."""
 
 import struct
 import time
@@ -36,7 +36,7 @@ def decode(png: bytes) -> list[list[int]]:
     return [[palette[number] for number in row[1:]] for row in rows]
 
 
-def test_a_picture_shows_what_was_filled_and_framed() -> None:
+def test_a_canvas_contains_filled_and_framed_rectangles() -> None:
     canvas = Canvas(4, 3)
     canvas.fill(Bounds(1, 1, 3, 2), RED)
     assert decode(canvas.encode()) == [
@@ -60,7 +60,7 @@ def test_nothing_is_drawn_outside_a_rectangle(edges: tuple[int, int, int, int]) 
         assert [c == RED for c in row] == [rect.contains(x, y) for x in range(9)]
 
 
-def test_text_is_ink_on_what_is_there() -> None:
+def test_text_is_drawn_over_its_background() -> None:
     canvas = Canvas(7, 9)
     canvas.fill(Bounds(0, 3, 7, 9), RED)
     canvas.text(1, 0, "T", 10, BLACK)
@@ -90,23 +90,23 @@ def test_every_printable_character_looks_different() -> None:
     ("text", "same"),
     [("Überprüfung", "Uberprufung"), ("a\u2013b\u2026", "a-b..."), ("e\u0301\u200b", "e"), ("x\ty", "x y")],
 )
-def test_a_character_the_font_lacks_is_drawn_as_its_likeness(text: str, same: str) -> None:
+def test_a_character_missing_from_the_font_is_drawn_as_its_substitute(text: str, same: str) -> None:
     assert font.masks(text, 2) == font.masks(same, 2)
 
 
-def test_a_character_without_likeness_is_a_box() -> None:
+def test_an_unknown_character_is_drawn_as_a_square() -> None:
     assert font.masks("日", 1) == font.masks("😀", 1) != font.masks("?", 1)
 
 
 @pytest.mark.random
 @given(st.text(max_size=30), st.integers(1, 100))
-def test_the_width_of_a_text_is_what_it_is_drawn_with(text: str, size: int) -> None:
+def test_the_width_of_a_text_equals_its_drawn_width(text: str, size: int) -> None:
     rows = font.masks(text, font.scale(size))
     assert {len(row) for row in rows} == {font.width(text, size)}
     assert len(rows) * font.scale(size) == font.height(size)
 
 
-def test_more_colours_than_fit_are_drawn_as_their_nearest() -> None:
+def test_colours_beyond_the_limit_are_drawn_as_the_nearest() -> None:
     canvas = Canvas(300, 1)
     for x in range(300):
         canvas.fill(Bounds(x, 0, x + 1, 1), x)
@@ -122,7 +122,7 @@ def test_a_raw_capture_has_its_header_and_four_bytes_a_pixel() -> None:
 
 
 @pytest.mark.parametrize(("width", "height"), [(0, 1), (1, 0), (-1, 5), (100_000, 1)])
-def test_a_senseless_size_is_refused(width: int, height: int) -> None:
+def test_an_invalid_size_is_refused(width: int, height: int) -> None:
     with pytest.raises(ValueError):
         Canvas(width, height)
 

@@ -1,4 +1,4 @@
-"""The phone's files: what is where, who may do what, and no way out."""
+"""The phone's file system: paths, permissions and the sandbox."""
 
 import errno
 import os
@@ -45,11 +45,11 @@ def refused(number: int, call: Callable[[], object]) -> None:
         (".", "/", "/"),
     ],
 )
-def test_a_path_has_one_absolute_name(path: str, cwd: str, whole: str) -> None:
+def test_a_path_has_one_canonical_form(path: str, cwd: str, whole: str) -> None:
     assert resolve(path, cwd) == whole
 
 
-def test_ordinary_folders_are_there_at_first_use(storage: Storage, root: Path) -> None:
+def test_standard_folders_exist_at_first_use(storage: Storage, root: Path) -> None:
     assert not root.exists()
     assert {"Android", "DCIM", "Download", "Pictures"} <= set(storage.list("/sdcard"))
     assert {"data", "sdcard", "storage", "system"} <= set(storage.list("/"))
@@ -110,7 +110,7 @@ def test_the_data_of_apps_is_closed_to_the_shell_and_open_to_the_phone(storage: 
         ("/sdcard/nope/x", errno.ENOENT),
     ],
 )
-def test_a_name_no_file_can_have_is_refused(storage: Storage, path: str, number: int) -> None:
+def test_an_invalid_file_name_is_refused(storage: Storage, path: str, number: int) -> None:
     refused(number, lambda: storage.write(path, b"x"))
     refused(number, lambda: storage.read(path))
 
@@ -128,7 +128,7 @@ def outside(tmp_path: Path) -> Path:
     return folder
 
 
-def test_a_link_planted_on_the_host_leads_nowhere(storage: Storage, root: Path, outside: Path) -> None:
+def test_a_link_planted_on_the_host_is_not_followed(storage: Storage, root: Path, outside: Path) -> None:
     storage.list("/")
     shared = root / SHARED[1:]
     (shared / "folder").symlink_to(outside)
@@ -160,7 +160,7 @@ def test_a_link_planted_on_the_host_leads_nowhere(storage: Storage, root: Path, 
     assert (outside / "secret").read_bytes() == b"secret"
 
 
-def test_a_pipe_planted_on_the_host_is_not_waited_for(storage: Storage, root: Path) -> None:
+def test_a_pipe_planted_on_the_host_does_not_block(storage: Storage, root: Path) -> None:
     storage.list("/")
     os.mkfifo(root / SHARED[1:] / "pipe")
     with pytest.raises(OSError):
@@ -188,7 +188,7 @@ def test_no_path_leads_out_of_the_folder(tmp_path_factory: pytest.TempPathFactor
     assert [p.name for p in base.iterdir() if p.name != "phone"] == []
 
 
-def test_writing_a_file_is_whole_or_nothing(storage: Storage) -> None:
+def test_writing_a_file_is_atomic(storage: Storage) -> None:
     storage.write("/sdcard/a", b"old")
 
     def fail() -> None:
@@ -203,7 +203,7 @@ def test_writing_a_file_is_whole_or_nothing(storage: Storage) -> None:
     assert storage._folder.list([".staging"]) == []
 
 
-def test_a_full_disk_takes_nothing_and_loses_nothing(storage: Storage) -> None:
+def test_a_full_disk_refuses_writes_and_loses_nothing(storage: Storage) -> None:
     storage.write("/sdcard/a", b"old")
     open_file = storage.open("/sdcard/b", "wb")
     storage.full = True
@@ -220,7 +220,7 @@ def test_a_full_disk_takes_nothing_and_loses_nothing(storage: Storage) -> None:
     open_file.close()
 
 
-def test_a_peer_cannot_fill_the_host(root: Path) -> None:
+def test_the_capacity_limits_what_a_client_can_write(root: Path) -> None:
     storage = Storage(str(root), capacity=1000, max_files=100)
     with storage.open("/sdcard/a", "wb") as file:
         file.write(b"x" * 900)
@@ -237,7 +237,7 @@ def test_a_peer_cannot_fill_the_host(root: Path) -> None:
     assert len(storage.list("/sdcard")) < 110
 
 
-def test_depth_has_an_end_however_it_is_reached(storage: Storage) -> None:
+def test_depth_is_limited_however_it_is_reached(storage: Storage) -> None:
     storage.mkdir("/sdcard/" + "a/" * 60, parents=True)
     storage.mkdir("/sdcard/" + "b/" * 60, parents=True)
     refused(errno.ENAMETOOLONG, lambda: storage.rename("/sdcard/a", "/sdcard/" + "b/" * 60 + "a"))
@@ -263,7 +263,7 @@ def test_modes_and_times_are_kept(storage: Storage) -> None:
     assert stat.S_IMODE(storage.stat("/data/local/tmp/b").mode) == 0o444
 
 
-def test_provided_files_are_asked_for_their_content_at_each_opening(storage: Storage) -> None:
+def test_the_content_of_provided_files_is_computed_at_each_open(storage: Storage) -> None:
     answers = iter([b"1", b"2", b"3"])
     storage.provide("/proc/12/uptime", lambda: next(answers))
     assert storage.read("/proc/12/uptime") == b"1"
@@ -273,7 +273,7 @@ def test_provided_files_are_asked_for_their_content_at_each_opening(storage: Sto
     refused(errno.EROFS, lambda: storage.write("/proc/12/uptime", b""))
 
 
-def test_devices_read_and_swallow(storage: Storage) -> None:
+def test_device_files_can_be_read_and_written(storage: Storage) -> None:
     assert storage.read("/dev/null") == b""
     storage.write("/dev/null", b"x")
     with storage.open("/dev/zero") as zero:
@@ -300,7 +300,7 @@ def test_files_are_found_again_by_the_next_phone_on_the_same_folder(root: Path) 
     assert Storage(str(root)).read("/sdcard/a") == b"kept"
 
 
-def test_what_a_killed_phone_had_not_finished_is_forgotten(tmp_path: Path) -> None:
+def test_unfinished_files_of_a_killed_phone_are_removed(tmp_path: Path) -> None:
     Storage(str(tmp_path)).write("/sdcard/whole", b"x")
     (tmp_path / STAGING / "0123456789ab").write_bytes(bytes(1000))
     again = Storage(str(tmp_path))

@@ -1,4 +1,4 @@
-"""Apps that users write: in Python, or in TOML."""
+"""User-defined apps in Python and TOML files."""
 
 from pathlib import Path
 

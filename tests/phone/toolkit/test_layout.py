@@ -1,4 +1,4 @@
-"""Views become nodes with bounds that lie where a phone would put them."""
+"""Layout: views become nodes with bounds."""
 
 import pytest
 from hypothesis import given
@@ -35,36 +35,36 @@ def placed(view: View, area: Bounds = AREA, scrolled: dict[str, tuple[int, int]]
 
     entry = BackStackEntry(AppProcess(app, 1, {}), app.screens["home"], {})
     entry.scroll.update(scrolled or {})
-    placing = LayoutPass(Display().scale, entry)
-    placing.lay_out(view, area, Node({}))
-    return placing
+    layout = LayoutPass(Display().scale, entry)
+    layout.lay_out(view, area, Node({}))
+    return layout
 
 
-def bounds_of(placing: LayoutPass, label: str) -> Bounds:
-    return next(node.bounds for node in placing.nodes if node.text == label)
+def bounds_of(layout: LayoutPass, label: str) -> Bounds:
+    return next(node.bounds for node in layout.nodes if node.text == label)
 
 
-def test_a_column_puts_one_below_the_other_and_gives_the_rest_to_the_weighty() -> None:
-    placing = placed(column(text("a", height=100), text("b", weight=1), text("c", height=100), weight=1))
-    a, b, c = (bounds_of(placing, name) for name in "abc")
+def test_a_column_stacks_its_children_and_gives_the_rest_to_those_with_a_weight() -> None:
+    layout = placed(column(text("a", height=100), text("b", weight=1), text("c", height=100), weight=1))
+    a, b, c = (bounds_of(layout, name) for name in "abc")
     assert (a.top, a.bottom, b.top, b.bottom, c.top) == (136, 136 + 262, 398, c.top, b.bottom)
     assert c.bottom <= AREA.bottom
     assert b.height > a.height
 
 
 def test_a_row_shares_its_width_by_weight() -> None:
-    placing = placed(row(text("a", weight=1), text("b", weight=2)))
-    assert bounds_of(placing, "a").width == 360
-    assert bounds_of(placing, "b").width == 720
+    layout = placed(row(text("a", weight=1), text("b", weight=2)))
+    assert bounds_of(layout, "a").width == 360
+    assert bounds_of(layout, "b").width == 720
 
 
-def test_a_button_in_the_corner_lies_over_the_page() -> None:
-    placing = placed(
+def test_a_button_in_the_corner_is_on_top_of_the_page() -> None:
+    layout = placed(
         frame(text("page", weight=1), View(text="+", width=56, height=56, corner=True), weight=1, height=500)
     )
-    corner = bounds_of(placing, "+")
+    corner = bounds_of(layout, "+")
     assert corner.right == AREA.right
-    assert bounds_of(placing, "page").contains(*corner.centre)
+    assert bounds_of(layout, "page").contains(*corner.centre)
 
 
 def test_a_list_drops_what_is_scrolled_away_and_a_page_keeps_it_hidden() -> None:
@@ -78,27 +78,27 @@ def test_a_list_drops_what_is_scrolled_away_and_a_page_keeps_it_hidden() -> None
     assert all(node.bounds.is_empty for node in hidden)
 
 
-def test_a_row_at_the_edge_is_cut_to_what_can_be_seen() -> None:
-    placing = placed(
+def test_a_row_at_the_edge_is_clipped_to_its_visible_part() -> None:
+    layout = placed(
         column(listing(*(text(f"row {i}", height=100) for i in range(9)), height=250, id="list")),
         scrolled={"list": (0, 131)},
     )
-    first, last = bounds_of(placing, "row 0"), bounds_of(placing, "row 2")
+    first, last = bounds_of(layout, "row 0"), bounds_of(layout, "row 2")
     assert first.top == AREA.top
     assert first.height < last.height
 
 
-def test_scrolling_further_than_there_is_ends_at_the_end() -> None:
-    placing = placed(
+def test_scrolling_stops_at_the_end() -> None:
+    layout = placed(
         column(listing(*(text(f"row {i}", height=100) for i in range(9)), height=250, id="list")),
         scrolled={"list": (0, 10**9)},
     )
-    assert bounds_of(placing, "row 8").bottom == AREA.top + 656
-    place = placing.views["list"]
+    assert bounds_of(layout, "row 8").bottom == AREA.top + 656
+    place = layout.views["list"]
     assert place.offset == place.extent
 
 
-def test_an_endless_list_builds_only_the_rows_that_can_be_seen() -> None:
+def test_an_endless_list_builds_only_visible_rows() -> None:
     built: list[int] = []
 
     def build(i: int) -> View:
@@ -110,20 +110,20 @@ def test_an_endless_list_builds_only_the_rows_that_can_be_seen() -> None:
     assert set(built) <= set(range(499_990, 500_020))
 
 
-def test_a_strip_scrolls_sideways() -> None:
-    placing = placed(strip(*(text(f"card {i}", width=200, height=80) for i in range(9)), height=80, id="strip"))
-    assert placing.views["strip"].extent[0] > 0
-    assert placing.views["strip"].extent[1] == 0
+def test_a_strip_scrolls_horizontally() -> None:
+    layout = placed(strip(*(text(f"card {i}", width=200, height=80) for i in range(9)), height=80, id="strip"))
+    assert layout.views["strip"].extent[0] > 0
+    assert layout.views["strip"].extent[1] == 0
 
 
-def test_a_field_keeps_its_memory_under_its_name_wherever_it_moves() -> None:
+def test_a_fields_state_is_keyed_by_its_name_wherever_it_moves() -> None:
     before = placed(column(field("query", id="search")))
     after = placed(column(text("a banner came"), field("query", id="search")))
     assert "query" in before.views
     assert "query" in after.views
 
 
-def test_names_of_resources_belong_to_the_package_unless_they_say_otherwise() -> None:
+def test_resource_ids_get_the_package_prefix_unless_they_are_complete() -> None:
     nodes = placed(
         column(text("a", id="save"), text("b", id="android:id/title"), text("c", id="van-field-1-input"))
     ).nodes
@@ -159,17 +159,17 @@ def groups(children: st.SearchStrategy[View]) -> st.SearchStrategy[View]:
 
 @pytest.mark.random
 @given(st.recursive(leaves, groups, max_leaves=25), st.integers(1, 3_000), st.integers(1, 3_000))
-def test_nothing_ever_leaves_the_area_it_was_given(view: View, width: int, height: int) -> None:
+def test_no_node_exceeds_its_area(view: View, width: int, height: int) -> None:
     area = Bounds(0, 0, width, height)
-    placing = placed(view, area)
-    for node in placing.nodes:
+    layout = placed(view, area)
+    for node in layout.nodes:
         box = node.bounds
         assert area.left <= box.left <= box.right <= area.right
         assert area.top <= box.top <= box.bottom <= area.bottom
         assert isinstance(node.source, PlacedView)
 
 
-def test_an_item_is_one_row_to_touch_with_its_words_inside() -> None:
+def test_an_item_is_one_clickable_row_with_its_texts_inside() -> None:
     nodes = placed(listing(item("Display", "Dark theme", lambda _: None))).nodes
     touchable = [node for node in nodes if node.flag("clickable")]
     assert len(touchable) == 1

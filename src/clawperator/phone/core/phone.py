@@ -16,12 +16,11 @@ from clawperator.engine.clock import VirtualClock
 from clawperator.engine.driver import Clock
 from clawperator.phone.apps import CHOOSER, HOME_APPS, LAUNCHER, built_in_apps
 from clawperator.phone.apps.system import KEYBOARD_COMPONENT, android_app, keyboard_app, operator_app, system_ui
-from clawperator.phone.core import keys, procfs, settings, text_fields, touch
+from clawperator.phone.core import keys, process_list, settings, text_fields, touch
 from clawperator.phone.core.app_context import ScreenContext
 from clawperator.phone.core.events import AccessibilityEvent, window_event
 from clawperator.phone.core.faults import Faults
 from clawperator.phone.core.packages import Packages
-from clawperator.phone.core.process_list import SYSTEM_SERVER_PID, RunningProcess, running_processes
 from clawperator.phone.core.sockets import Sockets
 from clawperator.phone.core.tasks import Tasks
 from clawperator.phone.core.timers import Timers
@@ -86,7 +85,7 @@ class Phone:
         # Plays back a recording instead of the built-in apps.
         self.player: Player | None = self._insert(cassette)
         self._install(apps)
-        procfs.provide(self.storage, self.processes, self.clock, self.log.boot_ms)
+        process_list.provide_proc_files(self.storage, self.processes, self.clock, self.log.boot_ms)
         self._boot()
 
     def _insert(self, cassette: "Cassette | None") -> "Player | None":
@@ -121,7 +120,7 @@ class Phone:
         self.tasks.ensure_process(self.packages.app(self.operator.package))
         if self.player is not None:
             self.player.begin()
-        self.log.write("I", "SystemServer", "boot completed", SYSTEM_SERVER_PID)
+        self.log.write("I", "SystemServer", "boot completed", process_list.SYSTEM_SERVER_PID)
 
     def close(self) -> None:
         """Stop all background work. The files of a phone without a folder are removed."""
@@ -271,13 +270,10 @@ class Phone:
     def process_of(self, package: str) -> AppProcess | None:
         return self.tasks.process(package)
 
-    def is_running(self, package: str) -> bool:
-        return self.tasks.process(package) is not None
-
-    def processes(self) -> list[RunningProcess]:
+    def processes(self) -> list[process_list.RunningProcess]:
         """All processes, as ``ps`` lists them."""
         with self.lock:
-            return running_processes(self.tasks, self.packages)
+            return process_list.running_processes(self.tasks, self.packages)
 
     def recent_apps(self) -> list[App]:
         """The apps shown in the overview, the latest first."""

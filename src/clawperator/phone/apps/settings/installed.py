@@ -65,7 +65,7 @@ def _app_info(context: AppContext) -> View:
     package = phone.packages[name]
     app = package.app
     # Parts of the system cannot be stopped.
-    can_stop = phone.is_running(name) and (app.launchable or not app.system)
+    can_stop = phone.process_of(name) is not None and (app.launchable or not app.system)
 
     def uninstall(_: AppContext) -> None:
         phone.packages.remove(name)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from clawperator.phone.core.procfs import CORES
+from clawperator.phone.core.process_list import CORES
 from clawperator.testing import SimulatedPhone, simulated_phone
 
 

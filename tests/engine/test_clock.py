@@ -1,5 +1,7 @@
 """The clock that jumps."""
 
+import threading
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,6 +16,35 @@ def test_a_clock_moves_on_by_what_is_slept(clock: Clock) -> None:
     clock.sleep(0.001)
     assert clock.monotonic() >= before + 0.001
     assert clock.now_ms() > 1_600_000_000_000
+
+
+@pytest.mark.parametrize("clock", [SystemClock(), VirtualClock()])
+def test_a_wait_without_a_notification_lasts_its_seconds(clock: Clock) -> None:
+    before = clock.monotonic()
+    condition = threading.Condition()
+    with condition:
+        while clock.monotonic() < before + 0.01:
+            clock.wait(condition, before + 0.01 - clock.monotonic())
+
+
+def test_a_notification_ends_a_wait() -> None:
+    condition = threading.Condition()
+    clock = SystemClock()
+    notified: list[bool] = []
+
+    def notify() -> None:
+        with condition:
+            notified.append(True)
+            condition.notify()
+
+    before = clock.monotonic()
+    with condition:
+        thread = threading.Thread(target=notify)
+        thread.start()
+        while not notified:
+            clock.wait(condition, 60)
+    thread.join()
+    assert clock.monotonic() - before < 60
 
 
 def test_a_negative_sleep_does_nothing() -> None:

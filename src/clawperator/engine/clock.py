@@ -1,5 +1,6 @@
 """The two clocks: the machine's, and one that jumps."""
 
+import threading
 import time
 from collections.abc import Callable
 from heapq import heapify, heappop, heappush
@@ -18,6 +19,9 @@ class SystemClock:
 
     def sleep(self, seconds: float) -> None:
         time.sleep(max(0.0, seconds))
+
+    def wait(self, condition: threading.Condition, seconds: float) -> None:
+        condition.wait(min(max(0.0, seconds), threading.TIMEOUT_MAX))
 
 
 class Timer:
@@ -70,6 +74,10 @@ class VirtualClock:
             self._ns = max(self._ns, timer.at_ns)
             timer.run()
         self._ns = max(self._ns, target)
+
+    def wait(self, condition: threading.Condition, seconds: float) -> None:  # noqa: ARG002
+        """Jump to the end of the wait: no other thread notifies while this clock stands still."""
+        self.sleep(seconds)
 
     def call_at(self, monotonic_seconds: float, callback: Callable[[], object]) -> Timer:
         """Have ``callback`` called when ``monotonic`` says this."""

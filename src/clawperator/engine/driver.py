@@ -1,5 +1,6 @@
 """What the engine needs of the world: a phone to act on, and the time."""
 
+import threading
 from typing import Literal, Protocol
 
 from msgspec import Struct
@@ -22,6 +23,13 @@ class Clock(Protocol):
         ...
 
     def sleep(self, seconds: float) -> None: ...
+
+    def wait(self, condition: threading.Condition, seconds: float) -> None:
+        """Wait until the condition is notified, but no longer than these seconds of this clock.
+
+        The caller holds the condition's lock. The wait may end early without a notification.
+        """
+        ...
 
 
 class Windows(Struct, frozen=True):

@@ -31,9 +31,11 @@ class Timers:
             self._clock.call_at(at, lambda: None if self._closed else job())
             return
         with self._wake:
+            if self._closed:
+                return
             self._numbers += 1
             heapq.heappush(self._jobs, (at, self._numbers, job))
-            if self._thread is None and not self._closed:
+            if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="timers", daemon=True)
                 self._thread.start()
             self._wake.notify()
@@ -51,9 +53,12 @@ class Timers:
             with self._wake:
                 if self._closed:
                     return
-                wait = self._jobs[0][0] - self._clock.monotonic() if self._jobs else 3_600
-                if wait > 0:
-                    self._wake.wait(min(wait, 3_600))
+                if not self._jobs:
+                    self._wake.wait()
+                    continue
+                left = self._jobs[0][0] - self._clock.monotonic()
+                if left > 0:
+                    self._clock.wait(self._wake, left)  # in seconds of the phone's clock, not of this machine
                     continue
                 job = heapq.heappop(self._jobs)[2]
             with suppress(Exception):  # a failing handler must not stop other timers

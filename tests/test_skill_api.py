@@ -78,6 +78,37 @@ def test_any_other_exception_is_framed_and_propagates(capsys: Captured) -> None:
     ]
 
 
+def fail_while_expecting(name: str | None) -> None:
+    """A skill without a plan that reaches checkpoint one as it expected, and fails on the way to another."""
+
+    def run() -> None:
+        with Skill(ID) as skill:
+            skill.expect("one")
+            skill.checkpoint("one")
+            if name is not None:
+                skill.expect(name)
+            raise ClawError("NODE_NOT_FOUND", "no node")
+
+    with pytest.raises(SystemExit):
+        run()
+
+
+def test_a_skill_without_a_plan_can_name_the_checkpoint_it_is_on_the_way_to(capsys: Captured) -> None:
+    fail_while_expecting("two")
+    states = {point["id"]: point["status"] for point in printed(capsys)["checkpoints"]}
+    assert states == {"one": "ok", "two": "failed"}
+
+
+def test_an_expected_checkpoint_that_was_reached_is_not_reported_as_failed(capsys: Captured) -> None:
+    fail_while_expecting(None)
+    assert [point["id"] for point in printed(capsys)["checkpoints"]] == ["one", "unplanned_step"]
+
+
+def test_a_plan_names_what_is_expected_and_nothing_else_does() -> None:
+    with pytest.raises(ValueError, match="with a plan"), Skill(ID, plan=("one",)) as skill:
+        skill.expect("two")
+
+
 def test_a_failure_after_the_last_checkpoint_is_noted_at_the_verification(capsys: Captured) -> None:
     with pytest.raises(SystemExit):
         run_plan(("one",), "one", error=ClawError("NODE_NOT_FOUND", "no node"))

@@ -69,6 +69,7 @@ class Skill:
         self._goal = goal
         self._inputs = inputs
         self._plan = tuple(plan)
+        self._expected: str | None = None
         self._device = device
         self._checkpoints: list[dict[str, Any]] = []
         self._verification: dict[str, Any] = {"status": "not_run"}
@@ -93,6 +94,13 @@ class Skill:
         if self._plan and name != (expected := self._next_checkpoint()):
             raise ValueError(f"the next checkpoint of the plan is {expected!r}, not {name!r}")
         self._add(name, "ok", evidence, note)
+        self._expected = None
+
+    def expect(self, name: str) -> None:
+        """Name the next checkpoint of a skill without a plan: a failure before it is reported there."""
+        if self._plan:
+            raise ValueError("a skill with a plan already expects its next checkpoint")
+        self._expected = name
 
     def verify(self, *, expected: Any, observed: Any, note: str | None = None) -> bool:
         """Compare the expected and the observed result. Only equal values verify the skill's goal."""
@@ -151,7 +159,7 @@ class Skill:
         if self._plan and self._next_checkpoint() is None:  # every checkpoint was reached: the verification failed
             self._verification = {**self._verification, "note": message[:_MAX_NOTE_LENGTH]}
         else:
-            self._add(self._next_checkpoint() or UNPLANNED, "failed", evidence, message)
+            self._add(self._next_checkpoint() or self._expected or UNPLANNED, "failed", evidence, message)
 
     def _status(self, error: BaseException | None) -> Literal["success", "failed", "indeterminate"]:
         if error is not None:

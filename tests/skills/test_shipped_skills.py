@@ -1,7 +1,6 @@
 """The skills that ship, on the simulated phone: green, equal to what was shown, and red where they are hindered."""
 
 import json
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from clawperator.engine.clock import SystemClock
 from clawperator.phone.apps import solar, video
 from clawperator.phone.apps.settings import pages
 from clawperator.phone.process import server as server_module
@@ -19,22 +17,13 @@ from clawperator.phone.toolkit.context import AppContext
 from clawperator.skills.registry import shipped_registry
 from tests.device.phone_servers import running_phone_server
 from tests.skills.demonstrations import SETTINGS, SOLAR, VIDEO, demonstrate
+from tests.support.fast_clock import FastClock
 from tests.support.running import clawperator
 
 ORCHESTRATED = f"{SOLAR}-orchestrated"
 INPUTS = {SOLAR: ["--percent", "25"], ORCHESTRATED: ["25"], SETTINGS: [], VIDEO: ["linkin park"]}
 FOUR = ["app_opened", "discharge_to_row_focused", "target_text_entered", "save_completed"]
 SHIPPED = Path(shipped_registry()).parent
-
-
-class FastClock(SystemClock):
-    """A clock ten times as fast, so that timeouts are short."""
-
-    def monotonic(self) -> float:
-        return time.monotonic() * 10
-
-    def sleep(self, seconds: float) -> None:
-        super().sleep(seconds / 10)
 
 
 @pytest.fixture
@@ -155,6 +144,34 @@ def test_missing_content_fails_at_its_checkpoint(phone: PhoneServer, monkeypatch
     assert failed_at(run(SOLAR)) == "app_opened"
     report = compare(baseline_of(SOLAR))
     assert (report["outcome"], report["firstDivergence"]["index"]) == ("upstream_failure", 0)
+
+
+@pytest.mark.usefixtures("phone")
+def test_the_agent_gives_up_before_its_time_is_over_and_states_the_cause(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(solar, "_LOADED_MS", 3_600_000)
+    document = run(ORCHESTRATED, "--timeout", "10000")
+    assert failed_at(document) == "app_opened"
+    note = document["skillResult"]["checkpoints"][-1]["note"]
+    assert note.startswith("NAVIGATION_TIMEOUT: app_opened not reached within 5 s; last step: ")
+    assert document["skillResult"]["diagnostics"]["hints"]
+    assert compare(baseline_of(SOLAR))["outcome"] == "upstream_failure"
+
+
+@pytest.mark.usefixtures("phone")
+def test_the_agent_waits_longer_than_forty_looks_for_content(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(solar, "_LOADED_MS", 40_000)
+    assert run(ORCHESTRATED)["status"] == "success"
+
+
+@pytest.mark.usefixtures("phone")
+def test_the_agent_saves_a_limit_that_is_already_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    rule = msgspec.structs.replace(solar._AUTOMATIONS["peak_export"], limit=25)
+    monkeypatch.setitem(solar._AUTOMATIONS, "peak_export", rule)
+    with running_phone_server("claw-2"):  # a new phone starts with the new limit
+        document = run(ORCHESTRATED, "--device", "claw-2")
+    reached = [(point["id"], point["status"]) for point in document["skillResult"]["checkpoints"]]
+    assert reached == [("app_opened", "ok"), ("save_completed", "ok")]
+    assert document["status"] == "success"
 
 
 @pytest.mark.usefixtures("phone")

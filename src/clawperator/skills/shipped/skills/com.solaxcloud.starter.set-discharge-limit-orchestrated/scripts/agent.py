@@ -1,10 +1,17 @@
 """A small agent with fixed rules: reads the screen and takes the next step."""
 
+import os
+import time
+
 from clawperator.connection import ConnectedPhone, Snapshot
+from clawperator.errors import ClawError
 from clawperator.skill_api import Skill, declared_inputs
 
 APP = "com.solaxcloud.starter"
-MAX_STEPS = 40
+SKILL = f"{APP}.set-discharge-limit-orchestrated"
+CHECKPOINTS = ("app_opened", "discharge_to_row_focused", "target_text_entered", "save_completed")
+# The agent gives up this long before 'skills run' ends it: a slow phone needs seconds for one more step.
+REPORT_SECONDS = 20
 
 inputs = declared_inputs()
 percent = str(inputs["percent"])
@@ -45,18 +52,32 @@ def click_first(phone: ConnectedPhone, screen: Snapshot, labels: list[str]) -> b
     return False
 
 
-with Skill(
-    f"{APP}.set-discharge-limit-orchestrated", goal={"kind": "set_discharge_limit"}, inputs=inputs
-) as skill:
+def allowed_seconds() -> float:
+    """How long to try, of the time that 'skills run' allows."""
+    given = int(os.environ.get("CLAWPERATOR_SKILL_AGENT_TIMEOUT_MS", "120000")) / 1000
+    return max(given - REPORT_SECONDS, given / 2)
+
+
+def next_checkpoint(reached: list[str]) -> str:
+    """The checkpoint after the furthest reached one. A screen may skip some."""
+    last = max(map(CHECKPOINTS.index, reached), default=-1)
+    return CHECKPOINTS[min(last + 1, len(CHECKPOINTS) - 1)]
+
+
+with Skill(SKILL, goal={"kind": "set_discharge_limit"}, inputs=inputs) as skill:
     reached: list[str] = []
+    skill.expect(next_checkpoint(reached))
 
     def reach(name: str, evidence: str) -> None:
         if name not in reached:
             reached.append(name)
             skill.checkpoint(name, evidence)
+            skill.expect(next_checkpoint(reached))
 
-    saved = False
-    for _ in range(MAX_STEPS):
+    seconds = allowed_seconds()
+    end = time.monotonic() + seconds
+    saved, done = False, "none"
+    while True:
         screen = skill.phone.snapshot()
         if screen.package == APP and screen.find("Intelligence"):
             reach("app_opened", "the app's own screen is shown")
@@ -67,6 +88,13 @@ with Skill(
             reach("save_completed", "the list of automations is shown again")
             skill.verify(expected=wanted, observed=limit.label)
             break
+        if time.monotonic() >= end:
+            missing = next_checkpoint(reached)
+            raise ClawError(
+                "NAVIGATION_TIMEOUT",
+                f"{missing} not reached within {seconds:g} s; last step: {done}, in {screen.package}",
+                hint="Look at the screen with 'clawperator snapshot', or allow more time with --timeout.",
+            )
         done = step(skill.phone, screen)
         if done == "typed":
             reach("target_text_entered", percent)

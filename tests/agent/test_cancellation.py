@@ -6,6 +6,7 @@ import time
 import pytest
 
 from clawperator.agent.cancellation import TurnCancelledError, TurnDeadline, WorkAbandonedError, run_within
+from tests.support.hanging import HANG_SECONDS, NEVER_SECONDS
 
 
 def test_without_a_limit_there_is_always_time() -> None:
@@ -45,12 +46,12 @@ def test_a_committing_turn_cannot_be_cancelled() -> None:
 
 
 def test_a_cancellation_ends_a_sleep() -> None:
-    deadline = TurnDeadline(30)
+    deadline = TurnDeadline(NEVER_SECONDS)
     threading.Timer(0.05, deadline.cancel).start()
     started = time.monotonic()
     with pytest.raises(TurnCancelledError):
-        deadline.sleep(20)
-    assert time.monotonic() - started < 5
+        deadline.sleep(NEVER_SECONDS)
+    assert time.monotonic() - started < HANG_SECONDS
 
 
 def test_work_without_a_limit_runs_in_the_calling_thread() -> None:
@@ -75,13 +76,13 @@ def test_work_that_acknowledges_the_cancellation_is_awaited() -> None:
             time.sleep(0.005)
         return "stopped"
 
-    assert run_within(deadline, work, grace=5) == "stopped"
+    assert run_within(deadline, work, grace=HANG_SECONDS) == "stopped"
 
 
 def test_stuck_work_is_abandoned_after_the_grace() -> None:
     stuck = threading.Event()
     started = time.monotonic()
     with pytest.raises(WorkAbandonedError):
-        run_within(TurnDeadline(0.05), lambda: stuck.wait(30), grace=0.1)
-    assert time.monotonic() - started < 5
+        run_within(TurnDeadline(0.05), lambda: stuck.wait(NEVER_SECONDS), grace=0.1)
+    assert time.monotonic() - started < HANG_SECONDS
     stuck.set()

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import pairwise
-from time import perf_counter
+from time import thread_time
 
 import pytest
 from hypothesis import given
@@ -275,9 +275,9 @@ HOSTILE = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_prompt_is_not_slower_than_a_long_one(name: str) -> None:
-    start = perf_counter()
+    start = thread_time()
     assert len(ROUTER.route(HOSTILE[name])) <= 5
-    assert perf_counter() - start < 0.1  # a few ms; what is more is the machine's
+    assert thread_time() - start < 1  # a few ms; what grows with the square takes minutes
 
 
 def test_routing_over_500_entries_is_quick() -> None:
@@ -292,9 +292,9 @@ def test_routing_over_500_entries_is_quick() -> None:
 
 
 def _seconds(router: Router, prompt: str) -> float:
-    start = perf_counter()
+    start = thread_time()
     router.route(prompt)
-    return perf_counter() - start
+    return thread_time() - start
 
 
 # Words.

@@ -91,7 +91,7 @@ def call(name: str, arguments: dict[str, Any]) -> dict[str, Any] | None:
     if name == "pid":
         return text(str(os.getpid()))
     if name == "sleep":
-        time.sleep(30)
+        time.sleep(600)
     if name == "die":
         sys.stderr.write(f"panic: token {os.environ.get('SECRET_TOKEN')} is bad\n")
         sys.stderr.flush()
@@ -168,7 +168,7 @@ def main() -> None:
     if mode == "slow":
         time.sleep(0.3)
     if mode == "silent":
-        time.sleep(30)
+        time.sleep(600)
     noise(mode)
     is_ready = False
     for line in sys.stdin:

@@ -12,12 +12,14 @@ import msgspec
 import pytest
 
 from clawperator.agent.cancellation import TurnCancelledError, TurnDeadline
+from clawperator.agent.mcp import client as mcp_client
 from clawperator.agent.mcp.client import McpServerClient
 from clawperator.agent.mcp.process import ServerProcess
 from clawperator.agent.mcp.tools import Discovery, McpPool, discover, level_of
 from clawperator.agent.ports import ToolContext, ToolResult
 from clawperator.agent.settings import McpServer, McpTimeouts
 from clawperator.errors import ClawError
+from tests.support.hanging import HANG_SECONDS, NEVER_SECONDS
 
 PROGRAM = str(Path(__file__).parent / "mcp_server.py")
 NAMES = ["echo", "fail", "refuse", "huge", "env", "pid", "sleep", "die", "half"]
@@ -212,24 +214,19 @@ def test_an_endless_tool_list_is_an_error() -> None:
 
 
 def test_servers_are_started_in_parallel_and_fail_independently() -> None:
+    mute = {name: quick("mute", seconds=3) for name in "ace"}
     started = time.monotonic()
-    servers = {
-        "a": quick("mute"),
-        "b": server("good"),
-        "c": quick("mute"),
-        "d": server("paged"),
-        "e": quick("mute"),
-    }
-    discovered = discover(servers, TurnDeadline(10))
+    discovered = discover({"b": server("good"), "d": server("paged"), **mute}, TurnDeadline(HANG_SECONDS))
+    seconds = time.monotonic() - started
     assert [(report.name, report.status) for report in discovered.servers] == [
-        ("a", "failed"),
         ("b", "ready"),
-        ("c", "failed"),
         ("d", "ready"),
+        ("a", "failed"),
+        ("c", "failed"),
         ("e", "failed"),
     ]
     assert len(discovered.tools) == 2 * len(NAMES)
-    assert time.monotonic() - started < 3
+    assert seconds < 9, "each mute server is waited for 3 s, but not one after the other"
 
 
 def test_names_are_made_valid_and_unique() -> None:
@@ -312,14 +309,16 @@ def test_without_a_pool_each_call_starts_a_server() -> None:
     assert all(is_gone(pid) for pid in pids)
 
 
-def test_a_server_that_ignores_termination_is_killed() -> None:
-    client = McpServerClient("box", server("stubborn"), TurnDeadline(0.8))
+def test_a_server_that_ignores_termination_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    deadline = TurnDeadline(HANG_SECONDS)
+    client = McpServerClient("box", server("stubborn"), deadline)
     client.open()
     pid = int(client.call("pid", {})["content"][0]["text"])
-    time.sleep(0.8)  # with no time left the farewell is short
+    deadline.cancel()
+    monkeypatch.setattr(mcp_client, "_GRACE_SECONDS", NEVER_SECONDS)  # with no time left the farewell is short
     started = time.monotonic()
     client.close()
-    assert time.monotonic() - started < 1.5
+    assert time.monotonic() - started < HANG_SECONDS
     assert is_gone(pid)
 
 
@@ -329,7 +328,7 @@ def test_children_of_a_server_are_stopped_with_it(tmp_path: Path) -> None:
     with McpServerClient("box", McpServer("/bin/sh", (str(script),)), TurnDeadline(10)) as client:
         client.list_tools()
         child = int((tmp_path / "child").read_text())
-    end = time.monotonic() + 2
+    end = time.monotonic() + HANG_SECONDS
     while not _has_ended(child) and time.monotonic() < end:
         time.sleep(0.01)
     assert _has_ended(child)
@@ -352,22 +351,22 @@ def test_a_cancellation_during_a_call_stops_the_server() -> None:
         started = time.monotonic()
         with pytest.raises(TurnCancelledError):
             run(discovered, "sleep", deadline)
-        assert time.monotonic() - started < 1.5
+        assert time.monotonic() - started < HANG_SECONDS
         assert is_gone(pid)
 
 
 def test_the_deadline_ends_the_discovery() -> None:
     started = time.monotonic()
     with pytest.raises(TurnCancelledError):
-        discover({"box": server("mute")}, TurnDeadline(0.2))
-    assert time.monotonic() - started < 1.5
+        discover({"box": server("mute", timeouts=McpTimeouts(*[NEVER_SECONDS] * 3))}, TurnDeadline(0.2))
+    assert time.monotonic() - started < HANG_SECONDS
 
 
 def test_writing_to_a_closed_input_is_an_end_of_file(tmp_path: Path) -> None:
-    process = ServerProcess(("/bin/sh", "-c", "exec <&-; sleep 5"), {"PATH": os.environ["PATH"]}, str(tmp_path))
+    process = ServerProcess(("/bin/sh", "-c", "exec <&-; sleep 600"), {"PATH": os.environ["PATH"]}, str(tmp_path))
     time.sleep(0.1)
     with pytest.raises(EOFError):
-        process.send(b"x" * 1_000_000, time.monotonic() + 2, TurnDeadline(5))
+        process.send(b"x" * 1_000_000, time.monotonic() + HANG_SECONDS, TurnDeadline(HANG_SECONDS))
     process.close(0.1)
 
 

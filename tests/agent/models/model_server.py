@@ -12,6 +12,7 @@ from msgspec import Struct
 from clawperator.agent.cancellation import TurnDeadline
 from clawperator.agent.models.http import ModelTimeouts
 from clawperator.agent.ports import Answer, Brain, BrainRequest, Tool, ToolCall, ToolResult
+from tests.support.hanging import HANG_SECONDS, NEVER_SECONDS
 
 QUICK = ModelTimeouts(connect=2, idle=0.3, reply=5, pauses=(0.01, 0.01))
 
@@ -81,7 +82,7 @@ def model_server(*replies: Scripted) -> Iterator[ModelServer]:
                 self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
                 self.wfile.flush()
             if reply.end == "stall":
-                script.released.wait(5)
+                script.released.wait(NEVER_SECONDS)
             if reply.end == "close":
                 self.wfile.write(b"0\r\n\r\n")
 
@@ -98,7 +99,7 @@ def model_server(*replies: Scripted) -> Iterator[ModelServer]:
         script.released.set()
         server.shutdown()
         server.server_close()
-        thread.join(5)
+        thread.join(HANG_SECONDS)
 
 
 def events(*documents: Any) -> bytes:

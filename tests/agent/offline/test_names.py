@@ -291,9 +291,9 @@ def test_a_value_is_shortened_and_cannot_move_the_cursor() -> None:
 @pytest.mark.parametrize("prompt", ["tap Item", "turn on Item", "read Item", "tap Save", "tap Item next to Item"])
 def test_thousands_of_nodes_are_searched_quickly(prompt: str) -> None:
     crowd = screen(*(row("Item", 0, switch(on=False)) for _ in range(1_666)))
-    started = time.monotonic()
+    started = time.process_time()
     ran = run_prompt(prompt, crowd)
-    assert time.monotonic() - started < 5
+    assert time.process_time() - started < 30  # well under a second; what grows with the square takes minutes
     assert len(ran.answer.text) < 1_000
 
 

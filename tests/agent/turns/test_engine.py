@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from clawperator.agent.turns.engine import Limits, Matched, TurnEngine
 from clawperator.agent.turns.events import EventStream
 from clawperator.errors import ClawError
 from tests.agent.scripted import Script, ScriptedBrain, saying, tool
+from tests.support.hanging import HANG_SECONDS, NEVER_SECONDS
 
 MATCHED = Matched(("open",), ("click",))
 
@@ -324,10 +326,12 @@ def test_no_turn_starts_after_the_deadline(tmp_path: Path) -> None:
 
 
 def test_the_deadline_covers_all_turns(tmp_path: Path) -> None:
-    deadline = TurnDeadline(0.3)
+    deadline = TurnDeadline(2)
+    calls = count()
 
     def slow(_: Mapping[str, Any], __: ToolContext) -> ToolResult:
-        deadline.sleep(0.2)
+        if next(calls) > 0:
+            deadline.sleep(HANG_SECONDS)
         return ToolResult(True, "slept")
 
     with engine_in(tmp_path, saying("ok", ToolCall("slow", {})), tool("slow", slow), deadline=deadline) as on:
@@ -341,23 +345,23 @@ def test_work_that_does_not_stop_is_not_observed_and_commits_nothing(tmp_path: P
     stuck = threading.Event()
 
     def wait(_: Mapping[str, Any], __: ToolContext) -> ToolResult:
-        stuck.wait(30)
+        stuck.wait(NEVER_SECONDS)
         return ToolResult(True, "too late")
 
     started = time.monotonic()
     with engine_in(
-        tmp_path, saying("ok", ToolCall("wait", {})), tool("wait", wait), deadline=TurnDeadline(0.1)
+        tmp_path, saying("ok", ToolCall("wait", {})), tool("wait", wait), deadline=TurnDeadline(1)
     ) as on:
         (turn,) = run_turns(on.engine, "p", max_turns=3, grace=0.1)
         assert (turn.stop_reason, turn.cancel_observed) == ("timeout", False)
         stuck.set()
         time.sleep(0.1)  # now it wakes, sees the cancellation and leaves the session unchanged
         assert stored(tmp_path) == []
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < HANG_SECONDS
 
 
 def test_a_timed_out_turn_reports_its_calls(tmp_path: Path) -> None:
-    deadline = TurnDeadline(0.2)
+    deadline = TurnDeadline(1)
 
     def script(_: BrainRequest) -> Generator[ToolCall, ToolResult, Answer]:
         yield ToolCall("click", {})
@@ -374,16 +378,18 @@ def test_a_timed_out_turn_reports_its_calls(tmp_path: Path) -> None:
     assert turn.duration_ms > 0
 
 
-@pytest.mark.parametrize("seconds", [None, 30])
+@pytest.mark.parametrize("seconds", [None, NEVER_SECONDS])
 def test_an_interrupted_turn_is_cancelled(tmp_path: Path, seconds: float | None) -> None:
+    deadline = TurnDeadline(seconds)
+
     def press(_: Mapping[str, Any], __: ToolContext) -> ToolResult:
         os.kill(os.getpid(), signal.SIGINT)
-        time.sleep(0.2)
+        end = time.monotonic() + HANG_SECONDS
+        while not deadline.is_cancelled and time.monotonic() < end:
+            time.sleep(0.005)
         return ToolResult(True, "pressed")
 
-    with engine_in(
-        tmp_path, saying("ok", ToolCall("press", {})), tool("press", press), deadline=TurnDeadline(seconds)
-    ) as on:
+    with engine_in(tmp_path, saying("ok", ToolCall("press", {})), tool("press", press), deadline=deadline) as on:
         (turn,) = run_turns(on.engine, "p", max_turns=3, continuation="q", grace=5)
     assert (turn.stop_reason, turn.cancel_observed, turn.committed) == ("cancelled", True, False)
     assert turn.error is not None
@@ -423,7 +429,7 @@ def test_a_heartbeat_reports_the_current_phase() -> None:
     lines: list[bytes] = []
     events = EventStream("x", lines.append)
     events.enter("tool", tool="wait_for_node")
-    end = time.monotonic() + 10
+    end = time.monotonic() + HANG_SECONDS
     with events.heartbeat(0.02):
         while len(lines) < 2 and time.monotonic() < end:
             time.sleep(0.01)

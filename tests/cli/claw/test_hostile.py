@@ -28,12 +28,33 @@ from clawperator.agent.sessions.files import make_id
 from clawperator.agent.sessions.store import SessionStore
 from tests.agent.sessions.session_turns import turn
 from tests.device.phone_servers import running_phone_server
+from tests.support.hanging import HANG_SECONDS
 from tests.support.running import Ran, claw
 
 SESSIONS = Path(".claw/sessions")
 PROCESS = "import sys; from clawperator.cli import claw; sys.exit(claw())"
+# An interpreter needs files and memory of its own to start, and how much depends on its environment: limits are set
+# after the start, and the one on memory leaves so much more than was used by then.
+FEW_FILES = "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, ({files}, {files})); "
+LITTLE_MEMORY = (
+    "import resource; "
+    "used = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize(); "
+    "resource.setrlimit(resource.RLIMIT_AS, (used + ({megabytes} << 20),) * 2); "
+)
 LOOKING = "what is on the screen"
 UNLIMITED = ("--max-session-turns", "9999", "--max-budget-tokens", "9999999")
+
+
+children: list[subprocess.Popen[bytes]] = []
+
+
+@pytest.fixture(autouse=True)
+def _no_process_outlives_its_test() -> Iterator[None]:
+    """Also when a test fails between the start of a process and its end: open pipes would fail a later test."""
+    yield
+    while children:
+        with children.pop() as child:
+            child.kill()
 
 
 @pytest.fixture(autouse=True)
@@ -70,14 +91,19 @@ def code_of(document: dict[str, Any]) -> str | None:
     return document["error"]["code"] if "error" in document else None
 
 
-def process(*argv: str | bytes, **more: Any) -> subprocess.Popen[bytes]:
-    """``claw`` as a process of its own, in JSON mode."""
-    words = [sys.executable, "-c", PROCESS, "--output-format", "json", *argv]
+def process(*argv: str | bytes, first: str = "", **more: Any) -> subprocess.Popen[bytes]:
+    """``claw`` as a process of its own, in JSON mode. ``first`` is code that the process runs before."""
+    return spawn(first + PROCESS, "--output-format", "json", *argv, **more)
+
+
+def spawn(script: str, *argv: str | bytes, **more: Any) -> subprocess.Popen[bytes]:
     streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    return subprocess.Popen(words, **{**streams, **more})
+    child = subprocess.Popen([sys.executable, "-c", script, *argv], **{**streams, **more})
+    children.append(child)
+    return child
 
 
-def ended(child: subprocess.Popen[bytes], seconds: float = 20) -> Ran:
+def ended(child: subprocess.Popen[bytes], seconds: float = HANG_SECONDS) -> Ran:
     """What came of a process, which must not hang and has nothing to say on stderr."""
     try:
         out, err = child.communicate(timeout=seconds)
@@ -411,10 +437,10 @@ def test_a_number_nobody_can_mean_is_refused_before_anything_is_done(number: str
 
 
 def test_a_word_of_any_length_is_not_guessed_at_for_long() -> None:
-    started = time.monotonic()
+    started = time.process_time()
     assert code_of(answered("x" * 100_000)) == "ARGUMENTS_INVALID"
     assert code_of(answered("route", "--" + "x" * 100_000)) == "ARGUMENTS_INVALID"
-    assert time.monotonic() - started < 1
+    assert time.process_time() - started < 5
 
 
 # --- answers that are hard to give
@@ -475,13 +501,13 @@ def test_without_any_stream_no_session_is_written_into() -> None:
             os.close(stream)
 
     for argv in (("flush-transcript", "x", "--session-id", "s"), ("bootstrap", "hello", "--resume", "s")):
-        assert process(*argv, stdin=None, stdout=None, stderr=None, preexec_fn=close).wait(20) == 1
+        assert process(*argv, stdin=None, stdout=None, stderr=None, preexec_fn=close).wait(HANG_SECONDS) == 1
     assert prompts_of("s") == ["x", "hello"]
 
 
 def test_a_pipe_that_nobody_reads_is_refused_and_not_waited_for() -> None:
     os.mkfifo("pipe")
-    ran = ended(process("bootstrap", "hello", "--events", "pipe"), 10)
+    ran = ended(process("bootstrap", "hello", "--events", "pipe"))
     assert kept(ran)["error"]["code"] == "EVENTS_WRITE_FAILED"
     assert not SESSIONS.exists()
 
@@ -506,11 +532,11 @@ def test_a_slow_reader_of_events_gets_them_all() -> None:
     os.mkfifo("pipe")
     script = "import time\nfor line in open('pipe'):\n print(line, end='', flush=True)\n time.sleep(0.005)"
     with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE) as reader:
-        end = time.monotonic() + 10
+        end = time.monotonic() + HANG_SECONDS
         document = told("bootstrap", "hello", "--events", "pipe")
         while code_of(document) == "EVENTS_WRITE_FAILED" and time.monotonic() < end:  # it is not there yet
             document = told("bootstrap", "hello", "--events", "pipe")
-        out, _ = reader.communicate(timeout=10)
+        out, _ = reader.communicate(timeout=HANG_SECONDS)
     lines = out.splitlines()
     assert document["warnings"] == []
     assert [json.loads(line)["seq"] for line in lines] == list(range(1, len(lines) + 1))
@@ -643,12 +669,12 @@ def test_a_full_disk_is_told_and_damages_nothing(room: int) -> None:
     before = path.read_bytes()
     limit = limited(resource.RLIMIT_FSIZE, len(before) + room)
     with running_phone_server():
-        children = [
+        running = [
             process("flush-transcript", "x" * 5_000, "--resume", "s", preexec_fn=limit),
             process("bootstrap", LOOKING, "--resume", "s", preexec_fn=limit),
             process("bootstrap", LOOKING, "--session-id", "new", preexec_fn=limit),
         ]
-        documents = [kept(ended(child)) for child in children]
+        documents = [kept(ended(child)) for child in running]
     assert {code_of(document) for document in documents} == {"SESSION_WRITE_FAILED"}
     assert path.read_bytes() == before
     assert os.listdir(SESSIONS) == ["s.jsonl"]
@@ -656,16 +682,18 @@ def test_a_full_disk_is_told_and_damages_nothing(room: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "most"), [(resource.RLIMIT_NOFILE, 4), (resource.RLIMIT_NOFILE, 6), (resource.RLIMIT_AS, 40 << 20)]
+    "limit",
+    [FEW_FILES.format(files=4), FEW_FILES.format(files=6), LITTLE_MEMORY.format(megabytes=28)],
+    ids=["4 files", "6 files", "28 MB"],
 )
-def test_with_few_files_or_little_memory_the_promise_holds(kind: int, most: int) -> None:
+def test_with_few_files_or_little_memory_the_promise_holds(limit: str) -> None:
     keep("s", "first")
     with running_phone_server():
-        children = [
-            process(*argv, preexec_fn=limited(kind, most))
+        running = [
+            process(*argv, first=limit)
             for argv in (["load-session", "s"], ["bootstrap", LOOKING, "--resume", "s"], ["tool-pool"])
         ]
-        documents = [kept(ended(child)) for child in children]
+        documents = [kept(ended(child)) for child in running]
     assert documents[0]["command"] == "load-session"
     assert prompts_of("s")[0] == "first"
 
@@ -673,7 +701,7 @@ def test_with_few_files_or_little_memory_the_promise_holds(kind: int, most: int)
 # --- signals and crowds
 
 
-def await_event(path: str, event: str, seconds: float = 15) -> None:
+def await_event(path: str, event: str, seconds: float = HANG_SECONDS) -> None:
     end = time.monotonic() + seconds
     while not (os.path.exists(path) and f'"event":"{event}"' in Path(path).read_text()):
         assert time.monotonic() < end, f"no {event}"
@@ -728,8 +756,7 @@ def test_a_signal_that_comes_when_the_work_is_done_does_not_lose_the_answer(
         "module._told = late\n"
         "sys.exit(claw())\n"
     )
-    words = [sys.executable, "-c", script, *argv, "--output-format", "json"]
-    document = kept(ended(subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE)))
+    document = kept(ended(spawn(script, *argv, "--output-format", "json")))
     assert document["exit_code"] == 0
     assert "session_id" not in document or prompts_of("s") == ["hello"]
 
@@ -757,7 +784,7 @@ def check_signals(rounds: int, chance: random.Random) -> None:
         time.sleep(chance.uniform(0, 0.6))
         number = chance.choice([signal.SIGINT, signal.SIGTERM])
         child.send_signal(number)
-        out, err = child.communicate(timeout=20)
+        out, err = child.communicate(timeout=HANG_SECONDS)
         committed = any(event["event"] == "committed" for event in events_of(events))
         if out:
             document = json.loads(out)
@@ -784,7 +811,7 @@ def check_kills(rounds: int, chance: random.Random) -> None:
         await_event(events, "committed")
         time.sleep(chance.uniform(0, 0.1))
         child.kill()
-        child.communicate(timeout=10)
+        child.communicate(timeout=HANG_SECONDS)
         announced |= {event["turn"] for event in events_of(events) if event["event"] == "committed"}
         turns = SessionStore(str(SESSIONS)).load("s").turns
         assert [t.turn for t in turns] == list(range(1, len(turns) + 1))
@@ -822,8 +849,8 @@ def test_a_crowd_of_all_verbs_keeps_what_was_told_as_kept() -> None:
         ("list-sessions",),
         ("flush-transcript", "not so", "--session-id", "s"),
     ]
-    children = [process(*argv) for argv in verbs]
-    documents = [kept(ended(child)) for child in children]
+    running = [process(*argv) for argv in verbs]
+    documents = [kept(ended(child)) for child in running]
     flushed = {f"flushed {n}" for n in range(4) if documents[n]["exit_code"] == 0}
     there = prompts_of("s")
     assert {prompt for prompt in there if prompt.startswith("flushed")} == flushed
@@ -840,8 +867,8 @@ def test_a_session_that_is_deleted_while_others_go_on_with_it_is_whole_or_gone()
         ("flush-transcript", "made anew", "--session-id", "s"),
         ("bootstrap", "hello", "--resume", "s"),
     )
-    children = [process(*argv) for argv in (*verbs, *verbs)]
-    documents = [kept(ended(child)) for child in children]
+    running = [process(*argv) for argv in (*verbs, *verbs)]
+    documents = [kept(ended(child)) for child in running]
     codes = {None, "SESSION_BUSY", "SESSION_EXISTS", "SESSION_NOT_FOUND", "SESSION_WRITE_FAILED"}
     assert {code_of(document) for document in documents} <= codes
     assert not [name for name in os.listdir(SESSIONS) if name.startswith(".")]

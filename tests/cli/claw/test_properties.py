@@ -18,6 +18,7 @@ import pytest
 
 from clawperator.commands.claw import CLAW_COMMANDS
 from tests.device.phone_servers import running_phone_server
+from tests.support.hanging import HANG_SECONDS, NEVER_SECONDS
 from tests.support.running import Ran, claw, claw_json
 
 pytestmark = pytest.mark.usefixtures("folder")
@@ -72,7 +73,7 @@ def process(*argv: str, **more: Any) -> subprocess.Popen[bytes]:
     )
 
 
-def finished(child: subprocess.Popen[bytes], seconds: float = 30) -> Ran:
+def finished(child: subprocess.Popen[bytes], seconds: float = HANG_SECONDS) -> Ran:
     out, err = child.communicate(timeout=seconds)
     return Ran(child.returncode, out, err.decode())
 
@@ -247,19 +248,19 @@ def test_11_local_commands_need_no_key_and_never_call_a_model(monkeypatch: pytes
 
 
 def test_12_nothing_hangs_for_ever() -> None:
-    mute = {"command": sys.executable, "args": ["-c", "import time; time.sleep(60)"]}
+    mute = {"command": sys.executable, "args": ["-c", f"import time; time.sleep({NEVER_SECONDS})"]}
     write_settings(mcpServers={"mute": mute})
     with running_phone_server():
         started = time.monotonic()
         ran = claw_json(
-            *("exec-tool", "wait_for_node", '{"matcher": {"textEquals": "never there"}}'),
+            *("exec-tool", "wait_for_node", '{"matcher": {"textEquals": "never there"}, "timeoutMs": 110000}'),
             *("--timeout-seconds", "1.2"),
         )
-        assert time.monotonic() - started < 6
+        assert time.monotonic() - started < HANG_SECONDS
         assert ran.code in (1, 2)
         started = time.monotonic()
         assert claw_json("exec-tool", "mcp__mute__x", "{}", "--timeout-seconds", "0.5").code in (1, 2)
-        assert time.monotonic() - started < 6
+        assert time.monotonic() - started < HANG_SECONDS
 
 
 def test_13_nobody_is_asked_when_nobody_is_there() -> None:
@@ -305,9 +306,9 @@ def test_15_the_process_ends_although_a_worker_is_stuck(tmp_path: Path) -> None:
     stuck = tmp_path / "stuck.py"
     stuck.write_text(
         "import sys, time\n"
-        "from clawperator.agent.offline import brain as offline\n"
-        "def respond(self, request):\n"
-        "    time.sleep(30)\n"
+        "from clawperator.agent.brains import offline\n"
+        "def think(self, request):\n"
+        "    time.sleep(600)\n"
         "    yield\n"
         "offline.OfflineBrain.respond = respond\n"
         "from clawperator.cli import claw\n"
@@ -321,7 +322,7 @@ def test_15_the_process_ends_although_a_worker_is_stuck(tmp_path: Path) -> None:
         stdin=subprocess.DEVNULL,
     )
     ran = finished(child)
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < HANG_SECONDS
     assert (ran.code, ran.err) == (2, "")
     assert ran.json["final_cancel_observed"] is False
     assert not list(Path(".claw/sessions").glob("*.jsonl"))
@@ -457,12 +458,14 @@ def test_25_a_session_that_somebody_holds_is_busy_and_running() -> None:
     with running_phone_server():
         child = process("bootstrap", "wait 3 seconds", "--resume", "s")
         try:
-            end = time.monotonic() + 10
+            end = time.monotonic() + HANG_SECONDS
             while claw_json("list-sessions").json["sessions"][0]["stopped"] and time.monotonic() < end:
                 time.sleep(0.02)
+            child.send_signal(signal.SIGSTOP)  # so that it does not end while it is looked at
             assert claw_json("list-sessions").json["sessions"][0]["stopped"] is False
             assert claw_json("delete-session", "s").json["error"]["kind"] == "session_busy"
         finally:
+            child.send_signal(signal.SIGCONT)
             ran = finished(child)
     assert ran.code == 0
     assert stored("s") == ["0", "wait 3 seconds"]
@@ -474,7 +477,7 @@ def test_25_a_killed_writer_loses_nothing_that_was_committed() -> None:
         child = process("flush-transcript", "killed", "--resume", "s")
         time.sleep(0.02 * n)
         child.send_signal(signal.SIGKILL)
-        child.communicate(timeout=10)
+        child.communicate(timeout=HANG_SECONDS)
     kept = [prompt for prompt in stored("s") if prompt != "killed"]
     assert kept == ["turn 0", "turn 1", "turn 2"]
 

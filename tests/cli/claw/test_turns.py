@@ -13,10 +13,12 @@ from pathlib import Path
 import pytest
 
 from clawperator.agent.sessions.store import SessionStore
+from clawperator.agent.turns import conversation
 from tests.agent.inventory.test_plugins import Site
 from tests.agent.models.model_server import model_server
 from tests.agent.models.openai_script import call_reply, text_reply
 from tests.device.phone_servers import running_phone_server
+from tests.support.hanging import HANG_SECONDS, NEVER_SECONDS
 from tests.support.running import claw, claw_json
 
 pytestmark = pytest.mark.usefixtures("folder")
@@ -175,11 +177,11 @@ def answered(word: str, *argv: str) -> tuple[int, str]:
     )
     os.close(slave)
     shown = b""
-    end = time.monotonic() + 20
+    end = time.monotonic() + HANG_SECONDS
     while b"[y/N]" not in shown and time.monotonic() < end:
         shown += os.read(master, 4096)
     os.write(master, word.encode() + b"\n")
-    out, _ = child.communicate(timeout=20)
+    out, _ = child.communicate(timeout=HANG_SECONDS)
     os.close(master)
     return child.returncode, out.decode()
 
@@ -246,14 +248,22 @@ def test_a_plan_is_carried_out_as_the_verb_was_given_it() -> None:
     assert shown["result"]["plan"]["actionCount"] == 1
 
 
-@pytest.mark.parametrize(("signal_", "seconds"), [(signal.SIGINT, None), (signal.SIGTERM, "30")])
+@pytest.mark.parametrize(("signal_", "seconds"), [(signal.SIGINT, None), (signal.SIGTERM, "300")])
 def test_a_turn_that_is_stopped_is_told_with_what_it_had_done(
     signal_: signal.Signals, seconds: str | None
 ) -> None:
     with running_phone_server():
         child = subprocess.Popen(
             [
-                *(sys.executable, "-c", PROCESS, "bootstrap", "go home then wait 20 seconds", "--session-id", "s"),
+                *(
+                    sys.executable,
+                    "-c",
+                    PROCESS,
+                    "bootstrap",
+                    "go home then wait 100 seconds",
+                    "--session-id",
+                    "s",
+                ),
                 *("--output-format", "json", "--events", "events.ndjson"),
                 *(("--timeout-seconds", seconds) if seconds else ()),
             ],
@@ -261,13 +271,13 @@ def test_a_turn_that_is_stopped_is_told_with_what_it_had_done(
             stderr=subprocess.PIPE,
             stdin=subprocess.DEVNULL,
         )
-        end = time.monotonic() + 20
+        end = time.monotonic() + HANG_SECONDS
         while time.monotonic() < end:
             if Path("events.ndjson").exists() and '"sleep"' in Path("events.ndjson").read_text():
                 break
             time.sleep(0.02)
         child.send_signal(signal_)
-        out, err = child.communicate(timeout=30)
+        out, err = child.communicate(timeout=HANG_SECONDS)
     document = json.loads(out)
     assert (child.returncode, err) == (1, b"")
     assert (document["turn"]["stop_reason"], document["error"]["kind"]) == ("cancelled", "interrupted")
@@ -305,12 +315,13 @@ def test_a_document_of_a_turn_that_never_began_has_all_its_members() -> None:
         assert (failed["name"], failed["found"], failed["persisted_session_path"]) == ("nope", False, None)
 
 
-def test_a_busy_session_is_not_waited_for_past_the_deadline() -> None:
+def test_a_busy_session_is_not_waited_for_past_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
     assert claw_json("flush-transcript", "x", "--session-id", "s").code == 0
     with SessionStore(".claw/sessions").open("s", resume=True):
+        monkeypatch.setattr(conversation, "_BUSY_SECONDS", NEVER_SECONDS)
         started = time.monotonic()
         ran = claw_json("bootstrap", "hello", "--resume", "s", "--timeout-seconds", "0.3")
-        assert time.monotonic() - started < 3
+        assert time.monotonic() - started < HANG_SECONDS
     assert (ran.code, ran.json["error"]["kind"]) == (2, "timeout")
 
 

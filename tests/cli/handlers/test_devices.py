@@ -15,6 +15,7 @@ from clawperator import __version__
 from clawperator.contract.wire import OPERATOR_PACKAGE, OPERATOR_PACKAGES
 from clawperator.device.host_log import log_file, note
 from tests.phone.core.apks import make_apk
+from tests.support.hanging import HANG_SECONDS
 from tests.support.operator_state import take_away
 from tests.support.routes import Route, open_route
 from tests.support.running import Ran, clawperator
@@ -271,7 +272,7 @@ def test_logs_follows_until_it_is_stopped(
             assert json.loads(following.stdout.readline())["event"] == "after"
             time.sleep(0.05)
             following.send_signal(end)
-            assert following.wait(5) == 0
+            assert following.wait(HANG_SECONDS) == 0
         finally:
             following.kill()
 
@@ -288,7 +289,7 @@ def test_logs_ends_when_nobody_reads_any_more(tmp_path: Path, monkeypatch: pytes
             following.stdout.readline()
             following.stdout.close()
             note("after")
-            assert following.wait(5) == 0
+            assert following.wait(HANG_SECONDS) == 0
             assert following.stderr.read() == b""
         finally:
             following.kill()

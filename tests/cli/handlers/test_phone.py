@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from clawperator._home import PhoneFolder
+from tests.support.hanging import HANG_SECONDS
 from tests.support.running import Ran, clawperator
 
 
@@ -43,9 +44,9 @@ def refused(ran: Ran, code: str) -> dict[str, Any]:
 
 def ask_server(port: int, request: str) -> bytes:
     """What the door for adb clients answers."""
-    with socket.create_connection(("127.0.0.1", port), 5) as connection:
+    with socket.create_connection(("127.0.0.1", port), HANG_SECONDS) as connection:
         connection.sendall(f"{len(request):04x}{request}".encode())
-        connection.settimeout(5)
+        connection.settimeout(HANG_SECONDS)
         said = b""
         while block := connection.recv(4_096):
             said += block
@@ -53,7 +54,7 @@ def ask_server(port: int, request: str) -> bytes:
 
 
 def wait_until_gone(pid: int) -> None:
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + HANG_SECONDS
     while time.monotonic() < deadline:
         try:
             os.kill(pid, 0)
@@ -256,7 +257,7 @@ def test_the_control_door_answers_nobody_without_the_word() -> None:
     assert record is not None
     for line in (b"{}\n", b'{"token":"","command":"stop"}\n', b"garbage\n", b"\xff" * 100_000 + b"\n", b""):
         with socket.create_connection((record.host, record.control_port), 5) as connection:
-            connection.settimeout(5)
+            connection.settimeout(HANG_SECONDS)
             try:
                 connection.sendall(line)
                 connection.shutdown(socket.SHUT_WR)

@@ -9,13 +9,16 @@ from typing import Any
 
 import pytest
 
+from clawperator.device.adb.client import exec_out
+from clawperator.device.discovery import resolve
 from clawperator.errors import CODES
 from clawperator.phone.core.faults import FAULTS
+from tests.support.hanging import HANG_SECONDS
 from tests.support.running import Ran, clawperator
 
 TIMEOUT_MS = 1_500
 # What a command may take beyond its timeout: five seconds of grace for the result, and a slow machine.
-SLACK_SECONDS = 5 + 5
+SLACK_SECONDS = 5 + HANG_SECONDS
 
 COMMANDS: tuple[tuple[str, ...], ...] = (
     ("snapshot",),
@@ -148,11 +151,19 @@ def test_a_full_phone_refuses_a_recording_and_says_so() -> None:
 
 def test_a_phone_that_is_stopped_in_the_middle_is_a_typed_error() -> None:
     pid = clawperator("phone", "start", "other").json["pid"]
-    timer = threading.Timer(0.5, os.kill, (pid, signal.SIGKILL))
-    timer.start()
+    device = resolve("other")
+
+    def kill_when_it_works() -> None:
+        end = time.monotonic() + HANG_SECONDS
+        while b"sleep" not in exec_out(device, "logcat -d", seconds=HANG_SECONDS) and time.monotonic() < end:
+            time.sleep(0.02)
+        os.kill(pid, signal.SIGKILL)
+
+    killer = threading.Thread(target=kill_when_it_works)
+    killer.start()
     begin = time.monotonic()
-    ran = clawperator("sleep", "8000", "--device", "other")
-    timer.join()
-    assert time.monotonic() - begin < 7
+    ran = clawperator("sleep", "110000", "--device", "other")
+    killer.join()
+    assert time.monotonic() - begin < HANG_SECONDS
     assert outcome(ran) == "LOGCAT_UNAVAILABLE"
     assert ran.json["broadcastDispatchStatus"] == "sent"

@@ -10,6 +10,7 @@ import pytest
 
 from clawperator.device.lease import lease
 from clawperator.errors import ClawError
+from tests.support.hanging import HANG_SECONDS
 
 
 @pytest.fixture(autouse=True)
@@ -40,8 +41,8 @@ def test_whoever_waits_gets_it_when_it_is_let_go() -> None:
     held, got = threading.Event(), threading.Event()
 
     def wait() -> None:
-        held.wait(5)
-        with lease("a", "second", 5):
+        held.wait(HANG_SECONDS)
+        with lease("a", "second", HANG_SECONDS):
             got.set()
 
     thread = threading.Thread(target=wait)
@@ -50,7 +51,7 @@ def test_whoever_waits_gets_it_when_it_is_let_go() -> None:
         held.set()
         time.sleep(0.05)
         assert not got.is_set()
-    thread.join(5)
+    thread.join(HANG_SECONDS)
     assert got.is_set()
 
 

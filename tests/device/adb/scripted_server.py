@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 
 from clawperator.device.adb.client import Device, Endpoint
+from tests.support.hanging import HANG_SECONDS, NEVER_SECONDS
 
 LOCALHOST = "127.0.0.1"
-SECONDS = 10.0
+SECONDS = HANG_SECONDS
 OKAY = b"OKAY"
 
 
@@ -55,7 +56,7 @@ def _serve(listener: socket.socket, answers: Iterable[bytes | Pause], after: byt
             peer.settimeout(SECONDS)
             for answer in answers:
                 if isinstance(answer, Pause):
-                    over.wait(SECONDS)
+                    over.wait(NEVER_SECONDS)
                     break
                 _read(peer, int(_read(peer, 4), 16))
                 peer.sendall(answer)

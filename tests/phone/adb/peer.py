@@ -4,7 +4,6 @@ import queue
 import socket
 import struct
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import NamedTuple, Self
@@ -14,8 +13,9 @@ from clawperator.phone.adb.device import Channel, DeviceState
 from clawperator.phone.adb.server import AdbServer
 from clawperator.phone.shell.pipes import InputStream, OutputStream
 from clawperator.phone.storage.filesystem import Storage
+from tests.support.hanging import HANG_SECONDS, NEVER_SECONDS
 
-SECONDS = 5.0
+SECONDS = HANG_SECONDS
 NEW, OLD = 0x01000001, 0x01000000
 
 
@@ -43,7 +43,9 @@ class FakeDevice:
         self.storage = Storage(root)
         self.now: DeviceState = "device"
         self.ended: queue.SimpleQueue[str] = queue.SimpleQueue()
-        self.slow = 0.0
+        self.delayed = threading.Event()
+        self.go_on = threading.Event()
+        self.go_on.set()
 
     def state(self) -> DeviceState:
         return self.now
@@ -52,8 +54,10 @@ class FakeDevice:
         return "device::ro.product.name=fake;ro.product.model=Fake Phone;ro.product.device=fake;"
 
     def delay(self) -> None:
-        if self.slow:
-            time.sleep(self.slow)
+        go_on = self.go_on  # a test may put another in its place
+        if not go_on.is_set():
+            self.delayed.set()
+            go_on.wait(SECONDS)
 
     def open_socket(self, name: str) -> Channel | None:
         if name == "tcp:9":
@@ -113,7 +117,7 @@ def warn(call: Call) -> int:
 
 
 def sleep(call: Call) -> int:
-    call.cancelled.wait(SECONDS)
+    call.cancelled.wait(NEVER_SECONDS)
     return 130 if call.cancelled.is_set() else 0
 
 
@@ -181,15 +185,22 @@ class Peer:
         self.banner = b""
         self._last = 100
         if greet:
-            self.send(b"CNXN", version, maxdata, b"host::\0")
-            kind, self.their_version, self.their_maxdata, self.banner = self.read()
-            assert kind == b"CNXN", kind
+            try:
+                self._greet(maxdata)
+            except BaseException:
+                self.sock.close()
+                raise
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.sock.close()
+
+    def _greet(self, maxdata: int) -> None:
+        self.send(b"CNXN", self.version, maxdata, b"host::\0")
+        kind, self.their_version, self.their_maxdata, self.banner = self.read()
+        assert kind == b"CNXN", kind
 
     def send(self, kind: bytes, arg0: int, arg1: int, payload: bytes = b"", check: int | None = None) -> None:
         self.sock.sendall(packet(kind, arg0, arg1, payload, check))

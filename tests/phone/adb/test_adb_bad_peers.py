@@ -6,7 +6,7 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -30,6 +30,32 @@ def port(device: FakeDevice) -> Iterator[int]:
         yield port
         with Peer(port) as peer:
             assert peer.run(b"shell:echo still up") == b"still up\n"
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + SECONDS
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+def accepted(port: int) -> Peer:
+    """A connection, as soon as the phone has room for one more."""
+    deadline = time.monotonic() + SECONDS
+    while True:
+        try:
+            return Peer(port)
+        except (EOFError, ConnectionError):
+            assert time.monotonic() < deadline
+            time.sleep(0.005)
+
+
+def opens(peer: Peer) -> bool:
+    """Whether the phone has room for one more stream."""
+    try:
+        return peer.run(b"shell:echo room") == b"room\n"
+    except ConnectionRefusedError:
+        return False
 
 
 def send_until_cut_off(peer: Peer, data: bytes) -> None:
@@ -115,8 +141,7 @@ def test_streams_beyond_the_limit_are_refused_and_room_is_made_by_closing(port: 
         peer.send(b"CLSE", *streams[0])
         assert peer.read()[0] == b"CLSE"
         assert device.ended.get(timeout=SECONDS) == "sleep"
-        time.sleep(0.05)  # the thread of the command has only just left it
-        assert peer.run(b"shell:echo room") == b"room\n"
+        wait_until(lambda: opens(peer))  # the thread of the command has only just left it
 
 
 def test_commands_left_behind_count_as_streams(port: int) -> None:
@@ -166,16 +191,16 @@ def test_who_parks_too_much_is_cut_off(port: int, monkeypatch: pytest.MonkeyPatc
 
 
 def test_input_nobody_reads_is_taken_back_when_the_command_ends(
-    port: int, monkeypatch: pytest.MonkeyPatch
+    device: FakeDevice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(adbd, "_MAX_UNREAD", 100_000)
-    with Peer(port) as peer:
+    with open_adbd(device) as (door, port), Peer(port) as peer:
         for _ in range(5):
             stream = peer.open(b"shell:sleep 5")
             peer.send(b"WRTE", *stream, bytes(40_000))
             peer.send(b"CLSE", *stream)
             assert peer.read()[0] == b"CLSE"
-            time.sleep(0.02)
+            wait_until(lambda: door._unread.count(0) == 0)
         assert peer.run(b"shell:echo hi") == b"hi\n"
 
 
@@ -197,8 +222,7 @@ def test_connections_beyond_the_limit_are_closed(device: FakeDevice, monkeypatch
     with open_adbd(device) as (_, port):
         with Peer(port), Peer(port), Peer(port, greet=False) as third:
             assert third.is_closed()
-        time.sleep(0.05)
-        with Peer(port) as peer:
+        with accepted(port) as peer:  # the phone has yet to see that the others left
             assert peer.run(b"shell:echo hi") == b"hi\n"
 
 
@@ -257,14 +281,13 @@ def test_workers_are_used_again_and_refuse_when_all_are_busy() -> None:
     for _ in range(20):
         assert workers.submit(lambda: seen.put(threading.current_thread()))
         threads.add(seen.get(timeout=SECONDS))
-        time.sleep(0.005)  # until it is idle again
+        wait_until(lambda: workers._idle == len(workers._threads))
     assert len(threads) <= 2
     hold = threading.Event()
 
     def wait() -> None:
         hold.wait(SECONDS)
 
-    time.sleep(0.02)
     assert workers.submit(wait)
     assert workers.submit(wait)
     assert not workers.submit(wait)

@@ -16,6 +16,7 @@ from clawperator.phone.log.buffer import LogBuffer
 from clawperator.phone.log.logcat import log, logcat
 from clawperator.phone.log.query import read_options, read_time
 from clawperator.phone.shell.process import COMMANDS, INTERRUPTED, ShellProcess
+from tests.support.hanging import HANG_SECONDS
 
 # 2023-11-14 22:13:20 UTC
 NOW = 1_700_000_000_000
@@ -45,7 +46,7 @@ class Pipe:
 
     def wait_for(self, text: bytes) -> bool:
         with self._changed:
-            return self._changed.wait_for(lambda: text in self.data, 5)
+            return self._changed.wait_for(lambda: text in self.data, HANG_SECONDS)
 
 
 class Ran(Struct):
@@ -278,7 +279,7 @@ def test_a_stream_replays_and_then_follows_until_it_is_cancelled(phone: Phone) -
     phone.log.write("I", "a", "after clearing", 4242)
     assert out.wait_for(b"after clearing\n")
     cancelled.set()
-    thread.join(5)
+    thread.join(HANG_SECONDS)
     assert codes == [INTERRUPTED]
     assert out.data == b"--------- beginning of main\nfirst\nsecond\nbroken\nlive\nafter clearing\n"
 
@@ -293,7 +294,7 @@ def test_a_stream_with_a_count_ends_by_itself(phone: Phone) -> None:
     thread.start()
     for text in ("x", "y", "z"):
         phone.log.write("I", "a", text, 1)
-    thread.join(5)
+    thread.join(HANG_SECONDS)
     assert codes == [0]
     assert len(out.data.splitlines()) == 4
 

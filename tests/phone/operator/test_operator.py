@@ -12,6 +12,8 @@ from clawperator.engine.clock import SystemClock
 from clawperator.phone.core.phone import Phone
 from clawperator.phone.log.buffer import MAX_PAYLOAD
 from clawperator.testing import SimulatedPhone, simulated_phone
+from tests.support.fast_clock import FastClock
+from tests.support.hanging import HANG_SECONDS
 
 SNAPSHOT = {"id": "snap", "type": "snapshot_ui"}
 
@@ -132,19 +134,19 @@ def test_executions_run_one_after_the_other_by_a_real_clock() -> None:
             phone.phone.operator.receive(
                 payload({"id": "nap", "type": "sleep", "params": {"durationMs": 60}}, command=name)
             )
-        deadline = time.monotonic() + 5
+        deadline = time.monotonic() + HANG_SECONDS
         while len(results(phone.phone)) < 3 and time.monotonic() < deadline:
             time.sleep(0.01)
         assert [envelope["commandId"] for envelope in results(phone.phone)] == ["first", "second", "third"]
 
 
 def test_a_command_whose_time_ran_out_in_the_queue_is_refused() -> None:
-    with simulated_phone(clock=SystemClock()) as phone:
+    with simulated_phone(clock=FastClock()) as phone:
         phone.phone.operator.receive(
-            payload({"id": "nap", "type": "sleep", "params": {"durationMs": 1_300}}, command="long")
+            payload({"id": "nap", "type": "sleep", "params": {"durationMs": 20_000}}, command="long")
         )
         phone.phone.operator.receive(payload(SNAPSHOT, command="late", timeout=1_000))
-        deadline = time.monotonic() + 5
+        deadline = time.monotonic() + HANG_SECONDS
         while len(results(phone.phone)) < 2 and time.monotonic() < deadline:
             time.sleep(0.01)
         assert [envelope.get("errorCode") for envelope in results(phone.phone)] == [None, "COMMAND_TIMEOUT"]

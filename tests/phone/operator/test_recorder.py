@@ -24,6 +24,7 @@ from clawperator.phone.operator.recorder import Recorder, describe
 from clawperator.phone.storage.filesystem import Storage
 from clawperator.recording.events import decode_event, decode_header
 from clawperator.ui.node import Bounds
+from tests.support.hanging import HANG_SECONDS
 
 PACKAGE = "com.clawperator.operator.dev"
 FOLDER = f"/storage/emulated/0/Android/data/{PACKAGE}/files/recordings"
@@ -424,7 +425,7 @@ def test_events_from_many_threads_are_numbered_in_the_order_of_the_file(
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(5)
+        thread.join(HANG_SECONDS)
     assert recorder.stop().events == 200
     assert [line["seq"] for line in lines(storage, "s")[1:]] == list(range(200))
 

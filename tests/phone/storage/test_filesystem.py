@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from clawperator.phone.storage.filesystem import SHARED, Storage, resolve
 from clawperator.phone.storage.sandbox import MAX_DEPTH, STAGING
+from tests.support.hanging import HANG_SECONDS
 
 
 @pytest.fixture
@@ -291,7 +292,7 @@ def test_many_threads_write_at_once(storage: Storage) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(10)
+        thread.join(HANG_SECONDS)
     assert len(storage.list("/sdcard/same")) == 81
 
 

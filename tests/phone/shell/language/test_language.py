@@ -19,6 +19,7 @@ from clawperator.phone.shell.language.interpreter import run_script
 from clawperator.phone.shell.language.patterns import Pattern
 from clawperator.phone.shell.process import COMMANDS, ShellProcess
 from tests.phone.shell.scripts import run
+from tests.support.hanging import HANG_SECONDS, NEVER_SECONDS
 
 
 @pytest.fixture(scope="module")
@@ -211,9 +212,9 @@ def test_lines_before_a_mistake_still_run(phone: Phone) -> None:
 )
 def test_no_script_takes_the_phone_down(phone: Phone, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
     monkeypatch.setattr(state, "MAX_COMMANDS", 2_000)
-    began = time.monotonic()
+    began = time.process_time()
     assert 0 <= run(phone, script).status <= 255
-    assert time.monotonic() - began < 5
+    assert time.process_time() - began < 30  # a second at most; a limit that does not hold takes for ever
     assert run(phone, "echo still here").out == "still here\n"
 
 
@@ -254,7 +255,7 @@ def test_stages_stream_and_a_stage_nobody_reads_ends(phone: Phone) -> None:
     assert run(phone, "yes | head -n 3").out == "y\ny\ny\n"
     began = time.monotonic()
     assert run(phone, "sleep 100 | echo at once").out == "at once\n"
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < HANG_SECONDS
 
 
 class Slow:
@@ -269,7 +270,7 @@ class Slow:
         if self.first:
             self.first = False
             return b"one\n"[:n]
-        self.go_on.wait(5)
+        self.go_on.wait(NEVER_SECONDS)
         return b""
 
     def write(self, data: bytes) -> None:
@@ -282,7 +283,7 @@ def test_a_pipeline_passes_a_line_on_before_the_next_one_comes(phone: Phone) -> 
     began = time.monotonic()
     run_script("cat | grep o", phone=phone, stdin=peer, stdout=peer, stderr=peer, cancelled=threading.Event())
     assert peer.lines == [b"one\n"]
-    assert time.monotonic() - began < 3
+    assert time.monotonic() - began < HANG_SECONDS
 
 
 class Gone:
@@ -311,16 +312,16 @@ def test_a_cancelled_script_ends_soon(script: str) -> None:
     began = time.monotonic()
     out = io.BytesIO()
     run_script(script, phone=phone, stdin=io.BytesIO(), stdout=out, stderr=out, cancelled=cancelled)
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < HANG_SECONDS
     timer.join()
     phone.close()
 
 
 def test_sleeping_takes_the_phones_time_not_ours(phone: Phone) -> None:
     began, before = time.monotonic(), phone.clock.monotonic()
-    assert run(phone, "sleep 60; sleep 0.5; timeout 5 sleep 100; echo $?").out == "124\n"
-    assert phone.clock.monotonic() - before == pytest.approx(65.5, abs=0.2)
-    assert time.monotonic() - began < 2
+    assert run(phone, "sleep 600; sleep 0.5; timeout 5 sleep 100; echo $?").out == "124\n"
+    assert phone.clock.monotonic() - before == pytest.approx(605.5, abs=0.2)
+    assert time.monotonic() - began < HANG_SECONDS
 
 
 def test_a_job_with_its_output_elsewhere_outlives_the_script_until_the_phone_stops() -> None:
@@ -329,7 +330,7 @@ def test_a_job_with_its_output_elsewhere_outlives_the_script_until_the_phone_sto
     threads = [thread for thread in threading.enumerate() if thread.name == "phone-shell"]
     assert len(threads) == 1
     phone.stopping.set()
-    threads[0].join(2)
+    threads[0].join(HANG_SECONDS)
     assert not threads[0].is_alive()
     phone.close()
 
@@ -361,6 +362,6 @@ def test_patterns_match_as_fnmatch_does(pattern: str, text: str) -> None:
 
 
 def test_a_pattern_with_many_stars_is_quick() -> None:
-    began = time.monotonic()
+    began = time.thread_time()
     assert not Pattern([("a*" * 50 + "b", False)]).matches("a" * 5000)
-    assert time.monotonic() - began < 1
+    assert time.thread_time() - began < 10  # a fraction of a second; with backtracking it takes for ever

@@ -3,7 +3,6 @@
 import re
 import threading
 import time
-from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -15,6 +14,7 @@ from clawperator.phone.shell.regex import match as matching
 from clawperator.phone.shell.regex.match import Program, ProgramRun, Regex, compile_literal, compile_regex
 from clawperator.phone.shell.toybox.options import OptionError
 from tests.phone.shell.scripts import run
+from tests.support.hanging import HANG_SECONDS
 
 BOMBS = [
     "(a+)+b",
@@ -41,9 +41,9 @@ def phone(tmp_path: object) -> Phone:
 
 @pytest.mark.parametrize("pattern", BOMBS)
 def test_a_bomb_finds_nothing_and_takes_no_time(pattern: str) -> None:
-    began = time.monotonic()
+    began = time.thread_time()
     assert compile_regex(pattern, extended=True).search("a" * 2_000) is None
-    assert time.monotonic() - began < 2
+    assert time.thread_time() - began < 20  # a fraction of a second; with backtracking it takes for ever
 
 
 @pytest.mark.parametrize("pattern", BOMBS)
@@ -55,20 +55,25 @@ def test_a_bomb_still_finds_what_it_means(pattern: str) -> None:
 
 
 def test_others_run_while_a_bomb_does() -> None:
-    turns: list[float] = []
-    done = threading.Event()
+    turns: list[None] = []
+    running, done = threading.Event(), threading.Event()
 
     def tick() -> None:
         while not done.is_set():
-            turns.append(time.monotonic())
-            time.sleep(0.005)
+            turns.append(None)
+            running.set()
+            time.sleep(0.001)
 
+    bomb = compile_regex("(a*)*(a*)*(a*)*b", extended=True)
     thread = threading.Thread(target=tick)
     thread.start()
-    compile_regex("(a*)*(a*)*(a*)*b", extended=True).search("a" * 3_000)
+    assert running.wait(HANG_SECONDS)
+    before = len(turns)
+    bomb.search("a" * 20_000)
+    meanwhile = len(turns) - before
     done.set()
     thread.join()
-    assert max(b - a for a, b in pairwise(turns)) < 0.5
+    assert meanwhile > 3
 
 
 def test_a_regex_that_takes_too_long_ends_with_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,9 +112,9 @@ def test_what_is_no_regex_or_too_large_is_refused(pattern: str) -> None:
 
 @pytest.mark.parametrize("pattern", ["(foo|bar)+", "a+b+", "[a-z]+@[a-z]+", "(ab)*c", "^(one|two)$", "x{2,3}"])
 def test_an_ordinary_regex_is_quick(pattern: str) -> None:
-    began = time.monotonic()
+    began = time.thread_time()
     compile_regex(pattern, extended=True).search("a" * 20_000)
-    assert time.monotonic() - began < 2
+    assert time.thread_time() - began < 20
 
 
 def test_a_long_line_of_a_hierarchy_is_taken_apart(phone: Phone) -> None:

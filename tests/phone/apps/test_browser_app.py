@@ -85,9 +85,9 @@ def test_parts_of_a_page_have_no_ids_and_no_widget_classes(phone: Phone) -> None
 
 
 def test_an_unknown_page_shows_its_host_and_path(phone: Phone) -> None:
-    said = shown(phone, "https://nobody.example/some/where?x=1#y")
-    assert "nobody.example" in said
-    assert "You are at /some/where?x=1#y" in said
+    labels = shown(phone, "https://nobody.example/some/where?x=1#y")
+    assert "nobody.example" in labels
+    assert "You are at /some/where?x=1#y" in labels
 
 
 def test_a_missing_host_can_be_reloaded(phone: Phone) -> None:
@@ -181,8 +181,8 @@ def test_no_link_breaks_the_browser(rest: str) -> None:
 
 
 def test_a_long_link_is_truncated(phone: Phone) -> None:
-    said = shown(phone, "https://example.com/" + "x" * 100_000)
-    assert max(len(words) for words in said) <= 2_048 + len("You are at /")
+    labels = shown(phone, "https://example.com/" + "x" * 100_000)
+    assert max(len(words) for words in labels) <= 2_048 + len("You are at /")
 
 
 def ask(phone: Phone, uri: str = "https://news.example.com/story/1") -> None:

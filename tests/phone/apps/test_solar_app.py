@@ -183,7 +183,7 @@ def test_an_invalid_limit_is_refused_with_a_reason(phone: Phone, typed: str) -> 
     type_limit(phone, "100")
     assert "Enter a whole number from 10 to 100" not in texts(phone)
     tap(phone, text="Confirm")
-    assert any(said.startswith("Discharge to 100%") for said in texts(phone))
+    assert any(label.startswith("Discharge to 100%") for label in texts(phone))
 
 
 @pytest.mark.parametrize("way", ["cancel", "back", "leave"])
@@ -211,9 +211,9 @@ def test_another_automation_has_a_limit_of_its_own(phone: Phone) -> None:
     tap(phone, id="tab_intelligent")
     tap(phone, text="Night Charge")
     tap(phone, text="Device Charging (By percentage)")
-    assert any(said.startswith("Charge to 90%") for said in texts(phone))
+    assert any(label.startswith("Charge to 90%") for label in texts(phone))
     tap(phone, text="Device Charging (By percentage)")
-    assert not any(said.startswith("Charge to") for said in texts(phone))
+    assert not any(label.startswith("Charge to") for label in texts(phone))
 
 
 def test_a_recording_of_the_flow_has_every_checkpoint(phone: Phone, tmp_path: Path) -> None:
@@ -231,6 +231,6 @@ def test_a_recording_of_the_flow_has_every_checkpoint(phone: Phone, tmp_path: Pa
     baseline = baseline_of(read_export(Path(result.outputFile).read_bytes()))
     assert baseline.package == PACKAGE
     assert tuple(point.id for point in baseline.checkpoints) == REQUIRED
-    said = {point.id: point.summary for point in baseline.checkpoints}
-    assert "discharge to 41%" in said["discharge_to_row_focused"]
-    assert said["save_completed"].endswith(":save")
+    summaries = {point.id: point.summary for point in baseline.checkpoints}
+    assert "discharge to 41%" in summaries["discharge_to_row_focused"]
+    assert summaries["save_completed"].endswith(":save")

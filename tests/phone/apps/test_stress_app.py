@@ -132,11 +132,11 @@ def test_unlabelled_icons_have_no_label_and_still_work(phone: Phone) -> None:
 
 def test_rows_of_the_same_name_do_different_things(phone: Phone) -> None:
     enter(phone, "Same names")
-    said = []
+    statuses = []
     for row in found(phone, text="Item"):
         phone.tap(*row.bounds.centre)
-        said.append(status(phone))
-    assert said == [f"Item, number {i}" for i in range(1, 6)]
+        statuses.append(status(phone))
+    assert statuses == [f"Item, number {i}" for i in range(1, 6)]
 
 
 def test_delete_deletes_its_own_row_alone(phone: Phone) -> None:
@@ -234,12 +234,12 @@ def test_the_hole_is_clickable_and_exposes_no_nodes(phone: Phone) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "said"), [("idle", NOTHING), ("disabled", NOTHING), ("ancestor", "Far ancestor")]
+    ("name", "expected"), [("idle", NOTHING), ("disabled", NOTHING), ("ancestor", "Far ancestor")]
 )
-def test_each_odd_button_does_only_what_it_supports(phone: Phone, name: str, said: str) -> None:
+def test_each_odd_button_does_only_what_it_supports(phone: Phone, name: str, expected: str) -> None:
     enter(phone, "Odd buttons")
     tap(phone, id=name)
-    assert status(phone) == said
+    assert status(phone) == expected
 
 
 def test_the_label_is_five_levels_below_its_clickable_ancestor(phone: Phone) -> None:

@@ -132,9 +132,9 @@ def test_play_and_pause_alternate(phone: Phone) -> None:
 
 
 def test_a_like_survives_a_stop_and_can_be_removed(phone: Phone) -> None:
-    for said, then in (("Like", "Unlike"), ("Unlike", "Like")):
+    for label, then in (("Like", "Unlike"), ("Unlike", "Like")):
         phone.open_with(PACKAGE, "vnd.youtube:numb0000001")
-        tap(phone, desc=said)
+        tap(phone, desc=label)
         phone.stop_app(PACKAGE)
         phone.open_with(PACKAGE, "vnd.youtube:numb0000001")
         assert find(phone, id="like_button").content_desc == then

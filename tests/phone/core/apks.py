@@ -47,7 +47,7 @@ def pack(manifest: bytes, filler: int = 0) -> bytes:
 
 
 def make_manifest(elements: Sequence[Element], *, utf8: bool = False) -> bytes:
-    """Binary XML in which each element lies in the one before it."""
+    """Binary XML in which each element is nested in the one before it."""
     known = {name: number for _, attributes in elements for name, number, _ in attributes if number is not None}
     # The names that have numbers come first, so that the table of numbers fits them.
     strings = list(known)

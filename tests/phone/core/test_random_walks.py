@@ -25,7 +25,7 @@ _LEFT_OUT = ("offline", "unauthorized", "slow_dump")
 
 
 def step(phone: Phone, chance: Random) -> None:  # noqa: C901 - a table of things to do
-    """Something somebody might do, or something nobody would."""
+    """One random action, likely or unlikely."""
     display = phone.windows.display
 
     def point() -> tuple[int, int]:

@@ -136,8 +136,8 @@ def test_text_typed_into_a_password_field_is_masked_in_events(touch: SimulatedPh
     touch.person.tap("Secret")
     touch.person.type("hunter")
     assert "hunter" not in touch.xml()
-    told = [e.text for e in touch.events if e.kind == "view_text_changed"]
-    assert told == ["•" * n for n in range(1, 7)]
+    texts = [e.text for e in touch.events if e.kind == "view_text_changed"]
+    assert texts == ["•" * n for n in range(1, 7)]
     assert touch.phone.tasks.front.process.state["secret"] == "hunter"
 
 
@@ -167,7 +167,7 @@ def test_a_drag_scrolls_the_list_and_its_event_has_the_maximum(touch: SimulatedP
     before = len(touch.events)
     touch.phone.swipe((540, 1700), (540, 2200))
     touch.phone.swipe((540, 1700), (540, 2200))
-    assert len(touch.events) == before + 1, "a list at its top does not move, and nobody is told it did"
+    assert len(touch.events) == before + 1, "a list at its top does not move and emits no event"
 
 
 def test_an_inner_list_at_its_end_passes_the_drag_to_the_outer_one(touch: SimulatedPhone) -> None:

@@ -30,7 +30,7 @@ def new_phone(time_ms: int = NOW) -> Phone:
 
 
 class Pipe:
-    """Collects what is written, and tells those who wait for it."""
+    """Collects what is written, and notifies waiting threads."""
 
     def __init__(self) -> None:
         self.data = b""
@@ -202,7 +202,7 @@ def test_records_are_chosen_as_on_android(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "expected"),
     [
         (["-z"], "Unknown option '-z'."),
         (["--nonsense=1"], "Unknown option '--nonsense=1'."),
@@ -225,8 +225,8 @@ def test_records_are_chosen_as_on_android(
         (["--wrap"], "--wrap is not available on this phone."),
     ],
 )
-def test_an_invalid_command_line_is_refused(phone: Phone, arguments: list[str], told: str) -> None:
-    assert run(phone, *arguments) == Ran(1, "", f"logcat: {told}\n")
+def test_an_invalid_command_line_is_refused(phone: Phone, arguments: list[str], expected: str) -> None:
+    assert run(phone, *arguments) == Ran(1, "", f"logcat: {expected}\n")
 
 
 def test_clearing_prints_nothing_and_leaves_other_buffers(phone: Phone) -> None:

@@ -94,7 +94,7 @@ def test_a_session_is_a_file_of_the_contract(recorder: Recorder, storage: Storag
 
 
 @pytest.mark.parametrize(
-    ("event", "said"),
+    ("event", "expected"),
     [
         (
             AccessibilityEvent(kind="window_state_changed", package=" ", title=" ", content_desc="\n", text=" T "),
@@ -138,9 +138,9 @@ def test_a_session_is_a_file_of_the_contract(recorder: Recorder, storage: Storag
     ],
 )
 def test_an_event_is_written_with_the_fields_of_the_contract(
-    event: AccessibilityEvent, said: dict[str, Any]
+    event: AccessibilityEvent, expected: dict[str, Any]
 ) -> None:
-    assert describe(event) == said
+    assert describe(event) == expected
 
 
 def test_a_click_on_an_empty_rectangle_has_empty_bounds() -> None:
@@ -431,16 +431,18 @@ def test_events_from_many_threads_are_numbered_in_the_order_of_the_file(
 
 
 def test_a_session_is_reported_in_the_phones_log(storage: Storage) -> None:
-    said: list[tuple[str, str]] = []
-    recorder = Recorder(storage, Clock(), Random(1), PACKAGE, lambda priority, text: said.append((priority, text)))
+    messages: list[tuple[str, str]] = []
+    recorder = Recorder(
+        storage, Clock(), Random(1), PACKAGE, lambda priority, text: messages.append((priority, text))
+    )
     recorder.start("s")
     recorder.on_event(WINDOW, lambda: None)
     refused(lambda: recorder.stop("t\n"))
     recorder.stop()
-    assert [(priority, text.split()[0]) for priority, text in said] == [
+    assert [(priority, text.split()[0]) for priority, text in messages] == [
         ("I", "SESSION_STARTED"),
         ("W", "SNAPSHOT_NULL"),
         ("W", "SESSION_ID_MISMATCH"),
         ("I", "SESSION_STOPPED"),
     ]
-    assert "t\\n" in said[2][1]
+    assert "t\\n" in messages[2][1]

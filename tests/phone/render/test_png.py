@@ -17,7 +17,7 @@ WHITE, BLACK, RED = 0xFFFFFF, 0x000000, 0xFF0000
 
 
 def decode(png: bytes) -> list[list[int]]:
-    """The colours of a PNG with a palette, row by row, read as its specification says."""
+    """The colours of a PNG with a palette, row by row, decoded by the PNG specification."""
     assert png.startswith(b"\x89PNG\r\n\x1a\n")
     chunks, at = {}, 8
     while at < len(png):

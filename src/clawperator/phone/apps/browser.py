@@ -25,7 +25,7 @@ PACKAGE = "com.android.chrome"
 CHOOSER = "com.android.intentresolver"
 _ACTIVITY = "org.chromium.chrome.browser.ChromeTabbedActivity"
 _LOADING_MS = 300
-_LONGEST_SHOWN = 2_048
+_MAX_SHOWN = 2_048
 _SEARCH = "https://search.example.com/"
 _SCHEMES = ("http://", "https://")
 
@@ -210,7 +210,7 @@ def _host(uri: str) -> str:
 
 def _printable(words: str) -> str:
     """Text for display: of a bounded length, on one line."""
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in words[:_LONGEST_SHOWN])
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in words[:_MAX_SHOWN])
 
 
 # The chooser

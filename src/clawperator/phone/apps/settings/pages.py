@@ -1,4 +1,4 @@
-"""What the Settings app knows: its plain pages, its lists of choices, and where each value is kept."""
+"""The data of the Settings app: pages, choice pages, and where each value is stored."""
 
 from collections.abc import Callable
 from typing import Literal

@@ -1,4 +1,4 @@
-"""Whole-number arithmetic, as ``$((...))`` has it: 64 bits, C's operators, variables by name."""
+"""Integer arithmetic of ``$((...))``: 64 bits, C's operators, variables by name."""
 
 import re
 from collections.abc import Callable, MutableMapping
@@ -26,12 +26,12 @@ _MAX_TOKENS = 10_000
 
 
 class ArithmeticSyntaxError(ClawperatorException):
-    """What the shell says of an expression it cannot work out."""
+    """An invalid expression; the message is what the shell prints."""
 
 
 def evaluate(text: str, variables: MutableMapping[str, str]) -> int:
     """The value of an expression. Assignments in it change ``variables``."""
-    return _Evaluation(text, variables).whole()
+    return _Evaluation(text, variables).evaluate()
 
 
 def _wrap(value: int) -> int:
@@ -81,7 +81,7 @@ class _Evaluation:
             self._tokens.append(match[1] or match[2] or match[3])
             position = match.end()
 
-    def whole(self) -> int:
+    def evaluate(self) -> int:
         if not self._tokens:
             return 0
         value = self._assignment()

@@ -1,4 +1,4 @@
-"""From the words of a script to the arguments of a command: variables, splitting, patterns."""
+"""Word expansion: variables, substitutions, field splitting and file name patterns."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -15,17 +15,17 @@ from clawperator.phone.shell.language.script import (
 )
 from clawperator.phone.shell.language.state import ShellError, ShellState
 
-_MAX_LOOKED_AT = 3_000_000  # characters, for one replacement
+_MAX_EXAMINED = 3_000_000  # characters, for one replacement
 MAX_VALUE = 1024 * 1024
 MAX_FIELDS = 50_000
 
-# Text and what may still become of it: nothing, a pattern, or pieces; "break" ends an argument.
+# Text and how it is treated further: literally, as a pattern, or split; "break" ends an argument.
 Kind: TypeAlias = Literal["quoted", "plain", "split", "break"]
 Piece: TypeAlias = tuple[str, Kind]
 
 
 def expand_fields(shell: ShellState, words: Sequence[Word]) -> list[str]:
-    """The arguments some words stand for."""
+    """Expand words to arguments."""
     found: list[str] = []
     for word in words:
         if (
@@ -45,7 +45,7 @@ def expand_fields(shell: ShellState, words: Sequence[Word]) -> list[str]:
 
 
 def expand_text(shell: ShellState, word: Word) -> str:
-    """The one text a word stands for where arguments are not split: in assignments, redirections, documents."""
+    """Expand a word to one text, without splitting: in assignments, redirections and here-documents."""
     if len(word) == 1 and isinstance(word[0], LiteralText):
         return word[0].text
     text = "".join(" " if kind == "break" else text for text, kind in _pieces(shell, word))
@@ -94,7 +94,7 @@ def _expand_variable(shell: ShellState, part: Variable) -> Iterator[Piece]:
         if "u" in shell.options:
             raise ShellError(f"{part.name}: parameter not set")
         value = ""
-    yield (_edit(shell, part, value) if operator else value), kind
+    yield (_apply_operator(shell, part, value) if operator else value), kind
 
 
 def _expand_arguments(shell: ShellState, part: Variable) -> Iterator[Piece]:
@@ -103,7 +103,7 @@ def _expand_arguments(shell: ShellState, part: Variable) -> Iterator[Piece]:
         yield from _requoted(shell, part)
         return
     if part.operator and part.operator.lstrip(":") not in {"-", "+"}:
-        arguments = [_edit(shell, part, argument) for argument in arguments]
+        arguments = [_apply_operator(shell, part, argument) for argument in arguments]
     if part.name == "*" and part.quoted:
         yield shell.variables.get("IFS", " ")[:1].join(arguments), "quoted"
         return
@@ -134,7 +134,7 @@ def _expand_default(shell: ShellState, part: Variable, value: str | None) -> Ite
 
 
 def _requoted(shell: ShellState, part: Variable) -> Iterator[Piece]:
-    """The word of ``${name:-word}``, which is quoted where the whole is."""
+    """The word of ``${name:-word}``, quoted if the whole expansion is."""
     if part.quoted:
         yield "", "quoted"
     for text, kind in _pieces(shell, part.word):
@@ -142,7 +142,7 @@ def _requoted(shell: ShellState, part: Variable) -> Iterator[Piece]:
 
 
 def lookup(shell: ShellState, name: str) -> str | None:
-    """The value of a variable, an argument or one of the shell's own parameters."""
+    """The value of a variable, a positional parameter or a special parameter."""
     if name.isdigit() and name != "0":
         position = int(name[:9])
         return shell.arguments[position - 1] if position <= len(shell.arguments) else None
@@ -151,8 +151,8 @@ def lookup(shell: ShellState, name: str) -> str | None:
     return shell.special(name)
 
 
-def _edit(shell: ShellState, part: Variable, value: str) -> str:
-    """``${name#pattern}`` and the like."""
+def _apply_operator(shell: ShellState, part: Variable, value: str) -> str:
+    """Apply the operator of ``${name#pattern}`` and similar expansions."""
     operator = part.operator
     if operator == ":":
         return _substring(shell, part, value)
@@ -183,7 +183,7 @@ def _replace(value: str, pattern: Pattern, replacement: str, *, every: bool) -> 
     at = 0
     while at < len(value):
         ends = pattern.ends(value, at)
-        if pattern.looked_at > _MAX_LOOKED_AT:
+        if pattern.examined > _MAX_EXAMINED:
             raise ShellError("value too long")
         if ends and ends[-1] > at:
             pieces.append(replacement)
@@ -200,7 +200,7 @@ def _replace(value: str, pattern: Pattern, replacement: str, *, every: bool) -> 
 
 
 def _split(pieces: Iterator[Piece], separators: str) -> Iterator[Segments]:
-    """Arguments, each as text that may or may not be a pattern."""
+    """Split pieces into arguments, each still with its quoting."""
     blank = re.escape("".join(c for c in separators if c in " \t\n"))
     other = re.escape("".join(c for c in separators if c not in " \t\n"))
     expressions = [f"[{blank}]*[{other}][{blank}]*" if blank else f"[{other}]"] if other else []
@@ -234,7 +234,7 @@ def _split(pieces: Iterator[Piece], separators: str) -> Iterator[Segments]:
 
 
 def _glob(shell: ShellState, segments: Segments) -> list[str]:
-    """The device files a pattern names, sorted."""
+    """The device files that match a pattern, sorted."""
     components: list[Segments] = [[]]
     for text, quoted in segments:
         for number, piece in enumerate(text.split("/")):

@@ -52,7 +52,6 @@ def load_commands() -> None:
         cmd,
         dumpsys,
         input,  # noqa: A004 - the command's name
-        monkey,
         pm,
         settings,
         uiautomator,

@@ -1,7 +1,7 @@
-"""Reading the shell language: text in, a script as data out.
+"""The parser of the shell language: from text to the syntax tree.
 
-The grammar is POSIX's, as far as scripts sent to phones go. A script is read a line at a time, so what stands
-before a mistake still runs. Nesting is limited: no input can exhaust the stack.
+The grammar is the part of POSIX that scripts sent to phones use. A script is parsed line by line, so the lines
+before a syntax error still run. Nesting is limited: no input can exhaust the stack.
 """
 
 import re
@@ -26,7 +26,7 @@ from clawperator.phone.shell.language.script import (
     WhileLoop,
     Word,
 )
-from clawperator.phone.shell.language.words import Reader, UnfinishedError, unexpected
+from clawperator.phone.shell.language.words import UnfinishedError, WordReader, unexpected
 
 # Words that end a list, and those that start a compound command.
 _CLOSERS = frozenset(("then", "elif", "else", "fi", "do", "done", "esac", "}"))
@@ -39,12 +39,12 @@ _FUNCTION = re.compile(r"(?:function[ \t]+)?([A-Za-z_][\w.-]*)[ \t]*\([ \t]*\)|f
 _REDIRECTION = re.compile(r"(\d?)(<<-|<<|>>|<>|>\||<&|>&|<|>)|(&>)")
 
 
-class Parser(Reader):
-    """One script. Iterating over it gives its lines, each read when it is asked for."""
+class Parser(WordReader):
+    """Parses one script. Iterating gives its lines, each parsed on demand."""
 
     def __init__(self, text: str, depth: int = 0, documents: dict[int, int] | None = None) -> None:
         super().__init__(text, depth)
-        # Where a line ends -> where the script goes on, behind the here-documents of that line.
+        # Maps the end of a line to where the script continues after the line's here-documents.
         self._documents = {} if documents is None else documents
 
     def __iter__(self) -> Iterator[CommandList]:
@@ -62,8 +62,8 @@ class Parser(Reader):
         reader.position = self.position
         body = reader._read_list()
         if reader.peek() != ")":
-            raise reader._wrong("$(")
-        self.position = reader.position + 1  # what follows belongs to the same word
+            raise reader._syntax_error("$(")
+        self.position = reader.position + 1  # what follows is part of the same word
         return body
 
     def inner(self, text: str) -> "Parser":
@@ -136,7 +136,7 @@ class Parser(Reader):
             elif word := self.read_word():
                 words.append(word)
             elif self.peek() == "(" or not (words or assignments or redirections):
-                raise self._wrong()
+                raise self._syntax_error()
             else:
                 return SimpleCommand(tuple(assignments), tuple(words), tuple(redirections))
 
@@ -163,7 +163,7 @@ class Parser(Reader):
         elif opener == "case":
             found = reader._read_case()
         else:
-            raise self._wrong()
+            raise self._syntax_error()
         self.position = reader.position
         return self._with_redirections(found)
 
@@ -201,7 +201,7 @@ class Parser(Reader):
         self._skip_blanks()
         name = _NAME.match(self.text, self.position)
         if name is None:
-            raise self._wrong()
+            raise self._syntax_error()
         self.position = name.end()
         self._skip_newlines()
         words: list[Word] | None = None
@@ -222,7 +222,7 @@ class Parser(Reader):
         subject = self.read_word()
         self._skip_newlines()
         if not subject:
-            raise self._wrong()
+            raise self._syntax_error()
         self._expect("in", "case")
         branches = []
         self._skip_newlines()
@@ -235,7 +235,7 @@ class Parser(Reader):
                 self._skip_blanks()
                 pattern = self.read_word()
                 if not pattern:
-                    raise self._wrong("case")
+                    raise self._syntax_error("case")
                 patterns.append(pattern)
                 self._skip_blanks()
             self._expect(")", "case")
@@ -244,7 +244,7 @@ class Parser(Reader):
                 self.position += 2
             self._skip_newlines()
             if self.at_end:
-                raise self._wrong("case")
+                raise self._syntax_error("case")
         self.position += len("esac")
         return CaseCommand(subject, tuple(branches))
 
@@ -257,15 +257,15 @@ class Parser(Reader):
         self._skip_blanks()
         word = self.read_word()
         if not word:
-            raise self._wrong()
+            raise self._syntax_error()
         if operator in {"<<", "<<-"}:
             body = self._read_document(word, strip=operator == "<<-")
             return Redirection(int(match[1] or 0), "<<", body)
         default = 0 if operator[0] == "<" else 1
-        return Redirection(int(match[1] or default), operator, word)  # type: ignore[arg-type] # by the pattern
+        return Redirection(int(match[1] or default), operator, word)  # type: ignore[arg-type] # the regex allows no other
 
     def _read_document(self, delimiter: Word, *, strip: bool) -> Word:
-        """The text below this line, to the line that is the delimiter. The line itself is read on as before."""
+        """Read a here-document: the text after this line, up to the delimiter. The position stays in this line."""
         quoted = any(isinstance(part, LiteralText) and part.quoted for part in delimiter)
         end = "".join(part.text for part in delimiter if isinstance(part, LiteralText))
         newline = self.text.find("\n", self.position)
@@ -298,7 +298,7 @@ class Parser(Reader):
             self._skip_blanks()
 
     def _bare_word(self) -> str:
-        """The unquoted word here, as a reserved word would stand; empty when there is none."""
+        """The unquoted word at this position, as reserved words are; empty when there is none."""
         match = _BARE_WORD.match(self.text, self.position)
         if match is None or self.text[match.end() : match.end() + 1] in {"'", '"', "\\", "$", "`"}:
             return ""
@@ -308,7 +308,7 @@ class Parser(Reader):
         self._skip_newlines()
         found = self.peek() if token == ")" else self._bare_word()
         if found != token:
-            raise self._wrong(opener)
+            raise self._syntax_error(opener)
         self.position += len(token)
         self._skip_blanks()
 
@@ -319,7 +319,7 @@ class Parser(Reader):
             return self.peek(2)
         return self._bare_word() or self.peek()
 
-    def _wrong(self, opener: str = "") -> Exception:
+    def _syntax_error(self, opener: str = "") -> Exception:
         if self.at_end:
             return UnfinishedError(
                 f"syntax error: unmatched '{opener}'" if opener else "syntax error: unexpected 'EOF'"

@@ -1,12 +1,13 @@
-"""Shell patterns: ``*``, ``?`` and ``[...]``, matched in one pass whatever the pattern is.
+"""Shell patterns: ``*``, ``?`` and ``[...]``.
 
-All ways to match are followed at once, as bits of one number, so no pattern makes matching slow.
+A pattern is matched in one pass: all positions in the pattern are tracked at once, as the bits of one number, so
+no pattern is slow.
 """
 
 from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
-# Text, and whether quotes take the special meaning from it.
+# Text, and whether it is quoted and therefore literal.
 Segments: TypeAlias = "list[tuple[str, bool]]"
 Test: TypeAlias = "Callable[[str], bool]"
 
@@ -41,7 +42,7 @@ class Pattern:
             else:
                 self._tests.append("[")
         self._masks: dict[str, int] = {}
-        self.looked_at = 0  # characters, in all matches together
+        self.examined = 0  # characters, in all matches together
 
     @property
     def starts_with_dot(self) -> bool:
@@ -51,7 +52,7 @@ class Pattern:
         return len(text) in self.ends(text)
 
     def ends(self, text: str, start: int = 0) -> list[int]:
-        """Every position where a match that begins at ``start`` can end, in order."""
+        """Every position where a match from ``start`` can end, in order."""
         final = 1 << len(self._tests)
         active = 1
         found = [start] if active & final else []
@@ -62,16 +63,16 @@ class Pattern:
                 break
             if active & final:
                 found.append(at + 1)
-        self.looked_at += at - start
+        self.examined += at - start
         return found
 
     def reversed(self) -> "Pattern":
-        """The pattern of the same texts read backwards."""
-        turned = Pattern([])
-        turned._tests = self._tests[::-1]
+        """The pattern that matches the reversed texts."""
+        backwards = Pattern([])
+        backwards._tests = self._tests[::-1]
         size = len(self._tests)
-        turned._loops = sum(1 << (size - bit) for bit in range(size + 1) if self._loops >> bit & 1)
-        return turned
+        backwards._loops = sum(1 << (size - bit) for bit in range(size + 1) if self._loops >> bit & 1)
+        return backwards
 
     def _mask(self, c: str) -> int:
         mask = self._masks.get(c)
@@ -98,7 +99,7 @@ _CLASSES: dict[str, Test] = {
 
 
 def _read_class(characters: "list[tuple[str, bool]]", at: int) -> "tuple[int, Test] | None":
-    """A bracket expression from behind its ``[``: where it ends and what it accepts. None when it never ends."""
+    """Read a bracket expression after its ``[``: its end and its test. None when it is not closed."""
     negated = at < len(characters) and characters[at] in (("!", False), ("^", False))
     at += negated
     single: set[str] = set()

@@ -1,4 +1,4 @@
-"""Reading the words of a script: quotes, escapes and everything that starts with a dollar."""
+"""The words of a script: quotes, escapes, and expansions that start with ``$``."""
 
 import re
 from abc import ABC, abstractmethod
@@ -29,11 +29,11 @@ _LETTERS = {"a": "\a", "b": "\b", "e": "\x1b", "f": "\f", "n": "\n", "r": "\r", 
 
 
 class ShellSyntaxError(ClawperatorException):
-    """What the shell says of a script it cannot read."""
+    """A syntax error; the message is what the shell prints."""
 
 
 class UnfinishedError(ShellSyntaxError):
-    """The script ends too early; more text could make it whole."""
+    """The script ends too early; more text could complete it."""
 
 
 def unexpected(token: str) -> ShellSyntaxError:
@@ -41,7 +41,7 @@ def unexpected(token: str) -> ShellSyntaxError:
 
 
 def unescape(text: str, *, zero_octal: bool = False) -> str:
-    r"""The characters that ``\n``, ``\t``, ``\x41`` and ``\101`` stand for; an unknown escape stays as it is.
+    r"""Replace escapes such as ``\n``, ``\t``, ``\x41`` and ``\101``; unknown ones stay.
 
     With ``zero_octal``, as ``echo -e`` has it, an octal number has a zero before it: ``\0101``.
     """
@@ -59,7 +59,7 @@ def unescape(text: str, *, zero_octal: bool = False) -> str:
         text = re.sub(r"\\0([0-7]{1,3})", r"\\\1", text)
     if "\\" not in text:
         return text
-    # Escaped bytes may be pieces of one character.
+    # Escaped bytes may form one UTF-8 character.
     return _ESCAPE.sub(one, text).encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape")
 
 
@@ -67,8 +67,8 @@ def _byte(value: int) -> str:
     return chr(value) if value < 0x80 else chr(0xDC00 + value)
 
 
-class Reader(ABC):
-    """A position in a script, and the words found from there."""
+class WordReader(ABC):
+    """A position in a script, and methods that read words from there."""
 
     def __init__(self, text: str, depth: int = 0) -> None:
         self.text = text
@@ -79,15 +79,15 @@ class Reader(ABC):
 
     @abstractmethod
     def read_substitution(self) -> CommandList:
-        """The script in ``$( )``, from behind the opening parenthesis to behind the closing one."""
+        """Read the script of ``$( )``, from after the opening parenthesis to after the closing one."""
 
     @abstractmethod
-    def inner(self, text: str) -> "Reader":
-        """A reader of a text inside this one."""
+    def inner(self, text: str) -> "WordReader":
+        """A reader of a nested text."""
 
     @abstractmethod
     def read_whole(self) -> CommandList:
-        """Everything to the end as a script."""
+        """Parse everything to the end."""
 
     @property
     def at_end(self) -> bool:
@@ -97,7 +97,7 @@ class Reader(ABC):
         return self.text[self.position : self.position + length]
 
     def read_word(self) -> Word:
-        """The word that starts here; empty when none does."""
+        """Read the word at this position; empty when there is none."""
         parts: list[Part] = []
         while not self.at_end:
             if match := _PLAIN.match(self.text, self.position):
@@ -116,10 +116,10 @@ class Reader(ABC):
                 parts.append(self._read_dollar(quoted=False))
             else:
                 break
-        return _with_home(tuple(parts))
+        return _expand_tilde(tuple(parts))
 
     def read_quoted(self, end: str) -> Word:
-        """What stands between double quotes, to behind the closing one. With no ``end``, all there is."""
+        """Read double-quoted text to after the closing quote. Without ``end``, read to the end."""
         parts: list[Part] = []
         while not self.at_end:
             if match := _PLAIN_IN_QUOTES.match(self.text, self.position):
@@ -183,7 +183,7 @@ class Reader(ABC):
         return LiteralText("$", quoted)
 
     def _find_arithmetic_end(self) -> int | None:
-        """Where the ``))`` is that closes this ``((``; None when this is a command in parentheses."""
+        """The position of the ``))`` that closes this ``((``; None when this is a subshell."""
         depth = 0
         for at in range(self.position + 2, len(self.text)):
             c = self.text[at]
@@ -240,7 +240,7 @@ class Reader(ABC):
         return Variable(name[0], quoted, operator[0], word, second)
 
     def _read_in_braces(self, separator: str, *, quoted: bool) -> tuple[Word, bool]:
-        """A word to behind ``}`` or the separator, and whether it was the brace."""
+        """Read a word to after ``}`` or the separator. True when it ended at the brace."""
         parts: list[Part] = []
         while not self.at_end:
             c = self.peek()
@@ -271,8 +271,8 @@ class Reader(ABC):
         return ShellSyntaxError(f"{self.text[start:end]}: bad substitution")
 
 
-def _with_home(word: Word) -> Word:
-    """``~`` and ``~/...`` start at the home folder."""
+def _expand_tilde(word: Word) -> Word:
+    """Expand ``~`` and ``~/...`` to the home folder."""
     first = word[0] if word else None
     if not isinstance(first, LiteralText) or first.quoted or first.text[:1] != "~":
         return word

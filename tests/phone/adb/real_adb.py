@@ -1,4 +1,4 @@
-"""Real adb programs for tests: where they are, and servers of them that belong to one test run."""
+"""Real adb programs for tests: find them, and run their servers for one test."""
 
 import importlib.util
 import os
@@ -182,7 +182,7 @@ def adb_server(name: str, folder: Path) -> Iterator[Adb]:
 
 @contextmanager
 def connected(adb: Adb, port: int) -> Iterator[str]:
-    """Connect a server to a phone's door. Gives the serial by which the server knows it."""
+    """Connect an adb server to a phone's adbd; gives the serial."""
     serial = f"{LOCALHOST}:{port}"
     assert adb.say("connect", serial) == f"connected to {serial}\n"
     try:

@@ -1,4 +1,4 @@
-"""The transport protocol, spoken by hand."""
+"""The transport protocol, over raw sockets."""
 
 import socket
 import threading
@@ -30,7 +30,7 @@ def peer(port: int) -> Iterator[Peer]:
         yield peer
 
 
-def test_the_banner_tells_the_phone_and_only_features_that_are_served(peer: Peer) -> None:
+def test_the_banner_holds_the_properties_and_the_served_features(peer: Peer) -> None:
     assert peer.banner.startswith(b"device::ro.product.name=fake;")
     features = peer.banner.partition(b"features=")[2].split(b",")
     assert set(features) == {
@@ -52,16 +52,16 @@ def test_a_shell_without_packets_merges_its_output(peer: Peer) -> None:
 @pytest.mark.parametrize(
     "name", [b"shell,v2,raw:warn", b"shell,v2,TERM=xterm-256color,raw:warn", b"shell,v2:warn"]
 )
-def test_a_shell_with_packets_keeps_output_apart_and_tells_the_exit_code(peer: Peer, name: bytes) -> None:
+def test_a_shell_with_packets_separates_its_streams_and_returns_the_exit_code(peer: Peer, name: bytes) -> None:
     assert shell_packets(peer.run(name)) == [(1, b"out\n"), (2, b"err\n"), (3, b"\x03")]
 
 
-def test_a_shell_with_a_terminal_has_one_screen(peer: Peer) -> None:
+def test_a_shell_with_a_terminal_merges_its_streams(peer: Peer) -> None:
     said = shell_packets(peer.run(b"shell,v2,TERM=xterm-256color,pty:warn"))
     assert said == [(1, b"out\r\n"), (1, b"err\r\n"), (3, b"\x03")]
 
 
-def test_what_is_typed_at_a_terminal_is_echoed_and_run_by_the_line(peer: Peer) -> None:
+def test_a_terminal_echoes_keys_and_runs_lines(peer: Peer) -> None:
     stream = peer.open(b"shell,v2,TERM=xterm,pty:")
     peer.send(b"WRTE", *stream, b"\0\x05\0\0\0lx\x7fs\r" + b"\0\x01\0\0\0\x04")
     said = shell_packets(peer.read_all(stream))
@@ -82,7 +82,7 @@ def test_input_arrives_until_it_is_closed(peer: Peer) -> None:
     assert shell_packets(peer.read_all(stream))[-1] == (3, b"\0")
 
 
-def test_what_cat_reads_it_says(peer: Peer) -> None:
+def test_cat_echoes_its_input(peer: Peer) -> None:
     stream = peer.open(b"exec:cat")
     peer.send(b"WRTE", *stream, b"a" * 900)
     assert {peer.read()[0], peer.read()[0]} == {b"OKAY", b"WRTE"}
@@ -96,7 +96,7 @@ def test_an_empty_command_is_a_shell_that_reads_lines(peer: Peer) -> None:
     assert b"ran ls\n" in {packet[3] for packet in said}
 
 
-def test_a_command_that_says_something_and_goes_on_is_heard_at_once(peer: Peer) -> None:
+def test_output_of_a_running_command_arrives_at_once(peer: Peer) -> None:
     stream = peer.open(b"shell:greet")
     began = time.monotonic()
     assert peer.read() == (b"WRTE", stream[1], stream[0], b"hello\n")
@@ -124,7 +124,7 @@ def test_closing_exec_ends_the_input_but_not_the_command(peer: Peer, device: Fak
     assert device.storage.read("/sdcard/kept") == b"x" * 100_000
 
 
-def test_what_a_host_sends_in_haste_before_it_closes_still_arrives(peer: Peer, device: FakeDevice) -> None:
+def test_packets_sent_without_waiting_before_a_close_still_arrive(peer: Peer, device: FakeDevice) -> None:
     """As adb does when its client hangs up: the rest goes out with no regard for acknowledgements."""
     stream = peer.open(b"exec:keep /sdcard/kept")
     for letter in b"abcd":
@@ -134,7 +134,7 @@ def test_what_a_host_sends_in_haste_before_it_closes_still_arrives(peer: Peer, d
     assert device.storage.read("/sdcard/kept") == b"".join(bytes([letter]) * 1000 for letter in b"abcd")
 
 
-def test_exec_without_a_peer_is_given_up_after_a_while(
+def test_exec_without_a_peer_is_abandoned_after_a_while(
     port: int, device: FakeDevice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(adbd, "GRACE_SECONDS", 0.1)
@@ -169,14 +169,14 @@ def test_arguments_of_abb_arrive_quoted(peer: Peer) -> None:
         b"dev:/dev/null", b"\xff\xfe\0\0", b"x" * 100_000,
     ],
 )  # fmt: skip
-def test_what_is_not_served_is_refused(peer: Peer, name: bytes) -> None:
+def test_unknown_services_are_refused(peer: Peer, name: bytes) -> None:
     with pytest.raises(ConnectionRefusedError):
         peer.open(name)
     assert peer.run(b"shell:echo still here") == b"still here\n"
 
 
 @pytest.mark.parametrize("name", [b"root:", b"unroot:", b"remount:"])
-def test_a_production_phone_says_that_it_has_no_root(peer: Peer, name: bytes) -> None:
+def test_root_is_refused_as_on_a_production_build(peer: Peer, name: bytes) -> None:
     assert b"root" in peer.run(name)
 
 
@@ -189,7 +189,7 @@ def test_reverse_connections_are_refused_with_a_reason(peer: Peer) -> None:
 
 
 @pytest.mark.parametrize("name", [b"tcp:7", b"localabstract:echo", b"localfilesystem:/data/local/tmp/echo"])
-def test_a_socket_on_the_phone_carries_bytes_both_ways(peer: Peer, name: bytes) -> None:
+def test_a_socket_on_the_phone_copies_bytes_both_ways(peer: Peer, name: bytes) -> None:
     stream = peer.open(name)
     peer.send(b"WRTE", *stream, b"ping")
     said = [peer.read(), peer.read()]
@@ -235,13 +235,13 @@ def test_streams_do_not_mix(peer: Peer) -> None:
     assert heard == {first: b"one", second: b"two"}
 
 
-def test_a_fault_in_a_command_ends_its_stream_only(peer: Peer, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_bug_in_a_command_ends_its_stream_only(peer: Peer, caplog: pytest.LogCaptureFixture) -> None:
     assert peer.run(b"shell,v2,raw:boom") == b""  # no exit packet: the peer must report a failure
     assert peer.run(b"shell:echo next") == b"next\n"
     assert "A service failed" in caplog.text
 
 
-def test_a_slow_phone_is_slow_and_answers_others_meanwhile(peer: Peer, device: FakeDevice) -> None:
+def test_a_slow_service_does_not_delay_others(peer: Peer, device: FakeDevice) -> None:
     device.go_on.clear()
     peer.send(b"OPEN", 1, 0, b"shell:echo slow")
     assert device.delayed.wait(SECONDS)
@@ -252,7 +252,7 @@ def test_a_slow_phone_is_slow_and_answers_others_meanwhile(peer: Peer, device: F
     assert peer.read()[:3:2] == (b"OKAY", 1)
 
 
-def test_a_phone_that_trusts_nobody_asks_for_keys_for_ever(port: int, device: FakeDevice) -> None:
+def test_an_unauthorized_device_keeps_asking_for_keys(port: int, device: FakeDevice) -> None:
     device.now = "unauthorized"
     with Peer(port, greet=False) as peer:
         peer.send(b"CNXN", NEW, 1 << 20, b"host::")
@@ -276,7 +276,7 @@ def test_an_offline_phone_does_not_answer(port: int, device: FakeDevice) -> None
         assert peer.is_closed()
 
 
-def test_disconnecting_is_not_stopping(device: FakeDevice) -> None:
+def test_connections_can_be_made_after_disconnect(device: FakeDevice) -> None:
     with open_adbd(device) as (server, port), Peer(port) as peer:
         server.disconnect()
         assert peer.is_closed()
@@ -284,7 +284,7 @@ def test_disconnecting_is_not_stopping(device: FakeDevice) -> None:
             assert other.run(b"shell:echo back") == b"back\n"
 
 
-def test_stopping_ends_everything_that_runs_and_leaves_no_thread(device: FakeDevice) -> None:
+def test_stopping_ends_all_services_and_leaves_no_thread(device: FakeDevice) -> None:
     before = set(threading.enumerate())
     with open_adbd(device) as (_, port):
         peers = [Peer(port) for _ in range(5)]
@@ -307,12 +307,12 @@ def test_a_port_that_is_taken_is_an_error(device: FakeDevice) -> None:
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "192.168.1.1", "127.example.com", "::"])
-def test_only_this_machine_may_come_in(device: FakeDevice, host: str) -> None:
+def test_only_loopback_addresses_can_be_bound(device: FakeDevice, host: str) -> None:
     with pytest.raises(OSError, match="loopback"):
         AdbdServer(device).start(host)
 
 
-def test_a_reader_that_never_comes_back_is_given_up(
+def test_a_reader_that_stops_reading_is_disconnected(
     peer: Peer, device: FakeDevice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("clawperator.phone.adb.adbd_stream.READER_SECONDS", 0.1)

@@ -1,4 +1,4 @@
-"""adbutils, a client nobody here wrote, drives the phone: by the server it brings, and by real adb servers."""
+"""adbutils drives the phone, through the phone's own adb server and through real ones."""
 
 import os
 import queue
@@ -42,9 +42,9 @@ def phone() -> Iterator[SimulatedPhone]:
 @pytest.fixture
 def client(server_port: int | None, phone: SimulatedPhone) -> Iterator[Any]:
     """A client of a server that knows one new phone."""
-    with phone.serve() as doors:
-        client = adbutils.AdbClient(LOCALHOST, server_port or doors.server_port, socket_timeout=SECONDS)
-        serial = f"{LOCALHOST}:{doors.adbd_port}"
+    with phone.serve() as served:
+        client = adbutils.AdbClient(LOCALHOST, server_port or served.server_port, socket_timeout=SECONDS)
+        serial = f"{LOCALHOST}:{served.adbd_port}"
         if server_port:
             assert client.connect(serial) == f"connected to {serial}"
         yield client
@@ -62,7 +62,7 @@ def node(device: Any, label: str) -> Node:
     return next(node for node in nodes if node.label == label)
 
 
-def test_the_phone_is_listed_with_what_it_is(client: Any) -> None:
+def test_the_phone_is_listed_with_its_properties(client: Any) -> None:
     (found,) = client.list(extended=True)
     assert (found.state, found.tags["model"], found.tags["product"]) == ("device", "Simulated_phone", "simulated")
     assert [device.serial for device in client.device_list()] == [found.serial]
@@ -74,7 +74,7 @@ def test_the_phone_is_listed_with_what_it_is(client: Any) -> None:
     assert (event.serial, event.status, event.present) == (found.serial, "device", True)
 
 
-def test_the_phone_says_who_it_is(device: Any) -> None:
+def test_the_phone_reports_its_properties(device: Any) -> None:
     assert device.get_state() == "device"
     assert "shell_v2" in device.get_features().split(",")
     assert str(device.prop) == "product:simulated model:Simulated phone device:simulated"
@@ -83,7 +83,7 @@ def test_the_phone_says_who_it_is(device: Any) -> None:
     assert device.wlan_ip()
 
 
-def test_a_transport_is_chosen_by_its_number(client: Any) -> None:
+def test_a_transport_is_selected_by_its_id(client: Any) -> None:
     (found,) = client.list(extended=True)
     assert client.device(transport_id=found.transport_id).shell("echo hi") == "hi"
 
@@ -98,7 +98,7 @@ def test_commands_have_output_errors_and_exit_codes(device: Any) -> None:
     assert len(device.shell("head -c 3000000 /dev/zero", encoding=None)) == 3_000_000
 
 
-def test_a_command_can_be_left_before_it_ends(device: Any) -> None:
+def test_a_command_can_be_closed_before_it_ends(device: Any) -> None:
     began = time.monotonic()
     with pytest.raises(adbutils.AdbTimeout):
         device.shell("sleep 60", timeout=0.1)
@@ -177,7 +177,7 @@ def test_an_apk_is_installed_and_uninstalled(device: Any, tmp_path: Path) -> Non
         device.install(tmp_path / "bad.apk", silent=True)
 
 
-def test_the_screen_is_seen(device: Any, phone: SimulatedPhone) -> None:
+def test_screenshots_and_hierarchies_are_read(device: Any, phone: SimulatedPhone) -> None:
     assert node(device, "Settings").package == LAUNCHER
     assert device.window_size() == (1080, 2400)
     picture = device.screenshot(error_ok=False)
@@ -189,7 +189,7 @@ def test_the_screen_is_seen(device: Any, phone: SimulatedPhone) -> None:
     assert device.window_size() == device.screenshot(display_id=0, error_ok=False).size == (2400, 1080)
 
 
-def test_the_screen_is_put_out_and_on(device: Any) -> None:
+def test_the_screen_is_turned_off_and_on(device: Any) -> None:
     assert device.is_screen_on()
     device.switch_screen(False)
     assert not device.is_screen_on()
@@ -236,7 +236,7 @@ def test_ports_are_forwarded_to_sockets_on_the_phone(device: Any) -> None:
         device.create_connection(adbutils.Network.TCP, 1)
 
 
-def test_what_the_phone_does_not_do_is_refused(device: Any) -> None:
+def test_unsupported_requests_are_refused(device: Any) -> None:
     with pytest.raises(adbutils.AdbError, match="this phone makes no reverse connections"):
         device.reverse("tcp:1", "tcp:2")
     assert device.reverse_list() == []

@@ -1,4 +1,4 @@
-"""Peers that lie, stall and flood. The phone stays up and answers the next one."""
+"""Peers that violate the protocol, stall or flood. The phone stays up and serves the next one."""
 
 import os
 import queue
@@ -82,7 +82,7 @@ def send_until_cut_off(peer: Peer, data: bytes) -> None:
         struct.pack("<6I", wire.CNXN, NEW, 1 << 20, 0xFFFFFFFF, 0, wire.CNXN ^ 0xFFFFFFFF),
     ],
 )
-def test_who_does_not_greet_properly_is_shown_the_door(port: int, data: bytes) -> None:
+def test_a_peer_with_an_invalid_handshake_is_disconnected(port: int, data: bytes) -> None:
     with Peer(port, greet=False) as peer:
         peer.sock.sendall(data)
         assert peer.is_closed()
@@ -96,13 +96,13 @@ def test_who_does_not_greet_properly_is_shown_the_door(port: int, data: bytes) -
         packet(b"CNXN", NEW, 1 << 20),
     ],
 )
-def test_who_stops_making_sense_is_cut_off(port: int, data: bytes) -> None:
+def test_a_peer_that_violates_the_protocol_is_disconnected(port: int, data: bytes) -> None:
     with Peer(port) as peer:
         peer.sock.sendall(data)
         assert peer.is_closed()
 
 
-def test_half_a_packet_is_waited_for_only_so_long(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_incomplete_packet_times_out(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(adbd, "STALL_SECONDS", 0.1)
     for half in (packet(b"OPEN", 1, 0, b"shell:echo")[:10], packet(b"OPEN", 1, 0, b"shell:echo")[:30]):
         with Peer(port) as peer:
@@ -110,27 +110,27 @@ def test_half_a_packet_is_waited_for_only_so_long(port: int, monkeypatch: pytest
             assert peer.is_closed()
 
 
-def test_a_packet_that_drips_is_cut_off(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_packet_that_arrives_too_slowly_is_cut_off(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wire, "PACKET_SECONDS", 0.1)
     with Peer(port) as peer:
         peer.sock.sendall(packet(b"OPEN", 1, 0, b"shell:" + b"x" * 1000)[:24])
         send_until_cut_off(peer, b"x")
 
 
-def test_an_idle_peer_is_welcome(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_idle_peer_stays_connected(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(adbd, "STALL_SECONDS", 0.05)
     with Peer(port) as peer:
         time.sleep(0.2)
         assert peer.run(b"shell:echo hi") == b"hi\n"
 
 
-def test_who_never_greets_is_not_waited_for(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_peer_without_a_handshake_times_out(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(adbd, "_GREETING_SECONDS", 0.1)
     with Peer(port, greet=False) as peer:
         assert peer.is_closed()
 
 
-def test_streams_beyond_the_limit_are_refused_and_room_is_made_by_closing(port: int, device: FakeDevice) -> None:
+def test_streams_beyond_the_limit_are_refused_until_one_closes(port: int, device: FakeDevice) -> None:
     with Peer(port) as peer:
         streams = [peer.open(b"shell:sleep 5") for _ in range(adbd.MAX_STREAMS)]
         with pytest.raises(ConnectionRefusedError):
@@ -144,7 +144,7 @@ def test_streams_beyond_the_limit_are_refused_and_room_is_made_by_closing(port: 
         wait_until(lambda: opens(peer))  # the thread of the command has only just left it
 
 
-def test_commands_left_behind_count_as_streams(port: int) -> None:
+def test_running_commands_of_closed_streams_count_as_streams(port: int) -> None:
     with Peer(port) as peer:
         for _ in range(adbd.MAX_STREAMS):
             stream = peer.open(b"exec:sleep 5")
@@ -165,7 +165,7 @@ def test_a_flood_of_opens_is_answered_one_by_one(port: int) -> None:
             assert peer.read() == (b"CLSE", 0, number, b"")
 
 
-def test_who_asks_and_never_listens_is_cut_off(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_peer_that_never_reads_is_disconnected(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(adbd, "STALL_SECONDS", 0.2)
     with Peer(port) as peer:
         for number in range(1, 150):
@@ -173,7 +173,7 @@ def test_who_asks_and_never_listens_is_cut_off(port: int, monkeypatch: pytest.Mo
         send_until_cut_off(peer, packet(b"OKAY", 1, 1))
 
 
-def test_who_ignores_flow_control_is_cut_off(port: int) -> None:
+def test_a_peer_that_ignores_flow_control_is_disconnected(port: int) -> None:
     with Peer(port) as peer:
         stream = peer.open(b"shell:sleep 5")
         for _ in range(MAX_WAITING + 1):
@@ -181,7 +181,7 @@ def test_who_ignores_flow_control_is_cut_off(port: int) -> None:
         assert peer.is_closed()
 
 
-def test_who_parks_too_much_is_cut_off(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_peer_with_too_much_unread_data_is_disconnected(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(adbd, "_MAX_UNREAD", 100_000)
     with Peer(port) as peer:
         streams = [peer.open(b"shell:sleep 5") for _ in range(3)]
@@ -190,21 +190,21 @@ def test_who_parks_too_much_is_cut_off(port: int, monkeypatch: pytest.MonkeyPatc
         assert peer.is_closed()
 
 
-def test_input_nobody_reads_is_taken_back_when_the_command_ends(
+def test_unread_input_is_released_when_the_command_ends(
     device: FakeDevice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(adbd, "_MAX_UNREAD", 100_000)
-    with open_adbd(device) as (door, port), Peer(port) as peer:
+    with open_adbd(device) as (server, port), Peer(port) as peer:
         for _ in range(5):
             stream = peer.open(b"shell:sleep 5")
             peer.send(b"WRTE", *stream, bytes(40_000))
             peer.send(b"CLSE", *stream)
             assert peer.read()[0] == b"CLSE"
-            wait_until(lambda: door._unread.count(0) == 0)
+            wait_until(lambda: server._unread.count(0) == 0)
         assert peer.run(b"shell:echo hi") == b"hi\n"
 
 
-def test_words_to_streams_that_do_not_exist_fall_flat(port: int) -> None:
+def test_packets_to_unknown_streams_are_ignored(port: int) -> None:
     with Peer(port) as peer:
         for kind in (b"OKAY", b"WRTE", b"CLSE"):
             peer.send(kind, 5, 77, b"x")
@@ -237,7 +237,7 @@ def test_a_phone_without_a_free_thread_refuses(device: FakeDevice, monkeypatch: 
 
 
 @pytest.mark.random
-def test_any_bytes_leave_both_doors_open(device: FakeDevice) -> None:
+def test_any_bytes_leave_both_endpoints_working(device: FakeDevice) -> None:
     commands = st.sampled_from([b"CNXN", b"OPEN", b"OKAY", b"WRTE", b"CLSE", b"AUTH", b"STLS"])
     ids = st.integers(0, 3) | st.integers(0, 0xFFFFFFFF)
     names = st.sampled_from([b"shell:warn", b"shell,v2:cat", b"sync:", b"exec:cat", b"tcp:7"]) | st.binary(
@@ -264,7 +264,7 @@ def test_any_bytes_leave_both_doors_open(device: FakeDevice) -> None:
 @pytest.mark.parametrize(
     "data", [b"", b"00", b"zzzz", b"-001", b"+00a", b"00 1", b"\xff\xff\xff\xff", b"ffffhost:"]
 )
-def test_what_is_no_request_is_refused_or_left(device: FakeDevice, data: bytes) -> None:
+def test_malformed_requests_are_refused_or_dropped(device: FakeDevice, data: bytes) -> None:
     with open_server(device) as (_, port):
         with Client(port) as client:
             client.sock.sendall(data)
@@ -274,7 +274,7 @@ def test_what_is_no_request_is_refused_or_left(device: FakeDevice, data: bytes) 
             client.ask(b"host:version")
 
 
-def test_workers_are_used_again_and_refuse_when_all_are_busy() -> None:
+def test_worker_threads_are_reused_and_refuse_when_all_are_busy() -> None:
     workers = WorkerPool(2, "test")
     seen: queue.SimpleQueue[threading.Thread] = queue.SimpleQueue()
     threads = set()

@@ -1,4 +1,4 @@
-"""Real adb programs drive the phone, through its own door and through the server it brings."""
+"""Real adb programs drive the phone, through adbd and through the phone's own adb server."""
 
 import hashlib
 import io
@@ -38,11 +38,11 @@ def phone() -> Iterator[SimulatedPhone]:
 @pytest.fixture(params=["adbd", "server"])
 def adb(request: pytest.FixtureRequest, server: Adb, phone: SimulatedPhone, tmp_path: Path) -> Iterator[Adb]:
     """An adb that sees one new phone: by its own server, or by the server of the phone."""
-    with phone.serve() as doors:
+    with phone.serve() as served:
         if request.param == "server":
-            yield Adb(server.program, tmp_path, doors.server_port)
+            yield Adb(server.program, tmp_path, served.server_port)
         else:
-            with connected(server, doors.adbd_port):
+            with connected(server, served.adbd_port):
                 yield Adb(server.program, tmp_path, server.port)
 
 
@@ -50,8 +50,8 @@ def adb(request: pytest.FixtureRequest, server: Adb, phone: SimulatedPhone, tmp_
 
 
 def test_a_phone_is_connected_listed_and_disconnected(server: Adb, phone: SimulatedPhone) -> None:
-    with phone.serve() as doors:
-        serial = f"{LOCALHOST}:{doors.adbd_port}"
+    with phone.serve() as served:
+        serial = f"{LOCALHOST}:{served.adbd_port}"
         assert server.say("connect", serial) == f"connected to {serial}\n"
         assert server.say("connect", serial) == f"already connected to {serial}\n"
         listed = server.say("devices", "-l").splitlines()[1]
@@ -67,8 +67,8 @@ def test_a_phone_is_connected_listed_and_disconnected(server: Adb, phone: Simula
 
 
 def test_the_server_of_the_phone_lists_it_under_its_own_serial(server: Adb, phone: SimulatedPhone) -> None:
-    with phone.serve() as doors:
-        adb = Adb(server.program, server.folder, doors.server_port)
+    with phone.serve() as served:
+        adb = Adb(server.program, server.folder, served.server_port)
         listed = adb.say("devices", "-l").splitlines()[1]
         assert listed.split()[:5] == [
             "claw-1",
@@ -81,16 +81,16 @@ def test_the_server_of_the_phone_lists_it_under_its_own_serial(server: Adb, phon
         assert adb.run("-s", "nobody", "shell", "true").returncode == 1
 
 
-def test_a_phone_is_waited_for_and_says_its_state(adb: Adb) -> None:
+def test_a_phone_is_waited_for_and_reports_its_state(adb: Adb) -> None:
     assert adb.say("wait-for-device") == ""
     assert adb.say("get-state") == "device\n"
 
 
 def test_waiting_for_a_phone_ends_when_it_comes(server: Adb, phone: SimulatedPhone) -> None:
-    with server.running("wait-for-device") as waiting, phone.serve() as doors:
+    with server.running("wait-for-device") as waiting, phone.serve() as served:
         with pytest.raises(subprocess.TimeoutExpired):
             waiting.wait(0.1)
-        with connected(server, doors.adbd_port):
+        with connected(server, served.adbd_port):
             assert waiting.wait(SECONDS) == 0
 
 
@@ -113,7 +113,7 @@ def test_commands_reach_the_phone_they_name(server: Adb, phone: SimulatedPhone) 
 
 
 @pytest.mark.parametrize("fault", ["offline", "unauthorized"])
-def test_a_phone_that_will_not_talk_is_listed_as_such(server: Adb, fault: str) -> None:
+def test_an_offline_or_unauthorized_phone_is_listed_as_such(server: Adb, fault: str) -> None:
     phone_server = PhoneServer(PhoneServerConfig(serial="claw-1"))
     phone_server.open()
     serial = f"{LOCALHOST}:{phone_server.adbd_port}"
@@ -224,7 +224,7 @@ def contents(folder: Path) -> dict[str, bytes | None]:
     }
 
 
-def test_what_cannot_be_pushed_or_pulled_says_why(adb: Adb, phone: SimulatedPhone) -> None:
+def test_a_failed_push_or_pull_reports_the_reason(adb: Adb, phone: SimulatedPhone) -> None:
     (adb.folder / "small").write_bytes(b"x")
     pushed = adb.run("push", "small", "/system/x")
     assert pushed.returncode == 1
@@ -253,7 +253,7 @@ def test_an_apk_is_installed_and_uninstalled(adb: Adb, how: list[str]) -> None:
 
 
 @pytest.mark.parametrize("how", [[], ["--no-streaming"]], ids=["streamed", "pushed"])
-def test_what_is_no_apk_is_not_installed(adb: Adb, how: list[str]) -> None:
+def test_a_file_that_is_not_an_apk_is_not_installed(adb: Adb, how: list[str]) -> None:
     (adb.folder / "bad.apk").write_bytes(b"not a package" * 1000)
     ran = adb.run("install", *how, "bad.apk")
     assert ran.returncode == 1
@@ -354,14 +354,14 @@ def test_a_forwarded_port_leads_to_a_socket_on_the_phone(adb: Adb) -> None:
     assert adb.say("forward", "--list").strip() == ""
 
 
-def test_a_forward_to_nobody_is_closed_at_once(adb: Adb) -> None:
+def test_a_forward_to_a_missing_socket_is_closed_at_once(adb: Adb) -> None:
     port = int(adb.say("forward", "tcp:0", "localabstract:nobody"))
     with socket.create_connection((LOCALHOST, port), SECONDS) as sock:
         assert sock.recv(1) == b""
     adb.say("forward", "--remove-all")
 
 
-def test_what_the_phone_does_not_do_is_refused_without_a_wait(adb: Adb) -> None:
+def test_unsupported_requests_are_refused_at_once(adb: Adb) -> None:
     reverse = adb.run("reverse", "tcp:1", "tcp:2")
     assert reverse.returncode == 1
     assert b"this phone makes no reverse connections" in reverse.stderr

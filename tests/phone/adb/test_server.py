@@ -1,4 +1,4 @@
-"""The protocol of the adb server, spoken by hand."""
+"""The adb server protocol, over raw sockets."""
 
 import socket
 import threading
@@ -56,7 +56,7 @@ def run(port: int, service: bytes, transport: bytes = b"host:transport-any") -> 
         (b"host:disconnect:", "disconnected everything"),
     ],
 )
-def test_a_question_has_an_answer(port: int, request_: bytes, answer: str) -> None:
+def test_a_host_request_is_answered(port: int, request_: bytes, answer: str) -> None:
     assert ask(port, request_) == answer
 
 
@@ -81,12 +81,12 @@ def test_a_question_has_an_answer(port: int, request_: bytes, answer: str) -> No
         (b"", "no transport"),
     ],
 )
-def test_a_wish_that_cannot_be_met_fails_with_a_reason(port: int, request_: bytes, reason: str) -> None:
+def test_a_request_that_cannot_be_met_fails_with_a_reason(port: int, request_: bytes, reason: str) -> None:
     with Client(port) as client, pytest.raises(RuntimeError, match=reason):
         client.ask(request_)
 
 
-def test_connecting_to_a_stranger_is_answered(port: int) -> None:
+def test_connecting_to_an_unknown_address_is_answered(port: int) -> None:
     assert ask(port, b"host:connect:10.1.2.3:5555").startswith("failed to connect to 10.1.2.3:5555")
 
 
@@ -94,13 +94,13 @@ def test_connecting_to_a_stranger_is_answered(port: int) -> None:
     "transport",
     [b"host:transport-any", b"host:transport-local", b"host:transport:127.0.0.1:5555", b"host:transport-id:1"],
 )
-def test_a_transport_carries_one_service(port: int, transport: bytes) -> None:
+def test_a_transport_serves_one_request(port: int, transport: bytes) -> None:
     ask(port, b"host:devices-l")  # a client learns the number from here
     assert run(port, b"shell:echo hi", transport) == b"hi\n"
 
 
 @pytest.mark.parametrize("wish", [b"serial:127.0.0.1:5555", b"any", b"local"])
-def test_tport_tells_the_number_of_the_transport(port: int, wish: bytes) -> None:
+def test_tport_returns_the_transport_id(port: int, wish: bytes) -> None:
     with Client(port) as client:
         client.ask(b"host:tport:" + wish)
         assert client.read(8) == (1).to_bytes(8, "little")
@@ -108,7 +108,7 @@ def test_tport_tells_the_number_of_the_transport(port: int, wish: bytes) -> None
         assert shell_packets(client.rest()) == [(1, b"out\n"), (2, b"err\n"), (3, b"\x03")]
 
 
-def test_a_host_question_after_a_transport_is_about_that_phone(tmp_path: Path) -> None:
+def test_a_host_request_after_a_transport_means_that_device(tmp_path: Path) -> None:
     devices = [FakeDevice(str(tmp_path / name), name) for name in ("one", "two")]
     with open_server(*devices) as (_, port), Client(port) as client:
         client.ask(b"host:transport:two")
@@ -116,7 +116,7 @@ def test_a_host_question_after_a_transport_is_about_that_phone(tmp_path: Path) -
         assert client.text() == "two"
 
 
-def test_of_several_phones_one_must_be_named(tmp_path: Path) -> None:
+def test_with_several_devices_one_must_be_named(tmp_path: Path) -> None:
     devices = [FakeDevice(str(tmp_path / name), name) for name in ("one", "two")]
     with open_server(*devices) as (_, port):
         with Client(port) as client, pytest.raises(RuntimeError, match="more than one"):
@@ -125,7 +125,7 @@ def test_of_several_phones_one_must_be_named(tmp_path: Path) -> None:
         assert ask(port, b"host:devices") == "one\tdevice\ntwo\tdevice\n"
 
 
-def test_no_phone_is_no_phone() -> None:
+def test_without_devices_every_request_for_one_fails() -> None:
     with open_server() as (_, port):
         assert ask(port, b"host:devices") == ""
         with Client(port) as client, pytest.raises(RuntimeError, match="no devices/emulators found"):
@@ -135,7 +135,7 @@ def test_no_phone_is_no_phone() -> None:
 @pytest.mark.parametrize(
     ("state", "reason"), [("offline", "device offline"), ("unauthorized", "device unauthorized")]
 )
-def test_a_phone_that_does_not_talk_is_listed_and_refused(
+def test_an_unavailable_device_is_listed_and_refused(
     port: int, device: FakeDevice, state: str, reason: str
 ) -> None:
     device.now = "offline" if state == "offline" else "unauthorized"
@@ -146,7 +146,7 @@ def test_a_phone_that_does_not_talk_is_listed_and_refused(
         client.ask(b"host:transport-any")
 
 
-def test_a_tracker_hears_of_changes(port: int, device: FakeDevice) -> None:
+def test_tracking_clients_get_every_change(port: int, device: FakeDevice) -> None:
     with Client(port) as client:
         client.ask(b"host:track-devices")
         assert client.text() == "127.0.0.1:5555\tdevice\n"
@@ -154,7 +154,7 @@ def test_a_tracker_hears_of_changes(port: int, device: FakeDevice) -> None:
         assert client.text() == "127.0.0.1:5555\toffline\n"
 
 
-def test_waiting_for_a_phone_ends_when_it_is_there(port: int, device: FakeDevice) -> None:
+def test_waiting_for_a_device_ends_when_it_is_there(port: int, device: FakeDevice) -> None:
     device.now = "offline"
     with Client(port) as client:
         client.ask(b"host:wait-for-any-device")
@@ -169,7 +169,7 @@ def test_waiting_for_a_phone_ends_when_it_is_there(port: int, device: FakeDevice
         assert client.read(4) == b"OKAY"
 
 
-def test_a_service_that_is_not_there_fails(port: int) -> None:
+def test_an_unknown_service_fails(port: int) -> None:
     with Client(port) as client:
         client.ask(b"host:transport-any")
         with pytest.raises(RuntimeError, match="unknown or unsupported service"):
@@ -180,14 +180,14 @@ def test_a_service_that_is_not_there_fails(port: int) -> None:
             client.ask(b"tcp:8")
 
 
-def test_hanging_up_ends_a_shell(port: int, device: FakeDevice) -> None:
+def test_disconnecting_ends_a_shell(port: int, device: FakeDevice) -> None:
     with Client(port) as client:
         client.ask(b"host:transport-any")
         client.ask(b"shell:sleep 5")
     assert device.ended.get(timeout=SECONDS) == "sleep"
 
 
-def test_a_command_that_says_something_and_goes_on_is_heard_at_once(port: int) -> None:
+def test_output_of_a_running_command_arrives_at_once(port: int) -> None:
     with Client(port) as client:
         client.ask(b"host:transport-any")
         began = time.monotonic()
@@ -219,7 +219,7 @@ def test_large_output_arrives_whole(port: int) -> None:
     assert len(run(port, b"exec:big 3000000")) == 3_000_000
 
 
-def test_sync_works_through_this_door_too(port: int) -> None:
+def test_sync_works_through_the_server(port: int) -> None:
     with Client(port) as client:
         client.ask(b"host:transport-any")
         client.ask(b"sync:")
@@ -250,13 +250,13 @@ def test_a_forwarded_port_leads_to_the_phone(port: int) -> None:
         socket.create_connection(("127.0.0.1", chosen), SECONDS)
 
 
-def test_a_forward_to_nobody_closes_its_connections(port: int) -> None:
+def test_a_forward_to_a_missing_socket_closes_its_connections(port: int) -> None:
     chosen = int(forward(port, b"tcp:0;localabstract:nobody"))
     with socket.create_connection(("127.0.0.1", chosen), SECONDS) as sock:
         assert sock.recv(10) == b""
 
 
-def test_a_forward_is_bound_anew_unless_told_not_to(port: int) -> None:
+def test_a_forward_is_rebound_unless_norebind_is_given(port: int) -> None:
     chosen = int(forward(port, b"tcp:0;tcp:7"))
     forward(port, b"tcp:%d;localabstract:echo" % chosen)
     assert ask(port, b"host:list-forward") == f"127.0.0.1:5555 tcp:{chosen} localabstract:echo\n"
@@ -272,7 +272,7 @@ def test_a_forward_is_bound_anew_unless_told_not_to(port: int) -> None:
     "rule",
     [b"tcp:1", b"tcp:99999;tcp:7", b"localabstract:x;tcp:7", b"tcp:0;jdwp:1", b"tcp:0;tcp:7:example.com", b";"],
 )
-def test_a_forward_that_makes_no_sense_is_refused(port: int, rule: bytes) -> None:
+def test_an_invalid_forward_is_refused(port: int, rule: bytes) -> None:
     with pytest.raises(RuntimeError):
         forward(port, rule)
 
@@ -285,12 +285,12 @@ def test_a_taken_port_cannot_be_forwarded(port: int) -> None:
         forward(port, b"tcp:%d;tcp:7" % taken.getsockname()[1])
 
 
-def test_removing_a_forward_that_is_not_there_fails(port: int) -> None:
+def test_removing_an_unknown_forward_fails(port: int) -> None:
     with Client(port) as client, pytest.raises(RuntimeError, match="'tcp:1' not found"):
         client.ask(b"host:killforward:tcp:1")
 
 
-def test_stopping_ends_everything_that_runs_and_leaves_no_thread(device: FakeDevice) -> None:
+def test_stopping_ends_all_services_and_leaves_no_thread(device: FakeDevice) -> None:
     before = set(threading.enumerate())
     clients = []
     with open_server(device) as (_, port):

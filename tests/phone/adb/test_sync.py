@@ -1,4 +1,4 @@
-"""The file service: what push, pull and ls rest on."""
+"""The sync service, which push, pull and ls use."""
 
 import errno
 import os
@@ -111,7 +111,7 @@ def test_a_pushed_file_can_be_pulled(sync: Sync) -> None:
     assert sync.pull() == content
 
 
-def test_the_second_versions_do_the_same(sync: Sync) -> None:
+def test_version_2_requests_do_the_same(sync: Sync) -> None:
     sync.ask(b"SND2", b"/sdcard/v2")
     sync.send(b"SND2" + struct.pack("<2I", 0o100600, 0))
     sync.ask(b"DATA", b"content")
@@ -159,14 +159,14 @@ def test_a_folder_that_cannot_be_listed_is_empty(sync: Sync, device: FakeDevice,
     assert sync.entries() == {}
 
 
-def test_what_is_not_there_has_no_mode(sync: Sync) -> None:
+def test_a_missing_file_has_no_mode(sync: Sync) -> None:
     sync.ask(b"STAT", b"/nope")
     assert sync.read(16) == b"STAT" + bytes(12)
     sync.ask(b"STA2", b"/nope")
     assert struct.unpack("<4sI2Q4IQ3q", sync.read(72)) == (b"STA2", errno.ENOENT, *[0] * 10)
 
 
-def test_an_error_no_client_knows_is_told_as_one_it_knows(sync: Sync, device: FakeDevice) -> None:
+def test_an_error_outside_the_protocol_is_sent_as_eio(sync: Sync, device: FakeDevice) -> None:
     device.storage.close()  # every answer is ENODEV now
     sync.ask(b"STA2", b"/sdcard")
     assert struct.unpack("<4sI2Q4IQ3q", sync.read(72))[1] == errno.EIO
@@ -183,7 +183,7 @@ def test_an_error_no_client_knows_is_told_as_one_it_knows(sync: Sync, device: Fa
         (b"", "No such file or directory"),
     ],
 )
-def test_a_file_that_cannot_be_read_says_why(sync: Sync, path: bytes, reason: str) -> None:
+def test_an_unreadable_file_reports_the_reason(sync: Sync, path: bytes, reason: str) -> None:
     sync.ask(b"RECV", path)
     assert sync.failure() == f"open failed: {reason}"
 
@@ -199,7 +199,7 @@ def test_a_file_that_cannot_be_read_says_why(sync: Sync, path: bytes, reason: st
         (b"", 0o100644, "No such file or directory"),
     ],
 )
-def test_a_push_that_fails_is_read_to_its_end_and_says_why(
+def test_a_failed_push_is_read_to_its_end_and_reports_the_reason(
     sync: Sync, path: bytes, mode: int, reason: str
 ) -> None:
     sync.push(path, bytes(150_000), mode)
@@ -208,7 +208,7 @@ def test_a_push_that_fails_is_read_to_its_end_and_says_why(
     assert sync.word() == (b"OKAY", 0)
 
 
-def test_a_full_phone_says_so_and_keeps_the_old_file(sync: Sync, device: FakeDevice) -> None:
+def test_a_push_to_a_full_phone_fails_and_keeps_the_old_file(sync: Sync, device: FakeDevice) -> None:
     device.storage.write("/sdcard/a", b"old")
     device.storage.full = True
     sync.push(b"/sdcard/a", bytes(100_000))
@@ -229,7 +229,7 @@ def test_a_push_that_breaks_off_changes_nothing(sync: Sync, device: FakeDevice) 
 
 
 @pytest.mark.parametrize("mode", [b"", b"-1", b"0x1ff", b"9" * 200, b"\xff", "¹".encode()])
-def test_a_mode_that_is_no_number_is_refused(sync: Sync, mode: bytes) -> None:
+def test_a_mode_that_is_not_a_number_is_refused(sync: Sync, mode: bytes) -> None:
     sync.ask(b"SEND", b"/sdcard/a," + mode)
     sync.send(b"DONE" + bytes(4))
     assert sync.failure() == "bad mode"
@@ -241,7 +241,7 @@ def test_quit_closes_the_stream(sync: Sync) -> None:
         sync.read(1)
 
 
-def test_a_path_beyond_all_measure_is_refused_and_the_stream_closed(sync: Sync) -> None:
+def test_a_path_that_is_too_long_is_refused_and_the_stream_closed(sync: Sync) -> None:
     sync.send(b"STAT" + struct.pack("<I", 0xFFFFFFFF))
     assert sync.failure() == "path too long"
     with pytest.raises(EOFError):
@@ -256,7 +256,7 @@ def test_an_unknown_request_is_refused_and_the_stream_closed(sync: Sync) -> None
 
 
 @pytest.mark.parametrize("chunk", [b"DATA" + struct.pack("<I", 65537), b"JUNK" + bytes(4)])
-def test_a_chunk_that_is_none_fails_and_closes(sync: Sync, device: FakeDevice, chunk: bytes) -> None:
+def test_an_invalid_chunk_fails_and_closes_the_stream(sync: Sync, device: FakeDevice, chunk: bytes) -> None:
     sync.ask(b"SEND", b"/sdcard/a,33188")
     sync.send(chunk)
     assert "data message" in sync.failure()

@@ -39,7 +39,7 @@ def test_keys_make_lines(pressed: bytes, line: bytes, shown: bytes) -> None:
     assert screen.shown == shown
 
 
-def test_the_end_is_said_once_and_reading_may_go_on() -> None:
+def test_end_of_input_is_reported_once_and_reading_may_continue() -> None:
     terminal = Terminal(Keys(b"a\r\x04b\r"), Screen())
     assert [terminal.read(100), terminal.read(1), terminal.read(100)] == [b"a\n", b"", b"b\n"]
 
@@ -49,14 +49,14 @@ def test_a_line_is_read_in_pieces() -> None:
     assert [terminal.read(2), terminal.read(2), terminal.read(2)] == [b"ab", b"c\n", b""]
 
 
-def test_an_endless_line_stops_growing() -> None:
+def test_a_line_beyond_the_limit_is_cut() -> None:
     screen = Screen()
     terminal = Terminal(Keys(b"x" * 10_000, b"\r"), screen)
     assert terminal.read(20_000) == b"x" * MAX_LINE + b"\n"
     assert screen.shown.endswith(b"\a\r\n")
 
 
-def test_output_begins_each_line_at_the_left() -> None:
+def test_output_has_carriage_returns() -> None:
     screen = Screen()
     Terminal(Keys(), screen).write(b"a\nb\n")
     assert screen.shown == b"a\r\nb\r\n"

@@ -1,4 +1,4 @@
-"""Whatever words a client sends to the phone's own commands, it gets an exit code and the phone goes on."""
+"""Any arguments of the Android commands end in an exit code, and the phone continues."""
 
 import shlex
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clawperator.phone.core.phone import Phone
-from tests.phone.asking import ask_bytes, out
+from tests.phone.shell.scripts import output, run_bytes
 
 COMMANDS = (
     *("am", "pm", "cmd", "dumpsys", "input", "wm", "settings", "getprop", "setprop", "ime", "svc", "service"),
@@ -72,8 +72,8 @@ def phone() -> Iterator[Phone]:
     st.lists(st.sampled_from(WORDS) | st.text(max_size=8), max_size=7),
     st.binary(max_size=50),
 )
-def test_any_words_end_in_an_exit_code(phone: Phone, command: str, words: list[str], stdin: bytes) -> None:
+def test_any_arguments_end_in_an_exit_code(phone: Phone, command: str, words: list[str], stdin: bytes) -> None:
     sayable = [word.encode("utf-8", "replace").decode().replace("\0", "") for word in words]
-    code, _, _ = ask_bytes(phone, shlex.join([command, *sayable]), stdin)
+    code, _, _ = run_bytes(phone, shlex.join([command, *sayable]), stdin)
     assert 0 <= code <= 255
-    assert out(phone, "getprop sys.boot_completed") == "1\n"
+    assert output(phone, "getprop sys.boot_completed") == "1\n"

@@ -102,6 +102,6 @@ def test_the_longest_text_is_entered_whole(phone: SimulatedPhone) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "-", "--", "-5", "%", "%%s", "%S", "a%", "keyevent 4"])
-def test_what_looks_like_something_else_is_text(phone: SimulatedPhone, text: str) -> None:
+def test_text_that_looks_like_options_or_syntax_is_typed(phone: SimulatedPhone, text: str) -> None:
     assert phone.shell(f"input text {shlex.quote(text)}").code == 0
     assert held(phone) == text.replace("%s", " ")

@@ -1,4 +1,4 @@
-"""pm: what is installed, and every way an APK comes onto the phone."""
+"""pm: list packages, and install APKs in every way."""
 
 import re
 from collections.abc import Iterator
@@ -8,8 +8,8 @@ import pytest
 
 from clawperator.phone.core.phone import Phone
 from clawperator.phone.shell.android import install as installing
-from tests.phone.asking import ask, out
 from tests.phone.core.apks import make_apk
+from tests.phone.shell.scripts import output, run
 
 OPERATOR = "com.clawperator.operator"
 APP = "com.example.app"
@@ -23,70 +23,73 @@ def phone() -> Iterator[Phone]:
 
 
 def install(phone: Phone, data: bytes, options: str = "") -> tuple[int, str]:
-    said = ask(phone, f"cmd package install {options} -S {len(data)}", data)
-    assert said.err == ""
-    return said.code, said.out
+    result = run(phone, f"cmd package install {options} -S {len(data)}", data)
+    assert result.err == ""
+    return result.code, result.out
 
 
 # Lists
 
 
 def test_packages_are_listed_one_to_a_line(phone: Phone) -> None:
-    lines = out(phone, "pm list packages").splitlines()
+    lines = output(phone, "pm list packages").splitlines()
     assert f"package:{OPERATOR}" in lines
     assert lines == sorted(lines)
 
 
 def test_a_filter_is_a_part_of_the_name(phone: Phone) -> None:
-    assert out(phone, f"pm list packages {OPERATOR}") == f"package:{OPERATOR}\n"
-    assert out(phone, "pm list packages nobody") == ""
+    assert output(phone, f"pm list packages {OPERATOR}") == f"package:{OPERATOR}\n"
+    assert output(phone, "pm list packages nobody") == ""
 
 
-def test_the_system_and_the_rest_are_all_there_is(phone: Phone) -> None:
-    third, system = out(phone, "pm list packages -3").splitlines(), out(phone, "pm list packages -s").splitlines()
+def test_system_and_third_party_packages_are_all_packages(phone: Phone) -> None:
+    third, system = (
+        output(phone, "pm list packages -3").splitlines(),
+        output(phone, "pm list packages -s").splitlines(),
+    )
     assert f"package:{OPERATOR}" in third
     assert "package:com.android.settings" in system
-    assert sorted(third + system) == out(phone, "pm list packages -e").splitlines()
-    assert out(phone, "pm list packages -d") == ""
+    assert sorted(third + system) == output(phone, "pm list packages -e").splitlines()
+    assert output(phone, "pm list packages -d") == ""
 
 
 def test_options_add_to_each_line(phone: Phone) -> None:
-    line = out(phone, "cmd package list packages -f -U -i --show-versioncode com.android.settings").strip()
+    line = output(phone, "cmd package list packages -f -U -i --show-versioncode com.android.settings").strip()
     assert re.fullmatch(r"package:/\S+\.apk=com\.android\.settings versionCode:\d+  installer=null uid:\d+", line)
 
 
 def test_an_unknown_option_is_an_error(phone: Phone) -> None:
-    assert ask(phone, "pm list packages --disabled") == (255, "", "Error: Unknown option: --disabled\n")
-    assert ask(phone, "pm list nonsense").code == 255
+    assert run(phone, "pm list packages --disabled") == (255, "", "Error: Unknown option: --disabled\n")
+    assert run(phone, "pm list nonsense").code == 255
 
 
 def test_features_and_permissions_are_listed(phone: Phone) -> None:
-    assert "feature:android.hardware.touchscreen\n" in out(phone, "pm list features")
-    assert "permission:android.permission.CAMERA\n" in out(phone, "pm list permissions")
-    assert ask(phone, "pm has-feature android.hardware.wifi") == (0, "true\n", "")
-    assert ask(phone, "pm has-feature android.hardware.teleporter") == (1, "false\n", "")
-    assert out(phone, "pm get-install-location") == "0[auto]\n"
+    assert "feature:android.hardware.touchscreen\n" in output(phone, "pm list features")
+    assert "permission:android.permission.CAMERA\n" in output(phone, "pm list permissions")
+    assert run(phone, "pm has-feature android.hardware.wifi") == (0, "true\n", "")
+    assert run(phone, "pm has-feature android.hardware.teleporter") == (1, "false\n", "")
+    assert output(phone, "pm get-install-location") == "0[auto]\n"
 
 
-def test_a_path_is_told_of_what_is_there(phone: Phone) -> None:
-    assert out(phone, f"pm path {OPERATOR}").startswith("package:/")
-    assert ask(phone, "pm path com.nobody") == (1, "", "")
+def test_the_path_of_an_installed_package_is_printed(phone: Phone) -> None:
+    assert output(phone, f"pm path {OPERATOR}").startswith("package:/")
+    assert run(phone, "pm path com.nobody") == (1, "", "")
 
 
 def test_an_activity_is_resolved_from_a_package(phone: Phone) -> None:
-    lines = out(phone, "cmd package resolve-activity --brief com.android.settings").splitlines()
+    lines = output(phone, "cmd package resolve-activity --brief com.android.settings").splitlines()
     assert lines[0].startswith("priority=0 ")
     assert lines[1] == "com.android.settings/.Settings"
     wanted = "cmd package resolve-activity --brief -c android.intent.category.LAUNCHER"
-    assert out(phone, f"{wanted} com.android.settings").splitlines()[-1] == "com.android.settings/.Settings"
-    assert out(phone, "cmd package resolve-activity --brief com.nobody") == "No activity found\n"
+    assert output(phone, f"{wanted} com.android.settings").splitlines()[-1] == "com.android.settings/.Settings"
+    assert output(phone, "cmd package resolve-activity --brief com.nobody") == "No activity found\n"
 
 
 def test_all_launchable_activities_can_be_queried(phone: Phone) -> None:
     wanted = "-a android.intent.action.MAIN -c android.intent.category.LAUNCHER"
-    found = out(phone, f"cmd package query-activities --components {wanted}").splitlines()
+    found = output(phone, f"cmd package query-activities --components {wanted}").splitlines()
     assert "com.android.settings/.Settings" in found
-    assert out(phone, f"cmd package query-activities --brief {wanted}").startswith(
+    assert output(phone, f"cmd package query-activities --brief {wanted}").startswith(
         f"{len(found)} activities found:\n"
     )
 
@@ -97,21 +100,21 @@ def test_all_launchable_activities_can_be_queried(phone: Phone) -> None:
 def test_a_streamed_apk_is_installed(phone: Phone) -> None:
     data = make_apk(APP, 7, "1.7", "Example", filler=700_000)
     assert install(phone, data, "-r -t") == (0, "Success\n")
-    assert out(phone, f"pm path {APP}") == f"package:/data/app/{APP}/base.apk\n"
+    assert output(phone, f"pm path {APP}") == f"package:/data/app/{APP}/base.apk\n"
     assert phone.storage.read(f"/data/app/{APP}/base.apk") == data
     assert phone.packages[APP].version_code == 7
-    assert out(phone, f"am start -W {APP}").count("Status: ok") == 1
+    assert output(phone, f"am start -W {APP}").count("Status: ok") == 1
 
 
-def test_exactly_so_many_bytes_are_read(phone: Phone) -> None:
+def test_exactly_the_announced_bytes_are_read(phone: Phone) -> None:
     data = make_apk(APP)
-    said = ask(phone, f"cmd package install -S {len(data)}; cat", data + b"the rest")
-    assert said.out == "Success\nthe rest"
+    result = run(phone, f"cmd package install -S {len(data)}; cat", data + b"the rest")
+    assert result.out == "Success\nthe rest"
 
 
 def test_a_pushed_apk_is_installed(phone: Phone) -> None:
     phone.storage.write("/data/local/tmp/a.apk", make_apk(APP))
-    assert out(phone, "pm install -r -t /data/local/tmp/a.apk") == "Success\n"
+    assert output(phone, "pm install -r -t /data/local/tmp/a.apk") == "Success\n"
     assert APP in phone.packages
 
 
@@ -126,38 +129,38 @@ def test_an_installed_app_is_there_at_the_next_start(tmp_path: Path) -> None:
 
 def test_a_session_installs_a_base_and_its_splits(phone: Phone) -> None:
     base, split = make_apk(APP, 2), make_apk(APP, 2, split="config.en")
-    created = out(phone, f"cmd package install-create -r -S {len(base) + len(split)}")
+    created = output(phone, f"cmd package install-create -r -S {len(base) + len(split)}")
     match = re.fullmatch(r"Success: created install session \[(\d+)\]\n", created)
     assert match is not None
     number = match[1]
     for name, data in (("split.apk", split), ("base.apk", base)):
-        said = ask(phone, f"cmd package install-write -S {len(data)} {number} {name} -", data)
-        assert said == (0, f"Success: streamed {len(data)} bytes\n", "")
-    assert out(phone, f"cmd package install-commit {number}") == "Success\n"
+        result = run(phone, f"cmd package install-write -S {len(data)} {number} {name} -", data)
+        assert result == (0, f"Success: streamed {len(data)} bytes\n", "")
+    assert output(phone, f"cmd package install-commit {number}") == "Success\n"
     assert phone.packages[APP].version_code == 2
-    assert ask(phone, f"cmd package install-commit {number}").code == 255
+    assert run(phone, f"cmd package install-commit {number}").code == 255
 
 
 def test_a_session_with_one_bad_file_installs_nothing(phone: Phone) -> None:
-    number = out(phone, "pm install-create").split("[")[1].split("]")[0]
+    number = output(phone, "pm install-create").split("[")[1].split("]")[0]
     for name, data in (("base.apk", make_apk(APP)), ("bad.apk", b"bad")):
-        ask(phone, f"pm install-write {number} {name} -", data)
-    assert ask(phone, f"pm install-commit {number}").out.startswith("Failure [INSTALL_PARSE_FAILED_NOT_APK")
+        run(phone, f"pm install-write {number} {name} -", data)
+    assert run(phone, f"pm install-commit {number}").out.startswith("Failure [INSTALL_PARSE_FAILED_NOT_APK")
     assert APP not in phone.packages
 
 
 def test_an_abandoned_session_leaves_nothing(phone: Phone) -> None:
-    number = out(phone, "pm install-create").split("[")[1].split("]")[0]
-    ask(phone, f"pm install-write {number} base.apk", make_apk(APP))
-    assert out(phone, f"pm install-abandon {number}") == "Success\n"
+    number = output(phone, "pm install-create").split("[")[1].split("]")[0]
+    run(phone, f"pm install-write {number} base.apk", make_apk(APP))
+    assert output(phone, f"pm install-abandon {number}") == "Success\n"
     assert phone.storage.system.list("/data/app/vmdl.tmp") == []
-    said = ask(phone, f"pm install-commit {number}")
-    assert said.code == 255
-    assert f"Caller has no access to session {number}" in said.err
+    result = run(phone, f"pm install-commit {number}")
+    assert result.code == 255
+    assert f"Caller has no access to session {number}" in result.err
 
 
 def test_sessions_are_limited_in_number(phone: Phone) -> None:
-    codes = [ask(phone, "pm install-create").code for _ in range(20)]
+    codes = [run(phone, "pm install-create").code for _ in range(20)]
     assert codes.count(0) == 16
 
 
@@ -171,13 +174,13 @@ def test_sessions_are_limited_in_number(phone: Phone) -> None:
         (make_apk(OPERATOR, 0), "INSTALL_FAILED_VERSION_DOWNGRADE"),
     ],
 )
-def test_what_cannot_be_installed_fails_with_its_reason(phone: Phone, data: bytes, reason: str) -> None:
-    before = out(phone, "pm list packages")
-    code, said = install(phone, data)
+def test_an_invalid_apk_fails_with_its_reason(phone: Phone, data: bytes, reason: str) -> None:
+    before = output(phone, "pm list packages")
+    code, result = install(phone, data)
     assert code == 1
-    assert said.startswith(f"Failure [{reason}: ")
-    assert said.endswith("]\n")
-    assert out(phone, "pm list packages") == before
+    assert result.startswith(f"Failure [{reason}: ")
+    assert result.endswith("]\n")
+    assert output(phone, "pm list packages") == before
 
 
 def test_a_downgrade_and_a_second_install_depend_on_options(phone: Phone) -> None:
@@ -188,21 +191,21 @@ def test_a_downgrade_and_a_second_install_depend_on_options(phone: Phone) -> Non
 
 def test_a_stream_that_ends_early_installs_nothing(phone: Phone) -> None:
     data = make_apk(APP)
-    said = ask(phone, f"cmd package install -S {len(data) + 1}", data)
-    assert said.out.startswith("Failure [INSTALL_FAILED_INVALID_APK")
+    result = run(phone, f"cmd package install -S {len(data) + 1}", data)
+    assert result.out.startswith("Failure [INSTALL_FAILED_INVALID_APK")
     assert APP not in phone.packages
 
 
-def test_a_size_beyond_the_phone_is_refused_before_a_byte_is_read(phone: Phone) -> None:
-    said = ask(phone, "cmd package install -S 2000000000; cat", b"unread")
-    assert said.out == "Failure [INSTALL_FAILED_INSUFFICIENT_STORAGE]\nunread"
+def test_a_size_beyond_the_free_space_is_refused_before_reading(phone: Phone) -> None:
+    result = run(phone, "cmd package install -S 2000000000; cat", b"unread")
+    assert result.out == "Failure [INSTALL_FAILED_INSUFFICIENT_STORAGE]\nunread"
 
 
 def test_a_stream_without_a_size_is_cut_off_at_the_limit(phone: Phone, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(installing, "MAX_APK", 1_000)
-    number = out(phone, "pm install-create").split("[")[1].split("]")[0]
-    said = ask(phone, f"pm install-write {number} base.apk -", bytes(5_000))
-    assert said.out == "Failure [INSTALL_FAILED_INSUFFICIENT_STORAGE]\n"
+    number = output(phone, "pm install-create").split("[")[1].split("]")[0]
+    result = run(phone, f"pm install-write {number} base.apk -", bytes(5_000))
+    assert result.out == "Failure [INSTALL_FAILED_INSUFFICIENT_STORAGE]\n"
 
 
 def test_a_full_phone_installs_nothing(phone: Phone) -> None:
@@ -211,40 +214,40 @@ def test_a_full_phone_installs_nothing(phone: Phone) -> None:
 
 
 def test_an_install_needs_a_file_or_a_size(phone: Phone) -> None:
-    assert ask(phone, "pm install").err == "Error: must either specify a package size or an APK file\n"
-    said = ask(phone, "pm install /data/local/tmp/none.apk")
-    assert said.code == 255
-    assert "Error: Unable to open file: /data/local/tmp/none.apk\n" in said.err
-    assert "Can't open file: /data/local/tmp/none.apk" in said.err
+    assert run(phone, "pm install").err == "Error: must either specify a package size or an APK file\n"
+    result = run(phone, "pm install /data/local/tmp/none.apk")
+    assert result.code == 255
+    assert "Error: Unable to open file: /data/local/tmp/none.apk\n" in result.err
+    assert "Can't open file: /data/local/tmp/none.apk" in result.err
 
 
 def test_an_app_is_uninstalled(phone: Phone) -> None:
     install(phone, make_apk(APP))
-    assert out(phone, f"cmd package uninstall {APP}") == "Success\n"
+    assert output(phone, f"cmd package uninstall {APP}") == "Success\n"
     assert APP not in phone.packages
 
 
 @pytest.mark.parametrize("name", ["com.nobody", "com.android.settings"])
-def test_what_is_not_there_or_belongs_to_the_phone_stays(phone: Phone, name: str) -> None:
-    assert ask(phone, f"pm uninstall {name}") == (1, "Failure [DELETE_FAILED_INTERNAL_ERROR]\n", "")
+def test_unknown_and_system_packages_are_not_uninstalled(phone: Phone, name: str) -> None:
+    assert run(phone, f"pm uninstall {name}") == (1, "Failure [DELETE_FAILED_INTERNAL_ERROR]\n", "")
 
 
 # Changing
 
 
-def test_clearing_an_app_forgets_its_data(phone: Phone) -> None:
+def test_clearing_an_app_deletes_its_data(phone: Phone) -> None:
     install(phone, make_apk(APP))
     phone.launch(APP)
-    assert out(phone, f"pm clear {APP}") == "Success\n"
+    assert output(phone, f"pm clear {APP}") == "Success\n"
     assert phone.process_of(APP) is None
-    assert ask(phone, "pm clear com.nobody") == (1, "", "Failed\n")
+    assert run(phone, "pm clear com.nobody") == (1, "", "Failed\n")
 
 
 def test_permissions_are_granted_and_revoked(phone: Phone) -> None:
     camera = "android.permission.CAMERA"
-    assert out(phone, f"pm grant {OPERATOR} {camera}") == ""
-    assert f"{camera}: granted=true" in out(phone, f"dumpsys package {OPERATOR}")
-    assert out(phone, f"pm revoke {OPERATOR} {camera}") == ""
+    assert output(phone, f"pm grant {OPERATOR} {camera}") == ""
+    assert f"{camera}: granted=true" in output(phone, f"dumpsys package {OPERATOR}")
+    assert output(phone, f"pm revoke {OPERATOR} {camera}") == ""
     assert camera not in phone.packages.granted(OPERATOR)
 
 
@@ -263,24 +266,24 @@ def test_everything_is_granted_at_install_when_asked(phone: Phone) -> None:
     ],
 )
 def test_a_permission_that_cannot_be_granted_is_an_exception(phone: Phone, arguments: str, words: str) -> None:
-    said = ask(phone, f"pm grant {arguments}")
-    assert said.code == 255
-    assert words in said.err
+    result = run(phone, f"pm grant {arguments}")
+    assert result.code == 255
+    assert words in result.err
 
 
 def test_nothing_can_be_disabled(phone: Phone) -> None:
-    assert out(phone, f"pm enable {OPERATOR}") == f"Package {OPERATOR} new state: enabled\n"
-    assert "Cannot disable a protected package" in ask(phone, f"pm disable-user --user 0 {OPERATOR}").err
+    assert output(phone, f"pm enable {OPERATOR}") == f"Package {OPERATOR} new state: enabled\n"
+    assert "Cannot disable a protected package" in run(phone, f"pm disable-user --user 0 {OPERATOR}").err
 
 
-def test_a_package_is_dumped_in_the_lines_clients_look_for(phone: Phone) -> None:
+def test_a_package_is_dumped_in_the_lines_clients_parse(phone: Phone) -> None:
     install(phone, make_apk(APP, 7, "1.7-beta"))
-    said = out(phone, f"dumpsys package {APP}")
-    assert re.search(r"^    versionCode=7 minSdk=\d+ targetSdk=\d+$", said, re.MULTILINE)
-    assert re.search(r"^    versionName=1\.7-beta$", said, re.MULTILINE)
-    assert re.search(r"firstInstallTime=\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", said)
-    assert re.search(r"userId=\d+", said)
-    assert re.search(r"pkgFlags=\[ HAS_CODE ", said)
-    assert f"{APP}/.MainActivity filter" in said
-    assert out(phone, f"pm dump {APP}") == said
-    assert out(phone, "dumpsys package com.nobody") == "Unable to find package: com.nobody\n"
+    result = output(phone, f"dumpsys package {APP}")
+    assert re.search(r"^    versionCode=7 minSdk=\d+ targetSdk=\d+$", result, re.MULTILINE)
+    assert re.search(r"^    versionName=1\.7-beta$", result, re.MULTILINE)
+    assert re.search(r"firstInstallTime=\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", result)
+    assert re.search(r"userId=\d+", result)
+    assert re.search(r"pkgFlags=\[ HAS_CODE ", result)
+    assert f"{APP}/.MainActivity filter" in result
+    assert output(phone, f"pm dump {APP}") == result
+    assert output(phone, "dumpsys package com.nobody") == "Unable to find package: com.nobody\n"

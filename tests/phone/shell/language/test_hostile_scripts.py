@@ -1,4 +1,4 @@
-"""Scripts that mean harm. Each ends by itself, soon, and takes nothing from the others."""
+"""Hostile scripts: each ends soon, by itself, and does not affect others."""
 
 import time
 from pathlib import Path
@@ -35,10 +35,10 @@ def phone(tmp_path: Path) -> Phone:
         ("mkdir -p /sdcard/" + "d/" * 2000, 1, "File name too long"),
     ],
 )
-def test_it_ends_and_says_why(phone: Phone, script: str, status: int, said: str) -> None:
+def test_a_hostile_script_ends_with_an_error(phone: Phone, script: str, status: int, said: str) -> None:
     began = time.process_time()
     ran = run(phone, script)
     assert time.process_time() - began < 30  # a second or two; a limit that does not hold takes for ever
-    assert ran.status == status
+    assert ran.code == status
     assert said in ran.out + ran.err
     assert run(phone, "echo fine").out == "fine\n"

@@ -1,4 +1,4 @@
-"""The shell language: quoting above all, then everything scripts sent to phones are made of."""
+"""The shell language: quoting first, then everything else in scripts sent to phones."""
 
 import io
 import shlex
@@ -48,7 +48,7 @@ ARGUMENTS = st.lists(
 @pytest.mark.random
 @pytest.mark.parametrize("quote", [shlex.quote, contract_quote])
 @given(arguments=ARGUMENTS)
-def test_quoted_arguments_arrive_as_they_were(phone: Phone, quote: object, arguments: list[str]) -> None:
+def test_quoted_arguments_arrive_unchanged(phone: Phone, quote: object, arguments: list[str]) -> None:
     seen: list[list[str]] = []
 
     def show(process: ShellProcess) -> int:
@@ -59,8 +59,8 @@ def test_quoted_arguments_arrive_as_they_were(phone: Phone, quote: object, argum
     COMMANDS["show-argv"] = show
     try:
         script = " ".join(["show-argv", *(quote(argument) for argument in arguments)])
-        assert run(phone, script).status == 0
-        assert run(phone, script.encode()).status == 0
+        assert run(phone, script).code == 0
+        assert run(phone, script.encode()).code == 0
     finally:
         del COMMANDS["show-argv"]
     assert seen == [arguments, arguments]
@@ -130,7 +130,7 @@ def test_scripts_run_as_in_a_real_shell(phone: Phone, script: str) -> None:
         pytest.skip("no shell to compare with")
     real = subprocess.run([dash, "-c", script], capture_output=True, text=True, timeout=10, check=False)
     mine = run(phone, script)
-    assert (mine.status, mine.out) == (real.returncode, real.stdout)
+    assert (mine.code, mine.out) == (real.returncode, real.stdout)
     assert bool(mine.err) == bool(real.stderr)
 
 
@@ -151,15 +151,15 @@ def test_scripts_run_as_in_a_real_shell(phone: Phone, script: str) -> None:
         ("x=$((y = 4)); echo $x $y; x=5; echo $((x += 2)) $((x > 3 ? 1 : 0))", "4 4\n7 1\n"),
     ],
 )
-def test_what_the_phones_shell_adds(phone: Phone, script: str, out: str) -> None:
+def test_extensions_of_androids_shell(phone: Phone, script: str, out: str) -> None:
     ran = run(phone, script)
-    assert (ran.status, ran.out, ran.err) == (0, out, "")
+    assert (ran.code, ran.out, ran.err) == (0, out, "")
 
 
 def test_an_unknown_command_is_127(phone: Phone) -> None:
     assert run(phone, "su -c id") == (127, "", "/system/bin/sh: su: inaccessible or not found\n")
-    assert run(phone, "/data/local/tmp/nope").status == 127
-    assert run(phone, "/sdcard").status == 126
+    assert run(phone, "/data/local/tmp/nope").code == 127
+    assert run(phone, "/sdcard").code == 126
 
 
 @pytest.mark.parametrize(
@@ -176,11 +176,11 @@ def test_an_unknown_command_is_127(phone: Phone) -> None:
         ("cat <<E\nx", "here document 'E' unclosed"),
     ],
 )
-def test_a_script_that_cannot_be_read_says_why_and_fails(phone: Phone, script: str, said: str) -> None:
+def test_a_syntax_error_is_reported_and_fails(phone: Phone, script: str, said: str) -> None:
     assert run(phone, script) == (1, "", f"/system/bin/sh: {said}\n")
 
 
-def test_lines_before_a_mistake_still_run(phone: Phone) -> None:
+def test_lines_before_a_syntax_error_still_run(phone: Phone) -> None:
     assert run(phone, "echo first\nfi").out == "first\n"
 
 
@@ -210,10 +210,10 @@ def test_lines_before_a_mistake_still_run(phone: Phone) -> None:
         "[ " + "( " * 200 + "a" + " )" * 200 + " ]",
     ],
 )
-def test_no_script_takes_the_phone_down(phone: Phone, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
+def test_no_script_crashes_the_phone(phone: Phone, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
     monkeypatch.setattr(state, "MAX_COMMANDS", 2_000)
     began = time.process_time()
-    assert 0 <= run(phone, script).status <= 255
+    assert 0 <= run(phone, script).code <= 255
     assert time.process_time() - began < 30  # a second at most; a limit that does not hold takes for ever
     assert run(phone, "echo still here").out == "still here\n"
 
@@ -243,15 +243,15 @@ TOKENS = st.sampled_from(
 
 @pytest.mark.random
 @given(st.lists(TOKENS, max_size=25).map("".join))
-def test_any_text_is_a_script_that_ends(phone: Phone, script: str) -> None:
+def test_any_text_as_a_script_ends(phone: Phone, script: str) -> None:
     before, state.MAX_COMMANDS = state.MAX_COMMANDS, 200
     try:
-        assert 0 <= run(phone, script).status <= 255
+        assert 0 <= run(phone, script).code <= 255
     finally:
         state.MAX_COMMANDS = before
 
 
-def test_stages_stream_and_a_stage_nobody_reads_ends(phone: Phone) -> None:
+def test_stages_stream_and_end_when_their_reader_ends(phone: Phone) -> None:
     assert run(phone, "yes | head -n 3").out == "y\ny\ny\n"
     began = time.monotonic()
     assert run(phone, "sleep 100 | echo at once").out == "at once\n"
@@ -317,14 +317,14 @@ def test_a_cancelled_script_ends_soon(script: str) -> None:
     phone.close()
 
 
-def test_sleeping_takes_the_phones_time_not_ours(phone: Phone) -> None:
+def test_sleep_uses_the_phones_clock(phone: Phone) -> None:
     began, before = time.monotonic(), phone.clock.monotonic()
     assert run(phone, "sleep 600; sleep 0.5; timeout 5 sleep 100; echo $?").out == "124\n"
     assert phone.clock.monotonic() - before == pytest.approx(605.5, abs=0.2)
     assert time.monotonic() - began < HANG_SECONDS
 
 
-def test_a_job_with_its_output_elsewhere_outlives_the_script_until_the_phone_stops() -> None:
+def test_a_job_with_redirected_output_outlives_the_script_until_the_phone_stops() -> None:
     phone = Phone(clock=NeverArriving())
     assert run(phone, "nohup sleep 100000 >/dev/null 2>&1 & echo started").out == "started\n"
     threads = [thread for thread in threading.enumerate() if thread.name == "phone-shell"]
@@ -337,11 +337,13 @@ def test_a_job_with_its_output_elsewhere_outlives_the_script_until_the_phone_sto
 
 def test_a_shell_on_stdin_runs_each_line_as_it_comes(phone: Phone) -> None:
     ran = run(phone, "sh", b"echo one\nif true\nthen echo two\nfi\nfi\necho $?\nexit 3\necho never\n")
-    assert (ran.status, ran.out) == (3, "one\ntwo\n1\n")
+    assert (ran.code, ran.out) == (3, "one\ntwo\n1\n")
     assert "unexpected 'fi'" in ran.err
 
 
-def test_a_command_that_breaks_is_an_error_of_that_command(phone: Phone, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_exception_in_a_command_is_an_error_of_that_command(
+    phone: Phone, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def broken(process: ShellProcess) -> int:
         raise KeyError(process.name)
 

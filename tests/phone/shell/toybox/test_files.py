@@ -1,4 +1,4 @@
-"""The file and text commands, as the phone's own tools behave."""
+"""The file and text commands, compared with toybox and the host's tools."""
 
 import base64
 import hashlib
@@ -55,7 +55,7 @@ def phone(tmp_path: Path) -> Iterator[Phone]:
         ),
     ],
 )
-def test_failures_are_told_as_the_phones_tools_tell_them(phone: Phone, script: str, err: str) -> None:
+def test_errors_are_printed_as_toybox_prints_them(phone: Phone, script: str, err: str) -> None:
     assert run(phone, script) == (1, "", err)
 
 
@@ -85,7 +85,7 @@ def test_ls_shows_what_it_is_asked_for(phone: Phone) -> None:
     )
 
 
-def test_find_finds(phone: Phone) -> None:
+def test_find_selects_and_acts(phone: Phone) -> None:
     run(phone, "mkdir -p /sdcard/t/u; touch /sdcard/t/a.txt /sdcard/t/u/b.txt /sdcard/t/u/c.png")
     assert run(phone, "find /sdcard/t -name '*.txt'").out == "/sdcard/t/a.txt\n/sdcard/t/u/b.txt\n"
     assert run(phone, "find /sdcard/t -type d").out == "/sdcard/t\n/sdcard/t/u\n"
@@ -94,12 +94,12 @@ def test_find_finds(phone: Phone) -> None:
     assert run(phone, "find /sdcard/t -name '*.txt' -delete; find /sdcard/t -type f").out == "/sdcard/t/u/c.png\n"
 
 
-def test_paths_are_taken_apart(phone: Phone) -> None:
+def test_basename_dirname_and_realpath(phone: Phone) -> None:
     script = "basename /a/b.c .c; basename /; dirname /a/b /a a; realpath /sdcard/Download; readlink /sdcard"
     assert run(phone, script).out == f"b\n/\n/a\n/\n.\n{SHARED}/Download\n{SHARED}\n"
 
 
-def test_patterns_name_device_files_and_nothing_else(phone: Phone) -> None:
+def test_patterns_match_device_files_and_nothing_else(phone: Phone) -> None:
     run(phone, "cd /sdcard/Download; touch a1 a2 b1 .h")
     assert run(phone, "cd /sdcard/Download; echo a* '*' [ab]1 .h* *z").out == "a1 a2 * a1 b1 .h *z\n"
     assert run(phone, "echo /s*card/Down*/a?").out == "/sdcard/Download/a1 /sdcard/Download/a2\n"
@@ -173,7 +173,7 @@ def test_text_commands_print_what_real_ones_print(phone: Phone, script: str) -> 
         env={"LC_ALL": "C", "PATH": "/usr/bin:/bin"},
     )
     mine = run(phone, script)
-    assert (mine.out, mine.status) == (real.stdout, real.returncode)
+    assert (mine.out, mine.code) == (real.stdout, real.returncode)
 
 
 def test_echo_escapes_only_when_asked(phone: Phone) -> None:
@@ -182,7 +182,7 @@ def test_echo_escapes_only_when_asked(phone: Phone) -> None:
     )
 
 
-def test_the_phone_tells_its_own_time_and_user(phone: Phone) -> None:
+def test_time_and_user_are_the_phones(phone: Phone) -> None:
     assert run(phone, "date +%s; date +%s%3N").out == "1700000000\n1700000000000\n"
     assert run(phone, "date").out == "Tue Nov 14 22:13:20 UTC 2023\n"
     assert run(phone, "id").out.startswith("uid=2000(shell) gid=2000(shell) groups=2000(shell)")
@@ -192,7 +192,7 @@ def test_the_phone_tells_its_own_time_and_user(phone: Phone) -> None:
     )
 
 
-def test_tee_and_sums_see_all_bytes(phone: Phone) -> None:
+def test_tee_and_checksums_process_all_bytes(phone: Phone) -> None:
     data = bytes(range(256)) * 1000
     ran = run(
         phone, "tee /sdcard/copy | sha1sum -; wc -c < /sdcard/copy; base64 -w 0 /sdcard/copy > /sdcard/text", data
@@ -202,7 +202,7 @@ def test_tee_and_sums_see_all_bytes(phone: Phone) -> None:
     assert base64.b64decode(phone.storage.read("/sdcard/text")) == data
 
 
-def test_a_full_disk_is_told_by_each_command(phone: Phone) -> None:
+def test_every_command_reports_a_full_disk(phone: Phone) -> None:
     run(phone, "echo old > /sdcard/a")
     phone.storage.full = True
     assert (
@@ -214,17 +214,17 @@ def test_a_full_disk_is_told_by_each_command(phone: Phone) -> None:
     assert run(phone, "cat /sdcard/a").out == "old\n"
 
 
-def test_a_script_on_the_phone_runs_when_it_may(phone: Phone) -> None:
+def test_a_script_file_runs_when_it_is_executable(phone: Phone) -> None:
     run(phone, "cd /data/local/tmp; echo 'echo ran $1; exit 4' > s.sh; chmod 644 s.sh")
-    assert run(phone, "/data/local/tmp/s.sh").status == 126
+    assert run(phone, "/data/local/tmp/s.sh").code == 126
     assert run(phone, "sh /data/local/tmp/s.sh a") == (4, "ran a\n", "")
     run(phone, "chmod +x /data/local/tmp/s.sh")
     assert run(phone, "cd /data/local/tmp && ./s.sh b") == (4, "ran b\n", "")
     phone.storage.write("/data/local/tmp/elf", b"\x7fELF\0\0", mode=0o755)
-    assert run(phone, "/data/local/tmp/elf").status == 126
+    assert run(phone, "/data/local/tmp/elf").code == 126
 
 
-def test_a_file_is_followed_as_it_grows_and_when_it_begins_anew(phone: Phone) -> None:
+def test_tail_follows_a_file_that_grows_or_is_truncated(phone: Phone) -> None:
     cancelled = threading.Event()
     next_scripts = iter(["echo two >> /sdcard/f", "echo 3 > /sdcard/f"])
 
@@ -250,12 +250,12 @@ def test_a_file_is_followed_as_it_grows_and_when_it_begins_anew(phone: Phone) ->
     assert (out.getvalue(), status) == (b"one\ntwo\n3\n", 130)
 
 
-def test_what_cannot_grow_is_not_followed(phone: Phone) -> None:
+def test_tail_does_not_follow_stdin(phone: Phone) -> None:
     assert run(phone, "echo piped | tail -f").out == "piped\n"
     assert run(phone, "tail -f /nope") == (1, "", "tail: /nope: No such file or directory\n")
 
 
-def test_tail_keeps_no_more_than_it_must(phone: Phone, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tail_limits_its_memory(phone: Phone, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streams, "_MAX_KEPT", 1000)
     assert len(run(phone, "head -c 300000 /dev/zero | tail -c 2000000000").out) == 1000
     assert len(run(phone, "head -c 300000 /dev/zero | tail -c +200001").out) == 100_000

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from clawperator.skills.artifacts import fingerprint
-from tests.skills.homemade import ID, write_skill
+from tests.skills.sample_skills import ID, write_skill
 from tests.support.running import Ran, clawperator
 
 PLAN = {

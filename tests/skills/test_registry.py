@@ -15,7 +15,7 @@ from clawperator.skills.registry import (
     search_skills,
     shipped_registry,
 )
-from tests.skills.homemade import ID, entry, write_registry
+from tests.skills.sample_skills import ID, entry, write_registry
 from tests.support.running import clawperator
 
 

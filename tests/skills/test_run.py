@@ -17,7 +17,7 @@ from clawperator.errors import ClawError
 from clawperator.skills import process
 from clawperator.skills.registry import read_registry
 from clawperator.skills.run import SkillRunRequest, run_skill
-from tests.skills.homemade import ID, frame, write_skill
+from tests.skills.sample_skills import ID, frame, write_skill
 from tests.support.hanging import HANG_SECONDS
 from tests.support.running import Ran, clawperator
 

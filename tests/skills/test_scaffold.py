@@ -12,7 +12,7 @@ from clawperator.recording.export import export_recording, read_export
 from clawperator.skills.templates import quote_literal, recorded_steps
 from tests.device.phone_servers import running_phone_server
 from tests.recording.samples import click, typed, window, write
-from tests.skills.homemade import entry, write_registry
+from tests.skills.sample_skills import entry, write_registry
 from tests.support.running import clawperator
 
 NEW = "com.example.app.greet"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.skills.homemade import entry, write_registry
+from tests.skills.sample_skills import entry, write_registry
 from tests.support.running import clawperator
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.skills.homemade import ID, entry, write_registry, write_skill
+from tests.skills.sample_skills import ID, entry, write_registry, write_skill
 from tests.skills.test_artifacts import PLAN
 from tests.support.running import Ran, clawperator
 

@@ -8,7 +8,7 @@ import pytest
 from clawperator.agent.cancellation import TurnDeadline
 from clawperator.agent.ports import ToolContext
 from clawperator.phone.core.phone import Phone
-from tests.agent.talking import talk
+from tests.agent.offline.phone_runs import talk
 from tests.device.phone_servers import running_phone_server
 
 SECONDS = 30

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from clawperator.agent.cancellation import TurnDeadline
 from clawperator.agent.ports import ToolContext
-from tests.agent.talking import talk
+from tests.agent.offline.phone_runs import talk
 from tests.device.phone_servers import running_phone_server
 from tests.support.paths import REPOSITORY
 

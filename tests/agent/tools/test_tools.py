@@ -24,7 +24,7 @@ from clawperator.contract.results import ExecutionResult, ResultEnvelope, StepRe
 from clawperator.device import run
 from clawperator.device.lease import lease
 from clawperator.errors import CODES, ClawError
-from tests.skills.homemade import ID, write_skill
+from tests.skills.sample_skills import ID, write_skill
 from tests.support.hanging import HANG_SECONDS, NEVER_SECONDS
 from tests.support.routes import Route
 

@@ -26,8 +26,8 @@ def compile_artifact(
     name = artifact.removesuffix(SUFFIX)
     path = registry.file(_artifact_path(entry, name))
     given = read_variables(variables)
-    mark = fingerprint(skill_id, name, given)
-    values = {"COMMAND_ID": f"cmd-{mark}", "TASK_ID": f"task-{mark}", **{k: v for k, v in given.items() if v}}
+    digest = fingerprint(skill_id, name, given)
+    values = {"COMMAND_ID": f"cmd-{digest}", "TASK_ID": f"task-{digest}", **{k: v for k, v in given.items() if v}}
     text = _PLACEHOLDER.sub(lambda found: _value(found[1], values), _read(path))
     try:
         document = msgspec.json.decode(text)
@@ -35,10 +35,10 @@ def compile_artifact(
             document["mode"] = "artifact_compiled"
         return validate(document).document
     except (msgspec.DecodeError, RecursionError) as e:
-        raise _broken(skill_id, name, f"not valid JSON: {e}") from None
+        raise _invalid_artifact(skill_id, name, f"not valid JSON: {e}") from None
     except ClawError as e:
         details = {"code": e.code, **(e.details or {})}
-        raise _broken(skill_id, name, e.message, hint=e.hint, details=details) from e
+        raise _invalid_artifact(skill_id, name, e.message, hint=e.hint, details=details) from e
 
 
 def read_variables(text: str | None) -> dict[str, str]:
@@ -46,9 +46,9 @@ def read_variables(text: str | None) -> dict[str, str]:
     try:
         given = msgspec.json.decode(text or "{}")
     except (msgspec.DecodeError, RecursionError) as e:
-        raise _no_variables(str(e)) from None
+        raise _invalid_variables(str(e)) from None
     if not isinstance(given, dict):
-        raise _no_variables("it is not an object")
+        raise _invalid_variables("it is not an object")
     return {name: _as_text(value) for name, value in given.items()}
 
 
@@ -117,7 +117,7 @@ def _unreadable(path: str, reason: str) -> ClawError:
     return ClawError("REGISTRY_READ_FAILED", f"cannot read the artifact {path}: {reason}", target=path)
 
 
-def _no_variables(reason: str) -> ClawError:
+def _invalid_variables(reason: str) -> ClawError:
     return ClawError(
         "COMPILE_VARS_PARSE_FAILED",
         f"--vars must be a JSON object: {reason}",
@@ -125,7 +125,7 @@ def _no_variables(reason: str) -> ClawError:
     )
 
 
-def _broken(
+def _invalid_artifact(
     skill_id: str, name: str, reason: str, *, hint: str | None = None, details: dict[str, Any] | None = None
 ) -> ClawError:
     return ClawError(

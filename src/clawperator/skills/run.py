@@ -86,24 +86,24 @@ def run_skill(
     if request.check:
         validate_skill(registry, request.skill_id, dry_run=True)
     prepared = _prepare(registry, request)
-    _check_phone(request)
+    _check_device(request)
     seconds = _seconds(request, prepared.agent)
     note("skills.run.start", skillId=request.skill_id, deviceId=request.device)
     try:
-        exit_ = run_script(prepared.argv, prepared.environment, seconds=seconds, listener=listener, stop=stop)
+        outcome = run_script(prepared.argv, prepared.environment, seconds=seconds, listener=listener, stop=stop)
     except OSError as e:
         note("skills.run.failed", level="error", skillId=request.skill_id)
         raise ClawError(
             "SKILL_EXECUTION_FAILED",
-            f"the script {prepared.argv[0]} cannot be started: {why(e)}",
+            f"script {prepared.argv[0]} cannot be started: {why(e)}",
             hint="Make a shell script executable (chmod +x) and give it a '#!' line.",
             extra={"skillId": request.skill_id, "skillResult": None},
             target=request.skill_id,
         ) from e
-    return _build_result(request, prepared, exit_, seconds)
+    return _build_result(request, prepared, outcome, seconds)
 
 
-def _check_phone(request: SkillRunRequest) -> None:
+def _check_device(request: SkillRunRequest) -> None:
     """Fail early on a sleeping device, where a skill's own error would mislead. The skill reports all else."""
     try:
         device = phone_at_hand(request.device)
@@ -116,13 +116,13 @@ def _check_phone(request: SkillRunRequest) -> None:
 
 def _prepare(registry: SkillRegistry, request: SkillRunRequest) -> _PreparedSkill:
     entry = parse_entry(registry.entry(request.skill_id))
-    own = read_skill_json(registry.file(os.path.join(entry.path, "skill.json")))
-    contract = parse_contract(entry.id, own.get("contract"))
+    description = read_skill_json(registry.file(os.path.join(entry.path, "skill.json")))
+    contract = parse_contract(entry.id, description.get("contract"))
     inputs = None if contract.inputs is None else parse_inputs(entry.id, contract.inputs, request.args)
     agent, problem = None, ""
-    if own.get("agent") is not None:
+    if description.get("agent") is not None:
         try:
-            agent = parse_agent(own["agent"])
+            agent = parse_agent(description["agent"])
         except ValueError as e:
             problem = str(e)
     script = _script(registry, entry)
@@ -194,37 +194,37 @@ def _seconds(request: SkillRunRequest, agent: SkillAgent | None) -> float:
 
 
 def _build_result(
-    request: SkillRunRequest, prepared: _PreparedSkill, exit_: ScriptExit, seconds: float
+    request: SkillRunRequest, prepared: _PreparedSkill, outcome: ScriptExit, seconds: float
 ) -> SkillRun:
-    details = _run_details(request, exit_)
-    if exit_.reason == "stopped":
+    details = _run_details(request, outcome)
+    if outcome.reason == "stopped":
         note("skills.run.failed", level="error", skillId=request.skill_id, durationMs=details["durationMs"])
         raise _failure("INTERRUPTED", f"skill {request.skill_id} was interrupted", details)
-    if exit_.reason:
+    if outcome.reason:
         note("skills.run.timeout", level="error", skillId=request.skill_id, durationMs=details["durationMs"])
-        if exit_.reason == "timeout":
+        if outcome.reason == "timeout":
             message = f"skill {request.skill_id} timed out after {seconds:g} s"
             hint = "Raise --timeout. The output so far is in stdout and stderr."
             raise _failure("SKILL_EXECUTION_TIMEOUT", message, details, hint=hint)
         message = f"skill {request.skill_id} wrote more than {MAX_OUTPUT_BYTES} bytes and was killed"
         raise _failure("SKILL_EXECUTION_FAILED", message, details)
     try:
-        result = _result(request.skill_id, prepared, exit_.stdout)
+        result = _result(request.skill_id, prepared, outcome.stdout)
     except ClawError as e:
-        raise _failure(e.code, e.message, {**details, "exitCode": exit_.code}, hint=e.hint) from None
-    details |= {"exitCode": exit_.code, "skillResult": result}
-    if exit_.code != 0:
+        raise _failure(e.code, e.message, {**details, "exitCode": outcome.code}, hint=e.hint) from None
+    details |= {"exitCode": outcome.code, "skillResult": result}
+    if outcome.code != 0:
         note("skills.run.failed", level="error", skillId=request.skill_id, durationMs=details["durationMs"])
-        raise _failure("SKILL_EXECUTION_FAILED", _failure_message(request.skill_id, exit_, result), details)
-    if request.expect is not None and request.expect not in exit_.stdout:
+        raise _failure("SKILL_EXECUTION_FAILED", _failure_message(request.skill_id, outcome, result), details)
+    if request.expect is not None and request.expect not in outcome.stdout:
         message = f"the output of {request.skill_id} does not contain {request.expect!r}"
-        raise _failure("SKILL_OUTPUT_ASSERTION_FAILED", message, {**details, "output": exit_.stdout})
+        raise _failure("SKILL_OUTPUT_ASSERTION_FAILED", message, {**details, "output": outcome.stdout})
     if result is not None:
         _check_result(request.skill_id, prepared, result, details)
     note("skills.run.complete", skillId=request.skill_id, durationMs=details["durationMs"])
     return SkillRun(
         skillId=request.skill_id,
-        output=exit_.stdout,
+        output=outcome.stdout,
         exitCode=0,
         durationMs=details["durationMs"],
         skillResult=result,
@@ -274,12 +274,12 @@ def _check_result(
         raise _failure("SKILL_VERIFICATION_INDETERMINATE", message, details)
 
 
-def _run_details(request: SkillRunRequest, exit_: ScriptExit) -> dict[str, Any]:
-    note_text = {"stdout": exit_.stdout, "stderr": exit_.stderr}
+def _run_details(request: SkillRunRequest, outcome: ScriptExit) -> dict[str, Any]:
+    output = {"stdout": outcome.stdout, "stderr": outcome.stderr}
     return {
         "skillId": request.skill_id,
-        "durationMs": round(exit_.seconds * 1000),
-        **{name: text for name, text in note_text.items() if text},
+        "durationMs": round(outcome.seconds * 1000),
+        **{name: text for name, text in output.items() if text},
         "skillResult": None,
     }
 
@@ -288,10 +288,12 @@ def _failure(code: str, message: str, details: dict[str, Any], *, hint: str | No
     return ClawError(code, message, hint=hint, extra=details, operation="skills run", target=details["skillId"])
 
 
-def _failure_message(skill_id: str, exit_: ScriptExit, result: dict[str, Any] | None) -> str:
+def _failure_message(skill_id: str, outcome: ScriptExit, result: dict[str, Any] | None) -> str:
     if result is not None:
         return f"skill {skill_id} failed{_failure_point(result)}"
-    ending = f"signal {-exit_.code}" if exit_.code is not None and exit_.code < 0 else f"exit code {exit_.code}"
+    ending = (
+        f"signal {-outcome.code}" if outcome.code is not None and outcome.code < 0 else f"exit code {outcome.code}"
+    )
     return f"skill {skill_id} ended with {ending}"
 
 
@@ -299,13 +301,13 @@ def _failure_point(result: dict[str, Any]) -> str:
     """The failed checkpoint or verification of a result, as the end of a sentence."""
     for point in result["checkpoints"]:
         if point["status"] == "failed":
-            note_text = point.get("note")
-            return f" at {point['id']}" + (f": {note_text}" if note_text else "")
+            remark = point.get("note")
+            return f" at {point['id']}" + (f": {remark}" if remark else "")
     verification = result.get("terminalVerification") or {}
     if verification.get("status") == "failed":
         return " at its terminal verification"
-    note_text = verification.get("note")
-    return f" before its terminal verification: {note_text}" if note_text else ""
+    remark = verification.get("note")
+    return f" before its terminal verification: {remark}" if remark else ""
 
 
 # Result frames
@@ -318,32 +320,32 @@ def read_frame(output: str, skill_id: str, source: dict[str, Any]) -> dict[str, 
     for a frame that is not at the end, occurs twice, belongs to another skill or violates the contract.
     """
     lines = [line for line in (part.removesuffix("\r") for part in output.split("\n")) if line.strip()]
-    places = [i for i, line in enumerate(lines) if line == FRAME_MARKER]
-    if not places:
+    markers = [i for i, line in enumerate(lines) if line == FRAME_MARKER]
+    if not markers:
         return None
-    if len(places) > 1:
-        raise _broken(skill_id, "it occurs more than once")
-    after = lines[places[0] + 1 :]
+    if len(markers) > 1:
+        raise _invalid_frame(skill_id, "it occurs more than once")
+    after = lines[markers[0] + 1 :]
     if len(after) != 1:
-        raise _broken(
+        raise _invalid_frame(
             skill_id, "no JSON follows the marker" if not after else "it is not at the end of the output"
         )
     try:
         frame = msgspec.json.decode(after[0])
     except (msgspec.DecodeError, RecursionError) as e:
-        raise _broken(skill_id, f"not valid JSON: {e}") from None
+        raise _invalid_frame(skill_id, f"not valid JSON: {e}") from None
     if not isinstance(frame, dict):
-        raise _broken(skill_id, "the result is not an object")
+        raise _invalid_frame(skill_id, "the result is not an object")
     if "source" in frame:
-        raise _broken(skill_id, "it must not contain 'source'")
+        raise _invalid_frame(skill_id, "it must not contain 'source'")
     frame["source"] = source
     try:
         result = msgspec.convert(frame, SkillResult)
     except msgspec.ValidationError as e:
-        raise _broken(skill_id, str(e)) from None
+        raise _invalid_frame(skill_id, str(e)) from None
     check_version(result)
     if result.skillId != skill_id:
-        raise _broken(skill_id, f"it belongs to skill {result.skillId!r}")
+        raise _invalid_frame(skill_id, f"it belongs to skill {result.skillId!r}")
     return frame
 
 
@@ -352,7 +354,7 @@ def is_newer_contract(frame: dict[str, Any]) -> bool:
     return int(str(frame["contractVersion"]).split(".")[1]) > _KNOWN_MINOR
 
 
-def _broken(skill_id: str, reason: str) -> ClawError:
+def _invalid_frame(skill_id: str, reason: str) -> ClawError:
     return ClawError(
         "SKILL_RESULT_PARSE_FAILED",
         f"the result frame of {skill_id} is invalid: {reason}",

@@ -17,7 +17,13 @@ from clawperator.skills.registry import (
     read_json,
     read_registry,
 )
-from clawperator.skills.templates import SkillTemplate, render_script, render_shell_script, render_skill_md
+from clawperator.skills.templates import (
+    SkillTemplate,
+    read_context,
+    render_script,
+    render_shell_script,
+    render_skill_md,
+)
 
 _ID = re.compile(r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)+")
 _MAX_ID_LENGTH = 200
@@ -55,19 +61,9 @@ def new_skill(
     folder = known.file(relative)
     if os.path.lexists(folder) or any(entry.get("id") == skill_id for entry in known.entries):
         raise ClawError("SKILL_ALREADY_EXISTS", f"skill {skill_id} already exists", target=skill_id)
-    template = SkillTemplate(
-        skill_id, app, intent, summary or f"TODO: describe {intent}", _read_recording(context)
-    )
-    entry = {
-        "id": skill_id,
-        "applicationId": app,
-        "intent": intent,
-        "summary": template.summary,
-        "path": relative,
-        "skillFile": f"{relative}/SKILL.md",
-        "scripts": [f"{relative}/scripts/run.py", f"{relative}/scripts/run.sh"],
-        "artifacts": [],
-    }
+    recording = None if context is None else read_context(context)
+    template = SkillTemplate(skill_id, app, intent, summary or f"TODO: describe {intent}", recording)
+    entry = _registry_entry(template, relative)
     files = {
         "SKILL.md": render_skill_md(template),
         "skill.json": _json(entry),
@@ -92,6 +88,19 @@ def new_skill(
     )
 
 
+def _registry_entry(template: SkillTemplate, path: str) -> dict[str, Any]:
+    return {
+        "id": template.skill_id,
+        "applicationId": template.app,
+        "intent": template.intent,
+        "summary": template.summary,
+        "path": path,
+        "skillFile": f"{path}/SKILL.md",
+        "scripts": [f"{path}/scripts/run.py", f"{path}/scripts/run.sh"],
+        "artifacts": [],
+    }
+
+
 def _target_registry(given: str | None) -> str:
     """The registry for a new skill: never the shipped one, unless configured."""
     configured = configured_registry(given)
@@ -99,14 +108,6 @@ def _target_registry(given: str | None) -> str:
         return configured
     places = (local_registry(), home_registry())
     return next((path for path in places if os.path.exists(path)), places[0])
-
-
-def _read_recording(context: str | None) -> Any:
-    if context is None:
-        return None
-    from clawperator.skills.templates import read_context
-
-    return read_context(context)
 
 
 def _write(folder: str, files: dict[str, str]) -> None:

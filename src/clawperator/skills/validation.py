@@ -50,12 +50,12 @@ def validate_skill(registry: SkillRegistry, skill_id: str, *, dry_run: bool = Fa
         [registry.file(path) for path in entry.artifacts],
     )
     _check_files(entry, checks)
-    own = read_skill_json(checks.skillJsonPath)
-    _check_agreement(raw, own, skill_id)
-    parse_contract(skill_id, own.get("contract"))
-    if own.get("agent") is not None:
+    description = read_skill_json(checks.skillJsonPath)
+    _check_agreement(raw, description, skill_id)
+    parse_contract(skill_id, description.get("contract"))
+    if description.get("agent") is not None:
         try:
-            parse_agent(own["agent"])
+            parse_agent(description["agent"])
         except ValueError as e:
             raise _failed(skill_id, f"its agent is invalid: {e}", reason=str(e)) from None
     run = _check_artifacts(entry, checks) if dry_run else UNSET
@@ -108,11 +108,11 @@ def _check_files(entry: SkillEntry, checks: CheckedFiles) -> None:
         raise _failed(entry.id, f"{missing[0]} is missing", missingFiles=missing)
 
 
-def _check_agreement(raw: dict[str, Any], own: dict[str, Any], skill_id: str) -> None:
-    missing = [name for name in FIELDS if name not in own]
+def _check_agreement(raw: dict[str, Any], description: dict[str, Any], skill_id: str) -> None:
+    missing = [name for name in FIELDS if name not in description]
     if missing:
         raise _failed(skill_id, f"its skill.json has no {', '.join(missing)}", missingFields=missing)
-    differing = [name for name in FIELDS if own[name] != raw[name]]
+    differing = [name for name in FIELDS if description[name] != raw[name]]
     if differing:
         raise _failed(
             skill_id,

@@ -1,4 +1,4 @@
-"""Saying something to the offline brain before a phone, by the real tools."""
+"""Run a prompt with the offline brain and the real tools on a device."""
 
 from clawperator.agent.offline.brain import OfflineBrain
 from clawperator.agent.policy import Policy
@@ -7,15 +7,15 @@ from clawperator.agent.tool_registry import ToolRegistry
 from clawperator.agent.tools import builtin_tools
 
 
-def talk(prompt: str, context: ToolContext) -> tuple[list[str], Answer]:
-    """The names of the tools that were called, and the answer."""
+def run_on_phone(prompt: str, context: ToolContext) -> tuple[list[str], Answer]:
+    """Run a prompt. Returns the names of the called tools and the answer."""
     registry = ToolRegistry(builtin_tools(), Policy())
-    thought = OfflineBrain().respond(BrainRequest(prompt, registry.tools, context.deadline))
+    steps = OfflineBrain().respond(BrainRequest(prompt, registry.tools, context.deadline))
     called: list[str] = []
     result: ToolResult | None = None
     try:
         while True:
-            call: ToolCall = next(thought) if result is None else thought.send(result)
+            call: ToolCall = next(steps) if result is None else steps.send(result)
             called.append(call.name)
             result = registry.call(call, context)
     except StopIteration as e:

@@ -282,6 +282,23 @@ def test_a_skill_is_found_by_words_and_a_variant_by_the_words_it_adds(words: str
     assert ran.acts[1].params["skill"] == skill
 
 
+@pytest.mark.parametrize(
+    ("skill_result", "answer"),
+    [
+        (None, "succeeded."),
+        ({"terminalVerification": {"status": "not_run"}}, "succeeded."),
+        ({"terminalVerification": {"status": "verified"}}, "succeeded and verified."),
+        ({"result": {"kind": "text", "text": "claw"}}, "claw."),
+        ({"result": {"kind": "json", "value": {"a": 1, "b": 2}}}, "a: 1; b: 2."),
+        ({"result": {"kind": "json", "value": ["x", "y"]}}, "'x', 'y'."),
+    ],
+)
+def test_a_skill_answers_with_its_result_or_its_verification(skill_result: object, answer: str) -> None:
+    done = ToolResult(True, "done", {"skillResult": skill_result})
+    ran = run_prompt("run b.search with cats", results={"list_skills": SKILLS, "run_skill": done})
+    assert ran.answer.text == f"Ran b.search with query cats: {answer}"
+
+
 def test_words_that_match_several_skills_run_none() -> None:
     ran = run_prompt("run the battery skill", results={"list_skills": SKILLS})
     assert ([call.name for call in ran.acts], code(ran)) == (["list_skills"], "INSTRUCTION_AMBIGUOUS")

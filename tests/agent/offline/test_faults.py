@@ -8,7 +8,7 @@ import pytest
 from clawperator.agent.cancellation import TurnDeadline
 from clawperator.agent.ports import ToolContext
 from clawperator.phone.core.phone import Phone
-from tests.agent.offline.phone_runs import talk
+from tests.agent.offline.phone_runs import run_on_phone
 from tests.device.phone_servers import running_phone_server
 
 SECONDS = 30
@@ -22,7 +22,7 @@ def phone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Phone]:
 
 
 def answer_to(prompt: str, folder: Path) -> str:
-    return talk(prompt, ToolContext(TurnDeadline(SECONDS), folder=str(folder), device="claw-1"))[1].text
+    return run_on_phone(prompt, ToolContext(TurnDeadline(SECONDS), folder=str(folder), device="claw-1"))[1].text
 
 
 def test_a_lost_tap_is_reported_without_effect(phone: Phone, tmp_path: Path) -> None:
@@ -82,7 +82,9 @@ def test_an_unavailable_device_fails_at_the_first_call(
     phone: Phone, tmp_path: Path, fault: str, prompt: str
 ) -> None:
     phone.set_fault(fault, 1)
-    called, answer = talk(prompt, ToolContext(TurnDeadline(SECONDS), folder=str(tmp_path), device="claw-1"))
+    called, answer = run_on_phone(
+        prompt, ToolContext(TurnDeadline(SECONDS), folder=str(tmp_path), device="claw-1")
+    )
     assert len(called) == 1
     assert answer.error is not None
     assert answer.error.code in ("DEVICE_OFFLINE", "DEVICE_UNAUTHORIZED")

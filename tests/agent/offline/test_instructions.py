@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from clawperator.agent.cancellation import TurnDeadline
 from clawperator.agent.ports import ToolContext
-from tests.agent.offline.phone_runs import talk
+from tests.agent.offline.phone_runs import run_on_phone
 from tests.device.phone_servers import running_phone_server
 from tests.support.paths import REPOSITORY
 
@@ -55,10 +55,10 @@ def _run_row(row: Row, folder: Path) -> str:
     with running_phone_server(serial):
         context = ToolContext(TurnDeadline(SECONDS), folder=str(folder), device=serial)
         if row.start != "home":
-            _, before = talk(row.start, context)
+            _, before = run_on_phone(row.start, context)
             if before.outcome != "done":
                 return f"line {row.line}: start: {before.text}"
-        called, answer = talk(row.prompt, context)
+        called, answer = run_on_phone(row.prompt, context)
     calls = tuple(name for name, _ in groupby(name for name in called if name != "snapshot_ui"))
     code = answer.error.code if answer.error else ""
     pattern = ".*".join(map(re.escape, row.answers.split("…")))

@@ -89,7 +89,9 @@ def _skill_result(document: object) -> str:
             return ", ".join(quote(str(it)) for it in value[:_MAX_LISTED]) + "."
         if value is not None:
             return f"{printable(str(value))}."
-    return "succeeded and verified."
+    verification = result.get("terminalVerification") if isinstance(result, Mapping) else None
+    is_verified = isinstance(verification, Mapping) and verification.get("status") == "verified"
+    return "succeeded and verified." if is_verified else "succeeded."
 
 
 def _skills(run: OfflineRun) -> ToolSteps[list[dict[str, Any]]]:

@@ -1,6 +1,6 @@
 """Clawperator: Android automation for AI agents, with verified results."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = ["ClawError", "__version__", "connect", "connect_async", "start_phone"]
 
 # Type checkers know this name; importing it from typing would cost every command some milliseconds.

@@ -72,23 +72,23 @@ def am(process: ShellProcess) -> int:
 
 def _start(process: ShellProcess, arguments: ServiceArguments) -> int:
     intent, options = read_intent(arguments, _START_OPTIONS)
-    device = process.phone
+    phone = process.phone
     waits = "-W" in options
-    if "-S" in options and (code := _stop_before(process, device, intent)) is not None:
+    if "-S" in options and (code := _stop_before(process, phone, intent)) is not None:
         return code
     process.write(f"Starting: {intent}\n")
     intent = intent.with_flags(NEW_TASK)
-    began = device.clock.monotonic()
-    with device.lock:
-        found = _resolve(device, intent)
+    began = phone.clock.monotonic()
+    with phone.lock:
+        found = _resolve(phone, intent)
         if not found:
             lines = _not_found(intent)
         else:
-            state, warning = _start_resolved(device, intent, found)
+            state, warning = _start_resolved(phone, intent, found)
             lines = [f"Warning: {warning}"] if warning else []
-            elapsed = round((device.clock.monotonic() - began) * 1000)
+            elapsed = round((phone.clock.monotonic() - began) * 1000)
             if waits:
-                lines += ["Status: ok", f"LaunchState: {state}", f"Activity: {front_activity(device).short}"]
+                lines += ["Status: ok", f"LaunchState: {state}", f"Activity: {front_activity(phone).short}"]
                 lines += [f"TotalTime: {elapsed}", f"WaitTime: {elapsed}", "Complete"]
     if lines:
         # With -W the outcome goes to stdout, otherwise to stderr.
@@ -96,10 +96,10 @@ def _start(process: ShellProcess, arguments: ServiceArguments) -> int:
     return 0 if found else 1
 
 
-def _resolve(device: Phone, intent: Intent) -> list[ResolvedActivity]:
+def _resolve(phone: Phone, intent: Intent) -> list[ResolvedActivity]:
     if intent.component is None:
-        return find_all(device, intent)
-    target = find_component(device, intent, intent.component)
+        return find_all(phone, intent)
+    target = find_component(phone, intent, intent.component)
     return [target] if target is not None else []
 
 
@@ -109,41 +109,41 @@ def _not_found(intent: Intent) -> list[str]:
     return ["Error type 3", f"Error: Activity class {{{intent.component.full}}} does not exist."]
 
 
-def _stop_before(process: ShellProcess, device: Phone, intent: Intent) -> int | None:
+def _stop_before(process: ShellProcess, phone: Phone, intent: Intent) -> int | None:
     """Stop the app that the intent will start. An exit code when that is ambiguous or cancelled."""
     package = intent.component.package if intent.component else None
     if package is None:
-        with device.lock:
-            found = find_all(device, intent)
+        with phone.lock:
+            found = find_all(phone, intent)
         if len(found) != 1:
             problem = "matches multiple activities; can't stop" if found else "does not match any activities"
             print_error(process, f"Error: Intent {problem}: {intent}")
             return 1
         package = found[0].app.package
     process.write(f"Stopping: {package}\n")
-    force_stop(device, package)
+    force_stop(phone, package)
     return INTERRUPTED if process.wait(_STOP_SECONDS) else None
 
 
-def _start_resolved(device: Phone, intent: Intent, found: list[ResolvedActivity]) -> tuple[str, str]:
+def _start_resolved(phone: Phone, intent: Intent, found: list[ResolvedActivity]) -> tuple[str, str]:
     """Start the resolved activity. Returns the launch state and the warning to print."""
     target, asks = found[0], len(found) > 1
     link = target.uri
     package = CHOOSER if asks and link else target.app.package
-    in_front = device.tasks.front.process.app.package == package
-    has_task = in_front or any(task.process.app.package == package for task in device.tasks.recent())
-    was_running = device.process_of(package) is not None
+    in_front = phone.tasks.front.process.app.package == package
+    has_task = in_front or any(task.process.app.package == package for task in phone.tasks.recent())
+    was_running = phone.process_of(package) is not None
     if asks and link:
-        device.view(link)
+        phone.view(link)
     elif link:
-        device.open_with(package, link)
+        phone.open_with(package, link)
     elif package == HOME_APP:
-        device.go_home()
+        phone.go_home()
     else:
-        device.tasks.start(target.app, target.screen, dict(target.args))
+        phone.tasks.start(target.app, target.screen, dict(target.args))
         if intent.flags & CLEARING and target.screen is None:
-            device.tasks.unwind(device.tasks.front.top)
-    log_start(device, intent, cold=not was_running)
+            phone.tasks.unwind(phone.tasks.front.top)
+    log_start(phone, intent, cold=not was_running)
     if not has_task:
         return ("WARM" if was_running else "COLD"), ""
     if link or target.screen:
@@ -155,36 +155,36 @@ def _start_resolved(device: Phone, intent: Intent, found: list[ResolvedActivity]
     return "HOT", "Activity not started, its current task has been brought to the front"
 
 
-def log_start(device: Phone, intent: Intent, *, cold: bool) -> None:
+def log_start(phone: Phone, intent: Intent, *, cold: bool) -> None:
     """Log the start of the activity that is in front now, as the system does."""
-    component = front_activity(device)
+    component = front_activity(phone)
     brief = intent.brief() if intent.component else f"{intent.brief()} cmp={component.short}"
-    _write_system(device, "ActivityTaskManager", f"START u0 {{{brief}}} from uid {SHELL_UID}")
-    process = device.process_of(component.package)
+    _write_system(phone, "ActivityTaskManager", f"START u0 {{{brief}}} from uid {SHELL_UID}")
+    process = phone.process_of(component.package)
     if cold and process is not None:
-        uid = device.packages[component.package].uid
+        uid = phone.packages[component.package].uid
         name = f"{process.pid}:{component.package}/u0a{uid - 10_000}"
-        _write_system(device, "ActivityManager", f"Start proc {name} for top-activity {{{component.full}}}")
+        _write_system(phone, "ActivityManager", f"Start proc {name} for top-activity {{{component.full}}}")
         record = f"[0,{process.pid},{uid},{component.package},top-activity,{{{component.full}}}]"
-        device.log.write("I", "am_proc_start", record, SYSTEM_SERVER_PID, buffer="events")
-        _write_system(device, "ActivityTaskManager", f"Displayed {component.short} for user 0: +1ms")
+        phone.log.write("I", "am_proc_start", record, SYSTEM_SERVER_PID, buffer="events")
+        _write_system(phone, "ActivityTaskManager", f"Displayed {component.short} for user 0: +1ms")
 
 
-def _write_system(device: Phone, tag: str, message: str) -> None:
-    device.log.write("I", tag, message, SYSTEM_SERVER_PID, buffer="system")
+def _write_system(phone: Phone, tag: str, message: str) -> None:
+    phone.log.write("I", tag, message, SYSTEM_SERVER_PID, buffer="system")
 
 
 # Stopping
 
 
-def force_stop(device: Phone, package: str) -> None:
+def force_stop(phone: Phone, package: str) -> None:
     """Stop an app as ``am force-stop`` does. Unknown packages are ignored."""
-    with device.lock:
-        if package in device.packages:
-            uid = device.packages[package].uid
+    with phone.lock:
+        if package in phone.packages:
+            uid = phone.packages[package].uid
             message = f"Force stopping {package} appid={uid} user=0: from pid {SHELL_UID}"
-            _write_system(device, "ActivityManager", message)
-            device.stop_app(package)
+            _write_system(phone, "ActivityManager", message)
+            phone.stop_app(package)
 
 
 def _force_stop(process: ShellProcess, arguments: ServiceArguments) -> int:
@@ -201,18 +201,18 @@ def _kill(process: ShellProcess, arguments: ServiceArguments) -> int:
 
 
 def _kill_all(process: ShellProcess, _: ServiceArguments) -> int:
-    device = process.phone
-    with device.lock:
-        for running in device.tasks.processes():
-            _kill_idle(device, running.app.package)
+    phone = process.phone
+    with phone.lock:
+        for running in phone.tasks.processes():
+            _kill_idle(phone, running.app.package)
     return 0
 
 
-def _kill_idle(device: Phone, package: str) -> None:
-    with device.lock:
-        kept = (device.foreground(), device.operator.package, HOME_APP)
-        if package in device.packages and package not in kept and device.packages[package].third_party:
-            device.tasks.stop(package)
+def _kill_idle(phone: Phone, package: str) -> None:
+    with phone.lock:
+        kept = (phone.foreground(), phone.operator.package, HOME_APP)
+        if package in phone.packages and package not in kept and phone.packages[package].third_party:
+            phone.tasks.stop(package)
 
 
 # Broadcasts
@@ -269,19 +269,19 @@ def _stack(process: ShellProcess, arguments: ServiceArguments) -> int:
     if verb not in {"list", "info"}:
         print_error(process, f"Error: unknown command '{verb}'")
         return FAILED
-    device = process.phone
-    with device.lock:
-        text = "".join(_stack_text(task, device) for task in tasks_from_top(device))
+    phone = process.phone
+    with phone.lock:
+        text = "".join(_stack_text(task, phone) for task in tasks_from_top(phone))
     process.write(text)
     return 0
 
 
-def _stack_text(task: Task, device: Phone) -> str:
-    component, bounds = activity_of(task).full, device.windows.display.bounds
+def _stack_text(task: Task, phone: Phone) -> str:
+    component, bounds = activity_of(task).full, phone.windows.display.bounds
     return (
         f"RootTask id={task.number} bounds={bounds} displayId=0 userId=0\n"
         f"  taskId={task.number}: {component} bounds={bounds} userId=0"
-        f" visible={str(task is device.tasks.front).lower()} topActivity=ComponentInfo{{{component}}}\n\n"
+        f" visible={str(task is phone.tasks.front).lower()} topActivity=ComponentInfo{{{component}}}\n\n"
     )
 
 

@@ -73,24 +73,24 @@ def _silent(_: ShellProcess, arguments: ServiceArguments) -> int:
 
 def _set_awake(*, awake: bool) -> Handler:
     def run(process: ShellProcess, _: ServiceArguments) -> int:
-        device = process.phone
-        with device.lock:
-            device.windows.awake = awake
+        phone = process.phone
+        with phone.lock:
+            phone.windows.awake = awake
         return 0
 
     return run
 
 
 def _night(process: ShellProcess, arguments: ServiceArguments) -> int:
-    device = process.phone
+    phone = process.phone
     given = arguments.next()
     modes = {"no": "1", "yes": "2", "auto": "0"}
     if given is not None:
         if given not in modes:
             print_error(process, "Error: mode must be 'yes', 'no', or 'auto'")
             return FAILED
-        device.settings.put("secure", "ui_night_mode", modes[given])
-    now = device.settings.get("secure", "ui_night_mode")
+        phone.settings.put("secure", "ui_night_mode", modes[given])
+    now = phone.settings.get("secure", "ui_night_mode")
     process.write(f"Night mode: {next((word for word, code in modes.items() if code == now), 'no')}\n")
     return 0
 
@@ -110,18 +110,18 @@ def _wifi_status(process: ShellProcess, _: ServiceArguments) -> int:
 
 
 def _airplane(process: ShellProcess, arguments: ServiceArguments) -> int:
-    device = process.phone
+    phone = process.phone
     given = arguments.next()
     if given is None:
-        on = device.settings.get("global", "airplane_mode_on") == "1"
+        on = phone.settings.get("global", "airplane_mode_on") == "1"
         process.write("enabled\n" if on else "disabled\n")
         return 0
     if given not in {"enable", "disable"}:
         print_error(process, f"Error: unknown argument '{given}'")
         return FAILED
-    with device.lock:
-        device.settings.put("global", "airplane_mode_on", "1" if given == "enable" else "0")
-        device.windows.invalidate()
+    with phone.lock:
+        phone.settings.put("global", "airplane_mode_on", "1" if given == "enable" else "0")
+        phone.windows.invalidate()
     return 0
 
 

@@ -27,7 +27,7 @@ def dumpsys(process: ShellProcess) -> int:
     words = process.argv[1:]
     while words and words[0] in {"-t", "-T", "--priority"}:
         words = words[2:]
-    device = process.phone
+    phone = process.phone
     if words[:1] == ["-l"]:
         process.write("Currently running services:\n" + "".join(f"  {name}\n" for name in SERVICES))
         return 0
@@ -35,16 +35,16 @@ def dumpsys(process: ShellProcess) -> int:
         print_error(process, f"Can't find service: {words[0]}")
         return 0
     for name in words[:1] or list(SERVICES):
-        with device.lock:
-            text = _DUMPS[name](device, words[1:]) if name in _DUMPS else ""
+        with phone.lock:
+            text = _DUMPS[name](phone, words[1:]) if name in _DUMPS else ""
         line = "-" * 79
         process.write(text if words else f"{line}\nDUMP OF SERVICE {name}:\n{text}")
     return 0
 
 
-def _display(device: Phone, _: list[str]) -> str:
-    display = device.windows.display
-    state = "ON" if device.windows.awake else "OFF"
+def _display(phone: Phone, _: list[str]) -> str:
+    display = phone.windows.display
+    state = "ON" if phone.windows.awake else "OFF"
     size = f"{display.natural_width} x {display.natural_height}"
     now = f"{display.width} x {display.height}"
     return (
@@ -66,9 +66,9 @@ def _display(device: Phone, _: list[str]) -> str:
     )
 
 
-def _input_method(device: Phone, _: list[str]) -> str:
-    shown = str(device.windows.keyboard() is not None).lower()
-    method = device.settings.get("secure", "default_input_method") or "null"
+def _input_method(phone: Phone, _: list[str]) -> str:
+    shown = str(phone.windows.keyboard() is not None).lower()
+    method = phone.settings.get("secure", "default_input_method") or "null"
     return (
         "Current Input Method Manager state:\n"
         "  Input Methods:\n"
@@ -76,13 +76,13 @@ def _input_method(device: Phone, _: list[str]) -> str:
         f"  mCurMethodId={method}\n"
         f"  mCurId={method} mHaveConnection=true mBoundToMethod=true\n"
         f"  mShowRequested={shown} mShowExplicitlyRequested=false mShowForced=false mInputShown={shown}\n"
-        f"  mInteractive={str(device.windows.awake).lower()}\n"
+        f"  mInteractive={str(phone.windows.awake).lower()}\n"
         f"  mInputShown={shown}\n"
     )
 
 
-def _power(device: Phone, _: list[str]) -> str:
-    awake = device.windows.awake
+def _power(phone: Phone, _: list[str]) -> str:
+    awake = phone.windows.awake
     flag, state = str(awake).lower(), "ON" if awake else "OFF"
     return (
         "POWER MANAGER (dumpsys power)\n\n"
@@ -92,16 +92,16 @@ def _power(device: Phone, _: list[str]) -> str:
         "  mStayOn=false\n"
         f"  mHoldingWakeLockSuspendBlocker={flag}\n"
         f"  mHoldingDisplaySuspendBlocker={flag}\n"
-        f"  mScreenOffTimeoutSetting={device.settings.get('system', 'screen_off_timeout') or '60000'}\n\n"
+        f"  mScreenOffTimeoutSetting={phone.settings.get('system', 'screen_off_timeout') or '60000'}\n\n"
         f"Display Power: state={state}\n"
     )
 
 
-def _accessibility(device: Phone, _: list[str]) -> str:
-    table = device.settings
+def _accessibility(phone: Phone, _: list[str]) -> str:
+    table = phone.settings
     names = [n for n in (table.get("secure", "enabled_accessibility_services") or "").split(":") if n]
     on = table.get("secure", "accessibility_enabled") == "1"
-    bound = [device.operator.component] if device.operator.is_bound() else []
+    bound = [phone.operator.component] if phone.operator.is_bound() else []
     services = ", ".join(f"Service[label=Clawperator Operator, id={name}]" for name in bound)
     return (
         "ACCESSIBILITY MANAGER (dumpsys accessibility)\n\n"
@@ -120,9 +120,9 @@ _FULL = {"ac": "0", "usb": "1", "wireless": "0", "level": "100", "status": "5", 
 _batteries: WeakKeyDictionary[Phone, dict[str, str]] = WeakKeyDictionary()
 
 
-def _battery(device: Phone, words: list[str]) -> str:
+def _battery(phone: Phone, words: list[str]) -> str:
     """The state of the battery, which a client may set until ``reset``."""
-    values = _batteries.setdefault(device, dict(_FULL))
+    values = _batteries.setdefault(phone, dict(_FULL))
     match words:
         case ["set", name, value] if name in _FULL and value.isascii() and value.isdigit() and len(value) < 6:
             values[name] = value
@@ -168,9 +168,9 @@ def _battery_text(values: dict[str, str]) -> str:
 # Memory and others
 
 
-def _memory(device: Phone, words: list[str]) -> str:
+def _memory(phone: Phone, words: list[str]) -> str:
     names = [word for word in words if not word.startswith("-")]
-    rows = running_processes(device.tasks, device.packages)
+    rows = running_processes(phone.tasks, phone.packages)
     if not names:
         lines = "".join(f"    {row.memory_kb:>9,}K: {row.name} (pid {row.pid})\n" for row in rows)
         return f"Total RSS by process:\n{lines}\nTotal RAM: {MEMORY_KB:,}K (status normal)\n"
@@ -178,7 +178,7 @@ def _memory(device: Phone, words: list[str]) -> str:
     if row is None:
         return f"No process found for: {names[0]}\n"
     half = row.memory_kb // 2
-    up = device.clock.now_ms() - device.log.boot_ms
+    up = phone.clock.now_ms() - phone.log.boot_ms
     return (
         f"Applications Memory Usage (in Kilobytes):\nUptime: {up} Realtime: {up}\n\n"
         f"** MEMINFO in pid {row.pid} [{row.name}] **\n"
@@ -190,17 +190,17 @@ def _memory(device: Phone, words: list[str]) -> str:
     )
 
 
-def _surface(device: Phone, words: list[str]) -> str:
+def _surface(phone: Phone, words: list[str]) -> str:
     if "--display-id" in words:
         return f'Display {DISPLAY_ID} (HWC display 0): port=0 pnpId=CLW displayName="Built-in Screen"\n'
-    display = device.windows.display
+    display = phone.windows.display
     return f"Display {DISPLAY_ID}\n  size={display.width}x{display.height}\n"
 
 
-def _settings(device: Phone, _: list[str]) -> str:
+def _settings(phone: Phone, _: list[str]) -> str:
     sections = []
     for name in ("global", "secure", "system"):
-        rows = sorted(device.settings.table(name).items())
+        rows = sorted(phone.settings.table(name).items())
         sections.append(f"{name.upper()} SETTINGS (user 0)\n" + "".join(f"name:{k} value:{v}\n" for k, v in rows))
     return "\n".join(sections)
 
@@ -209,23 +209,23 @@ def _notifications(_: Phone, __: list[str]) -> str:
     return "Current Notification Manager state:\n  Notification List:\n"
 
 
-def _wifi(device: Phone, _: list[str]) -> str:
-    on = device.settings.get("global", "wifi_on") == "1"
+def _wifi(phone: Phone, _: list[str]) -> str:
+    on = phone.settings.get("global", "wifi_on") == "1"
     return f"Wi-Fi is {'enabled' if on else 'disabled'}\n"
 
 
 # Packages
 
 
-def dump_packages(device: Phone, words: list[str]) -> str:
+def dump_packages(phone: Phone, words: list[str]) -> str:
     """The named package, or all packages."""
     names = [word for word in words if not word.startswith("-")]
     if not names:
-        return "Packages:\n" + "".join(_package(device, package) for package in device.packages.all())
-    if names[0] not in device.packages:
+        return "Packages:\n" + "".join(_package(phone, package) for package in phone.packages.all())
+    if names[0] not in phone.packages:
         return f"Unable to find package: {names[0]}\n"
-    package = device.packages[names[0]]
-    return _resolver(package) + "Packages:\n" + _package(device, package)
+    package = phone.packages[names[0]]
+    return _resolver(package) + "Packages:\n" + _package(phone, package)
 
 
 def _resolver(package: Package) -> str:
@@ -242,14 +242,14 @@ def _resolver(package: Package) -> str:
     )
 
 
-def _package(device: Phone, package: Package) -> str:
+def _package(phone: Phone, package: Package) -> str:
     name = package.app.package
     installed = datetime.fromtimestamp(package.installed_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
     flags = ["HAS_CODE", "ALLOW_CLEAR_USER_DATA", "ALLOW_BACKUP"]
     if not package.third_party:
         flags.insert(0, "SYSTEM")
-    granted = device.packages.granted(name)
-    stopped = str(device.process_of(name) is None).lower()
+    granted = phone.packages.granted(name)
+    stopped = str(phone.process_of(name) is None).lower()
     requested = sorted({*INSTALL_PERMISSIONS, *granted})
     runtime = [p for p in granted if p in RUNTIME_PERMISSIONS]
     install = [*INSTALL_PERMISSIONS, *(p for p in granted if p not in RUNTIME_PERMISSIONS)]

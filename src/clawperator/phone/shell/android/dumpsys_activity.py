@@ -20,16 +20,16 @@ def record_id(*parts: object) -> str:
 # Activities
 
 
-def dump_activities(device: Phone, words: list[str]) -> str:
+def dump_activities(phone: Phone, words: list[str]) -> str:
     section = next((word for word in words if not word.startswith("-")), "activities")
     if section in {"activities", "a"}:
-        return _activities(device)
+        return _activities(phone)
     if section in {"top", "t"}:
-        return _top(device)
+        return _top(phone)
     if section in {"recents", "r"}:
-        return _recents(device)
+        return _recents(phone)
     if section in {"processes", "p"}:
-        return _processes(device)
+        return _processes(phone)
     if section in {"services", "broadcasts", "providers"}:
         return f"ACTIVITY MANAGER {section.upper()} (dumpsys activity {section})\n  (nothing)\n"
     return f"Bad activity command, or no activities match: {section}\n"
@@ -44,17 +44,17 @@ def _resumed(task: Task) -> str:
     return activity_record(task, task.shown()[0])
 
 
-def _process_record(device: Phone, process: AppProcess) -> str:
+def _process_record(phone: Phone, process: AppProcess) -> str:
     package = process.app.package
-    user = user_name(device.packages[package].uid).replace("_", "")
+    user = user_name(phone.packages[package].uid).replace("_", "")
     return f"ProcessRecord{{{record_id(process.pid)} {process.pid}:{package}/{user}}}"
 
 
-def _task_text(device: Phone, task: Task) -> str:
+def _task_text(phone: Phone, task: Task) -> str:
     package = task.process.app.package
-    uid = device.packages[package].uid
-    kind = "home" if task is device.tasks.launcher else "standard"
-    visible = str(task is device.tasks.front).lower()
+    uid = phone.packages[package].uid
+    kind = "home" if task is phone.tasks.launcher else "standard"
+    visible = str(task is phone.tasks.front).lower()
     activities = [entry for entry in task.entries if entry.screen.kind == "activity"]
     return (
         f"Task{{{record_id(task.number)} #{task.number} type={kind} A={uid}:{package} U=0 visible={visible}"
@@ -62,14 +62,14 @@ def _task_text(device: Phone, task: Task) -> str:
     )
 
 
-def _activities(device: Phone) -> str:
-    front = device.tasks.front
+def _activities(phone: Phone) -> str:
+    front = phone.tasks.front
     lines = [
         "ACTIVITY MANAGER ACTIVITIES (dumpsys activity activities)",
         "Display #0 (activities from top to bottom):",
     ]
-    for task in tasks_from_top(device):
-        lines.append(f"  * {_task_text(device, task)}")
+    for task in tasks_from_top(phone):
+        lines.append(f"  * {_task_text(phone, task)}")
         if task is front:
             lines.append(f"    mResumedActivity: {_resumed(task)}")
         activities = [entry for entry in task.entries if entry.screen.kind == "activity"]
@@ -78,7 +78,7 @@ def _activities(device: Phone) -> str:
             lines += [
                 f"    * Hist  #{number}: {activity_record(task, entry)}",
                 f"      packageName={entry.package} processName={entry.package}",
-                f"      app={_process_record(device, task.process)}",
+                f"      app={_process_record(phone, task.process)}",
                 f"      mActivityComponent={component_of(entry).short}",
                 f"      state={state}",
             ]
@@ -90,18 +90,18 @@ def _activities(device: Phone) -> str:
         f"  ResumedActivity: {_resumed(front)}",
         f"  topResumedActivity={_resumed(front)}",
         f"  mFocusedApp={_resumed(front)}",
-        f"  mTopFocusedRootTask={_task_text(device, front)}",
-        f"  mSleeping={str(not device.windows.awake).lower()}",
+        f"  mTopFocusedRootTask={_task_text(phone, front)}",
+        f"  mSleeping={str(not phone.windows.awake).lower()}",
     ]
     return "".join(f"{line}\n" for line in lines)
 
 
-def _top(device: Phone) -> str:
+def _top(phone: Phone) -> str:
     """The top activity of each task, the one in front last."""
     lines = []
-    for task in reversed(tasks_from_top(device)):
+    for task in reversed(tasks_from_top(phone)):
         component = activity_of(task)
-        uid = device.packages[component.package].uid
+        uid = phone.packages[component.package].uid
         lines += [
             f"TASK {task.number}:{component.package} id={task.number} userId=0",
             f"  ACTIVITY {component.short} {record_id(task.number)} pid={task.process.pid} userId=0 uid={uid}",
@@ -110,28 +110,28 @@ def _top(device: Phone) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _recents(device: Phone) -> str:
+def _recents(phone: Phone) -> str:
     lines = ["ACTIVITY MANAGER RECENT TASKS (dumpsys activity recents)"]
-    for number, task in enumerate(tasks_from_top(device)):
+    for number, task in enumerate(tasks_from_top(phone)):
         lines += [
-            f"  * Recent #{number}: {_task_text(device, task)}",
+            f"  * Recent #{number}: {_task_text(phone, task)}",
             f"    realActivity={{{activity_of(task).full}}}",
         ]
     return "".join(f"{line}\n" for line in lines)
 
 
-def _processes(device: Phone) -> str:
+def _processes(phone: Phone) -> str:
     lines = ["ACTIVITY MANAGER RUNNING PROCESSES (dumpsys activity processes)"]
-    for process in device.tasks.processes():
-        if process.app.package in device.packages:
-            lines += [f"  *APP* UID {device.packages[process.app.package].uid} {_process_record(device, process)}"]
+    for process in phone.tasks.processes():
+        if process.app.package in phone.packages:
+            lines += [f"  *APP* UID {phone.packages[process.app.package].uid} {_process_record(phone, process)}"]
     return "".join(f"{line}\n" for line in lines)
 
 
 # Windows
 
 
-def dump_windows(device: Phone, words: list[str]) -> str:
+def dump_windows(phone: Phone, words: list[str]) -> str:
     section = next((word for word in words if not word.startswith("-")), "")
     parts = {
         "windows": _windows,
@@ -142,58 +142,58 @@ def dump_windows(device: Phone, words: list[str]) -> str:
         "p": _policy,
     }
     if section in parts:
-        return parts[section](device)
-    return _policy(device) + _displays(device) + _windows(device)
+        return parts[section](phone)
+    return _policy(phone) + _displays(phone) + _windows(phone)
 
 
-def _titles(device: Phone) -> list[str]:
+def _titles(phone: Phone) -> list[str]:
     """The titles of all windows, from the top."""
-    manager = device.windows
+    manager = phone.windows
     titles = ["StatusBar", "NavigationBar0"]
     if manager.keyboard() is not None:
         titles.insert(0, "InputMethod")
-    return [*titles, *(_title(device, window.entry) for window in reversed(manager.app_windows()))]
+    return [*titles, *(_title(phone, window.entry) for window in reversed(manager.app_windows()))]
 
 
-def _title(device: Phone, entry: BackStackEntry) -> str:
+def _title(phone: Phone, entry: BackStackEntry) -> str:
     if entry.package == ANDROID:
         return f"Application Not Responding: {SYSTEM_UI}"
     if entry.screen.kind == "activity":
         return component_of(entry).full
     # A dialog's window has the name of the activity that opened it.
-    return activity_of(device.tasks.front).full
+    return activity_of(phone.tasks.front).full
 
 
 def _window(title: str, *parts: object) -> str:
     return f"Window{{{record_id(title, *parts)} u0 {title}}}"
 
 
-def _focus(device: Phone) -> str:
-    front = device.tasks.front
-    focus = _window(_title(device, device.windows.top()), front.number) if device.windows.awake else "null"
+def _focus(phone: Phone) -> str:
+    front = phone.tasks.front
+    focus = _window(_title(phone, phone.windows.top()), front.number) if phone.windows.awake else "null"
     return f"  mCurrentFocus={focus}\n  mFocusedApp={_resumed(front)}\n"
 
 
-def _windows(device: Phone) -> str:
-    bounds = device.windows.display.bounds
+def _windows(phone: Phone) -> str:
+    bounds = phone.windows.display.bounds
     lines = ["WINDOW MANAGER WINDOWS (dumpsys window windows)"]
-    for number, title in enumerate(_titles(device)):
+    for number, title in enumerate(_titles(phone)):
         package = title.partition("/")[0] if "/" in title else KEYBOARD if title == "InputMethod" else SYSTEM_UI
         lines += [
-            f"  Window #{number} {_window(title, device.tasks.front.number)}:",
-            f"    mDisplayId=0 rootTaskId={device.tasks.front.number} package={package}",
+            f"  Window #{number} {_window(title, phone.tasks.front.number)}:",
+            f"    mDisplayId=0 rootTaskId={phone.tasks.front.number} package={package}",
             f"    mBounds={bounds}",
             "    isOnScreen=true",
-            f"    isVisible={str(device.windows.awake).lower()}",
+            f"    isVisible={str(phone.windows.awake).lower()}",
         ]
-    keyboard = device.windows.keyboard()
-    target = _window(_title(device, device.windows.top()), device.tasks.front.number) if keyboard else "null"
+    keyboard = phone.windows.keyboard()
+    target = _window(_title(phone, phone.windows.top()), phone.tasks.front.number) if keyboard else "null"
     lines += [f"  imeLayeringTarget in display# 0 {target}", f"  mInputMethodTarget={target}"]
-    return "".join(f"{line}\n" for line in lines) + _focus(device)
+    return "".join(f"{line}\n" for line in lines) + _focus(phone)
 
 
-def _displays(device: Phone) -> str:
-    now, first = device.windows.display, Display()
+def _displays(phone: Phone) -> str:
+    now, first = phone.windows.display, Display()
     return (
         "WINDOW MANAGER DISPLAY CONTENTS (dumpsys window displays)\n"
         "  Display: mDisplayId=0 (organized)\n"
@@ -204,11 +204,11 @@ def _displays(device: Phone) -> str:
         "    deferred=false mLayoutNeeded=false\n"
         f"    mRotation={now.rotation} mCurrentRotation=ROTATION_{90 * now.rotation}\n"
         "    mCurrentAppOrientation=SCREEN_ORIENTATION_UNSPECIFIED\n"
-    ) + _focus(device)
+    ) + _focus(phone)
 
 
-def _policy(device: Phone) -> str:
-    awake = device.windows.awake
+def _policy(phone: Phone) -> str:
+    awake = phone.windows.awake
     return (
         "WINDOW MANAGER POLICY STATE (dumpsys window policy)\n"
         f"    mAwake={str(awake).lower()}\n"

@@ -36,11 +36,11 @@ _SOURCES = (
 )
 _SWIPE_MS = 300
 _LONG_PRESS_MS = 500
-_LONGEST_MS = 60_000
-_MOST_KEYS = 10_000
+_MAX_MS = 60_000
+_MAX_KEYS = 10_000
 _BAD_ARGUMENTS = 255
 _NOTHING_TO_RUN = 252
-_MOST_EVENTS = 100_000
+_MAX_EVENTS = 100_000
 _MONKEY_VALUES = ("-p", "-c", "-s", "--throttle", "--pkg-blacklist-file", "--pkg-whitelist-file")
 _USAGE = f"""\
 Usage: input [<source>] [-d DISPLAY_ID] <command> [<arg>...]
@@ -105,14 +105,14 @@ def _drag(process: ShellProcess, arguments: ServiceArguments) -> int:
     start, end, duration = _read_stroke(arguments)
     if process.wait((_LONG_PRESS_MS + duration) / 1000):
         return INTERRUPTED
-    device = process.phone
-    with device.lock:
-        window = device.windows.window_at(*start)
+    phone = process.phone
+    with phone.lock:
+        window = phone.windows.window_at(*start)
         held = window.view_at(*start, lambda placed: touch.accepts_press(placed, long=True)) if window else None
         if held is not None:
-            device.tap(*start, hold_ms=_LONG_PRESS_MS + duration)
+            phone.tap(*start, hold_ms=_LONG_PRESS_MS + duration)
         else:
-            device.swipe(start, end, duration)
+            phone.swipe(start, end, duration)
     return 0
 
 
@@ -120,7 +120,7 @@ def _read_stroke(arguments: ServiceArguments) -> tuple[tuple[int, int], tuple[in
     start, end = (arguments.pixel(), arguments.pixel()), (arguments.pixel(), arguments.pixel())
     given = arguments.next()
     duration = read_int(given) if given is not None else -1
-    return start, end, min(duration, _LONGEST_MS) if duration >= 0 else _SWIPE_MS
+    return start, end, min(duration, _MAX_MS) if duration >= 0 else _SWIPE_MS
 
 
 def _text(process: ShellProcess, arguments: ServiceArguments) -> int:
@@ -130,23 +130,23 @@ def _text(process: ShellProcess, arguments: ServiceArguments) -> int:
 
 
 def _key_event(process: ShellProcess, arguments: ServiceArguments) -> int:
-    device = process.phone
+    phone = process.phone
     repeat, delay = 1, 0
     while (option := arguments.option()) is not None:
         if option == "--delay":
-            delay = min(arguments.integer(), _LONGEST_MS)
+            delay = min(arguments.integer(), _MAX_MS)
         elif option == "--longpress":
             delay = max(delay, _LONG_PRESS_MS)
         elif option == "--doubletap":
             repeat = 2
     words = [arguments.required(), *arguments.remaining()]
-    for word in words[:_MOST_KEYS]:
+    for word in words[:_MAX_KEYS]:
         code = keys.read_code(word)
         if delay > 0 and process.wait(delay / 1000):
             return INTERRUPTED
         for _ in range(repeat if code is not None else 0):
             assert code is not None
-            device.key(code)
+            phone.key(code)
     return 0
 
 
@@ -169,25 +169,25 @@ def _motion(process: ShellProcess, arguments: ServiceArguments) -> int:
     action = word.upper()
     if action not in {"DOWN", "UP", "MOVE", "CANCEL"}:
         raise ServiceError(f"Unknown action: {word}")
-    device = process.phone
+    phone = process.phone
     if action == "CANCEL":
         with _touches_lock:
-            _touches.pop(device, None)
+            _touches.pop(phone, None)
         return 0
     x, y = arguments.pixel(), arguments.pixel()
     with _touches_lock:
         if action == "DOWN":
-            _touches[device] = _Touch(x, y, device.clock.monotonic())
+            _touches[phone] = _Touch(x, y, phone.clock.monotonic())
             return 0
-        held_touch = _touches.get(device)
-        if held_touch is None:
+        touch_state = _touches.get(phone)
+        if touch_state is None:
             return 0
-        held_touch.at = (x, y)
+        touch_state.at = (x, y)
         if action == "MOVE":
             return 0
-        del _touches[device]
-    held = round((device.clock.monotonic() - held_touch.since) * 1000)
-    device.swipe(held_touch.down, held_touch.at, min(held, _LONGEST_MS))
+        del _touches[phone]
+    held = round((phone.clock.monotonic() - touch_state.since) * 1000)
+    phone.swipe(touch_state.down, touch_state.at, min(held, _MAX_MS))
     return 0
 
 
@@ -222,27 +222,27 @@ def monkey(process: ShellProcess) -> int:
     lines = [f"args: [{', '.join(words)}]", *(f' arg: "{word}"' for word in words)]
     for line in lines:
         print_error(process, line)
-    device = process.phone
-    options = _read_monkey_options(words, device.seed)
+    phone = process.phone
+    options = _read_monkey_options(words, phone.seed)
     if options is None:
         print_error(process, "** Error: Unknown option or missing count")
         return _BAD_ARGUMENTS
-    with device.lock:
-        found = _launchable(device, options)
+    with phone.lock:
+        found = _launchable(phone, options)
     if not found:
         process.write("** No activities found to run, monkey aborted.\n")
         return _NOTHING_TO_RUN
     if options.verbose:
         allowed = "".join(f":AllowPackage: {name}\n" for name in options.packages)
         process.write(f":Monkey: seed={options.seed} count={options.count}\n{allowed}")
-    began = device.clock.monotonic()
+    began = phone.clock.monotonic()
     for number in range(options.count):
         if number and process.wait(options.throttle_ms / 1000):
             return INTERRUPTED
         if process.cancelled.is_set():
             return INTERRUPTED
-        _inject(device, found, options, number)
-    elapsed = round((device.clock.monotonic() - began) * 1000)
+        _inject(phone, found, options, number)
+    elapsed = round((phone.clock.monotonic() - began) * 1000)
     process.write(
         f"Events injected: {options.count}\n"
         f"## Network stats: elapsed time={elapsed}ms (0ms mobile, 0ms wifi, {elapsed}ms not connected)\n"
@@ -272,14 +272,14 @@ def _read_monkey_options(words: list[str], seed: int) -> _MonkeyOptions | None:
         packages=tuple(values["-p"]),
         categories=tuple(values["-c"]) or (LAUNCHER,),
         seed=int(values["-s"][-1]) if values["-s"] else seed,
-        throttle_ms=min(int(values["--throttle"][-1]), _LONGEST_MS) if values["--throttle"] else 0,
-        count=min(int(count or "0"), _MOST_EVENTS),
+        throttle_ms=min(int(values["--throttle"][-1]), _MAX_MS) if values["--throttle"] else 0,
+        count=min(int(count or "0"), _MAX_EVENTS),
         verbose=verbose,
     )
 
 
-def _launchable(device: Phone, options: _MonkeyOptions) -> list[ResolvedActivity]:
-    found = [target for name in options.categories for target in find_all(device, _intent((name,)))]
+def _launchable(phone: Phone, options: _MonkeyOptions) -> list[ResolvedActivity]:
+    found = [target for name in options.categories for target in find_all(phone, _intent((name,)))]
     return [target for target in found if not options.packages or target.app.package in options.packages]
 
 
@@ -287,15 +287,15 @@ def _intent(categories: tuple[str, ...]) -> Intent:
     return Intent(action=MAIN, categories=categories)
 
 
-def _inject(device: Phone, found: list[ResolvedActivity], options: _MonkeyOptions, number: int) -> None:
+def _inject(phone: Phone, found: list[ResolvedActivity], options: _MonkeyOptions, number: int) -> None:
     """Inject one event: start the app if it is not in front, else tap at random."""
     random = Random(f"{options.seed}:{number}")  # noqa: S311 - reproducible on purpose
-    with device.lock:
-        if number == 0 or device.foreground() not in {target.app.package for target in found}:
+    with phone.lock:
+        if number == 0 or phone.foreground() not in {target.app.package for target in found}:
             target = random.choice(found)
-            cold = device.process_of(target.app.package) is None
-            device.tasks.start(target.app)
-            log_start(device, _intent(options.categories), cold=cold)
+            cold = phone.process_of(target.app.package) is None
+            phone.tasks.start(target.app)
+            log_start(phone, _intent(options.categories), cold=cold)
         else:
-            area = device.windows.display.content
-            device.tap(random.randrange(area.left, area.right), random.randrange(area.top, area.bottom))
+            area = phone.windows.display.content
+            phone.tap(random.randrange(area.left, area.right), random.randrange(area.top, area.bottom))

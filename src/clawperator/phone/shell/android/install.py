@@ -28,8 +28,8 @@ MAX_APK = 512 * 1024 * 1024
 _BLOCK = 256 * 1024
 _FOLDER = "/data/app/vmdl.tmp"
 _FIRST_ID = 1_001
-_MOST_SESSIONS = 16
-_MOST_FILES = 64
+_MAX_SESSIONS = 16
+_MAX_FILES = 64
 _OPTIONS_WITH_VALUE = (
     "-i",
     "-S",
@@ -71,7 +71,7 @@ class InstallSessions:
         with self._lock:
             if not self._files and files.exists(_FOLDER):
                 files.remove_tree(_FOLDER)  # left behind when the phone stopped during an installation
-            if len(self._files) >= _MOST_SESSIONS:
+            if len(self._files) >= _MAX_SESSIONS:
                 raise InstallError("INSTALL_FAILED_SESSION_INVALID: too many unfinished sessions")
             number, self._next = self._next, self._next + 1
             self._files[number] = []
@@ -88,7 +88,7 @@ class InstallSessions:
             self._check_space(size)
         with self._lock:
             names = self._find(number)
-            if len(names) >= _MOST_FILES:
+            if len(names) >= _MAX_FILES:
                 raise InstallError("INSTALL_FAILED_SESSION_INVALID: too many files")
             if name not in names:
                 names.append(name)

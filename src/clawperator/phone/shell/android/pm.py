@@ -101,9 +101,9 @@ def _list_packages(process: ShellProcess, arguments: ServiceArguments) -> int:
             print_error(process, f"Error: Unknown option: {option}")
             return FAILED
     wanted = arguments.next() or ""
-    device = process.phone
-    with device.lock:
-        found = [p for p in device.packages.all() if wanted in p.app.package and _is_listed(p, options)]
+    phone = process.phone
+    with phone.lock:
+        found = [p for p in phone.packages.all() if wanted in p.app.package and _is_listed(p, options)]
     process.write("".join(f"package:{_line(package, options)}\n" for package in found))
     return 0
 
@@ -177,11 +177,11 @@ def _query(process: ShellProcess, arguments: ServiceArguments) -> tuple[list[Res
     intent, options = read_intent(arguments, own)
     if intent.action is None and intent.data is None:
         intent = Intent(action=MAIN, categories=(LAUNCHER,), package=intent.package, component=intent.component)
-    device = process.phone
-    with device.lock:
+    phone = process.phone
+    with phone.lock:
         if intent.component is None:
-            return find_all(device, intent), options
-        target = find_component(device, intent, intent.component)
+            return find_all(phone, intent), options
+        target = find_component(phone, intent, intent.component)
         return ([target] if target is not None else []), options
 
 
@@ -190,10 +190,10 @@ def _query(process: ShellProcess, arguments: ServiceArguments) -> tuple[list[Res
 
 def _uninstall(process: ShellProcess, arguments: ServiceArguments) -> int:
     arguments.skip_options("--user", "--versionCode")
-    device = process.phone
+    phone = process.phone
     name = arguments.required()
-    with device.lock:
-        done = device.packages.remove(name)
+    with phone.lock:
+        done = phone.packages.remove(name)
     process.write("Success\n" if done else "Failure [DELETE_FAILED_INTERNAL_ERROR]\n")
     return 0 if done else 1
 
@@ -211,19 +211,19 @@ def _clear(process: ShellProcess, arguments: ServiceArguments) -> int:
 
 def _grant(process: ShellProcess, arguments: ServiceArguments) -> int:
     arguments.skip_options("--user", "--versionCode")
-    device = process.phone
+    phone = process.phone
     name, permission = arguments.required(), arguments.required()
-    if name not in device.packages:
+    if name not in phone.packages:
         raise ServiceError(f"Unknown package: {name}")
     if permission in INSTALL_PERMISSIONS:
         raise security_error(f"Permission {permission} requested by {name} is not a changeable permission type")
     if permission not in GRANTABLE:
         raise ServiceError(f"Unknown permission: {permission}")
-    with device.lock:
+    with phone.lock:
         if arguments.command == "grant":
-            device.packages.grant(name, permission)
+            phone.packages.grant(name, permission)
         else:
-            device.packages.revoke(name, permission)
+            phone.packages.revoke(name, permission)
     return 0
 
 
@@ -240,11 +240,11 @@ def _enable(process: ShellProcess, arguments: ServiceArguments) -> int:
 
 
 def _find(process: ShellProcess, name: str) -> Package | None:
-    device = process.phone
-    with device.lock:
-        if name not in device.packages:
+    phone = process.phone
+    with phone.lock:
+        if name not in phone.packages:
             return None
-        return device.packages[name]
+        return phone.packages[name]
 
 
 _HANDLERS: dict[str, Handler] = {

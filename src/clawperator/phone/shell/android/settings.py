@@ -12,10 +12,10 @@ from clawperator.phone.shell.android.base import (
 )
 from clawperator.phone.shell.process import ShellProcess, command
 
-_MOST_PROPERTIES = 2_000
-_LONGEST_PROPERTY = 91
+_MAX_PROPERTIES = 2_000
+_MAX_PROPERTY_LENGTH = 91
 # The properties that the shell user may set.
-_OPEN_PROPERTIES = ("debug.", "log.", "persist.log.", "sys.usb.")
+_WRITABLE_PROPERTIES = ("debug.", "log.", "persist.log.", "sys.usb.")
 _SETTINGS_USAGE = """\
 Settings provider (settings) commands:
   get [--user USER_ID] NAMESPACE KEY
@@ -62,32 +62,32 @@ def _get(process: ShellProcess, arguments: ServiceArguments) -> int:
 
 def _put(process: ShellProcess, arguments: ServiceArguments) -> int:
     namespace, key, value = _namespace(arguments), arguments.required(), arguments.required()
-    device = process.phone
-    with device.lock:
+    phone = process.phone
+    with phone.lock:
         try:
-            device.settings.put(namespace, key, value)
+            phone.settings.put(namespace, key, value)
         except ValueError as e:
             raise ServiceError(str(e)) from e
         if namespace == "system" and key in {"user_rotation", "accelerometer_rotation"}:
             _apply_rotation(process)
-        device.windows.invalidate()  # an app may show it
+        phone.windows.invalidate()  # an app may show it
     return 0
 
 
 def _apply_rotation(process: ShellProcess) -> None:
     """Rotate the display to ``user_rotation`` while automatic rotation is off."""
-    device = process.phone
-    rotation = device.settings.get("system", "user_rotation") or "0"
-    if device.settings.get("system", "accelerometer_rotation") == "0" and rotation in {"0", "1", "2", "3"}:
-        device.windows.rotate(int(rotation))
+    phone = process.phone
+    rotation = phone.settings.get("system", "user_rotation") or "0"
+    if phone.settings.get("system", "accelerometer_rotation") == "0" and rotation in {"0", "1", "2", "3"}:
+        phone.windows.rotate(int(rotation))
 
 
 def _delete(process: ShellProcess, arguments: ServiceArguments) -> int:
     namespace, key = _namespace(arguments), arguments.required()
-    device = process.phone
-    with device.lock:
-        gone = device.settings.delete(namespace, key)
-        device.windows.invalidate()
+    phone = process.phone
+    with phone.lock:
+        gone = phone.settings.delete(namespace, key)
+        phone.windows.invalidate()
     process.write(f"Deleted {int(gone)} rows\n")
     return 0
 
@@ -117,13 +117,13 @@ def setprop(process: ShellProcess) -> int:
     if len(process.argv) != 3:
         return process.error("Needs 2 arguments\nusage: setprop NAME VALUE")
     _, name, value = process.argv
-    device = process.phone
-    with device.lock:
-        full = name not in device.properties and len(device.properties) >= _MOST_PROPERTIES
-        if full or not name.startswith(_OPEN_PROPERTIES) or max(len(name), len(value)) > _LONGEST_PROPERTY:
+    phone = process.phone
+    with phone.lock:
+        full = name not in phone.properties and len(phone.properties) >= _MAX_PROPERTIES
+        if full or not name.startswith(_WRITABLE_PROPERTIES) or max(len(name), len(value)) > _MAX_PROPERTY_LENGTH:
             print_error(process, f"Failed to set property '{name}' to '{value}'.\nSee dmesg for error reason.")
             return 1
-        device.properties[name] = value
+        phone.properties[name] = value
     return 0
 
 
@@ -184,10 +184,10 @@ def _enabled_keyboards(process: ShellProcess) -> list[str]:
 
 
 def _store_keyboard(process: ShellProcess, *, selected: bool, enabled: bool) -> None:
-    device = process.phone
-    with device.lock:
-        device.settings.put("secure", "enabled_input_methods", KEYBOARD if enabled else "")
-        device.settings.put("secure", "default_input_method", KEYBOARD if selected else "")
+    phone = process.phone
+    with phone.lock:
+        phone.settings.put("secure", "enabled_input_methods", KEYBOARD if enabled else "")
+        phone.settings.put("secure", "default_input_method", KEYBOARD if selected else "")
 
 
 # Switches
@@ -199,15 +199,15 @@ _STAY_ON = {"true": "15", "false": "0", "ac": "1", "usb": "2", "wireless": "4", 
 @command("svc")
 def svc(process: ShellProcess) -> int:
     words = process.argv[1:]
-    device = process.phone
+    phone = process.phone
     match words:
         case [name, "enable" | "disable" as state] if name in _SWITCHES:
-            with device.lock:
-                device.settings.put("global", _SWITCHES[name], "1" if state == "enable" else "0")
-                device.windows.invalidate()
+            with phone.lock:
+                phone.settings.put("global", _SWITCHES[name], "1" if state == "enable" else "0")
+                phone.windows.invalidate()
             return 0
         case ["power", "stayon", when] if when in _STAY_ON:
-            device.settings.put("global", "stay_on_while_plugged_in", _STAY_ON[when])
+            phone.settings.put("global", "stay_on_while_plugged_in", _STAY_ON[when])
             return 0
         case ["power", "reboot" | "shutdown", *_]:
             return process.run(["reboot"])

@@ -55,17 +55,17 @@ def uiautomator(process: ShellProcess) -> int:
 
 
 def _dump(process: ShellProcess, words: list[str]) -> int:
-    device = process.phone
+    phone = process.phone
     named = [word for word in words if not word.startswith("-")]
     path = named[-1] if named else _DUMP_FILE
-    with device.accessibility_suspended():
-        if process.wait(device.faults.value("slow_dump") / 1000):
+    with phone.accessibility_suspended():
+        if process.wait(phone.faults.value("slow_dump") / 1000):
             return INTERRUPTED
-        with device.lock:
+        with phone.lock:
             if "--windows" in words:
-                xml = _every_window(device)
+                xml = _every_window(phone)
             else:
-                tree = _without(device.windows.capture(), _is_hidden)
+                tree = _without(phone.windows.capture(), _is_hidden)
                 xml = one_line(
                     write_hierarchy(_without(tree, _is_plain_container) if "--compressed" in words else tree)
                 )
@@ -76,7 +76,7 @@ def _dump(process: ShellProcess, words: list[str]) -> int:
             process.phone.storage.write(process.path(path), encode(xml))
         except OSError as e:
             # uiautomator logs the failure and exits as if it had succeeded.
-            device.log.write("E", "AccessibilityNodeInfoDumper", f"failed to dump window to file: {e.strerror}", 0)
+            phone.log.write("E", "AccessibilityNodeInfoDumper", f"failed to dump window to file: {e.strerror}", 0)
     shown = path if path in _STREAMS or path.startswith("/") else resolve(path, process.cwd)
     process.write(f"UI hierchary dumped to: {shown}\n")
     return 0
@@ -113,9 +113,9 @@ def _without(tree: Hierarchy, unwanted: Callable[[Node], bool]) -> Hierarchy:
     return Hierarchy(tree.attributes, roots, nodes)
 
 
-def _every_window(device: Phone) -> str:
+def _every_window(phone: Phone) -> str:
     """All windows of the display, from the top."""
-    manager = device.windows
+    manager = phone.windows
     keyboard = manager.keyboard()
     own = [manager.navigation(), *([keyboard] if keyboard is not None else [])]
     windows = [*((window, 3) for window in own[:1]), *((window, 2) for window in own[1:])]
@@ -157,9 +157,9 @@ def screencap(process: ShellProcess) -> int:
             return 0 if word == "-h" else 1
         else:
             path = word
-    device = process.phone
+    phone = process.phone
     as_png = png or (path is not None and path.endswith(".png"))
-    image = device.screenshot() if as_png else _raw_screenshot(device)
+    image = phone.screenshot() if as_png else _raw_screenshot(phone)
     if path is None:
         process.stdout.write(image)
         return 0
@@ -172,9 +172,9 @@ def screencap(process: ShellProcess) -> int:
     return 0
 
 
-def _raw_screenshot(device: Phone) -> bytes:
+def _raw_screenshot(phone: Phone) -> bytes:
     from clawperator.phone.render.painter import paint
 
-    with device.lock:
-        canvas = paint(device.windows, device.clock.now_ms())
+    with phone.lock:
+        canvas = paint(phone.windows, phone.clock.now_ms())
     return raw_rgba(canvas)

@@ -13,8 +13,8 @@ from clawperator.phone.shell.android.base import (
 )
 from clawperator.phone.shell.process import ShellProcess, command
 
-SMALLEST, LARGEST = 200, 8_000
-_DENSEST = 1_200
+_MIN_SIDE, _MAX_SIDE = 200, 8_000
+_MAX_DENSITY = 1_200
 _FIXED = "persist.wm.fixed_to_user_rotation"
 _USAGE = """\
 Window manager (window) commands:
@@ -50,7 +50,7 @@ def _size(process: ShellProcess, arguments: ServiceArguments) -> int:
             print_error(process, f"Error: bad size {given}")
             return FAILED
         sizes = [_read_side(side, manager.display) for side in sides]
-        if not all(SMALLEST <= side <= LARGEST for side in sizes):
+        if not all(_MIN_SIDE <= side <= _MAX_SIDE for side in sizes):
             print_error(process, f"Error: bad size {given}")
             return FAILED
     _resize(process, natural_width=sizes[0], natural_height=sizes[1])
@@ -76,39 +76,39 @@ def _density(process: ShellProcess, arguments: ServiceArguments) -> int:
     if density < 72:
         print_error(process, "Error: density must be >= 72")
         return FAILED
-    _resize(process, density=min(density, _DENSEST))
+    _resize(process, density=min(density, _MAX_DENSITY))
     return 0
 
 
 def _resize(process: ShellProcess, **changes: int) -> None:
-    device = process.phone
-    with device.lock:
-        device.windows.resize(replace(device.windows.display, **changes))
+    phone = process.phone
+    with phone.lock:
+        phone.windows.resize(replace(phone.windows.display, **changes))
 
 
 def _rotation(process: ShellProcess, arguments: ServiceArguments) -> int:
-    device = process.phone
+    phone = process.phone
     given = arguments.next()
     if given == "-d":
         arguments.required()
         given = arguments.next()
     if given is None:
-        free = device.settings.get("system", "accelerometer_rotation") == "1"
-        process.write("free\n" if free else f"lock {device.settings.get('system', 'user_rotation') or 0}\n")
+        free = phone.settings.get("system", "accelerometer_rotation") == "1"
+        process.write("free\n" if free else f"lock {phone.settings.get('system', 'user_rotation') or 0}\n")
         return 0
     if given not in {"free", "lock"}:
         print_error(process, "Error: argument needs to be either -d, free or lock.")
         return FAILED
     turn = arguments.next()
-    rotation = read_int(turn) if turn is not None else device.windows.display.rotation
+    rotation = read_int(turn) if turn is not None else phone.windows.display.rotation
     if not 0 <= rotation <= 3:
         print_error(process, f"Error: rotation argument is not a valid rotation constant: {rotation}")
         return FAILED
-    with device.lock:
-        device.settings.put("system", "accelerometer_rotation", "1" if given == "free" else "0")
+    with phone.lock:
+        phone.settings.put("system", "accelerometer_rotation", "1" if given == "free" else "0")
         if given == "lock":
-            device.settings.put("system", "user_rotation", str(rotation))
-            device.windows.rotate(rotation)
+            phone.settings.put("system", "user_rotation", str(rotation))
+            phone.windows.rotate(rotation)
     return 0
 
 
@@ -128,9 +128,9 @@ def _fixed(process: ShellProcess, arguments: ServiceArguments) -> int:
 
 def _dismiss_keyguard(process: ShellProcess, _: ServiceArguments) -> int:
     """Wake the phone: there is no lock screen."""
-    device = process.phone
-    with device.lock:
-        device.windows.awake = True
+    phone = process.phone
+    with phone.lock:
+        phone.windows.awake = True
     return 0
 
 

@@ -25,9 +25,9 @@ _DEFAULT: tuple[str, ...] = ("USER", "PID", "PPID", "VSZ", "RSS", "WCHAN", "ADDR
 
 
 def _running(process: ShellProcess) -> list[RunningProcess]:
-    device = process.phone
-    with device.lock:
-        return running_processes(device.tasks, device.packages)
+    phone = process.phone
+    with phone.lock:
+        return running_processes(phone.tasks, phone.packages)
 
 
 def _table(columns: tuple[str, ...], rows: list[RunningProcess]) -> str:
@@ -105,9 +105,9 @@ def top(process: ShellProcess) -> int:
 
 @command("uptime")
 def uptime(process: ShellProcess) -> int:
-    device = process.phone
-    now = device.clock.now_ms()
-    minutes = max(0, now - device.log.boot_ms) // 60_000
+    phone = process.phone
+    now = phone.clock.now_ms()
+    minutes = max(0, now - phone.log.boot_ms) // 60_000
     clock = now // 1000 % 86_400
     up = f"{minutes // 60}:{minutes % 60:02}" if minutes >= 60 else f"{minutes} min"
     process.write(

@@ -1,4 +1,4 @@
-"""The fixture ``phone`` for pytest. It costs nothing until a test asks for it."""
+"""The pytest fixture ``phone``. It imports nothing until a test uses it."""
 
 from typing import TYPE_CHECKING
 
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def phone() -> "Iterator[SimulatedPhone]":
-    """A new simulated phone, in this process, by a virtual clock."""
+    """A new simulated phone in this process, with a virtual clock."""
     from clawperator.testing import simulated_phone
 
-    with simulated_phone() as simulated:
-        yield simulated
+    with simulated_phone() as started:
+        yield started

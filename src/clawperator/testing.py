@@ -1,13 +1,14 @@
-"""The simulated phone for your own tests: in this process, by a clock that jumps, in milliseconds.
+"""Test doubles for your own tests: a simulated phone in this process, a scripted driver, a scripted backend.
 
-With pytest, ask for the fixture ``phone``:
+The simulated phone uses a virtual clock, so waits take no time. With pytest, use the fixture ``phone``:
 
     def test_the_row_opens_its_page(phone):
         phone.launch("com.android.settings")
         phone.person.tap("Display")
         assert phone.shows("Dark theme")
 
-Without it, ``with simulated_phone() as phone: ...``. Nothing listens on a port until ``serve`` is called.
+Without pytest: ``with simulated_phone() as phone: ...``. Nothing listens on a port until ``serve`` is called.
+``ScriptedDriver`` stands for a device under the engine, ``ScriptedBackend`` for everything below a connection.
 """
 
 import threading
@@ -17,12 +18,13 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from clawperator.contract.execution import validate
-from clawperator.contract.results import ResultEnvelope
+from clawperator.contract.execution import Plan, validate
+from clawperator.contract.results import ResultEnvelope, StepResult, outcome_of
 from clawperator.contract.selectors import NodeMatcher
 from clawperator.engine.clock import VirtualClock
 from clawperator.engine.driver import Clock
 from clawperator.engine.run import Engine
+from clawperator.engine.scripted import FullScriptedDriver, ScriptedDriver
 from clawperator.errors import ClawError
 from clawperator.phone import (
     DELETE_KEY,
@@ -31,7 +33,7 @@ from clawperator.phone import (
     SYMBOLS_KEY,
     App,
     Phone,
-    PhoneDriver,
+    PrivilegedPhoneDriver,
     Window,
     is_symbol,
 )
@@ -41,13 +43,22 @@ from clawperator.ui.node import Hierarchy, Node
 if TYPE_CHECKING:
     from clawperator.phone import AccessibilityEvent, AdbdServer, Cassette
 
-__all__ = ["Person", "ShellResult", "SimulatedPhone", "simulated_phone"]
+__all__ = [
+    "FullScriptedDriver",
+    "Person",
+    "ScriptedBackend",
+    "ScriptedDriver",
+    "ShellResult",
+    "SimulatedPhone",
+    "VirtualClock",
+    "simulated_phone",
+]
 
 _EXECUTION_MS = 120_000
 
 
 class ShellResult(Struct, frozen=True):
-    """What a shell command left: its exit code and what it wrote."""
+    """The exit code and output of a shell command."""
 
     code: int
     stdout: str
@@ -55,7 +66,7 @@ class ShellResult(Struct, frozen=True):
 
 
 class SimulatedPhone:
-    """A phone in this process, and the ways a test may use it."""
+    """A simulated phone in this process."""
 
     def __init__(self, phone: Phone) -> None:
         self.phone = phone
@@ -64,10 +75,10 @@ class SimulatedPhone:
         self.events: list[AccessibilityEvent] = []
         self._adbd: AdbdServer | None = None
         phone.listeners.append(self.events.append)
-        driver = PhoneDriver(phone, privileged=True)
-        self._engine = Engine(driver, phone.clock, random=phone.random, save_screenshot=self._keep)
+        driver = PrivilegedPhoneDriver(phone)
+        self._engine = Engine(driver, phone.clock, random=phone.random, save_screenshot=self._keep_screenshot)
 
-    # What is shown
+    # Screen
 
     def hierarchy(self) -> Hierarchy:
         """The tree of the active window."""
@@ -75,7 +86,7 @@ class SimulatedPhone:
             return self.phone.windows.hierarchy()
 
     def xml(self) -> str:
-        """The same as XML, as ``uiautomator dump`` has it."""
+        """The same as XML, as ``uiautomator dump`` writes it."""
         with self.phone.lock:
             return self.phone.windows.xml()
 
@@ -101,15 +112,15 @@ class SimulatedPhone:
         """The package in front."""
         return self.phone.foreground()
 
-    # What is done
+    # Actions
 
     def launch(self, package: str) -> None:
-        """Bring an app to the front; ``APP_NOT_FOUND`` when it is not there."""
+        """Bring an app to the front; ``APP_NOT_FOUND`` when it is not installed."""
         if not self.phone.launch(package):
-            raise ClawError("APP_NOT_FOUND", f"no app {package} can be started", target=package)
+            raise ClawError("APP_NOT_FOUND", f"no launchable app {package}", target=package)
 
     def run(self, *actions: Mapping[str, Any], timeout_ms: int = _EXECUTION_MS) -> ResultEnvelope:
-        """Carry out actions as an execution would: ``{"type": "click", "params": {...}}``, ids if you like."""
+        """Run actions as one execution: ``{"type": "click", "params": {...}}``, with optional ids."""
         steps = [{"id": f"a{i}", **action} for i, action in enumerate(actions, 1)]
         return self.execute(
             {
@@ -123,7 +134,7 @@ class SimulatedPhone:
         )
 
     def execute(self, document: Mapping[str, Any]) -> ResultEnvelope:
-        """Validate a whole execution and carry it out. Screenshots it takes are kept in ``screenshots``."""
+        """Validate and run an execution. Its screenshots are kept in ``screenshots``."""
         return self._engine.run(validate(dict(document)).execution)
 
     def shell(self, script: str | bytes, stdin: bytes = b"") -> ShellResult:
@@ -144,75 +155,75 @@ class SimulatedPhone:
         return ShellResult(code, out.getvalue().decode(errors="replace"), err.getvalue().decode(errors="replace"))
 
     def wait(self, seconds: float) -> None:
-        """Let the phone's time pass. By the virtual clock that takes no time."""
+        """Let time pass on the phone's clock; on a virtual clock this takes no time."""
         self.phone.clock.sleep(seconds)
 
     def fault(self, name: str, setting: str | float | bool = "on") -> None:  # noqa: FBT001 - a switch is on or off
-        """Turn a fault on or off. One that shuts adb's doors ends the connections through them."""
+        """Set a fault. ``offline`` and ``unauthorized`` also end adb connections."""
         self.phone.set_fault(name, setting)
         if name in ("offline", "unauthorized") and self._adbd is not None:
             self._adbd.disconnect()
 
     def start_recording(self, session_id: str | None = None) -> str:
-        """Let the Operator record. Gives the session's id."""
+        """Start a recording. Returns the session id."""
         with self.phone.lock:
             return self.phone.operator.recorder.start(session_id).session_id
 
     def stop_recording(self) -> bytes:
-        """Finish the recording. Gives its NDJSON."""
+        """Finish the recording. Returns its NDJSON."""
         with self.phone.lock:
             recorded = self.phone.operator.recorder.stop(None)
         return self.phone.storage.system.read(recorded.file_path)
 
     @contextmanager
-    def serve(self) -> Iterator["Doors"]:
-        """Open adb's doors to this phone on loopback while the ``with`` block runs."""
+    def serve(self) -> Iterator["PhonePorts"]:
+        """Accept adb connections on loopback while the ``with`` block runs."""
         from clawperator.phone import AdbdServer, AdbServer, PhoneDevice
 
         device = PhoneDevice(self.phone)
         adbd, server = AdbdServer(device), AdbServer(lambda: [device])
         self._adbd = adbd
         try:
-            yield Doors(adbd.start(), server.start())
+            yield PhonePorts(adbd.start(), server.start())
         finally:
             self._adbd = None
             server.stop()
             adbd.stop()
 
-    def _keep(self, path: str | None, png: bytes) -> str:
+    def _keep_screenshot(self, path: str | None, png: bytes) -> str:
         name = path or f"screenshot-{len(self.screenshots) + 1}.png"
         self.screenshots[name] = png
         return name
 
 
-class Doors(Struct, frozen=True):
-    """The ports of a phone that is served: for ``adb connect``, and for clients of an adb server."""
+class PhonePorts(Struct, frozen=True):
+    """The ports of a served phone: for ``adb connect``, and for clients of the adb server protocol."""
 
     adbd_port: int
     server_port: int
 
 
 class Person:
-    """Somebody with the phone in their hand: fingers on the glass, and nothing else."""
+    """A simulated user, who only touches the screen."""
 
     def __init__(self, phone: Phone, *, pace_ms: int = 250) -> None:
         self._phone = phone
         self._pace = pace_ms / 1000
 
     def tap(self, text: str | None = None, **matcher: str) -> None:
-        """Touch what has this label. ``NODE_NOT_FOUND`` when it cannot be seen."""
-        self._phone.tap(*self._seen(text, matcher).bounds.centre)
-        self._rest()
+        """Tap the node with this label. ``NODE_NOT_FOUND`` when it is not on the screen."""
+        self._phone.tap(*self._find(text, matcher).bounds.centre)
+        self._pause()
 
     def press_long(self, text: str | None = None, **matcher: str) -> None:
-        self._phone.tap(*self._seen(text, matcher).bounds.centre, hold_ms=700)
-        self._rest()
+        self._phone.tap(*self._find(text, matcher).bounds.centre, hold_ms=700)
+        self._pause()
 
     def type(self, text: str) -> None:
-        """Type on the keyboard that is shown, key by key."""
+        """Type on the visible keyboard, key by key."""
         for character in text:
             self._type_one(character)
-            self._rest(0.3)
+            self._pause(0.3)
 
     def delete(self, times: int = 1) -> None:
         for _ in range(times):
@@ -220,17 +231,17 @@ class Person:
 
     def enter(self) -> None:
         self._tap_key(ENTER_KEY)
-        self._rest()
+        self._pause()
 
     def scroll_down(self) -> None:
-        """Drag the page up by half a screen."""
+        """Drag the content up by half a screen."""
         self._drag(0.7, 0.3)
 
     def scroll_up(self) -> None:
         self._drag(0.3, 0.7)
 
     def back(self) -> None:
-        """Touch Back in the bar at the bottom."""
+        """Tap Back in the navigation bar."""
         self._tap_bar("Back")
 
     def home(self) -> None:
@@ -239,19 +250,19 @@ class Person:
     def recents(self) -> None:
         self._tap_bar("Overview")
 
-    def _seen(self, text: str | None, matcher: Mapping[str, str]) -> Node:
+    def _find(self, text: str | None, matcher: Mapping[str, str]) -> Node:
         with self._phone.lock:
             manager = self._phone.windows
             node = find(manager.hierarchy(), _matcher(text, matcher), manager.display.bounds)
         if node is None:
-            raise ClawError("NODE_NOT_FOUND", f"nobody could see {text or dict(matcher)} on the screen")
+            raise ClawError("NODE_NOT_FOUND", f"{text or dict(matcher)} is not on the screen")
         return node
 
     def _type_one(self, character: str) -> None:
         with self._phone.lock:
             shown = self._phone.windows.keyboard()
         if shown is None:
-            raise ClawError("NODE_NOT_FOUND", "no keyboard is shown to type on")
+            raise ClawError("NODE_NOT_FOUND", "no keyboard is visible")
         if _key(shown, character) is None and is_symbol(character) is not None:
             if is_symbol(character) != bool(_key(shown, "1")):
                 self._tap_key(SYMBOLS_KEY)
@@ -272,16 +283,16 @@ class Person:
             bar = self._phone.windows.navigation()
         node = next(node for node in bar.nodes if node.content_desc == label)
         self._phone.tap(*node.bounds.centre)
-        self._rest()
+        self._pause()
 
     def _drag(self, start: float, end: float) -> None:
         area = self._phone.windows.display.content
         x = area.centre[0]
         heights = [area.top + round(area.height * part) for part in (start, end)]
         self._phone.swipe((x, heights[0]), (x, heights[1]))
-        self._rest()
+        self._pause()
 
-    def _rest(self, paces: float = 1) -> None:
+    def _pause(self, paces: float = 1) -> None:
         self._phone.clock.sleep(self._pace * paces)
 
 
@@ -302,6 +313,27 @@ def _load(path: str) -> "Cassette":
     return load_cassette(path)
 
 
+class ScriptedBackend:
+    """A ``Backend`` without a device: ``results`` are the data of the steps, in the order they run.
+
+    Data with ``error`` make a failed step; steps without a result succeed. ``plans`` records what was run.
+    """
+
+    def __init__(self, *results: Mapping[str, str]) -> None:
+        self.plans: list[Plan] = []
+        self._results = iter(results)
+
+    def run(self, plan: Plan) -> ResultEnvelope:
+        self.plans.append(plan)
+        steps = []
+        for action in plan.execution.actions:
+            data = dict(next(self._results, {}))
+            steps.append(StepResult(action.id, action.type, "error" not in data, data))
+        outcome = outcome_of(steps)
+        ids = plan.execution.commandId, plan.execution.taskId
+        return ResultEnvelope(*ids, outcome.status, steps, outcome.error, outcome.errorCode, outcome.hint)
+
+
 @contextmanager
 def simulated_phone(
     *,
@@ -311,9 +343,9 @@ def simulated_phone(
     clock: Clock | None = None,
     cassette: str | None = None,
 ) -> Iterator[SimulatedPhone]:
-    """A phone in this process, gone when the ``with`` block ends. Its clock is virtual unless one is given.
+    """A simulated phone in this process, until the ``with`` block ends. Its clock is virtual unless one is given.
 
-    ``cassette`` is the path of a recording that the phone shows in place of its apps.
+    ``cassette`` is the path of a recording that the phone shows instead of its apps.
     """
     phone = Phone(
         seed=seed,

@@ -306,7 +306,7 @@ def test_a_failed_step_is_raised_with_all_it_told(hand: ConnectedPhone) -> None:
         hand.open_uri("intent://x")
     error = info.value
     assert error.code == "URI_SCHEME_NOT_ALLOWED"
-    assert error.message == 'URIs of the scheme "intent" are not allowed'
+    assert error.message == "URI scheme 'intent' is not allowed"
     assert error.hint == "Use a URI of an allowed scheme: http, https."
     assert (error.operation, error.target) == ("open_uri", "claw-1")
     assert error.details is not None

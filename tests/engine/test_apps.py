@@ -8,13 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clawperator.engine.clock import VirtualClock
-from tests.engine.scripted import ScriptedPhone, node, run, step
+from clawperator.engine.scripted import FullScriptedDriver, ScriptedDriver, node
+from tests.engine.scripted_plans import run, step
 
 AFTER = ("sleep", {"durationMs": 0})
 
 
-def phone(**answers: Any) -> ScriptedPhone:
-    return ScriptedPhone(VirtualClock(), node("home"), **answers)
+def phone(**answers: Any) -> FullScriptedDriver:
+    return FullScriptedDriver(VirtualClock(), node("home"), **answers)
 
 
 def test_open_app_tells_what_came_of_it() -> None:
@@ -90,8 +91,9 @@ def test_close_app_runs_in_its_place() -> None:
     assert (data["application_id"], data["dispatch_method"]) == ("com.app", "force_stop")
 
 
-def test_a_phone_that_cannot_close_apps_says_so_and_goes_on() -> None:
-    result = run(phone(force_stop=False), ("close_app", {"applicationId": "com.app"}), AFTER)
+@pytest.mark.parametrize("driver", [ScriptedDriver(VirtualClock()), phone(force_stop=False)])
+def test_a_driver_that_cannot_close_apps_fails_the_step_and_the_next_one_runs(driver: ScriptedDriver) -> None:
+    result = run(driver, ("close_app", {"applicationId": "com.app"}), AFTER)
     data = result.stepResults[0].data
     assert (data["error"], data["application_id"]) == ("UNSUPPORTED_RUNTIME_CLOSE", "com.app")
     assert data["message"]

@@ -6,15 +6,16 @@ from typing import Any
 import pytest
 
 from clawperator.engine.clock import VirtualClock
+from clawperator.engine.scripted import FullScriptedDriver, ScriptedDriver, node
 from clawperator.errors import ClawError
 from clawperator.ui.node import Node
-from tests.engine.scripted import ScriptedPhone, node, run, step
+from tests.engine.scripted_plans import run, step
 
 ONCE = {"maxAttempts": 1}
 
 
-def phone(*roots: Node, **answers: Any) -> ScriptedPhone:
-    return ScriptedPhone(VirtualClock(), *roots, **answers)
+def phone(*roots: Node, **answers: Any) -> FullScriptedDriver:
+    return FullScriptedDriver(VirtualClock(), *roots, **answers)
 
 
 def test_a_clickable_node_is_clicked_by_accessibility() -> None:
@@ -53,7 +54,7 @@ def test_what_takes_no_action_is_tapped_in_its_middle() -> None:
 
 
 def test_a_driver_without_node_actions_taps() -> None:
-    a = phone(node("OK", clickable="true", bounds="[0,0][100,100]"), act=None)
+    a = ScriptedDriver(VirtualClock(), node("OK", clickable="true", bounds="[0,0][100,100]"))
     assert step(a, "click", matcher={"textEquals": "OK"}).data["dispatch_method"] == "gesture_tap"
 
 

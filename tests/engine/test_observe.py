@@ -5,10 +5,11 @@ from typing import Any
 import pytest
 
 from clawperator.engine.clock import VirtualClock
-from clawperator.engine.driver import Recorded, Windows
+from clawperator.engine.driver import RecordingInfo, Windows
+from clawperator.engine.scripted import FullScriptedDriver, ScriptedDriver, node
 from clawperator.errors import ClawError
 from clawperator.ui.parse import parse_hierarchy
-from tests.engine.scripted import ScriptedPhone, node, run, step
+from tests.engine.scripted_plans import run, step
 
 AFTER = ("sleep", {"durationMs": 0})
 WARNING = (
@@ -17,8 +18,8 @@ WARNING = (
 )
 
 
-def phone(**answers: Any) -> ScriptedPhone:
-    return ScriptedPhone(VirtualClock(), node("Settings <&>", clickable="true"), **answers)
+def phone(**answers: Any) -> FullScriptedDriver:
+    return FullScriptedDriver(VirtualClock(), node("Settings <&>", clickable="true"), **answers)
 
 
 def test_a_snapshot_holds_the_hierarchy_and_the_windows() -> None:
@@ -86,9 +87,9 @@ def test_every_screenshot_is_taken_at_its_own_step() -> None:
     assert [s.data.get("path") for s in result.stepResults] == ["/tmp/a.png", None, "/tmp/made-up.png"]
 
 
-@pytest.mark.parametrize("png", [None, b""])
-def test_a_phone_that_takes_no_screenshots_says_so_and_goes_on(png: bytes | None) -> None:
-    result = run(phone(screenshot=png), ("take_screenshot", {}), AFTER, save=lambda _path, _png: "/x")
+@pytest.mark.parametrize("driver", [ScriptedDriver(VirtualClock()), phone(screenshot=b"")])
+def test_a_driver_without_screenshots_fails_the_step_and_the_next_one_runs(driver: ScriptedDriver) -> None:
+    result = run(driver, ("take_screenshot", {}), AFTER, save=lambda _path, _png: "/x")
     assert result.stepResults[0].data["error"] == "UNSUPPORTED_RUNTIME_SCREENSHOT"
     assert result.stepResults[0].data["message"]
     assert len(result.stepResults) == 2
@@ -126,7 +127,7 @@ def test_a_recording_starts_and_stops() -> None:
 
 
 def test_an_event_count_nobody_knows_is_not_made_up() -> None:
-    assert "eventCount" not in step(phone(stop_recording=Recorded("s", "/r")), "stop_recording").data
+    assert "eventCount" not in step(phone(stop_recording=RecordingInfo("s", "/r")), "stop_recording").data
 
 
 def test_a_second_recording_is_refused_with_the_way_out() -> None:
@@ -159,3 +160,11 @@ def test_a_lost_phone_ends_the_execution_in_a_recording_too() -> None:
         result = run(phone(**{kind: error}), (kind, {}), AFTER)
         assert result.errorCode == "DEVICE_OFFLINE"
         assert len(result.stepResults) == 1
+
+
+def test_a_driver_without_a_recorder_fails_the_step_and_the_next_one_runs() -> None:
+    result = run(ScriptedDriver(VirtualClock()), ("start_recording", {}), ("stop_recording", {}), AFTER)
+    start, stop, after = result.stepResults
+    assert [start.data["error"], stop.data["error"]] == ["RECORDING_UNAVAILABLE"] * 2
+    assert "recording start" in start.data["hint"]
+    assert after.success

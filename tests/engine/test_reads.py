@@ -12,18 +12,19 @@ from clawperator.contract.execution import Action, Execution
 from clawperator.contract.selectors import NodeMatcher
 from clawperator.engine.clock import VirtualClock
 from clawperator.engine.run import Engine
+from clawperator.engine.scripted import FullScriptedDriver, node
 from clawperator.ui.node import Node
-from tests.engine.scripted import ScriptedPhone, node, run, step
+from tests.engine.scripted_plans import run, step
 
 ONCE = {"maxAttempts": 1}
 AFTER = ("sleep", {"durationMs": 0})
 
 
-def phone(*roots: Node, **answers: Any) -> ScriptedPhone:
-    return ScriptedPhone(VirtualClock(), *roots, **answers)
+def phone(*roots: Node, **answers: Any) -> FullScriptedDriver:
+    return FullScriptedDriver(VirtualClock(), *roots, **answers)
 
 
-def read(a: ScriptedPhone, **params: Any) -> dict[str, str]:
+def read(a: FullScriptedDriver, **params: Any) -> dict[str, str]:
     return step(a, "read_text", **{"retry": ONCE, **params}).data
 
 
@@ -92,7 +93,7 @@ def test_a_pattern_that_does_not_compile_is_a_typed_failure() -> None:
     assert result.errorCode == "INVALID_REGEX_PATTERN"
 
 
-def two_lists() -> ScriptedPhone:
+def two_lists() -> FullScriptedDriver:
     return phone(
         node(
             "",
@@ -150,7 +151,7 @@ def test_all_is_valid_json_whatever_the_texts(texts: list[str]) -> None:
         assert got == text or not text.strip() or not text.isprintable() or "\ufffd" in got
 
 
-def pair(a: ScriptedPhone, **params: Any) -> dict[str, str]:
+def pair(a: FullScriptedDriver, **params: Any) -> dict[str, str]:
     return step(a, "read_key_value_pair", labelMatcher={"textEquals": "Wi-Fi"}, **{"retry": ONCE, **params}).data
 
 

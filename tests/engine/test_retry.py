@@ -9,8 +9,9 @@ from msgspec import UNSET
 
 from clawperator.contract.actions import APP_CLOSE, APP_LAUNCH, ONCE, UI_READINESS, UI_SCROLL, Retry
 from clawperator.engine.clock import VirtualClock
-from clawperator.engine.retry import pauses
-from tests.engine.scripted import ScriptedPhone, node, step
+from clawperator.engine.retry import retry_delays
+from clawperator.engine.scripted import FullScriptedDriver, node
+from tests.engine.scripted_plans import step
 
 
 @pytest.mark.parametrize(
@@ -28,7 +29,7 @@ from tests.engine.scripted import ScriptedPhone, node, step
 )
 def test_a_preset_pauses_as_the_contract_says(retry: Retry, nominal: list[float]) -> None:
     for seed in range(20):
-        got = list(pauses(retry, Random(seed)))
+        got = list(retry_delays(retry, Random(seed)))
         assert len(got) == len(nominal)
         for pause, expected in zip(got, nominal, strict=True):
             assert abs(pause - expected) <= expected * retry.jitterRatio + 1e-9
@@ -47,14 +48,14 @@ def test_a_preset_pauses_as_the_contract_says(retry: Retry, nominal: list[float]
     st.integers(),
 )
 def test_pauses_are_never_negative_nor_longer_than_twice_the_longest(retry: Retry, seed: int) -> None:
-    got = list(pauses(retry, Random(seed)))
+    got = list(retry_delays(retry, Random(seed)))
     assert len(got) == retry.maxAttempts - 1
     longest = retry.maxDelayMs if isinstance(retry.maxDelayMs, float | int) else retry.initialDelayMs
     assert all(0 <= pause <= 2 * longest for pause in got)
 
 
 def test_a_click_that_finds_nothing_looks_five_times_in_six_and_a_half_seconds() -> None:
-    phone = ScriptedPhone(VirtualClock(), node("other"))
+    phone = FullScriptedDriver(VirtualClock(), node("other"))
     result = step(phone, "click", matcher={"textEquals": "OK"})
     assert result.data["error"] == "NODE_NOT_FOUND"
     assert len(phone.named("dump")) == 5
@@ -62,20 +63,20 @@ def test_a_click_that_finds_nothing_looks_five_times_in_six_and_a_half_seconds()
 
 
 def test_the_retry_that_is_given_replaces_the_preset() -> None:
-    phone = ScriptedPhone(VirtualClock(), node("other"))
+    phone = FullScriptedDriver(VirtualClock(), node("other"))
     step(phone, "click", matcher={"textEquals": "OK"}, retry={"maxAttempts": 3, "initialDelayMs": 100})
     assert len(phone.named("dump")) == 3
     assert phone.clock.monotonic() == pytest.approx(0.2)
 
 
 def test_a_node_that_comes_late_is_clicked() -> None:
-    phone = ScriptedPhone(VirtualClock(), node("other"))
+    phone = FullScriptedDriver(VirtualClock(), node("other"))
     phone.show_at(1, node("OK", clickable="true", id="ok"))
     assert step(phone, "click", matcher={"textEquals": "OK"}).success
     assert phone.named("act") == [("ok", "click")]
 
 
 def test_an_unknown_app_is_asked_for_as_often_as_the_preset_says() -> None:
-    phone = ScriptedPhone(VirtualClock(), launch=False)
+    phone = FullScriptedDriver(VirtualClock(), launch=False)
     assert step(phone, "open_app", applicationId="a.b").data["error"] == "APP_NOT_FOUND"
     assert len(phone.named("launch")) == 4

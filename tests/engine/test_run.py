@@ -11,15 +11,16 @@ from clawperator.contract.actions import ACTIONS, SleepParams
 from clawperator.contract.execution import Action, Execution
 from clawperator.engine.clock import VirtualClock
 from clawperator.engine.run import RUNNERS, Engine
+from clawperator.engine.scripted import FullScriptedDriver, node
 from clawperator.errors import CODES, ClawError
-from tests.engine.scripted import ScriptedPhone, node, plan, run
+from tests.engine.scripted_plans import plan, run
 
 SLEEP = ("sleep", {"durationMs": 100})
 MISSING = ("click", {"matcher": {"textEquals": "nowhere"}, "retry": {"maxAttempts": 1}})
 
 
-def phone(**answers: Any) -> ScriptedPhone:
-    return ScriptedPhone(VirtualClock(), node("Settings"), **answers)
+def phone(**answers: Any) -> FullScriptedDriver:
+    return FullScriptedDriver(VirtualClock(), node("Settings"), **answers)
 
 
 def test_every_action_type_has_a_runner() -> None:
@@ -142,7 +143,7 @@ def test_a_driver_that_takes_all_the_time_costs_the_next_step_not_its_own() -> N
     ],
 )
 def test_nothing_is_done_to_the_phone_after_the_deadline(action: tuple[str, dict[str, Any]]) -> None:
-    a = ScriptedPhone(VirtualClock(), node("Settings", scrollable="true"))
+    a = FullScriptedDriver(VirtualClock(), node("Settings", scrollable="true"))
 
     def slow() -> None:
         a.clock.sleep(5)
@@ -154,7 +155,8 @@ def test_nothing_is_done_to_the_phone_after_the_deadline(action: tuple[str, dict
 
 def test_half_a_surrogate_pair_never_leaves_the_engine() -> None:
     result = run(
-        ScriptedPhone(VirtualClock(), node("a\ud800b", id="x")), ("read_text", {"matcher": {"resourceId": "x"}})
+        FullScriptedDriver(VirtualClock(), node("a\ud800b", id="x")),
+        ("read_text", {"matcher": {"resourceId": "x"}}),
     )
     assert result.stepResults[0].data["text"] == "a\ufffdb"
 

@@ -8,21 +8,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clawperator.engine.clock import VirtualClock
-from clawperator.engine.containers import Place, has_moved, swipe_line
+from clawperator.engine.containers import NodePosition, has_moved, swipe_line
+from clawperator.engine.scripted import FRAME, FullScriptedDriver, node
 from clawperator.errors import ClawError
 from clawperator.ui.node import Bounds, Hierarchy, Node
-from tests.engine.scripted import FRAME, ListPhone, ScriptedPhone, node, run, step
+from tests.engine.scripted_plans import ListDriver, run, step
 
 AFTER = ("sleep", {"durationMs": 0})
 ROWS = [f"Row {i}" for i in range(40)]
 
 
-def listing(rows: list[str] = ROWS, **answers: Any) -> ListPhone:
-    return ListPhone(VirtualClock(), rows, **answers)
+def listing(rows: list[str] = ROWS, **answers: Any) -> ListDriver:
+    return ListDriver(VirtualClock(), rows, **answers)
 
 
-def still(*roots: Node, **answers: Any) -> ScriptedPhone:
-    return ScriptedPhone(VirtualClock(), *roots, **answers)
+def still(*roots: Node, **answers: Any) -> FullScriptedDriver:
+    return FullScriptedDriver(VirtualClock(), *roots, **answers)
 
 
 @pytest.mark.parametrize(
@@ -78,11 +79,11 @@ def test_a_list_scrolled_by_whole_rows_has_moved() -> None:
 
 
 def test_a_clock_in_a_list_is_no_movement() -> None:
-    before = [Place("/0", 0, "12:00"), Place("/1", 10, "a"), Place("/2", 20, "b")]
-    after = [Place("/0", 0, "12:01"), Place("/1", 10, "a"), Place("/2", 20, "b")]
+    before = [NodePosition("/0", 0, "12:00"), NodePosition("/1", 10, "a"), NodePosition("/2", 20, "b")]
+    after = [NodePosition("/0", 0, "12:01"), NodePosition("/1", 10, "a"), NodePosition("/2", 20, "b")]
     assert not has_moved(before, after)
     assert not has_moved([], before)
-    assert has_moved(before, [Place("/0", -5, "12:00")])
+    assert has_moved(before, [NodePosition("/0", -5, "12:00")])
 
 
 def test_a_refused_swipe_is_told_and_the_next_action_runs() -> None:
@@ -140,7 +141,7 @@ def test_a_swipe_stays_within_what_the_display_shows() -> None:
     assert FRAME.contains(*end)
 
 
-def until(a: ScriptedPhone, **params: Any) -> dict[str, str]:
+def until(a: FullScriptedDriver, **params: Any) -> dict[str, str]:
     return step(a, "scroll_until", **{"timeout_ms": 120_000, **params}).data
 
 
@@ -268,7 +269,7 @@ def test_a_target_outside_the_container_does_not_count() -> None:
     assert data["error"] == "TARGET_NOT_FOUND"
 
 
-def to_click(a: ScriptedPhone, **params: Any) -> dict[str, str]:
+def to_click(a: FullScriptedDriver, **params: Any) -> dict[str, str]:
     return step(a, "scroll_and_click", **{"timeout_ms": 120_000, **params}).data
 
 

@@ -3,16 +3,17 @@
 import pytest
 
 from clawperator.engine.clock import VirtualClock
+from clawperator.engine.scripted import FullScriptedDriver, node
 from clawperator.errors import ClawError
 from clawperator.ui.node import Hierarchy
-from tests.engine.scripted import ScriptedPhone, node, step
+from tests.engine.scripted_plans import step
 
 
-def button(text: str = "OK") -> ScriptedPhone:
-    return ScriptedPhone(VirtualClock(), node(text, clickable="true", id="b"))
+def button(text: str = "OK") -> FullScriptedDriver:
+    return FullScriptedDriver(VirtualClock(), node(text, clickable="true", id="b"))
 
 
-def click(phone: ScriptedPhone) -> dict[str, str]:
+def click(phone: FullScriptedDriver) -> dict[str, str]:
     result = step(phone, "click", matcher={"resourceId": "b"})
     assert result.success
     return result.data
@@ -69,7 +70,7 @@ def test_a_screen_that_cannot_be_seen_afterwards_is_unknown_but_the_click_was_ma
 
 
 def test_an_action_that_saw_nothing_before_cannot_tell_its_effect() -> None:
-    phone = ScriptedPhone(VirtualClock(), dump=ClawError("SNAPSHOT_HIERARCHY_UNAVAILABLE", "no window"))
+    phone = FullScriptedDriver(VirtualClock(), dump=ClawError("SNAPSHOT_HIERARCHY_UNAVAILABLE", "no window"))
 
     def key(_key: str) -> bool:
         phone.answers.clear()

@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 
 from clawperator.engine.clock import VirtualClock
+from clawperator.engine.scripted import FullScriptedDriver, node
 from clawperator.errors import ClawError
 from clawperator.ui.node import Node
-from tests.engine.scripted import ScriptedPhone, node, run, step
+from tests.engine.scripted_plans import run, step
 
 FIELD = {"resourceId": "f"}
 ONCE = {"maxAttempts": 1}
@@ -18,8 +19,8 @@ def field(text: str = "", **attributes: str) -> Node:
     return node(text, **{"id": "f", "cls": "android.widget.EditText", "clickable": "true", **attributes})
 
 
-def phone(*roots: Node, **answers: Any) -> ScriptedPhone:
-    return ScriptedPhone(VirtualClock(), *roots, **answers)
+def phone(*roots: Node, **answers: Any) -> FullScriptedDriver:
+    return FullScriptedDriver(VirtualClock(), *roots, **answers)
 
 
 def test_a_focused_field_takes_the_text_at_once() -> None:

@@ -5,15 +5,16 @@ from typing import Any
 import pytest
 
 from clawperator.engine.clock import VirtualClock
+from clawperator.engine.scripted import FullScriptedDriver, node
 from clawperator.errors import ClawError
 from clawperator.ui.node import Node
-from tests.engine.scripted import ScriptedPhone, node, run, step
+from tests.engine.scripted_plans import run, step
 
 NODE = {"textEquals": "Ready"}
 
 
-def phone(*roots: Node, **answers: Any) -> ScriptedPhone:
-    return ScriptedPhone(VirtualClock(), *roots, **answers)
+def phone(*roots: Node, **answers: Any) -> FullScriptedDriver:
+    return FullScriptedDriver(VirtualClock(), *roots, **answers)
 
 
 @pytest.mark.parametrize(("duration", "told"), [(0, "0"), (1500, "1500"), (0.5, "0.5"), (10.0, "10")])
@@ -62,7 +63,7 @@ def test_a_window_that_is_missing_for_a_moment_does_not_end_the_wait() -> None:
     assert step(a, "wait_for_node", matcher=NODE, timeoutMs=3_000).success
 
 
-def navigate(a: ScriptedPhone, timeout: float = 3_000, **params: Any) -> dict[str, str]:
+def navigate(a: FullScriptedDriver, timeout: float = 3_000, **params: Any) -> dict[str, str]:
     return step(a, "wait_for_navigation", timeoutMs=timeout, **params).data
 
 

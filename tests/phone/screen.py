@@ -86,7 +86,7 @@ def execute(phone: Phone, *actions: tuple[str, dict[str, Any]]) -> list[StepResu
         "timeoutMs": 30_000,
         "actions": [{"id": f"a{i}", "type": kind, "params": params} for i, (kind, params) in enumerate(actions)],
     }
-    engine = Engine(PhoneDriver(phone, privileged=False), phone.clock)
+    engine = Engine(PhoneDriver(phone), phone.clock)
     return engine.run(validate(payload).execution).stepResults
 
 

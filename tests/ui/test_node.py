@@ -79,10 +79,10 @@ def test_a_walk_is_depth_first_and_ancestors_go_up() -> None:
 
 def test_trees_of_another_shape_do_not_say_the_same() -> None:
     deep = hierarchy(node(node(node())))
-    assert deep.says_the_same(hierarchy(node(node(node()))))
-    assert not deep.says_the_same(hierarchy(node(node(), node())))
-    assert not deep.says_the_same(hierarchy(node(node(node(text="x")))))
-    assert not deep.says_the_same(hierarchy(node(node(node())), rotation="1"))
+    assert deep.has_same_content(hierarchy(node(node(node()))))
+    assert not deep.has_same_content(hierarchy(node(node(), node())))
+    assert not deep.has_same_content(hierarchy(node(node(node(text="x")))))
+    assert not deep.has_same_content(hierarchy(node(node(node())), rotation="1"))
 
 
 @pytest.mark.parametrize(("written", "rotation"), [("0", 0), ("3", 3), ("", 0), ("-1", 0), ("x", 0)])

@@ -37,7 +37,7 @@ def test_a_real_dump_is_read_whole(name: str) -> None:
     data = (REAL_DUMPS / name).read_bytes()
     tree = parse_hierarchy(data)
     assert len(tree.nodes) == data.count(b"<node ")
-    assert tree.says_the_same(parse_hierarchy(data.decode()))
+    assert tree.has_same_content(parse_hierarchy(data.decode()))
     assert [below for root in tree.roots for below in root.walk()] == tree.nodes
     assert all(node.bounds.width >= 0 and node.class_name for node in tree.nodes)
     assert all(child.parent is node for node in tree.nodes for child in node.children)
@@ -123,7 +123,7 @@ def test_text_between_nodes_and_blanks_before_the_start_are_passed_over() -> Non
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r\r\n", "\r"])
 def test_any_line_ends_give_the_same_tree(end: str) -> None:
     plain = one("a&#10;b  c")
-    assert parse_hierarchy(plain.replace("\n", end)).says_the_same(parse_hierarchy(plain))
+    assert parse_hierarchy(plain.replace("\n", end)).has_same_content(parse_hierarchy(plain))
 
 
 def test_a_byte_order_mark_is_no_fault() -> None:

@@ -61,7 +61,7 @@ def test_a_deep_tree_is_written_without_recursion() -> None:
 def test_a_real_dump_survives_the_round_trip(name: str) -> None:
     tree = parse_hierarchy((REAL_DUMPS / name).read_bytes())
     written = write_hierarchy(tree)
-    assert parse_hierarchy(written).says_the_same(tree)
+    assert parse_hierarchy(written).has_same_content(tree)
     assert write_hierarchy(parse_hierarchy(written.encode())) == written
 
 
@@ -72,5 +72,5 @@ def test_any_tree_survives_the_round_trip(tree: Hierarchy) -> None:
     for attributes in (tree.attributes, *(each.attributes for each in tree.nodes)):
         attributes.update({name: NOT_XML.sub("\ufffd", value) for name, value in attributes.items()})
     back = parse_hierarchy(written)
-    assert back.says_the_same(tree)
+    assert back.has_same_content(tree)
     assert write_hierarchy(back) == written

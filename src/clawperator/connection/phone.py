@@ -34,6 +34,7 @@ from clawperator.contract.execution import validate, with_timeout
 from clawperator.contract.limits import EXPECTED_FORMAT, MAX_EXECUTION_TIMEOUT_MS, MAX_NAVIGATION_TIMEOUT_MS
 from clawperator.contract.results import ResultEnvelope, StepResult
 from clawperator.device.adb.client import Device, ShellAnswer
+from clawperator.device.backends import Backend
 from clawperator.device.run import operator_package as chosen_operator
 from clawperator.device.run import run_plan
 from clawperator.errors import ClawError
@@ -50,11 +51,11 @@ class ConnectedPhone:
     """One phone. It keeps nothing open, so it may be used from several threads; the phone takes turns."""
 
     def __init__(
-        self, device: Device, *, operator_package: str | None = None, backend: BackendName = "auto"
+        self, device: Device, *, operator_package: str | None = None, backend: BackendName | Backend = "auto"
     ) -> None:
         self.device = device
         self._package = chosen_operator(operator_package)
-        self._backend: BackendName = backend
+        self._backend: BackendName | Backend = backend
 
     @property
     def serial(self) -> str:

@@ -12,7 +12,7 @@ from clawperator.contract.results import ExecutionResult, ResultEnvelope, StepRe
 from clawperator.contract.wire import OPERATOR_PACKAGE
 from clawperator.device.adb.client import Device
 from clawperator.device.adb.quoting import command_line
-from clawperator.device.backends import choose_backend
+from clawperator.device.backends import Backend, choose_backend
 from clawperator.device.host_log import Level, note
 from clawperator.device.lease import lease
 from clawperator.errors import ClawError
@@ -30,7 +30,9 @@ def operator_package(given: str | None) -> str:
     return given or os.environ.get("CLAWPERATOR_OPERATOR_PACKAGE") or OPERATOR_PACKAGE
 
 
-def run_plan(plan: Plan, device: Device, *, package: str, backend: BackendName = "auto") -> ExecutionResult:
+def run_plan(
+    plan: Plan, device: Device, *, package: str, backend: BackendName | Backend = "auto"
+) -> ExecutionResult:
     """Run a plan while holding the device's lease. The host log gets its ids and status, not its content."""
     ids = {"commandId": plan.document["commandId"], "taskId": plan.document["taskId"], "deviceId": device.serial}
     note("execution.started", **ids)

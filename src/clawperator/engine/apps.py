@@ -1,78 +1,80 @@
-"""Apps and keys: what goes to the phone as a whole and not to a node."""
+"""Actions on the device as a whole: apps, URIs and keys."""
 
 import re
 
 from clawperator.contract.actions import CloseAppParams, OpenAppParams, OpenUriParams, PressKeyParams
-from clawperator.engine.context import Scene, StepData, failure
-from clawperator.engine.retry import retrying
+from clawperator.engine.context import ActionContext, StepData, failure
+from clawperator.engine.driver import AppControl
+from clawperator.engine.retry import with_retry
 from clawperator.engine.settle import evidence, settle
-from clawperator.engine.targets import tell
+from clawperator.engine.targets import describe
 from clawperator.errors import ClawError
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 
 
-def open_app(scene: Scene, params: OpenAppParams) -> StepData:
-    before = scene.glance()
+def open_app(context: ActionContext, params: OpenAppParams) -> StepData:
+    before = context.try_dump()
 
     def launch() -> None:
-        if not scene.hand().launch(params.applicationId):
+        if not context.driver_or_timeout().launch(params.applicationId):
             raise ClawError(
                 "APP_NOT_FOUND",
-                f"the phone has no app {params.applicationId} that can be started",
-                hint="Run 'clawperator packages list' for the apps on the phone.",
+                f"no launchable app {params.applicationId} on the device",
+                hint="Run 'clawperator packages list' to list installed apps.",
                 details={"application_id": params.applicationId},
             )
 
-    retrying(scene, params.retry, launch)
-    told = evidence(tell(package=params.applicationId), 1, "launch_intent", settle(scene, before))
-    return {"application_id": params.applicationId, **told}
+    with_retry(context, params.retry, launch)
+    data = evidence(describe(package=params.applicationId), 1, "launch_intent", settle(context, before))
+    return {"application_id": params.applicationId, **data}
 
 
-def open_uri(scene: Scene, params: OpenUriParams) -> StepData:
-    """Open a URI of a scheme that is allowed; ``URI_SCHEME_NOT_ALLOWED`` for any other."""
-    _check_scheme(scene, params.uri)
-    before = scene.glance()
+def open_uri(context: ActionContext, params: OpenUriParams) -> StepData:
+    """Open a URI of an allowed scheme; ``URI_SCHEME_NOT_ALLOWED`` for any other."""
+    _check_scheme(context, params.uri)
+    before = context.try_dump()
 
     def view() -> None:
-        if not scene.hand().view(params.uri):
+        if not context.driver_or_timeout().view(params.uri):
             raise ClawError(
                 "URI_NOT_HANDLED",
-                "no app on the phone opens this URI",
-                hint="Open an app by its package name instead.",
+                f"no app on the device opens {params.uri}",
+                hint="Open an app by its package name: 'clawperator open <package>'.",
                 details={"uri": params.uri},
             )
 
-    retrying(scene, params.retry, view)
-    return {"uri": params.uri, **evidence(tell(uri=params.uri), 1, "view_intent", settle(scene, before))}
+    with_retry(context, params.retry, view)
+    return {"uri": params.uri, **evidence(describe(uri=params.uri), 1, "view_intent", settle(context, before))}
 
 
-def _check_scheme(scene: Scene, uri: str) -> None:
+def _check_scheme(context: ActionContext, uri: str) -> None:
     found = _SCHEME.match(uri)
     scheme = found[1].lower() if found else ""
-    if scheme in scene.uri_schemes:
+    if scheme in context.uri_schemes:
         return
-    allowed = ", ".join(sorted(scene.uri_schemes))
+    allowed = ", ".join(sorted(context.uri_schemes))
     raise ClawError(
         "URI_SCHEME_NOT_ALLOWED",
-        f'URIs of the scheme "{scheme}" are not allowed' if scheme else "the URI has no scheme",
+        f"URI scheme {scheme!r} is not allowed" if scheme else f"{uri!r} has no URI scheme",
         hint=f"Use a URI of an allowed scheme: {allowed}.",
         details={"uri": uri},
     )
 
 
-def close_app(scene: Scene, params: CloseAppParams) -> StepData:
-    before = scene.glance()
-    if not scene.hand().force_stop(params.applicationId):
-        told = {"application_id": params.applicationId}
-        return failure("UNSUPPORTED_RUNTIME_CLOSE", "apps cannot be closed from here", told)
-    told = evidence(tell(package=params.applicationId), 1, "force_stop", settle(scene, before))
-    return {"application_id": params.applicationId, **told}
+def close_app(context: ActionContext, params: CloseAppParams) -> StepData:
+    before = context.try_dump()
+    driver = context.driver_or_timeout()
+    if not (isinstance(driver, AppControl) and driver.force_stop(params.applicationId)):
+        data = {"application_id": params.applicationId}
+        return failure("UNSUPPORTED_RUNTIME_CLOSE", "this driver cannot close apps", data)
+    data = evidence(describe(package=params.applicationId), 1, "force_stop", settle(context, before))
+    return {"application_id": params.applicationId, **data}
 
 
-def press_key(scene: Scene, params: PressKeyParams) -> StepData:
-    before = scene.glance()
-    if not scene.hand().key(params.key):
-        return failure("GLOBAL_ACTION_FAILED", f"the phone refused the key {params.key}", {"key": params.key})
-    told = evidence(tell(key=params.key), 1, "global_action", settle(scene, before))
-    return {"key": params.key, **told}
+def press_key(context: ActionContext, params: PressKeyParams) -> StepData:
+    before = context.try_dump()
+    if not context.driver_or_timeout().key(params.key):
+        return failure("GLOBAL_ACTION_FAILED", f"the device rejected the key {params.key}", {"key": params.key})
+    data = evidence(describe(key=params.key), 1, "global_action", settle(context, before))
+    return {"key": params.key, **data}

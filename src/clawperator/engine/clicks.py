@@ -1,4 +1,4 @@
-"""Clicks: on a node, by accessibility where that is possible and by a gesture where not, or on a point."""
+"""Clicks on a node, by accessibility action or gesture, and on a point."""
 
 from typing import Literal
 
@@ -6,11 +6,11 @@ from msgspec import Struct
 
 from clawperator.contract.actions import ClickParams, Coordinate, Retry
 from clawperator.contract.selectors import NodeMatcher
-from clawperator.engine.context import Scene, StepData
-from clawperator.engine.driver import NodeAction
-from clawperator.engine.retry import retrying
+from clawperator.engine.context import ActionContext, StepData
+from clawperator.engine.driver import NodeAction, NodeActions
+from clawperator.engine.retry import with_retry
 from clawperator.engine.settle import evidence, settle
-from clawperator.engine.targets import aim, nearest, tell, tell_node, visible_part
+from clawperator.engine.targets import describe, describe_node, nearest, resolve, visible_centre
 from clawperator.errors import ClawError
 from clawperator.ui.node import Hierarchy, Node
 from clawperator.ui.visible import visible
@@ -29,7 +29,7 @@ _KINDS: dict[str, ClickKind] = {
 
 
 class Gesture(Struct, frozen=True):
-    """The action of accessibility, the attribute of a node that has it, and the finger that does the same."""
+    """An accessibility action, the attribute of nodes that have it, and the equivalent touch."""
 
     action: NodeAction
     attribute: str
@@ -44,88 +44,94 @@ _GESTURES: dict[str, Gesture] = {
 
 
 def click_kind(written: str) -> ClickKind:
-    """The kind of click an action's ``clickType`` means."""
+    """The kind of click that a ``clickType`` names."""
     return _KINDS[written]
 
 
-def click(scene: Scene, params: ClickParams) -> StepData:
+def click(context: ActionContext, params: ClickParams) -> StepData:
     kind = click_kind(params.clickType)
     if isinstance(params.coordinate, Coordinate):
-        return _click_point(scene, params.coordinate, kind)
+        return _click_point(context, params.coordinate, kind)
     assert isinstance(params.matcher, NodeMatcher)
-    return {"click_types": kind, **click_node(scene, params.matcher, kind, params.retry)}
+    return {"click_types": kind, **click_node(context, params.matcher, kind, params.retry)}
 
 
 def click_node(
-    scene: Scene, matcher: NodeMatcher, kind: ClickKind, retry: Retry, container: NodeMatcher | None = None
+    context: ActionContext,
+    matcher: NodeMatcher,
+    kind: ClickKind,
+    retry: Retry,
+    container: NodeMatcher | None = None,
 ) -> StepData:
-    """Find the node, click it and tell what came of it. ``NODE_NOT_FOUND`` or ``NODE_NOT_CLICKABLE``."""
+    """Find the node, click it and report the effect. ``NODE_NOT_FOUND`` or ``NODE_NOT_CLICKABLE``."""
 
     def attempt() -> tuple[Hierarchy, list[Node], str]:
-        screen = scene.capture()
-        found = aim(scene, screen, matcher, container)
-        method = press(scene, found[0], kind)
+        screen = context.capture()
+        found = resolve(context, screen, matcher, container)
+        method = press(context, found[0], kind)
         if method is None:
-            raise _refused(found)
+            raise _not_clickable(found)
         return screen, found, method
 
-    screen, found, method = retrying(scene, retry, attempt)
-    return evidence(tell_node(found[0]), len(found), method, settle(scene, screen))
+    screen, found, method = with_retry(context, retry, attempt)
+    return evidence(describe_node(found[0]), len(found), method, settle(context, screen))
 
 
-def press(scene: Scene, node: Node, kind: ClickKind) -> str | None:
-    """Click a node. Says how it was done; None when the node is disabled or the phone refused."""
+def press(context: ActionContext, node: Node, kind: ClickKind) -> str | None:
+    """Click a node. Returns the dispatch method; None when the node is disabled or rejects the click."""
     if kind == "focus":
-        return _focus(scene, node)
+        return _focus(context, node)
     gesture = _GESTURES[kind]
     holder = nearest(node, lambda n: n.flag(gesture.attribute))
     if (holder or node).attributes.get("enabled") == "false":
         return None
-    if holder is not None:
-        taken = scene.hand().act(holder, gesture.action)
-        if taken is not None:
-            # A node that is gone must not be tapped where it was: something else may lie there by now.
-            return f"accessibility_{gesture.action}" if taken else None
-    x, y = visible_part(scene, node)
-    return gesture.name if scene.hand().tap(x, y, gesture.hold_ms) else None
+    driver = context.driver_or_timeout()
+    if holder is not None and isinstance(driver, NodeActions):
+        # Do not tap the old position of a vanished node: another element may be there now.
+        return f"accessibility_{gesture.action}" if driver.act(holder, gesture.action) else None
+    x, y = visible_centre(context, node)
+    return gesture.name if driver.tap(x, y, gesture.hold_ms) else None
 
 
-def _focus(scene: Scene, node: Node) -> str | None:
+def _focus(context: ActionContext, node: Node) -> str | None:
     holder = nearest(node, lambda n: n.flag("focusable"))
-    if holder is not None and scene.hand().act(holder, "focus"):
+    driver = context.driver_or_timeout()
+    if not isinstance(driver, NodeActions):
+        return None
+    if holder is not None and driver.act(holder, "focus"):
         return "accessibility_focus"
-    return "accessibility_select" if scene.hand().act(node, "select") else None
+    return "accessibility_select" if driver.act(node, "select") else None
 
 
-def _refused(found: list[Node]) -> ClawError:
+def _not_clickable(found: list[Node]) -> ClawError:
     return ClawError(
         "NODE_NOT_CLICKABLE",
-        "the matched node is disabled, or the phone refused the click",
-        details={"matched_target": tell_node(found[0]), "candidate_count": len(found)},
+        "the matched node is disabled, or the device rejected the click",
+        details={"matched_target": describe_node(found[0]), "candidate_count": len(found)},
     )
 
 
-def _click_point(scene: Scene, point: Coordinate, kind: ClickKind) -> StepData:
+def _click_point(context: ActionContext, point: Coordinate, kind: ClickKind) -> StepData:
     gesture = _GESTURES[kind]
     where = f"({point.x},{point.y})"
-    before = scene.glance()
-    under = None if before is None else _node_at(scene, before, point)
-    if not scene.hand().tap(point.x, point.y, gesture.hold_ms):
+    before = context.try_dump()
+    under = None if before is None else _node_at(context, before, point)
+    if not context.driver_or_timeout().tap(point.x, point.y, gesture.hold_ms):
         raise ClawError(
             "GESTURE_FAILED",
-            f"the phone refused to touch {where}",
-            hint="Run 'clawperator snapshot': the point must lie within the bounds of its first node.",
+            f"the device rejected a tap at {where}",
+            hint="Run 'clawperator snapshot': the point must be within the bounds of the first node.",
             details={"coordinate": where},
         )
-    target = tell(point=where) if under is None else tell_node(under)
-    settled = settle(scene, before)
+    target = describe(point=where) if under is None else describe_node(under)
+    settled = settle(context, before)
     return {"click_types": kind, "coordinate": where, **evidence(target, 1, gesture.name, settled)}
 
 
-def _node_at(scene: Scene, screen: Hierarchy, point: Coordinate) -> Node | None:
-    """The node drawn last of those that cover the point."""
+def _node_at(context: ActionContext, screen: Hierarchy, point: Coordinate) -> Node | None:
+    """The topmost node that covers the point."""
     found = None
-    for node in visible(screen, scene.driver.frame()):
+    for node in visible(screen, context.driver.frame()):
         if node.bounds.normalised().contains(point.x, point.y):
             found = node
     return found

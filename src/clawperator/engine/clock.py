@@ -1,4 +1,4 @@
-"""The two clocks: the machine's, and one that jumps."""
+"""The system clock, and a virtual clock that jumps instead of sleeping."""
 
 import threading
 import time
@@ -9,7 +9,7 @@ _NS = 1_000_000_000
 
 
 class SystemClock:
-    """The time of this machine."""
+    """The clock of this machine."""
 
     def now_ms(self) -> int:
         return time.time_ns() // 1_000_000
@@ -25,7 +25,7 @@ class SystemClock:
 
 
 class Timer:
-    """A call that waits for its time. ``cancel`` takes it back; after the call that does nothing."""
+    """A scheduled call. ``cancel`` removes it; after the call it does nothing."""
 
     __slots__ = ("_call", "_clock", "at_ns", "order")
 
@@ -46,12 +46,12 @@ class Timer:
 
 
 class VirtualClock:
-    """A clock that stands still until somebody sleeps, and then jumps.
+    """A clock that stands still until ``sleep`` moves it.
 
-    Calls asked for with ``call_at`` happen during a sleep, each at its time, in order of time and then in
-    the order they were asked for, before the sleep returns. A call may ask for further ones, and may sleep
-    itself: time never goes back. A call whose time is past happens in the next sleep, however short.
-    Time is counted in whole nanoseconds, so that many short sleeps make one long one exactly.
+    Calls scheduled with ``call_at`` run during a sleep, each at its time, in order of time and then of scheduling,
+    before the sleep returns. A call may schedule further ones and may sleep itself: time never goes back. A call
+    whose time has passed runs in the next sleep, however short. Time is counted in whole nanoseconds, so that many
+    short sleeps add up to exactly one long sleep.
     """
 
     def __init__(self, start_ms: int = 1_700_000_000_000) -> None:
@@ -67,7 +67,7 @@ class VirtualClock:
         return self._ns / _NS
 
     def sleep(self, seconds: float) -> None:
-        # A sleep of less than a nanosecond still moves on, or a loop that waits for a moment would never end.
+        # A sleep of less than a nanosecond still advances, or a loop that waits would never end.
         target = self._ns + (max(1, round(seconds * _NS)) if seconds > 0 else 0)
         while self.timers and self.timers[0].at_ns <= target:
             timer = heappop(self.timers)
@@ -80,7 +80,7 @@ class VirtualClock:
         self.sleep(seconds)
 
     def call_at(self, monotonic_seconds: float, callback: Callable[[], object]) -> Timer:
-        """Have ``callback`` called when ``monotonic`` says this."""
+        """Schedule ``callback`` for this value of ``monotonic``."""
         self._order += 1
         timer = Timer(self, round(monotonic_seconds * _NS), self._order, callback)
         heappush(self.timers, timer)

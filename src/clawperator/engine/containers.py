@@ -1,13 +1,13 @@
-"""Containers that scroll: finding them, swiping them once, and seeing whether that moved anything."""
+"""Scrollable containers: find one, swipe it once, and detect whether its content moved."""
 
 from itertools import islice
 
 from msgspec import Struct
 
 from clawperator.contract.actions import ScrollAndClickParams, ScrollParams, ScrollUntilParams
-from clawperator.engine.context import Scene
+from clawperator.engine.context import ActionContext
 from clawperator.engine.settle import Settled, settle
-from clawperator.engine.targets import given, inside, tell_matcher, tell_node
+from clawperator.engine.targets import describe_matcher, describe_node, find_containers, optional_matcher
 from clawperator.errors import ClawError
 from clawperator.ui.node import Bounds, Hierarchy, Node
 from clawperator.ui.visible import visible
@@ -16,19 +16,19 @@ Swiping = ScrollParams | ScrollUntilParams | ScrollAndClickParams
 
 SWIPE_MS = 250
 METHOD = "gesture_swipe"
-# How many nodes of a container stand for its content when asking whether it moved.
+# How many nodes of a container are compared to detect movement.
 _SIGNATURE_NODES = 40
 
 
 class Container(Struct, frozen=True):
-    """The node that scrolls, and how many could have been meant."""
+    """The node that scrolls, and how many nodes matched."""
 
     node: Node
     candidates: int
 
 
-class Place(Struct, frozen=True):
-    """Where one node of a container is, and what it says."""
+class NodePosition(Struct, frozen=True):
+    """Position and label of a node in a container."""
 
     name: str
     edge: int
@@ -36,7 +36,7 @@ class Place(Struct, frozen=True):
 
 
 class Swipe(Struct, frozen=True):
-    """One swipe the phone took. ``gone`` when the container was not there any more afterwards."""
+    """A swipe that the device accepted. ``gone`` when the container was missing afterwards."""
 
     container: Container
     moved: bool
@@ -45,34 +45,34 @@ class Swipe(Struct, frozen=True):
     screen: Hierarchy
 
 
-def find_container(scene: Scene, screen: Hierarchy, params: Swiping) -> Container:
-    """The container that is meant, or the first on the screen that scrolls.
+def find_container(context: ActionContext, screen: Hierarchy, params: Swiping) -> Container:
+    """The container of the parameters, or the first scrollable node on the screen.
 
-    ``CONTAINER_NOT_FOUND`` when there is none, ``CONTAINER_NOT_SCROLLABLE`` when the one that is meant does not.
+    ``CONTAINER_NOT_FOUND`` when there is none, ``CONTAINER_NOT_SCROLLABLE`` when the matched node does not scroll.
     """
-    matcher = given(params.container)
+    matcher = optional_matcher(params.container)
     if matcher is None:
-        scrolling = [node for node in visible(screen, scene.driver.frame()) if node.flag("scrollable")]
+        scrolling = [node for node in visible(screen, context.driver.frame()) if node.flag("scrollable")]
         if not scrolling:
-            raise ClawError("CONTAINER_NOT_FOUND", "nothing on the screen scrolls")
+            raise ClawError("CONTAINER_NOT_FOUND", "no scrollable node on the screen")
         return Container(scrolling[0], len(scrolling))
-    found = inside(scene, screen, matcher)
+    found = find_containers(context, screen, matcher)
     node = found[0]
     if node.flag("scrollable"):
         return Container(node, len(found))
     if params.findFirstScrollableChild:
-        for below in visible(node, scene.driver.frame()):
-            if below.flag("scrollable"):
-                return Container(below, len(found))
+        for child in visible(node, context.driver.frame()):
+            if child.flag("scrollable"):
+                return Container(child, len(found))
     raise ClawError(
         "CONTAINER_NOT_SCROLLABLE",
-        f"the node that matches {tell_matcher(matcher)} does not scroll",
-        details={"matched_target": tell_node(node), "candidate_count": len(found)},
+        f"the node that matches {describe_matcher(matcher)} does not scroll",
+        details={"matched_target": describe_node(node), "candidate_count": len(found)},
     )
 
 
 def swipe_line(area: Bounds, direction: str, ratio: float) -> tuple[tuple[int, int], tuple[int, int]]:
-    """From where to where a finger goes: against the direction in which the content is to be seen."""
+    """Start and end of a swipe that reveals content in this direction."""
     if direction in ("down", "right"):
         start = 0.8 - 0.4 * ratio
         end = start - 0.4 * ratio
@@ -85,8 +85,8 @@ def swipe_line(area: Bounds, direction: str, ratio: float) -> tuple[tuple[int, i
     return (round(area.left + area.width * start), y), (round(area.left + area.width * end), y)
 
 
-def places(container: Node, direction: str) -> list[Place]:
-    """The first nodes inside a container, told by their resource id or else by their path."""
+def node_positions(container: Node, direction: str) -> list[NodePosition]:
+    """The first nodes inside a container, named by resource id or else by path."""
     horizontal = direction in ("left", "right")
     paths = {id(container): ""}
     found = []
@@ -95,15 +95,15 @@ def places(container: Node, direction: str) -> list[Place]:
         for i, child in enumerate(node.children):
             paths[id(child)] = f"{path}/{i}"
         edge = node.bounds.left if horizontal else node.bounds.top
-        found.append(Place(node.resource_id or path, edge, node.label))
+        found.append(NodePosition(node.resource_id or path, edge, node.label))
     return found[1:]
 
 
-def has_moved(before: list[Place], after: list[Place]) -> bool:
-    """Whether content moved: a node stands elsewhere, or most of them say something else where they stand.
+def has_moved(before: list[NodePosition], after: list[NodePosition]) -> bool:
+    """Whether content moved: a node is elsewhere, or most nodes have other labels in the same place.
 
-    The second happens when rows of one height are scrolled by whole rows. One label that changes by itself,
-    a clock for instance, is no movement. Without content there is none either.
+    The second happens when rows of equal height scroll by whole rows. A single label that changes by itself, such
+    as a clock, is not movement.
     """
     pairs = list(zip(before, after, strict=False))
     if any((a.name, a.edge) != (b.name, b.edge) for a, b in pairs):
@@ -112,27 +112,27 @@ def has_moved(before: list[Place], after: list[Place]) -> bool:
     return 2 * sum(a != b for a, b in labelled) > len(labelled)
 
 
-def swipe_once(scene: Scene, screen: Hierarchy, params: Swiping) -> Swipe:
-    """Find the container, swipe it, wait until it rests. ``GESTURE_FAILED`` when the phone refused."""
-    container = find_container(scene, screen, params)
-    area = container.node.bounds.normalised().intersection(scene.driver.frame())
+def swipe_once(context: ActionContext, screen: Hierarchy, params: Swiping) -> Swipe:
+    """Find the container, swipe it, wait until it settles. ``GESTURE_FAILED`` when the device rejects it."""
+    container = find_container(context, screen, params)
+    area = container.node.bounds.normalised().intersection(context.driver.frame())
     start, end = swipe_line(area, params.direction, params.distanceRatio)
-    if not scene.hand().swipe(start, end, SWIPE_MS):
-        details = {"matched_target": tell_node(container.node), "candidate_count": container.candidates}
-        raise ClawError("GESTURE_FAILED", "the phone refused the swipe", details=details)
-    swiped = scene.clock.monotonic()
-    scene.pause(params.settleDelayMs)
-    settled = settle(scene, screen, swiped)
-    after = scene.capture() if settled.screen is None else settled.screen
+    if not context.driver_or_timeout().swipe(start, end, SWIPE_MS):
+        details = {"matched_target": describe_node(container.node), "candidate_count": container.candidates}
+        raise ClawError("GESTURE_FAILED", "the device rejected the swipe", details=details)
+    swiped = context.clock.monotonic()
+    context.pause(params.settleDelayMs)
+    settled = settle(context, screen, swiped)
+    after = context.capture() if settled.screen is None else settled.screen
     try:
-        there = find_container(scene, after, params)
+        now = find_container(context, after, params)
     except ClawError as e:
         if not e.code.startswith("CONTAINER_"):
             raise
         return Swipe(container, moved=False, gone=True, settled=settled, screen=after)
-    moved = has_moved(places(container.node, params.direction), places(there.node, params.direction))
+    moved = has_moved(node_positions(container.node, params.direction), node_positions(now.node, params.direction))
     return Swipe(container, moved=moved, gone=False, settled=settled, screen=after)
 
 
-def container_name(container: Container) -> str:
+def name_of_container(container: Container) -> str:
     return container.node.resource_id or container.node.class_name

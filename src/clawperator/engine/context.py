@@ -1,4 +1,4 @@
-"""What an action has before it: the phone, the time that is left, and chance."""
+"""The context of a running action: driver, clock, deadline and random source."""
 
 from collections.abc import Callable, Mapping
 from random import Random
@@ -14,14 +14,13 @@ from clawperator.errors import ClawError
 from clawperator.ui.match import find_all
 from clawperator.ui.node import Hierarchy, Node
 
-# A step whose data holds ``error`` has failed, and the actions after it still run. An action that raises
-# ends the execution.
+# A step whose data has ``error`` failed, and the next action still runs. An action that raises ends the execution.
 StepData = dict[str, str]
 SaveScreenshot = Callable[[str | None, bytes], str]
 
 
-class Scene(Struct, frozen=True):
-    """``deadline`` is when the whole execution must be over; ``previous`` is the type of the action before."""
+class ActionContext(Struct, frozen=True):
+    """``deadline`` is that of the whole execution; ``previous`` is the type of the previous action."""
 
     driver: Driver
     clock: Clock
@@ -38,64 +37,64 @@ class Scene(Struct, frozen=True):
     def since_ms(self, moment: float) -> float:
         return (self.clock.monotonic() - moment) * 1000
 
-    def pause(self, ms: float, because: ClawError | None = None) -> None:
-        """Sleep, but not past the deadline: ``COMMAND_TIMEOUT`` when it comes first.
+    def pause(self, ms: float, cause: ClawError | None = None) -> None:
+        """Sleep; ``COMMAND_TIMEOUT`` when the deadline comes first.
 
-        ``because`` is what the pause should help against; the failure names it.
+        ``cause`` is the failure that is being retried; the error names it.
         """
         left = self.left_ms()
         if ms <= left:
             self.clock.sleep(ms / 1000)
             return
         self.clock.sleep(max(0.0, left) / 1000)
-        raise command_timeout(because)
+        raise command_timeout(cause)
 
-    def rest(self, ms: float) -> bool:
-        """Sleep, or as long as there is time. False when there is none."""
+    def sleep_within(self, ms: float) -> bool:
+        """Sleep, at most until the deadline. False when it has passed."""
         left = self.left_ms()
         if left <= 0:
             return False
         self.clock.sleep(min(ms, left) / 1000)
         return True
 
-    def hand(self) -> Driver:
-        """The phone, for whoever is about to do something to it; ``COMMAND_TIMEOUT`` when it is too late."""
+    def driver_or_timeout(self) -> Driver:
+        """The driver; ``COMMAND_TIMEOUT`` after the deadline. Use it for everything that acts on the device."""
         if self.left_ms() <= 0:
             raise command_timeout()
         return self.driver
 
     def capture(self) -> Hierarchy:
-        """The screen now; ``COMMAND_TIMEOUT`` when the execution's time is over."""
-        return self.hand().dump()
+        """Capture the screen; ``COMMAND_TIMEOUT`` after the deadline."""
+        return self.driver_or_timeout().dump()
 
-    def glance(self) -> Hierarchy | None:
-        """The screen now, or None when it cannot be seen, whatever the reason."""
+    def try_dump(self) -> Hierarchy | None:
+        """Capture the screen; None when that fails for any reason."""
         try:
             return self.driver.dump()
-        except Exception:  # noqa: BLE001 - what a look costs must never be the action it only reports on
+        except Exception:  # noqa: BLE001 - a capture that only reports on an action must not fail it
             return None
 
     def find_all(self, within: Hierarchy | Node, matcher: NodeMatcher) -> list[Node]:
-        """Every visible node that is meant, depth first."""
+        """Every visible node that matches, depth first."""
         return find_all(within, matcher, self.driver.frame())
 
 
 def failure(code: str, message: str, data: Mapping[str, str] | None = None) -> StepData:
-    """The data of a step that failed and lets the next one run."""
+    """The data of a failed step after which the next one still runs."""
     return {**(data or {}), "error": code, "message": printable(message)}
 
 
-def plain(details: Mapping[str, Any] | None) -> StepData:
-    """The texts, numbers and booleans among the details of an error, as a step tells them."""
-    told = {}
+def string_details(details: Mapping[str, Any] | None) -> StepData:
+    """The texts, numbers and booleans among the details of an error, as strings."""
+    strings = {}
     for name, value in (details or {}).items():
         if isinstance(value, bool):
-            told[name] = "true" if value else "false"
+            strings[name] = "true" if value else "false"
         elif isinstance(value, str | int | float):
-            told[name] = sound(str(value))
-    return told
+            strings[name] = valid_text(str(value))
+    return strings
 
 
-def sound(text: str) -> str:
-    """Text that can be written as UTF-8: half a surrogate pair becomes the replacement character."""
+def valid_text(text: str) -> str:
+    """Text that UTF-8 can encode: a lone surrogate becomes the replacement character."""
     return text if text.isascii() else text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

@@ -1,7 +1,12 @@
-"""What the engine needs of the world: a phone to act on, and the time."""
+"""The interfaces that the engine needs: a clock, and a driver for one device.
+
+A driver implements ``Driver``. The other protocols are optional: the engine checks for them, uses gestures instead
+of ``NodeActions``, and reports an action as unsupported where ``AppControl``, ``ScreenshotSource`` or
+``RecordingControl`` is missing.
+"""
 
 import threading
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 from msgspec import Struct
 
@@ -12,7 +17,7 @@ Key = Literal["back", "home", "recents"]
 
 
 class Clock(Protocol):
-    """The time. A virtual one jumps instead of sleeping."""
+    """The time. A virtual clock jumps instead of sleeping."""
 
     def now_ms(self) -> int:
         """The wall clock, in epoch milliseconds."""
@@ -33,14 +38,14 @@ class Clock(Protocol):
 
 
 class Windows(Struct, frozen=True):
-    """What accessibility tells of the windows: who is in front, who lies over it, how many there are."""
+    """The windows of the device: the package in front, the package of an overlay, and their number."""
 
     foreground_package: str | None
     overlay_package: str | None
     count: int
 
 
-class Recorded(Struct, frozen=True):
+class RecordingInfo(Struct, frozen=True):
     """A recording that was started or finished. ``events`` is None while it runs."""
 
     session_id: str
@@ -48,8 +53,8 @@ class Recorded(Struct, frozen=True):
     events: int | None = None
 
 
-class Driver(Protocol):
-    """One phone. A method that returns a bool says whether the phone took the request, not what came of it."""
+class ScreenSource(Protocol):
+    """Reads the screen."""
 
     def dump(self) -> Hierarchy:
         """The tree of the active window. ``SNAPSHOT_HIERARCHY_UNAVAILABLE`` when there is none."""
@@ -65,16 +70,9 @@ class Driver(Protocol):
         """The part of the display that shows windows."""
         ...
 
-    def act(self, node: Node, action: NodeAction) -> bool | None:
-        """An accessibility action on the node itself. False when the node is gone or takes none; None when this
-        driver has no such actions, so that a gesture has to do."""
-        ...
 
-    def set_text(self, node: Node, text: str) -> bool: ...
-
-    def submit(self, node: Node) -> bool:
-        """What the enter key of the keyboard does in this field."""
-        ...
+class TouchInput(Protocol):
+    """Touch, keys and text. A bool result means the device accepted the request, not that it had an effect."""
 
     def tap(self, x: int, y: int, hold_ms: int) -> bool: ...
 
@@ -82,24 +80,60 @@ class Driver(Protocol):
 
     def key(self, key: Key) -> bool: ...
 
+    def set_text(self, node: Node, text: str) -> bool:
+        """Replace the text of a field."""
+        ...
+
+    def submit(self, node: Node) -> bool:
+        """Press the enter key of the keyboard in this field."""
+        ...
+
+
+class AppLauncher(Protocol):
+    """Opens apps and URIs."""
+
     def launch(self, package: str) -> bool:
-        """Bring an app to the front; False when no app of that name can be started."""
+        """Bring an app to the front; False when no app of that name can be launched."""
         ...
 
     def view(self, uri: str) -> bool:
-        """Open a URI; False when nothing handles it."""
+        """Open a URI; False when no app handles it."""
         ...
 
-    def force_stop(self, package: str) -> bool:
-        """End an app; False when this driver cannot."""
+
+class Driver(ScreenSource, TouchInput, AppLauncher, Protocol):
+    """One device: the part that every driver implements."""
+
+
+@runtime_checkable
+class NodeActions(Protocol):
+    """Optional: accessibility actions on nodes."""
+
+    def act(self, node: Node, action: NodeAction) -> bool:
+        """False when the node is gone or does not accept the action."""
         ...
 
-    def screenshot(self) -> bytes | None:
-        """The screen as PNG; None when this driver cannot."""
+
+@runtime_checkable
+class AppControl(Protocol):
+    """Optional: closing apps."""
+
+    def force_stop(self, package: str) -> bool: ...
+
+
+@runtime_checkable
+class ScreenshotSource(Protocol):
+    """Optional: screenshots."""
+
+    def screenshot(self) -> bytes:
+        """The screen as PNG; empty when it cannot be captured now."""
         ...
 
-    def start_recording(self, session_id: str | None) -> Recorded:
-        """``RECORDING_...`` errors carry ``sessionId`` and ``filePath`` in their details where known."""
-        ...
 
-    def stop_recording(self, session_id: str | None) -> Recorded: ...
+@runtime_checkable
+class RecordingControl(Protocol):
+    """Optional: recording. ``RECORDING_...`` errors have ``sessionId`` and ``filePath`` in details where known."""
+
+    def start_recording(self, session_id: str | None) -> RecordingInfo: ...
+
+    def stop_recording(self, session_id: str | None) -> RecordingInfo: ...

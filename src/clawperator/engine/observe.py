@@ -1,9 +1,10 @@
-"""Observation: the screen as XML and as a picture, and recordings of what happens on it."""
+"""Observation: snapshots, screenshots and recordings."""
 
 from clawperator.contract.actions import RecordingParams, SnapshotUiParams, TakeScreenshotParams
-from clawperator.engine.context import Scene, StepData, failure, plain
-from clawperator.engine.privacy import without_secrets
-from clawperator.engine.retry import retrying
+from clawperator.engine.context import ActionContext, StepData, failure, string_details
+from clawperator.engine.driver import RecordingControl, ScreenshotSource
+from clawperator.engine.privacy import mask_passwords
+from clawperator.engine.retry import with_retry
 from clawperator.errors import ClawError
 from clawperator.ui.write import write_hierarchy
 
@@ -12,11 +13,12 @@ UNSETTLED = (
     "between click and snapshot_ui"
 )
 _UNSETTLING = ("click", "scroll_and_click")
+_NO_SCREENSHOT = "this driver cannot take screenshots"
 
 
-def snapshot_ui(scene: Scene, params: SnapshotUiParams) -> StepData:
-    screen = retrying(scene, params.retry, scene.capture)
-    windows = scene.driver.windows()
+def snapshot_ui(context: ActionContext, params: SnapshotUiParams) -> StepData:
+    screen = with_retry(context, params.retry, context.capture)
+    windows = context.driver.windows()
     data = {"actual_format": "hierarchy_xml"}
     if windows.foreground_package is not None:
         data["foreground_package"] = windows.foreground_package
@@ -24,46 +26,55 @@ def snapshot_ui(scene: Scene, params: SnapshotUiParams) -> StepData:
     if windows.overlay_package is not None:
         data["overlay_package"] = windows.overlay_package
     data["window_count"] = str(windows.count)
-    data["text"] = write_hierarchy(without_secrets(screen)).rstrip("\n")
-    if scene.previous in _UNSETTLING:
+    data["text"] = write_hierarchy(mask_passwords(screen)).rstrip("\n")
+    if context.previous in _UNSETTLING:
         data["warn"] = UNSETTLED
     return data
 
 
-def take_screenshot(scene: Scene, params: TakeScreenshotParams) -> StepData:
-    save = scene.save_screenshot
+def take_screenshot(context: ActionContext, params: TakeScreenshotParams) -> StepData:
+    save, driver = context.save_screenshot, context.driver
+    if save is None or not isinstance(driver, ScreenshotSource):
+        return failure("UNSUPPORTED_RUNTIME_SCREENSHOT", _NO_SCREENSHOT)
 
     def capture() -> bytes:
-        png = scene.driver.screenshot() if save else None
+        png = driver.screenshot()
         if not png:
-            raise ClawError("UNSUPPORTED_RUNTIME_SCREENSHOT", "no picture of the screen can be had from here")
+            raise ClawError("UNSUPPORTED_RUNTIME_SCREENSHOT", _NO_SCREENSHOT)
         return png
 
     try:
-        png = retrying(scene, params.retry, capture)
+        png = with_retry(context, params.retry, capture)
     except ClawError as e:
         if e.code != "UNSUPPORTED_RUNTIME_SCREENSHOT":
             raise
         return failure(e.code, e.message)
-    assert save is not None
     return {"path": save(params.path if isinstance(params.path, str) else None, png)}
 
 
-def start_recording(scene: Scene, params: RecordingParams) -> StepData:
+def start_recording(context: ActionContext, params: RecordingParams) -> StepData:
     try:
-        recorded = scene.hand().start_recording(_session(params))
+        recorded = _recorder(context, "start").start_recording(_session(params))
     except ClawError as e:
         return _recording_failure(e)
     return {"sessionId": recorded.session_id, "filePath": recorded.file_path}
 
 
-def stop_recording(scene: Scene, params: RecordingParams) -> StepData:
+def stop_recording(context: ActionContext, params: RecordingParams) -> StepData:
     try:
-        recorded = scene.hand().stop_recording(_session(params))
+        recorded = _recorder(context, "stop").stop_recording(_session(params))
     except ClawError as e:
         return _recording_failure(e)
     data = {"sessionId": recorded.session_id, "filePath": recorded.file_path}
     return data if recorded.events is None else {**data, "eventCount": str(recorded.events)}
+
+
+def _recorder(context: ActionContext, verb: str) -> RecordingControl:
+    driver = context.driver_or_timeout()
+    if isinstance(driver, RecordingControl):
+        return driver
+    hint = f"Run 'clawperator recording {verb}' without '--backend adb': the Operator records."
+    raise ClawError("RECORDING_UNAVAILABLE", "this backend cannot record", hint=hint)
 
 
 def _session(params: RecordingParams) -> str | None:
@@ -71,10 +82,10 @@ def _session(params: RecordingParams) -> str | None:
 
 
 def _recording_failure(e: ClawError) -> StepData:
-    """A recorder's refusal fails its own step only; any other trouble ends the execution."""
+    """An error of the recorder fails only its own step; any other error ends the execution."""
     if not e.code.startswith("RECORDING_"):
         raise e
-    details = plain(e.details)
+    details = string_details(e.details)
     if e.hint is not None:
         details["hint"] = e.hint
     elif e.code == "RECORDING_ALREADY_IN_PROGRESS" and "sessionId" in details:

@@ -1,4 +1,4 @@
-"""What a password field holds is told to nobody."""
+"""Mask password fields."""
 
 from clawperator._text import is_blank
 from clawperator.ui.node import Hierarchy, Node
@@ -6,22 +6,22 @@ from clawperator.ui.node import Hierarchy, Node
 HIDDEN = "••••"
 
 
-def holds_secret(node: Node) -> bool:
+def has_password(node: Node) -> bool:
     return node.flag("password") and not is_blank(node.text)
 
 
 def shown_label(node: Node) -> str:
-    """The label as it may be told: four dots for what stands in a password field."""
-    return HIDDEN if holds_secret(node) else node.label
+    """The label to report: four dots for the text of a password field."""
+    return HIDDEN if has_password(node) else node.label
 
 
-def without_secrets(hierarchy: Hierarchy) -> Hierarchy:
-    """The same tree with four dots in each password field; the very same when there is none to hide."""
-    if not any(holds_secret(node) for node in hierarchy.nodes):
+def mask_passwords(hierarchy: Hierarchy) -> Hierarchy:
+    """The tree with four dots in each password field; the same object when there is none."""
+    if not any(has_password(node) for node in hierarchy.nodes):
         return hierarchy
     copies: dict[int, Node] = {}
     for node in hierarchy.nodes:
-        attributes = {**node.attributes, "text": HIDDEN} if holds_secret(node) else node.attributes
+        attributes = {**node.attributes, "text": HIDDEN} if has_password(node) else node.attributes
         parent = None if node.parent is None else copies[id(node.parent)]
         copy = copies[id(node)] = Node(attributes, parent, node.extras, node.source)
         if parent is not None:

@@ -1,4 +1,4 @@
-"""Reading: the labels of nodes, checked if asked for, and the values that stand beside labels."""
+"""Read labels of nodes, with optional validation, and the values beside labels."""
 
 import re
 from collections.abc import Callable
@@ -7,10 +7,10 @@ import msgspec
 
 from clawperator._text import compile_pattern, trim
 from clawperator.contract.actions import ReadKeyValuePairParams, ReadTextParams
-from clawperator.engine.context import Scene, StepData, failure, plain, sound
+from clawperator.engine.context import ActionContext, StepData, failure, string_details, valid_text
 from clawperator.engine.privacy import shown_label
-from clawperator.engine.retry import retrying
-from clawperator.engine.targets import aim, given, tell_matcher
+from clawperator.engine.retry import with_retry
+from clawperator.engine.targets import describe_matcher, optional_matcher, resolve
 from clawperator.errors import ClawError
 from clawperator.ui.node import Node
 from clawperator.ui.roles import role
@@ -23,19 +23,19 @@ _VERSION = re.compile(r"\d+(\.\d+)*")
 _ROWS = ("row", "listitem", "card")
 
 
-def read_text(scene: Scene, params: ReadTextParams) -> StepData:
-    container = given(params.container)
-    told: StepData = {"validator": params.validator if isinstance(params.validator, str) else "none"}
+def read_text(context: ActionContext, params: ReadTextParams) -> StepData:
+    container = optional_matcher(params.container)
+    data: StepData = {"validator": params.validator if isinstance(params.validator, str) else "none"}
     if container is not None:
-        told["container"] = tell_matcher(container)
+        data["container"] = describe_matcher(container)
     try:
         check = _validator(params)
     except ValueError as e:
-        return failure("INVALID_REGEX_PATTERN", f"the pattern is not a regular expression: {e}", told)
+        return failure("INVALID_REGEX_PATTERN", f"the pattern is not a regular expression: {e}", data)
 
     def attempt() -> list[str]:
-        nodes = aim(scene, scene.capture(), params.matcher, container)
-        texts = [sound(shown_label(node)) for node in (nodes if params.all else nodes[:1])]
+        nodes = resolve(context, context.capture(), params.matcher, container)
+        texts = [valid_text(shown_label(node)) for node in (nodes if params.all else nodes[:1])]
         for text in texts:
             if not check(text):
                 message = "the text read does not satisfy the validator"
@@ -43,21 +43,21 @@ def read_text(scene: Scene, params: ReadTextParams) -> StepData:
         return texts
 
     try:
-        texts = retrying(scene, params.retry, attempt)
+        texts = with_retry(context, params.retry, attempt)
     except ClawError as e:
         if params.all and e.code == "NODE_NOT_FOUND":
             texts = []
         elif e.code in ("VALIDATOR_MISMATCH", "CONTAINER_NOT_FOUND") or (container and e.code == "NODE_NOT_FOUND"):
-            return failure(e.code, e.message, {**told, **plain(e.details)})
+            return failure(e.code, e.message, {**data, **string_details(e.details)})
         else:
             raise
     if params.all:
-        return {"text": msgspec.json.encode(texts).decode(), "all": "true", "count": str(len(texts)), **told}
-    return {"text": texts[0], **told}
+        return {"text": msgspec.json.encode(texts).decode(), "all": "true", "count": str(len(texts)), **data}
+    return {"text": texts[0], **data}
 
 
 def _validator(params: ReadTextParams) -> Check:
-    """Whether a text is what was asked for. ``ValueError`` when the pattern is no regular expression."""
+    """The check of the requested validator. ``ValueError`` when the pattern is not a regular expression."""
     if params.validator == "temperature":
         return lambda text: bool(_TEMPERATURE.fullmatch(trim(text)))
     if params.validator == "version":
@@ -68,23 +68,23 @@ def _validator(params: ReadTextParams) -> Check:
     return lambda _: True
 
 
-def read_key_value_pair(scene: Scene, params: ReadKeyValuePairParams) -> StepData:
+def read_key_value_pair(context: ActionContext, params: ReadKeyValuePairParams) -> StepData:
     def attempt() -> list[dict[str, str]]:
-        screen = scene.capture()
-        labels = aim(scene, screen, params.labelMatcher)
-        shown = {id(node) for node in visible(screen, scene.driver.frame())}
+        screen = context.capture()
+        labels = resolve(context, screen, params.labelMatcher)
+        shown = {id(node) for node in visible(screen, context.driver.frame())}
         pairs = [
-            {"label": sound(shown_label(label)), "value": sound(shown_label(value))}
+            {"label": valid_text(shown_label(label)), "value": valid_text(shown_label(value))}
             for label in (labels if params.all else labels[:1])
             if (value := _value_of(label, shown)) is not None
         ]
         if not pairs:
-            message = f"nothing stands beside the node that matches {tell_matcher(params.labelMatcher)}"
+            message = f"no value beside the node that matches {describe_matcher(params.labelMatcher)}"
             raise ClawError("VALUE_NODE_NOT_FOUND", message)
         return pairs
 
     try:
-        pairs = retrying(scene, params.retry, attempt)
+        pairs = with_retry(context, params.retry, attempt)
     except ClawError as e:
         if e.code in ("NODE_NOT_FOUND", "VALUE_NODE_NOT_FOUND"):
             return failure(e.code, e.message)
@@ -97,8 +97,8 @@ def read_key_value_pair(scene: Scene, params: ReadKeyValuePairParams) -> StepDat
 def _value_of(label: Node, shown: set[int]) -> Node | None:
     """The labelled node that follows in the same row: the summary of a setting, or else the first.
 
-    The way up ends at the first node with something after it, and never leaves the row, because what follows
-    a row belongs to the next label.
+    The search goes up to the first node with a visible sibling after it, and never leaves the row: what follows a
+    row belongs to the next label.
     """
     node = label
     while (parent := node.parent) is not None:

@@ -1,19 +1,18 @@
-"""How often to look again, and how long to wait in between."""
+"""Retries: which failures are retried, how often, and with which delays."""
 
 from collections.abc import Callable, Iterable, Iterator
 from random import Random
 from typing import TypeVar
 
 from clawperator.contract.actions import Retry
-from clawperator.engine.context import Scene
+from clawperator.engine.context import ActionContext
 from clawperator.errors import ClawError
 
 T = TypeVar("T")
 
 POLL_MS = 200
-# What another look may cure. Each of these means that the phone did not do what was asked, so that trying again
-# never does it twice.
-CURABLE = frozenset(
+# Each of these codes means that the device did not perform the action, so a retry never performs it twice.
+RETRYABLE_CODES = frozenset(
     {
         "NODE_NOT_FOUND",
         "NODE_NOT_CLICKABLE",
@@ -31,38 +30,38 @@ CURABLE = frozenset(
 )
 
 
-def pauses(retry: Retry, random: Random) -> Iterator[float]:
-    """The pauses in ms between the tries: one fewer than there are tries."""
+def retry_delays(retry: Retry, random: Random) -> Iterator[float]:
+    """The delays in ms between attempts: one fewer than there are attempts."""
     initial = retry.initialDelayMs
     longest = retry.maxDelayMs if isinstance(retry.maxDelayMs, float | int) else initial
-    pause: float = initial
+    delay: float = initial
     for _ in range(retry.maxAttempts - 1):
-        chance = random.uniform(-retry.jitterRatio, retry.jitterRatio) if retry.jitterRatio else 0.0
-        yield min(pause, longest) * (1 + chance)
-        pause = min(pause * retry.backoffMultiplier, longest)
+        jitter = random.uniform(-retry.jitterRatio, retry.jitterRatio) if retry.jitterRatio else 0.0
+        yield min(delay, longest) * (1 + jitter)
+        delay = min(delay * retry.backoffMultiplier, longest)
 
 
-def polls(scene: Scene, timeout_ms: float) -> Iterator[float]:
-    """Pauses in ms that end when ``timeout_ms`` have passed from now."""
-    return _polls(scene, scene.clock.monotonic(), timeout_ms)
+def poll_delays(context: ActionContext, timeout_ms: float) -> Iterator[float]:
+    """Delays in ms that end when ``timeout_ms`` have passed from now."""
+    return _poll_delays(context, context.clock.monotonic(), timeout_ms)
 
 
-def _polls(scene: Scene, start: float, timeout_ms: float) -> Iterator[float]:
-    while (left := timeout_ms - scene.since_ms(start)) > 0:
+def _poll_delays(context: ActionContext, start: float, timeout_ms: float) -> Iterator[float]:
+    while (left := timeout_ms - context.since_ms(start)) > 0:
         yield min(POLL_MS, left)
 
 
-def persist(scene: Scene, waits: Iterable[float], attempt: Callable[[], T]) -> T:
-    """What ``attempt`` gives, tried again after each pause while it fails in a way another look may cure."""
-    for wait in waits:
+def attempt_with_delays(context: ActionContext, delays: Iterable[float], attempt: Callable[[], T]) -> T:
+    """The result of ``attempt``, repeated after each delay while it fails with a retryable code."""
+    for delay in delays:
         try:
             return attempt()
         except ClawError as e:
-            if e.code not in CURABLE:
+            if e.code not in RETRYABLE_CODES:
                 raise
-            scene.pause(wait, e)
+            context.pause(delay, e)
     return attempt()
 
 
-def retrying(scene: Scene, retry: Retry, attempt: Callable[[], T]) -> T:
-    return persist(scene, pauses(retry, scene.random), attempt)
+def with_retry(context: ActionContext, retry: Retry, attempt: Callable[[], T]) -> T:
+    return attempt_with_delays(context, retry_delays(retry, context.random), attempt)

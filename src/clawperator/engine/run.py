@@ -1,8 +1,7 @@
-"""The engine: runs a validated execution on a phone and reports every step, whatever happens.
+"""The engine: runs a validated execution on a device and reports every step, whatever happens.
 
-An action is a function of the scene and its parameters. It returns the data of its step or raises. A step
-that raised ends the execution; one whose data holds ``error`` has failed too, but the next one runs. Either
-way the steps before it stay in the result.
+An action is a function of its context and parameters. It returns the data of its step or raises. A step that
+raised ends the execution; one whose data has ``error`` failed too, but the next one runs. Earlier steps stay.
 """
 
 from collections.abc import Callable, Mapping
@@ -13,11 +12,11 @@ from clawperator._deadline import Deadline
 from clawperator.contract.execution import Action, Execution
 from clawperator.contract.results import ResultEnvelope, StepResult, outcome_of
 from clawperator.engine import apps, clicks, observe, reads, scrolls, text_entry, waits
-from clawperator.engine.context import SaveScreenshot, Scene, StepData, failure, plain, sound
+from clawperator.engine.context import ActionContext, SaveScreenshot, StepData, failure, string_details, valid_text
 from clawperator.engine.driver import Clock, Driver
 from clawperator.errors import ClawError
 
-RUNNERS: Mapping[str, Callable[[Scene, Any], StepData]] = {
+RUNNERS: Mapping[str, Callable[[ActionContext, Any], StepData]] = {
     "open_app": apps.open_app,
     "open_uri": apps.open_uri,
     "close_app": apps.close_app,
@@ -41,11 +40,11 @@ WEB_SCHEMES = ("http", "https")
 
 
 class Engine:
-    """Runs executions on one phone, one at a time.
+    """Runs executions on one device, one at a time.
 
-    ``random`` decides the jitter of pauses. ``save_screenshot`` takes the path that was asked for, if any,
-    and the PNG, and gives the path it was written to; without it there are no screenshots. ``uri_schemes``
-    may be opened beside http and https.
+    ``random`` decides the jitter of delays. ``save_screenshot`` takes the requested path, if any, and the PNG, and
+    returns the path it wrote; without it there are no screenshots. ``uri_schemes`` are allowed
+    beside http and https.
     """
 
     def __init__(
@@ -64,12 +63,12 @@ class Engine:
         self._uri_schemes = frozenset(scheme.lower() for scheme in (*WEB_SCHEMES, *uri_schemes))
 
     def run(self, execution: Execution) -> ResultEnvelope:
-        """The outcome of every action up to the one that ended the execution. Never raises an ``Exception``."""
+        """Run the actions until one ends the execution. Never raises an ``Exception``."""
         deadline = Deadline(execution.timeoutMs / 1000, self._clock.monotonic)
         steps: list[StepResult] = []
         previous: str | None = None
         for action in execution.actions:
-            scene = Scene(
+            context = ActionContext(
                 self._driver,
                 self._clock,
                 self._random,
@@ -78,38 +77,38 @@ class Engine:
                 self._save_screenshot,
                 self._uri_schemes,
             )
-            step, goes_on = _run_action(scene, action)
+            step, may_continue = _run_action(context, action)
             steps.append(step)
-            if not goes_on:
+            if not may_continue:
                 break
             previous = action.type
         return _envelope(execution, steps)
 
 
-def _run_action(scene: Scene, action: Action) -> tuple[StepResult, bool]:
+def _run_action(context: ActionContext, action: Action) -> tuple[StepResult, bool]:
     """The step, and whether the next action may run."""
     try:
-        data = {name: sound(value) for name, value in _act(scene, action).items()}
+        data = {name: valid_text(value) for name, value in _act(context, action).items()}
     except ClawError as e:
-        return StepResult(action.id, action.type, False, _failed(e)), False
-    except Exception as e:  # noqa: BLE001 - a defect of a driver must not cost the steps before it
-        unforeseen = ClawError("UNKNOWN", f"{type(e).__name__}: {e}")
-        return StepResult(action.id, action.type, False, _failed(unforeseen)), False
+        return StepResult(action.id, action.type, False, _error_data(e)), False
+    except Exception as e:  # noqa: BLE001 - a defect of a driver must not lose the earlier steps
+        error = ClawError("UNKNOWN", f"{type(e).__name__}: {e}")
+        return StepResult(action.id, action.type, False, _error_data(error)), False
     return StepResult(action.id, action.type, "error" not in data, data), True
 
 
-def _act(scene: Scene, action: Action) -> StepData:
+def _act(context: ActionContext, action: Action) -> StepData:
     if action.type not in RUNNERS:
-        raise ClawError("EXECUTION_ACTION_UNSUPPORTED", f'there is no action type "{action.type}"')
-    scene.hand()  # no action begins after the deadline
-    return RUNNERS[action.type](scene, action.params)
+        raise ClawError("EXECUTION_ACTION_UNSUPPORTED", f"unknown action type {action.type!r}")
+    context.driver_or_timeout()  # no action begins after the deadline
+    return RUNNERS[action.type](context, action.params)
 
 
-def _failed(e: ClawError) -> StepData:
-    """What a step that raised tells: code, message, hint, and the plain ones of the error's details."""
-    data = failure(e.code, e.message, plain(e.details))
+def _error_data(e: ClawError) -> StepData:
+    """The data of a step that raised: code, message, hint and the simple values of the error's details."""
+    data = failure(e.code, e.message, string_details(e.details))
     if e.hint is not None:
-        data["hint"] = sound(e.hint)
+        data["hint"] = valid_text(e.hint)
     return data
 
 

@@ -1,4 +1,4 @@
-"""Scrolling: once, until something is there, or until it is there and clicked."""
+"""Scrolling: once, until a node appears, or until it appears and is clicked."""
 
 from typing import NoReturn
 
@@ -7,114 +7,118 @@ from msgspec import Struct
 from clawperator._text import whole
 from clawperator.contract.actions import UI_READINESS, ScrollAndClickParams, ScrollParams, ScrollUntilParams
 from clawperator.engine.clicks import click_kind, click_node
-from clawperator.engine.containers import METHOD, Container, Swipe, container_name, swipe_once
-from clawperator.engine.context import Scene, StepData, failure, plain
-from clawperator.engine.retry import retrying
+from clawperator.engine.containers import METHOD, Container, Swipe, name_of_container, swipe_once
+from clawperator.engine.context import ActionContext, StepData, failure, string_details
+from clawperator.engine.retry import with_retry
 from clawperator.engine.settle import Settled, evidence
-from clawperator.engine.targets import aim, given, tell, tell_matcher, tell_node
+from clawperator.engine.targets import describe, describe_matcher, describe_node, optional_matcher, resolve
 from clawperator.errors import ClawError
 from clawperator.ui.node import Hierarchy, Node
 
-_CONTAINER_TROUBLE = ("CONTAINER_NOT_FOUND", "CONTAINER_NOT_SCROLLABLE")
-_LOST = (*_CONTAINER_TROUBLE, "SNAPSHOT_HIERARCHY_UNAVAILABLE")
-_NOT_THERE = ("NODE_NOT_FOUND", "CONTAINER_NOT_FOUND", "SNAPSHOT_HIERARCHY_UNAVAILABLE")
-_LATE_LOOKS = 3
+Searching = ScrollUntilParams | ScrollAndClickParams
+
+_CONTAINER_ERRORS = ("CONTAINER_NOT_FOUND", "CONTAINER_NOT_SCROLLABLE")
+_LOST = (*_CONTAINER_ERRORS, "SNAPSHOT_HIERARCHY_UNAVAILABLE")
+_NOT_FOUND_CODES = ("NODE_NOT_FOUND", "CONTAINER_NOT_FOUND", "SNAPSHOT_HIERARCHY_UNAVAILABLE")
+_LATE_CAPTURES = 3
 
 
-def scroll(scene: Scene, params: ScrollParams) -> StepData:
-    told = {"direction": params.direction, "settle_delay_ms": str(whole(params.settleDelayMs))}
+def scroll(context: ActionContext, params: ScrollParams) -> StepData:
+    data = {"direction": params.direction, "settle_delay_ms": str(whole(params.settleDelayMs))}
     ratio = {"distance_ratio": str(whole(params.distanceRatio))}
     try:
-        swipe = retrying(scene, params.retry, lambda: swipe_once(scene, scene.capture(), params))
+        swipe = with_retry(context, params.retry, lambda: swipe_once(context, context.capture(), params))
     except ClawError as e:
         if e.code == "GESTURE_FAILED":
-            refused = {"scroll_outcome": "gesture_failed", **told, **ratio, **plain(e.details)}
-            return failure(e.code, e.message, refused)
-        if e.code in _CONTAINER_TROUBLE:
-            return failure(e.code, e.message, {**told, **plain(e.details)})
+            failed = {"scroll_outcome": "gesture_failed", **data, **ratio, **string_details(e.details)}
+            return failure(e.code, e.message, failed)
+        if e.code in _CONTAINER_ERRORS:
+            return failure(e.code, e.message, {**data, **string_details(e.details)})
         raise
     outcome = {"scroll_outcome": "moved" if swipe.moved else "edge_reached"}
-    return {**outcome, **told, **ratio, **_resolved(swipe.container), **_swipe_evidence(swipe)}
+    return {**outcome, **data, **ratio, **_resolved(swipe.container), **_swipe_evidence(swipe)}
 
 
 def _resolved(container: Container | None) -> StepData:
-    name = "" if container is None else container_name(container)
+    name = "" if container is None else name_of_container(container)
     return {"resolved_container": name} if name else {}
 
 
 def _swipe_evidence(swipe: Swipe) -> StepData:
-    return evidence(tell_node(swipe.container.node), swipe.container.candidates, METHOD, swipe.settled)
+    return evidence(describe_node(swipe.container.node), swipe.container.candidates, METHOD, swipe.settled)
 
 
-class Scrolled(Struct):
-    """How far a search has come: swipes the phone took, refused ones since, the last, and where it led to."""
+class ScrollProgress(Struct):
+    """The progress of a scroll: accepted swipes, rejected swipes since, the last swipe, and the current screen."""
 
     first: Hierarchy
     screen: Hierarchy
     swipes: int = 0
-    refused: int = 0
+    rejected: int = 0
     last: Swipe | None = None
 
     def add(self, swipe: Swipe) -> None:
         self.swipes += 1
-        self.refused = 0
+        self.rejected = 0
         self.last = swipe
         self.screen = swipe.screen
 
     def evidence(self, targets: list[Node]) -> StepData:
-        """What all the swipes together did. The target is what was found, else what was scrolled."""
+        """The effect of all swipes together. The target is the node that was found, or else the container."""
         if self.last is None:
-            target = tell_node(targets[0]) if targets else tell()
+            target = describe_node(targets[0]) if targets else describe()
             return evidence(target, len(targets), "none", Settled("unchanged", 0, self.screen))
         done = self.last.settled
         if done.effect != "unknown":
-            same = self.first.says_the_same(self.last.screen)
+            same = self.first.has_same_content(self.last.screen)
             done = Settled("unchanged" if same else "changed", done.after_ms, done.screen)
         if not targets:
             container = self.last.container
-            return evidence(tell_node(container.node), container.candidates, METHOD, done)
-        return evidence(tell_node(targets[0]), len(targets), METHOD, done)
+            return evidence(describe_node(container.node), container.candidates, METHOD, done)
+        return evidence(describe_node(targets[0]), len(targets), METHOD, done)
 
 
-def _targets(scene: Scene, screen: Hierarchy, params: ScrollUntilParams | ScrollAndClickParams) -> list[Node]:
-    matcher = given(params.matcher)
+def _targets(context: ActionContext, screen: Hierarchy, params: Searching) -> list[Node]:
+    matcher = optional_matcher(params.matcher)
     if matcher is None:
         return []
     try:
-        return aim(scene, screen, matcher, given(params.container))
+        return resolve(context, screen, matcher, optional_matcher(params.container))
     except ClawError as e:
-        if e.code not in _NOT_THERE:
+        if e.code not in _NOT_FOUND_CODES:
             raise
         return []
 
 
-def _click_found(scene: Scene, params: ScrollUntilParams | ScrollAndClickParams, swipes: int) -> StepData:
-    """Click what was scrolled to. What it tells of the effect is that of the click."""
-    matcher = given(params.matcher)
+def _click_found(context: ActionContext, params: Searching, swipes: int) -> StepData:
+    """Click the node that was scrolled to. The reported effect is that of the click."""
+    matcher = optional_matcher(params.matcher)
     assert matcher is not None
     retry = params.clickRetry if isinstance(params, ScrollAndClickParams) else UI_READINESS
-    done = click_node(scene, matcher, click_kind(params.clickType), retry, given(params.container))
+    done = click_node(context, matcher, click_kind(params.clickType), retry, optional_matcher(params.container))
     if swipes:
         done["dispatch_method"] = f"{METHOD}+{done['dispatch_method']}"
     return done
 
 
-def scroll_until(scene: Scene, params: ScrollUntilParams) -> StepData:
-    first = scene.capture()
-    state = Scrolled(first, first)
-    reason = _scroll_on(scene, params, state)
-    targets = _targets(scene, state.screen, params)
-    matcher = given(params.matcher)
-    if matcher is not None and reason not in ("TARGET_FOUND", "CONTAINER_LOST", *_CONTAINER_TROUBLE):
+def scroll_until(context: ActionContext, params: ScrollUntilParams) -> StepData:
+    first = context.capture()
+    state = ScrollProgress(first, first)
+    reason = _scroll_until_stop(context, params, state)
+    targets = _targets(context, state.screen, params)
+    matcher = optional_matcher(params.matcher)
+    if matcher is not None and reason not in ("TARGET_FOUND", "CONTAINER_LOST", *_CONTAINER_ERRORS):
         try:
-            targets = retrying(
-                scene, UI_READINESS, lambda: aim(scene, scene.capture(), matcher, given(params.container))
+            targets = with_retry(
+                context,
+                UI_READINESS,
+                lambda: resolve(context, context.capture(), matcher, optional_matcher(params.container)),
             )
             reason = "TARGET_FOUND"
         except ClawError as e:
-            if e.code not in _NOT_THERE:
+            if e.code not in _NOT_FOUND_CODES:
                 raise
-    told = {
+    data = {
         "termination_reason": reason,
         "scrolls_executed": str(state.swipes),
         "direction": params.direction,
@@ -123,74 +127,78 @@ def scroll_until(scene: Scene, params: ScrollUntilParams) -> StepData:
         **_resolved(state.last.container if state.last else None),
     }
     if reason == "TARGET_FOUND" and params.clickAfter:
-        return {**told, **_click_found(scene, params, state.swipes)}
-    told |= state.evidence(targets)
-    if reason in ("CONTAINER_LOST", *_CONTAINER_TROUBLE):
-        return failure(reason, "there is no container to scroll", told)
+        return {**data, **_click_found(context, params, state.swipes)}
+    data |= state.evidence(targets)
+    if reason in ("CONTAINER_LOST", *_CONTAINER_ERRORS):
+        return failure(reason, "no container to scroll", data)
     if matcher is not None and reason != "TARGET_FOUND":
-        return failure("TARGET_NOT_FOUND", f"scrolling showed no node that matches {tell_matcher(matcher)}", told)
-    return told
+        return failure(
+            "TARGET_NOT_FOUND", f"scrolling found no node that matches {describe_matcher(matcher)}", data
+        )
+    return data
 
 
-def _scroll_on(scene: Scene, params: ScrollUntilParams, state: Scrolled) -> str:
-    """Scroll until there is a reason to stop, and give that."""
-    start = scene.clock.monotonic()
-    reason = "TARGET_FOUND" if _targets(scene, state.screen, params) else None
+def _scroll_until_stop(context: ActionContext, params: ScrollUntilParams, state: ScrollProgress) -> str:
+    """Scroll until there is a reason to stop. Returns the reason."""
+    start = context.clock.monotonic()
+    reason = "TARGET_FOUND" if _targets(context, state.screen, params) else None
     while reason is None:
-        if scene.since_ms(start) >= params.maxDurationMs:
+        if context.since_ms(start) >= params.maxDurationMs:
             return "MAX_DURATION_REACHED"
         if state.swipes >= params.maxScrolls:
             return "MAX_SCROLLS_REACHED"
         try:
-            reason = _scroll_further(scene, params, state)
+            reason = _scroll_further(context, params, state)
         except ClawError as e:
-            reason = _stopped(scene, params, state, e)
+            reason = _stop_reason(context, params, state, e)
     return reason
 
 
-def _scroll_further(scene: Scene, params: ScrollUntilParams, state: Scrolled) -> str | None:
-    if state.refused:
-        state.screen = scene.capture()
-    swipe = swipe_once(scene, state.screen, params)
+def _scroll_further(context: ActionContext, params: ScrollUntilParams, state: ScrollProgress) -> str | None:
+    if state.rejected:
+        state.screen = context.capture()
+    swipe = swipe_once(context, state.screen, params)
     state.add(swipe)
-    if _comes_late(scene, params, state):
+    if _appears_late(context, params, state):
         return "TARGET_FOUND"
     if swipe.gone:
         return "CONTAINER_LOST"
     return None if swipe.moved else "EDGE_REACHED"
 
 
-def _stopped(scene: Scene, params: ScrollUntilParams, state: Scrolled, e: ClawError) -> str | None:
-    """The reason a failed swipe gives, if any: a refused one may be tried again."""
+def _stop_reason(
+    context: ActionContext, params: ScrollUntilParams, state: ScrollProgress, e: ClawError
+) -> str | None:
+    """The reason to stop after a failed swipe, if any: a rejected swipe may be repeated."""
     if e.code in _LOST:
-        return e.code if state.swipes == 0 and e.code in _CONTAINER_TROUBLE else "CONTAINER_LOST"
+        return e.code if state.swipes == 0 and e.code in _CONTAINER_ERRORS else "CONTAINER_LOST"
     if e.code != "GESTURE_FAILED":
         raise e
-    state.refused += 1
-    if state.refused >= params.noPositionChangeThreshold:
+    state.rejected += 1
+    if state.rejected >= params.noPositionChangeThreshold:
         return "NO_POSITION_CHANGE"
-    scene.pause(params.settleDelayMs, e)
+    context.pause(params.settleDelayMs, e)
     return None
 
 
-def _comes_late(scene: Scene, params: ScrollUntilParams, state: Scrolled) -> bool:
-    """Whether the target is there after a swipe, at once or a little later."""
-    if given(params.matcher) is None:
+def _appears_late(context: ActionContext, params: ScrollUntilParams, state: ScrollProgress) -> bool:
+    """Whether the target appears after a swipe, at once or a little later."""
+    if optional_matcher(params.matcher) is None:
         return False
-    for look in range(1 + _LATE_LOOKS):
-        if look:
-            scene.pause(min(max(params.settleDelayMs / 2, 100), 500))
-            state.screen = scene.capture()
-        if _targets(scene, state.screen, params):
+    for attempt in range(1 + _LATE_CAPTURES):
+        if attempt:
+            context.pause(min(max(params.settleDelayMs / 2, 100), 500))
+            state.screen = context.capture()
+        if _targets(context, state.screen, params):
             return True
     return False
 
 
-def scroll_and_click(scene: Scene, params: ScrollAndClickParams) -> StepData:
-    first = scene.capture()
-    state = Scrolled(first, first)
-    targets = retrying(scene, params.scrollRetry, lambda: _scroll_to(scene, params, state))
-    told = {
+def scroll_and_click(context: ActionContext, params: ScrollAndClickParams) -> StepData:
+    first = context.capture()
+    state = ScrollProgress(first, first)
+    targets = with_retry(context, params.scrollRetry, lambda: _scroll_to(context, params, state))
+    data = {
         "max_swipes": str(params.maxSwipes),
         "direction": params.direction.capitalize(),
         "click_types": click_kind(params.clickType),
@@ -198,26 +206,26 @@ def scroll_and_click(scene: Scene, params: ScrollAndClickParams) -> StepData:
         "scrolls_executed": str(state.swipes),
     }
     if params.clickAfter:
-        return {**told, **_click_found(scene, params, state.swipes)}
-    return {**told, **state.evidence(targets)}
+        return {**data, **_click_found(context, params, state.swipes)}
+    return {**data, **state.evidence(targets)}
 
 
-def _scroll_to(scene: Scene, params: ScrollAndClickParams, state: Scrolled) -> list[Node]:
-    """The nodes that are meant, scrolled to. Two swipes in a row that move nothing are the end."""
-    state.screen = scene.capture()
+def _scroll_to(context: ActionContext, params: ScrollAndClickParams, state: ScrollProgress) -> list[Node]:
+    """Scroll to the target. Two swipes in a row without movement mean the end of the content."""
+    state.screen = context.capture()
     still = 0
-    while not (targets := _targets(scene, state.screen, params)):
+    while not (targets := _targets(context, state.screen, params)):
         if state.swipes >= params.maxSwipes or still == 2:
             _not_found(params, state)
-        swipe = swipe_once(scene, state.screen, params)
+        swipe = swipe_once(context, state.screen, params)
         state.add(swipe)
         still = 0 if swipe.moved else still + 1
     return targets
 
 
-def _not_found(params: ScrollAndClickParams, state: Scrolled) -> NoReturn:
+def _not_found(params: ScrollAndClickParams, state: ScrollProgress) -> NoReturn:
     raise ClawError(
         "TARGET_NOT_FOUND",
-        f"scrolling {params.direction} showed no node that matches {tell_matcher(params.matcher)}",
+        f"scrolling {params.direction} found no node that matches {describe_matcher(params.matcher)}",
         details={"scrolls_executed": state.swipes, "direction": params.direction.capitalize()},
     )

@@ -1,4 +1,4 @@
-"""The nodes an action is aimed at: finding them, and telling which they were."""
+"""The target nodes of an action: resolve a selector, and describe the nodes in results."""
 
 from collections.abc import Callable, Iterator
 from itertools import islice
@@ -8,54 +8,67 @@ from msgspec import UnsetType
 
 from clawperator._text import printable
 from clawperator.contract.selectors import NodeMatcher
-from clawperator.engine.context import Scene
+from clawperator.engine.context import ActionContext
 from clawperator.engine.privacy import shown_label
 from clawperator.errors import ClawError
 from clawperator.ui.node import Hierarchy, Node
 
-# How far above a node the one that reacts may be.
+# How many levels above a node its clickable ancestor may be.
 LEVELS = 8
-_LONGEST_LABEL = 120
-_LOOK = "Run 'clawperator snapshot' to see what is on the screen."
+_MAX_LABEL = 120
+_HINT = "Run 'clawperator snapshot' to see what is on the screen."
 
 
-def tell_matcher(matcher: NodeMatcher) -> str:
+def describe_matcher(matcher: NodeMatcher) -> str:
     return printable(msgspec.json.encode(matcher).decode())
 
 
-def tell(**facts: str) -> str:
-    """What an action was aimed at, as compact JSON without control characters. Empty facts are left out."""
+def describe(**facts: str) -> str:
+    """A target as compact JSON without control characters. Empty values are left out."""
     return msgspec.json.encode({name: printable(fact) for name, fact in facts.items() if fact}).decode()
 
 
-def tell_node(node: Node) -> str:
-    """Class, resource id, label and place of a node. A long label is cut, a password is not told."""
+def describe_node(node: Node) -> str:
+    """Class, resource id, label and bounds of a node. A long label is cut, a password is masked."""
     label = shown_label(node)
-    if len(label) > _LONGEST_LABEL:
-        label = label[: _LONGEST_LABEL - 1] + "…"
-    return tell(**{"class": node.class_name}, resourceId=node.resource_id, label=label, bounds=str(node.bounds))
+    if len(label) > _MAX_LABEL:
+        label = label[: _MAX_LABEL - 1] + "…"
+    return describe(
+        **{"class": node.class_name}, resourceId=node.resource_id, label=label, bounds=str(node.bounds)
+    )
 
 
-def aim(scene: Scene, screen: Hierarchy, matcher: NodeMatcher, container: NodeMatcher | None = None) -> list[Node]:
-    """The nodes that are meant, the first one first, inside the container if one is given.
+def resolve(
+    context: ActionContext, screen: Hierarchy, matcher: NodeMatcher, container: NodeMatcher | None = None
+) -> list[Node]:
+    """The visible nodes that match, in the container if there is one.
 
     ``NODE_NOT_FOUND`` or ``CONTAINER_NOT_FOUND`` when there is none.
     """
-    found = scene.find_all(screen if container is None else inside(scene, screen, container)[0], matcher)
+    found = context.find_all(
+        screen if container is None else find_containers(context, screen, container)[0], matcher
+    )
     if not found:
-        raise ClawError("NODE_NOT_FOUND", f"no visible node matches {tell_matcher(matcher)}", hint=_LOOK)
+        raise _not_found("NODE_NOT_FOUND", matcher)
     return found
 
 
-def inside(scene: Scene, screen: Hierarchy, container: NodeMatcher) -> list[Node]:
-    """The containers that are meant, the first one first."""
-    found = scene.find_all(screen, container)
+def find_containers(context: ActionContext, screen: Hierarchy, container: NodeMatcher) -> list[Node]:
+    """The visible nodes that match a container selector; ``CONTAINER_NOT_FOUND`` when there is none."""
+    found = context.find_all(screen, container)
     if not found:
-        raise ClawError("CONTAINER_NOT_FOUND", f"no visible node matches {tell_matcher(container)}", hint=_LOOK)
+        raise ClawError(
+            "CONTAINER_NOT_FOUND", f"no visible node matches {describe_matcher(container)}", hint=_HINT
+        )
     return found
 
 
-def given(matcher: NodeMatcher | UnsetType) -> NodeMatcher | None:
+def _not_found(code: str, matcher: NodeMatcher) -> ClawError:
+    return ClawError(code, f"no visible node matches {describe_matcher(matcher)}", hint=_HINT)
+
+
+def optional_matcher(matcher: NodeMatcher | UnsetType) -> NodeMatcher | None:
+    """The matcher; None when it is not set."""
     return matcher if isinstance(matcher, NodeMatcher) else None
 
 
@@ -65,10 +78,10 @@ def self_and_ancestors(node: Node) -> Iterator[Node]:
 
 
 def nearest(node: Node, holds: Callable[[Node], bool]) -> Node | None:
-    """The node itself or the closest one above it for which something holds."""
+    """The node itself, or its closest ancestor, for which ``holds`` is true."""
     return next((n for n in self_and_ancestors(node) if holds(n)), None)
 
 
-def visible_part(scene: Scene, node: Node) -> tuple[int, int]:
-    """The middle of what the display shows of a node."""
-    return node.bounds.normalised().intersection(scene.driver.frame()).centre
+def visible_centre(context: ActionContext, node: Node) -> tuple[int, int]:
+    """The centre of the visible part of a node."""
+    return node.bounds.normalised().intersection(context.driver.frame()).centre

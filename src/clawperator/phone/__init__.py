@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from clawperator.phone.core.faults import FAULTS, Fault, read_setting
     from clawperator.phone.core.phone import Phone
     from clawperator.phone.core.window import Window
-    from clawperator.phone.operator.driver import PhoneDriver
+    from clawperator.phone.operator.driver import PhoneDriver, PrivilegedPhoneDriver
     from clawperator.phone.process.launch import (
         DEFAULT_SERIAL,
         control_phone,
@@ -69,7 +69,7 @@ else:
         "core.faults": "FAULTS Fault read_setting",
         "core.phone": "Phone",
         "core.window": "Window",
-        "operator.driver": "PhoneDriver",
+        "operator.driver": "PhoneDriver PrivilegedPhoneDriver",
         "process.launch": (
             "DEFAULT_SERIAL control_phone describe_phone existing_folder list_phones "
             "reset_phone start_phone stop_phone"
@@ -105,6 +105,7 @@ __all__ = [
     "Phone",
     "PhoneDevice",
     "PhoneDriver",
+    "PrivilegedPhoneDriver",
     "Rows",
     "View",
     "Window",

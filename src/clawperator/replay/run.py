@@ -281,7 +281,7 @@ class _StepRunner:
         wanted = {step.window.package if step.window else step.package, step.next_package} - {""}
         likeness = 0.0
         for screen in self._poll():
-            changed = changed or not screen.hierarchy.says_the_same(before.hierarchy)
+            changed = changed or not screen.hierarchy.has_same_content(before.hierarchy)
             in_front = not wanted or screen.package is None or screen.package in wanted
             likeness = _likeness(recorded, screen, step.window.title if step.window else None)
             if changed and in_front and likeness >= MIN_LIKENESS:

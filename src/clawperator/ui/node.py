@@ -162,7 +162,7 @@ class Hierarchy:
         written = self.attributes.get("rotation", "0")
         return int(written) if written.isdecimal() else 0
 
-    def says_the_same(self, other: "Hierarchy") -> bool:
+    def has_same_content(self, other: "Hierarchy") -> bool:
         """Whether both show the same: every node with the same attributes in the same place."""
         if self is other:
             return True

@@ -109,7 +109,7 @@ def test_values_of_the_dashboard_can_be_read_by_their_names(phone: Phone) -> Non
 
 def read(phone: Phone, label: str) -> str:
     params = {"labelMatcher": {"textEquals": label}}
-    result = Engine(PhoneDriver(phone, privileged=False), phone.clock).run(plan("read_key_value_pair", params))
+    result = Engine(PhoneDriver(phone), phone.clock).run(plan("read_key_value_pair", params))
     step = result.stepResults[0]
     assert step.success, step.data
     return str(step.data["value"])

@@ -173,7 +173,7 @@ def test_every_recorded_screen_is_shown_node_by_node(tapes: dict[str, Path]) -> 
         x, y = seen(phone, "Settings").bounds.centre
         assert phone.shell(f"input tap {x} {y}").code == 0
         assert phone.foreground() == SETTINGS
-        assert phone.hierarchy().says_the_same(parse_hierarchy(opened))
+        assert phone.hierarchy().has_same_content(parse_hierarchy(opened))
         dump = phone.shell("uiautomator dump /dev/tty").stdout
         assert "Network &amp; internet" in dump
         assert "com.android.settings/.Settings" in phone.shell("dumpsys activity activities").stdout

@@ -79,7 +79,7 @@ def walk(phone: SimulatedPhone, seed: int, steps: int, *, faults: bool) -> list[
             continue
         seen.append(phone.xml())
         check(hierarchy, phone.phone.windows.display.bounds)
-        assert parse_hierarchy(seen[-1]).says_the_same(hierarchy) or "\ufffd" in seen[-1]
+        assert parse_hierarchy(seen[-1]).has_same_content(hierarchy) or "\ufffd" in seen[-1]
     return seen
 
 

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clawperator.contract.limits import MAX_RECORDING_LINE_BYTES
-from clawperator.engine.driver import Recorded
+from clawperator.engine.driver import RecordingInfo
 from clawperator.errors import ClawError
 from clawperator.phone.core.events import AccessibilityEvent
 from clawperator.phone.operator.recorder import Recorder, describe
@@ -75,10 +75,10 @@ def refused(call: Callable[[], object]) -> ClawError:
 
 def test_a_session_is_a_file_of_the_contract(recorder: Recorder, storage: Storage) -> None:
     path = f"{FOLDER}/demo.ndjson"
-    assert recorder.start("demo") == Recorded("demo", path)
+    assert recorder.start("demo") == RecordingInfo("demo", path)
     for event in (WINDOW, CLICK, TYPED, BACK):
         recorder.on_event(event, shown)
-    assert recorder.stop("demo") == Recorded("demo", path, 4)
+    assert recorder.stop("demo") == RecordingInfo("demo", path, 4)
     header, *events = storage.read(path).decode().splitlines()
     assert header == (
         '{"type":"recording_header","schemaVersion":1,"sessionId":"demo","startedAt":1710000000010,'

@@ -19,9 +19,11 @@ class Backend(Protocol):
     def run(self, plan: Plan) -> ResultEnvelope: ...
 
 
-def choose_backend(name: BackendName, device: "Device", package: str) -> Backend:
-    """The backend of this name. ``auto`` is the Operator."""
-    if name == "adb":
+def choose_backend(backend: BackendName | Backend, device: "Device", package: str) -> Backend:
+    """The backend of this name, or the given one. ``auto`` is the Operator."""
+    if not isinstance(backend, str):
+        return backend
+    if backend == "adb":
         from clawperator.device.backends.adb import AdbBackend
 
         return AdbBackend(device)

@@ -18,7 +18,7 @@ from clawperator.device.adb.input import input_line
 from clawperator.device.adb.quoting import command_line
 from clawperator.device.backends.host_actions import close_app, save_screenshot, take_screenshot
 from clawperator.engine.clock import SystemClock
-from clawperator.engine.driver import Key, NodeAction, Recorded, Windows
+from clawperator.engine.driver import Key, Windows
 from clawperator.engine.run import Engine
 from clawperator.errors import ClawError
 from clawperator.ui.node import Bounds, Hierarchy, Node
@@ -42,7 +42,6 @@ _LAUNCHER_FLAGS = "0x10200000"
 _COMPONENT = re.compile(r"([A-Za-z][\w.]*)/[\w.$]+", re.ASCII)
 _FAILED = re.compile(r"^\s*error\b|exception\b|unknown command|^killed", re.IGNORECASE | re.MULTILINE)
 _FORBIDDEN = re.compile(r"INJECT_EVENTS|SecurityException")
-_NO_RECORDER = "the adb backend cannot record"
 
 
 class AdbBackend:
@@ -156,14 +155,11 @@ class AdbDriver:
         width, height = self._size if self._rotation % 2 == 0 else self._size[::-1]
         return Bounds(0, 0, width, height)
 
-    def screenshot(self) -> bytes | None:
+    def screenshot(self) -> bytes:
         with self._deadline_errors():
             return take_screenshot(self._device, seconds=self._left(_CALL_SECONDS))
 
     # Touch and keys
-
-    def act(self, node: Node, action: NodeAction) -> bool | None:  # noqa: ARG002 - drivers with node actions use them
-        return None
 
     def tap(self, x: int, y: int, hold_ms: int) -> bool:
         if not self.frame().contains(x, y):
@@ -279,18 +275,6 @@ class AdbDriver:
         with self._deadline_errors():
             close_app(self._device, package, seconds=self._left(_CLOSE_SECONDS))
         return True
-
-    # Recorder
-
-    def start_recording(self, session_id: str | None) -> Recorded:  # noqa: ARG002 - there is no session
-        raise self._no_recorder("start")
-
-    def stop_recording(self, session_id: str | None) -> Recorded:  # noqa: ARG002 - there is no session
-        raise self._no_recorder("stop")
-
-    def _no_recorder(self, verb: str) -> ClawError:
-        hint = f"Run 'clawperator recording {verb}' without '--backend adb': the Operator records."
-        return ClawError("RECORDING_UNAVAILABLE", _NO_RECORDER, hint=hint, target=self._device.serial)
 
     # Commands
 

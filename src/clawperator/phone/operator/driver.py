@@ -3,7 +3,7 @@
 from contextlib import AbstractContextManager
 from typing import Protocol
 
-from clawperator.engine.driver import Key, NodeAction, Recorded, Windows
+from clawperator.engine.driver import Key, NodeAction, RecordingInfo, Windows
 from clawperator.errors import ClawError
 from clawperator.phone.apps.system import ANDROID
 from clawperator.phone.core.window_manager import WindowManager
@@ -49,12 +49,11 @@ class AccessibilitySource(Protocol):
 class PhoneDriver:
     """A ``Driver`` over a phone in the same process.
 
-    As an accessibility service it cannot stop apps or take screenshots; with ``privileged`` it can.
+    Like an accessibility service it cannot stop apps or take screenshots.
     """
 
-    def __init__(self, phone: AccessibilitySource, *, privileged: bool) -> None:
+    def __init__(self, phone: AccessibilitySource) -> None:
         self._phone = phone
-        self._privileged = privileged
 
     def dump(self) -> Hierarchy:
         self._begin_request()
@@ -125,19 +124,11 @@ class PhoneDriver:
         self._begin_request()
         return self._phone.view(uri)
 
-    def force_stop(self, package: str) -> bool:
-        if self._privileged:
-            self._phone.stop_app(package)
-        return self._privileged
-
-    def screenshot(self) -> bytes | None:
-        return self._phone.screenshot() if self._privileged else None
-
-    def start_recording(self, session_id: str | None) -> Recorded:
+    def start_recording(self, session_id: str | None) -> RecordingInfo:
         with self._phone.lock:
             return self._phone.operator.recorder.start(session_id)
 
-    def stop_recording(self, session_id: str | None) -> Recorded:
+    def stop_recording(self, session_id: str | None) -> RecordingInfo:
         with self._phone.lock:
             return self._phone.operator.recorder.stop(session_id)
 
@@ -149,3 +140,14 @@ class PhoneDriver:
         self._phone.apply_latency()
         if not self._phone.operator.is_bound():
             raise ClawError("SERVICE_UNAVAILABLE", "the Operator's accessibility service is off")
+
+
+class PrivilegedPhoneDriver(PhoneDriver):
+    """A ``PhoneDriver`` that can also stop apps and take screenshots."""
+
+    def force_stop(self, package: str) -> bool:
+        self._phone.stop_app(package)
+        return True
+
+    def screenshot(self) -> bytes:
+        return self._phone.screenshot()

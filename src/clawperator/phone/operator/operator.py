@@ -73,7 +73,7 @@ class Operator:
         self._phone = phone
         self.package = package
         self.recorder = Recorder(phone.storage.system, phone.clock.now_ms, phone.random, package, self._log)
-        self._engine = Engine(PhoneDriver(phone, privileged=False), phone.clock, random=phone.random)
+        self._engine = Engine(PhoneDriver(phone), phone.clock, random=phone.random)
         # Counts process starts: an execution that outlives its process reports nothing.
         self._generation = 0
         self._queue: queue.Queue[tuple[int, Execution, float] | None] = queue.Queue(_MAX_QUEUED)

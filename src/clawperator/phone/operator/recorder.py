@@ -19,7 +19,7 @@ from clawperator._text import trim
 from clawperator.contract.actions import SESSION_ID
 from clawperator.contract.limits import MAX_ID_LENGTH, MAX_RECORDING_LINE_BYTES, RECORDING_SCHEMA_VERSION
 from clawperator.contract.wire import OPERATOR_PACKAGES, recordings_folder
-from clawperator.engine.driver import Recorded
+from clawperator.engine.driver import RecordingInfo
 from clawperator.errors import ClawError
 from clawperator.phone.core.events import AccessibilityEvent
 from clawperator.phone.log.buffer import Priority
@@ -74,7 +74,7 @@ class Recorder:
         session = self._session
         return session.id if session else None
 
-    def start(self, session_id: str | None = None) -> Recorded:
+    def start(self, session_id: str | None = None) -> RecordingInfo:
         """Start a session in a new file. An existing file is never changed."""
         with self._lock:
             if self._session is not None:
@@ -94,9 +94,9 @@ class Recorder:
                 )
             self._session = session = self._open(session_id)
         self._write_log("I", f"SESSION_STARTED sessionId={session.id} filePath={session.path}")
-        return Recorded(session.id, session.path)
+        return RecordingInfo(session.id, session.path)
 
-    def stop(self, session_id: str | None = None) -> Recorded:
+    def stop(self, session_id: str | None = None) -> RecordingInfo:
         """Finish the active session, and write its id to the file ``latest``.
 
         ``latest`` names finished sessions only, so that a pull without an id never gets an incomplete one. After a
@@ -137,7 +137,7 @@ class Recorder:
                     "droppedCount": lost,
                 },
             )
-        return Recorded(session.id, session.path, session.written)
+        return RecordingInfo(session.id, session.path, session.written)
 
     def abandon(self) -> None:
         """End the session like a crash: the file stays as it is, and ``latest`` is not updated."""

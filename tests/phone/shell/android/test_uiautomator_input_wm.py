@@ -187,7 +187,7 @@ def test_a_dump_goes_to_the_default_file(phone: Phone) -> None:
         "<?xml version='1.0' encoding='UTF-8' standalone='yes' ?><hierarchy rotation=\"0\"><node "
     )
     assert "\n" not in written
-    assert parse_hierarchy(written).says_the_same(phone.windows.hierarchy())
+    assert parse_hierarchy(written).has_same_content(phone.windows.hierarchy())
 
 
 def test_a_dump_goes_to_the_given_file(phone: Phone) -> None:
@@ -245,7 +245,7 @@ def test_a_dump_may_show_the_screen_before_the_last_change(phone: Phone) -> None
     output(phone, f"input tap {place(phone, text='Next')}")
     phone.windows.hierarchy()
     xml = output(phone, "uiautomator dump /dev/tty").rpartition("UI hierchary")[0]
-    assert parse_hierarchy(xml).says_the_same(parse_hierarchy(before))
+    assert parse_hierarchy(xml).has_same_content(parse_hierarchy(before))
 
 
 def test_a_dump_that_cannot_be_written_is_reported_only_in_the_log(phone: Phone) -> None:

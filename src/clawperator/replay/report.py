@@ -14,7 +14,7 @@ from clawperator.contract.skill_result import (
     TerminalVerification,
 )
 from clawperator.errors import ClawError
-from clawperator.recording.compare.strategies.solax import BaselineCheckpoint
+from clawperator.recording.compare.strategies import BaselineCheckpoint
 from clawperator.replay.planner import ExpectedWindow, RecordedSteps, ReplayStep
 from clawperator.replay.run import ReplayRun, StepOutcome
 

@@ -11,8 +11,8 @@ from clawperator.phone.apps.solar import PACKAGE
 from clawperator.phone.core.events import AccessibilityEvent
 from clawperator.phone.core.phone import Phone
 from clawperator.phone.operator.driver import PhoneDriver
-from clawperator.recording.compare.strategies.solax import REQUIRED, baseline_of
-from clawperator.recording.export import export_recording, read_export
+from clawperator.recording.compare.strategies.solax import REQUIRED, find_solax_checkpoints
+from clawperator.recording.export import export_recording, main_package, read_export
 from tests.phone.screen import find, found, tap, texts
 
 DELETE = 67
@@ -228,8 +228,9 @@ def test_a_recording_of_the_flow_has_every_checkpoint(phone: Phone, tmp_path: Pa
     copy = tmp_path / "solar.ndjson"
     copy.write_bytes(phone.storage.system.read(recorded.file_path))
     result = export_recording(str(copy))
-    baseline = baseline_of(read_export(Path(result.outputFile).read_bytes()))
-    assert baseline.package == PACKAGE
+    export = read_export(Path(result.outputFile).read_bytes())
+    baseline = find_solax_checkpoints(export)
+    assert main_package(export.events) == PACKAGE
     assert tuple(point.id for point in baseline.checkpoints) == REQUIRED
     summaries = {point.id: point.summary for point in baseline.checkpoints}
     assert "discharge to 41%" in summaries["discharge_to_row_focused"]

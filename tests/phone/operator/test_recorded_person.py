@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from clawperator.recording import export_recording, parse_recording
-from clawperator.recording.compare.strategies.solax import REQUIRED, baseline_of
-from clawperator.recording.export import read_export
+from clawperator.recording.compare.strategies.solax import REQUIRED, find_solax_checkpoints
+from clawperator.recording.export import main_package, read_export
 from clawperator.testing import SimulatedPhone
 from tests.support.demonstrations import show_solar_limit, show_video_search
 
@@ -46,8 +46,9 @@ def test_the_discharge_limit_is_set_by_hand_and_its_recording_holds_every_checkp
     parse_recording(path, None)
     out = str(tmp_path / "demo.export.json")
     export_recording(path, out)
-    baseline = baseline_of(read_export(Path(out).read_bytes()))
-    assert baseline.package == SOLAR
+    export = read_export(Path(out).read_bytes())
+    baseline = find_solax_checkpoints(export)
+    assert main_package(export.events) == SOLAR
     assert [checkpoint.id for checkpoint in baseline.checkpoints] == list(REQUIRED)
 
 

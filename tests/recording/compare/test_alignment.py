@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clawperator.contract.skill_result import Checkpoint
-from clawperator.recording.compare.alignment import Rejoined, align, rejoined
+from clawperator.recording.compare.alignment import Rejoined, align, find_rejoin
 
 PATH = ["a", "b", "c", "d"]
 
@@ -49,9 +49,9 @@ def test_the_success_after_a_failure_is_the_one_that_matches() -> None:
 
 
 def test_where_the_run_came_back_is_told() -> None:
-    assert rejoined(align(PATH, run("a", "x", "y", "c", "d"))) == Rejoined("c", 2, 3)
-    assert rejoined(align(PATH, run(*PATH))) is None
-    assert rejoined(align(PATH, run("a", "b"))) is None
+    assert find_rejoin(align(PATH, run("a", "x", "y", "c", "d"))) == Rejoined("c", 2, 3)
+    assert find_rejoin(align(PATH, run(*PATH))) is None
+    assert find_rejoin(align(PATH, run("a", "b"))) is None
 
 
 names = st.lists(st.sampled_from(["a", "b", "c", "d", "e", "f", "x", "y"]), max_size=12)

@@ -132,7 +132,7 @@ def _export(params: ExportParams, context: ToolContext) -> ToolResult:
 def _compare(params: CompareParams, context: ToolContext) -> ToolResult:
     """The comparison was made, whether the run matches or not: ``outcome`` tells."""
     from clawperator.recording.compare.compare import compare_recording
-    from clawperator.recording.compare.strategies.declared import declaration_beside
+    from clawperator.recording.compare.inputs import declaration_beside
 
     tool = "recording_compare"
     baseline, result = _input(params.baseline, context, tool), _input(params.result, context, tool)

@@ -52,8 +52,8 @@ def _repair(_: Call, source: str, out: str | None) -> Any:
 
 
 def _compare(call: Call) -> Any:
-    from clawperator.recording.compare.baseline import STRATEGIES
     from clawperator.recording.compare.compare import MODES, compare_recording
+    from clawperator.recording.compare.inputs import STRATEGIES
 
     get = call.arguments.get
     baseline, result, checkpoints = get("--baseline"), get("--result"), get("--checkpoints")

@@ -1,24 +1,39 @@
-"""compare: did a run of a skill do what the demonstration showed?
+"""compare: check a run against a demonstration.
 
-The demonstration is a recording export, the run a saved ``skills run --json`` document or a second export.
-Every verdict is one of twelve outcomes; a run that cannot be proved is never a match.
+The demonstration is a recording export, the run a saved ``skills run --json`` document or a second export. The
+result is one of twelve outcomes; a run that is not proved never matches.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
-from clawperator.contract.skill_result import AgentSource, Checkpoint, SkillResult
-from clawperator.recording.compare.alignment import MAX_LISTED, Aligned, Rejoined, align, rejoined
-from clawperator.recording.compare.baseline import Ground, Strategy, checkpoints_of, ground_of
-from clawperator.recording.compare.explain import tell_reason
-from clawperator.recording.compare.inputs import find_declaration, read_baseline, read_result
-from clawperator.recording.compare.recording_run import run_of_recording
+from clawperator.contract.skill_result import (
+    AgentSource,
+    Checkpoint,
+    ScriptSource,
+    SkillResult,
+    TerminalVerification,
+    TextEvidence,
+)
+from clawperator.recording.compare.alignment import MAX_LISTED, AlignmentRow, Rejoined, align, find_rejoin
+from clawperator.recording.compare.inputs import (
+    Baseline,
+    ComparedRecording,
+    Strategy,
+    build_baseline,
+    find_declaration,
+    read_baseline,
+    read_result,
+)
+from clawperator.recording.compare.strategies import TERMINAL_CHECKPOINT, BaselineCheckpoint
 from clawperator.recording.compare.strategies.declared import Declaration
-from clawperator.recording.compare.strategies.solax import VERIFIED_ELSEWHERE
-from clawperator.recording.export import Export
+from clawperator.recording.compare.strategies.derived import slug
+from clawperator.recording.export import Export, ExportedTextChange
+from clawperator.recording.heuristics import is_launcher, is_masked
+from clawperator.recording.user_actions import WindowShown
 
 Mode = Literal["auto", "literal", "semantic"]
 MODES: Mapping[str, Mode] = {"auto": "auto", "literal": "literal", "semantic": "semantic"}
@@ -69,7 +84,7 @@ class BaselineFacts(Struct, frozen=True):
 
 
 class RunFacts(Struct, frozen=True, kw_only=True):
-    skillId: str  # of a recording its session id
+    skillId: str  # the session id, if the run is a recording
     sourceKind: Literal["script", "agent", "recording"]
     status: Literal["success", "failed", "indeterminate"]
     runtimeState: str | UnsetType = UNSET
@@ -77,9 +92,9 @@ class RunFacts(Struct, frozen=True, kw_only=True):
 
 
 class Coverage(Struct, frozen=True):
-    """How many of the baseline's checkpoints there are, and how many of them the run names.
+    """How many checkpoints the baseline has, and how many of them the run names.
 
-    With declared and derived checkpoints only those count that the run names as ``ok``.
+    With declared and derived checkpoints only those with status ``ok`` count.
     """
 
     declared: int
@@ -87,7 +102,7 @@ class Coverage(Struct, frozen=True):
 
 
 class Divergence(Struct, frozen=True):
-    """The first place where the run left the path."""
+    """Where the run first left the path."""
 
     index: int
     baselineCheckpoint: str
@@ -99,7 +114,7 @@ class Divergence(Struct, frozen=True):
 
 
 class CompareReport(Struct, frozen=True):
-    """The document ``compare`` prints. The last four members come with declared and derived checkpoints only."""
+    """The document ``compare`` prints. The last four fields need declared or derived checkpoints."""
 
     compareMode: Literal["literal", "semantic"]
     outcome: Outcome
@@ -114,7 +129,7 @@ class CompareReport(Struct, frozen=True):
     firstDivergence: Divergence | UnsetType = UNSET
     rejoinedAt: Rejoined | UnsetType | None = UNSET
     reason: str | UnsetType = UNSET
-    alignment: list[Aligned] | UnsetType = UNSET
+    alignment: list[AlignmentRow] | UnsetType = UNSET
     alignmentOmitted: int | UnsetType = UNSET
 
     @property
@@ -132,14 +147,14 @@ def compare_recording(
 ) -> CompareReport:
     """Compare the run or recording in ``result_path`` with the export in ``baseline_path``.
 
-    Without a strategy the declared checkpoints count, if there are any. If there are none, a run is compared by
-    the rules for the solar app, a second recording by derived checkpoints.
+    Without a strategy, declared checkpoints are used if there are any. Otherwise a run is compared by the SolaX
+    heuristic, a second recording by derived checkpoints.
     """
     export = read_baseline(baseline_path)
     result = read_result(result_path)
     declaration = None
     if strategy in (None, "declared"):
-        declaration = find_declaration(checkpoints_path, baseline_path, wanted=strategy == "declared")
+        declaration = find_declaration(checkpoints_path, baseline_path, required=strategy == "declared")
     if strategy is None and isinstance(result, Export):
         strategy = "declared" if declaration else "derived"
     return compare(export, result, mode, strategy=strategy, declaration=declaration)
@@ -153,72 +168,57 @@ def compare(
     strategy: Strategy | None = None,
     declaration: Declaration | None = None,
 ) -> CompareReport:
-    """The verdict on a run. A declaration is used when no other strategy is asked for."""
+    """Compare a run with a demonstration. A declaration is used unless another strategy is given."""
     strategy = strategy or ("declared" if declaration else "solax_heuristic")
-    ground = ground_of(export, strategy, declaration)
+    demonstration = ComparedRecording(export)
+    baseline = build_baseline(demonstration, strategy, declaration)
     if isinstance(result, Export):
-        again = checkpoints_of(result, strategy, declaration).checkpoints
-        run = run_of_recording(export, ground.checkpoints, result, again)
+        repeated = ComparedRecording(result)
+        checkpoints = repeated.find_checkpoints(strategy, declaration).checkpoints
+        run = _recording_run(demonstration, baseline.checkpoints, repeated, checkpoints)
     else:
         run = result
     kind: Literal["script", "agent"] = "agent" if isinstance(run.source, AgentSource) else "script"
     chosen: Literal["literal", "semantic"]
     chosen = ("semantic" if kind == "agent" else "literal") if mode == "auto" else mode
-    passed = [c for c in run.checkpoints if c.id != VERIFIED_ELSEWHERE]
-    ids = [c.id for c in ground.checkpoints]
+    path = [c for c in run.checkpoints if c.id != TERMINAL_CHECKPOINT]
+    ids = [c.id for c in baseline.checkpoints]
     strict = strategy != "solax_heuristic"
-    covered = len(set(ids) & {c.id for c in passed if c.status == "ok" or not strict})
+    covered = len(set(ids) & {c.id for c in path if c.status == "ok" or not strict})
     verification = run.terminalVerification.status if run.terminalVerification else "missing"
-    divergence = None if ground.lacking else _first_divergence(ground, passed, run)
-    path_matches = not ground.lacking and divergence is None
+    divergence = None if baseline.problem else _first_divergence(baseline, path, run)
+    path_matches = not baseline.problem and divergence is None
     outcome: Outcome
-    if ground.lacking:
+    if baseline.problem:
         outcome = "normalization_insufficient"
     elif strict and run.status == "indeterminate" and verification == "verified":
         outcome = "verification_indeterminate" if path_matches else "baseline_drift"
     else:
-        outcome = _outcome(run, chosen, verification, covered, ground.minimum, path_matches=path_matches)
+        minimum = baseline.minimum_coverage
+        outcome = _outcome(run, chosen, verification, covered, minimum, path_matches=path_matches)
     report = CompareReport(
         compareMode=chosen,
         outcome=outcome,
         summary=SUMMARIES[outcome],
         pathMatches=path_matches,
         terminalVerificationStatus=verification,
-        baseline=BaselineFacts(ground.package, ids),
+        baseline=BaselineFacts(baseline.package, ids),
         actual=RunFacts(
             skillId=run.skillId,
             sourceKind="recording" if isinstance(result, Export) else kind,
             status=run.status,
             runtimeState=_runtime_state(run),
-            checkpointIds=[c.id for c in passed],
+            checkpointIds=[c.id for c in path],
         ),
         baselineCoverage=Coverage(len(ids), covered),
         normalizationStrategy=strategy,
-        minimumSemanticCoverage=ground.minimum,
+        minimumSemanticCoverage=baseline.minimum_coverage,
         firstDivergence=divergence or UNSET,
     )
-    return _explained(report, ground, passed, run) if strict else report
+    return _explained(report, baseline, path, run) if strict else report
 
 
-def _explained(
-    report: CompareReport, ground: Ground, passed: Sequence[Checkpoint], run: SkillResult
-) -> CompareReport:
-    """The report with its reason, and with both paths side by side."""
-    rows = [] if ground.lacking else align(report.baseline.checkpointIds, passed)
-    coverage = None
-    if report.outcome in ("baseline_uncovered", "baseline_weakly_covered", "outcome_matches_path_differs"):
-        of = report.baselineCoverage
-        coverage = f"{of.covered} of {of.declared} checkpoints are proved, {ground.minimum} are needed"
-    return replace(
-        report,
-        rejoinedAt=rejoined(rows) if report.firstDivergence else UNSET,
-        reason=ground.lacking or tell_reason(rows, run, coverage),
-        alignment=rows[:MAX_LISTED],
-        alignmentOmitted=len(rows) - MAX_LISTED if len(rows) > MAX_LISTED else UNSET,
-    )
-
-
-def _outcome(  # noqa: PLR0913 - all that a verdict rests on
+def _outcome(  # noqa: PLR0913 - everything an outcome depends on
     run: SkillResult, mode: str, verification: str, covered: int, minimum: int, *, path_matches: bool
 ) -> Outcome:
     if run.status == "failed":
@@ -243,19 +243,144 @@ def _runtime_state(run: SkillResult) -> str | UnsetType:
     return run.diagnostics.runtimeState if run.diagnostics else UNSET
 
 
-def _first_divergence(baseline: Ground, passed: Sequence[Checkpoint], run: SkillResult) -> Divergence | None:
+def _first_divergence(baseline: Baseline, path: Sequence[Checkpoint], run: SkillResult) -> Divergence | None:
     expected = baseline.checkpoints
-    for i in range(max(len(expected), len(passed))):
+    for i in range(max(len(expected), len(path))):
         if i >= len(expected):
-            extra = passed[i]
+            extra = path[i]
             return Divergence(
                 i, "unexpected_extra_checkpoint", extra.id, None, extra.status, actualNote=extra.note or UNSET
             )
         want = expected[i]
-        if i >= len(passed):
-            gone = "failed_before_expected_checkpoint" if run.status == "failed" else "missing_expected_checkpoint"
-            return Divergence(i, want.id, gone, "ok", None, want.summary)
-        got = passed[i]
+        if i >= len(path):
+            is_failed = run.status == "failed"
+            missing = "failed_before_expected_checkpoint" if is_failed else "missing_expected_checkpoint"
+            return Divergence(i, want.id, missing, "ok", None, want.summary)
+        got = path[i]
         if got.id != want.id or got.status != "ok":
             return Divergence(i, want.id, got.id, "ok", got.status, want.summary, got.note or UNSET)
     return None
+
+
+# The reason
+
+
+def _explained(
+    report: CompareReport, baseline: Baseline, path: Sequence[Checkpoint], run: SkillResult
+) -> CompareReport:
+    """The report with its reason and the alignment of both paths."""
+    rows = [] if baseline.problem else align(report.baseline.checkpointIds, path)
+    reasons = [*_path_reason(rows)]
+    if report.outcome in ("baseline_uncovered", "baseline_weakly_covered", "outcome_matches_path_differs"):
+        of = report.baselineCoverage
+        reasons.append(
+            f"{of.covered} of {of.declared} checkpoints are proved, {baseline.minimum_coverage} are needed"
+        )
+    reasons += [*_status_reason(run), _end_reason(run)]
+    return replace(
+        report,
+        rejoinedAt=find_rejoin(rows) if report.firstDivergence else UNSET,
+        reason=baseline.problem or "; ".join(reasons),
+        alignment=rows[:MAX_LISTED],
+        alignmentOmitted=len(rows) - MAX_LISTED if len(rows) > MAX_LISTED else UNSET,
+    )
+
+
+def _path_reason(rows: Sequence[AlignmentRow]) -> Iterator[str]:
+    row = next((row for row in rows if row.relation != "matched"), None)
+    if row is None:
+        yield f"all {len(rows)} checkpoints were proved in order"
+        return
+    step = "" if row.baselineIndex is UNSET else f"step {row.baselineIndex + 1}, "
+    note = f" ({row.note})" if row.note else ""
+    match row.relation:
+        case "missing":
+            yield f"{step}{row.checkpoint}, is missing"
+        case "extra":
+            yield f"{row.checkpoint} is not in the baseline{note}"
+        case "out_of_order":
+            yield f"{step}{row.checkpoint}, is out of order{note}"
+        case _:
+            yield f"{step}{row.checkpoint}, has the status {row.actualStatus}{note}"
+
+
+def _status_reason(run: SkillResult) -> Iterator[str]:
+    if run.status == "failed":
+        state = _runtime_state(run)
+        yield "the run reported `failed`" + (f" with runtime state `{state}`" if state else "")
+    elif run.status == "indeterminate":
+        yield "the run reported `indeterminate`"
+
+
+def _end_reason(run: SkillResult) -> str:
+    verification = run.terminalVerification
+    if not verification:
+        return "the run has no terminal verification"
+    states = {"verified": "is verified", "failed": "differs from the requested one", "not_run": "was not verified"}
+    note = f": {verification.note}" if verification.note else ""
+    return f"the end state {states[verification.status]}{note}"
+
+
+# A second recording as the run
+
+
+def _recording_run(
+    demonstration: ComparedRecording,
+    path: Sequence[BaselineCheckpoint],
+    repeated: ComparedRecording,
+    checkpoints: Sequence[BaselineCheckpoint],
+) -> SkillResult:
+    """The run that a second recording stands for. The phone recorded both, so its checkpoints are proved."""
+    return SkillResult(
+        contractVersion="1.0.0",
+        skillId=repeated.export.session.sessionId,
+        status="success",
+        checkpoints=[Checkpoint(c.id, "ok") for c in checkpoints],
+        source=ScriptSource(),
+        terminalVerification=_verify_end(demonstration, path, repeated, checkpoints),
+    )
+
+
+def _verify_end(
+    demonstration: ComparedRecording,
+    path: Sequence[BaselineCheckpoint],
+    repeated: ComparedRecording,
+    checkpoints: Sequence[BaselineCheckpoint],
+) -> TerminalVerification:
+    """The end state is verified by the same last screen and the same texts. Masked texts verify nothing."""
+    expected, observed = _last_screen(demonstration), _last_screen(repeated)
+    if expected is None:
+        return TerminalVerification("not_run", note="the demonstration shows no window to end on")
+    evidence = (TextEvidence(expected), TextEvidence(observed) if observed else None)
+    if expected != observed:
+        note = f"the demonstration ends on {expected}, the recording on {observed or 'no window'}"
+        return TerminalVerification("failed", *evidence, note)
+    entered = _texts(repeated.export, checkpoints)
+    masked = None
+    for name, text in _texts(demonstration.export, path).items():
+        other = entered.get(name)
+        if other is None:
+            continue  # the path reports a missing checkpoint
+        if is_masked(text) or is_masked(other):
+            masked = masked or name
+        elif other != text:
+            return TerminalVerification("failed", *evidence, f"another text was entered at {name}")
+    if masked:
+        return TerminalVerification("not_run", *evidence, f"the text entered at {masked} is masked")
+    return TerminalVerification("verified", *evidence)
+
+
+def _last_screen(recording: ComparedRecording) -> str | None:
+    """The last window of an app. Going home to end the recording is not part of the demonstration."""
+    for action in reversed(recording.actions):
+        if not isinstance(action, WindowShown) or is_launcher(action.package):
+            continue
+        if action.role in ("app", "screen", "dialog", "return", "repeat"):
+            return " ".join(filter(None, (action.package, action.class_name, slug(action.title or ""))))
+    return None
+
+
+def _texts(export: Export, path: Sequence[BaselineCheckpoint]) -> dict[str, str]:
+    """The text entered at each checkpoint of a text."""
+    names = {c.seq: c.id for c in path if c.event_type == ExportedTextChange.kind}
+    return {names[e.seq]: e.text for e in export.events if isinstance(e, ExportedTextChange) and e.seq in names}

@@ -7,7 +7,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from clawperator.recording.compare.strategies.declared import find_declared, like, read_declaration
+from clawperator.recording.compare.strategies.declared import (
+    find_declared_checkpoints,
+    matches_pattern,
+    read_declaration,
+)
 from tests.recording.demonstrations import NOTES, activity, entered, exported, tapped
 from tests.recording.samples import back, scroll
 from tests.support.running import clawperator
@@ -30,8 +34,8 @@ def declared(*rules: dict[str, Any]) -> bytes:
 
 
 def found(*rules: dict[str, Any]) -> list[tuple[str, float]]:
-    result = find_declared(read_declaration(declared(*rules)), exported(FLOW))
-    assert not result.wrong
+    result = find_declared_checkpoints(read_declaration(declared(*rules)), exported(FLOW))
+    assert not result.problems
     return [(c.id, c.seq) for c in result.checkpoints]
 
 
@@ -65,8 +69,8 @@ def test_rules_that_do_not_fit_the_demonstration_are_named() -> None:
         {"id": "a", "type": "click"},
         {"id": "c", "type": "click", "text": "no"},
     )
-    result = find_declared(read_declaration(declared(*rules)), exported(FLOW))
-    assert result.wrong == ("a was shown before b", "no event fits c")
+    result = find_declared_checkpoints(read_declaration(declared(*rules)), exported(FLOW))
+    assert result.problems == ("a comes before b in the demonstration", "no event matches c")
 
 
 @pytest.mark.parametrize(
@@ -83,7 +87,7 @@ def test_rules_that_do_not_fit_the_demonstration_are_named() -> None:
     ],
 )
 def test_a_star_stands_for_any_text_and_nothing_else_is_special(pattern: str, text: str, fits: bool) -> None:  # noqa: FBT001 - a case
-    assert like(pattern, text) is fits
+    assert matches_pattern(pattern, text) is fits
 
 
 @pytest.mark.parametrize(
@@ -98,8 +102,8 @@ def test_a_star_stands_for_any_text_and_nothing_else_is_special(pattern: str, te
         (declared({"id": "", "type": "click"}), "length"),
         (declared({"id": "a", "type": "tap"}), "tap"),
         (declared({"id": "a", "type": "click", "txt": "Save"}), "txt"),
-        (declared({"id": "a", "type": "click"}, {"id": "a", "type": "click"}), "taken"),
-        (declared({"id": "terminal_state_verified", "type": "click"}), "taken"),
+        (declared({"id": "a", "type": "click"}, {"id": "a", "type": "click"}), "already used"),
+        (declared({"id": "terminal_state_verified", "type": "click"}), "already used"),
         (declared({"id": "a", "type": "click", "after": "b"}, {"id": "b", "type": "click"}), "above"),
     ],
 )

@@ -1,8 +1,8 @@
-"""Checkpoints from the structure of any recording: apps opened, labelled clicks, committed texts, dialogs.
+"""Derived checkpoints, from the user actions of any recording: apps opened, labelled taps, texts, dialogs.
 
-An id says what happened and to what, such as ``clicked:save`` or ``typed:search-box``; the second of its kind
-ends in ``#2``. It stays the same whatever a keyboard, a repeated window or a click without a target adds to the
-recording, and whatever value a label shows beside its name.
+An id names what happened and its target, such as ``clicked:save`` or ``typed:search-box``; the second of its kind
+ends in ``#2``. A keyboard, a repeated window or a click without a target does not change the ids of a recording,
+and neither does the value that a label shows beside its name.
 """
 
 import re
@@ -13,24 +13,32 @@ from functools import lru_cache
 
 from clawperator._text import is_blank, trim
 from clawperator.recording.actions import read_actions
-from clawperator.recording.compare.strategies.solax import BaselineCheckpoint
+from clawperator.recording.compare.strategies import BaselineCheckpoint, FoundCheckpoints
 from clawperator.recording.export import Export
 from clawperator.recording.heuristics import id_name, is_launcher
 from clawperator.recording.user_actions import AppOpened, UserAction, UserTap, UserText, WindowShown
 
 _MAX_SLUG = 48
-# A value, not a name: a share, a temperature, a time of day, a number with decimals.
+# A value, not a name: a percentage, a temperature, a time of day, a number with decimals.
 _VALUE = re.compile(r"[-+]?\d+(?:[.,:]\d+)*\s*[%°]\w?|\d+[.,:]\d+")
-_NO_NAME = re.compile(r"[\W_]+")
+_NOT_WORD = re.compile(r"[\W_]+")
+
+
+_NONE_FOUND = "the demonstration opens no app, clicks nothing with a label and types nothing"
 
 
 def derive_checkpoints(export: Export) -> tuple[BaselineCheckpoint, ...]:
     """The checkpoints of a demonstration, in order, each with an id of its own."""
-    return tuple(point for point, _ in checkpoints_by_action(read_actions(export.events)))
+    return find_derived_checkpoints(read_actions(export.events)).checkpoints
+
+
+def find_derived_checkpoints(actions: Iterable[UserAction]) -> FoundCheckpoints:
+    checkpoints = tuple(checkpoint for checkpoint, _ in checkpoints_by_action(actions))
+    return FoundCheckpoints(checkpoints, () if checkpoints else (_NONE_FOUND,))
 
 
 def checkpoints_by_action(actions: Iterable[UserAction]) -> Iterator[tuple[BaselineCheckpoint, UserAction]]:
-    """Each checkpoint with the action it stands for. A tap whose target had vanished is none."""
+    """Each checkpoint with its action. A tap whose target had vanished is no checkpoint."""
     seen: dict[str, int] = {}
     for action in actions:
         found = None if action.merged else _checkpoint(action)
@@ -46,7 +54,7 @@ def checkpoints_by_action(actions: Iterable[UserAction]) -> Iterator[tuple[Basel
 
 
 def _checkpoint(action: UserAction) -> tuple[str, str, str] | None:
-    """The id of an action's checkpoint, the type of its event and its label; None when it is no checkpoint."""
+    """The id, event type and label of an action's checkpoint; None when the action is none."""
     if isinstance(action, UserTap):
         return _tapped(action)
     if isinstance(action, WindowShown):
@@ -80,8 +88,8 @@ def _tapped(tap: UserTap) -> tuple[str, str, str] | None:
 def slug(label: str) -> str:
     """A label as a part of an id: lower case, words joined by dashes, in any script."""
     text = unicodedata.normalize("NFKC", label).casefold()
-    words = _NO_NAME.sub("-", _VALUE.sub(" ", text)).strip("-") or _NO_NAME.sub("-", text).strip("-")
-    if not words:  # nothing but signs, such as a plus
+    words = _NOT_WORD.sub("-", _VALUE.sub(" ", text)).strip("-") or _NOT_WORD.sub("-", text).strip("-")
+    if not words:  # nothing but symbols, such as a plus
         words = "-".join(f"u{ord(c):x}" for c in text if not c.isspace())
     if len(words) > _MAX_SLUG:
         words = f"{words[:_MAX_SLUG].rstrip('-')}-{zlib.crc32(words.encode('utf-8', 'replace')):08x}"

@@ -1,14 +1,8 @@
 """The only conversion of recorded events to user actions: apps opened, taps, texts, keys, scrolls, windows.
 
-``read_actions`` reads the events once, in order, and never looks into snapshots. It returns every action and every
-window in the order of the events:
-
-- texts typed into one field are one action, and so are the scrolls of one list;
-- clicks on the navigation bar are keys, and clicks on a keyboard are nothing: the text tells;
-- an app that comes to the front is opened; keys that left no event are inferred, with a confidence and the reason;
-- a tap that only put the cursor into a field, or that opened an app by its icon, is marked as ``merged``.
-
-A view of the actions, such as describe or replay, leaves out what it has no use for.
+``read_actions`` reads the events once, in order, without their snapshots, and returns every action and window. Texts
+of one field are one action, and so are the scrolls of one list. Keys without an event are inferred, with a confidence
+and the reason. A tap that only put the cursor into a field, or opened an app by its icon, is ``merged``.
 """
 
 from collections.abc import Callable, Iterable
@@ -130,14 +124,20 @@ class _ActionReader:
         self._previous, self._last = self._last, action
         self._tap = self._typing = self._scrolling = None
 
-    def _act(self, event: EventFacts) -> None:
-        self._acted_at, self._answered = event.ts, False
-
     def _is_caused(self, event: EventFacts) -> bool:
         """Whether the last action may have brought this window: the first one after it, or one soon after it."""
         if self._acted_at is None:
             return False
         return not self._answered or event.ts - self._acted_at <= CAUSED_WITHIN_MS
+
+    def _is_keyboard(self, package: str, window: str | None = None) -> bool:
+        """Whether an event is of a keyboard, which is then up. A package is one from its first such window on."""
+        if package not in self._keyboards:
+            if not is_keyboard(package, window):
+                return False
+            self._keyboards.add(package)
+        self._keyboard_up = True
+        return True
 
     def _last_key(self) -> NavigationKey | None:
         return self._last.key if type(self._last) is UserKey else None
@@ -158,27 +158,23 @@ class _ActionReader:
         confidence: Confidence = "recorded",
         why: str | None = None,
     ) -> None:
-        hides_keyboard = key == "back" and self._keyboard_up and source in ("key", "navigation_bar")
-        place = (self._at, event.seq, event.seq, event.seq, event.ts, package)
-        self._append(
-            UserKey(*place, key=key, source=source, hides_keyboard=hides_keyboard, confidence=confidence, why=why)
+        action = UserKey(
+            self._at, event.seq, event.ts, package, key=key, source=source, confidence=confidence, why=why
         )
+        action.hides_keyboard = key == "back" and self._keyboard_up and source in ("key", "navigation_bar")
+        self._append(action)
         self._keyboard_up = False
-        self._act(event)
+        self._acted_at, self._answered = event.ts, False
 
     # Windows
 
     def _window(self, event: WindowChangeFacts) -> None:
         package, name = event.packageName, event.className or ""
-        if package in self._keyboards or is_keyboard(package, name):
-            self._keyboards.add(package)
-            self._keyboard_up = True
+        if package != self._front and self._is_keyboard(package, name):
             self._show("keyboard", event)
-        elif not package:
+        elif not package or (package == SYSTEM_UI and not is_recents(package, name, event.title)):
             self._show("system", event)
-        elif package == SYSTEM_UI and not is_recents(package, name, event.title):
-            self._show("system", event)
-            if name == GESTURE_WINDOW:
+            if package and name == GESTURE_WINDOW:
                 self._gesture = (self._at, event)
         elif is_transient(name):
             self._show("transient", event)
@@ -207,8 +203,8 @@ class _ActionReader:
         self._keyboard_up = False
 
     def _show(self, role: WindowRole, event: WindowChangeFacts) -> None:
-        place = (self._at, event.seq, event.seq, event.seq, event.ts, event.packageName)
-        window = WindowShown(*place, role=role, class_name=event.className or "", title=event.title)
+        seq, package, name = event.seq, event.packageName, event.className or ""
+        window = WindowShown(self._at, seq, event.ts, package, role=role, class_name=name, title=event.title)
         if role in ("screen", "dialog"):
             self._append(window)
             return
@@ -229,12 +225,11 @@ class _ActionReader:
         is_window = isinstance(event, WindowChangeFacts)
         if left is None and not is_window:
             return  # the recording began inside this app
-        place = (self._at, event.seq, event.seq, event.seq, event.ts, package)
-        opened = AppOpened(*place)
+        opened = AppOpened(self._at, event.seq, event.ts, package)
         icon = self._last
         if type(icon) is UserTap and is_launcher(icon.package):
             icon.merged = True
-            opened.first_seq, opened.label = icon.seq, icon.label
+            opened.start, opened.label = icon.seq, icon.label
         if not is_window:
             opened.confidence, opened.why = "medium", "something was done in the app, its window was not recorded"
         self._append(opened)
@@ -273,9 +268,7 @@ class _ActionReader:
     def _click(self, event: ClickFacts) -> None:
         package = event.packageName
         self._gesture = None
-        if package in self._keyboards or is_keyboard(package):
-            self._keyboards.add(package)
-            self._keyboard_up = True
+        if package != self._front and self._is_keyboard(package):
             return
         vanished = is_vanished(event)
         if package == SYSTEM_UI:
@@ -285,9 +278,10 @@ class _ActionReader:
                 return
         elif package and package != self._front and not vanished:
             self._arrive(package, event)
-        self._act(event)
-        place = (self._at, event.seq, event.seq, event.seq, event.ts, package)
-        tap = UserTap(*place, click=event, label=label_of(event), is_vanished=vanished)
+        self._acted_at, self._answered = event.ts, False
+        tap = UserTap(
+            self._at, event.seq, event.ts, package, click=event, label=label_of(event), is_vanished=vanished
+        )
         last = self._last
         if type(last) is UserText and last.package == package:
             tap.typed_before = last
@@ -312,67 +306,73 @@ class _ActionReader:
             self._arrive(package, event)
         typing, tap = self._typing, self._tap
         if typing is not None and typing.package == package and event.resourceId in (None, typing.field):
-            self._act(event)
+            self._acted_at, self._answered = event.ts, False
             if typing.second_text is None:
                 typing.second_text = event.text
             typing.is_masked = is_masked(event.text) or (
                 typing.is_masked and not event.text.startswith(typing.text)
             )
-            typing.text, typing.last_seq, typing.last_at = event.text, event.seq, self._at
+            typing.text, typing.end, typing.last_at = event.text, event.seq, self._at
             typing.events += 1
             return
         if tap is not None and tap.filled is None and self._fills(tap, event):
-            self._act(event)
+            self._acted_at, self._answered = event.ts, False
             tap.filled, tap.filled_seq = event.text, event.seq
             tap.events += 1
             return
-        self._act(event)
+        self._acted_at, self._answered = event.ts, False
         self._keyboard_up = True
         self._start_text(event, self._last)
 
     def _start_text(self, event: TextChangeFacts, last: UserAction | None) -> None:
-        place = (self._at, event.seq, event.seq, event.seq, event.ts, event.packageName)
+        at, package, field, typed = self._at, event.packageName, event.resourceId, event.text
+        masked = is_masked(typed)
         text = UserText(
-            *place,
-            field=event.resourceId,
-            first_text=event.text,
-            text=event.text,
-            last_at=self._at,
-            is_masked=is_masked(event.text),
+            at,
+            event.seq,
+            event.ts,
+            package,
+            field=field,
+            first_text=typed,
+            text=typed,
+            last_at=at,
+            is_masked=masked,
         )
         before = last
-        if type(last) is UserTap and last.package == event.packageName and focuses_field(last.click, event):
+        if type(last) is UserTap and last.package == package and focuses_field(last.click, event):
             last.merged = True
-            text.first_seq, text.field = last.seq, last.click.resourceId
+            text.start, text.field = last.seq, last.click.resourceId
             before = self._previous
         if (
             type(before) is UserText
-            and before.package == text.package
-            and (before.field == text.field or event.resourceId is None)
+            and before.package == package
+            and (before.field == text.field or field is None)
         ):
             before.merged = True  # the user went on typing into the same field
-            text.first_seq, text.field, text.events = before.first_seq, before.field, before.events + 1
+            text.start, text.field, text.events = before.first_seq, before.field, before.events + 1
         self._append(text)
         self._typing = text
 
     def _fills(self, tap: UserTap, event: TextChangeFacts) -> bool:
         """Whether the tap put the text into the field: a suggestion that was taken, a field that was emptied."""
-        if tap.package != event.packageName or self._is_text_field(tap.at) or focuses_field(tap.click, event):
+        is_soon = event.ts - tap.ts <= FILLED_WITHIN_MS
+        if tap.package != event.packageName or not (is_soon or tap.typed_before):
+            return False
+        if self._is_text_field(tap.at) or focuses_field(tap.click, event):
             return False
         text, label = trim(event.text).casefold(), tap.label.casefold()
-        if text and text == label and tap.typed_before is not None:
-            return True
-        if event.ts - tap.ts > FILLED_WITHIN_MS:
-            return False
         if not text:
-            return not tap.is_vanished
-        return min(len(text), len(label)) >= _SHORTEST_FILL and (text in label or label in text)
+            return is_soon and not tap.is_vanished
+        if text == label and tap.typed_before:
+            return True
+        is_alike = min(len(text), len(label)) >= _SHORTEST_FILL and (text in label or label in text)
+        return is_soon and is_alike
 
     # Scrolls
 
     def _scroll(self, event: ScrollFacts) -> None:
         package = event.packageName
-        if not package or package in self._keyboards or is_keyboard(package):
+        if not package or (package != self._front and self._is_keyboard(package)):
             return
         x, y = self._offsets.get(package, (0, 0))
         across, down = event.scrollX - x, event.scrollY - y
@@ -382,13 +382,15 @@ class _ActionReader:
             direction = "right" if across > 0 else "left"
         scroll = self._scrolling
         if scroll is not None and scroll.package == package and scroll.resource_id == event.resourceId:
-            scroll.last_seq, scroll.direction = event.seq, direction
+            scroll.end, scroll.direction = event.seq, direction
             scroll.events += 1
             scroll.axis = scroll.axis or scroll_axis(event)
             return
-        place = (self._at, event.seq, event.seq, event.seq, event.ts, package)
         self._scrolling = UserScroll(
-            *place,
+            self._at,
+            event.seq,
+            event.ts,
+            package,
             resource_id=event.resourceId,
             axis=scroll_axis(event),
             direction=direction,

@@ -7,7 +7,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from clawperator._text import is_blank, printable, trim
 from clawperator.recording.actions import read_actions
-from clawperator.recording.compare.strategies.derived import checkpoints_by_action
+from clawperator.recording.compare.strategies.derived import checkpoints_of
 from clawperator.recording.export import Export, load_demonstration, main_package
 from clawperator.recording.heuristics import id_name
 from clawperator.recording.user_actions import (
@@ -115,8 +115,7 @@ class _Step(Struct, kw_only=True):
 def described_steps(actions: Iterable[UserAction]) -> Iterator[DescribedStep]:
     """The steps of a demonstration. Windows that show nothing new are none."""
     actions = list(actions)
-    checkpoints = {id(action): point.id for point, action in checkpoints_by_action(actions)}
-    for action in actions:
+    for action, checkpoint in zip(actions, checkpoints_of(actions), strict=True):
         step = None if action.merged else _step(action)
         if step is None:
             continue
@@ -135,7 +134,7 @@ def described_steps(actions: Iterable[UserAction]) -> Iterator[DescribedStep]:
             resourceId=step.resource_id or UNSET,
             text=UNSET if step.text is None else step.text,
             direction=step.direction or UNSET,
-            checkpoint=checkpoints.get(id(action), UNSET),
+            checkpoint=checkpoint.id if checkpoint else UNSET,
             confidence=confidence,
             why=why or UNSET,
         )

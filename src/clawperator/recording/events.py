@@ -41,7 +41,7 @@ class Header(Struct, frozen=True):
     operatorPackage: str
 
 
-class Bounds(Struct, frozen=True):
+class Bounds(Struct, frozen=True, gc=False):
     left: Number
     top: Number
     right: Number

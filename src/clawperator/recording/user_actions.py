@@ -18,21 +18,27 @@ WindowRole = Literal[
 
 
 class UserAction(Struct, gc=False):
-    """One action or window. ``at`` is the position of its first event among the events.
-
-    ``first_seq`` is the ``seq`` of the first event of the action together with those merged into it.
-    """
+    """One action or window. ``at`` is the position of its first event among the events."""
 
     at: int
     seq: int | float
-    last_seq: int | float
-    first_seq: int | float
     ts: int | float
     package: str
     events: int = 1
     confidence: Confidence = "recorded"
     why: str | None = None
     merged: bool = False
+    # The seq of the first event merged into it, and of its last event; None where that is its first event.
+    start: int | float | None = None
+    end: int | float | None = None
+
+    @property
+    def first_seq(self) -> int | float:
+        return self.seq if self.start is None else self.start
+
+    @property
+    def last_seq(self) -> int | float:
+        return self.seq if self.end is None else self.end
 
 
 class AppOpened(UserAction, kw_only=True, gc=False):

@@ -48,7 +48,8 @@ class ComparedRecording:
 
     @cached_property
     def actions(self) -> list[UserAction]:
-        return read_actions(self.export.events)
+        # Scrolls are no checkpoints and do not change other actions.
+        return read_actions(event for event in self.export.events if event.kind != "scroll")
 
     def find_checkpoints(self, strategy: Strategy, declaration: Declaration | None = None) -> FoundCheckpoints:
         """The checkpoints by a strategy; ``declared`` needs the declaration."""

@@ -33,30 +33,39 @@ def derive_checkpoints(export: Export) -> tuple[BaselineCheckpoint, ...]:
 
 
 def find_derived_checkpoints(actions: Iterable[UserAction]) -> FoundCheckpoints:
-    checkpoints = tuple(checkpoint for checkpoint, _ in checkpoints_by_action(actions))
+    checkpoints = tuple(filter(None, checkpoints_of(actions)))
     return FoundCheckpoints(checkpoints, () if checkpoints else (_NONE_FOUND,))
 
 
-def checkpoints_by_action(actions: Iterable[UserAction]) -> Iterator[tuple[BaselineCheckpoint, UserAction]]:
-    """Each checkpoint with its action. A tap whose target had vanished is no checkpoint."""
+def checkpoints_of(actions: Iterable[UserAction]) -> Iterator[BaselineCheckpoint | None]:
+    """For each action its checkpoint; None when it has none, as a tap whose target had vanished."""
     seen: dict[str, int] = {}
     for action in actions:
         found = None if action.merged else _checkpoint(action)
         if found is None:
+            yield None
             continue
         name, event_type, label = found
         seen[name] = times = seen.get(name, 0) + 1
-        summary = f"{event_type}:{action.package}"
-        if label:
-            summary += f":{label.lower()}"
-        point = BaselineCheckpoint(name if times == 1 else f"{name}#{times}", action.last_seq, event_type, summary)
-        yield point, action
+        yield BaselineCheckpoint(
+            name if times == 1 else f"{name}#{times}",
+            action.last_seq,
+            event_type,
+            f"{event_type}:{action.package}:{label.lower()}" if label else f"{event_type}:{action.package}",
+        )
 
 
 def _checkpoint(action: UserAction) -> tuple[str, str, str] | None:
-    """The id, event type and label of an action's checkpoint; None when the action is none."""
+    """The id, event type and label of an action's checkpoint."""
     if isinstance(action, UserTap):
-        return _tapped(action)
+        label = action.label
+        if not label or action.is_vanished:
+            return None
+        if action.filled and action.typed_before is not None:
+            return f"chose:{slug(id_name(action.typed_before.field)) or 'suggestion'}", "click", label
+        if is_launcher(action.package):
+            return None
+        return f"clicked:{_target_slug(label, action.click.resourceId)}", "click", label
     if isinstance(action, WindowShown):
         if action.role != "dialog":
             return None
@@ -70,18 +79,11 @@ def _checkpoint(action: UserAction) -> tuple[str, str, str] | None:
     return None
 
 
-def _tapped(tap: UserTap) -> tuple[str, str, str] | None:
-    label = tap.label
-    if tap.is_vanished or not label:
-        return None
-    if tap.filled and tap.typed_before is not None:
-        return f"chose:{slug(id_name(tap.typed_before.field)) or 'suggestion'}", "click", label
-    if is_launcher(tap.package):
-        return None
-    # A label that is nothing but a value changes; the name of its element does not.
-    name = id_name(tap.click.resourceId)
-    shown = name if name and not any(map(str.isalpha, label)) else label
-    return f"clicked:{slug(shown)}", "click", label
+@lru_cache(4_096)
+def _target_slug(label: str, resource_id: str | None) -> str:
+    """A tap's target. A label that is nothing but a value changes; the name of its element does not."""
+    name = id_name(resource_id)
+    return slug(name if name and not any(map(str.isalpha, label)) else label)
 
 
 @lru_cache(4_096)

@@ -1,8 +1,8 @@
 """The only conversion of recorded events to user actions: apps opened, taps, texts, keys, scrolls, windows.
 
-``read_actions`` reads the events once, in order, without their snapshots, and returns every action and window. Texts
-of one field are one action, and so are the scrolls of one list. Keys without an event are inferred, with a confidence
-and the reason. A tap that only put the cursor into a field, or opened an app by its icon, is ``merged``.
+``read_actions`` reads the events once, in order, without their snapshots, and returns every action and window.
+Texts of one field are one action, and so are the scrolls of one list. Keys without an event are inferred, with a
+confidence and the reason. A tap that put the cursor into a field, or opened an app by its icon, is ``merged``.
 """
 
 from collections.abc import Callable, Iterable

@@ -43,7 +43,7 @@ def test_new_records_replace_the_oldest() -> None:
     for text in "abcde":
         log.write("I", "t", text, 1)
     assert messages(log) == ["c", "d", "e"]
-    assert log.last == 5
+    assert log.read()[-1].number == 5
 
 
 def test_the_log_stays_within_its_bytes() -> None:
@@ -110,12 +110,8 @@ def test_waiting_ends_at_its_timeout_or_when_cancelled() -> None:
     log = a_log()
     assert log.wait(0, 0.01) == []
     cancelled = threading.Event()
-    reader = threading.Thread(target=lambda: log.wait(0, NEVER_SECONDS, cancelled.is_set))
-    reader.start()
     cancelled.set()
-    log.wake()
-    reader.join(HANG_SECONDS)
-    assert not reader.is_alive()
+    assert log.wait(0, NEVER_SECONDS, cancelled.is_set) == []
 
 
 def test_many_writers_lose_nothing() -> None:

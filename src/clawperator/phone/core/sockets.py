@@ -1,19 +1,12 @@
-"""Sockets on the phone, for ``adb forward``.
-
-Code in the same process listens under a name such as ``localabstract:my_service`` or ``tcp:8080``. The socket
-``localabstract:echo`` always exists; it returns what it receives.
-"""
+"""Sockets on the phone, for ``adb forward``: ``localabstract:echo`` returns what it receives."""
 
 import socket
 import threading
-from collections.abc import Callable
 from contextlib import suppress
 
 ECHO = "localabstract:echo"
 _MAX_OPEN = 64
 _IDLE_SECONDS = 600.0
-
-Serve = Callable[[socket.socket], None]
 
 
 class SocketChannel:
@@ -41,20 +34,13 @@ class Sockets:
     """The listening sockets of one phone."""
 
     def __init__(self) -> None:
-        self._listeners: dict[str, Serve] = {ECHO: _echo}
         self._lock = threading.Lock()
         self._open = 0
 
-    def listen(self, name: str, serve: Serve) -> None:
-        """Listen under a name. ``serve`` runs in its own thread for each connection."""
-        with self._lock:
-            self._listeners[name] = serve
-
     def connect(self, name: str) -> SocketChannel | None:
-        """Connect to a name. None when nothing listens there or too many connections are open."""
+        """Connect to a socket by name. None when there is none or too many connections are open."""
         with self._lock:
-            serve = self._listeners.get(name)
-            if serve is None or self._open >= _MAX_OPEN:
+            if name != ECHO or self._open >= _MAX_OPEN:
                 return None
             self._open += 1
         near, far = socket.socketpair()
@@ -62,7 +48,7 @@ class Sockets:
 
         def run() -> None:
             with suppress(OSError), far:
-                serve(far)
+                _echo(far)
             with self._lock:
                 self._open -= 1
 

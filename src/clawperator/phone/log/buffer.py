@@ -81,11 +81,6 @@ class LogBuffer:
         self.filter: Callable[[LogRecord], Iterable[LogRecord]] | None = None
 
     @property
-    def last(self) -> int:
-        """The number of the newest record ever written; 0 before the first."""
-        return self._last
-
-    @property
     def capacity_bytes(self) -> int:
         return self._capacity_bytes
 
@@ -138,9 +133,9 @@ class LogBuffer:
             return self._newer(after)
 
     def wait(self, after: int, timeout: float, cancelled: Callable[[], bool] | None = None) -> list[LogRecord]:
-        """Like ``read``, but without a new record wait for one: for ``timeout`` seconds, or until ``wake``.
+        """Like ``read``, but without a new record wait up to ``timeout`` seconds for one.
 
-        ``cancelled`` is checked before the wait and at every wake-up; when it returns True, the wait ends.
+        ``cancelled`` is checked before the wait and at every new record; when it returns True, the wait ends.
         """
 
         def ready() -> bool:
@@ -149,11 +144,6 @@ class LogBuffer:
         with self._changed:
             self._changed.wait_for(ready, timeout)
             return self._newer(after)
-
-    def wake(self) -> None:
-        """Make all waiting readers check whether they are cancelled."""
-        with self._changed:
-            self._changed.notify_all()
 
     def clear(self, buffers: Sequence[str] | None = None) -> None:
         """Delete the records of these buffers, or all. Numbering continues."""

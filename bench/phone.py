@@ -58,9 +58,8 @@ def _cycle(phone: SimulatedPhone, label: str) -> None:
 
 
 def measure_trip() -> float:
-    """Seconds from a validated snapshot to its result, on the simulated phone that runs."""
-    from clawperator.contract.builders import build
-    from clawperator.contract.execution import validate
+    """Seconds from a validated snapshot to its result, on the running simulated phone."""
+    from clawperator.contract.execution import single_action, validate
     from clawperator.contract.wire import OPERATOR_PACKAGE
     from clawperator.device.discovery import resolve
     from clawperator.device.run import run_plan
@@ -68,7 +67,7 @@ def measure_trip() -> float:
     device = resolve(None)
 
     def trip() -> None:
-        done = run_plan(validate(build("snapshot")), device, package=OPERATOR_PACKAGE)
+        done = run_plan(validate(single_action("snapshot_ui")), device, package=OPERATOR_PACKAGE)
         assert done.envelope.status == "success"
 
     return fastest({"trip": trip}, _SHELL_ROUNDS)["trip"]

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from clawperator.contract.execution import Plan, validate
+from clawperator.contract.execution import Plan, new_execution, validate
 from clawperator.contract.results import ResultEnvelope, StepResult, outcome_of
 from clawperator.contract.selectors import NodeMatcher
 from clawperator.engine.clock import VirtualClock
@@ -121,17 +121,7 @@ class SimulatedPhone:
 
     def run(self, *actions: Mapping[str, Any], timeout_ms: int = _EXECUTION_MS) -> ResultEnvelope:
         """Run actions as one execution: ``{"type": "click", "params": {...}}``, with optional ids."""
-        steps = [{"id": f"a{i}", **action} for i, action in enumerate(actions, 1)]
-        return self.execute(
-            {
-                "commandId": "test",
-                "taskId": "test",
-                "source": "testing",
-                "expectedFormat": "android-ui-automator",
-                "timeoutMs": timeout_ms,
-                "actions": steps,
-            }
-        )
+        return self.execute(new_execution(actions, command_id="test", source="testing", timeout_ms=timeout_ms))
 
     def execute(self, document: Mapping[str, Any]) -> ResultEnvelope:
         """Validate and run an execution. Its screenshots are kept in ``screenshots``."""

@@ -8,17 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clawperator.contract.action_types import Retry
 from clawperator.contract.actions import (
     ACTION_ALIASES,
     ACTIONS,
-    PARAM_ALIASES,
     UI_READINESS,
     ClickParams,
     ReadTextParams,
-    Retry,
     ScrollParams,
 )
 from clawperator.contract.execution import Plan, validate
+from clawperator.contract.normalise import PARAM_ALIASES
 from clawperator.contract.selectors import MATCHER_ALIASES, NodeMatcher
 from clawperator.errors import CODES, ClawError
 from clawperator.schemas import SCHEMAS, schema

@@ -29,9 +29,17 @@ from clawperator.connection.results import (
 )
 from clawperator.connection.selectors import Marks, Selector, find_matcher, require_matcher
 from clawperator.connection.snapshot import Snapshot, read_snapshot
-from clawperator.contract.builders import LONGEST_WAIT_MS, build, waiting_timeout
-from clawperator.contract.execution import validate, with_timeout
-from clawperator.contract.limits import EXPECTED_FORMAT, MAX_EXECUTION_TIMEOUT_MS, MAX_NAVIGATION_TIMEOUT_MS
+from clawperator.contract.actions import click_type
+from clawperator.contract.execution import (
+    LONGEST_WAIT_MS,
+    new_command_id,
+    new_execution,
+    single_action,
+    validate,
+    waiting_timeout,
+    with_timeout,
+)
+from clawperator.contract.limits import MAX_EXECUTION_TIMEOUT_MS, MAX_NAVIGATION_TIMEOUT_MS
 from clawperator.contract.results import ResultEnvelope, StepResult
 from clawperator.device.adb.client import Device, ShellAnswer
 from clawperator.device.backends import Backend
@@ -68,19 +76,19 @@ class ConnectedPhone:
 
     def open_app(self, package: str) -> Done:
         """Bring an app to the front."""
-        return done(self._step("open-app", {"applicationId": package}))
+        return done(self._step("open_app", {"applicationId": package}))
 
     def open_uri(self, uri: str) -> Done:
         """Open a link in the app that handles it."""
-        return done(self._step("open-uri", {"uri": uri}))
+        return done(self._step("open_uri", {"uri": uri}))
 
     def close_app(self, package: str) -> Done:
         """Force-stop an app."""
-        return done(self._step("close", {"applicationId": package}))
+        return done(self._step("close_app", {"applicationId": package}))
 
     def press(self, key: Key) -> Done:
         """Press Back, Home or Recents."""
-        return done(self._step("press", {"key": key}))
+        return done(self._step("press_key", {"key": key}))
 
     def back(self) -> Done:
         return self.press("back")
@@ -100,18 +108,13 @@ class ConnectedPhone:
         **marks: Unpack[Marks],
     ) -> Done:
         """Click a node or a point, press it long, or give it the focus."""
-        if long and focus:
-            raise _invalid("click takes long or focus, not both")
-        params: dict[str, Any] = {}
-        if coordinate is None:
-            params["matcher"] = require_matcher(text, marks, "click")
-        elif find_matcher(text, marks):
-            raise _invalid("click takes a coordinate or a selector, not both")
-        else:
+        params: dict[str, Any] = click_type(long=long, focus=focus)
+        matcher = find_matcher(text, marks) if coordinate else require_matcher(text, marks, "click")
+        if matcher:
+            params["matcher"] = matcher
+        if coordinate is not None:
             x, y = coordinate
             params["coordinate"] = {"x": x, "y": y}
-        if long or focus:
-            params["clickType"] = "long_click" if long else "focus"
         return done(self._step("click", params))
 
     def enter_text(
@@ -125,7 +128,9 @@ class ConnectedPhone:
     ) -> Done:
         """Put a text into a field, emptied first and submitted afterwards if asked for."""
         matcher = require_matcher(text, marks, "enter_text")
-        return done(self._step("type", {"matcher": matcher, "text": value, "submit": submit, "clear": clear}))
+        return done(
+            self._step("enter_text", {"matcher": matcher, "text": value, "submit": submit, "clear": clear})
+        )
 
     # The command that does this is called so.
     type = enter_text
@@ -158,7 +163,7 @@ class ConnectedPhone:
             maxScrolls=max_scrolls,
             maxDurationMs=limit,
         )
-        return scrolled(self._step("scroll-until", params, timeout_ms=waiting_timeout(limit)))
+        return scrolled(self._step("scroll_until", params, timeout_ms=waiting_timeout(limit)))
 
     def scroll_and_click(
         self,
@@ -179,7 +184,7 @@ class ConnectedPhone:
             clickAfter=True,
             clickType="long_click" if long else None,
         )
-        return scrolled(self._step("scroll-and-click", params))
+        return scrolled(self._step("scroll_and_click", params))
 
     # Reading
 
@@ -197,7 +202,7 @@ class ConnectedPhone:
         params = _given(
             matcher=matcher, container=_inside(container), validator=validator, validatorPattern=pattern
         )
-        return told(self._step("read", params), "text")
+        return told(self._step("read_text", params), "text")
 
     def read_all(
         self, text: str | None = None, *, container: Selector | None = None, **marks: Unpack[Marks]
@@ -205,27 +210,27 @@ class ConnectedPhone:
         """The labels of all nodes that match; none is no error."""
         matcher = require_matcher(text, marks, "read_all")
         params = _given(matcher=matcher, container=_inside(container), all=True)
-        return told_json(self._step("read", params), "text", list[str])
+        return told_json(self._step("read_text", params), "text", list[str])
 
     def read_value(self, label: str | None = None, **marks: Unpack[Marks]) -> str:
         """The value that stands beside a label."""
         matcher = require_matcher(label, marks, "read_value")
-        return told(self._step("read-value", {"labelMatcher": matcher}), "value")
+        return told(self._step("read_key_value_pair", {"labelMatcher": matcher}), "value")
 
     def read_values(self, label: str | None = None, **marks: Unpack[Marks]) -> list[Pair]:
         """Every label that matches and has a value beside it, with the value."""
         matcher = require_matcher(label, marks, "read_values")
-        step = self._step("read-value", {"labelMatcher": matcher, "all": True})
+        step = self._step("read_key_value_pair", {"labelMatcher": matcher, "all": True})
         return told_json(step, "pairs", list[Pair])
 
     def snapshot(self) -> Snapshot:
         """The screen as a tree."""
-        return read_snapshot(self._step("snapshot"))
+        return read_snapshot(self._step("snapshot_ui"))
 
     def screenshot(self, path: str | os.PathLike[str] | None = None) -> str:
         """Save the screen as PNG, to a new file among the temporary ones if no path is given. Gives its path."""
         params = {} if path is None else {"path": os.fspath(path)}
-        return told(self._step("screenshot", params), "path")
+        return told(self._step("take_screenshot", params), "path")
 
     # Waiting
 
@@ -233,7 +238,7 @@ class ConnectedPhone:
         """Wait until a node is on the screen."""
         limit = _milliseconds(timeout, LONGEST_WAIT_MS)
         params = {"matcher": require_matcher(text, marks, "wait"), "timeoutMs": limit}
-        data = self._step("wait", params, timeout_ms=waiting_timeout(limit)).data
+        data = self._step("wait_for_node", params, timeout_ms=waiting_timeout(limit)).data
         return Found(data.get("resource_id", ""), data.get("label", ""))
 
     def wait_for_nav(
@@ -242,7 +247,7 @@ class ConnectedPhone:
         """Wait until an app is in front or a node is there, whichever comes first."""
         limit = _milliseconds(timeout, MAX_NAVIGATION_TIMEOUT_MS)
         params = _given(expectedPackage=package, expectedNode=find_matcher(text, marks), timeoutMs=limit)
-        data = self._step("wait-for-nav", params, timeout_ms=waiting_timeout(limit)).data
+        data = self._step("wait_for_navigation", params, timeout_ms=waiting_timeout(limit)).data
         return Arrived(data.get("resolved_package"), number(data, "elapsed_ms"))
 
     def sleep(self, seconds: float) -> None:
@@ -254,11 +259,11 @@ class ConnectedPhone:
 
     def start_recording(self, session_id: str | None = None) -> Recorded:
         """Start recording what happens on the phone."""
-        return recorded(self._step("recording start", _given(sessionId=session_id)))
+        return recorded(self._step("start_recording", _given(sessionId=session_id)))
 
     def stop_recording(self, session_id: str | None = None) -> Recorded:
         """Finish the running recording; with an id, only that one."""
-        return recorded(self._step("recording stop", _given(sessionId=session_id)))
+        return recorded(self._step("stop_recording", _given(sessionId=session_id)))
 
     def pull_recording(self, session_id: str | None = None, folder: str | os.PathLike[str] = "recordings") -> str:
         """Fetch a recording from the phone, the last one if no id is given. Gives the path of the file."""
@@ -284,17 +289,9 @@ class ConnectedPhone:
         limit = None if timeout is None else _milliseconds(timeout, MAX_EXECUTION_TIMEOUT_MS)
         if isinstance(plan, Mapping):
             return self._run(with_timeout(dict(plan), limit))
-        name = f"python-{os.urandom(8).hex()}"
-        return self._run(
-            {
-                "commandId": name,
-                "taskId": name,
-                "source": _SOURCE,
-                "expectedFormat": EXPECTED_FORMAT,
-                "timeoutMs": MAX_EXECUTION_TIMEOUT_MS if limit is None else limit,
-                "actions": [{"id": f"a{i}", **action} for i, action in enumerate(plan, 1)],
-            }
-        )
+        timeout_ms = MAX_EXECUTION_TIMEOUT_MS if limit is None else limit
+        command_id = new_command_id("python-")
+        return self._run(new_execution(plan, command_id=command_id, source=_SOURCE, timeout_ms=timeout_ms))
 
     def shell(self, command: str, *arguments: str, timeout: float = 30) -> ShellAnswer:
         """Run one command on the phone. Its arguments reach it as they are: none is read by the shell."""
@@ -305,10 +302,10 @@ class ConnectedPhone:
         return shell(self.device, command_line(command, *arguments), seconds=limit / 1000)
 
     def _step(
-        self, builder: str, params: Mapping[str, Any] | None = None, *, timeout_ms: int | float | None = None
+        self, action: str, params: Mapping[str, Any] | None = None, *, timeout_ms: int | float | None = None
     ) -> StepResult:
-        document = build(builder, params, timeout_ms=timeout_ms)
-        return only_step(self._run({**document, "source": _SOURCE}), self.serial)
+        document = single_action(action, params, timeout_ms=timeout_ms, source=_SOURCE)
+        return only_step(self._run(document), self.serial)
 
     def _run(self, document: dict[str, Any]) -> ResultEnvelope:
         plan = validate(document)

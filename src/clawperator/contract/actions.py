@@ -1,40 +1,43 @@
-"""Every action type: one Struct for its params, one row in ``ACTIONS``.
+"""Every action type: one Struct for its params, registered with its row.
 
-A Struct's fields hold the defaults the phone uses; its ``problems`` holds the rules a type cannot say.
-Validation, commands, schemas, tools and reference docs are derived from here.
+A Struct's fields hold the defaults that the device uses; its ``rules`` hold what a type cannot express.
+Validation, executions, schemas, tools and reference docs derive from here.
 """
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from clawperator._text import compile_pattern, is_blank, utf16_length
 from clawperator.contract import limits
+from clawperator.contract.action_types import REGISTERED, ActionType, Params, Retry, Template, register
 from clawperator.contract.selectors import NodeMatcher, Problem
+from clawperator.errors import ClawError
 
 PACKAGE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z][A-Za-z0-9_]*)*")
 SESSION_ID = re.compile(r"[A-Za-z0-9_-]+")
 
-Ratio = Annotated[float, Meta(ge=0, le=1, description="part of the container a swipe covers")]
+DirectionName = Literal["down", "up", "left", "right"]
+DIRECTIONS: tuple[DirectionName, ...] = get_args(DirectionName)
+
+Ratio = Annotated[float, Meta(ge=0, le=1, description="part of the container that one swipe covers")]
 SettleMs = Annotated[float, Meta(ge=0, le=limits.MAX_SETTLE_DELAY_MS, description="pause after a swipe, in ms")]
-WaitMs = Annotated[float, Meta(gt=0, le=limits.MAX_EXECUTION_TIMEOUT_MS, description="how long to wait, in ms")]
-NavigationMs = Annotated[
-    float, Meta(gt=0, le=limits.MAX_NAVIGATION_TIMEOUT_MS, description="how long to wait, in ms")
-]
+WaitMs = Annotated[float, Meta(gt=0, le=limits.MAX_EXECUTION_TIMEOUT_MS, description="timeout in ms")]
+NavigationMs = Annotated[float, Meta(gt=0, le=limits.MAX_NAVIGATION_TIMEOUT_MS, description="timeout in ms")]
 Text = Annotated[
-    str, Meta(min_length=1, max_length=limits.MAX_MATCHER_VALUE_LENGTH, description="the text, not blank")
+    str, Meta(min_length=1, max_length=limits.MAX_MATCHER_VALUE_LENGTH, description="text to enter, not blank")
 ]
-Direction = Annotated[Literal["down", "up", "left", "right"], Meta(description="where the content goes")]
+Direction = Annotated[DirectionName, Meta(description="scroll direction")]
 ClickType = Annotated[
     Literal["default", "click", "long_click", "longclick", "focus"],
-    Meta(description="what to do with the node; default is click"),
+    Meta(description="kind of click; default is click"),
 ]
-Container = Annotated[NodeMatcher, Meta(description="look or scroll inside this node only")]
-Target = Annotated[NodeMatcher, Meta(description="the node that is meant")]
-ClickAfter = Annotated[bool, Meta(description="click the node once it is there")]
-All = Annotated[bool, Meta(description="every match, not the first")]
+Container = Annotated[NodeMatcher, Meta(description="search or scroll only inside this node")]
+Target = Annotated[NodeMatcher, Meta(description="target node")]
+ClickAfter = Annotated[bool, Meta(description="click the node when it is found")]
+All = Annotated[bool, Meta(description="return every match, not only the first")]
 
 
 class Coordinate(Struct, frozen=True, forbid_unknown_fields=True):
@@ -44,48 +47,24 @@ class Coordinate(Struct, frozen=True, forbid_unknown_fields=True):
     y: Annotated[int, Meta(ge=0)]
 
 
-class Retry(Struct, frozen=True, forbid_unknown_fields=True):
-    """How often to look again. What is absent takes the default here, not that of the action."""
-
-    maxAttempts: Annotated[int, Meta(ge=1, le=10, description="tries, the first one counted")] = 1
-    initialDelayMs: Annotated[float, Meta(ge=0, le=30_000, description="pause before the second try")] = 0
-    maxDelayMs: (
-        Annotated[float, Meta(ge=0, le=60_000, description="longest pause; initialDelayMs if absent")] | UnsetType
-    ) = UNSET
-    backoffMultiplier: Annotated[float, Meta(ge=1, le=5, description="what each pause grows by")] = 1
-    jitterRatio: Annotated[float, Meta(ge=0, le=1, description="part of a pause left to chance")] = 0
-
-    def problems(self) -> Iterator[Problem]:
-        if isinstance(self.maxDelayMs, float | int) and self.maxDelayMs < self.initialDelayMs:
-            yield "maxDelayMs", "must not be less than initialDelayMs"
-
-
 UI_READINESS = Retry(5, 500, 3_000, 2, 0.15)
 APP_LAUNCH = Retry(4, 750, 4_000, 2, 0.15)
 APP_CLOSE = UI_SCROLL = Retry(4, 400, 2_000, 2, 0.15)
 ONCE = Retry()
 
-Again = Annotated[Retry, Meta(description="how often to look again")]
+Again = Annotated[Retry, Meta(description="retry policy")]
 
 
-class Params(Struct, frozen=True, forbid_unknown_fields=True):
-    """The parameters of one action."""
+def _direct(prefix: str, action_id: str = "", source: str = "clawperator-action") -> Template:
+    return Template(prefix, source, 30_000, action_id or prefix.removesuffix("-"), mode="direct")
 
-    def problems(self) -> Iterator[Problem]:
-        """What a type cannot say: rules over several fields, blanks, grammars. First one wins."""
-        for name in self.__struct_fields__:
-            value = getattr(self, name)
-            if isinstance(value, NodeMatcher | Retry):
-                for below, message in value.problems():
-                    yield f"{name}.{below}".rstrip("."), message
-        yield from self.rules()
 
-    def rules(self) -> Iterator[Problem]:
-        return iter(())
+def _cli(prefix: str, timeout_ms: int = 30_000, action_id: str = "a1", task_id: str = "") -> Template:
+    return Template(prefix, "clawperator-cli", timeout_ms, action_id, task_id)
 
 
 def _text_rules(
-    name: str, value: str | UnsetType, most: int, grammar: re.Pattern[str] | None = None, told: str = ""
+    name: str, value: str | UnsetType, most: int, grammar: re.Pattern[str] | None = None, message: str = ""
 ) -> Iterator[Problem]:
     """The rules of a text, if it is given: not blank, not too long, and of its grammar."""
     if not isinstance(value, str):
@@ -95,12 +74,12 @@ def _text_rules(
     elif utf16_length(value) > most:
         yield name, f"is longer than {most} characters"
     elif grammar and not grammar.fullmatch(value):
-        yield name, told
+        yield name, message
 
 
 def _package_rules(name: str, value: str | UnsetType) -> Iterator[Problem]:
-    told = "is not a package name such as com.android.settings"
-    return _text_rules(name, value, limits.MAX_MATCHER_VALUE_LENGTH, PACKAGE_NAME, told)
+    message = "is not a package name such as com.android.settings"
+    return _text_rules(name, value, limits.MAX_MATCHER_VALUE_LENGTH, PACKAGE_NAME, message)
 
 
 class AppParams(Params, frozen=True):
@@ -110,41 +89,82 @@ class AppParams(Params, frozen=True):
         return _package_rules("applicationId", self.applicationId)
 
 
+@register(
+    ActionType("open_app", "Open an app by package name.", _cli("open_app", 15_000, task_id="cli-action-open-app"))
+)
 class OpenAppParams(AppParams, frozen=True):
     retry: Again = APP_LAUNCH
 
 
-class CloseAppParams(AppParams, frozen=True):
-    retry: Again = APP_CLOSE
-
-
+@register(
+    ActionType(
+        "open_uri",
+        "Open a URI in the app that handles it.",
+        _cli("open_uri", 15_000, task_id="cli-action-open-uri"),
+        aliases=("open_url",),
+    )
+)
 class OpenUriParams(Params, frozen=True):
-    uri: Annotated[str, Meta(max_length=limits.MAX_URI_LENGTH, description="what to view")]
+    uri: Annotated[str, Meta(max_length=limits.MAX_URI_LENGTH, description="URI to open")]
     retry: Again = APP_LAUNCH
 
     def rules(self) -> Iterator[Problem]:
         return _text_rules("uri", self.uri, limits.MAX_URI_LENGTH)
 
 
+@register(ActionType("close_app", "Force-stop an app.", _cli("close-", action_id="close"), runs_on_host=True))
+class CloseAppParams(AppParams, frozen=True):
+    retry: Again = APP_CLOSE
+
+
+@register(
+    ActionType(
+        "stop_recording",
+        "Stop the running recording.",
+        _cli("stop_recording", 15_000, task_id="cli-record-stop"),
+        family="recording",
+    )
+)
+@register(
+    ActionType(
+        "start_recording",
+        "Start recording on the device.",
+        _cli("start_recording", 10_000, task_id="cli-record-start"),
+        family="recording",
+    )
+)
 class RecordingParams(Params, frozen=True):
     sessionId: (
         Annotated[str, Meta(max_length=limits.MAX_ID_LENGTH, description="letters, digits, _ and -")] | UnsetType
     ) = UNSET
 
     def rules(self) -> Iterator[Problem]:
-        told = "may hold only letters, digits, _ and -"
-        return _text_rules("sessionId", self.sessionId, limits.MAX_ID_LENGTH, SESSION_ID, told)
+        message = "may contain only letters, digits, _ and -"
+        return _text_rules("sessionId", self.sessionId, limits.MAX_ID_LENGTH, SESSION_ID, message)
 
 
+@register(
+    ActionType(
+        "wait_for_node",
+        "Wait until a node is on the screen.",
+        _direct("wait-"),
+        aliases=("wait_for", "find", "find_node"),
+        family="observation",
+        read_only=True,
+    )
+)
 class WaitForNodeParams(Params, frozen=True):
     matcher: Target
     timeoutMs: WaitMs | UnsetType = UNSET
     retry: Again = UI_READINESS
 
 
+@register(
+    ActionType("click", "Click a node or a point.", _direct("click-"), aliases=("tap", "press"), unsettles=True)
+)
 class ClickParams(Params, frozen=True):
     matcher: Target | UnsetType = UNSET
-    coordinate: Annotated[Coordinate, Meta(description="a point instead of a node")] | UnsetType = UNSET
+    coordinate: Annotated[Coordinate, Meta(description="point to click, instead of a node")] | UnsetType = UNSET
     clickType: ClickType = "default"
     retry: Again = UI_READINESS
 
@@ -161,23 +181,44 @@ class _SwipeParams(Params, frozen=True):
     distanceRatio: Ratio = 0.7
     settleDelayMs: SettleMs = 250
     findFirstScrollableChild: Annotated[
-        bool, Meta(description="when the container itself does not scroll, its first part that does")
+        bool, Meta(description="when the container does not scroll, use its first child that does")
     ] = True
 
 
+@register(
+    ActionType(
+        "scroll_and_click",
+        "Scroll until a node is on the screen, then click it.",
+        _cli("scroll-until-"),
+        unsettles=True,
+    )
+)
+class ScrollAndClickParams(_SwipeParams, frozen=True, kw_only=True):
+    matcher: Target
+    maxSwipes: Annotated[int, Meta(ge=1, le=limits.MAX_SWIPES, description="swipe limit")] = 10
+    clickAfter: ClickAfter = True
+    clickType: ClickType = "default"
+    scrollRetry: Annotated[Retry, Meta(description="retry policy while scrolling")] = UI_SCROLL
+    clickRetry: Annotated[Retry, Meta(description="retry policy of the click")] = UI_READINESS
+
+
+@register(ActionType("scroll", "Scroll a container once.", _cli("scroll-", task_id="cli-action-scroll")))
 class ScrollParams(_SwipeParams, frozen=True):
     retry: Again = ONCE
 
 
+@register(
+    ActionType("scroll_until", "Scroll until a node is on the screen or the list ends.", _cli("scroll-until-"))
+)
 class ScrollUntilParams(_SwipeParams, frozen=True):
     matcher: Target | UnsetType = UNSET
-    maxScrolls: Annotated[int, Meta(ge=1, le=limits.MAX_SCROLLS, description="give up after so many")] = 20
+    maxScrolls: Annotated[int, Meta(ge=1, le=limits.MAX_SCROLLS, description="scroll limit")] = 20
     maxDurationMs: Annotated[
-        float, Meta(ge=0, le=limits.MAX_EXECUTION_TIMEOUT_MS, description="give up after so long, in ms")
+        float, Meta(ge=0, le=limits.MAX_EXECUTION_TIMEOUT_MS, description="time limit in ms")
     ] = 10_000
     noPositionChangeThreshold: Annotated[
         int,
-        Meta(ge=1, le=limits.MAX_NO_POSITION_CHANGE_THRESHOLD, description="give up when so many moved nothing"),
+        Meta(ge=1, le=limits.MAX_NO_POSITION_CHANGE_THRESHOLD, description="stop after so many without movement"),
     ] = 3
     clickAfter: ClickAfter = False
     clickType: ClickType = "default"
@@ -187,26 +228,27 @@ class ScrollUntilParams(_SwipeParams, frozen=True):
             yield "matcher", "clickAfter needs a matcher"
 
 
-class ScrollAndClickParams(_SwipeParams, frozen=True, kw_only=True):
-    matcher: Target
-    maxSwipes: Annotated[int, Meta(ge=1, le=limits.MAX_SWIPES, description="give up after so many")] = 10
-    clickAfter: ClickAfter = True
-    clickType: ClickType = "default"
-    scrollRetry: Annotated[Retry, Meta(description="how often to look while scrolling")] = UI_SCROLL
-    clickRetry: Annotated[Retry, Meta(description="how often to try the click")] = UI_READINESS
-
-
+@register(
+    ActionType(
+        "read_text",
+        "Read the label of a node, or of all that match.",
+        _direct("read-"),
+        aliases=("read",),
+        family="observation",
+        read_only=True,
+    )
+)
 class ReadTextParams(Params, frozen=True):
     matcher: Target
     all: All = False
     container: Container | UnsetType = UNSET
     validator: (
-        Annotated[Literal["temperature", "version", "regex"], Meta(description="what the text must be")]
+        Annotated[Literal["temperature", "version", "regex"], Meta(description="required form of the text")]
         | UnsetType
     ) = UNSET
-    validatorPattern: Annotated[str, Meta(description="the expression the whole text must match")] | UnsetType = (
-        UNSET
-    )
+    validatorPattern: (
+        Annotated[str, Meta(description="regular expression that the whole text must match")] | UnsetType
+    ) = UNSET
     retry: Again = UI_READINESS
 
     def rules(self) -> Iterator[Problem]:
@@ -221,42 +263,94 @@ class ReadTextParams(Params, frozen=True):
             yield "validatorPattern", f"is not a regular expression: {e}"
 
 
+@register(
+    ActionType(
+        "enter_text",
+        "Enter text into a field.",
+        _direct("type-"),
+        aliases=("type_text", "text_entry", "input_text"),
+        typed_param="text",
+    )
+)
 class EnterTextParams(Params, frozen=True):
     matcher: Target
     text: Text
-    submit: Annotated[bool, Meta(description="submit afterwards")] = False
-    clear: Annotated[bool, Meta(description="empty the field first")] = False
+    submit: Annotated[bool, Meta(description="submit after entering")] = False
+    clear: Annotated[bool, Meta(description="clear the field first")] = False
     retry: Again = UI_READINESS
 
     def rules(self) -> Iterator[Problem]:
         return _text_rules("text", self.text, limits.MAX_MATCHER_VALUE_LENGTH)
 
 
+@register(
+    ActionType(
+        "snapshot_ui",
+        "Capture the screen's hierarchy as XML.",
+        _direct("snapshot-", "snap", "clawperator-observe"),
+        aliases=("snapshot",),
+        family="observation",
+        read_only=True,
+        evidence="snapshot",
+        removed_params={"format": "The parameter format was removed: a snapshot is always hierarchy XML."},
+    )
+)
 class SnapshotUiParams(Params, frozen=True):
     retry: Again = UI_READINESS
 
 
+@register(
+    ActionType(
+        "take_screenshot",
+        "Capture the screen as a PNG.",
+        Template("screenshot-", "clawperator-observe", 30_000, "snap"),
+        aliases=("screenshot", "capture_screenshot"),
+        family="observation",
+        runs_on_host=True,
+        evidence="screenshot",
+    )
+)
 class TakeScreenshotParams(Params, frozen=True):
-    path: Annotated[str, Meta(description="where the host writes the PNG")] | UnsetType = UNSET
+    path: Annotated[str, Meta(description="output file on the host")] | UnsetType = UNSET
     retry: Again = ONCE
 
     def rules(self) -> Iterator[Problem]:
         return _text_rules("path", self.path, 4_096)
 
 
+@register(
+    ActionType("sleep", "Wait for a number of milliseconds.", _cli("sleep-", action_id="sleep"), read_only=True)
+)
 class SleepParams(Params, frozen=True):
-    durationMs: Annotated[float, Meta(ge=0, le=limits.MAX_EXECUTION_TIMEOUT_MS, description="how long, in ms")]
+    durationMs: Annotated[float, Meta(ge=0, le=limits.MAX_EXECUTION_TIMEOUT_MS, description="duration in ms")]
 
 
+@register(
+    ActionType(
+        "press_key",
+        "Press Back, Home or Recents.",
+        _cli("press_key", 10_000, task_id="cli-action-press-key"),
+        aliases=("key_press",),
+    )
+)
 class PressKeyParams(Params, frozen=True):
-    key: Annotated[Literal["back", "home", "recents"], Meta(description="the key")]
+    key: Annotated[Literal["back", "home", "recents"], Meta(description="key to press")]
 
 
+@register(
+    ActionType(
+        "wait_for_navigation",
+        "Wait until an app or a node is in the foreground.",
+        _direct("wait-for-nav-"),
+        family="observation",
+        read_only=True,
+    )
+)
 class WaitForNavigationParams(Params, frozen=True, kw_only=True):
     expectedPackage: (
-        Annotated[str, Meta(max_length=512, description="the app that must be in front")] | UnsetType
+        Annotated[str, Meta(max_length=512, description="package expected in the foreground")] | UnsetType
     ) = UNSET
-    expectedNode: Annotated[NodeMatcher, Meta(description="the node that must be there")] | UnsetType = UNSET
+    expectedNode: Annotated[NodeMatcher, Meta(description="node expected on the screen")] | UnsetType = UNSET
     timeoutMs: NavigationMs
 
     def rules(self) -> Iterator[Problem]:
@@ -265,98 +359,27 @@ class WaitForNavigationParams(Params, frozen=True, kw_only=True):
             yield "", "wait_for_navigation needs expectedPackage or expectedNode"
 
 
+@register(
+    ActionType(
+        "read_key_value_pair",
+        "Read the value next to a label.",
+        _direct("read-value-"),
+        family="observation",
+        read_only=True,
+    )
+)
 class ReadKeyValuePairParams(Params, frozen=True):
-    labelMatcher: Annotated[NodeMatcher, Meta(description="the node with the label")]
+    labelMatcher: Annotated[NodeMatcher, Meta(description="node of the label")]
     all: All = False
     retry: Again = UI_READINESS
 
 
-class ActionType(Struct, frozen=True):
-    """One row of the registry."""
-
-    name: str
-    params: type[Params]
-    summary: str
-    aliases: tuple[str, ...] = ()
+ACTIONS: Mapping[str, ActionType] = REGISTERED
+ACTION_ALIASES: Mapping[str, str] = {alias: row.name for row in ACTIONS.values() for alias in row.aliases}
 
 
-_ROWS = (
-    ActionType("open_app", OpenAppParams, "Bring an app to the front by its package name."),
-    ActionType("open_uri", OpenUriParams, "Open a URI in the app that handles it.", ("open_url",)),
-    ActionType("close_app", CloseAppParams, "Force-stop an app."),
-    ActionType("start_recording", RecordingParams, "Start recording what happens on the phone."),
-    ActionType("stop_recording", RecordingParams, "Finish the running recording."),
-    ActionType(
-        "wait_for_node",
-        WaitForNodeParams,
-        "Wait until a node is on the screen.",
-        ("wait_for", "find", "find_node"),
-    ),
-    ActionType("click", ClickParams, "Click a node or a point.", ("tap", "press")),
-    ActionType("scroll_and_click", ScrollAndClickParams, "Scroll until a node is there, then click it."),
-    ActionType("scroll", ScrollParams, "Scroll a container once."),
-    ActionType("scroll_until", ScrollUntilParams, "Scroll until a node is there or nothing moves."),
-    ActionType("read_text", ReadTextParams, "Read the label of a node, or of all that match.", ("read",)),
-    ActionType(
-        "enter_text",
-        EnterTextParams,
-        "Put text into a field.",
-        ("type_text", "text_entry", "input_text"),
-    ),
-    ActionType("snapshot_ui", SnapshotUiParams, "Capture the screen's hierarchy as XML.", ("snapshot",)),
-    ActionType(
-        "take_screenshot",
-        TakeScreenshotParams,
-        "Capture the screen as a PNG.",
-        ("screenshot", "capture_screenshot"),
-    ),
-    ActionType("sleep", SleepParams, "Do nothing for a while."),
-    ActionType("press_key", PressKeyParams, "Press Back, Home or Recents.", ("key_press",)),
-    ActionType("wait_for_navigation", WaitForNavigationParams, "Wait until an app or a node is in front."),
-    ActionType("read_key_value_pair", ReadKeyValuePairParams, "Read the value that stands beside a label."),
-)
-
-ACTIONS: Mapping[str, ActionType] = {row.name: row for row in _ROWS}
-ACTION_ALIASES: Mapping[str, str] = {alias: row.name for row in _ROWS for alias in row.aliases}
-
-PARAM_ALIASES: Mapping[str, str] = {
-    "application_id": "applicationId",
-    "app_id": "applicationId",
-    "appId": "applicationId",
-    "app": "applicationId",
-    "package": "applicationId",
-    "package_id": "applicationId",
-    "packageId": "applicationId",
-    "session_id": "sessionId",
-    "url": "uri",
-    "duration_ms": "durationMs",
-    "file": "path",
-    "filePath": "path",
-    "output_path": "path",
-    "selector": "matcher",
-    "node": "matcher",
-    "element": "matcher",
-    "value": "text",
-    "click_type": "clickType",
-    "longPress": "clickType",
-    "within": "container",
-    "container_selector": "container",
-    "max_swipes": "maxSwipes",
-    "distance_ratio": "distanceRatio",
-    "settle_delay_ms": "settleDelayMs",
-    "max_scrolls": "maxScrolls",
-    "max_duration_ms": "maxDurationMs",
-    "no_position_change_threshold": "noPositionChangeThreshold",
-    "find_first_scrollable_child": "findFirstScrollableChild",
-    "click_after": "clickAfter",
-    "validator_pattern": "validatorPattern",
-    "expected_package": "expectedPackage",
-    "expected_node": "expectedNode",
-    "wait_for": "expectedNode",
-    "timeout_ms": "timeoutMs",
-    "label_matcher": "labelMatcher",
-    "label_selector": "labelMatcher",
-}
-MATCHER_PARAMS = ("matcher", "container", "expectedNode", "labelMatcher")
-# Values that may be written in any case and with spaces around them; the phone takes neither.
-WORD_PARAMS = ("direction", "key", "validator")
+def click_type(*, long: bool, focus: bool) -> dict[str, str]:
+    """The click type as params; empty for a plain click."""
+    if long and focus:
+        raise ClawError("EXECUTION_VALIDATION_FAILED", "click takes long or focus, not both", operation="validate")
+    return {"clickType": "long_click"} if long else {"clickType": "focus"} if focus else {}

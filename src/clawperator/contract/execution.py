@@ -1,11 +1,13 @@
-"""An execution: the explicit plan of 1 to 50 actions that one call carries out.
+"""An execution: an explicit plan of 1 to 50 actions.
 
-``validate`` is the only way in. It takes any JSON value, puts aliases in their canonical form, checks
-everything the phone would check, and returns a ``Plan``: the typed execution, defaults filled in, beside
-the document to send, which holds what the caller said and nothing more.
+``new_execution`` is the only place where an execution document is built. ``validate`` is the only way from a
+document to a plan: it takes any JSON value, renames aliases, checks everything that the device would check, and
+returns the typed execution with defaults beside the document to send, which holds only what the caller gave.
 """
 
-from collections.abc import Iterator
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -14,7 +16,8 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from clawperator._text import is_blank, utf16_length
 from clawperator._typed import convert
 from clawperator.contract import limits
-from clawperator.contract.actions import ACTIONS, Params
+from clawperator.contract.action_types import Params
+from clawperator.contract.actions import ACTIONS
 from clawperator.contract.normalise import normalise
 from clawperator.contract.selectors import Problem
 from clawperator.errors import ClawError
@@ -22,6 +25,11 @@ from clawperator.errors import ClawError
 Id = Annotated[str, Meta(min_length=1, max_length=limits.MAX_ID_LENGTH)]
 Source = Annotated[str, Meta(min_length=1, max_length=limits.MAX_SOURCE_LENGTH)]
 TimeoutMs = Annotated[float, Meta(ge=limits.MIN_EXECUTION_TIMEOUT_MS, le=limits.MAX_EXECUTION_TIMEOUT_MS)]
+# An execution gets this much more time than the action that waits.
+_WAIT_MARGIN_MS = 5_000
+LONGEST_WAIT_MS = limits.MAX_EXECUTION_TIMEOUT_MS - _WAIT_MARGIN_MS
+_BASE36 = "0123456789abcdefghijklmnopqrstuvwxyz"
+
 Mode = Literal["direct", "artifact_compiled"]
 
 
@@ -41,7 +49,7 @@ class Execution(Struct, frozen=True):
 
 
 class Plan(Struct, frozen=True):
-    """A validated execution and the document that says it on the wire."""
+    """A validated execution and its document for the wire."""
 
     execution: Execution
     document: dict[str, Any]
@@ -63,8 +71,69 @@ class ExecutionShape(Struct, frozen=True, forbid_unknown_fields=True):
     mode: Mode | UnsetType = UNSET
 
 
+def new_execution(  # noqa: PLR0913 - the fields of the document
+    actions: Sequence[Mapping[str, Any]],
+    *,
+    command_id: str,
+    source: str,
+    timeout_ms: int | float,
+    task_id: str = "",
+    mode: str | None = None,
+) -> dict[str, Any]:
+    """An execution document, not yet validated. Actions without an id are numbered: a1, a2 and so on.
+
+    Without ``task_id`` the task has the id of the command.
+    """
+    document: dict[str, Any] = {
+        "commandId": command_id,
+        "taskId": task_id or command_id,
+        "source": source,
+        "expectedFormat": limits.EXPECTED_FORMAT,
+        "timeoutMs": timeout_ms,
+        "actions": [{"id": f"a{number}", **action} for number, action in enumerate(actions, 1)],
+    }
+    if mode:
+        document["mode"] = mode
+    return document
+
+
+def single_action(
+    name: str,
+    params: Mapping[str, Any] | None = None,
+    *,
+    timeout_ms: int | float | None = None,
+    source: str | None = None,
+) -> dict[str, Any]:
+    """The execution of one action, with the fixed fields of its row. Without ``params`` it has none."""
+    template = ACTIONS[name].template
+    action: dict[str, Any] = {"id": template.action_id, "type": name}
+    if params is not None:
+        action["params"] = dict(params)
+    return new_execution(
+        [action],
+        command_id=new_command_id(template.prefix),
+        source=source or template.source,
+        timeout_ms=template.timeout_ms if timeout_ms is None else timeout_ms,
+        task_id=template.task_id,
+        mode=template.mode,
+    )
+
+
+def new_command_id(prefix: str) -> str:
+    """``<prefix>_<ms>``, or ``<prefix><ms>-<random>`` where the prefix ends in a dash."""
+    now = time.time_ns() // 1_000_000
+    if not prefix.endswith("-"):
+        return f"{prefix}_{now}"
+    return f"{prefix}{now}-" + "".join(_BASE36[byte % 36] for byte in os.urandom(7))
+
+
+def waiting_timeout(wait_ms: int | float) -> int | float:
+    """The execution timeout for an action that itself may take ``wait_ms``, at most ``LONGEST_WAIT_MS``."""
+    return max(wait_ms + _WAIT_MARGIN_MS, 30_000)
+
+
 def validate(document: Any) -> Plan:
-    """The plan in ``document``, or ``EXECUTION_VALIDATION_FAILED`` naming every issue found."""
+    """The plan of a document, or ``EXECUTION_VALIDATION_FAILED`` with every issue found."""
     wire = document
     try:
         wire = normalise(document)
@@ -76,12 +145,12 @@ def validate(document: Any) -> Plan:
     except (msgspec.ValidationError, KeyError, RecursionError) as e:
         from clawperator.contract.issues import explain
 
-        explain(wire, document, e)
+        explain(ExecutionShape, wire, document, e)
     size = _size(wire)
     if size > limits.MAX_PAYLOAD_BYTES:
         raise ClawError(
             "PAYLOAD_TOO_LARGE",
-            f"the execution is {size} bytes long; at most {limits.MAX_PAYLOAD_BYTES} are allowed",
+            f"the execution has {size} bytes; the limit is {limits.MAX_PAYLOAD_BYTES}",
             details={"bytes": size, "limit": limits.MAX_PAYLOAD_BYTES},
             operation="validate",
         )
@@ -100,7 +169,7 @@ def _size(wire: Any) -> int:
     except UnicodeEncodeError:
         raise ClawError(
             "EXECUTION_VALIDATION_FAILED",
-            "the execution holds text that is not valid Unicode",
+            "the execution contains text that is not valid Unicode",
             operation="validate",
         ) from None
 
@@ -128,7 +197,7 @@ def _broken_rules(execution: Execution) -> Iterator[Problem]:
         path = f"actions.{i}"
         yield from _id_rules(action.id, f"{path}.id")
         if action.id in seen:
-            yield f"{path}.id", f'the id "{action.id}" is used twice, and results are told apart by it'
+            yield f"{path}.id", f'duplicate action id "{action.id}"'
         seen.add(action.id)
         for below, message in action.params.problems():
             yield f"{path}.params.{below}".rstrip("."), message

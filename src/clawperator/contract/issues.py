@@ -1,7 +1,7 @@
-"""Telling what is wrong with a document: every issue, with its path, and the one error that carries them.
+"""Every issue of an invalid document, with its path, and the one error that reports them.
 
-The decoder stops at the first thing it cannot take. When it did, the same Structs are walked once more,
-field by field, so that the caller hears of all issues at once and each has an exact path.
+The decoder stops at the first violation. Then the same Structs are walked field by field, so that the error lists
+all issues at once, each with an exact path.
 """
 
 import types
@@ -13,8 +13,8 @@ from msgspec import NODEFAULT, Struct
 
 from clawperator._text import nearest
 from clawperator._typed import convert
-from clawperator.contract.actions import ACTION_ALIASES, ACTIONS, PARAM_ALIASES
-from clawperator.contract.execution import ExecutionShape
+from clawperator.contract.actions import ACTION_ALIASES, ACTIONS
+from clawperator.contract.normalise import PARAM_ALIASES
 from clawperator.errors import ClawError
 
 
@@ -23,11 +23,11 @@ class Issue(Struct, frozen=True):
     message: str
     keys: tuple[str, ...] = ()
     hint: str | None = None
-    within: int | None = None  # the action it lies in, when the path does not say
+    within: int | None = None  # the index of its action, when the path does not hold it
 
 
 def struct_issues(shape: type[Struct], value: Mapping[str, Any], path: str) -> list[Issue]:
-    """What keeps ``value`` from being a ``shape``: fields in order, unknown keys last."""
+    """The issues of ``value`` as a ``shape``: fields in order, unknown keys last."""
     issues: list[Issue] = []
     fields = msgspec.structs.fields(shape)
     for field in fields:
@@ -73,7 +73,7 @@ def _flat(type_: Any) -> Any:
 
 
 def _plain(error: Exception) -> str:
-    """The decoder's words, for people: JSON has no floats, only numbers."""
+    """The decoder's message in JSON's terms: numbers, not floats."""
     text = str(error).split(" - at `", maxsplit=1)[0].replace("`", "").replace("float", "number")
     return text[:1].lower() + text[1:].removesuffix(".0")
 
@@ -102,7 +102,7 @@ def refuse(issues: list[Issue], document: Any) -> NoReturn:
 
 
 def _raw_action(document: Any, issue: Issue) -> Mapping[str, Any]:
-    """The action an issue lies in, as the caller wrote it."""
+    """The action of an issue, as the caller wrote it."""
     parts = issue.path.split(".")
     index = issue.within
     if index is None and parts[0] == "actions" and len(parts) > 1:
@@ -114,13 +114,13 @@ def _raw_action(document: Any, issue: Issue) -> Mapping[str, Any]:
     return action if isinstance(action, dict) else {}
 
 
-def explain(wire: Any, document: Any, cause: Exception) -> NoReturn:
-    """Find every issue of a document that did not convert, structure before parameters."""
+def explain(shape: type[Struct], wire: Any, document: Any, cause: Exception) -> NoReturn:
+    """Raise with every issue of an execution that did not convert to ``shape``, structure before parameters."""
     if not isinstance(wire, dict):
         refuse([Issue("", "an execution must be a JSON object")], document)
     if isinstance(cause, RecursionError):
         refuse([Issue("", "the execution is nested too deeply")], document)
-    structural = struct_issues(ExecutionShape, wire, "")
+    structural = struct_issues(shape, wire, "")
     params: list[Issue] = []
     for i, action in enumerate(wire["actions"] if isinstance(wire.get("actions"), list) else ()):
         if not isinstance(action, dict) or not isinstance(action.get("type"), str):
@@ -131,8 +131,8 @@ def explain(wire: Any, document: Any, cause: Exception) -> NoReturn:
         elif isinstance(given := action.get("params", {}), dict):
             found = struct_issues(row.params, given, f"actions.{i}.params")
             written = _params_as_written(document, i)
-            params += (_place(_as_written(issue, written), row.name) for issue in found)
-    refuse(structural or params or [Issue("", f"the execution cannot be read: {cause}")], document)
+            params += (_with_owner(_as_written(issue, written), row.name) for issue in found)
+    refuse(structural or params or [Issue("", f"invalid execution: {cause}")], document)
 
 
 def _params_as_written(document: Any, index: int) -> Mapping[str, Any]:
@@ -143,11 +143,11 @@ def _params_as_written(document: Any, index: int) -> Mapping[str, Any]:
 
 
 def _as_written(issue: Issue, params: Mapping[str, Any]) -> Issue:
-    """Name unknown keys by the word the caller used, not by what it stands for."""
+    """Name unknown keys as the caller wrote them, not by their canonical names."""
     if not issue.keys or not issue.path.endswith(".params"):
         return issue
-    said = {PARAM_ALIASES.get(key, key): key for key in params}
-    keys = tuple(said.get(key, key) for key in issue.keys)
+    written = {PARAM_ALIASES.get(key, key): key for key in params}
+    keys = tuple(written.get(key, key) for key in issue.keys)
     return msgspec.structs.replace(issue, keys=keys, message="unknown key: " + ", ".join(keys))
 
 
@@ -157,14 +157,14 @@ def _unsupported(index: int, name: str) -> Issue:
     return Issue("actions", f'action {index} has the unsupported type "{name}"', hint=hint, within=index)
 
 
-def _place(issue: Issue, action: str) -> Issue:
-    """Say of a parameter that is not this action's where it belongs."""
+def _with_owner(issue: Issue, action: str) -> Issue:
+    """Add the actions that take an unknown parameter, or the nearest name."""
     if not issue.keys or not issue.path.endswith(".params"):
         return issue
     key = issue.keys[0]
     known = ACTIONS[action].params.__struct_fields__
-    if key == "format" and action == "snapshot_ui":
-        return _with_hint(issue, "The parameter format was removed: a snapshot is always hierarchy XML.")
+    if key in ACTIONS[action].removed_params:
+        return _with_hint(issue, ACTIONS[action].removed_params[key])
     if key == "target":
         instead = "matcher" if "matcher" in known else "container"
         return _with_hint(issue, f"The parameter target was removed: use {instead}.")

@@ -1,10 +1,10 @@
-"""The canonical spelling of an execution: aliases renamed, words trimmed, numbers without an empty fraction."""
+"""Canonical form of an execution: aliases renamed, keywords trimmed, whole numbers without a fraction."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from clawperator._text import trim, whole
-from clawperator.contract.actions import ACTION_ALIASES, MATCHER_PARAMS, PARAM_ALIASES, WORD_PARAMS
+from clawperator.contract.actions import ACTION_ALIASES
 from clawperator.contract.selectors import MATCHER_ALIASES
 
 TOP_ALIASES: Mapping[str, str] = {
@@ -13,13 +13,54 @@ TOP_ALIASES: Mapping[str, str] = {
     "expected_format": "expectedFormat",
     "timeout_ms": "timeoutMs",
 }
+PARAM_ALIASES: Mapping[str, str] = {
+    "application_id": "applicationId",
+    "app_id": "applicationId",
+    "appId": "applicationId",
+    "app": "applicationId",
+    "package": "applicationId",
+    "package_id": "applicationId",
+    "packageId": "applicationId",
+    "session_id": "sessionId",
+    "url": "uri",
+    "duration_ms": "durationMs",
+    "file": "path",
+    "filePath": "path",
+    "output_path": "path",
+    "selector": "matcher",
+    "node": "matcher",
+    "element": "matcher",
+    "value": "text",
+    "click_type": "clickType",
+    "longPress": "clickType",
+    "within": "container",
+    "container_selector": "container",
+    "max_swipes": "maxSwipes",
+    "distance_ratio": "distanceRatio",
+    "settle_delay_ms": "settleDelayMs",
+    "max_scrolls": "maxScrolls",
+    "max_duration_ms": "maxDurationMs",
+    "no_position_change_threshold": "noPositionChangeThreshold",
+    "find_first_scrollable_child": "findFirstScrollableChild",
+    "click_after": "clickAfter",
+    "validator_pattern": "validatorPattern",
+    "expected_package": "expectedPackage",
+    "expected_node": "expectedNode",
+    "wait_for": "expectedNode",
+    "timeout_ms": "timeoutMs",
+    "label_matcher": "labelMatcher",
+    "label_selector": "labelMatcher",
+}
+_MATCHER_PARAMS = ("matcher", "container", "expectedNode", "labelMatcher")
+# Keywords may be written in any case and with spaces around them; the device accepts neither.
+_KEYWORD_PARAMS = ("direction", "key", "validator")
 
 
 def normalise(document: Any) -> Any:
-    """Canonical names and spellings, numbers without an empty fraction. Leaves what it does not know."""
+    """The document with canonical names and numbers. Unknown parts stay as they are."""
     if not isinstance(document, dict):
         return document
-    out = _rename(_tidy(document), TOP_ALIASES)
+    out = _rename(_normalise_numbers(document), TOP_ALIASES)
     if isinstance(out.get("actions"), list):
         out["actions"] = [_normalise_action(a) if isinstance(a, dict) else a for a in out["actions"]]
     return out
@@ -40,17 +81,17 @@ def _normalise_params(params: dict[str, Any]) -> dict[str, Any]:
         long = {"longPress": "long_click"} if params["longPress"] else {}
         params = {k: v for k, v in params.items() if k != "longPress"} | long
     out = _rename(params, PARAM_ALIASES)
-    for name in MATCHER_PARAMS:
+    for name in _MATCHER_PARAMS:
         if isinstance(out.get(name), dict):
             out[name] = _rename(out[name], MATCHER_ALIASES)
-    for name in WORD_PARAMS:
+    for name in _KEYWORD_PARAMS:
         if isinstance(out.get(name), str):
             out[name] = trim(out[name]).lower()
     return out
 
 
 def _rename(value: dict[str, Any], aliases: Mapping[str, str]) -> dict[str, Any]:
-    """Aliases become canonical; a canonical name that is there wins, and of several aliases the first."""
+    """Rename aliases. A canonical name that is present wins, and of several aliases the first."""
     out: dict[str, Any] = {}
     for key, item in value.items():
         name = aliases.get(key, key)
@@ -59,9 +100,9 @@ def _rename(value: dict[str, Any], aliases: Mapping[str, str]) -> dict[str, Any]
     return out
 
 
-def _tidy(value: Any) -> Any:
+def _normalise_numbers(value: Any) -> Any:
     if isinstance(value, dict):
-        return {k: _tidy(v) for k, v in value.items()}
+        return {k: _normalise_numbers(v) for k, v in value.items()}
     if isinstance(value, list):
-        return [_tidy(v) for v in value]
+        return [_normalise_numbers(v) for v in value]
     return whole(value) if type(value) is float else value

@@ -4,7 +4,8 @@ from typing import Literal
 
 from msgspec import Struct
 
-from clawperator.contract.actions import ClickParams, Coordinate, Retry
+from clawperator.contract.action_types import Retry
+from clawperator.contract.actions import ClickParams, Coordinate
 from clawperator.contract.selectors import NodeMatcher
 from clawperator.engine.context import ActionContext, StepData
 from clawperator.engine.driver import NodeAction, NodeActions

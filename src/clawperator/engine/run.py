@@ -9,6 +9,7 @@ from random import Random
 from typing import Any
 
 from clawperator._deadline import Deadline
+from clawperator.contract.actions import ACTIONS
 from clawperator.contract.execution import Action, Execution
 from clawperator.contract.results import ResultEnvelope, StepResult, outcome_of
 from clawperator.engine import apps, clicks, observe, reads, scrolls, text_entry, waits
@@ -16,25 +17,10 @@ from clawperator.engine.context import ActionContext, SaveScreenshot, StepData, 
 from clawperator.engine.driver import Clock, Driver
 from clawperator.errors import ClawError
 
+_MODULES = (apps, clicks, observe, reads, scrolls, text_entry, waits)
+# The function that runs an action has its name.
 RUNNERS: Mapping[str, Callable[[ActionContext, Any], StepData]] = {
-    "open_app": apps.open_app,
-    "open_uri": apps.open_uri,
-    "close_app": apps.close_app,
-    "start_recording": observe.start_recording,
-    "stop_recording": observe.stop_recording,
-    "wait_for_node": waits.wait_for_node,
-    "click": clicks.click,
-    "scroll_and_click": scrolls.scroll_and_click,
-    "scroll": scrolls.scroll,
-    "scroll_until": scrolls.scroll_until,
-    "read_text": reads.read_text,
-    "enter_text": text_entry.enter_text,
-    "snapshot_ui": observe.snapshot_ui,
-    "take_screenshot": observe.take_screenshot,
-    "sleep": waits.sleep,
-    "press_key": apps.press_key,
-    "wait_for_navigation": waits.wait_for_navigation,
-    "read_key_value_pair": reads.read_key_value_pair,
+    name: getattr(module, name) for name in ACTIONS for module in _MODULES if hasattr(module, name)
 }
 WEB_SCHEMES = ("http", "https")
 

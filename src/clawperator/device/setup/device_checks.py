@@ -37,8 +37,6 @@ SETTINGS = {
     "readiness.settings.usb_debugging": ("adb_enabled", "USB debugging", "DEVICE_USB_DEBUGGING_DISABLED"),
 }
 
-_Action = tuple[str, str, dict[str, object]]  # its id, type and params
-
 
 def discover(serial: str | None, simulated: str | None = None) -> tuple[Check, str | None]:
     """Check that the chosen device is ready, and return its serial. ``simulated`` is that of a simulated phone."""
@@ -190,7 +188,8 @@ def check_handshake(device: Device, package: str, timeout_ms: float = HANDSHAKE_
     from clawperator.device.lease import lease
 
     id_ = "readiness.handshake"
-    document = validate(_execution("handshake", timeout_ms, [("h1", "sleep", {"durationMs": 0})])).document
+    actions: list[dict[str, object]] = [{"id": "h1", "type": "sleep", "params": {"durationMs": 0}}]
+    document = validate(_execution("handshake", timeout_ms, actions)).document
     started = time.monotonic()
     try:
         with lease(device.serial, document["commandId"], _LEASE_SECONDS):
@@ -243,11 +242,13 @@ def check_smoke(device: Device, package: str) -> Check:
     from clawperator.device.run import run_plan
 
     id_ = "readiness.smoke"
-    actions: list[_Action] = [
-        ("s1", "close_app", {"applicationId": _SETTINGS}),
-        ("s2", "open_app", {"applicationId": _SETTINGS}),
-        ("s3", "wait_for_navigation", {"expectedPackage": _SETTINGS, "timeoutMs": _SMOKE_MS // 2}),
-        ("s4", "snapshot_ui", {}),
+    settings = {"applicationId": _SETTINGS}
+    navigation = {"expectedPackage": _SETTINGS, "timeoutMs": _SMOKE_MS // 2}
+    actions: list[dict[str, object]] = [
+        {"id": "s1", "type": "close_app", "params": settings},
+        {"id": "s2", "type": "open_app", "params": settings},
+        {"id": "s3", "type": "wait_for_navigation", "params": navigation},
+        {"id": "s4", "type": "snapshot_ui", "params": {}},
     ]
     try:
         envelope = run_plan(validate(_execution("smoke", _SMOKE_MS, actions)), device, package=package).envelope
@@ -265,12 +266,13 @@ def check_smoke(device: Device, package: str) -> Check:
     return troubled(id_, error)
 
 
-def _execution(kind: str, timeout_ms: float, actions: list[_Action]) -> dict[str, object]:
-    return {
-        "commandId": f"{kind}-{time.time_ns() // 1_000_000}",
-        "taskId": f"doctor-{kind}",
-        "source": "clawperator-doctor",
-        "expectedFormat": "android-ui-automator",
-        "timeoutMs": timeout_ms,
-        "actions": [{"id": id_, "type": type_, "params": params} for id_, type_, params in actions],
-    }
+def _execution(kind: str, timeout_ms: float, actions: list[dict[str, object]]) -> dict[str, object]:
+    from clawperator.contract.execution import new_command_id, new_execution
+
+    return new_execution(
+        actions,
+        command_id=new_command_id(f"{kind}-"),
+        task_id=f"doctor-{kind}",
+        source="clawperator-doctor",
+        timeout_ms=timeout_ms,
+    )

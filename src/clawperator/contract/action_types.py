@@ -1,0 +1,94 @@
+"""The registry of action types: what a row holds, and how a params Struct is registered with one."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Annotated, Literal, TypeVar
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec.structs import replace
+
+from clawperator.contract.selectors import NodeMatcher, Problem
+
+
+class Retry(Struct, frozen=True, forbid_unknown_fields=True):
+    """Retry policy. An absent field takes the default here, not that of the action."""
+
+    maxAttempts: Annotated[int, Meta(ge=1, le=10, description="attempts, including the first")] = 1
+    initialDelayMs: Annotated[float, Meta(ge=0, le=30_000, description="pause before the second attempt")] = 0
+    maxDelayMs: (
+        Annotated[float, Meta(ge=0, le=60_000, description="longest pause (default: initialDelayMs)")] | UnsetType
+    ) = UNSET
+    backoffMultiplier: Annotated[float, Meta(ge=1, le=5, description="factor between two pauses")] = 1
+    jitterRatio: Annotated[float, Meta(ge=0, le=1, description="random part of a pause")] = 0
+
+    def problems(self) -> Iterator[Problem]:
+        if isinstance(self.maxDelayMs, float | int) and self.maxDelayMs < self.initialDelayMs:
+            yield "maxDelayMs", "must not be less than initialDelayMs"
+
+
+class Params(Struct, frozen=True, forbid_unknown_fields=True):
+    """The parameters of one action."""
+
+    def problems(self) -> Iterator[Problem]:
+        """Violations that a type cannot express: rules over several fields, blank texts, grammars."""
+        for name in self.__struct_fields__:
+            value = getattr(self, name)
+            if isinstance(value, NodeMatcher | Retry):
+                for below, message in value.problems():
+                    yield f"{name}.{below}".rstrip("."), message
+        yield from self.rules()
+
+    def rules(self) -> Iterator[Problem]:
+        return iter(())
+
+
+class Template(Struct, frozen=True):
+    """The fixed fields of an execution with only this action.
+
+    The command id is ``<prefix>_<ms>``, or ``<prefix><ms>-<random>`` where the prefix ends in a dash. An empty
+    ``task_id`` means the command id.
+    """
+
+    prefix: str
+    source: str
+    timeout_ms: int
+    action_id: str
+    task_id: str = ""
+    mode: str | None = None
+
+
+class ActionType(Struct, frozen=True):
+    """The row of an action type.
+
+    A ``read_only`` action leaves the device and the host unchanged. ``runs_on_host`` marks actions that the host
+    carries out instead of the Operator, ``unsettles`` those after which the screen may still be moving.
+    ``typed_param`` is the param whose text may be a secret, ``evidence`` the kind of evidence that the result is.
+    ``removed_params`` hold hints for params of old versions. ``params`` is set by ``register``.
+    """
+
+    name: str
+    summary: str
+    template: Template
+    aliases: tuple[str, ...] = ()
+    family: Literal["action", "observation", "recording"] = "action"
+    read_only: bool = False
+    runs_on_host: bool = False
+    unsettles: bool = False
+    typed_param: str = ""
+    evidence: Literal["execution", "snapshot", "screenshot"] = "execution"
+    removed_params: Mapping[str, str] = {}
+    params: type[Params] = Params
+
+
+REGISTERED: dict[str, ActionType] = {}
+
+P = TypeVar("P", bound=Params)
+
+
+def register(row: ActionType) -> Callable[[type[P]], type[P]]:
+    """Register the decorated Struct as the params of an action type."""
+
+    def add(params: type[P]) -> type[P]:
+        REGISTERED[row.name] = replace(row, params=params)
+        return params
+
+    return add

@@ -1,80 +1,81 @@
-"""Every command of ``claw``: names, flags, words of help and examples.
+"""Every command of ``claw``: parsing, suggestions, ``--help``, the inventory and the reference derive from it."""
 
-Parsing, suggestions, ``--help``, the inventory and the reference in the docs come from this one table.
-"""
+from collections.abc import Mapping
 
-from clawperator.commands.model import BACKEND, Command, Flag, switch
+from clawperator.commands.model import BACKEND, Command, Flag, Level, switch
 
-_FORMAT = Flag("--output-format", "text for people, or json: one document on one line", "<text|json>")
+_INVENTORY = "clawperator.cli.claw.inventory:"
+_SESSIONS = "clawperator.cli.claw.sessions:"
+_FORMAT = Flag("--output-format", "text, or json: one document on one line", "<text|json>")
 CLAW_GLOBALS = (
     _FORMAT,
-    switch("--help", "this text", "-h"),
-    switch("--version", "the version", "-V"),
+    switch("--help", "print help", "-h"),
+    switch("--version", "print the version", "-V"),
 )
 
-_DIRECTORY = Flag("--directory", "the folder of the sessions, .claw/sessions if absent", "<folder>")
-_LIMIT = Flag("--limit", "how many matches at most, 5 if absent", "<n>")
-_NO_MCP = switch("--no-mcp", "leave the tools of MCP servers out; no server is started")
-_DENY_TOOL = Flag("--deny-tool", "a tool that must not be used; may be repeated", "<name>", repeats=True)
+_DIRECTORY = Flag("--directory", "session folder (default: .claw/sessions)", "<folder>")
+_LIMIT = Flag("--limit", "most matches to return (default: 5)", "<n>")
+_NO_MCP = switch("--no-mcp", "exclude MCP tools; no server is started")
+_DENY_TOOL = Flag("--deny-tool", "deny this tool; may be repeated", "<name>", repeats=True)
 _DENY_PREFIX = Flag(
-    "--deny-prefix", "no tool whose name begins with this; may be repeated", "<prefix>", repeats=True
+    "--deny-prefix", "deny every tool whose name starts with this; may be repeated", "<prefix>", repeats=True
 )
 
 _SESSION = (
     _DIRECTORY,
-    Flag("--session-id", "the id of the new session, made up if absent", "<id>"),
-    Flag("--resume", "go on with the session of this id", "<id>"),
+    Flag("--session-id", "id of the new session (default: generated)", "<id>"),
+    Flag("--resume", "continue the session with this id", "<id>"),
 )
 _PHONE = (
-    Flag("--device", "serial of the phone; the only one there is if absent", "<serial>"),
+    Flag("--device", "device serial (default: the only connected device)", "<serial>"),
     Flag("--operator-package", "package of the Operator app", "<package>"),
     BACKEND,
 )
 _POLICY = (
     Flag(
         "--permission-mode",
-        "what may be done: read-only looks, act also acts, full also deletes and installs; act if absent",
+        "read-only observes, act also acts, full also deletes and installs (default: act)",
         "<read-only|act|full>",
     ),
-    Flag("--allow-tool", "a tool that may be used whatever the mode; may be repeated", "<name>", repeats=True),
+    Flag("--allow-tool", "allow this tool in every mode; may be repeated", "<name>", repeats=True),
     _DENY_TOOL,
     _DENY_PREFIX,
-    Flag("--ask-tool", "a tool to ask somebody about first; may be repeated", "<name>", repeats=True),
+    Flag("--ask-tool", "require confirmation for this tool; may be repeated", "<name>", repeats=True),
 )
-_TIME = Flag("--timeout-seconds", "how long all of it may take; no limit if absent", "<s>")
+_TIME = Flag("--timeout-seconds", "time limit for the whole command (default: none)", "<s>")
 _ACTING = (*_PHONE, *_POLICY, _TIME)
+# A nested claw must not be able to allow itself what its caller was denied.
+_RAISED_BY: Mapping[str, Level] = {"--permission-mode": "full", "--allow-tool": "full"}
 _THINKING = (
     _LIMIT,
-    Flag("--brain", "who turns the prompt into calls, offline if absent", "<offline|openai|anthropic>"),
-    Flag("--model", "the name of the model, for a brain that has one", "<name>"),
     Flag(
-        "--events",
-        "where to write events as lines of JSON while it works; - is stdout, before the answer",
-        "<file|->",
+        "--brain", "brain that turns the prompt into tool calls (default: offline)", "<offline|openai|anthropic>"
     ),
-    Flag("--heartbeat-seconds", "how often to write an event while nothing else happens, 5 if absent", "<s>"),
+    Flag("--model", "model name; not for the offline brain", "<name>"),
+    Flag("--events", "write events as JSON lines to this file; - is stdout, before the answer", "<file|->"),
+    Flag("--heartbeat-seconds", "interval of heartbeat events (default: 5)", "<s>"),
     Flag(
         "--max-budget-tokens",
-        "the most tokens the session may come to; if absent 2000, and 200000 for a model",
+        "token limit of the session (default: 2000 offline, 200000 with a model)",
         "<n>",
     ),
     Flag(
         "--max-session-turns",
-        "the most turns the session may have; 8 if absent, or --max-turns if that is more",
+        "turn limit of the session (default: 8, or --max-turns if that is more)",
         "<n>",
     ),
-    Flag("--max-steps", "the most tool calls in a turn, 120 if absent", "<n>"),
+    Flag("--max-steps", "tool-call limit of a turn (default: 120)", "<n>"),
     _NO_MCP,
-    switch("--strict", "exit 1 when a turn was refused for a limit, or cancelled"),
+    switch("--strict", "exit 1 when a limit refused or cancelled a turn"),
 )
 _STDIN = "A prompt of - is read from stdin."
-_ASKED = "A denied call is an answer, not an end. Where nobody can be asked, to ask means no."
-_OFFLINE = "The offline brain needs no key and no network. It takes plain sentences such as 'open settings'."
+_ASKED = 'Denied calls do not end the turn. Without a terminal, "ask" means deny.'
+_OFFLINE = "The offline brain needs no key and no network. It understands plain sentences such as 'open settings'."
 
 CLAW_COMMANDS: tuple[Command, ...] = (
     Command(
         "flush-transcript",
-        "Write a prompt into a session, and make sure that it is on the disk.",
+        "Write a prompt to a session and flush it to disk.",
         "<prompt>",
         flags=(*_SESSION, _FORMAT),
         examples=(
@@ -82,20 +83,26 @@ CLAW_COMMANDS: tuple[Command, ...] = (
             'echo "read the battery level" | claw flush-transcript - --output-format json',
         ),
         notes=f"Nothing is routed or run. {_STDIN}",
+        handler=_SESSIONS + "flush_transcript",
+        level="act",
     ),
     Command(
         "load-session",
-        "Tell what a session holds: its messages, its tokens, where it lies.",
+        "Print the messages, token counts and path of a session.",
         "<session_id>",
         flags=(_DIRECTORY, _FORMAT),
         examples=("claw load-session demo", "claw load-session demo --output-format json"),
+        handler=_SESSIONS + "load_session",
+        level="read-only",
     ),
     Command(
         "list-sessions",
-        "List the sessions of a folder.",
+        "List the sessions in a folder.",
         flags=(_DIRECTORY, _FORMAT),
         examples=("claw list-sessions", "claw list-sessions --directory .claw/sessions --output-format json"),
-        notes="A folder that is not there has no sessions; that is no error.",
+        notes="A missing folder has no sessions: exit 0.",
+        handler=_SESSIONS + "list_sessions",
+        level="read-only",
     ),
     Command(
         "delete-session",
@@ -103,23 +110,28 @@ CLAW_COMMANDS: tuple[Command, ...] = (
         "<session_id>",
         flags=(_DIRECTORY, _FORMAT),
         examples=("claw delete-session demo", "claw delete-session demo --output-format json"),
-        notes="One that is not there is deleted already: exit 0.",
+        notes="Deleting a missing session succeeds: exit 0.",
+        handler=_SESSIONS + "delete_session",
     ),
     Command(
         "show-command",
-        "Tell where a command comes from and what it is for.",
+        "Print the source and purpose of a command.",
         "<name>",
         flags=(_FORMAT,),
         examples=("claw show-command recording-parse", "claw show-command tap --output-format json"),
-        notes="The name may be a synonym, in any case. Subcommands are written with a dash: recording-parse.",
+        notes="Accepts synonyms, in any case. Subcommands are written with a dash: recording-parse.",
+        handler=_INVENTORY + "show_command",
+        level="read-only",
     ),
     Command(
         "show-tool",
-        "Tell where a tool comes from and what it is for.",
+        "Print the source and purpose of a tool.",
         "<name>",
         flags=(_FORMAT,),
         examples=("claw show-tool click", "claw show-tool snapshot --output-format json"),
-        notes="The name may be a synonym, in any case.",
+        notes="Accepts synonyms, in any case.",
+        handler=_INVENTORY + "show_tool",
+        level="read-only",
     ),
     Command(
         "exec-command",
@@ -130,7 +142,10 @@ CLAW_COMMANDS: tuple[Command, ...] = (
             "claw exec-command open com.android.settings",
             "claw exec-command skills-search battery --output-format json",
         ),
-        notes=f"The prompt is what follows the command's name, and may be empty. {_STDIN}",
+        notes=f"The prompt holds the command's arguments and may be empty. {_STDIN}",
+        handler="clawperator.cli.claw.execute:exec_command",
+        level="act",
+        raised_by=_RAISED_BY,
     ),
     Command(
         "exec-tool",
@@ -141,19 +156,24 @@ CLAW_COMMANDS: tuple[Command, ...] = (
             'claw exec-tool press_key \'{"key": "home"}\'',
             'echo \'{"applicationId": "com.android.settings"}\' | claw exec-tool open_app - --output-format json',
         ),
-        notes="The payload is a JSON object with the tool's parameters. One of - is read from stdin.",
+        notes="The payload is a JSON object with the tool's parameters. A payload of - is read from stdin.",
+        handler="clawperator.cli.claw.execute:exec_tool",
+        level="act",
+        raised_by=_RAISED_BY,
     ),
     Command(
         "route",
-        "Tell which commands and tools fit a prompt, the best first.",
+        "List the commands and tools that match a prompt, best match first.",
         "<prompt>",
         flags=(_LIMIT, _FORMAT),
         examples=('claw route "take a screenshot"', 'claw route "set the solar discharge limit" --limit 3'),
-        notes=f"Nothing is run. No match is an answer too: exit 0. {_STDIN}",
+        notes=f"Nothing is run. Without a match the list is empty: exit 0. {_STDIN}",
+        handler=_INVENTORY + "route",
+        level="read-only",
     ),
     Command(
         "bootstrap",
-        "Set everything up, do one turn, and keep it in a session.",
+        "Run one turn and save it in a session.",
         "<prompt>",
         flags=(*_THINKING, *_ACTING, *_SESSION, _FORMAT),
         examples=(
@@ -161,19 +181,22 @@ CLAW_COMMANDS: tuple[Command, ...] = (
             "echo help | claw bootstrap - --session-id help --output-format json",
         ),
         notes=f"{_OFFLINE}\n{_ASKED} {_STDIN}",
+        handler="clawperator.cli.claw.turns:run_turns",
+        level="act",
+        raised_by=_RAISED_BY,
     ),
     Command(
         "turn-loop",
-        "Do turns until the work is done or a limit is reached.",
+        "Run turns until the task is done or a limit is reached.",
         "<prompt>",
         flags=(
-            Flag("--max-turns", "the most turns, 3 if absent", "<n>"),
+            Flag("--max-turns", "turn limit (default: 3)", "<n>"),
             Flag(
                 "--continuation-prompt",
-                "what every turn after the first is told; without it there is one",
+                "prompt of every turn after the first; without it there is one turn",
                 "<text>",
             ),
-            switch("--structured-output", "have each turn's output as a JSON object"),
+            switch("--structured-output", "format each turn's output as a JSON object"),
             *_THINKING,
             *_ACTING,
             *_SESSION,
@@ -183,30 +206,39 @@ CLAW_COMMANDS: tuple[Command, ...] = (
             'claw turn-loop "open settings" --continuation-prompt "scroll down" --max-turns 3',
             "claw turn-loop help --timeout-seconds 30 --output-format json",
         ),
-        notes=f"Exit 2 when --timeout-seconds ran out. {_OFFLINE}\n{_ASKED} {_STDIN}",
+        notes=f"Exit 2 when --timeout-seconds is exceeded. {_OFFLINE}\n{_ASKED} {_STDIN}",
+        handler="clawperator.cli.claw.turns:run_turns",
+        level="act",
+        raised_by=_RAISED_BY,
     ),
     Command(
         "command-graph",
-        "List every command by its origin: built in, from a plugin, a skill.",
+        "List every command by origin: built-in, plugin or skill.",
         flags=(_FORMAT,),
         examples=("claw command-graph", "claw command-graph --output-format json"),
+        handler=_INVENTORY + "command_graph",
+        level="read-only",
     ),
     Command(
         "tool-pool",
-        "List the tools there are.",
+        "List the available tools.",
         flags=(
-            switch("--simple-mode", "only the few tools that are enough to look and act"),
+            switch("--simple-mode", "only the basic tools to observe and act"),
             _NO_MCP,
             _DENY_TOOL,
             _DENY_PREFIX,
             _FORMAT,
         ),
         examples=("claw tool-pool", "claw tool-pool --no-mcp --deny-prefix recording --output-format json"),
+        handler=_INVENTORY + "list_tool_pool",
+        level="read-only",
     ),
     Command(
         "bootstrap-graph",
-        "List the stages bootstrap goes through, in their order.",
+        "List the stages of bootstrap in order.",
         flags=(_FORMAT,),
         examples=("claw bootstrap-graph", "claw bootstrap-graph --output-format json"),
+        handler=_INVENTORY + "bootstrap_graph",
+        level="read-only",
     ),
 )

@@ -1,113 +1,180 @@
-"""The commands that look after phones, emulators and the host's log."""
+"""Commands for devices, the Operator app, emulators and the host log."""
 
 from clawperator.commands.model import Command, Flag, switch
 
-_NAME = Flag("--name", "its name, instead of the argument; clawperator-pixel if absent", "<name>")
-_NAMED = "Without a name clawperator-pixel is meant."
+_DEVICES = "clawperator.cli.handlers.devices:"
+_EMULATORS = "clawperator.cli.handlers.emulators:"
+_NAME = Flag("--name", "name, instead of the argument (default: clawperator-pixel)", "<name>")
+_DEFAULT_NAME = "The default name is clawperator-pixel."
 
 _EMULATOR = Command(
     "emulator",
-    "Make and run Android's own emulators, with the tools of its SDK.",
+    "Create and run Android emulators with the Android SDK.",
     subcommands=(
-        Command("list", "List the virtual devices of this computer.", examples=("clawperator emulator list",)),
-        Command("inspect", "Tell what a virtual device is made of.", "[<name>]", flags=(_NAME,), notes=_NAMED),
         Command(
-            "create",
-            "Make a virtual device, with its system image.",
+            "list",
+            "List the virtual devices on this computer.",
+            examples=("clawperator emulator list",),
+            handler=_EMULATORS + "list_all",
+            level="read-only",
+        ),
+        Command(
+            "inspect",
+            "Print the configuration of a virtual device.",
             "[<name>]",
             flags=(_NAME,),
-            notes=f"{_NAMED} One that exists is not overwritten. The SDK's licences are accepted.",
+            notes=_DEFAULT_NAME,
+            handler=_EMULATORS + "inspect",
+            level="read-only",
+        ),
+        Command(
+            "create",
+            "Create a virtual device with its system image.",
+            "[<name>]",
+            flags=(_NAME,),
+            notes=f"{_DEFAULT_NAME} An existing one is not overwritten. The SDK's licences are accepted.",
+            handler=_EMULATORS + "create",
         ),
         Command(
             "start",
             "Start a virtual device and wait until it has booted.",
             "[<name>]",
             flags=(_NAME,),
-            notes=_NAMED,
+            notes=_DEFAULT_NAME,
+            handler=_EMULATORS + "start",
+            level="act",
         ),
-        Command("stop", "Stop a running emulator.", "[<name>]", flags=(_NAME,), notes=_NAMED),
-        Command("delete", "Delete a virtual device that does not run.", "[<name>]", flags=(_NAME,), notes=_NAMED),
-        Command("status", "List the emulators that run."),
         Command(
-            "provision",
-            "Have an emulator ready: one that runs, one that can be started, or a new one.",
+            "stop",
+            "Stop a running emulator.",
             "[<name>]",
             flags=(_NAME,),
-            notes=f"{_NAMED} Also written 'clawperator provision emulator'.",
+            notes=_DEFAULT_NAME,
+            handler=_EMULATORS + "stop",
+            level="act",
+        ),
+        Command(
+            "delete",
+            "Delete a virtual device that is not running.",
+            "[<name>]",
+            flags=(_NAME,),
+            notes=_DEFAULT_NAME,
+            handler=_EMULATORS + "delete",
+        ),
+        Command("status", "List the running emulators.", handler=_EMULATORS + "list_running", level="read-only"),
+        Command(
+            "provision",
+            "Provide a booted emulator: a running one, an existing one, or a new one.",
+            "[<name>]",
+            flags=(_NAME,),
+            notes=f"{_DEFAULT_NAME} Same as 'clawperator provision emulator'.",
+            handler=_EMULATORS + "provision",
         ),
     ),
 )
 
 DEVICE_COMMANDS = (
-    Command("devices", "List the connected phones."),
+    Command(
+        "devices",
+        "List the connected devices.",
+        examples=("clawperator devices",),
+        handler=_DEVICES + "list_connected",
+        level="read-only",
+        tools=("list_devices",),
+    ),
     Command(
         "packages",
-        "Ask a phone for its apps.",
+        "Inspect the packages on a device.",
         subcommands=(
             Command(
                 "list",
-                "List the installed packages.",
-                flags=(switch("--third-party", "only those that did not come with the phone"),),
+                "List installed packages.",
+                flags=(switch("--third-party", "only packages that the user installed"),),
+                examples=("clawperator packages list --third-party",),
+                handler=_DEVICES + "list_installed",
+                level="read-only",
+                tools=("list_packages",),
             ),
         ),
     ),
     Command(
         "operator",
-        "Look after the Operator app on a phone.",
+        "Install and inspect the Operator app.",
         subcommands=(
             Command(
                 "setup",
-                "Install the Operator and grant what it needs.",
+                "Install the Operator and grant its permissions.",
                 synonyms=("install",),
-                flags=(Flag("--apk", "the Operator's APK", "<file>"),),
+                flags=(Flag("--apk", "APK of the Operator", "<file>"),),
+                handler=_DEVICES + "set_up",
             ),
         ),
     ),
     Command(
         "setup",
-        "Tell how a phone is set up.",
+        "Print setup instructions.",
         synonyms=("install",),
         examples=("clawperator setup",),
+        handler=_DEVICES + "print_setup",
+        level="read-only",
     ),
-    Command("grant-device-permissions", "Grant the Operator what it needs."),
+    Command(
+        "grant-device-permissions",
+        "Grant the Operator its permissions.",
+        examples=("clawperator grant-device-permissions",),
+        handler=_DEVICES + "grant",
+    ),
     Command(
         "doctor",
-        "Check this computer, the phone and the Operator.",
+        "Check this computer, the device and the Operator.",
         flags=(
-            switch("--fix", "put right what can be, then look again"),
-            switch("--full", "make the long checks too: build, install, a small job on the phone"),
-            switch("--check-only", "exit 0 whatever is found"),
+            switch("--fix", "fix what can be fixed, then check again"),
+            switch("--full", "also run the slow checks: build, install, a smoke test on the device"),
+            switch("--check-only", "exit 0 whatever the result"),
         ),
-        examples=("clawperator doctor --check-only", "clawperator doctor --check-only --output pretty"),
-        notes="With --output pretty it prints a report for people.",
+        examples=(
+            "clawperator doctor",
+            "clawperator doctor --check-only",
+            "clawperator doctor --check-only --output pretty",
+        ),
+        notes="With --output pretty it prints a readable report.",
+        handler="clawperator.cli.handlers.doctor:check",
+        level="read-only",
+        raised_by={"--fix": "full", "--full": "full"},
+        tools=("doctor",),
     ),
     _EMULATOR,
     Command(
         "provision",
-        "Have an emulator ready.",
+        "Provide a booted emulator.",
         subcommands=(
             Command(
                 "emulator",
-                "The same as 'clawperator emulator provision'.",
+                "Same as 'clawperator emulator provision'.",
                 "[<name>]",
                 flags=(_NAME,),
-                notes=_NAMED,
+                notes=_DEFAULT_NAME,
+                handler=_EMULATORS + "provision",
             ),
         ),
     ),
     Command(
         "logs",
-        "Print today's log of this computer, and go on until Ctrl-C.",
-        flags=(switch("--no-follow", "end when all there is was printed"),),
+        "Follow today's host log.",
+        flags=(switch("--no-follow", "print the log and exit"),),
         examples=("clawperator logs --no-follow",),
-        notes="Lines of JSON, one per event. The log lies in CLAWPERATOR_LOG_DIR, or logs in the product's home; "
+        notes="One JSON event per line. The log is in CLAWPERATOR_LOG_DIR, or in logs in the product home; "
         "CLAWPERATOR_LOG_LEVEL is the least level it keeps.",
+        handler="clawperator.cli.handlers.logs:print_log",
+        level="read-only",
     ),
 )
 
 VERSION = Command(
     "version",
     "Print the version.",
-    flags=(switch("--check-compat", "compare it with the Operator's on the phone"),),
-    examples=("clawperator version",),
+    flags=(switch("--check-compat", "compare it with the Operator on the device"),),
+    examples=("clawperator version", "clawperator version --check-compat"),
+    handler="clawperator.cli.handlers.schema:print_version",
+    level="read-only",
 )

@@ -1,14 +1,23 @@
-"""The form of a command: its name, flags, words of help and examples; and the flags of all that act."""
+"""A command row: names, flags, help, examples, handler and permission level."""
 
-from typing import Literal
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Literal
 
 from msgspec import Struct
 
+# ``read-only`` observes. ``act`` acts on a device, starts and stops what can be started again, and writes the
+# files it is given. ``full`` deletes, resets, installs, provisions, grants, or runs a program that a flag names.
+Level = Literal["read-only", "act", "full"]
+LEVELS: tuple[Level, ...] = ("read-only", "act", "full")  # from the least to the most
+
+BackendName = Literal["auto", "operator", "adb"]
+BACKENDS: tuple[BackendName, ...] = ("auto", "operator", "adb")
+
 
 class Flag(Struct, frozen=True):
-    """A flag with ``values`` values; one that ``repeats`` may be given several times.
+    """A flag with ``values`` values. One that ``repeats`` may be given several times.
 
-    A ``literal`` one takes no value that begins with a dash, unless by ``=``.
+    A ``literal`` flag refuses a value that begins with a dash, unless it is written with ``=``.
     """
 
     name: str
@@ -21,26 +30,59 @@ class Flag(Struct, frozen=True):
 
 
 class Command(Struct, frozen=True):
+    """One command of ``clawperator`` or ``claw``, or a family of subcommands.
+
+    ``usage`` lists the arguments, one per word; if it ends in ``...]`` any number of words and flags follows.
+    ``handler`` names the function that runs the command, ``execution`` the one that builds the execution it stands
+    for, both as ``module:function``. ``tools`` are the claw tools that do the same: a policy rule about them also
+    applies to the command. ``raised_by`` holds the flags that need a higher level than ``level``.
+    """
+
     name: str
     summary: str
-    usage: str = ""  # its arguments; as many as there are words here, any, and any flags, if it ends in "...]"
+    usage: str = ""
     synonyms: tuple[str, ...] = ()
     flags: tuple[Flag, ...] = ()
     examples: tuple[str, ...] = ()
-    subcommands: tuple["Command", ...] = ()
     notes: str = ""
+    handler: str = ""
+    execution: str = ""
+    level: Level = "full"
+    raised_by: Mapping[str, Level] = {}
+    tools: tuple[str, ...] = ()
+    subcommands: tuple["Command", ...] = ()
+
+    @property
+    def module(self) -> str:
+        """The module that implements the command: that of its execution builder, or of its handler."""
+        return (self.execution or self.handler).partition(":")[0]
+
+    def level_with(self, flags: Iterable[str]) -> Level:
+        """The level needed when these flags are given, by their own names."""
+        needed = [self.level, *(self.raised_by[flag] for flag in flags if flag in self.raised_by)]
+        return max(needed, key=LEVELS.index)
+
+    @property
+    def highest_level(self) -> Level:
+        """The level needed whatever flags are given."""
+        return self.level_with(self.raised_by)
+
+
+def resolve(reference: str) -> Callable[[Any], Any]:
+    """Import the function that a row names as ``module:function``."""
+    module, _, function = reference.partition(":")
+    # importlib would cost every command a quarter of a millisecond.
+    resolved: Callable[[Any], Any] = getattr(__import__(module, fromlist=(function,)), function)
+    return resolved
 
 
 def switch(name: str, help_: str, *aliases: str) -> Flag:
     return Flag(name, help_, "", aliases, values=0)
 
 
-BackendName = Literal["auto", "operator", "adb"]
-BACKENDS: tuple[BackendName, ...] = ("auto", "operator", "adb")
-BACKEND = Flag("--backend", "who carries it out: auto (the Operator), operator or adb", "<backend>")
-
+BACKEND = Flag("--backend", "execution backend: auto, operator or adb (default: auto)", "<backend>")
 PLAN = (
     BACKEND,
-    switch("--validate-only", "check and print the execution; no phone is needed"),
-    switch("--dry-run", "check and print the plan; no phone is needed"),
+    switch("--validate-only", "validate and print the execution; needs no device"),
+    switch("--dry-run", "validate and print the plan; needs no device"),
 )

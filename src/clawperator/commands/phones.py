@@ -2,48 +2,61 @@
 
 from clawperator.commands.model import Command, Flag, switch
 
-_SEED = Flag("--seed", "what chance is drawn from; the same seed fails the same way", "<number>")
-_APP = Flag("--app", "an app of your own: a .py or .toml file", "<file>", repeats=True)
-_FAULT = Flag("--fault", "a fault to start with, such as latency=200", "<name=setting>", repeats=True)
-_CASSETTE = Flag("--cassette", "a recording, or an export with snapshots, that the phone shows again", "<file>")
-_WHICH = "Without --device the one phone that runs is meant."
+_HANDLERS = "clawperator.cli.handlers.phone:"
+_SEED = Flag("--seed", "random seed; the same seed reproduces the same faults", "<number>")
+_APP = Flag("--app", "app to install: a .py or .toml file", "<file>", repeats=True)
+_FAULT = Flag("--fault", "fault to start with, such as latency=200", "<name=setting>", repeats=True)
+_CASSETTE = Flag("--cassette", "recording, or export with snapshots, whose screens the phone shows", "<file>")
+_WHICH = "Without --device the only running phone is used."
 
 PHONE = Command(
     "phone",
-    "Start and look after the simulated phone.",
+    "Start and control simulated phones.",
     subcommands=(
         Command(
             "start",
-            "Start a phone in the background and print how to reach it.",
+            "Start a simulated phone in the background and print its address.",
             "[<serial>]",
             flags=(
                 _SEED,
                 _APP,
                 _FAULT,
                 _CASSETTE,
-                Flag("--adbd-port", "port for 'adb connect'; any free one if absent", "<port>"),
-                Flag("--server-port", "port that speaks the adb server protocol; likewise", "<port>"),
+                Flag("--adbd-port", "port for 'adb connect' (default: any free port)", "<port>"),
+                Flag("--server-port", "port of the adb server protocol (default: any free port)", "<port>"),
             ),
             examples=("clawperator phone start", "clawperator phone start shop --seed 7 --fault latency=50"),
-            notes="The phone goes on when the shell that started it ends. A crashed phone starts with its files.",
+            notes="The phone keeps running after the shell exits. After a crash it restarts with its files.",
+            handler=_HANDLERS + "start",
+            level="act",
+            raised_by={"--app": "full"},
         ),
         Command(
             "stop",
-            "Stop a phone. Its files stay.",
+            "Stop a simulated phone and keep its files.",
             "[<serial>]",
-            flags=(switch("--all", "every phone that runs"),),
+            flags=(switch("--all", "stop every running phone"),),
             examples=("clawperator phone stop", "clawperator phone stop --all"),
+            handler=_HANDLERS + "stop",
+            level="act",
         ),
-        Command("list", "List the phones there are, running or not.", examples=("clawperator phone list",)),
+        Command(
+            "list",
+            "List the simulated phones, running or not.",
+            examples=("clawperator phone list",),
+            handler=_HANDLERS + "list_all",
+            level="read-only",
+        ),
         Command(
             "reset",
-            "Make a phone as it was when it was new: files, apps, settings and faults.",
+            "Restore a simulated phone to its initial state: files, apps, settings and faults.",
             "[<serial>]",
             examples=("clawperator phone reset",),
+            handler=_HANDLERS + "reset",
         ),
         Command(
             "fault",
-            "Turn a fault on or off, or show them all.",
+            "Inject a fault, remove it, or list all faults.",
             "[<name>] [<setting>]",
             examples=(
                 "clawperator phone fault",
@@ -52,13 +65,17 @@ PHONE = Command(
                 "clawperator phone fault offline off",
             ),
             notes=f"A setting is on, off or a number. {_WHICH}",
+            handler=_HANDLERS + "fault",
+            level="act",
         ),
         Command(
             "screenshot",
-            "Save what the phone shows as a PNG file.",
-            flags=(Flag("--path", "where to write it; <serial>.png if absent", "<file>", ("--file",)),),
+            "Save the screen of a simulated phone as a PNG file.",
+            flags=(Flag("--path", "output file (default: <serial>.png)", "<file>", ("--file",)),),
             examples=("clawperator phone screenshot --path screen.png",),
             notes=_WHICH,
+            handler=_HANDLERS + "screenshot",
+            level="act",
         ),
     ),
 )

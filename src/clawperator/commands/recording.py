@@ -1,76 +1,78 @@
-"""The commands that record, and those that work on recordings."""
+"""Commands that record on a device and process recordings."""
 
-from clawperator.commands.model import BACKEND, PLAN, Command, Flag, switch
+from clawperator.commands.actions import RECORDING_ACTIONS
+from clawperator.commands.model import BACKEND, Command, Flag, switch
 
-_SESSION = Flag("--session-id", "the session: letters, digits, _ and -", "<id>")
-_INPUT = Flag("--input", "the recording", "<file>")
-_OUT = Flag("--out", "where to write", "<file>")
-_DEMONSTRATION = Flag("--input", "a recording, or what export wrote", "<file>")
+_HANDLERS = "clawperator.cli.handlers.recording:"
+_INPUT = Flag("--input", "recording", "<file>")
+_OUT = Flag("--out", "output file", "<file>")
+_DEMONSTRATION = Flag("--input", "recording or export", "<file>")
 
 RECORDING = Command(
     "recording",
-    "Record, and work on recordings.",
+    "Record on a device and process recordings.",
     synonyms=("record",),
     subcommands=(
-        Command(
-            "start",
-            "Start recording what happens on the phone.",
-            flags=(_SESSION, *PLAN),
-            examples=("clawperator recording start --session-id demo --dry-run",),
-        ),
-        Command(
-            "stop",
-            "Finish the running recording.",
-            flags=(_SESSION, *PLAN),
-            examples=("clawperator recording stop --session-id demo --dry-run",),
-        ),
+        *RECORDING_ACTIONS,
         Command(
             "pull",
-            "Copy a finished recording from the phone.",
-            flags=(_SESSION, Flag("--out", "folder to copy into, ./recordings/ if absent", "<folder>")),
+            "Copy a finished recording from the device.",
+            flags=(
+                Flag("--session-id", "recording id: letters, digits, _ and -", "<id>"),
+                Flag("--out", "output folder (default: ./recordings/)", "<folder>"),
+            ),
             examples=("clawperator recording pull --session-id demo",),
+            handler=_HANDLERS + "pull",
+            level="act",
+            tools=("recording_pull",),
         ),
         Command(
             "parse",
-            "Write a short step log of a recording, for people.",
+            "Write a compact step log of a recording.",
             flags=(_INPUT, _OUT),
             examples=("clawperator recording parse --input ./recordings/demo.ndjson",),
+            handler=_HANDLERS + "parse",
+            level="act",
+            tools=("recording_parse",),
         ),
         Command(
             "describe",
-            "Tell a demonstration in readable steps.",
-            flags=(_DEMONSTRATION, Flag("--out", "where to write the document too", "<file>")),
+            "Describe a recording in readable steps.",
+            flags=(_DEMONSTRATION, Flag("--out", "also write the document to this file", "<file>")),
             examples=("clawperator recording describe --input ./recordings/demo.ndjson",),
-            notes="The document goes to stdout, the steps as lines of text to stderr.",
+            notes="Prints the document to stdout and one line per step to stderr.",
+            handler=_HANDLERS + "describe",
+            level="read-only",
+            raised_by={"--out": "act"},
+            tools=("recording_describe",),
         ),
         Command(
             "export",
-            "Write every event of a recording as one JSON document.",
+            "Export every event of a recording as one JSON document.",
             flags=(
-                Flag("--input", "the recording, or a folder: its newest .ndjson", "<file|folder>"),
+                Flag("--input", "recording, or a folder: its newest .ndjson", "<file|folder>"),
                 _OUT,
-                Flag("--snapshots", "whether to keep the XML snapshots, omit if absent", "<omit|include>"),
+                Flag("--snapshots", "omit or include the XML snapshots (default: omit)", "<omit|include>"),
             ),
             examples=(
                 "clawperator recording export --input ./recordings/demo.ndjson",
                 "clawperator recording export --input ./recordings --snapshots include --out demo.export.json",
             ),
+            handler=_HANDLERS + "export",
+            level="act",
+            tools=("recording_export",),
         ),
         Command(
             "compare",
-            "Tell whether a run of a skill, or another recording, did what a recording showed.",
+            "Compare a skill run, or another recording, with a baseline recording.",
             flags=(
-                Flag("--baseline", "what export wrote", "<export.json>"),
-                Flag("--result", "the saved output of skills run --json, or another export", "<file>"),
-                Flag("--mode", "auto, literal or semantic, auto if absent", "<mode>"),
-                Flag(
-                    "--strategy",
-                    "how to find checkpoints: declared, derived or solax_heuristic",
-                    "<strategy>",
-                ),
+                Flag("--baseline", "export of the baseline recording", "<export.json>"),
+                Flag("--result", "saved output of 'skills run --json', or another export", "<file>"),
+                Flag("--mode", "auto, literal or semantic (default: auto)", "<mode>"),
+                Flag("--strategy", "checkpoint strategy: declared, derived or solax_heuristic", "<strategy>"),
                 Flag(
                     "--checkpoints",
-                    "declared checkpoints; compare-checkpoints.json beside the baseline if absent",
+                    "declared checkpoints (default: compare-checkpoints.json beside the baseline)",
                     "<file>",
                 ),
             ),
@@ -79,26 +81,34 @@ RECORDING = Command(
                 "clawperator recording compare --baseline demo.export.json --result demo.export.json",
             ),
             notes="Exit 0 for literal_match, semantic_match and outcome_matches_path_differs, else 1.",
+            handler=_HANDLERS + "compare",
+            level="read-only",
+            tools=("recording_compare",),
         ),
         Command(
             "replay",
-            "Do what a recording shows on a phone, and prove each step.",
+            "Replay a recording on a device and verify each step.",
             flags=(
                 _DEMONSTRATION,
-                Flag("--until", "the last event to replay, by its seq", "<seq>"),
-                switch("--dry-run", "print the steps and their clues; no phone is needed"),
-                switch("--allow-coordinates", "as a last resort, click where the recording did"),
+                Flag("--until", "seq of the last event to replay", "<seq>"),
+                switch("--dry-run", "print the steps and their targets; needs no device"),
+                switch("--allow-coordinates", "click the recorded position when no target is found"),
                 BACKEND,
-                Flag("--out", "where to write the result too", "<file>"),
+                Flag("--out", "also write the result to this file", "<file>"),
             ),
             examples=("clawperator recording replay --input ./recordings/demo.ndjson --dry-run",),
-            notes="Exit 1 when a step could not be proved.",
+            notes="Exit 1 when a step could not be verified.",
+            handler="clawperator.cli.handlers.replay:replay_recording",
+            level="act",
+            tools=("recording_replay",),
         ),
         Command(
             "repair",
-            "Save every whole event of a damaged recording into a new file.",
-            flags=(Flag("--input", "the damaged recording; it stays as it is", "<file>"), _OUT),
+            "Copy every complete event of a damaged recording to a new file.",
+            flags=(Flag("--input", "damaged recording; it is not modified", "<file>"), _OUT),
             examples=("clawperator recording repair --input ./recordings/demo.ndjson",),
+            handler=_HANDLERS + "repair",
+            level="act",
         ),
     ),
 )

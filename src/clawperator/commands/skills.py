@@ -1,10 +1,11 @@
-"""The commands that find, check, make, fetch and run skills."""
+"""``clawperator skills``: find, validate, create, install and run skills."""
 
 from clawperator.commands.model import Command, Flag, switch
 
-_REGISTRY = Flag("--registry", "the registry to use, or 'shipped' for the product's own", "<file>")
-_ID = Flag("--skill-id", "the id, instead of the argument", "<id>")
-_DRY_RUN = switch("--dry-run", "check the artifacts as executions too")
+_HANDLERS = "clawperator.cli.handlers.skills:"
+_REGISTRY = Flag("--registry", "registry file, or 'shipped' for the skills of this package", "<file>")
+_ID = Flag("--skill-id", "skill id, instead of the argument", "<id>")
+_DRY_RUN = switch("--dry-run", "also validate the artifacts as executions")
 _SHIPPED = "com.android.settings.overview"
 _COMPILE = (
     f"clawperator skills compile-artifact {_SHIPPED} --artifact read-row"
@@ -17,29 +18,41 @@ _NEW = (
 
 SKILLS = Command(
     "skills",
-    "Find, check, make, fetch and run skills.",
+    "Find, validate, create, install and run skills.",
     subcommands=(
         Command(
-            "list", "List the skills of the registry.", flags=(_REGISTRY,), examples=("clawperator skills list",)
+            "list",
+            "List the skills in the registry.",
+            flags=(_REGISTRY,),
+            examples=("clawperator skills list",),
+            handler=_HANDLERS + "list_skills",
+            level="read-only",
+            tools=("list_skills",),
         ),
         Command(
             "get",
-            "Tell what the registry says of one skill.",
+            "Print the registry entry of a skill.",
             "<id>",
             flags=(_ID, _REGISTRY),
             examples=(f"clawperator skills get {_SHIPPED}",),
+            handler=_HANDLERS + "get",
+            level="read-only",
+            tools=("list_skills",),
         ),
         Command(
             "search",
-            "Find skills by app, intent or a keyword, the best first.",
+            "Search skills by app, intent or keyword; best match first.",
             "[<keyword>]",
             flags=(
-                Flag("--app", "of this app only", "<package>", ("--package",)),
-                Flag("--intent", "with this intent only", "<intent>"),
-                Flag("--keyword", "the keyword, instead of the argument", "<text>"),
+                Flag("--app", "only skills of this app", "<package>", ("--package",)),
+                Flag("--intent", "only skills with this intent", "<intent>"),
+                Flag("--keyword", "keyword, instead of the argument", "<text>"),
                 _REGISTRY,
             ),
             examples=("clawperator skills search battery",),
+            handler=_HANDLERS + "search",
+            level="read-only",
+            tools=("list_skills",),
         ),
         Command(
             "for-app",
@@ -47,26 +60,33 @@ SKILLS = Command(
             "<package>",
             flags=(_REGISTRY,),
             examples=("clawperator skills for-app com.android.settings",),
+            handler=_HANDLERS + "for_app",
+            level="read-only",
+            tools=("list_skills",),
         ),
         Command(
             "validate",
-            "Check that a skill is what the registry says.",
+            "Validate a skill against its registry entry.",
             "[<id>]",
-            flags=(_ID, switch("--all", "check every skill"), _DRY_RUN, _REGISTRY),
+            flags=(_ID, switch("--all", "validate every skill"), _DRY_RUN, _REGISTRY),
             examples=(f"clawperator skills validate {_SHIPPED}", "clawperator skills validate --all --dry-run"),
+            handler=_HANDLERS + "validate",
+            level="read-only",
         ),
         Command(
             "new",
-            "Write the files of a new skill.",
+            "Create the files of a new skill.",
             "<id>",
             flags=(
                 _ID,
-                Flag("--summary", "what it does, in a sentence", "<text>"),
-                Flag("--recording-context", "a recording's export, as evidence for it", "<export.json>"),
+                Flag("--summary", "one sentence about the skill", "<text>"),
+                Flag("--recording-context", "export of a recording, kept as evidence", "<export.json>"),
                 _REGISTRY,
             ),
             examples=(_NEW,),
-            notes="The id is the app's package name, a dot and the intent. A registry that is not there is made.",
+            notes="The id is the app's package name, a dot and the intent. A missing registry is created.",
+            handler=_HANDLERS + "new",
+            level="act",
         ),
         Command(
             "compile-artifact",
@@ -74,37 +94,46 @@ SKILLS = Command(
             "<id>",
             flags=(
                 _ID,
-                Flag("--artifact", "its name, with or without .recipe.json", "<name>"),
+                Flag("--artifact", "artifact name, with or without .recipe.json", "<name>"),
                 Flag("--vars", "values of its placeholders, as a JSON object", "<json>"),
                 _REGISTRY,
             ),
             examples=(_COMPILE,),
+            handler=_HANDLERS + "compile_artifact",
+            level="read-only",
         ),
         Command(
             "run",
-            "Run a skill, and hold its result to what it promises.",
+            "Run a skill and check its result against its contract.",
             "<id> [-- <argument>...]",
             flags=(
                 _ID,
-                Flag("--expect-contains", "a text its output must hold", "<text>"),
-                switch("--skip-validate", "do not check the skill first"),
+                Flag("--expect-contains", "text that the output must contain", "<text>"),
+                switch("--skip-validate", "do not validate the skill first"),
                 _REGISTRY,
             ),
+            examples=(f"clawperator skills run {_SHIPPED}",),
             notes=(
-                "What follows -- goes to the skill. --timeout is the skill's time, 120000 ms if absent; when\n"
-                "it is over, the skill and all it started are ended."
+                "Arguments after -- go to the skill. --timeout limits the skill (default: 120000 ms); after it\n"
+                "the skill and all its child processes are killed."
             ),
+            handler=_HANDLERS + "run",
+            level="act",
+            raised_by={"--registry": "full"},
+            tools=("run_skill",),
         ),
-        Command("install", "Fetch the published skills with git."),
+        Command("install", "Install the published skills with git.", handler=_HANDLERS + "install"),
         Command(
             "update",
-            "Bring the fetched skills up to date.",
-            flags=(Flag("--ref", "a branch, tag or commit, main if absent", "<ref>"),),
+            "Update the installed skills.",
+            flags=(Flag("--ref", "branch, tag or commit (default: main)", "<ref>"),),
+            handler=_HANDLERS + "update",
         ),
         Command(
             "sync",
-            "Bring the fetched skills to a branch, tag or commit.",
-            flags=(Flag("--ref", "the branch, tag or commit", "<ref>"),),
+            "Check out a branch, tag or commit of the installed skills.",
+            flags=(Flag("--ref", "branch, tag or commit", "<ref>"),),
+            handler=_HANDLERS + "sync",
         ),
     ),
 )

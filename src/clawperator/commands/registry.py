@@ -1,0 +1,127 @@
+"""Every command of ``clawperator``: parsing, suggestions, ``--help`` and the command reference derive from it."""
+
+from collections.abc import Iterator, Mapping
+
+from clawperator.commands.actions import ACTION_COMMANDS
+from clawperator.commands.devices import DEVICE_COMMANDS, VERSION
+from clawperator.commands.model import PLAN, Command, Flag, switch
+from clawperator.commands.phones import PHONE
+from clawperator.commands.recording import RECORDING
+from clawperator.commands.skills import SKILLS
+
+GLOBALS = (
+    Flag("--device", "device serial", "<serial>", ("--device-id",)),
+    Flag("--operator-package", "package of the Operator app", "<package>", ("--receiver-package",)),
+    switch("--json", "print JSON (the default)"),
+    Flag("--output", "json (one line) or pretty (indented)", "<json|pretty>", ("--format",)),
+    Flag("--timeout", "timeout in ms", "<ms>", ("--timeout-ms",)),
+    Flag("--log-level", "least level printed to stderr: debug, info, warn or error", "<level>"),
+    switch("--verbose", "same as --log-level debug"),
+    switch("--help", "print help", "-h"),
+    switch("--version", "print the version"),
+)
+
+_EXEC = Command(
+    "exec",
+    "Run an execution: explicit actions as JSON.",
+    "<json|file|->",
+    ("execute",),
+    (
+        Flag("--payload", "JSON, a file, or - for stdin", "<json|file|->", ("--execution", "--input", "--file")),
+        Flag("--goal", "reserved (best-effort is not implemented)", "<text>"),
+        *PLAN,
+    ),
+    (
+        "clawperator exec plan.json",
+        "clawperator exec plan.json --validate-only",
+        "clawperator exec - --dry-run < plan.json",
+    ),
+    handler="clawperator.cli.handlers.execution:exec_command",
+    execution="clawperator.cli.handlers.execution:read_execution",
+    level="act",
+    tools=("run_execution",),
+)
+_SCHEMA = Command(
+    "schema",
+    "Print the JSON Schema of a document.",
+    "[<name>]",
+    examples=("clawperator schema", "clawperator schema execution"),
+    handler="clawperator.cli.handlers.schema:print_schema",
+    level="read-only",
+)
+_HELP = Command(
+    "help",
+    "Print help for all commands, or for one.",
+    "[<command>...]",
+    examples=("clawperator help click",),
+    handler="clawperator.cli.help:print_help",
+    level="read-only",
+)
+
+COMMANDS: tuple[Command, ...] = (
+    *ACTION_COMMANDS,
+    _EXEC,
+    RECORDING,
+    SKILLS,
+    PHONE,
+    *DEVICE_COMMANDS,
+    _SCHEMA,
+    VERSION,
+    _HELP,
+)
+
+# Flags with a value that other implementations of this command line accept: ignored with a warning.
+_FOREIGN_VALUE_FLAGS = ("--name", "--port", "--host")
+
+# Nested forms that were removed, and their replacements.
+REMOVED: Mapping[str, Mapping[str, str]] = {
+    "action": {
+        "click": "click",
+        "open-app": "open",
+        "open-uri": "open",
+        "type": "type",
+        "read": "read",
+        "wait": "wait",
+        "press-key": "press",
+    },
+    "observe": {"snapshot": "snapshot", "screenshot": "screenshot"},
+    "inspect": {"ui": "snapshot"},
+}
+
+
+def find(name: str, among: tuple[Command, ...] = COMMANDS) -> Command | None:
+    """The command of that name or synonym; names come first."""
+    for command in among:
+        if command.name == name:
+            return command
+    return next((command for command in among if name in command.synonyms), None)
+
+
+def find_path(path: list[str]) -> Command | None:
+    """The command with this full name: ``["recording", "parse"]``."""
+    command = find(path[0])
+    return find(path[1], command.subcommands) if command and len(path) > 1 else command
+
+
+def leaves(commands: tuple[Command, ...] = COMMANDS, prefix: str = "") -> Iterator[tuple[str, Command]]:
+    """Every command that can be run, with its full name: ``recording parse``."""
+    for command in commands:
+        if command.subcommands:
+            yield from leaves(command.subcommands, f"{prefix}{command.name} ")
+        else:
+            yield prefix + command.name, command
+
+
+def all_flags(commands: tuple[Command, ...] = COMMANDS) -> Iterator[Flag]:
+    for command in commands:
+        yield from command.flags
+        yield from all_flags(command.subcommands)
+
+
+def value_flags() -> dict[str, int]:
+    """Every flag of any command that takes values, with their number."""
+    known = dict.fromkeys(_FOREIGN_VALUE_FLAGS, 1)
+    for flag in all_flags():
+        if flag.values:
+            known.update(dict.fromkeys((flag.name, *flag.aliases), flag.values))
+    return known

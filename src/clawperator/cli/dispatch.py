@@ -1,123 +1,97 @@
-"""The frame of ``clawperator``: find the command, call its handler, print one document, tell the exit code."""
+"""Run a command line of ``clawperator``: find the command, call its handler, print one document."""
 
-from collections.abc import Callable
 from typing import Any
 
 import msgspec
-from msgspec import Struct
 
 from clawperator._text import distance, encodable, nearest
+from clawperator.cli.command_line import GlobalOptions, read_arguments, split_globals
 from clawperator.cli.console import Console
-from clawperator.cli.handler import Call, Printed, Text, Verdict, soft_usage
+from clawperator.cli.handler import (
+    Call,
+    CommandResult,
+    HandlerResult,
+    StreamedResult,
+    TextResult,
+    incomplete,
+)
 from clawperator.cli.output import print_bytes
-from clawperator.cli.parsing import Options, read_arguments, split_globals, usage
-from clawperator.commands.actions import COMMANDS, REMOVED, find
-from clawperator.commands.handlers import module_of
+from clawperator.cli.parsing import usage
+from clawperator.commands.model import Command, resolve
+from clawperator.commands.registry import COMMANDS, REMOVED, find
 from clawperator.errors import ClawError
 
-
-def _handler(name: str) -> Callable[[Call], Any]:
-    """The function that answers a command. Nothing is imported before it is wanted."""
-    # importlib would cost every command a quarter of a millisecond.
-    handler: Callable[[Call], Any] = __import__(module_of(name), fromlist=("answer",)).answer
-    return handler
-
-
-# These are told by the frame itself and stay on one line whatever was asked.
+# These documents are printed on one line whatever format was requested.
 _COMPACT = ("USAGE", "MISSING_ARGUMENT")
 
 
 def run(argv: list[str]) -> int:
-    """Carry out a command line. Always prints one document or text, and returns the exit code."""
-    text, code = answer_line(argv)
+    """Run a command line, print one document or text, and return the exit code."""
+    text, code = render_line(argv)
     return code if text is None else print_bytes(text, code)
 
 
-def answer_line(argv: list[str]) -> tuple[bytes | None, int]:
-    """What a command line prints, and its exit code; None when it has printed everything already."""
-    options = Options()
+def render_line(argv: list[str]) -> tuple[bytes | None, int]:
+    """Run a command line; its output and exit code. The output is None when it was streamed to stdout."""
+    options = GlobalOptions()
     try:
         options, rest = split_globals(argv)
-        answer = _dispatch(options, rest, argv)
-        if isinstance(answer, Printed):
-            return None, 0
-        return _told(answer, options)
+        return _render(_dispatch(options, rest, argv), options)
     except ClawError as e:
-        return _told(Verdict(e.document(), 1), options)
+        error, code = e, 1
     except KeyboardInterrupt:
-        return _told(Verdict(ClawError("INTERRUPTED", "stopped by the keyboard").document(), 130), options)
-    except Exception as e:  # noqa: BLE001 - the door is where the unforeseen ends
+        error, code = ClawError("INTERRUPTED", "interrupted from the keyboard"), 130
+    except Exception as e:  # noqa: BLE001 - the outermost frame reports every error as a document
         Console(options.log_level).lines("debug", [_trace()])
-        error = ClawError(
-            "UNKNOWN", f"{type(e).__name__}: {e}", hint="Run again with --verbose for the trace, and report it."
-        )
-        return _told(Verdict(error.document(), 1), options)
+        hint = "Run again with --verbose for the trace, and report it."
+        error, code = ClawError("UNKNOWN", f"{type(e).__name__}: {e}", hint=hint), 1
+    return _render(CommandResult(error.document(), code), options)
 
 
-def _told(answer: Any, options: Options) -> tuple[bytes, int]:
-    """What to print, and the exit code."""
-    if isinstance(answer, Text):
-        return answer.text.encode("utf-8", "replace"), answer.exit_code
-    if isinstance(answer, Verdict):
-        return _render(answer.document, options), answer.exit_code
-    return _render(answer, options), exit_code(answer)
-
-
-def _dispatch(options: Options, rest: list[str], argv: list[str]) -> Any:
-    if not argv or rest[:1] == ["help"] or options.help:
+def _dispatch(options: GlobalOptions, rest: list[str], argv: list[str]) -> HandlerResult:
+    if not argv or options.help:
         from clawperator.cli.help import help_text
 
-        return Text(help_text(rest[1:] if rest[:1] == ["help"] else rest))
+        return TextResult(help_text(rest[1:] if rest[:1] == ["help"] else rest))
     if not rest:
-        return soft_usage("no command was given", hint="Run 'clawperator help' for the commands.")
+        return incomplete("no command was given", hint="Run 'clawperator help' for the commands.")
     if rest[0].startswith("-"):
         raise usage(f"unknown option {rest[0]} before the command", "Run 'clawperator help'.")
     command = find(rest[0])
     if command is None:
-        raise unknown_command(rest)
+        raise _unknown_command(rest)
+    if not command.subcommands:
+        return _call(command, command.name, rest[1:], options)
+    names = [subcommand.name for subcommand in command.subcommands]
+    hint = f"Run 'clawperator {command.name} --help' for more."
+    if len(rest) == 1:
+        return incomplete(f"{command.name} needs a subcommand: {', '.join(names)}", hint=hint)
+    subcommand = find(rest[1], command.subcommands)
+    if subcommand is None:
+        near = nearest(rest[1], names, max(2, len(rest[1]) // 2))
+        offer = f"did you mean {near!r}?" if near else f"choose from {', '.join(names)}"
+        raise usage(f"unknown subcommand {rest[1]!r} of {command.name}; {offer}", hint)
+    return _call(subcommand, f"{command.name} {subcommand.name}", rest[2:], options)
+
+
+def _call(command: Command, name: str, tokens: list[str], options: GlobalOptions) -> HandlerResult:
     console = Console(options.log_level)
-    tokens, family = rest[1:], ""
-    if command.subcommands:
-        verbs = [verb.name for verb in command.subcommands]
-        hint = f"Run 'clawperator {command.name} --help' for more."
-        if not tokens:
-            return soft_usage(f"{command.name} needs a subcommand: {', '.join(verbs)}", hint=hint)
-        verb = find(tokens[0], command.subcommands)
-        if verb is None:
-            near = nearest(tokens[0], verbs, max(2, len(tokens[0]) // 2))
-            offer = f"did you mean {near!r}?" if near else f"there are {', '.join(verbs)}"
-            raise usage(f"unknown subcommand {tokens[0]!r} of {command.name}; {offer}", hint)
-        family, command, tokens = command.name + " ", verb, tokens[1:]
-    arguments = read_arguments(command, tokens, prefix=family)
-    name = family + command.name
+    arguments = read_arguments(command, tokens, name)
     for flag in arguments.ignored:
-        console.warn(f"{flag} means nothing to {name} and is passed over")
-    return _handler(name)(Call(name, arguments, options, console))
+        console.warn(f"{name} has no option {flag}; ignored")
+    result: HandlerResult = resolve(command.handler)(Call(name, arguments, options, console))
+    return result
 
 
-def exit_code(document: Any) -> int:
-    """The exit code a printed document stands for."""
-    if isinstance(document, Struct):
-        document = msgspec.to_builtins(document)
-    if not isinstance(document, dict):
-        return 0
-    envelope = document.get("envelope")
-    if isinstance(envelope, dict):
-        steps = envelope.get("stepResults", ())
-        return int(envelope.get("status") == "failed" or any(s.get("success") is False for s in steps))
-    code = document.get("code")
-    return int(isinstance(code, str) and code not in ("", "USAGE", "NOT_IMPLEMENTED"))
-
-
-def unknown_command(rest: list[str]) -> ClawError:
+def _unknown_command(rest: list[str]) -> ClawError:
     name = rest[0]
     if name in REMOVED:
-        replaced = REMOVED[name].get(rest[1]) if len(rest) > 1 else None
-        said = " ".join(rest[: 2 if replaced else 1])
+        replacement = REMOVED[name].get(rest[1]) if len(rest) > 1 else None
+        removed = " ".join(rest[: 2 if replacement else 1])
         return ClawError(
             "UNKNOWN_COMMAND",
-            f"'{said}' was removed" + (f"; use '{replaced}'" if replaced else ""),
-            extra={"suggestion": replaced} if replaced else None,
+            f"'{removed}' was removed" + (f"; use '{replacement}'" if replacement else ""),
+            extra={"suggestion": replacement} if replacement else None,
             operation="argparse",
         )
     suggestion = _suggest(name)
@@ -139,7 +113,15 @@ def _suggest(word: str) -> str | None:
     return best[2] if best[0] <= most else None
 
 
-def _render(document: Any, options: Options) -> bytes:
+def _render(result: HandlerResult, options: GlobalOptions) -> tuple[bytes | None, int]:
+    if isinstance(result, StreamedResult):
+        return None, 0
+    if isinstance(result, TextResult):
+        return result.text.encode("utf-8", "replace"), result.exit_code
+    return _encode(result.document, options), result.exit_code
+
+
+def _encode(document: Any, options: GlobalOptions) -> bytes:
     try:
         text = msgspec.json.encode(document)
     except UnicodeEncodeError:  # a file name or argument that is not text

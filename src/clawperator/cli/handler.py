@@ -1,40 +1,46 @@
-"""What a handler gets and gives."""
+"""What a command handler receives and returns."""
 
+from collections.abc import Callable
 from typing import Any
 
 from msgspec import Struct
 
+from clawperator.cli.command_line import GlobalOptions
 from clawperator.cli.console import Console
-from clawperator.cli.parsing import Arguments, Options
+from clawperator.cli.parsing import ParsedArguments
 
 
 class Call(Struct, frozen=True):
-    """One command, read from the command line."""
+    """A parsed command. ``name`` is its full canonical name: ``recording parse``."""
 
-    name: str  # the canonical one, "recording parse"
-    arguments: Arguments
-    options: Options
+    name: str
+    arguments: ParsedArguments
+    options: GlobalOptions
     console: Console
 
 
-class Text(Struct, frozen=True):
-    """An answer for people, printed as it is."""
+class CommandResult(Struct, frozen=True):
+    """A document to print, and the exit code."""
+
+    document: Any
+    exit_code: int = 0
+
+
+class TextResult(Struct, frozen=True):
+    """Text to print as it is, and the exit code."""
 
     text: str
     exit_code: int = 0
 
 
-class Printed(Struct, frozen=True):
-    """An answer that came bit by bit and is on stdout already."""
+class StreamedResult(Struct, frozen=True):
+    """The result of a command that has written its output to stdout already."""
 
 
-class Verdict(Struct, frozen=True):
-    """A document whose exit code the rules of the frame cannot tell."""
-
-    document: Any
-    exit_code: int
+HandlerResult = CommandResult | TextResult | StreamedResult
+Handler = Callable[[Call], HandlerResult]
 
 
-def soft_usage(message: str, **more: Any) -> dict[str, Any]:
-    """The USAGE object of an incomplete command: it is an answer, not a failure, and exits 0."""
-    return {"code": "USAGE", "message": message, **more}
+def incomplete(message: str, **more: Any) -> CommandResult:
+    """The USAGE document of an incomplete command. It is not an error: exit code 0."""
+    return CommandResult({"code": "USAGE", "message": message, **more})

@@ -1,51 +1,77 @@
-"""Help, from the registry."""
+"""Help texts of ``clawperator`` and ``claw``, rendered from the command rows."""
 
 from collections.abc import Iterable
 
 from clawperator import __version__
-from clawperator.commands.actions import COMMANDS, GLOBALS, find
+from clawperator.cli.handler import Call, TextResult
 from clawperator.commands.model import Command, Flag
 
 _WIDTH = 34
 
 
+def print_help(call: Call) -> TextResult:
+    return TextResult(help_text(list(call.arguments.words)))
+
+
 def help_text(words: list[str]) -> str:
-    """The text for the command ``words`` begin with; for all commands when they name none."""
+    """Help for the ``clawperator`` command that ``words`` begin with; for all commands when they name none."""
+    from clawperator.commands.registry import COMMANDS, GLOBALS, find
+
     command = find(words[0]) if words else None
     if command is None:
-        return _overview()
-    if command.subcommands:
-        verb = find(words[1], command.subcommands) if len(words) > 1 else None
-        if verb is not None:
-            return command_help(verb, f"{command.name} {verb.name}")
-    return command_help(command, command.name)
+        title = f"clawperator {__version__}: Android automation for AI agents, with verified results"
+        lines = [
+            "Prints one JSON document to stdout and messages to stderr.",
+            "Run 'clawperator <command> --help' for the flags and examples of a command.",
+        ]
+        return _overview(title, COMMANDS, "Options for every command:", GLOBALS, lines)
+    subcommand = find(words[1], command.subcommands) if len(words) > 1 else None
+    title = f"{command.name} {subcommand.name}" if subcommand else command.name
+    return (
+        command_help(subcommand or command, "clawperator", title)
+        + "\n\nRun 'clawperator help' for the options of every command."
+    )
 
 
-def _overview() -> str:
+def claw_help_text(command: Command | None) -> str:
+    """Help for one command of ``claw``, or for all."""
+    from clawperator.commands.claw import CLAW_COMMANDS, CLAW_GLOBALS
+
+    if command is not None:
+        return command_help(command, "claw", command.name)
     lines = [
-        f"clawperator {__version__}: a hand on Android phones that tells what happened.",
+        "With --output-format json, or CLAW_OUTPUT_FORMAT=json, every command prints exactly one line of JSON to",
+        "stdout, also on errors. Run 'claw <command> --help' for a command.",
+    ]
+    title = f"claw {__version__}: agent shell for Android automation: inventory, tools, turns and sessions"
+    return _overview(title, CLAW_COMMANDS, "Options:", CLAW_GLOBALS, lines)
+
+
+def _overview(
+    title: str,
+    commands: Iterable[Command],
+    options: str,
+    flags: Iterable[Flag],
+    closing: list[str],
+) -> str:
+    lines = [
+        title,
         "",
-        "Usage: clawperator <command> [options]",
+        f"Usage: {title.partition(' ')[0]} <command> [options]",
         "",
         "Commands:",
-        *(f"  {c.name:<26} {c.summary}" for c in COMMANDS),
+        *(f"  {c.name:<26} {c.summary}" for c in commands),
         "",
-        "Options for every command:",
-        *flag_lines(GLOBALS),
+        options,
+        *_flag_lines(flags),
         "",
-        "One JSON document goes to stdout, everything for people to stderr.",
-        "Run 'clawperator <command> --help' for a command's own flags and examples.",
+        *closing,
     ]
     return "\n".join(lines)
 
 
-def command_help(command: Command, title: str) -> str:
-    text = describe_command(command, "clawperator", title)
-    return text + "\n\nRun 'clawperator help' for the options every command takes."
-
-
-def describe_command(command: Command, program: str, title: str) -> str:
-    """What it does, how it is called, its flags, notes and examples: the same for both programs."""
+def command_help(command: Command, program: str, title: str) -> str:
+    """The summary, usage, flags, notes and examples of a command."""
     words = [title, command.usage or ("<subcommand>" if command.subcommands else ""), "[options]"]
     lines = [command.summary, "", f"Usage: {program} " + " ".join(filter(None, words))]
     if command.synonyms:
@@ -53,7 +79,7 @@ def describe_command(command: Command, program: str, title: str) -> str:
     if command.subcommands:
         lines += ["", "Subcommands:", *(f"  {c.name:<26} {c.summary}" for c in command.subcommands)]
     if command.flags:
-        lines += ["", "Options:", *flag_lines(command.flags)]
+        lines += ["", "Options:", *_flag_lines(command.flags)]
     if command.notes:
         lines += ["", command.notes]
     if command.examples:
@@ -61,7 +87,7 @@ def describe_command(command: Command, program: str, title: str) -> str:
     return "\n".join(lines)
 
 
-def flag_lines(flags: Iterable[Flag]) -> list[str]:
+def _flag_lines(flags: Iterable[Flag]) -> list[str]:
     lines = []
     for flag in flags:
         left = f"  {flag.name} {flag.metavar}".rstrip()

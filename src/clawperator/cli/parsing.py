@@ -1,58 +1,82 @@
-"""From argv to options: global options anywhere, then the command's own flags and arguments."""
+"""The argv parser: sorts tokens into flags and words by a command's row.
 
-from collections.abc import Iterable
-from typing import Any, NoReturn
+Lenient mode is that of ``clawperator``: flags that only other commands have are ignored and reported. Strict mode
+is that of ``claw``: nothing is abbreviated, ignored or guessed, and errors use argparse's wording.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import NoReturn
 
 from msgspec import Struct
 
-from clawperator._text import distance, is_blank, read_number
-from clawperator.commands.actions import GLOBALS, value_flags
+from clawperator._text import distance, nearest, read_number
 from clawperator.commands.model import Command, Flag
 from clawperator.errors import ClawError
 
-LEVELS = ("debug", "info", "warn", "error")
+MISSING = "<missing>"
+HELP_HINT = "Run 'claw --help' for the commands."
+
 _SIMILAR = 0.75
+# Limits of numbers: what a clock can wait for, and what JSON readers can hold.
+_MOST_SECONDS = 1_000_000_000
+_MOST_WHOLE = 2**63 - 1
+# Longer words get no suggestion, and are cut in messages.
+_LONGEST_GUESSED = 64
+_LONGEST_QUOTED = 200
 
 
-class Options(Struct, frozen=True):
-    """The global options."""
+class ParsedArguments(Struct, frozen=True):
+    """Values by the flag's own name, words, and ignored flags. ``command`` is None when none is named."""
 
-    device: str | None = None
-    operator_package: str | None = None
-    json: bool = False  # asked for explicitly
-    pretty: bool = False
-    timeout: str | None = None
-    log_level: str = "info"
-    help: bool = False
+    command: Command | None
+    words: tuple[str, ...] = ()
+    values: Mapping[str, tuple[str, ...]] = {}
+    ignored: tuple[str, ...] = ()
 
     @property
-    def timeout_ms(self) -> int | float | None:
-        """The timeout as a number; ``EXECUTION_VALIDATION_FAILED`` when it is none."""
-        if self.timeout is None:
-            return None
-        number = read_number(self.timeout) if not is_blank(self.timeout) else 0
-        if number is None:
-            raise invalid(f"--timeout must be a number of milliseconds, not {self.timeout!r}")
-        return number
-
-
-class Arguments(Struct, frozen=True):
-    """What a command was given: values by the flag's own name, arguments, and flags it does not know."""
-
-    values: dict[str, tuple[str, ...]]
-    words: list[str]
-    ignored: list[str]
+    def name(self) -> str:
+        return self.command.name if self.command else MISSING
 
     def has(self, flag: str) -> bool:
         return flag in self.values
 
     def get(self, flag: str) -> str | None:
         given = self.values.get(flag)
-        return given[0] if given else None
+        return given[-1] if given else None
 
     def all(self, flag: str) -> tuple[str, ...]:
         """The values of a flag that may be given several times."""
         return self.values.get(flag, ())
+
+    def whole(self, flag: str, default: int, *, least: int | None = 0) -> int:
+        """A whole number, not below ``least``."""
+        text = self.get(flag)
+        if text is None:
+            return default
+        number = read_number(text)
+        if not isinstance(number, int) or (least is not None and number < least) or abs(number) > _MOST_WHOLE:
+            expected = "a whole number" + ("" if least is None else f" from {least} up")
+            raise parse_error(f"argument {flag}: it must be {expected}, not {_cut(text)!r}", self.name)
+        return number
+
+    def seconds(self, flag: str) -> float | None:
+        text = self.get(flag)
+        if text is None:
+            return None
+        number = read_number(text)
+        if number is None or abs(number) > _MOST_SECONDS:
+            expected = f"a number of seconds, {_MOST_SECONDS} at most"
+            raise parse_error(f"argument {flag}: it must be {expected}, not {_cut(text)!r}", self.name)
+        return float(number)
+
+    def choice(self, flag: str, choices: tuple[str, ...], default: str) -> str:
+        text = self.get(flag)
+        if text is None:
+            return default
+        if text.casefold() not in choices:
+            known = ", ".join(choices)
+            raise parse_error(f"argument {flag}: invalid choice: {text!r} (choose from {known})", self.name)
+        return text.casefold()
 
 
 def usage(message: str, hint: str | None = None) -> ClawError:
@@ -63,145 +87,179 @@ def invalid(message: str, hint: str | None = None) -> ClawError:
     return ClawError("EXECUTION_VALIDATION_FAILED", message, hint=hint, operation="argparse")
 
 
-def split_globals(argv: list[str]) -> tuple[Options, list[str]]:
-    """Take the global options out of ``argv``, up to a bare ``--``."""
-    names = _by_name(GLOBALS)
-    given: dict[str, Any] = {}
-    rest: list[str] = []
-    i = 0
-    while i < len(argv):
-        token = argv[i]
-        i += 1
-        if token == "--":
-            if rest[-1:] and rest[-1] in value_flags() and i < len(argv):  # --flag -- --any-text
-                rest += (token, argv[i])
-                i += 1
-                continue
-            return _options(given), [*rest, token, *argv[i:]]
-        name, equals, inline = token.partition("=")
-        flag = names.get(name)
-        if flag is None:
-            rest.append(token)
-        elif flag.values == 0:
-            given[flag.name] = True
-        elif equals:
-            given[flag.name] = inline
-        elif i < len(argv):
-            given[flag.name] = argv[i]
-            i += 1
-        else:
-            raise usage(f"{flag.name} needs a value: {flag.name} {flag.metavar}")
-    return _options(given), rest
+def parse_error(message: str, command: str, hint: str | None = None) -> ClawError:
+    """A usage error of strict mode. ``command`` is what the line names as its command, known or not."""
+    hint = hint or f"Run 'claw {command} --help' for its arguments."
+    return ClawError("ARGUMENTS_INVALID", message, hint=hint, operation="argparse", target=command)
 
 
-def _options(given: dict[str, Any]) -> Options:
-    package = given.get("--operator-package")
-    if package is not None and (is_blank(package) or package.startswith("-")):
-        raise usage("--operator-package needs a package name", "Pass --operator-package com.clawperator.operator.")
-    timeout = given.get("--timeout")
-    if timeout is not None and timeout.startswith("--"):
-        raise usage("--timeout needs a value: --timeout <ms>")
-    level = given.get("--log-level", "info").lower()
-    if level not in LEVELS:
-        raise usage(f"--log-level must be one of {', '.join(LEVELS)}, not {given['--log-level']!r}")
-    output = given.get("--output")
-    return Options(
-        device=given.get("--device") or None,
-        operator_package=package,
-        json="--json" in given or output == "json",
-        pretty=output == "pretty" and "--json" not in given,
-        timeout=timeout,
-        log_level="debug" if "--verbose" in given else level,
-        help="--help" in given,
-    )
+def by_name(flags: Iterable[Flag]) -> dict[str, Flag]:
+    return {name: flag for flag in flags for name in (flag.name, *flag.aliases)}
 
 
-def read_arguments(command: Command, tokens: list[str], *, prefix: str = "") -> Arguments:
-    """Sort ``tokens`` into flags and words. ``prefix`` is the command's family, for messages."""
-    known = _by_name(command.flags)
-    open_ended = command.usage.endswith("...]")
-    out = Arguments({}, [], [])
-    i = 0
-    while i < len(tokens):
-        token = tokens[i]
-        i += 1
-        if token == "--":
-            out.words.extend(tokens[i:])
-            break
-        flag = known.get(token.partition("=")[0])
-        if not token.startswith("--") or (flag is None and (open_ended or _is_dashed_file(command, tokens, i))):
-            out.words.append(token)
-        elif flag is None:
-            i = _pass_over(token, tokens, i, out) or _unknown(token, command, prefix)
-        elif flag.name in out.values and not flag.repeats:
+def similar_name(word: str, names: Iterable[str]) -> str | None:
+    """The name that a mistyped one probably stands for."""
+    return nearest(word, names, max(2, len(word) // 3)) if len(word) <= _LONGEST_GUESSED else None
+
+
+def parse(  # noqa: PLR0913 - the parts of one command line
+    command: Command | None,
+    tokens: list[str],
+    *,
+    title: str,
+    strict: bool,
+    shared: Iterable[Flag] = (),
+    foreign: Mapping[str, int] | None = None,
+    skip: int = -1,
+) -> ParsedArguments:
+    """Parse the tokens after a command's name. Everything after a bare ``--`` is a word.
+
+    ``title`` is the command's name in messages, ``shared`` are flags of every command. In lenient mode ``foreign``
+    are the flags of other commands with their number of values. The token at ``skip`` is the command itself.
+    """
+    parser = _Parser(command, tokens, title=title, strict=strict, shared=shared, foreign=foreign or {})
+    return parser.run(skip)
+
+
+class _Parser:
+    def __init__(  # noqa: PLR0913 - the parts of one command line
+        self,
+        command: Command | None,
+        tokens: list[str],
+        *,
+        title: str,
+        strict: bool,
+        shared: Iterable[Flag],
+        foreign: Mapping[str, int],
+    ) -> None:
+        self._command = command
+        self._tokens = tokens
+        self._title = title
+        self._strict = strict
+        self._shared = tuple(shared)
+        own = command.flags if command else ()
+        self._flags = by_name((*self._shared, *own) if strict else own)
+        self._help_hint = HELP_HINT if command is None else None
+        self._foreign = foreign
+        self._open_ended = command is not None and command.usage.endswith("...]")
+        self._place = 0
+        self._words: list[str] = []
+        self._values: dict[str, tuple[str, ...]] = {}
+        self._ignored: list[str] = []
+
+    def run(self, skip: int) -> ParsedArguments:
+        while self._place < len(self._tokens):
+            token = self._tokens[self._place]
+            self._place += 1
+            if token == "--":
+                self._words += self._tokens[self._place :]
+                break
+            flag = self._flags.get(token.partition("=")[0])
+            if self._is_word(token, flag):
+                if self._place - 1 != skip:
+                    self._words.append(token)
+            elif flag is None:
+                self._unknown(token)
+            else:
+                self._take(flag, token)
+        return ParsedArguments(self._command, tuple(self._words), self._values, tuple(self._ignored))
+
+    def _is_word(self, token: str, flag: Flag | None) -> bool:
+        if self._strict:
+            return is_word(token)
+        if not token.startswith("--"):
+            return True
+        return flag is None and (self._open_ended or self._is_dashed_file())
+
+    def _is_dashed_file(self) -> bool:
+        """``exec`` accepts a file whose name begins with dashes, as its first and only word."""
+        if self._command is None or self._command.name != "exec" or self._place != 1:
+            return False
+        next_is_flag = all(token.startswith("--") for token in self._tokens[1:2])
+        return next_is_flag and self._tokens[0].partition("=")[0] not in self._foreign
+
+    def _unknown(self, token: str) -> None:
+        """Ignore a flag of another command with its values, or refuse it."""
+        name, equals, _ = token.partition("=")
+        most = None if self._strict else self._foreign.get(name)
+        if most is None:
+            self._refuse_unknown(token)
+        self._ignored.append(name)
+        last = self._place if equals else min(self._place + most, len(self._tokens))
+        while self._place < last and not self._tokens[self._place].startswith("--"):
+            self._place += 1
+
+    def _refuse_unknown(self, token: str) -> NoReturn:
+        name = token.partition("=")[0]
+        if self._strict:
+            near = similar_name(name, self._flags) if name.startswith("--") else None
+            raise parse_error(
+                f"unrecognized arguments: {token[:_LONGEST_QUOTED]}",
+                self._title,
+                (f"Did you mean {near}? " if near else "") + "Put a word that begins with a dash after '--'.",
+            )
+        near = _most_similar(name, [*self._flags, *by_name(self._shared)])
+        raise usage(
+            f"unknown flag {name} for {self._title}" + (f"; did you mean {near}?" if near else ""),
+            f"Run 'clawperator {self._title} --help' for its flags.",
+        )
+
+    def _take(self, flag: Flag, token: str) -> None:
+        taken = self._strict_values(flag, token) if self._strict else self._lenient_values(flag, token)
+        self._values[flag.name] = (*self._values.get(flag.name, ()), *taken)
+
+    def _strict_values(self, flag: Flag, token: str) -> tuple[str, ...]:
+        _, equals, inline = token.partition("=")
+        if flag.values == 0:
+            if equals:
+                raise parse_error(f"argument {flag.name}: it takes no value", self._title, self._help_hint)
+            return ()
+        if not equals:
+            following = self._tokens[self._place : self._place + 1]
+            if not following or following[0].startswith("--"):
+                raise parse_error(
+                    f"argument {flag.name}: expected one argument",
+                    self._title,
+                    f"Write {flag.name}=... for a value that begins with dashes.",
+                )
+            inline = following[0]
+            self._place += 1
+        if flag.name in self._values and not flag.repeats and flag not in self._shared:
+            raise parse_error(f"argument {flag.name}: it is given more than once", self._title, self._help_hint)
+        return (inline,)
+
+    def _lenient_values(self, flag: Flag, token: str) -> tuple[str, ...]:
+        if flag.name in self._values and not flag.repeats:
             raise _refused(flag, f"{flag.name} is given more than once")
-        else:
-            taken, i = _take(flag, tokens, i)
-            out.values[flag.name] = (*out.values.get(flag.name, ()), *taken)
-    surplus = [] if open_ended else out.words[len(command.usage.split()) :]
-    if surplus:
-        title = prefix + command.name
-        raise usage(f"unexpected argument {surplus[0]!r} for {title}", f"Run 'clawperator {title} --help'.")
-    return out
+        _, equals, inline = token.partition("=")
+        if flag.values == 0:
+            if equals:
+                raise usage(f"{flag.name} takes no value")
+            return ()
+        if flag.values == 1 and equals:
+            return (inline,)
+        following = self._tokens[self._place :]
+        if flag.values == 1 and following[:1] == ["--"] and len(following) > 1:  # --flag -- --any-text
+            self._place += 2
+            return (following[1],)
+        values = following[: flag.values]
+        forbidden = "-" if flag.literal else "--"
+        if equals or len(values) < flag.values or any(value.startswith(forbidden) for value in values):
+            hint = f"Write {flag.name}=... for a value that begins with a dash." if flag.values == 1 else None
+            count = "a value" if flag.values == 1 else f"{flag.values} values"
+            raise _refused(flag, f"{flag.name} needs {count}: {flag.name} {flag.metavar}", hint)
+        self._place += flag.values
+        return tuple(values)
 
 
-def _is_dashed_file(command: Command, tokens: list[str], i: int) -> bool:
-    """``exec`` may be given a file whose name begins with dashes, as its first word, with no word after it."""
-    name = tokens[0].partition("=")[0]
-    next_is_flag = all(t.startswith("--") for t in tokens[1:2])
-    return command.name == "exec" and i == 1 and next_is_flag and name not in value_flags()
-
-
-def _pass_over(token: str, tokens: list[str], i: int, out: Arguments) -> int:
-    """The place after a flag that only other commands know, and its values; 0 if none knows it."""
-    name, equals, _ = token.partition("=")
-    most = value_flags().get(name)
-    if most is None:
-        return 0
-    out.ignored.append(name)
-    last = i if equals else min(i + most, len(tokens))
-    while i < last and not tokens[i].startswith("--"):
-        i += 1
-    return i
-
-
-def _unknown(token: str, command: Command, prefix: str) -> NoReturn:
-    raise _unknown_flag(token.partition("=")[0], command, prefix + command.name)
-
-
-def _take(flag: Flag, tokens: list[str], i: int) -> tuple[tuple[str, ...], int]:
-    """The values of the flag before place ``i``, and the place after them."""
-    _, equals, inline = tokens[i - 1].partition("=")
-    if flag.values == 0:
-        if equals:
-            raise usage(f"{flag.name} takes no value")
-        return (), i
-    if flag.values == 1 and equals:
-        return (inline,), i
-    if flag.values == 1 and tokens[i : i + 1] == ["--"] and i + 1 < len(tokens):
-        return (tokens[i + 1],), i + 2  # --flag -- --any-text
-    values = tokens[i : i + flag.values]
-    forbidden = "-" if flag.literal else "--"
-    if equals or len(values) < flag.values or any(v.startswith(forbidden) for v in values):
-        hint = f"Write {flag.name}=... for a value that begins with a dash." if flag.values == 1 else None
-        raise _refused(flag, f"{flag.name} needs {_count(flag.values)}: {flag.name} {flag.metavar}", hint)
-    return tuple(values), i + flag.values
-
-
-def _count(values: int) -> str:
-    return "a value" if values == 1 else f"{values} values"
+def is_word(token: str) -> bool:
+    """Whether a token cannot be a flag in strict mode: no leading dash, a number, or white space in its name."""
+    name = token.partition("=")[0]
+    return not token.startswith("-") or token == "-" or len(name.split()) > 1 or read_number(token) is not None
 
 
 def _refused(flag: Flag, message: str, hint: str | None = None) -> ClawError:
     return invalid(message, hint) if flag.literal else usage(message, hint)
-
-
-def _unknown_flag(name: str, command: Command, title: str) -> ClawError:
-    near = _most_similar(name, [*_by_name(command.flags), *_by_name(GLOBALS)])
-    return usage(
-        f"unknown flag {name} for {title}" + (f"; did you mean {near}?" if near else ""),
-        f"Run 'clawperator {title} --help' for its flags.",
-    )
 
 
 def _most_similar(name: str, known: list[str]) -> str | None:
@@ -210,5 +268,5 @@ def _most_similar(name: str, known: list[str]) -> str | None:
     return best[1] if best[0] > _SIMILAR else None
 
 
-def _by_name(flags: Iterable[Flag]) -> dict[str, Flag]:
-    return {name: flag for flag in flags for name in (flag.name, *flag.aliases)}
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST_GUESSED else text[:_LONGEST_GUESSED] + "…"

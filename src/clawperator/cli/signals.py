@@ -1,4 +1,4 @@
-"""Ending with this process what it started."""
+"""End child work when this process is asked to end."""
 
 import signal
 import threading
@@ -8,23 +8,23 @@ from types import FrameType
 
 
 @contextmanager
-def ended_with_us(request: Callable[[], object] = lambda: None) -> Iterator[None]:
-    """Let a request to end this process end what it started too, and be answered like the keyboard's.
+def interrupt_on_signals(cancel: Callable[[], object] = lambda: None) -> Iterator[None]:
+    """Turn SIGTERM and SIGINT into ``KeyboardInterrupt``, so that what this process started is ended too.
 
-    ``request`` is told of it first: an exception that comes at a bad moment may be lost, what was told is not.
+    ``cancel`` is called first: an exception at a bad moment may be lost, a cancelled deadline is not.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
-    def end(_number: int, _frame: FrameType | None) -> None:
-        request()
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        cancel()
         raise KeyboardInterrupt
 
-    heard = [signal.SIGTERM]
+    handled = [signal.SIGTERM]
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        heard.append(signal.SIGINT)
-    before = [(number, signal.signal(number, end)) for number in heard]
+        handled.append(signal.SIGINT)
+    before = [(number, signal.signal(number, interrupt)) for number in handled]
     try:
         yield
     finally:

@@ -1,13 +1,11 @@
-"""``doctor``."""
+"""``doctor``: check the host, the device and the Operator."""
 
-from typing import Any
-
-from clawperator.cli.handler import Call, Text, Verdict
+from clawperator.cli.handler import Call, CommandResult, HandlerResult, TextResult
 from clawperator.cli.parsing import invalid
 from clawperator.contract.limits import MAX_EXECUTION_TIMEOUT_MS, MIN_EXECUTION_TIMEOUT_MS
 
 
-def answer(call: Call) -> Any:
+def check(call: Call) -> HandlerResult:
     from clawperator.device.run import operator_package
     from clawperator.device.setup.doctor import examine, report_for_people
 
@@ -21,12 +19,12 @@ def answer(call: Call) -> Any:
     )
     code = 0 if report.criticalOk or given.has("--check-only") else 1
     if call.options.pretty:
-        return Text(report_for_people(report), code)
-    return Verdict(report, code)
+        return TextResult(report_for_people(report), code)
+    return CommandResult(report, code)
 
 
 def _timeout(call: Call) -> float:
-    """How long the Operator may take for its answer."""
+    """The timeout of the Operator handshake."""
     from clawperator.device.setup.device_checks import HANDSHAKE_MS
 
     given = call.options.timeout_ms

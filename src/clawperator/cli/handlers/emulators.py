@@ -1,42 +1,52 @@
-"""``emulator``: Android's own emulators."""
+"""``emulator``: Android emulators of the SDK."""
 
-from typing import Any
-
-from clawperator.cli.handler import Call
+from clawperator.cli.handler import Call, CommandResult
 from clawperator.cli.handlers.devices import seconds_given
 from clawperator.cli.parsing import usage
 from clawperator.device.emulators import emulator
 from clawperator.device.emulators.avd import DEFAULT_NAME
 
 
-def answer(call: Call) -> Any:
-    match call.name:
-        case "emulator list":
-            return {"avds": emulator.list_avds()}
-        case "emulator status":
-            return {"devices": emulator.running_emulators()}
-        case "emulator inspect":
-            return emulator.inspect_avd(_name(call))
-        case "emulator create":
-            return emulator.create_avd(_name(call))
-        case "emulator start":
-            return emulator.start_emulator(_name(call), _patience(call))
-        case "emulator stop":
-            return emulator.stop_emulator(_name(call))
-        case "emulator delete":
-            return emulator.delete_avd(_name(call))
-        case _:
-            return emulator.provision(_name(call), _patience(call))
+def list_all(_: Call) -> CommandResult:
+    return CommandResult({"avds": emulator.list_avds()})
+
+
+def list_running(_: Call) -> CommandResult:
+    return CommandResult({"devices": emulator.running_emulators()})
+
+
+def inspect(call: Call) -> CommandResult:
+    return CommandResult(emulator.inspect_avd(_name(call)))
+
+
+def create(call: Call) -> CommandResult:
+    return CommandResult(emulator.create_avd(_name(call)))
+
+
+def start(call: Call) -> CommandResult:
+    return CommandResult(emulator.start_emulator(_name(call), _boot_timeouts(call)))
+
+
+def stop(call: Call) -> CommandResult:
+    return CommandResult(emulator.stop_emulator(_name(call)))
+
+
+def delete(call: Call) -> CommandResult:
+    return CommandResult(emulator.delete_avd(_name(call)))
+
+
+def provision(call: Call) -> CommandResult:
+    return CommandResult(emulator.provision(_name(call), _boot_timeouts(call)))
 
 
 def _name(call: Call) -> str:
-    flagged, words = call.arguments.get("--name"), call.arguments.words
-    if flagged is not None and words:
-        raise usage(f"{call.name} takes a name once: as an argument or by --name")
-    return flagged or (words[0] if words else DEFAULT_NAME)
+    given, words = call.arguments.get("--name"), call.arguments.words
+    if given is not None and words:
+        raise usage(f"{call.name} takes a name once: as an argument or with --name")
+    return given or (words[0] if words else DEFAULT_NAME)
 
 
-def _patience(call: Call) -> emulator.Patience:
-    """--timeout is how long the emulator may take to boot."""
+def _boot_timeouts(call: Call) -> emulator.Patience:
+    """--timeout limits how long the emulator may take to boot."""
     given = seconds_given(call)
     return emulator.Patience(boot=given["seconds"]) if given else emulator.Patience()

@@ -1,4 +1,4 @@
-"""``exec``, and what every command that makes an execution does with it."""
+"""``exec``, and running the execution of any command that stands for one."""
 
 import os
 import sys
@@ -8,35 +8,48 @@ import msgspec
 
 from clawperator._files import why
 from clawperator._text import trim
-from clawperator.cli.handler import Call
-from clawperator.cli.parsing import invalid, usage
+from clawperator.cli.handler import Call, CommandResult
+from clawperator.cli.parsing import ParsedArguments, invalid, usage
+from clawperator.commands.model import BACKENDS, BackendName, resolve
 from clawperator.contract.execution import Plan, validate, with_timeout
 from clawperator.contract.limits import MAX_PAYLOAD_BYTES
+from clawperator.contract.results import ExecutionResult
 from clawperator.errors import ClawError
 
-# A document may hold white space; what is this large cannot become a payload any more.
+# A document may contain white space; anything longer cannot become a payload.
 _MAX_DOCUMENT_BYTES = 16 * MAX_PAYLOAD_BYTES
 
 
-def answer(call: Call) -> Any:
-    words = call.arguments.words
-    if words[:1] == ["best-effort"]:
-        return {
-            "code": "NOT_IMPLEMENTED",
-            "message": "best-effort execution is not implemented: say the actions explicitly",
-            "goal": call.arguments.get("--goal"),
-        }
-    return carry_out(execution(call), call)
+def run_command(call: Call) -> CommandResult:
+    """Build the execution of a command, then run it or print it."""
+    assert call.arguments.command is not None
+    return run_execution(resolve(call.arguments.command.execution)(call), call)
 
 
-def execution(call: Call) -> Any:
-    """The document that ``exec`` was given, which may be any JSON value."""
+def exec_command(call: Call) -> CommandResult:
+    if is_best_effort(call.arguments.words):
+        return CommandResult(
+            {
+                "code": "NOT_IMPLEMENTED",
+                "message": "best-effort execution is not implemented: give the actions explicitly",
+                "goal": call.arguments.get("--goal"),
+            }
+        )
+    return run_command(call)
+
+
+def is_best_effort(words: tuple[str, ...] | list[str]) -> bool:
+    return list(words[:1]) == ["best-effort"]
+
+
+def read_execution(call: Call) -> Any:
+    """The document given to ``exec``, which may be any JSON value."""
     words = call.arguments.words
     if call.arguments.has("--goal"):
-        raise usage("--goal goes only with 'exec best-effort'", "Run 'clawperator exec --help' for its flags.")
+        raise usage("--goal is only for 'exec best-effort'", "Run 'clawperator exec --help' for its flags.")
     given = call.arguments.get("--payload")
     if given is not None and words:
-        raise invalid("exec takes its payload once: as an argument or by --payload")
+        raise invalid("exec takes its payload once: as an argument or with --payload")
     text = given if given is not None else next(iter(words), "")
     if not text:
         raise ClawError(
@@ -49,27 +62,33 @@ def execution(call: Call) -> Any:
     return with_timeout(document, call.options.timeout_ms) if isinstance(document, dict) else document
 
 
-def carry_out(document: Any, call: Call) -> Any:
-    """Validate an execution, then show it or run it."""
+def run_execution(document: Any, call: Call) -> CommandResult:
+    """Validate an execution, then run it on the device, or print it for --dry-run and --validate-only."""
     plan = validate(document)
     if call.arguments.has("--dry-run"):
-        return {"ok": True, "dryRun": True, "plan": _outline(plan)}
+        return CommandResult({"ok": True, "dryRun": True, "plan": _outline(plan)})
     if call.arguments.has("--validate-only"):
-        return {"ok": True, "validated": True, "execution": plan.document}
-    return _run(plan, call)
+        return CommandResult({"ok": True, "validated": True, "execution": plan.document})
+    result = _run(plan, call)
+    failed = result.envelope.status == "failed" or any(not step.success for step in result.envelope.stepResults)
+    return CommandResult(result, int(failed))
 
 
-def _run(plan: Plan, call: Call) -> Any:
-    from clawperator.commands.model import BACKENDS
-    from clawperator.device.discovery import resolve
+def _run(plan: Plan, call: Call) -> ExecutionResult:
+    from clawperator.device.discovery import resolve as resolve_device
     from clawperator.device.run import operator_package, run_plan
 
-    wanted = call.arguments.get("--backend") or "auto"
-    backend = next((name for name in BACKENDS if name == wanted), None)
-    if backend is None:
-        raise usage(f"--backend is one of {', '.join(BACKENDS)}, not {wanted!r}")
+    backend = chosen_backend(call.arguments)
     package = operator_package(call.options.operator_package)
-    return run_plan(plan, resolve(call.options.device), package=package, backend=backend)
+    return run_plan(plan, resolve_device(call.options.device), package=package, backend=backend)
+
+
+def chosen_backend(arguments: ParsedArguments) -> BackendName:
+    name = arguments.get("--backend") or "auto"
+    backend = next((backend for backend in BACKENDS if backend == name), None)
+    if backend is None:
+        raise usage(f"--backend must be one of {', '.join(BACKENDS)}, not {name!r}")
+    return backend
 
 
 def _outline(plan: Plan) -> dict[str, Any]:
@@ -96,7 +115,7 @@ def _document(text: str) -> Any:
         reason = why(e)
         raise invalid(
             f"cannot read {text}: {reason}",
-            "Pass a file that exists, JSON that begins with {, or - for stdin.",
+            "Pass an existing file, JSON that begins with {, or - for stdin.",
         ) from e
     return _decode(_within_limit(data), text)
 

@@ -1,47 +1,47 @@
-"""``logs``: today's log of this computer, as it grows."""
+"""``logs``: print today's host log and follow it."""
 
 import signal
 import sys
 import time
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from clawperator._files import why
-from clawperator.cli.handler import Call, Printed
+from clawperator.cli.handler import Call, StreamedResult
 from clawperator.cli.parsing import usage
 from clawperator.device.host_log import LogReader, log_file
 
 _POLL_SECONDS = 0.5
 
 
-def answer(call: Call) -> Any:
+def print_log(call: Call) -> StreamedResult:
     follow = not call.arguments.has("--no-follow")
     reader = LogReader()
     try:
         if follow:
-            signal.signal(signal.SIGTERM, _end)
+            signal.signal(signal.SIGTERM, _interrupt)
         if not _print_new(reader):
-            call.console.lines("warn", [f"clawperator: there is no log of today yet: {log_file()}"])
+            call.console.lines("warn", [f"clawperator: no log for today yet: {log_file()}"])
         while follow:
             time.sleep(_POLL_SECONDS)
             _print_new(reader)
-    except (KeyboardInterrupt, BrokenPipeError):  # nobody wants to see more
+    except (KeyboardInterrupt, BrokenPipeError):  # the reader has stopped
         pass
     except OSError as e:
-        raise usage(f"cannot read {log_file()}: {why(e)}", "Set CLAWPERATOR_LOG_DIR to a folder of yours.") from e
+        raise usage(f"cannot read {log_file()}: {why(e)}", "Set CLAWPERATOR_LOG_DIR to a readable folder.") from e
     finally:
         reader.close()
-    return Printed()
+    return StreamedResult()
 
 
 def _print_new(reader: LogReader) -> bool:
-    """Print what has come. False when nothing had."""
-    came = False
+    """Print new lines. False when there are none."""
+    printed = False
     while data := reader.read():
-        came = True
+        printed = True
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
-    return came
+    return printed
 
 
-def _end(_: int, __: object) -> NoReturn:
+def _interrupt(_: int, __: object) -> NoReturn:
     raise KeyboardInterrupt

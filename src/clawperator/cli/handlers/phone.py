@@ -1,12 +1,12 @@
 """``clawperator phone``: start, stop and control simulated phones."""
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from clawperator._files import AtomicFile, why
 from clawperator._home import PhoneFolder, phone_folders
 from clawperator._text import read_number, whole
-from clawperator.cli.handler import Call
+from clawperator.cli.handler import Call, CommandResult
 from clawperator.cli.parsing import usage
 from clawperator.device.host_log import note
 from clawperator.errors import ClawError
@@ -23,26 +23,11 @@ from clawperator.phone import (
     stop_phone,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 _MAX_SEED = 2**63 - 1
 _MAX_PORT = 65_535
 
 
-def answer(call: Call) -> Any:
-    verbs: dict[str, Callable[[Call], Any]] = {
-        "phone start": _start,
-        "phone stop": _stop,
-        "phone list": _list,
-        "phone reset": _reset,
-        "phone fault": _fault,
-        "phone screenshot": _screenshot,
-    }
-    return verbs[call.name](call)
-
-
-def _start(call: Call) -> Any:
+def start(call: Call) -> CommandResult:
     serial = _named(call) or DEFAULT_SERIAL
     options: dict[str, Any] = {
         "seed": _number(call, "--seed", _MAX_SEED),
@@ -61,14 +46,14 @@ def _start(call: Call) -> Any:
             note("phone.failed", level="error", deviceId=serial, code=e.code)
         raise
     note("phone.started", deviceId=serial, pid=phone.pid)
-    return {**describe_phone(PhoneFolder(serial)), "recovered": phone.recovered}
+    return CommandResult({**describe_phone(PhoneFolder(serial)), "recovered": phone.recovered})
 
 
-def _stop(call: Call) -> Any:
+def stop(call: Call) -> CommandResult:
     if call.arguments.has("--all"):
         running = [folder.serial for folder in phone_folders() if folder.state() == "running"]
-        return {"stopped": [_stop_one(serial)["serial"] for serial in running]}
-    return _stop_one(_chosen(call, running=False))
+        return CommandResult({"stopped": [_stop_one(serial)["serial"] for serial in running]})
+    return CommandResult(_stop_one(_chosen(call, running=False)))
 
 
 def _stop_one(serial: str) -> dict[str, Any]:
@@ -78,17 +63,17 @@ def _stop_one(serial: str) -> dict[str, Any]:
     return {"serial": serial, "state": "stopped", "wasRunning": stopped.was_running, "crashed": stopped.crashed}
 
 
-def _list(_: Call) -> Any:
-    return {"phones": list_phones()}
+def list_all(_: Call) -> CommandResult:
+    return CommandResult({"phones": list_phones()})
 
 
-def _reset(call: Call) -> Any:
+def reset(call: Call) -> CommandResult:
     serial = _chosen(call, running=False)
     reset_phone(serial)
-    return {"serial": serial, "state": PhoneFolder(serial).state(), "reset": True}
+    return CommandResult({"serial": serial, "state": PhoneFolder(serial).state(), "reset": True})
 
 
-def _fault(call: Call) -> Any:
+def fault(call: Call) -> CommandResult:
     words = call.arguments.words
     if len(words) == 1:
         raise usage(f"phone fault {words[0]} needs a setting", f"Run 'clawperator phone fault {words[0]} on'.")
@@ -98,15 +83,15 @@ def _fault(call: Call) -> Any:
     arguments = dict(zip(("name", "setting"), words, strict=False))
     faults = {name: whole(value) for name, value in control_phone(serial, "fault", **arguments)["faults"].items()}
     if words:
-        return {"serial": serial, "fault": words[0], "value": faults[words[0]]}
+        return CommandResult({"serial": serial, "fault": words[0], "value": faults[words[0]]})
     rows = {
         name: {"value": faults[name], "kind": fault.kind, "on": whole(fault.on), "description": fault.description}
         for name, fault in FAULTS.items()
     }
-    return {"serial": serial, "faults": rows}
+    return CommandResult({"serial": serial, "faults": rows})
 
 
-def _screenshot(call: Call) -> Any:
+def screenshot(call: Call) -> CommandResult:
     import base64
 
     serial = _chosen(call, running=True, positional=False)
@@ -117,7 +102,7 @@ def _screenshot(call: Call) -> Any:
             out.file.write(png)
     except OSError as e:
         raise usage(f"cannot write {path}: {why(e)}", "Choose another file with --path.") from e
-    return {"serial": serial, "path": os.path.abspath(path), "bytes": len(png)}
+    return CommandResult({"serial": serial, "path": os.path.abspath(path), "bytes": len(png)})
 
 
 def _chosen(call: Call, *, running: bool, positional: bool = True) -> str:

@@ -1,24 +1,23 @@
-"""``schema`` and ``version``: what the program says of itself."""
-
-from typing import Any
+"""``schema`` and ``version``."""
 
 from clawperator import __version__
-from clawperator.cli.handler import Call, Verdict
+from clawperator.cli.handler import Call, CommandResult
 
 
-def answer(call: Call) -> Any:
-    if call.name == "version":
-        return _check_compat(call) if call.arguments.has("--check-compat") else {"cliVersion": __version__}
+def print_schema(call: Call) -> CommandResult:
     from clawperator.schemas import list_schemas, schema
 
-    return schema(call.arguments.words[0]) if call.arguments.words else {"schemas": list_schemas()}
+    words = call.arguments.words
+    return CommandResult(schema(words[0]) if words else {"schemas": list_schemas()})
 
 
-def _check_compat(call: Call) -> Verdict:
+def print_version(call: Call) -> CommandResult:
+    if not call.arguments.has("--check-compat"):
+        return CommandResult({"cliVersion": __version__})
     from clawperator.device.discovery import resolve
     from clawperator.device.run import operator_package
     from clawperator.device.setup.version_check import probe_compatibility
 
     package = operator_package(call.options.operator_package)
     found = probe_compatibility(resolve(call.options.device), package)
-    return Verdict(found, 0 if found.compatible else 1)
+    return CommandResult(found, 0 if found.compatible else 1)

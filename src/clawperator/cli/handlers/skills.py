@@ -1,35 +1,16 @@
-"""``clawperator skills``: each command imports only the modules that it needs."""
+"""``clawperator skills``: each handler imports only what it needs."""
 
 import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from clawperator.cli.handler import Call, soft_usage
+from clawperator.cli.handler import Call, CommandResult, incomplete
 from clawperator.cli.parsing import usage
-from clawperator.cli.signals import ended_with_us
+from clawperator.cli.signals import interrupt_on_signals
 from clawperator.skills.registry import SkillRegistry, open_registry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from clawperator.skills.process import OutputListener, Stream
-
-
-def answer(call: Call) -> Any:
-    verbs: dict[str, Callable[[Call], Any]] = {
-        "skills list": _list,
-        "skills get": _get,
-        "skills search": _search,
-        "skills for-app": _for_app,
-        "skills validate": _validate,
-        "skills new": _new,
-        "skills compile-artifact": _compile,
-        "skills run": _run,
-        "skills install": _install,
-        "skills update": _update,
-        "skills sync": _update,
-    }
-    return verbs[call.name](call)
 
 
 def _registry(call: Call) -> SkillRegistry:
@@ -41,87 +22,89 @@ def _id(call: Call) -> str | None:
     return call.arguments.get("--skill-id") or (words[0] if words else None)
 
 
-def _listed(found: list[Any]) -> dict[str, Any]:
-    return {"skills": found, "count": len(found)}
+def _listing(found: list[Any]) -> CommandResult:
+    return CommandResult({"skills": found, "count": len(found)})
 
 
-def _list(call: Call) -> Any:
-    return _listed(_registry(call).entries)
+def list_skills(call: Call) -> CommandResult:
+    return _listing(_registry(call).entries)
 
 
-def _get(call: Call) -> Any:
+def get(call: Call) -> CommandResult:
     skill_id = _id(call)
     if skill_id is None:
-        return soft_usage("skills get needs a skill id", hint="Run 'clawperator skills list'.")
-    return {"skill": _registry(call).entry(skill_id)}
+        return incomplete("skills get needs a skill id", hint="Run 'clawperator skills list'.")
+    return CommandResult({"skill": _registry(call).entry(skill_id)})
 
 
-def _search(call: Call) -> Any:
+def search(call: Call) -> CommandResult:
     from clawperator.skills.registry import search_skills
 
     words = call.arguments.words
     keyword = call.arguments.get("--keyword") or (words[0] if words else None)
     app, intent = call.arguments.get("--app"), call.arguments.get("--intent")
     if not (keyword or app or intent):
-        return soft_usage(
+        return incomplete(
             "skills search needs a keyword, --app or --intent", example="clawperator skills search battery"
         )
-    return _listed(search_skills(_registry(call).entries, app=app, intent=intent, keyword=keyword))
+    return _listing(search_skills(_registry(call).entries, app=app, intent=intent, keyword=keyword))
 
 
-def _for_app(call: Call) -> Any:
+def for_app(call: Call) -> CommandResult:
     from clawperator.skills.registry import search_skills
 
     if not call.arguments.words:
-        return soft_usage("skills for-app needs a package name")
-    return _listed(search_skills(_registry(call).entries, app=call.arguments.words[0]))
+        return incomplete("skills for-app needs a package name")
+    return _listing(search_skills(_registry(call).entries, app=call.arguments.words[0]))
 
 
-def _validate(call: Call) -> Any:
+def validate(call: Call) -> CommandResult:
     from clawperator.skills.validation import validate_all, validate_skill
 
     skill_id, dry_run = _id(call), call.arguments.has("--dry-run")
     if call.arguments.has("--all"):
         if skill_id is not None:
             raise usage("skills validate takes a skill id or --all, not both")
-        return validate_all(_registry(call), dry_run=dry_run)
+        return CommandResult(validate_all(_registry(call), dry_run=dry_run))
     if skill_id is None:
-        return soft_usage("skills validate needs a skill id or --all")
-    return validate_skill(_registry(call), skill_id, dry_run=dry_run)
+        return incomplete("skills validate needs a skill id, or --all")
+    return CommandResult(validate_skill(_registry(call), skill_id, dry_run=dry_run))
 
 
-def _new(call: Call) -> Any:
+def new(call: Call) -> CommandResult:
     from clawperator.skills.scaffold import new_skill
 
     skill_id = _id(call)
     if skill_id is None:
-        return soft_usage(
+        return incomplete(
             "skills new needs a skill id", example="clawperator skills new com.android.settings.overview"
         )
-    return new_skill(
+    created = new_skill(
         skill_id,
         summary=call.arguments.get("--summary"),
         context=call.arguments.get("--recording-context"),
         registry=call.arguments.get("--registry"),
     )
+    return CommandResult(created)
 
 
-def _compile(call: Call) -> Any:
-    from clawperator.skills.artifacts import compile_artifact
+def compile_artifact(call: Call) -> CommandResult:
+    from clawperator.skills.artifacts import compile_artifact as compile_
 
     skill_id, artifact = _id(call), call.arguments.get("--artifact")
     if skill_id is None or not artifact:
-        return soft_usage("skills compile-artifact needs a skill id and --artifact <name>")
-    return {"execution": compile_artifact(_registry(call), skill_id, artifact, call.arguments.get("--vars"))}
+        return incomplete("skills compile-artifact needs a skill id and --artifact <name>")
+    execution = compile_(_registry(call), skill_id, artifact, call.arguments.get("--vars"))
+    return CommandResult({"execution": execution})
 
 
-def _run(call: Call) -> Any:
+def run(call: Call) -> CommandResult:
     from clawperator.skills.run import SkillRunRequest, run_skill
 
     arguments, named = call.arguments, call.arguments.get("--skill-id")
     skill_id = _id(call)
     if skill_id is None:
-        return soft_usage("skills run needs a skill id", hint="Run 'clawperator skills list'.")
+        return incomplete("skills run needs a skill id", hint="Run 'clawperator skills list'.")
     request = SkillRunRequest(
         skill_id,
         args=tuple(arguments.words if named else arguments.words[1:]),
@@ -134,8 +117,8 @@ def _run(call: Call) -> Any:
     registry = _registry(call)
     if call.options.pretty:
         call.console.lines("info", [_banner(skill_id), _operator_line(request.device, request.operator_package)])
-    with ended_with_us():
-        return run_skill(registry, request, _relay() if call.options.pretty else None)
+    with interrupt_on_signals():
+        return CommandResult(run_skill(registry, request, _relay() if call.options.pretty else None))
 
 
 def _banner(skill_id: str) -> str:
@@ -146,7 +129,7 @@ def _banner(skill_id: str) -> str:
 
 
 def _operator_line(serial: str | None, named: str | None) -> str:
-    """A line about the Operator on the device. Never raises."""
+    """A line about the Operator on the device. Errors are part of the line, never raised."""
     from clawperator.device.run import operator_package
     from clawperator.device.setup.version_check import probe_compatibility
     from clawperator.device.wakefulness import phone_at_hand
@@ -158,7 +141,7 @@ def _operator_line(serial: str | None, named: str | None) -> str:
     except ClawError as e:
         return f"Operator {package}: {e.message}"
     if device is None:
-        return f"Operator {package}: the skill selects its device"
+        return f"Operator {package}: the skill chooses its device"
     found = probe_compatibility(device, package)
     if found.error:
         return f"Operator {package} on {device.serial}: {found.error.message}"
@@ -166,7 +149,7 @@ def _operator_line(serial: str | None, named: str | None) -> str:
 
 
 def _relay() -> "OutputListener":
-    """A listener that prints a skill's output while it runs. A closed pipe is not an error."""
+    """Copies the output of a running skill to ours. A closed stream is ignored."""
 
     def relay(stream: "Stream", data: bytes) -> None:
         target = sys.stdout if stream == "stdout" else sys.stderr
@@ -177,16 +160,23 @@ def _relay() -> "OutputListener":
     return relay
 
 
-def _install(_: Call) -> Any:
-    from clawperator.skills.sync import install
+def install(_: Call) -> CommandResult:
+    from clawperator.skills.sync import install as install_skills
 
-    return install()
+    return CommandResult(install_skills())
 
 
-def _update(call: Call) -> Any:
-    from clawperator.skills.sync import MAIN, sync
+def update(call: Call) -> CommandResult:
+    from clawperator.skills.sync import MAIN
+    from clawperator.skills.sync import sync as sync_skills
+
+    return CommandResult(sync_skills(call.arguments.get("--ref") or MAIN))
+
+
+def sync(call: Call) -> CommandResult:
+    from clawperator.skills.sync import sync as sync_skills
 
     ref = call.arguments.get("--ref")
-    if ref is None and call.name == "skills sync":
-        return soft_usage("skills sync needs --ref <ref>", example="clawperator skills sync --ref main")
-    return sync(MAIN if ref is None else ref)
+    if ref is None:
+        return incomplete("skills sync needs --ref <ref>", example="clawperator skills sync --ref main")
+    return CommandResult(sync_skills(ref))

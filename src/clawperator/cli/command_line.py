@@ -1,0 +1,95 @@
+"""The command line of ``clawperator``: global options anywhere, then a command with its flags and words."""
+
+from typing import Any
+
+from msgspec import Struct
+
+from clawperator._text import is_blank, read_number
+from clawperator.cli.console import LOG_LEVELS
+from clawperator.cli.parsing import ParsedArguments, by_name, invalid, parse, usage
+from clawperator.commands.model import Command
+from clawperator.commands.registry import GLOBALS, value_flags
+
+
+class GlobalOptions(Struct, frozen=True):
+    """The options of every command. ``json`` is true when JSON was requested explicitly."""
+
+    device: str | None = None
+    operator_package: str | None = None
+    json: bool = False
+    pretty: bool = False
+    timeout: str | None = None
+    log_level: str = "info"
+    help: bool = False
+
+    @property
+    def timeout_ms(self) -> int | float | None:
+        """The timeout as a number; ``EXECUTION_VALIDATION_FAILED`` when it is none."""
+        if self.timeout is None:
+            return None
+        number = read_number(self.timeout) if not is_blank(self.timeout) else 0
+        if number is None:
+            raise invalid(f"--timeout must be a number of milliseconds, not {self.timeout!r}")
+        return number
+
+
+def split_globals(argv: list[str]) -> tuple[GlobalOptions, list[str]]:
+    """Take the global options out of ``argv``, up to a bare ``--``."""
+    names = by_name(GLOBALS)
+    given: dict[str, Any] = {}
+    rest: list[str] = []
+    i = 0
+    while i < len(argv):
+        token = argv[i]
+        i += 1
+        if token == "--":
+            if rest[-1:] and rest[-1] in value_flags() and i < len(argv):  # --flag -- --any-text
+                rest += (token, argv[i])
+                i += 1
+                continue
+            return _options(given), [*rest, token, *argv[i:]]
+        name, equals, inline = token.partition("=")
+        flag = names.get(name)
+        if flag is None:
+            rest.append(token)
+        elif flag.values == 0:
+            given[flag.name] = True
+        elif equals:
+            given[flag.name] = inline
+        elif i < len(argv):
+            given[flag.name] = argv[i]
+            i += 1
+        else:
+            raise usage(f"{flag.name} needs a value: {flag.name} {flag.metavar}")
+    return _options(given), rest
+
+
+def _options(given: dict[str, Any]) -> GlobalOptions:
+    package = given.get("--operator-package")
+    if package is not None and (is_blank(package) or package.startswith("-")):
+        raise usage("--operator-package needs a package name", "Pass --operator-package com.clawperator.operator.")
+    timeout = given.get("--timeout")
+    if timeout is not None and timeout.startswith("--"):
+        raise usage("--timeout needs a value: --timeout <ms>")
+    level = given.get("--log-level", "info").lower()
+    if level not in LOG_LEVELS:
+        raise usage(f"--log-level must be one of {', '.join(LOG_LEVELS)}, not {given['--log-level']!r}")
+    output = given.get("--output")
+    return GlobalOptions(
+        device=given.get("--device") or None,
+        operator_package=package,
+        json="--json" in given or output == "json",
+        pretty=output == "pretty" and "--json" not in given,
+        timeout=timeout,
+        log_level="debug" if "--verbose" in given else level,
+        help="--help" in given,
+    )
+
+
+def read_arguments(command: Command, tokens: list[str], title: str) -> ParsedArguments:
+    """The flags and words of a command. ``title`` is its full name: ``recording parse``."""
+    arguments = parse(command, tokens, title=title, strict=False, shared=GLOBALS, foreign=value_flags())
+    surplus = [] if command.usage.endswith("...]") else arguments.words[len(command.usage.split()) :]
+    if surplus:
+        raise usage(f"unexpected argument {surplus[0]!r} for {title}", f"Run 'clawperator {title} --help'.")
+    return arguments

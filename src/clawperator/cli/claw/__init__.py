@@ -1,1 +1,1 @@
-"""``claw``: each command is read strictly, answered once, and told in one document or in prose."""
+"""``claw``: each command line is parsed strictly and answered with one document or text."""

@@ -1,4 +1,4 @@
-"""Commands of the inventory as things to call: verbs of both programs, skills and plugins."""
+"""Inventory commands as tools: commands of ``clawperator`` and ``claw``, skills and plugins."""
 
 import shlex
 from collections.abc import Callable, Mapping
@@ -13,42 +13,32 @@ from clawperator.agent.inventory.plugins import Plugin, PluginContext, run_plugi
 from clawperator.agent.ports import Level, Tool, ToolCall, ToolContext, ToolResult
 from clawperator.agent.sessions.store import DEFAULT_DIRECTORY
 from clawperator.agent.tools.row import failed
-from clawperator.cli.claw.plan_commands import PlanVerb, plan_verb
-from clawperator.commands.actions import COMMANDS, find
+from clawperator.cli.command_line import read_arguments, split_globals
+from clawperator.cli.console import Console
+from clawperator.cli.handler import Call
+from clawperator.cli.handlers.execution import is_best_effort, run_execution
 from clawperator.commands.claw import CLAW_COMMANDS
-from clawperator.commands.levels import command_level
-from clawperator.commands.model import Command
+from clawperator.commands.model import Command, resolve
+from clawperator.commands.registry import find, find_path
+from clawperator.contract.limits import MIN_EXECUTION_TIMEOUT_MS
+from clawperator.contract.results import ExecutionResult
 from clawperator.errors import CODES, ClawError
 
-# These act by themselves, and have a policy of their own.
-_ACTING = ("exec-tool", "exec-command", "bootstrap", "turn-loop")
-# They print as long as they run, and have no one answer.
+# These print while they run, and have no single result.
 _STREAMING = ("logs",)
-# What is told and exits 0 without anything having been done.
+# Codes of documents that exit 0 although nothing was done.
 _NOT_DONE = ("USAGE", "NOT_IMPLEMENTED")
-_LONGEST_TOLD = 500
-_LONGEST_LINE = 64 * 1024  # what splits it takes time that grows with the square of a word
-# The tool that does the same as a verb. A rule about the one holds for the other.
-_SAME_TOOL: Mapping[str, str] = {
-    "devices": "list_devices",
-    "packages list": "list_packages",
-    "doctor": "doctor",
-    "skills run": "run_skill",
-    **dict.fromkeys(("skills list", "skills get", "skills search", "skills for-app"), "list_skills"),
-    **{
-        f"recording {verb}": f"recording_{verb}"
-        for verb in ("pull", "parse", "describe", "export", "compare", "replay")
-    },
-}
+_LONGEST_MESSAGE = 500
+_LONGEST_LINE = 64 * 1024  # shlex takes quadratic time for a long word
 
 Run = Callable[[Mapping[str, Any], ToolContext], ToolResult]
 
 
-class Surroundings(Struct, frozen=True):
-    """What a command gets besides its prompt: the plugins there are, and the caller's own limits.
+class CommandContext(Struct, frozen=True):
+    """What a command gets besides its prompt: the known plugins, and the caller's own limits.
 
-    ``flags`` are given to a ``claw`` inside this one too: it may do no more than its caller. ``is_json`` says that
-    nobody there can be asked anything.
+    ``flags`` are also passed to a nested ``claw``, which may do no more than its caller. ``is_json`` means that no
+    user can confirm a call.
     """
 
     plugins: tuple[Plugin, ...] = ()
@@ -56,34 +46,17 @@ class Surroundings(Struct, frozen=True):
     is_json: bool = False
 
 
-class Prepared(Struct, frozen=True):
-    """A command with its arguments, ready to be judged and run, and the calls of tools that it stands for."""
+class PreparedCommand(Struct, frozen=True):
+    """A command with its arguments as a tool, and the tool calls that it stands for."""
 
     tool: Tool
     calls: tuple[ToolCall, ...] = ()
 
 
-def prepare(entry: InventoryEntry, prompt: str, around: Surroundings) -> Prepared:
-    """The prompt is what follows the command's name in a shell."""
-    if len(prompt) > _LONGEST_LINE:
-        raise ClawError(
-            "PAYLOAD_TOO_LARGE",
-            f"the prompt is longer than the {_LONGEST_LINE} characters of a command line",
-            hint="Say it in fewer words.",
-            operation="split",
-            target=entry.name,
-        )
-    try:
-        words = shlex.split(prompt)
-    except ValueError as e:
-        raise ClawError(
-            "TOOL_PAYLOAD_INVALID",
-            f"the prompt cannot be read as arguments: {e}",
-            hint="Close every quote, as in a shell.",
-            operation="split",
-            target=entry.name,
-        ) from None
-    run, level, calls = _parts(entry, words, prompt, around)
+def prepare(entry: InventoryEntry, prompt: str, context: CommandContext) -> PreparedCommand:
+    """Prepare a command. The prompt holds the words that follow the command's name in a shell."""
+    words = _split(prompt, entry.name)
+    run, level, calls = _parts(entry, words, prompt, context)
     tool = Tool(
         name=entry.name,
         responsibility=entry.responsibility,
@@ -95,64 +68,131 @@ def prepare(entry: InventoryEntry, prompt: str, around: Surroundings) -> Prepare
         family=entry.family,
         subject=lambda _: prompt,
     )
-    return Prepared(tool, calls)
+    return PreparedCommand(tool, calls)
+
+
+def _split(prompt: str, name: str) -> list[str]:
+    if len(prompt) > _LONGEST_LINE:
+        raise ClawError(
+            "PAYLOAD_TOO_LARGE",
+            f"the prompt is longer than {_LONGEST_LINE} characters",
+            hint="Shorten it.",
+            operation="split",
+            target=name,
+        )
+    try:
+        return shlex.split(prompt)
+    except ValueError as e:
+        raise ClawError(
+            "TOOL_PAYLOAD_INVALID",
+            f"cannot split the prompt into arguments: {e}",
+            hint="Close every quote, as in a shell.",
+            operation="split",
+            target=name,
+        ) from None
 
 
 def _parts(
-    entry: InventoryEntry, words: list[str], prompt: str, around: Surroundings
+    entry: InventoryEntry, words: list[str], prompt: str, context: CommandContext
 ) -> tuple[Run, Level, tuple[ToolCall, ...]]:
     if entry.family == "skill":
         call = ToolCall("run_skill", {"skill": entry.name, "args": words})
-        return lambda _, context: _run_skill(call, context), entry.level, (call,)
+        return lambda _, tools: _run_skill(call, tools), entry.level, (call,)
     if entry.family == "plugin":
-        plugin = next(plugin for plugin in around.plugins if plugin.name == entry.name)
-        sessions = DEFAULT_DIRECTORY
-        return (
-            lambda _, context: run_plugin(plugin, prompt, PluginContext(context.folder, context.device, sessions)),
-            entry.level,
-            (),
-        )
+        plugin = next(plugin for plugin in context.plugins if plugin.name == entry.name)
+
+        def run(_: Mapping[str, Any], tools: ToolContext) -> ToolResult:
+            return run_plugin(plugin, prompt, PluginContext(tools.folder, tools.device, DEFAULT_DIRECTORY))
+
+        return run, entry.level, ()
     program, *path = entry.argv
+    command = find(path[0], CLAW_COMMANDS) if program == "claw" else find_path(path)
+    assert command is not None
+    level = command.level_with(_given_flags(command, words))
     if program == "claw":
-        flags = _flags(_claw_command(path[0]), words)
-        return (
-            lambda _, context: _run_claw(path[0], words, around, context),
-            command_level("claw", path[0], flags),
-            (),
-        )
-    command = _command(path)
-    level = command_level("clawperator", " ".join(path), _flags(command, words))
-    verb = plan_verb(path, command, words) if command else None
-    if verb is not None:
-        return _run_plan(verb), level, verb.calls
-    return lambda _, context: _run_verb(path, words, context), level, _same_calls(path, words)
+        return lambda _, tools: _run_claw(command, words, context, tools), level, ()
+    execution = _execution_call(command, " ".join(path), words)
+    if execution is not None:
+        return lambda _, tools: execution.run(tools), level, execution.calls
+    return lambda _, tools: _run_command(path, words, tools), level, _equal_calls(command, words)
 
 
-def _run_plan(verb: PlanVerb) -> Run:
-    return lambda _, context: verb.run(context)
-
-
-def _same_calls(path: list[str], words: list[str]) -> tuple[ToolCall, ...]:
-    name = _SAME_TOOL.get(" ".join(path))
-    if name is None:
+def _equal_calls(command: Command, words: list[str]) -> tuple[ToolCall, ...]:
+    """The calls of the tools that do the same as the command."""
+    if command.execution:  # only help is left: its executions are checked action by action
         return ()
     plain = [word for word in words if not word.startswith("-")]
-    return (ToolCall(name, {"skill": plain[0]} if name == "run_skill" and plain else {}),)
+    return tuple(
+        ToolCall(tool, {"skill": plain[0]} if tool == "run_skill" and plain else {}) for tool in command.tools
+    )
 
 
-def _command(path: list[str]) -> Command | None:
-    command = find(path[0], COMMANDS)
-    return find(path[1], command.subcommands) if command and len(path) > 1 else command
-
-
-def _claw_command(name: str) -> Command | None:
-    return next((command for command in CLAW_COMMANDS if command.name == name), None)
-
-
-def _flags(command: Command | None, words: list[str]) -> list[str]:
+def _given_flags(command: Command, words: list[str]) -> list[str]:
     """The flags among the words, by their own names."""
-    names = {name: flag.name for flag in command.flags for name in (flag.name, *flag.aliases)} if command else {}
+    names = {name: flag.name for flag in command.flags for name in (flag.name, *flag.aliases)}
     return [names[word.partition("=")[0]] for word in words if word.partition("=")[0] in names]
+
+
+class ExecutionCall(Struct, frozen=True):
+    """A command that stands for an execution, and the tool calls of its actions."""
+
+    call: Call
+    document: Any
+    calls: tuple[ToolCall, ...]
+
+    def run(self, context: ToolContext) -> ToolResult:
+        """Run the execution on the device of the context, unless the command itself names one."""
+        try:
+            result = run_execution(self._timed(context), self._call(context)).document
+        except ClawError as e:
+            return failed(e)
+        if isinstance(result, ExecutionResult):
+            return self._report(result)
+        return ToolResult(True, f"{self.call.name} is valid", result)
+
+    def _call(self, context: ToolContext) -> Call:
+        options = self.call.options
+        values = dict(self.call.arguments.values)
+        if context.backend != "auto":
+            values.setdefault("--backend", (context.backend,))
+        chosen = replace(
+            options,
+            device=options.device or context.device,
+            operator_package=options.operator_package or context.operator_package,
+        )
+        return replace(self.call, options=chosen, arguments=replace(self.call.arguments, values=values))
+
+    def _timed(self, context: ToolContext) -> Any:
+        left = context.deadline.remaining
+        if left is None or not isinstance(self.document, dict):
+            return self.document
+        most = max(int(left * 1000), MIN_EXECUTION_TIMEOUT_MS)
+        return {**self.document, "timeoutMs": min(self.document.get("timeoutMs", most), most)}
+
+    def _report(self, result: ExecutionResult) -> ToolResult:
+        from clawperator.agent.tools.messages import describe_steps
+        from clawperator.connection.results import only_step
+        from clawperator.contract.execution import validate
+
+        document = msgspec.to_builtins(result)
+        try:
+            only_step(result.envelope, result.deviceId)
+        except ClawError as e:
+            return failed(e, result=document)
+        actions = validate(self.document).execution.actions
+        return ToolResult(True, describe_steps(actions, result.envelope.stepResults), document)
+
+
+def _execution_call(command: Command, name: str, words: list[str]) -> ExecutionCall | None:
+    """The execution of a command that stands for one. Errors in its arguments are raised."""
+    if not command.execution or is_best_effort(words) or "--help" in words:
+        return None
+    from clawperator.agent.tools.actions import planned_calls
+
+    options, rest = split_globals(words)
+    call = Call(name, read_arguments(command, rest, name), replace(options, json=True), Console("error"))
+    document = resolve(command.execution)(call)
+    return ExecutionCall(call, document, tuple(planned_calls(document)))
 
 
 def _run_skill(call: ToolCall, context: ToolContext) -> ToolResult:
@@ -162,19 +202,20 @@ def _run_skill(call: ToolCall, context: ToolContext) -> ToolResult:
     return run_skill.run(call.params, context)
 
 
-def _run_claw(name: str, words: list[str], around: Surroundings, context: ToolContext) -> ToolResult:
-    """A verb of ours. It cannot call itself for ever: each level needs one more layer of quotes."""
-    from clawperator.cli.claw.dispatch import answer
-    from clawperator.cli.claw.parsing import FORMAT_FLAG, read
+def _run_claw(command: Command, words: list[str], context: CommandContext, tools: ToolContext) -> ToolResult:
+    """Run a ``claw`` command. Nesting is finite: each level needs one more layer of quotes."""
+    from clawperator.cli.claw.command_line import FORMAT_FLAG, parse_line
+    from clawperator.cli.claw.dispatch import respond
 
-    asked = read([name, *_inherited(name, words, around, context), *words])
-    if around.is_json:
-        asked = replace(asked, values={**asked.values, FORMAT_FLAG: ("json",)})
-    told = answer(asked)
-    document = {"exit_code": told.exit_code, **told.payload}
-    if told.exit_code == 0:
-        return ToolResult(True, _said(told.payload) or told.text.partition("\n")[0], document)
-    error = told.payload["error"]
+    arguments = parse_line([command.name, *_inherited_flags(command, words, context, tools), *words])
+    if context.is_json:
+        arguments = replace(arguments, values={**arguments.values, FORMAT_FLAG: ("json",)})
+    response = respond(arguments)
+    document = {"exit_code": response.exit_code, **response.payload}
+    if response.exit_code == 0:
+        message = _last_output(response.payload) or response.text.partition("\n")[0]
+        return ToolResult(True, message, document)
+    error = response.payload["error"]
     raised = ClawError(
         error["code"],
         error["message"],
@@ -186,65 +227,63 @@ def _run_claw(name: str, words: list[str], around: Surroundings, context: ToolCo
     return failed(raised, result=document)
 
 
-def _inherited(name: str, words: list[str], around: Surroundings, context: ToolContext) -> list[str]:
-    """The limits of the caller. What may be said only once, and is said inside, counts as it is said there."""
-    if name not in _ACTING:
+def _inherited_flags(command: Command, words: list[str], context: CommandContext, tools: ToolContext) -> list[str]:
+    """The caller's limits. A flag that may be given once counts as the nested command gives it."""
+    if not any(flag.name == "--permission-mode" for flag in command.flags):
         return []
     given = {word.partition("=")[0] for word in words}
-    flags = [flag for flag in around.flags if flag.partition("=")[0] not in given or _adds_up(flag)]
-    left = context.deadline.remaining
+    repeatable = {flag.name for flag in command.flags if flag.repeats}
+    names = ((flag, flag.partition("=")[0]) for flag in context.flags)
+    flags = [flag for flag, name in names if name not in given or name in repeatable]
+    left = tools.deadline.remaining
     if left is not None and "--timeout-seconds" not in given:
         flags.append(f"--timeout-seconds={left:.3f}")
     return flags
 
 
-def _adds_up(flag: str) -> bool:
-    return flag.startswith(("--deny-tool=", "--deny-prefix=", "--ask-tool="))
-
-
-def _said(payload: Mapping[str, Any]) -> str | None:
-    """What the last turn said."""
+def _last_output(payload: Mapping[str, Any]) -> str | None:
+    """The output of the last turn."""
     turns = payload.get("turns") or [payload.get("turn")]
     last = turns[-1]
     return str(last["output"]) if isinstance(last, dict) else None
 
 
-def _run_verb(path: list[str], words: list[str], context: ToolContext) -> ToolResult:
-    from clawperator.cli.dispatch import answer_line
+def _run_command(path: list[str], words: list[str], context: ToolContext) -> ToolResult:
+    from clawperator.cli.dispatch import render_line
 
     title = " ".join(path)
     if path[0] in _STREAMING:
         return failed(
             ClawError(
                 "USAGE",
-                f"{title} prints as long as it runs, and has no one answer",
-                hint=f"Run 'clawperator {title}' itself.",
+                f"{title} prints while it runs and has no single result",
+                hint=f"Run 'clawperator {title}' in a shell.",
                 operation="stream",
                 target=title,
             )
         )
-    text, code = answer_line([*_globals(path, context), *path, *words])
-    document = _document(text or b"")
+    text, code = render_line([*_global_flags(path, context), *path, *words])
+    document = _decode(text or b"")
     error = _error(document, code, title)
     if error is not None:
         return failed(error, result=document)
     return ToolResult(True, _message(document, title), document)
 
 
-def _globals(path: list[str], context: ToolContext) -> list[str]:
-    """The options of all verbs: JSON, a quiet stderr, and the phone that was chosen."""
+def _global_flags(path: list[str], context: ToolContext) -> list[str]:
+    """JSON, a quiet stderr, and the chosen device."""
     out = ["--json", "--log-level", "error"]
     if context.device is not None:
         out += ["--device", context.device]
     if context.operator_package is not None:
         out += ["--operator-package", context.operator_package]
     left = context.deadline.remaining
-    if left is not None and path == ["skills", "run"]:  # it ends all that it started
+    if left is not None and path == ["skills", "run"]:  # on a timeout it ends all that it started
         out += ["--timeout", str(max(round(left * 1000), 1))]
     return out
 
 
-def _document(text: bytes) -> Any:
+def _decode(text: bytes) -> Any:
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -252,7 +291,7 @@ def _document(text: bytes) -> Any:
 
 
 def _error(document: Any, code: int, title: str) -> ClawError | None:
-    """What keeps it from being done, from the document it printed."""
+    """The error of a command, from the document it printed; None when it succeeded."""
     fields = document if isinstance(document, dict) else {}
     name = fields.get("code")
     if isinstance(name, str) and name in CODES and (code != 0 or name in _NOT_DONE):
@@ -267,17 +306,17 @@ def _error(document: Any, code: int, title: str) -> ClawError | None:
         )
     if code == 0:
         return None
-    said = fields.get("summary") or f"clawperator {title} ended with exit code {code}"
+    summary = fields.get("summary") or f"clawperator {title} exited with {code}"
     return ClawError(
-        "UNKNOWN", str(said), hint=f"Run 'clawperator {title} --help'.", operation=title, target=title
+        "UNKNOWN", str(summary), hint=f"Run 'clawperator {title} --help'.", operation=title, target=title
     )
 
 
 def _message(document: Any, title: str) -> str:
-    """The answer in a line: what it says of itself, or all of it if that is short."""
+    """The result in a line: its own summary, or the whole document if that is short."""
     if isinstance(document, dict):
         for name in ("message", "summary", "text"):
             if isinstance(document.get(name), str):
                 return str(document[name])
     whole = msgspec.json.encode(document).decode()
-    return whole if len(whole) <= _LONGEST_TOLD else f"{title} succeeded"
+    return whole if len(whole) <= _LONGEST_MESSAGE else f"{title} succeeded"

@@ -1,101 +1,115 @@
-"""The frame of ``claw``: read the line, call the command's handler, tell one document or prose.
+"""Run a command line of ``claw``: parse it, call the command's handler, print one document or text.
 
-In JSON mode everything that happens is one line on stdout, and stderr stays empty. The exit code in the document
-is that of the process: 0, 1 for errors of all kinds, 2 when the time ran out.
+In JSON mode exactly one line goes to stdout, also on errors, and stderr stays empty. The exit code in the document
+is that of the process: 0, 1 for errors, 2 when the time limit was exceeded.
 """
 
 import os
-from collections.abc import Callable
 
 from clawperator._text import encodable
 from clawperator.agent.envelope import envelope, filesystem_error
-from clawperator.cli.claw.parsing import FORMAT_VARIABLE, Read, attempted, read, wanted_format
-from clawperator.cli.claw.response import Told, failure
-from clawperator.cli.claw.signals import heard_again
+from clawperator.cli.claw.command_line import FORMAT_VARIABLE, attempted_command, parse_line, requested_format
+from clawperator.cli.claw.response import Response, failure
+from clawperator.cli.claw.signals import signal_restorer
 from clawperator.cli.output import print_bytes
-from clawperator.commands.handlers import claw_module_of
+from clawperator.cli.parsing import ParsedArguments
+from clawperator.commands.model import resolve
 from clawperator.errors import ClawError
 
 
 def run(argv: list[str]) -> int:
-    """Carry out a command line of ``claw``. Prints one answer and returns the exit code."""
-    hear_requests = heard_again()
+    """Run a command line of ``claw``, print one answer and return the exit code."""
+    restore_signals = signal_restorer()
     default = os.environ.get(FORMAT_VARIABLE) or None
-    command = attempted(argv)
-    is_json = wanted_format(argv, default) == "json"
+    command = attempted_command(argv)
+    is_json = requested_format(argv, default) == "json"
     try:
-        asked = read(argv, default)
-        command = asked.command.name if asked.command else command
-        told = answer(asked)
+        arguments = parse_line(argv, default)
+        command = arguments.command.name if arguments.command else command
+        response = respond(arguments)
     except KeyboardInterrupt:
-        told = failure(ClawError("INTERRUPTED", "stopped by the keyboard", operation=command), command)
+        response = failure(ClawError("INTERRUPTED", "interrupted from the keyboard", operation=command), command)
     except ClawError as e:
-        told = failure(e, command)
+        response = failure(e, command)
     except OSError as e:
-        told = failure(filesystem_error(e, command, command), command)
-    except Exception as e:  # noqa: BLE001 - the door is where the unforeseen ends
-        told = failure(ClawError("UNKNOWN", f"{type(e).__name__}: {e}", operation=command), command)
-    command = told.command or command
-    text, code = _document(told, command) if is_json else (b"", 0)
-    hear_requests()
-    return print_bytes(text, code) if is_json else _tell(told)
+        response = failure(filesystem_error(e, command, command), command)
+    except Exception as e:  # noqa: BLE001 - the outermost frame reports every error as a document
+        response = failure(ClawError("UNKNOWN", f"{type(e).__name__}: {e}", operation=command), command)
+    command = response.command or command
+    text, code = _document(response, command) if is_json else (b"", 0)
+    restore_signals()
+    return print_bytes(text, code) if is_json else _print_text(response)
 
 
-def answer(asked: Read) -> Told:
-    """The answer to a line that was read."""
-    if asked.wants_version:
+def respond(arguments: ParsedArguments) -> Response:
+    """The response to a parsed command line."""
+    if arguments.has("--version"):
         from clawperator import __version__
 
-        named = None if asked.command else "version"
-        return Told({"version": __version__, "name": "claw"}, __version__, command=named)
-    if asked.wants_help:
-        from clawperator.cli.claw.help import help_for
-
-        return help_for(asked.command)
-    assert asked.command is not None
-    return _handler(asked.command.name)(asked)
-
-
-def _handler(name: str) -> Callable[[Read], Told]:
-    """The function that answers a command. Nothing is imported before it is wanted."""
-    handler: Callable[[Read], Told] = __import__(claw_module_of(name), fromlist=("answer",)).answer
-    return handler
+        named = None if arguments.command else "version"
+        return Response({"version": __version__, "name": "claw"}, __version__, command=named)
+    if arguments.has("--help"):
+        return _help(arguments)
+    assert arguments.command is not None
+    response: Response = resolve(arguments.command.handler)(arguments)
+    return response
 
 
-def _tell(told: Told) -> int:
-    """In prose."""
-    for line in told.warnings:
-        _say(f"warning: {line}")
-    code = told.exit_code if told.text_code is None else told.text_code
-    if told.to_stderr:
-        _say(f"claw: {told.text}")
+def _help(arguments: ParsedArguments) -> Response:
+    from clawperator.cli.help import claw_help_text
+    from clawperator.commands.claw import CLAW_COMMANDS
+
+    command, text = arguments.command, claw_help_text(arguments.command)
+    if command is None:
+        listed = [{"name": c.name, "responsibility": c.summary} for c in CLAW_COMMANDS]
+        return Response({"help": text, "commands": listed}, text, command="help")
+    payload = {
+        "help": text,
+        "name": command.name,
+        "responsibility": command.summary,
+        "arguments": command.usage.split(),
+        "flags": [
+            {"name": flag.name, "metavar": flag.metavar, "help": flag.help, "repeats": flag.repeats}
+            for flag in command.flags
+        ],
+        "examples": list(command.examples),
+    }
+    return Response(payload, text)
+
+
+def _print_text(response: Response) -> int:
+    for line in response.warnings:
+        _print_error(f"warning: {line}")
+    code = response.exit_code if response.text_code is None else response.text_code
+    if response.to_stderr:
+        _print_error(f"claw: {response.text}")
         return code
-    return print_bytes(encodable(told.text).encode(), code)
+    return print_bytes(encodable(response.text).encode(), code)
 
 
-def _say(text: str) -> None:
+def _print_error(text: str) -> None:
     from clawperator.cli.console import Console
 
     Console("info").write(encodable(text) + "\n")
 
 
-def _document(told: Told, command: str) -> tuple[bytes, int]:
-    """The document of an answer, and its exit code. What cannot be written is an error, which can."""
+def _document(response: Response, command: str) -> tuple[bytes, int]:
+    """The document of a response and its exit code. A response that cannot be encoded becomes an error."""
     try:
-        return _render(told, command), told.exit_code
-    except KeyboardInterrupt:  # what was done is done, and is told
-        return _render(told, command), told.exit_code
-    except Exception as e:  # noqa: BLE001 - a number without end, a fault
-        message = f"the answer cannot be written: {type(e).__name__}: {e}"
-        told = failure(ClawError("UNKNOWN", message, operation="render"), command)
-        return _render(told, command), told.exit_code
+        return _render(response, command), response.exit_code
+    except KeyboardInterrupt:  # the work is done, so report it
+        return _render(response, command), response.exit_code
+    except Exception as e:  # noqa: BLE001 - NaN, or a defect
+        message = f"cannot encode the response: {type(e).__name__}: {e}"
+        response = failure(ClawError("UNKNOWN", message, operation="render"), command)
+        return _render(response, command), response.exit_code
 
 
-def _render(told: Told, command: str) -> bytes:
-    """One line of ASCII, with a space after each comma and colon. What is nested past 100 levels is left out."""
+def _render(response: Response, command: str) -> bytes:
+    """One line of ASCII, with a space after each comma and colon. Values nested beyond 100 levels are left out."""
     import json
 
-    document = envelope(command, told.exit_code, {**told.payload, "warnings": list(told.warnings)})
+    document = envelope(command, response.exit_code, {**response.payload, "warnings": list(response.warnings)})
     try:
         return json.dumps(encodable(document), allow_nan=False).encode()
     except RecursionError:

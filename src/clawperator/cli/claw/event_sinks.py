@@ -1,4 +1,4 @@
-"""Where events go: a file, a pipe that somebody reads, or stdout before the answer."""
+"""Event sinks: a file, a pipe, or stdout before the answer."""
 
 import os
 import sys
@@ -10,28 +10,28 @@ from clawperator.agent.sessions.files import is_session_path
 from clawperator.agent.sessions.reading import is_session_file
 from clawperator.agent.turns.events import EventStream
 from clawperator.cli.claw.inputs import directory
-from clawperator.cli.claw.parsing import Read
+from clawperator.cli.parsing import ParsedArguments
 from clawperator.errors import ClawError
 
 _READER_SECONDS = 5.0
 
 
 @contextmanager
-def open_events(asked: Read, correlation_id: str) -> Iterator[EventStream]:
-    """Events go to a file, line by line, or before the answer on stdout."""
-    target = asked.get("--events")
+def open_events(arguments: ParsedArguments, correlation_id: str) -> Iterator[EventStream]:
+    """Open the sink of --events: a file or pipe, line by line, or stdout."""
+    target = arguments.get("--events")
     if target is None:
         yield EventStream(correlation_id)
     elif target == "-":
         yield EventStream(correlation_id, _to_stdout)
     else:
         try:
-            descriptor = _open_to_append(target, directory(asked))
+            descriptor = _open_to_append(target, directory(arguments))
         except (OSError, ValueError) as e:
             raise ClawError(
                 "EVENTS_WRITE_FAILED",
                 f"cannot write events to {target}: {why(e)}",
-                hint="Name a file in a folder that can be written, or - for stdout.",
+                hint="Pass a file in a writable folder, or - for stdout.",
                 operation="open",
                 target=target,
             ) from e
@@ -42,9 +42,9 @@ def open_events(asked: Read, correlation_id: str) -> Iterator[EventStream]:
 
 
 def _open_to_append(path: str, folder: str) -> int:
-    """A descriptor of the file. What sessions are kept in is none, and a pipe must have somebody who reads it."""
+    """Open a file for appending. Session files are refused, and so is a pipe without a reader."""
     if is_session_path(path, folder) or is_session_file(path):
-        raise ValueError("sessions are kept there")
+        raise ValueError("it is in a session folder")
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK | os.O_CLOEXEC
     return os.open(path, flags, 0o600)
 
@@ -55,20 +55,20 @@ def _to_file(descriptor: int) -> Callable[[bytes], None]:
             try:
                 line = line[os.write(descriptor, line) :]
             except BlockingIOError:  # a pipe that is full
-                _await_reader(descriptor)
+                _wait_for_reader(descriptor)
 
     return write
 
 
-def _await_reader(descriptor: int) -> None:
+def _wait_for_reader(descriptor: int) -> None:
     import select
 
     if not select.select([], [descriptor], [], _READER_SECONDS)[1]:
-        raise TimeoutError("nobody reads them")
+        raise TimeoutError("the pipe has no reader")
 
 
 def _to_stdout(line: bytes) -> None:
     if sys.stdout is None:
-        raise ValueError("there is no stdout")
+        raise ValueError("stdout is closed")
     sys.stdout.buffer.write(line)
     sys.stdout.buffer.flush()

@@ -5,52 +5,36 @@ from typing import Any
 import msgspec
 
 from clawperator.agent.inventory.inventory import InventoryEntry, commands, graph, tools
-from clawperator.cli.claw.parsing import Read
-from clawperator.cli.claw.response import Told, failure
+from clawperator.cli.claw.response import Response, failure
+from clawperator.cli.parsing import ParsedArguments
 from clawperator.errors import ClawError
 
 _SHOWN_TOOLS = 15
 
 
-def answer(asked: Read) -> Told:
-    match asked.name:
-        case "show-command":
-            return _show_command(asked)
-        case "show-tool":
-            return _show_tool(asked)
-        case "command-graph":
-            return _command_graph()
-        case "tool-pool":
-            return _tool_pool(asked)
-        case "bootstrap-graph":
-            return _bootstrap_graph()
-        case _:
-            return _route(asked)
-
-
-def _show_command(asked: Read) -> Told:
+def show_command(arguments: ParsedArguments) -> Response:
     inventory = commands()
     try:
-        entry = inventory.find(asked.words[0])
+        entry = inventory.find(arguments.words[0])
     except ClawError as e:
-        return _not_found(e, asked, "Command", inventory.warnings)
-    return Told(_shown(entry), _three_lines(entry), warnings=inventory.warnings)
+        return _not_found(e, arguments, "Command", inventory.warnings)
+    return Response(_entry_members(entry), _entry_text(entry), warnings=inventory.warnings)
 
 
-def _show_tool(asked: Read) -> Told:
+def show_tool(arguments: ParsedArguments) -> Response:
     from clawperator.agent.turns.assembly import tool_pool
 
-    name = asked.words[0]
+    name = arguments.words[0]
     try:
         with tool_pool(name=name) as pool:
             entry = tools(pool.tools).find(name)
             schema = next(tool.schema() for tool in pool.tools if tool.name == entry.name)
     except ClawError as e:
-        return _not_found(e, asked, "Tool", ())
-    return Told({**_shown(entry), "schema": schema}, _three_lines(entry), warnings=pool.warnings)
+        return _not_found(e, arguments, "Tool", ())
+    return Response({**_entry_members(entry), "schema": schema}, _entry_text(entry), warnings=pool.warnings)
 
 
-def _shown(entry: InventoryEntry) -> dict[str, Any]:
+def _entry_members(entry: InventoryEntry) -> dict[str, Any]:
     return {
         "name": entry.name,
         "found": True,
@@ -62,22 +46,22 @@ def _shown(entry: InventoryEntry) -> dict[str, Any]:
     }
 
 
-def _three_lines(entry: InventoryEntry) -> str:
+def _entry_text(entry: InventoryEntry) -> str:
     return f"{entry.name}\n{entry.source_hint}\n{entry.responsibility}"
 
 
-def _not_found(error: ClawError, asked: Read, what: str, warnings: tuple[str, ...]) -> Told:
+def _not_found(error: ClawError, arguments: ParsedArguments, what: str, warnings: tuple[str, ...]) -> Response:
     if error.code not in ("COMMAND_NOT_FOUND", "TOOL_NOT_FOUND"):
         raise error
-    told = failure(error, asked.name, {"name": asked.words[0], "found": False}, warnings=warnings)
-    return msgspec.structs.replace(told, text=f"{what} not found: {asked.words[0]}")
+    response = failure(error, arguments.name, {"name": arguments.words[0], "found": False}, warnings=warnings)
+    return msgspec.structs.replace(response, text=f"{what} not found: {arguments.words[0]}")
 
 
 def _row(entry: InventoryEntry) -> dict[str, str]:
     return {"name": entry.name, "source_hint": entry.source_hint}
 
 
-def _command_graph() -> Told:
+def command_graph(_: ParsedArguments) -> Response:
     inventory = commands()
     by_origin = graph(inventory)
     payload = {
@@ -96,21 +80,21 @@ def _command_graph() -> Told:
         f"Plugin-like commands: {len(by_origin.plugin_like)}",
         f"Skill-like commands: {len(by_origin.skill_like)}",
     )
-    return Told(payload, "\n".join(lines), warnings=inventory.warnings)
+    return Response(payload, "\n".join(lines), warnings=inventory.warnings)
 
 
-def _tool_pool(asked: Read) -> Told:
+def list_tool_pool(arguments: ParsedArguments) -> Response:
     from clawperator.agent.tool_registry import filter_tools
     from clawperator.agent.turns.assembly import tool_pool
 
-    simple, include_mcp = asked.has("--simple-mode"), not asked.has("--no-mcp")
+    simple, include_mcp = arguments.has("--simple-mode"), not arguments.has("--no-mcp")
     with tool_pool(include_mcp=include_mcp and not simple) as pool:
         kept = filter_tools(
             pool.tools,
             simple_mode=simple,
             include_mcp=include_mcp,
-            deny_tools=asked.all("--deny-tool"),
-            deny_prefixes=asked.all("--deny-prefix"),
+            deny_tools=arguments.all("--deny-tool"),
+            deny_prefixes=arguments.all("--deny-prefix"),
         )
     inventory = tools(kept)
     payload = {
@@ -123,10 +107,10 @@ def _tool_pool(asked: Read) -> Told:
     lines = ["# Tool Pool", "", f"Simple mode: {simple}", f"Include MCP: {include_mcp}"]
     lines += [f"Tool count: {len(inventory.entries)}", ""]
     lines += [f"- {entry.name}: {entry.source_hint}" for entry in inventory.entries[:_SHOWN_TOOLS]]
-    return Told(payload, "\n".join(lines), warnings=(*pool.warnings, *inventory.warnings))
+    return Response(payload, "\n".join(lines), warnings=(*pool.warnings, *inventory.warnings))
 
 
-def _bootstrap_graph() -> Told:
+def bootstrap_graph(_: ParsedArguments) -> Response:
     from clawperator.agent.turns.events import NOTE, STAGES
 
     payload = {
@@ -135,18 +119,18 @@ def _bootstrap_graph() -> Told:
         "stage_details": msgspec.to_builtins(STAGES),
     }
     lines = ["# Bootstrap Graph", "", *(f"{s.order}. {s.label}: {s.description}" for s in STAGES), "", NOTE]
-    return Told(payload, "\n".join(lines))
+    return Response(payload, "\n".join(lines))
 
 
-def _route(asked: Read) -> Told:
+def route(arguments: ParsedArguments) -> Response:
     from clawperator.agent.inventory.routing import Router
     from clawperator.agent.tools import builtin_tools
     from clawperator.cli.claw.inputs import text_of
 
-    prompt, limit = text_of(asked.words[0]), asked.whole("--limit", 5)
+    prompt, limit = text_of(arguments.words[0]), arguments.whole("--limit", 5)
     inventory = commands()
     matches = Router((*inventory.entries, *tools(builtin_tools()).entries)).route(prompt, limit)
     rows = [msgspec.to_builtins(match) for match in matches]
     payload = {"prompt": prompt, "limit": limit, "match_count": len(rows), "matches": rows}
     lines = [f"{m.kind}\t{m.name}\t{m.score}\t{m.source_hint}" for m in matches]
-    return Told(payload, "\n".join(lines) or "No command or tool matches.", warnings=inventory.warnings)
+    return Response(payload, "\n".join(lines) or "No command or tool matches.", warnings=inventory.warnings)

@@ -1,4 +1,4 @@
-"""What all commands of ``claw`` that act have in common: what may run, and on which phone."""
+"""Options of the ``claw`` commands that act: device, backend, policy and confirmation."""
 
 import os
 import sys
@@ -8,38 +8,39 @@ from typing import Any
 from clawperator.agent.policy import read_level
 from clawperator.agent.ports import LEVELS, Tool
 from clawperator.agent.turns.assembly import AgentOptions
-from clawperator.cli.claw.parsing import FORMAT_FLAG, FORMAT_VARIABLE, Read
+from clawperator.cli.claw.command_line import FORMAT_FLAG, FORMAT_VARIABLE
+from clawperator.cli.parsing import ParsedArguments
 from clawperator.commands.model import BACKENDS, BackendName
 
 
-def choices(asked: Read) -> AgentOptions:
+def agent_options(arguments: ParsedArguments) -> AgentOptions:
     return AgentOptions(
-        device=asked.get("--device"),
-        operator_package=asked.get("--operator-package"),
-        mode=read_level(asked.choice("--permission-mode", LEVELS, "")),
-        allow_tools=asked.all("--allow-tool"),
-        deny_tools=asked.all("--deny-tool"),
-        deny_prefixes=asked.all("--deny-prefix"),
-        ask_tools=asked.all("--ask-tool"),
-        include_mcp=not asked.has("--no-mcp"),
-        asker=_ask if _somebody_is_there(asked) else None,
-        backend=_backend(asked),
+        device=arguments.get("--device"),
+        operator_package=arguments.get("--operator-package"),
+        mode=read_level(arguments.choice("--permission-mode", LEVELS, "")),
+        allow_tools=arguments.all("--allow-tool"),
+        deny_tools=arguments.all("--deny-tool"),
+        deny_prefixes=arguments.all("--deny-prefix"),
+        ask_tools=arguments.all("--ask-tool"),
+        include_mcp=not arguments.has("--no-mcp"),
+        asker=_confirm if _can_confirm(arguments) else None,
+        backend=_backend(arguments),
     )
 
 
-def _backend(asked: Read) -> BackendName:
-    wanted = asked.choice("--backend", BACKENDS, "auto")
+def _backend(arguments: ParsedArguments) -> BackendName:
+    wanted = arguments.choice("--backend", BACKENDS, "auto")
     return next(name for name in BACKENDS if name == wanted)
 
 
-def _somebody_is_there(asked: Read) -> bool:
-    """Only a person at a terminal who reads prose can be asked. A program cannot, and silence is no consent."""
-    given = asked.get(FORMAT_FLAG) or os.environ.get(FORMAT_VARIABLE) or "text"
+def _can_confirm(arguments: ParsedArguments) -> bool:
+    """Whether a user at a terminal in text mode can confirm a call."""
+    given = arguments.get(FORMAT_FLAG) or os.environ.get(FORMAT_VARIABLE) or "text"
     is_terminal = all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr))
-    return is_terminal and given.casefold() == "text" and "-" not in asked.words
+    return is_terminal and given.casefold() == "text" and "-" not in arguments.words
 
 
-def _ask(tool: Tool, params: Mapping[str, Any], reason: str) -> bool:
+def _confirm(tool: Tool, params: Mapping[str, Any], reason: str) -> bool:
     import json
 
     from clawperator._text import printable

@@ -1,4 +1,4 @@
-"""What a handler of ``claw`` gives to the door."""
+"""The response of a ``claw`` handler."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,15 +8,15 @@ from msgspec import Struct
 from clawperator.agent.envelope import error_object, is_not_found
 from clawperator.errors import ClawError
 
-# In prose a usage error and an interrupt have the exit codes that shells expect.
+# In text mode, usage errors and interrupts have the exit codes that shells expect.
 _TEXT_CODES: Mapping[str, int] = {"ARGUMENTS_INVALID": 2, "SESSION_ID_INVALID": 2, "INTERRUPTED": 130}
 
 
-class Told(Struct, frozen=True):
-    """An answer in both forms: the document's own members, and prose.
+class Response(Struct, frozen=True):
+    """A response in both forms: the document's own members, and text.
 
-    In prose an error may have another exit code and goes to stderr. ``command`` is set when it is not the one
-    that was typed.
+    In text mode an error may have another exit code and goes to stderr. ``command`` is set when it differs from
+    the command that was typed.
     """
 
     payload: Mapping[str, Any]
@@ -35,17 +35,17 @@ def failure(
     *,
     target: str = "",
     warnings: tuple[str, ...] = (),
-) -> Told:
-    """An error, with what the command has to say besides. That something does not exist is told on stdout."""
+) -> Response:
+    """An error with further members. In text mode, "not found" goes to stdout."""
     shown = error_object(error, command, target)
     code = 2 if error.code == "TURN_TIMEOUT" else 1
-    told = {**(payload or {}), "error": shown}
+    members = {**(payload or {}), "error": shown}
     if is_not_found(error):
-        return Told(told, f"error: {error.message}", code, warnings)
+        return Response(members, f"error: {error.message}", code, warnings)
     text = f"error: {error.message}\n{shown['hint']}"
-    return Told(told, text, code, warnings, _TEXT_CODES.get(error.code, code), to_stderr=True)
+    return Response(members, text, code, warnings, _TEXT_CODES.get(error.code, code), to_stderr=True)
 
 
-def absent(error: ClawError, name: str | None) -> dict[str, Any]:
-    """What a document says of something that was looked for and is not there."""
+def not_found_members(error: ClawError, name: str | None) -> dict[str, Any]:
+    """The members of a document about something that does not exist; empty for other errors."""
     return {"name": name, "found": False} if is_not_found(error) else {}

@@ -4,25 +4,13 @@ from typing import Any
 
 from clawperator.agent.sessions.store import LoadedSession, SessionStore, SessionSummary
 from clawperator.cli.claw.inputs import chosen_session, directory, text_of
-from clawperator.cli.claw.parsing import Read
-from clawperator.cli.claw.response import Told, absent, failure
+from clawperator.cli.claw.response import Response, failure, not_found_members
+from clawperator.cli.parsing import ParsedArguments
 from clawperator.errors import ClawError
 
 
-def answer(asked: Read) -> Told:
-    match asked.name:
-        case "list-sessions":
-            return _list(asked)
-        case "load-session":
-            return _load(asked)
-        case "delete-session":
-            return _delete(asked)
-        case _:
-            return _flush(asked)
-
-
-def _list(asked: Read) -> Told:
-    folder = directory(asked)
+def list_sessions(arguments: ParsedArguments) -> Response:
+    folder = directory(arguments)
     listing = SessionStore(folder).list()
     rows = [_row(summary) for summary in listing.sessions]
     payload = {
@@ -34,7 +22,7 @@ def _list(asked: Read) -> Told:
     }
     text = "\n".join(summary.session_id for summary in listing.sessions) or "(no sessions)"
     problems = tuple(f"{s.session_id}: {s.problem}" for s in listing.sessions if s.problem)
-    return Told(payload, text, warnings=problems)
+    return Response(payload, text, warnings=problems)
 
 
 def _row(summary: SessionSummary) -> dict[str, Any]:
@@ -52,22 +40,27 @@ def _row(summary: SessionSummary) -> dict[str, Any]:
     }
 
 
-def _load(asked: Read) -> Told:
-    session_id, folder = asked.words[0], directory(asked)
+def load_session(arguments: ParsedArguments) -> Response:
+    session_id, folder = arguments.words[0], directory(arguments)
     try:
         session = SessionStore(folder).load(session_id)
     except ClawError as e:
-        told = {**absent(e, session_id), "session_id": session_id, "loaded": False, "directory": folder}
-        return failure(e, asked.name, told)
+        members = {
+            **not_found_members(e, session_id),
+            "session_id": session_id,
+            "loaded": False,
+            "directory": folder,
+        }
+        return failure(e, arguments.name, members)
     lines = (
         session.session_id,
         f"{session.message_count} messages",
         f"in={session.input_tokens} out={session.output_tokens}",
     )
-    return Told(_loaded(session, folder), "\n".join(lines), warnings=tuple(session.warnings))
+    return Response(_session_members(session, folder), "\n".join(lines), warnings=tuple(session.warnings))
 
 
-def _loaded(session: LoadedSession, folder: str) -> dict[str, Any]:
+def _session_members(session: LoadedSession, folder: str) -> dict[str, Any]:
     import msgspec
 
     turns: list[dict[str, Any]] = msgspec.to_builtins(session.turns)
@@ -88,33 +81,33 @@ def _loaded(session: LoadedSession, folder: str) -> dict[str, Any]:
 
 
 def _turn(record: dict[str, Any]) -> dict[str, Any]:
-    """A turn as all documents show it. One that was kept is complete; a prompt alone has no output."""
-    kept = {name: value for name, value in record.items() if name != "type"}
-    return {**kept, "output": kept["output"] or "", "cancel_observed": False}
+    """A turn as every document shows it. A saved turn is complete; a prompt alone has no output."""
+    members = {name: value for name, value in record.items() if name != "type"}
+    return {**members, "output": members["output"] or "", "cancel_observed": False}
 
 
-def _delete(asked: Read) -> Told:
-    session_id, folder = asked.words[0], directory(asked)
+def delete_session(arguments: ParsedArguments) -> Response:
+    session_id, folder = arguments.words[0], directory(arguments)
     try:
         deleted = SessionStore(folder).delete(session_id)
     except ClawError as e:
-        told = {"session_id": session_id, "deleted": False, "status": "failed", "directory": folder}
-        return failure(e, asked.name, told)
+        members = {"session_id": session_id, "deleted": False, "status": "failed", "directory": folder}
+        return failure(e, arguments.name, members)
     status = "deleted" if deleted else "not_found"
     payload = {"session_id": session_id, "deleted": deleted, "status": status, "directory": folder}
-    return Told(payload, f"{status.replace('_', ' ')}: {session_id}")
+    return Response(payload, f"{status.replace('_', ' ')}: {session_id}")
 
 
-def _flush(asked: Read) -> Told:
-    """Keep a prompt as a session of its own, or at the end of one. No brain and no phone has a part in it."""
-    prompt, folder = text_of(asked.words[0]), directory(asked)
-    wanted, resume = chosen_session(asked)
+def flush_transcript(arguments: ParsedArguments) -> Response:
+    """Save a prompt in a new session, or append it to one. No brain and no device is involved."""
+    prompt, folder = text_of(arguments.words[0]), directory(arguments)
+    wanted, resume = chosen_session(arguments)
     try:
         with SessionStore(folder).open(wanted, resume=resume) as session:
             session.append_prompt(prompt)
     except ClawError as e:
-        told = {**absent(e, wanted), "session_id": wanted, "flushed": False, "directory": folder}
-        return failure(e, asked.name, told)
+        members = {**not_found_members(e, wanted), "session_id": wanted, "flushed": False, "directory": folder}
+        return failure(e, arguments.name, members)
     payload = {
         "session_id": session.session_id,
         "path": session.path,
@@ -124,4 +117,4 @@ def _flush(asked: Read) -> Told:
         "output_tokens": session.usage.output_tokens,
         "directory": folder,
     }
-    return Told(payload, f"{session.path}\nflushed=True", warnings=tuple(session.warnings))
+    return Response(payload, f"{session.path}\nflushed=True", warnings=tuple(session.warnings))

@@ -1,4 +1,4 @@
-"""``bootstrap`` and ``turn-loop``."""
+"""``bootstrap`` and ``turn-loop``: run turns and report them."""
 
 import os
 import sys
@@ -14,90 +14,88 @@ from clawperator.agent.turns.conversation import BRAINS, RunRequest, RunResult, 
 from clawperator.agent.turns.results import TurnResult
 from clawperator.cli.claw.event_sinks import open_events
 from clawperator.cli.claw.inputs import chosen_session, directory, text_of
-from clawperator.cli.claw.options import choices
-from clawperator.cli.claw.parsing import Read, parse_error
-from clawperator.cli.claw.response import Told, absent, failure
-from clawperator.cli.claw.signals import hold_requests
-from clawperator.cli.signals import ended_with_us
+from clawperator.cli.claw.options import agent_options
+from clawperator.cli.claw.response import Response, failure, not_found_members
+from clawperator.cli.claw.signals import ignore_signals
+from clawperator.cli.parsing import ParsedArguments, parse_error
+from clawperator.cli.signals import interrupt_on_signals
 from clawperator.errors import ClawError
 
 _HEARTBEAT_SECONDS = 5.0
-# So long is waited for somebody who reads events from a pipe.
 _LOOP_TURNS = 3
-# What a limit is called when it counts as an error.
+# The error codes of limits, with --strict.
 _LIMITS = {"max_budget_reached": "TURN_BUDGET_REACHED", "max_turns_reached": "SESSION_TURNS_REACHED"}
 
 
-def answer(asked: Read) -> Told:
-    request, beat, limit = _order(asked), _heartbeat(asked), asked.seconds("--timeout-seconds")
-    call, deadline = _Call(asked, request, limit, os.urandom(8).hex(), []), TurnDeadline(limit)
+def run_turns(arguments: ParsedArguments) -> Response:
+    request, beat, limit = _request(arguments), _heartbeat(arguments), arguments.seconds("--timeout-seconds")
+    call, deadline = _Call(arguments, request, limit, os.urandom(8).hex(), []), TurnDeadline(limit)
     try:
         with (
-            open_events(asked, call.correlation_id) as events,
+            open_events(arguments, call.correlation_id) as events,
             events.heartbeat(beat),
-            ended_with_us(deadline.cancel),
+            interrupt_on_signals(deadline.cancel),
         ):
-            held = run_request(request, deadline, events, call.notes, hold_requests)
-        hold_requests()
+            result = run_request(request, deadline, events, call.notes, ignore_signals)
+        ignore_signals()
     except ClawError as e:
-        told = _payload(call, None)
-        found = absent(e, request.session_id)
-        return failure(e, asked.name, {**found, **told}, warnings=tuple(call.notes))
-    return _told(call, held)
+        members = {**not_found_members(e, request.session_id), **_payload(call, None)}
+        return failure(e, arguments.name, members, warnings=tuple(call.notes))
+    return _respond(call, result)
 
 
 class _Call(Struct, frozen=True):
-    """What is known of a call before its first turn."""
+    """The parts of a call that are known before its first turn."""
 
-    asked: Read
+    arguments: ParsedArguments
     request: RunRequest
     timeout_seconds: float | None
     correlation_id: str
     notes: list[str]
 
 
-def _order(asked: Read) -> RunRequest:
-    session_id, resume = chosen_session(asked)
-    is_loop = asked.name == "turn-loop"
-    brain = asked.choice("--brain", BRAINS, "offline")
-    if brain == "offline" and asked.has("--model"):
-        raise parse_error("argument --model: the offline brain has none; add --brain", asked.name)
+def _request(arguments: ParsedArguments) -> RunRequest:
+    session_id, resume = chosen_session(arguments)
+    is_loop = arguments.name == "turn-loop"
+    brain = arguments.choice("--brain", BRAINS, "offline")
+    if brain == "offline" and arguments.has("--model"):
+        raise parse_error("argument --model: the offline brain has no model; add --brain", arguments.name)
     limits = ("--max-session-turns", "--max-budget-tokens", "--max-steps")
-    session_turns, budget, steps = (asked.whole(f, 0) if asked.has(f) else None for f in limits)
+    session_turns, budget, steps = (arguments.whole(f, 0) if arguments.has(f) else None for f in limits)
     return RunRequest(
-        prompt=text_of(asked.words[0]),
-        directory=directory(asked),
-        options=choices(asked),
-        limit=asked.whole("--limit", 5),
+        prompt=text_of(arguments.words[0]),
+        directory=directory(arguments),
+        options=agent_options(arguments),
+        limit=arguments.whole("--limit", 5),
         session_id=session_id,
         resume=resume,
         brain=brain,
-        model=asked.get("--model"),
-        turns=max(asked.whole("--max-turns", _LOOP_TURNS, least=None), 0) if is_loop else 1,
-        continuation=asked.get("--continuation-prompt"),
+        model=arguments.get("--model"),
+        turns=max(arguments.whole("--max-turns", _LOOP_TURNS, least=None), 0) if is_loop else 1,
+        continuation=arguments.get("--continuation-prompt"),
         session_turns=session_turns,
         budget=budget,
         steps=steps,
-        structured=asked.has("--structured-output"),
+        structured=arguments.has("--structured-output"),
     )
 
 
-def _heartbeat(asked: Read) -> float:
-    given = asked.seconds("--heartbeat-seconds")
-    if given is not None and not asked.has("--events"):
-        raise parse_error("argument --heartbeat-seconds: it goes with --events", asked.name)
+def _heartbeat(arguments: ParsedArguments) -> float:
+    given = arguments.seconds("--heartbeat-seconds")
+    if given is not None and not arguments.has("--events"):
+        raise parse_error("argument --heartbeat-seconds: it needs --events", arguments.name)
     if given is not None and given < 0:
-        raise parse_error(f"argument --heartbeat-seconds: it must not be below 0, not {given:g}", asked.name)
+        raise parse_error(f"argument --heartbeat-seconds: it must not be below 0, not {given:g}", arguments.name)
     return _HEARTBEAT_SECONDS if given is None else given
 
 
-def _payload(call: _Call, held: RunResult | None) -> dict[str, Any]:
-    """The members of a document. What did not come to be is null, and lists are empty."""
+def _payload(call: _Call, result: RunResult | None) -> dict[str, Any]:
+    """The members of a document. Without a run, values are null and lists are empty."""
     request = call.request
-    turns = held.turns if held else []
-    matches = [msgspec.to_builtins(match) for match in held.matches] if held else []
-    path = held.path if held else None
-    if call.asked.name == "bootstrap":
+    turns = result.turns if result else []
+    matches = [msgspec.to_builtins(match) for match in result.matches] if result else []
+    path = result.path if result else None
+    if call.arguments.name == "bootstrap":
         calls = turns[0].tool_calls if turns else ()
         own: dict[str, Any] = {
             "prompt": request.prompt,
@@ -124,44 +122,44 @@ def _payload(call: _Call, held: RunResult | None) -> dict[str, Any]:
             "routed_matches": matches,
             "persisted_session_path": path,
         }
-    return {**own, **_common(call, held)}
+    return {**own, **_common(call, result)}
 
 
-def _common(call: _Call, held: RunResult | None) -> dict[str, Any]:
-    used = held.usage if held else Usage()
+def _common(call: _Call, result: RunResult | None) -> dict[str, Any]:
+    used = result.usage if result else Usage()
     return {
-        "session_id": held.session_id if held else call.request.session_id,
+        "session_id": result.session_id if result else call.request.session_id,
         "correlation_id": call.correlation_id,
         "brain": call.request.brain,
-        "permissions": dict(held.policy) if held else None,
+        "permissions": dict(result.policy) if result else None,
         "usage": {
             "input_tokens": used.input_tokens,
             "output_tokens": used.output_tokens,
-            "cost_usd": held.cost_usd if held else None,
+            "cost_usd": result.cost_usd if result else None,
         },
-        "mcp_servers": held.mcp_servers if held else [],
+        "mcp_servers": result.mcp_servers if result else [],
     }
 
 
-def _told(call: _Call, held: RunResult) -> Told:
-    """The exit code is the last turn's: 2 when its time ran out, 1 when it was not done. A limit is no error."""
-    payload, text = _payload(call, held), _prose(call, held)
-    last = held.turns[-1] if held.turns else None
+def _respond(call: _Call, result: RunResult) -> Response:
+    """The exit code is that of the last turn: 2 for a timeout, 1 for an error. A limit is one with --strict."""
+    payload, text = _payload(call, result), _text(call, result)
+    last = result.turns[-1] if result.turns else None
     error = last.error if last else None
-    if error is None and last and call.asked.has("--strict") and last.stop_reason in _LIMITS:
-        error = ClawError(_LIMITS[last.stop_reason], last.output, operation="turn", target=held.session_id)
+    if error is None and last and call.arguments.has("--strict") and last.stop_reason in _LIMITS:
+        error = ClawError(_LIMITS[last.stop_reason], last.output, operation="turn", target=result.session_id)
     warnings = tuple(call.notes)
     if error is None:
-        return Told(payload, text, warnings=warnings)
-    payload["error"] = error_object(error, call.asked.name)
+        return Response(payload, text, warnings=warnings)
+    payload["error"] = error_object(error, call.arguments.name)
     code = 2 if last and last.stop_reason == "timeout" else 1
-    return Told(payload, f"{text}\n{payload['error']['hint']}", code, warnings)
+    return Response(payload, f"{text}\n{payload['error']['hint']}", code, warnings)
 
 
-def _prose(call: _Call, held: RunResult) -> str:
-    if call.asked.name == "bootstrap":
-        return _report(held)
-    parts = (f"## Turn {k}\n{turn.output}\n{_stopped(turn)}" for k, turn in enumerate(held.turns, 1))
+def _text(call: _Call, result: RunResult) -> str:
+    if call.arguments.name == "bootstrap":
+        return _report(result)
+    parts = (f"## Turn {k}\n{turn.output}\n{_stopped(turn)}" for k, turn in enumerate(result.turns, 1))
     return "\n".join(parts) or "(no turns)"
 
 
@@ -200,14 +198,14 @@ def _setup() -> dict[str, str]:
     }
 
 
-def _report(held: RunResult) -> str:
-    turn = held.turns[0]
+def _report(result: RunResult) -> str:
+    turn = result.turns[0]
     lines = ["# Bootstrap", "", "## Setup", *(f"- {name}: {value}" for name, value in _setup().items())]
     lines += ["", "## Routed matches"]
-    lines += [f"- {match.kind} {match.name} ({match.score:.2f})" for match in held.matches] or ["- none"]
+    lines += [f"- {match.kind} {match.name} ({match.score:.2f})" for match in result.matches] or ["- none"]
     lines += ["", "## Tools"]
     lines += [f"- {call.name}: {call.message}" for call in turn.tool_calls] or ["- none were called"]
-    lines += ["", "## Turn", turn.output, "", _stopped(turn), f"session={held.path or 'not saved'}"]
+    lines += ["", "## Turn", turn.output, "", _stopped(turn), f"session={result.path or 'not saved'}"]
     return "\n".join(lines)
 
 

@@ -12,11 +12,9 @@ from msgspec import Struct
 from clawperator._text import nearest, printable
 from clawperator.agent.inventory.tokens import APP_NAMES
 from clawperator.agent.ports import Level, Tool
-from clawperator.commands.actions import COMMANDS
 from clawperator.commands.claw import CLAW_COMMANDS
-from clawperator.commands.handlers import claw_module_of, module_of
-from clawperator.commands.levels import command_level
 from clawperator.commands.model import Command
+from clawperator.commands.registry import COMMANDS
 from clawperator.errors import ClawError
 
 # TYPE_CHECKING without importing typing at start-up; plugins are loaded only for a list of commands.
@@ -166,15 +164,14 @@ def _builtin(
     program: Literal["clawperator", "claw"], canonical: str, command: Command, aliases: Iterable[str]
 ) -> InventoryEntry:
     name = canonical.replace(" ", "-")
-    module = module_of(canonical) if program == "clawperator" else claw_module_of(canonical)
     return InventoryEntry(
         "command",
         name,
-        module.replace(".", "/") + ".py",
+        command.module.replace(".", "/") + ".py",
         command.summary,
         aliases=tuple(alias for alias in aliases if alias != name),
         keywords=APP_NAMES if name in _OPENERS else (),
-        level=command_level(program, canonical),
+        level=command.highest_level,
         argv=(program, *canonical.split()),
     )
 

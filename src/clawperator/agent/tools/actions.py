@@ -1,4 +1,4 @@
-"""The actions of the registry as tools, each run as an execution of its own, and whole plans of them."""
+"""Every action type as a tool that runs one execution, and ``run_execution`` for whole plans."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any
@@ -7,13 +7,14 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from clawperator.agent.ports import Tool, ToolCall, ToolContext, ToolResult
 from clawperator.agent.tools.row import (
-    answering,
     make_tool,
     require_object,
+    returning_errors,
     schema_of,
     source_of,
 )
-from clawperator.contract.actions import ACTION_ALIASES, ACTIONS, ActionType
+from clawperator.contract.action_types import ActionType
+from clawperator.contract.actions import ACTION_ALIASES, ACTIONS
 from clawperator.contract.execution import TimeoutMs
 from clawperator.contract.limits import MAX_EXECUTION_ACTIONS
 from clawperator.contract.normalise import normalise
@@ -21,39 +22,30 @@ from clawperator.errors import ClawError
 
 RUN_EXECUTION = "run_execution"
 
-_FAMILIES: Mapping[str, str] = {
-    **dict.fromkeys(("snapshot_ui", "take_screenshot", "read_text", "read_key_value_pair"), "observation"),
-    **dict.fromkeys(("wait_for_node", "wait_for_navigation"), "observation"),
-    **dict.fromkeys(("start_recording", "stop_recording"), "recording"),
-}
-# These leave the phone and the folder as they are. A screenshot does not: it writes a file.
-_LOOKING = frozenset(
-    ("snapshot_ui", "read_text", "read_key_value_pair", "wait_for_node", "wait_for_navigation", "sleep")
-)
-# What an action is about, as rules see it: the first of these that it has.
+# The subject of an action for policy rules: the first of these params that it has.
 _SUBJECTS = ("applicationId", "uri", "key", "path", "sessionId", "expectedPackage", "direction")
 _MATCHERS = ("matcher", "labelMatcher", "expectedNode")
-_MARKS = ("textEquals", "textContains", "contentDescEquals", "contentDescContains", "resourceId", "role")
+_MATCHER_FIELDS = ("textEquals", "textContains", "contentDescEquals", "contentDescContains", "resourceId", "role")
 
 
 class PlannedAction(Struct, frozen=True, forbid_unknown_fields=True):
-    """One action of a plan. Without an id it is called by its number: a1, a2 and so on."""
+    """One action of a plan. Without an id it is numbered: a1, a2 and so on."""
 
-    type: Annotated[str, Meta(description="the type of the action", extra_json_schema={"enum": list(ACTIONS)})]
-    params: Annotated[dict[str, Any], Meta(description="its parameters, as the tool of that name takes them")] = {}
-    id: Annotated[str, Meta(description="what its result is told apart by")] | UnsetType = UNSET
+    type: Annotated[str, Meta(description="action type", extra_json_schema={"enum": list(ACTIONS)})]
+    params: Annotated[dict[str, Any], Meta(description="parameters, as the tool of that name takes them")] = {}
+    id: Annotated[str, Meta(description="id of the action and of its result")] | UnsetType = UNSET
 
 
 class RunExecutionParams(Struct, frozen=True, forbid_unknown_fields=True):
     actions: Annotated[
         list[PlannedAction],
-        Meta(min_length=1, max_length=MAX_EXECUTION_ACTIONS, description="what to do, one after the other"),
+        Meta(min_length=1, max_length=MAX_EXECUTION_ACTIONS, description="actions, in order"),
     ]
-    timeoutMs: Annotated[TimeoutMs, Meta(description="how long all of it may take, in ms")] | UnsetType = UNSET
+    timeoutMs: Annotated[TimeoutMs, Meta(description="timeout of the whole execution, in ms")] | UnsetType = UNSET
 
 
 def planned_calls(params: object) -> list[ToolCall]:
-    """The calls that a plan stands for, by canonical names, so that each can be judged. Never raises."""
+    """The tool calls of a plan, by canonical names, for the policy. Never raises."""
     actions = params.get("actions") if isinstance(params, Mapping) else None
     try:
         named = normalise({"actions": actions}).get("actions")
@@ -68,7 +60,7 @@ def planned_calls(params: object) -> list[ToolCall]:
 
 
 def action_subject(name: str, params: Mapping[str, Any]) -> str:
-    """What an action is aimed at: an app, a URI, a key, or the label or id of a node. Nothing for a point."""
+    """The target of an action: an app, a URI, a key, or the label or id of a node. Empty for a point."""
     action = {"type": ACTION_ALIASES.get(name, name), "params": dict(params)}
     own = normalise({"actions": [action]})["actions"][0]["params"]
     for field in _SUBJECTS:
@@ -76,7 +68,7 @@ def action_subject(name: str, params: Mapping[str, Any]) -> str:
             return str(own[field])
     for field in _MATCHERS:
         matcher = own.get(field)
-        marks = (matcher.get(mark) for mark in _MARKS) if isinstance(matcher, dict) else ()
+        marks = (matcher.get(mark) for mark in _MATCHER_FIELDS) if isinstance(matcher, dict) else ()
         found = next((mark for mark in marks if isinstance(mark, str) and mark), None)
         if found is not None:
             return found
@@ -85,11 +77,11 @@ def action_subject(name: str, params: Mapping[str, Any]) -> str:
 
 def _action_tool(row: ActionType) -> Tool:
     def run(params: Mapping[str, Any], context: ToolContext) -> ToolResult:
-        from clawperator.agent.tools.plans import carry_out
+        from clawperator.agent.tools.plans import run_actions
 
         own = require_object(params, row.name)
         try:
-            return carry_out(row.name, [{"id": "a1", "type": row.name, "params": own}], context)
+            return run_actions(row.name, [{"type": row.name, "params": own}], context)
         except ClawError as e:
             if e.code == "EXECUTION_VALIDATION_FAILED" and e.hint is None:
                 raise e.with_(hint=f"Run 'clawperator schema action.{row.name}' for its parameters.") from e
@@ -99,31 +91,31 @@ def _action_tool(row: ActionType) -> Tool:
         name=row.name,
         responsibility=row.summary,
         source_hint=source_of(__name__),
-        level="read-only" if row.name in _LOOKING else "act",
+        level="read-only" if row.read_only else "act",
         schema=lambda: schema_of(row.params),
-        run=answering(run),
+        run=returning_errors(run),
         aliases=row.aliases,
-        family=_FAMILIES.get(row.name, "action"),
+        family=row.family,
         subject=lambda params: action_subject(row.name, params),
     )
 
 
 def _run_execution(params: RunExecutionParams, context: ToolContext) -> ToolResult:
-    from clawperator.agent.tools.plans import carry_out
+    from clawperator.agent.tools.plans import run_actions
 
     actions = [
-        {"id": f"a{place}" if action.id is UNSET else action.id, "type": action.type, "params": action.params}
-        for place, action in enumerate(params.actions, 1)
+        {"type": action.type, "params": action.params, **({} if action.id is UNSET else {"id": action.id})}
+        for action in params.actions
     ]
     timeout = None if params.timeoutMs is UNSET else params.timeoutMs
-    return carry_out(RUN_EXECUTION, actions, context, timeout_ms=timeout)
+    return run_actions(RUN_EXECUTION, actions, context, timeout_ms=timeout)
 
 
 ACTION_TOOLS: tuple[Tool, ...] = (
     *(_action_tool(row) for row in ACTIONS.values()),
     make_tool(
         RUN_EXECUTION,
-        "Run a plan of up to 50 actions in one go.",
+        "Run a plan of up to 50 actions as one execution.",
         RunExecutionParams,
         _run_execution,
         level="act",

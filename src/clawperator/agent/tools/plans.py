@@ -1,4 +1,4 @@
-"""Carrying out the actions of a tool on the phone, and telling what came of them."""
+"""Run the actions of a tool as one execution, and report the result."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -8,49 +8,49 @@ from msgspec.structs import replace
 
 from clawperator.agent.cancellation import timeout_error
 from clawperator.agent.ports import Evidence, ToolContext, ToolResult
-from clawperator.agent.tools.messages import tell_plan
+from clawperator.agent.tools.messages import describe_steps
 from clawperator.agent.tools.privacy import field_is_secret, secrets_of, steps_without, without_secrets
-from clawperator.agent.tools.row import failed, inside
+from clawperator.agent.tools.row import confine, failed
 from clawperator.connection.results import only_step
-from clawperator.contract.builders import LITERALS, Literals, waiting_timeout
-from clawperator.contract.execution import Action, Plan, validate
-from clawperator.contract.limits import EXPECTED_FORMAT, MAX_EXECUTION_TIMEOUT_MS, MIN_EXECUTION_TIMEOUT_MS
-from clawperator.contract.results import ExecutionResult
+from clawperator.contract.actions import ACTIONS
+from clawperator.contract.execution import Action, Plan, new_command_id, new_execution, validate, waiting_timeout
+from clawperator.contract.limits import MAX_EXECUTION_TIMEOUT_MS, MIN_EXECUTION_TIMEOUT_MS
+from clawperator.contract.results import ExecutionResult, StepResult
 from clawperator.device.adb.client import Device
 from clawperator.device.discovery import resolve
 from clawperator.device.run import operator_package, run_plan
 from clawperator.errors import ClawError
 
-_WORDS = Literals("", "claw-", "claw", 30_000, "a1")
-_USUAL_MS: Mapping[str, int] = {words.action: words.timeout_ms for words in LITERALS.values()}
-# What an action may wait for by itself.
-_WAITS = ("timeoutMs", "durationMs", "maxDurationMs")
-# With these the phone was never told what to do.
+_SOURCE = "claw"
+_DEFAULT_MS = 30_000
+# The params that hold how long an action may wait.
+_WAIT_PARAMS = ("timeoutMs", "durationMs", "maxDurationMs")
+# With these errors the execution never started.
 _NOT_BEGUN = ("EXECUTION_CONFLICT_IN_FLIGHT", "PRODUCT_HOME_UNAVAILABLE", "TURN_TIMEOUT")
-# What helps when a step failed and says nothing about it.
-_LOOK = "Run 'clawperator snapshot --device {serial}' to see what is on the screen."
-_EXAMINE = "Run 'clawperator doctor --device {serial}' to see what is wrong with the phone."
+# Hints for failed steps that have none.
+_SNAPSHOT = "Run 'clawperator snapshot --device {serial}' to see the screen."
+_DOCTOR = "Run 'clawperator doctor --device {serial}' to check the device."
 _HINTS: Mapping[str, str] = {
-    **dict.fromkeys(("NODE_NOT_FOUND", "NODE_NOT_CLICKABLE", "TARGET_NOT_FOUND", "TEXT_NOT_ACCEPTED"), _LOOK),
-    **dict.fromkeys(("CONTAINER_NOT_FOUND", "CONTAINER_NOT_SCROLLABLE", "CONTAINER_LOST"), _LOOK),
-    **dict.fromkeys(("VALUE_NODE_NOT_FOUND", "VALIDATOR_MISMATCH", "NAVIGATION_TIMEOUT"), _LOOK),
-    **dict.fromkeys(("COMMAND_TIMEOUT", "URI_NOT_HANDLED", "GESTURE_FAILED"), _LOOK),
-    "APP_NOT_FOUND": "Run 'clawperator packages list --device {serial}' for the apps there are.",
+    **dict.fromkeys(("NODE_NOT_FOUND", "NODE_NOT_CLICKABLE", "TARGET_NOT_FOUND", "TEXT_NOT_ACCEPTED"), _SNAPSHOT),
+    **dict.fromkeys(("CONTAINER_NOT_FOUND", "CONTAINER_NOT_SCROLLABLE", "CONTAINER_LOST"), _SNAPSHOT),
+    **dict.fromkeys(("VALUE_NODE_NOT_FOUND", "VALIDATOR_MISMATCH", "NAVIGATION_TIMEOUT"), _SNAPSHOT),
+    **dict.fromkeys(("COMMAND_TIMEOUT", "URI_NOT_HANDLED", "GESTURE_FAILED"), _SNAPSHOT),
+    "APP_NOT_FOUND": "Run 'clawperator packages list --device {serial}' for the installed apps.",
 }
 
 
-def carry_out(
+def run_actions(
     tool: str, actions: Sequence[Mapping[str, Any]], context: ToolContext, *, timeout_ms: int | float | None = None
 ) -> ToolResult:
-    """Run these actions as one execution. It is handled when every step succeeded.
+    """Run actions as one execution; it is handled when every step succeeded.
 
-    What is wrong with them is raised before a phone is looked for. What goes wrong on the phone is the answer.
+    Invalid actions raise before a device is resolved. Errors on the device are part of the result.
     """
     plan = make_plan(tool, actions, context.folder)
     device = resolve(context.device)
     known = None
-    if tool == "enter_text":  # nobody can see afterwards what kind of field it was
-        known = field_is_secret(plan.execution.actions[0], _look(device, context))
+    if tool in ACTIONS and ACTIONS[tool].typed_param:  # afterwards the kind of field cannot be seen
+        known = field_is_secret(plan.execution.actions[0], _snapshot(device, context))
     try:
         result = _run(plan, device, context, timeout_ms)
     except ClawError as e:
@@ -58,24 +58,17 @@ def carry_out(
         done = steps_without(e.extra.get("stepResults", []), secrets)
         if not done:
             return failed(e, secrets=secrets)
-        told = msgspec.to_builtins(done)  # what was done before it failed is done
-        error = e.with_(extra={**e.extra, "stepResults": told})
-        return failed(error, result={"stepResults": told, "deviceId": device.serial}, secrets=secrets)
+        steps = msgspec.to_builtins(done)
+        error = e.with_(extra={**e.extra, "stepResults": steps})
+        return failed(error, result={"stepResults": steps, "deviceId": device.serial}, secrets=secrets)
     secrets = secrets_of(plan, result.envelope, known)
-    return _told(plan, without_secrets(result, secrets), secrets)
+    return _report(plan, without_secrets(result, secrets), secrets)
 
 
 def make_plan(tool: str, actions: Sequence[Mapping[str, Any]], folder: str) -> Plan:
-    """The plan of these actions, valid, its files inside the folder."""
-    command_id = _WORDS.command_id()
-    document: dict[str, Any] = {
-        "commandId": command_id,
-        "taskId": command_id,
-        "source": _WORDS.source,
-        "expectedFormat": EXPECTED_FORMAT,
-        "timeoutMs": _WORDS.timeout_ms,
-        "actions": list(actions),
-    }
+    """The validated plan of these actions, with its files inside the folder."""
+    command_id = new_command_id("claw-")
+    document = new_execution(actions, command_id=command_id, source=_SOURCE, timeout_ms=_DEFAULT_MS)
     plan = validate(document)
     confined = [_confined(action, folder, tool) for action in plan.document["actions"]]
     if confined == plan.document["actions"]:
@@ -85,20 +78,20 @@ def make_plan(tool: str, actions: Sequence[Mapping[str, Any]], folder: str) -> P
 
 def _confined(action: dict[str, Any], folder: str, tool: str) -> dict[str, Any]:
     params = action.get("params", {})
-    if action["type"] != "take_screenshot" or "path" not in params:
+    if "path" not in params:
         return action
-    return {**action, "params": {**params, "path": inside(folder, params["path"], tool)}}
+    return {**action, "params": {**params, "path": confine(folder, params["path"], tool)}}
 
 
-def _look(device: Device, context: ToolContext) -> ExecutionResult:
-    """The screen before something is typed."""
-    return _run(make_plan("snapshot_ui", [{"id": "a1", "type": "snapshot_ui"}], context.folder), device, context)
+def _snapshot(device: Device, context: ToolContext) -> ExecutionResult:
+    """The screen before text is entered."""
+    return _run(make_plan("snapshot_ui", [{"type": "snapshot_ui"}], context.folder), device, context)
 
 
 def _run(
     plan: Plan, device: Device, context: ToolContext, timeout_ms: int | float | None = None
 ) -> ExecutionResult:
-    """Run the plan for as long as it usually takes, or as there is time left."""
+    """Run the plan with its usual timeout, or with the time that is left."""
     context.deadline.check()
     limit = _usual_ms(plan.execution.actions) if timeout_ms is None else timeout_ms
     left = context.deadline.remaining
@@ -115,22 +108,24 @@ def _usual_ms(actions: Sequence[Action]) -> int | float:
 
 
 def _usual_time(action: Action) -> int | float:
-    waits = [value for name in _WAITS if isinstance(value := getattr(action.params, name, None), int | float)]
-    usual = _USUAL_MS[action.type]
+    waits = [
+        value for name in _WAIT_PARAMS if isinstance(value := getattr(action.params, name, None), int | float)
+    ]
+    usual = ACTIONS[action.type].template.timeout_ms
     return max(usual, waiting_timeout(max(waits))) if waits else usual
 
 
-def _told(plan: Plan, result: ExecutionResult, secrets: tuple[str, ...]) -> ToolResult:
+def _report(plan: Plan, result: ExecutionResult, secrets: tuple[str, ...]) -> ToolResult:
     document = msgspec.to_builtins(result)
     evidence = tuple(_evidence(plan, result, document))
     try:
         only_step(result.envelope, result.deviceId)
     except ClawError as e:
-        hint = e.hint or _HINTS.get(e.code, _EXAMINE).format(serial=result.deviceId)
+        hint = e.hint or _HINTS.get(e.code, _DOCTOR).format(serial=result.deviceId)
         return failed(e.with_(hint=hint), result=document, evidence=evidence, secrets=secrets)
     return ToolResult(
         handled=True,
-        message=tell_plan(plan.execution.actions, result.envelope.stepResults, is_secret=bool(secrets)),
+        message=describe_steps(plan.execution.actions, result.envelope.stepResults, is_secret=bool(secrets)),
         result=document,
         evidence=evidence,
         secrets=secrets,
@@ -140,13 +135,17 @@ def _told(plan: Plan, result: ExecutionResult, secrets: tuple[str, ...]) -> Tool
 def _evidence(plan: Plan, result: ExecutionResult, document: Any) -> list[Evidence]:
     steps = result.envelope.stepResults
     command, serial = result.envelope.commandId, result.deviceId
-    pictures = [
+    kinds = [ACTIONS[action.type].evidence for action in plan.execution.actions]
+    screenshots = [
         Evidence("screenshot", command, serial, path=step.data["path"])
         for step in steps
-        if step.actionType == "take_screenshot" and step.success and "path" in step.data
+        if _is_screenshot(step) and step.success and "path" in step.data
     ]
-    types = [action.type for action in plan.execution.actions]
-    if types == ["take_screenshot"] and pictures:
-        return pictures
-    kind = "snapshot" if types == ["snapshot_ui"] and steps and steps[0].success else "execution"
-    return [Evidence(kind, command, serial, document=document), *pictures]
+    if kinds == ["screenshot"] and screenshots:
+        return screenshots
+    kind = "snapshot" if kinds == ["snapshot"] and steps and steps[0].success else "execution"
+    return [Evidence(kind, command, serial, document=document), *screenshots]
+
+
+def _is_screenshot(step: StepResult) -> bool:
+    return step.actionType in ACTIONS and ACTIONS[step.actionType].evidence == "screenshot"

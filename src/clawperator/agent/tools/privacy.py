@@ -11,15 +11,17 @@ from typing import Any
 from msgspec.structs import replace
 
 from clawperator.agent.ports import ToolCall
-from clawperator.contract.actions import ACTIONS, PARAM_ALIASES, EnterTextParams
+from clawperator.contract.actions import ACTIONS, EnterTextParams
 from clawperator.contract.execution import Action, Plan
+from clawperator.contract.normalise import PARAM_ALIASES
 from clawperator.contract.results import ExecutionResult, ResultEnvelope, StepResult
 from clawperator.engine.privacy import HIDDEN
 from clawperator.errors import ClawError
 
 # The only action that types, by name and aliases, and the parameters that hold the text.
-_TYPING = frozenset(("enter_text", *ACTIONS["enter_text"].aliases))
-_TEXT_FIELDS = ("text", *(alias for alias, name in PARAM_ALIASES.items() if name == "text"))
+_TYPING = frozenset(name for row in ACTIONS.values() if row.typed_param for name in (row.name, *row.aliases))
+_TYPED_PARAMS = {row.typed_param for row in ACTIONS.values() if row.typed_param}
+_TEXT_FIELDS = (*_TYPED_PARAMS, *(alias for alias, name in PARAM_ALIASES.items() if name in _TYPED_PARAMS))
 # Shorter secrets occur in too much unrelated text to be replaced.
 _SHORTEST = 4
 # Errors after which nothing was typed.

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from clawperator.agent.ports import Evidence, Tool, ToolContext, ToolResult
-from clawperator.agent.tools.row import failed, inside, make_tool, unfit
+from clawperator.agent.tools.row import confine, failed, make_tool, payload_error
 from clawperator.contract.limits import MAX_ID_LENGTH
 from clawperator.errors import CODES, ClawError
 
@@ -75,7 +75,7 @@ def _pull(params: PullParams, context: ToolContext) -> ToolResult:
     from clawperator.device.run import operator_package
 
     session = None if params.sessionId is UNSET else check_session_id(params.sessionId)
-    folder = inside(context.folder, params.folder, "recording_pull")
+    folder = confine(context.folder, params.folder, "recording_pull")
     device = resolve(context.device)
     seconds = max(context.deadline.within(PULL_SECONDS), _FEWEST_SECONDS)
     package = operator_package(context.operator_package)
@@ -118,7 +118,7 @@ def _export(params: ExportParams, context: ToolContext) -> ToolResult:
 
     tool = "recording_export"
     # A folder's newest file may be a link that leads out of it.
-    source = _input(newest_recording(inside(context.folder, params.input, tool)), context, tool)
+    source = _input(newest_recording(confine(context.folder, params.input, tool)), context, tool)
     out = _out(params.out, source, ".export.json", context, tool)
     exported = export_recording(source, out, snapshots=params.snapshots)
     return ToolResult(
@@ -139,7 +139,7 @@ def _compare(params: CompareParams, context: ToolContext) -> ToolResult:
     strategy = None if params.strategy is UNSET else params.strategy
     declared = declaration_beside(baseline) if params.checkpoints is UNSET else params.checkpoints
     if params.checkpoints is not UNSET and strategy not in (None, "declared"):
-        raise unfit(tool, f"checkpoints are declared: they do not go with the strategy {strategy}")
+        raise payload_error(tool, f"checkpoints are declared: they do not go with the strategy {strategy}")
     checkpoints = None if declared is None else _input(declared, context, tool)
     report = compare_recording(baseline, result, params.mode, strategy=strategy, checkpoints_path=checkpoints)
     return ToolResult(
@@ -197,18 +197,18 @@ def _told(document: dict[str, object], serial: str) -> ClawError:
 
 def _input(path: str, context: ToolContext, tool: str) -> str:
     """A file to read. Reading a pipe or a device could last for ever."""
-    whole = inside(context.folder, path, tool)
+    whole = confine(context.folder, path, tool)
     if os.path.exists(whole) and not os.path.isfile(whole):
-        raise unfit(tool, f"{path!r} is no file")
+        raise payload_error(tool, f"{path!r} is no file")
     return whole
 
 
 def _out(path: str | UnsetType, source: str, ending: str, context: ToolContext, tool: str) -> str:
     from clawperator.recording.writing import derived_path
 
-    whole = inside(context.folder, derived_path(source, ending) if path is UNSET else path, tool)
+    whole = confine(context.folder, derived_path(source, ending) if path is UNSET else path, tool)
     if os.path.exists(whole) and not os.path.isfile(whole):
-        raise unfit(tool, f"{whole!r} is there and is no file")
+        raise payload_error(tool, f"{whole!r} is there and is no file")
     return whole
 
 

@@ -1,4 +1,4 @@
-"""How a tool is made: a Struct says what it takes, a function does it. The Struct gives schema and validation."""
+"""Build tools from a Struct, which gives schema and validation of the parameters, and a function."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -10,7 +10,7 @@ from msgspec import Struct
 from clawperator._text import is_blank
 from clawperator._typed import convert
 from clawperator.agent.ports import Tool, ToolContext, ToolResult
-from clawperator.commands.levels import Level
+from clawperator.commands.model import Level
 from clawperator.errors import ClawError
 
 P = TypeVar("P", bound=Struct)
@@ -20,7 +20,7 @@ _LONGEST_PATH = 4_096
 
 
 class NoParams(Struct, frozen=True, forbid_unknown_fields=True):
-    """For a tool that takes nothing."""
+    """The parameters of a tool without any."""
 
 
 def make_tool(  # noqa: PLR0913 - the columns of one row
@@ -34,33 +34,33 @@ def make_tool(  # noqa: PLR0913 - the columns of one row
     family: str,
     subject: str | None = None,
 ) -> Tool:
-    """A tool whose parameters are a ``shape``. ``subject`` names the one that rules look at."""
+    """A tool whose parameters are a ``shape``. ``subject`` names the parameter that policy rules match."""
     return Tool(
         name=name,
         responsibility=responsibility,
         source_hint=source_of(module),
         level=level,
         schema=lambda: schema_of(shape),
-        run=answering(lambda params, context: work(read_params(shape, params, name), context)),
+        run=returning_errors(lambda params, context: work(read_params(shape, params, name), context)),
         family=family,
         subject=None if subject is None else (lambda params: str(params.get(subject, ""))),
     )
 
 
 def source_of(module: str) -> str:
-    """The file of a module, as a pointer for people."""
+    """The source file of a module."""
     return module.replace(".", "/") + ".py"
 
 
 def schema_of(shape: type[Struct]) -> dict[str, Any]:
-    """The JSON Schema of a Struct, an object at its top, as those who call tools want it."""
+    """The JSON Schema of a Struct with an object at the top, as model APIs require."""
     _, defs = msgspec.json.schema_components([shape], ref_template="#/$defs/{name}")
     top = defs.pop(shape.__name__)
     return {**top, "$defs": defs} if defs else top
 
 
-def answering(run: Run) -> Run:
-    """The same, but an error it raises is its answer."""
+def returning_errors(run: Run) -> Run:
+    """The same function, but with a raised ``ClawError`` as its result."""
 
     def answer(params: Mapping[str, Any], context: ToolContext) -> ToolResult:
         try:
@@ -76,20 +76,20 @@ def failed(error: ClawError, **more: Any) -> ToolResult:
 
 
 def require_object(params: object, tool: str) -> dict[str, Any]:
-    """The parameters, if they are an object of JSON; ``TOOL_PAYLOAD_INVALID`` otherwise."""
+    """The parameters, if they are a JSON object; ``TOOL_PAYLOAD_INVALID`` otherwise."""
     if not isinstance(params, Mapping):
-        raise unfit(tool, "the parameters must be a JSON object")
+        raise payload_error(tool, "the parameters must be a JSON object")
     try:
         msgspec.json.encode(params)
     except (TypeError, ValueError, OverflowError) as e:
-        raise unfit(tool, f"the parameters are no JSON: {type(e).__name__}") from None
+        raise payload_error(tool, f"the parameters are not JSON: {type(e).__name__}") from None
     except RecursionError:
-        raise unfit(tool, "the parameters are nested too deeply") from None
+        raise payload_error(tool, "the parameters are nested too deeply") from None
     return dict(params)
 
 
 def read_params(shape: type[P], params: object, tool: str) -> P:
-    """The parameters as the tool takes them. ``TOOL_PAYLOAD_INVALID`` names everything that is wrong."""
+    """The typed parameters. ``TOOL_PAYLOAD_INVALID`` lists every issue."""
     given = require_object(params, tool)
     try:
         return convert(given, shape)
@@ -99,36 +99,36 @@ def read_params(shape: type[P], params: object, tool: str) -> P:
         issues = struct_issues(shape, given, "")
         found = [{"path": issue.path, "message": issue.message} for issue in issues]
         first = issues[0] if issues else None
-        told = f"{first.path}: {first.message}".removeprefix(": ") if first else "the parameters do not fit"
-        raise unfit(tool, told, {"issues": found}) from None
+        message = f"{first.path}: {first.message}".removeprefix(": ") if first else "invalid parameters"
+        raise payload_error(tool, message, {"issues": found}) from None
 
 
-def unfit(tool: str, message: str, details: Mapping[str, Any] | None = None) -> ClawError:
+def payload_error(tool: str, message: str, details: Mapping[str, Any] | None = None) -> ClawError:
     return ClawError(
         "TOOL_PAYLOAD_INVALID",
         message,
-        hint=f"Run 'claw show-tool {tool} --output-format json' for what it takes.",
+        hint=f"Run 'claw show-tool {tool} --output-format json' for its parameters.",
         details=details,
         operation="validate",
         target=tool,
     )
 
 
-def inside(folder: str, path: str, tool: str) -> str:
-    """The file of the folder that a path means, links followed. ``PERMISSION_DENIED`` when it leads out of it."""
+def confine(folder: str, path: str, tool: str) -> str:
+    """The absolute path inside the folder, links resolved. ``PERMISSION_DENIED`` when it leads out of it."""
     if is_blank(path) or "\0" in path or len(path) > _LONGEST_PATH:
-        raise unfit(tool, f"{path[:80]!r} is no path of a file")
+        raise payload_error(tool, f"invalid path {path[:80]!r}")
     try:
         root = os.path.realpath(folder)
         whole = os.path.realpath(os.path.join(root, path))
         confined = os.path.commonpath([root, whole]) == root
     except ValueError:
-        raise unfit(tool, f"{path[:80]!r} is no path of a file") from None
+        raise payload_error(tool, f"invalid path {path[:80]!r}") from None
     if not confined:
         raise ClawError(
             "PERMISSION_DENIED",
-            f"the path {path!r} leads out of the folder {root}",
-            hint=f"Give a path inside {root}, or run claw in the folder where the file is.",
+            f"the path {path!r} is outside of the folder {root}",
+            hint=f"Use a path inside {root}, or run claw in the folder of the file.",
             operation=tool,
             target=path,
         )

@@ -12,9 +12,9 @@ _LONGEST_LABEL = 500
 
 
 def _describe(_: NoParams, context: ToolContext) -> ToolResult:
-    from clawperator.agent.tools.plans import carry_out
+    from clawperator.agent.tools.plans import run_actions
 
-    snapshot = carry_out("snapshot_ui", [{"id": "a1", "type": "snapshot_ui"}], context)
+    snapshot = run_actions("snapshot_ui", [{"type": "snapshot_ui"}], context)
     if not snapshot.handled:
         return snapshot
     document = snapshot.result

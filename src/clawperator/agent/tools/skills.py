@@ -7,7 +7,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from clawperator._text import printable
 from clawperator.agent.ports import Evidence, Tool, ToolContext, ToolResult
-from clawperator.agent.tools.row import failed, make_tool, unfit
+from clawperator.agent.tools.row import failed, make_tool, payload_error
 from clawperator.errors import ClawError
 
 _MAX_TIMEOUT_MS = 3_600_000
@@ -94,7 +94,7 @@ def _arguments(args: list[str] | dict[str, Value]) -> tuple[str, ...]:
         [f"--{name}={_format_value(value)}" for name, value in args.items()] if isinstance(args, dict) else args
     )
     if any("\0" in word for word in words):
-        raise unfit("run_skill", "an argument contains a NUL character")
+        raise payload_error("run_skill", "an argument contains a NUL character")
     return tuple(words)
 
 

@@ -1,7 +1,7 @@
 """Write the generated parts of README.md and docs/ from the registries they describe.
 
-A page holds ``<!-- begin: NAME -->`` and ``<!-- end: NAME -->``; what stands between is rewritten, the rest is
-written by hand. ``make docs`` runs this; a test fails when a page is not up to date.
+The text between ``<!-- begin: NAME -->`` and ``<!-- end: NAME -->`` is generated, the rest of a page is written by
+hand. ``make docs`` runs this; a test fails when a page is out of date.
 """  # noqa: INP001 - a script, not a package
 
 import re
@@ -13,15 +13,14 @@ from typing import Any
 import msgspec
 
 from clawperator.agent.envelope import KINDS
-from clawperator.cli.claw.help import command_help, help_for
-from clawperator.cli.help import help_text
-from clawperator.commands.actions import COMMANDS
+from clawperator.cli.help import claw_help_text, help_text
 from clawperator.commands.claw import CLAW_COMMANDS
 from clawperator.commands.model import Command
-from clawperator.contract.actions import ACTION_ALIASES, ACTIONS, PARAM_ALIASES, Retry
-from clawperator.contract.builders import LITERALS
+from clawperator.commands.registry import COMMANDS, leaves
+from clawperator.contract.action_types import Retry
+from clawperator.contract.actions import ACTION_ALIASES, ACTIONS
 from clawperator.contract.execution import ExecutionShape
-from clawperator.contract.normalise import TOP_ALIASES
+from clawperator.contract.normalise import PARAM_ALIASES, TOP_ALIASES
 from clawperator.contract.selectors import MATCHER_ALIASES, NodeMatcher
 from clawperator.errors import CODES
 from clawperator.phone import FAULTS
@@ -31,7 +30,7 @@ from clawperator.recording.events import FACTS, own_fields
 from clawperator.schemas import list_schemas
 
 ROOT = Path(__file__).resolve().parent.parent
-# Commands with nothing to show before a phone is connected; a test asks each of them.
+# Commands that need a connected device; a test runs each of them without one.
 NEED_PHONE = frozenset(
     {"recording pull", "devices", "packages list", "operator setup", "grant-device-permissions"}
 )
@@ -48,7 +47,7 @@ def pages() -> list[Path]:
 
 
 def rewrite(text: str) -> str:
-    """The page with its generated parts made anew."""
+    """The page with its generated parts rewritten."""
     return _PART.sub(lambda part: f"{part[1]}{PARTS[part[2]]().strip()}\n{part[3]}", text)
 
 
@@ -60,15 +59,6 @@ def main() -> int:
             page.write_text(new, encoding="utf-8")
             sys.stdout.write(f"rewrote {page.relative_to(ROOT)}\n")
     return 0
-
-
-def leaves(commands: Iterable[Command] = COMMANDS, family: str = "") -> Iterator[tuple[str, Command]]:
-    """Every command that does something, by its full name."""
-    for command in commands:
-        if command.subcommands:
-            yield from leaves(command.subcommands, f"{family}{command.name} ")
-        else:
-            yield family + command.name, command
 
 
 def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
@@ -91,19 +81,19 @@ def _codes(texts: Iterable[object]) -> str:
 
 def _commands() -> str:
     return _table(
-        ("Command", "What it does", "Without a phone"),
+        ("Command", "What it does", "Without a device"),
         ((_code(name), command.summary, _without_phone(name, command)) for name, command in leaves()),
     )
 
 
 def _without_phone(name: str, command: Command) -> str:
     if name in NEED_PHONE:
-        return "needs one"
+        return "needs a device"
     if name.startswith(("emulator ", "provision ")) and name != "emulator list":
         return "needs the Android SDK"
     if name.startswith("skills "):
-        return "as the skill does" if name == "skills run" else "works"
-    return "checks its plan" if any(flag.name == "--dry-run" for flag in command.flags) else "works"
+        return "depends on the skill" if name == "skills run" else "works"
+    return "`--dry-run` only" if any(flag.name == "--dry-run" for flag in command.flags) else "works"
 
 
 def _help() -> str:
@@ -119,27 +109,28 @@ def _names(command: Command) -> Iterator[list[str]]:
         yield [command.name, below.name]
 
 
-def _builders() -> str:
+def _templates() -> str:
     return _table(
-        ("Command", "`commandId`", "`taskId`", "`source`", "`timeoutMs`", "action", "`mode`"),
+        ("Action", "Command", "`commandId`", "`taskId`", "`source`", "`timeoutMs`", "action id", "`mode`"),
         (
             (
                 _code(name),
-                _code(f"{words.prefix}<ms>-<random>" if words.prefix.endswith("-") else f"{words.prefix}_<ms>"),
-                _code(words.task) if words.task else "the `commandId`",
-                _code(words.source),
-                str(words.timeout_ms),
-                f"`{words.action_id}`: `{words.action}`",
-                _code(words.mode) if words.mode else "",
+                _codes(full_name for full_name, command in leaves() if name in command.tools),
+                _code(f"{t.prefix}<ms>-<random>" if t.prefix.endswith("-") else f"{t.prefix}_<ms>"),
+                _code(t.task_id) if t.task_id else "the `commandId`",
+                _code(t.source),
+                str(t.timeout_ms),
+                _code(t.action_id),
+                _code(t.mode) if t.mode else "",
             )
-            for name, words in LITERALS.items()
+            for name, t in ((name, row.template) for name, row in ACTIONS.items())
         ),
     )
 
 
 def _claw_help() -> str:
-    parts = [f"### claw\n\n```text\n{help_for(None).text}\n```"]
-    parts += [f"### {command.name}\n\n```text\n{command_help(command)}\n```" for command in CLAW_COMMANDS]
+    parts = [f"### claw\n\n```text\n{claw_help_text(None)}\n```"]
+    parts += [f"### {command.name}\n\n```text\n{claw_help_text(command)}\n```" for command in CLAW_COMMANDS]
     return "\n\n".join(parts)
 
 
@@ -200,21 +191,21 @@ def _default(field: Schema) -> str:
         return ""
     default = field["default"]
     if isinstance(default, dict):
-        return _retry_in_words(default)
+        return _describe_retry(default)
     return _code(msgspec.json.encode(default).decode())
 
 
-def _retry_in_words(retry: Schema) -> str:
-    tries = retry["maxAttempts"]
-    if tries == 1:
-        return "1 try"
-    return f"{tries} tries, {retry['initialDelayMs']} to {retry['maxDelayMs']} ms apart"
+def _describe_retry(retry: Schema) -> str:
+    attempts = retry["maxAttempts"]
+    if attempts == 1:
+        return "1 attempt"
+    return f"{attempts} attempts, {retry['initialDelayMs']} to {retry['maxDelayMs']} ms apart"
 
 
 def _actions() -> str:
     parts = []
     for name, row in ACTIONS.items():
-        also = f" Also written {_codes(row.aliases)}." if row.aliases else ""
+        also = f" Aliases: {_codes(row.aliases)}." if row.aliases else ""
         parts.append(f"### {name}\n\n{row.summary}{also}\n\n{_struct_table(row.params)}")
     return "\n\n".join(parts)
 
@@ -231,7 +222,7 @@ def _aliases() -> str:
         for canonical in dict.fromkeys(aliases.values()):
             also = [alias for alias, name in aliases.items() if name == canonical]
             rows.append((where, _code(canonical), _codes(also)))
-    return _table(("Where", "Canonical", "Also understood"), rows)
+    return _table(("Where", "Canonical", "Aliases"), rows)
 
 
 # Recordings.
@@ -283,7 +274,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "help": _help,
     "claw-help": _claw_help,
     "claw-kinds": _claw_kinds,
-    "builders": _builders,
+    "templates": _templates,
     "execution": lambda: _struct_table(ExecutionShape),
     "matcher": lambda: _struct_table(NodeMatcher),
     "retry": lambda: _struct_table(Retry),

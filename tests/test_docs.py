@@ -23,8 +23,8 @@ from typing import NamedTuple
 
 import pytest
 
-from clawperator.commands.actions import COMMANDS, GLOBALS, all_flags, find
 from clawperator.commands.claw import CLAW_COMMANDS, CLAW_GLOBALS
+from clawperator.commands.registry import COMMANDS, GLOBALS, all_flags, find, leaves
 from clawperator.contract.actions import ACTION_ALIASES, ACTIONS
 from clawperator.contract.execution import validate
 from clawperator.errors import CODES
@@ -364,21 +364,22 @@ def test_the_readme_names_the_first_two_things_to_type() -> None:
 
 
 @pytest.fixture(scope="module")
-def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the files the help's examples name."""
+def workplace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder with the files that the examples name, and a simulated phone."""
     folder = tmp_path_factory.mktemp("examples")
     shutil.copy(ROOT / "demo.sh", folder)
     made = shell(
         "bash demo.sh && mkdir recordings && cp demo/recordings/solar.ndjson recordings/demo.ndjson && "
         "cp demo/plan.json . && cp demo/faithful.skills-run.json demo.skills-run.json && "
-        "cp demo/recordings/solar.export.json demo.export.json",
+        "cp demo/recordings/solar.export.json demo.export.json && clawperator phone start",
         folder,
     )
     assert made.returncode == 0, made.stdout
-    return folder
+    yield folder
+    assert shell("clawperator phone stop", folder).returncode == 0
 
 
-EXAMPLES = [example for _, leaf in generate.leaves() for example in leaf.examples]
+EXAMPLES = [example for _, command in leaves() for example in command.examples]
 CLAW_EXAMPLES = [example for command in CLAW_COMMANDS for example in command.examples]
 
 
@@ -390,14 +391,31 @@ def test_examples_in_the_help_of_the_phone_work(command: str, place: Path) -> No
     assert ran.returncode == 0, ran.stdout
 
 
+SETTINGS = "clawperator close com.android.settings && clawperator open com.android.settings"
+# The commands that bring the phone to the screen of an example; Settings where there are none.
+BEFORE = {
+    "type": "clawperator open com.google.android.youtube && clawperator click --desc Search",
+    "read-value": f"{SETTINGS} && clawperator scroll-and-click --text 'About phone'",
+    "recording start": "clawperator phone reset",
+    "recording stop": "clawperator phone reset && clawperator recording start --session-id demo",
+    "recording pull": (
+        "clawperator phone reset && clawperator recording start --session-id demo && clawperator recording stop"
+    ),
+}
+
+
 @pytest.mark.parametrize("command", [example for example in EXAMPLES if " phone " not in example])
 def test_examples_in_the_help_work(command: str, workplace: Path) -> None:
-    ran = shell(command, workplace)
-    if any(f"clawperator {name}" in command for name in generate.NEED_PHONE):
-        assert ran.returncode == 1
-        assert json.loads(ran.stdout)["code"] == "ADB_NOT_FOUND"
-    else:
+    words = command.split()[1:]
+    shutil.copy(workplace / "demo/recordings/solar.ndjson", workplace / "recordings/demo.ndjson")
+    ready = shell(BEFORE.get(words[0]) or BEFORE.get(" ".join(words[:2])) or SETTINGS, workplace)
+    assert ready.returncode == 0, ready.stdout
+    try:
+        ran = shell(command, workplace)
         assert ran.returncode == 0, ran.stdout
+    finally:
+        if words[:2] == ["recording", "start"]:
+            shell("clawperator recording stop", workplace)
 
 
 def test_examples_in_the_help_of_claw_work_in_their_order(place: Path) -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from clawperator.agent.policy import Permissions, Policy, PolicyRule, make_policy, read_rule
 from clawperator.agent.ports import Tool, ToolContext, ToolResult
 from clawperator.agent.tools import builtin_tools
-from clawperator.commands.levels import LEVELS, Level
+from clawperator.commands.model import LEVELS, Level
 from clawperator.errors import ClawError
 
 TOOLS = {tool.name: tool for tool in builtin_tools()}

@@ -10,7 +10,7 @@ from clawperator.agent.policy import Permissions, Policy, make_policy, read_rule
 from clawperator.agent.ports import Tool, ToolCall, ToolContext, ToolResult
 from clawperator.agent.tool_registry import SIMPLE_TOOLS, ToolRegistry, filter_tools
 from clawperator.agent.tools import builtin_tools
-from clawperator.commands.levels import Level
+from clawperator.commands.model import Level
 from clawperator.errors import ClawError
 
 Work = Callable[[Mapping[str, Any], ToolContext], ToolResult]

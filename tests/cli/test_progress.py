@@ -24,7 +24,7 @@ def long_recording(tmp_path: Path) -> Path:
 def test_a_terminal_sees_how_far_it_is(long_recording: Path) -> None:
     script = (
         "import sys; from clawperator.cli import console, main\n"
-        "console._EVERY_S = 0\n"
+        "console._INTERVAL_S = 0\n"
         f"sys.argv = ['clawperator', 'record', 'export', '--input', {str(long_recording)!r}]\n"
         "sys.exit(main())\n"
     )
@@ -46,7 +46,7 @@ def test_nobody_watching_sees_nothing(long_recording: Path) -> None:
 
 
 def test_verbose_tells_it_in_lines(long_recording: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(console, "_EVERY_S", 0)
+    monkeypatch.setattr(console, "_INTERVAL_S", 0)
     ran = clawperator("record", "export", "--input", str(long_recording), "--verbose")
     assert ran.err.startswith("recording export: ")
     assert "\r" not in ran.err

@@ -1,42 +1,24 @@
 """The inventory: everything is in it once, says truly where it comes from, and what is broken is a warning."""
 
-import shlex
-import subprocess
-import sys
-from importlib import import_module
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import msgspec
 import pytest
 
 import clawperator
-from clawperator.agent import ports
 from clawperator.agent.inventory.inventory import Inventory, InventoryEntry, commands, graph, tools
 from clawperator.agent.inventory.plugins import Plugin, PluginScan
 from clawperator.agent.ports import Tool, ToolResult
 from clawperator.agent.turns.events import STAGES
-from clawperator.commands.actions import COMMANDS
-from clawperator.commands.claw import CLAW_COMMANDS, CLAW_GLOBALS
-from clawperator.commands.handlers import claw_module_of, module_of
-from clawperator.commands.levels import LEVEL_OF, RAISING, Level, Program, command_level
-from clawperator.commands.model import Command
+from clawperator.commands.claw import CLAW_COMMANDS
+from clawperator.commands.model import Level
+from clawperator.commands.registry import leaves
 from clawperator.errors import ClawError
 from clawperator.skills.registry import shipped_registry
 
 SOURCE = Path(clawperator.__file__).parent.parent
 BUILTIN = commands("shipped", plugins=PluginScan())
-
-
-def leaves() -> dict[str, Command]:
-    """The commands of ``clawperator`` by their canonical names."""
-    out = {}
-    for command in COMMANDS:
-        for verb in command.subcommands:
-            out[f"{command.name} {verb.name}"] = verb
-        if not command.subcommands:
-            out[command.name] = command
-    return out
 
 
 def tool(name: str, *aliases: str, family: str = "action", level: Level = "act") -> Tool:
@@ -59,7 +41,7 @@ def test_every_command_is_listed_once() -> None:
     names = [entry.name for entry in BUILTIN.entries]
     assert len(set(names)) == len(names)
     assert BUILTIN.warnings == ()
-    expected = {name.replace(" ", "-") for name in leaves()} | {command.name for command in CLAW_COMMANDS}
+    expected = {name.replace(" ", "-") for name, _ in leaves()} | {command.name for command in CLAW_COMMANDS}
     assert {entry.name for entry in BUILTIN.entries if entry.family == "builtin"} == expected
     assert sum(entry.family == "skill" for entry in BUILTIN.entries) == 4
     assert all(entry.kind == "command" for entry in BUILTIN.entries)
@@ -70,14 +52,6 @@ def test_every_entry_has_a_source_and_a_responsibility() -> None:
     for entry in BUILTIN.entries:
         assert entry.responsibility
         assert ((root if entry.family == "skill" else SOURCE) / entry.source_hint).is_file(), entry
-
-
-def test_the_source_of_an_entry_handles_it() -> None:
-    for name in leaves():
-        module = import_module(module_of(name))
-        assert callable(module.help_text if name == "help" else module.answer)
-    for command in CLAW_COMMANDS:
-        assert callable(import_module(claw_module_of(command.name)).answer)
 
 
 def test_subcommands_are_named_with_a_dash_and_aliased_with_a_space() -> None:
@@ -255,150 +229,11 @@ def test_the_first_tool_of_a_name_is_used() -> None:
     assert e.value.hint == "Run 'claw show-tool click'."
 
 
-# Levels.
-
-
-def test_every_command_has_a_level_and_every_level_a_command() -> None:
-    assert set(LEVEL_OF["clawperator"]) == set(leaves())
-    assert set(LEVEL_OF["claw"]) == {command.name for command in CLAW_COMMANDS}
-    assert get_args(Level) == get_args(ports.Level) == ports.LEVELS
-
-
-def test_destructive_commands_require_the_full_level() -> None:
-    words = ("reset", "delete", "install", "provision", "update", "sync", "grant")
-    for program, levels in LEVEL_OF.items():
-        for name, level in levels.items():
-            if any(word in name for word in words):
-                assert level == "full", f"{program} {name}"
-
-
-def test_flags_that_raise_the_level_exist() -> None:
-    known = {
-        "clawperator": leaves(),
-        "claw": {command.name: command for command in CLAW_COMMANDS},
-    }
-    for program, raising in RAISING.items():
-        for name, flags in raising.items():
-            assert set(flags) <= {flag.name for flag in known[program][name].flags}
-
-
-@pytest.mark.parametrize(
-    ("program", "name", "flags", "level"),
-    [
-        ("clawperator", "doctor", (), "read-only"),
-        ("clawperator", "doctor", ("--check-only",), "read-only"),
-        ("clawperator", "doctor", ("--check-only", "--fix"), "full"),
-        ("clawperator", "doctor", None, "full"),
-        ("clawperator", "click", None, "act"),
-        ("clawperator", "snapshot", None, "read-only"),
-        ("claw", "exec-tool", (), "act"),
-        ("claw", "exec-tool", ("--permission-mode",), "full"),
-        ("claw", "delete-session", (), "full"),
-        ("clawperator", "not sorted yet", (), "full"),
-    ],
-)
-def test_flags_raise_the_level_of_a_command(
-    program: Program, name: str, flags: tuple[str, ...] | None, level: Level
-) -> None:
-    assert command_level(program, name, flags) == level
-
-
-def test_an_entry_has_the_highest_level_of_its_command() -> None:
+def test_an_entry_has_the_most_its_command_may_need() -> None:
     assert BUILTIN.find("doctor").level == "full"
     assert BUILTIN.find("exec-tool").level == "full"
     assert BUILTIN.find("click").level == "act"
     assert BUILTIN.find("phone-reset").level == "full"
-
-
-# The table of claw's commands.
-
-VERBS = {
-    *("list-sessions", "delete-session", "load-session", "flush-transcript", "show-command", "show-tool"),
-    *(
-        "exec-command",
-        "exec-tool",
-        "route",
-        "bootstrap",
-        "command-graph",
-        "tool-pool",
-        "bootstrap-graph",
-        "turn-loop",
-    ),
-}
-ACTING = {
-    *(
-        "--device",
-        "--operator-package",
-        "--backend",
-        "--permission-mode",
-        "--allow-tool",
-        "--deny-tool",
-        "--deny-prefix",
-    ),
-    *("--ask-tool", "--timeout-seconds"),
-}
-SESSION = {"--directory", "--session-id", "--resume"}
-THINKING = {
-    *("--limit", "--brain", "--model", "--events", "--heartbeat-seconds", "--max-budget-tokens", "--max-steps"),
-    *("--max-session-turns", "--strict"),
-    "--no-mcp",
-}
-OWN_FLAGS = {
-    "list-sessions": {"--directory"},
-    "load-session": {"--directory"},
-    "delete-session": {"--directory"},
-    "flush-transcript": SESSION,
-    "exec-command": ACTING,
-    "exec-tool": ACTING,
-    "route": {"--limit"},
-    "tool-pool": {"--simple-mode", "--no-mcp", "--deny-tool", "--deny-prefix"},
-    "bootstrap": THINKING | ACTING | SESSION,
-    "turn-loop": THINKING | ACTING | SESSION | {"--max-turns", "--continuation-prompt", "--structured-output"},
-}
-
-
-def test_claw_has_its_fourteen_commands_with_their_flags() -> None:
-    assert {command.name for command in CLAW_COMMANDS} == VERBS
-    assert len(CLAW_COMMANDS) == 14
-    for command in CLAW_COMMANDS:
-        flags = [flag.name for flag in command.flags]
-        assert len(set(flags)) == len(flags)
-        assert set(flags) == {"--output-format", *OWN_FLAGS.get(command.name, ())}
-        assert command.summary.endswith(".")
-        assert len(command.examples) == 2
-    assert [(f.name, f.aliases) for f in CLAW_GLOBALS] == [
-        ("--output-format", ()),
-        ("--help", ("-h",)),
-        ("--version", ("-V",)),
-    ]
-
-
-def test_repeatable_flags_are_marked() -> None:
-    repeated = {flag.name for command in CLAW_COMMANDS for flag in command.flags if flag.repeats}
-    assert repeated == {"--allow-tool", "--deny-tool", "--deny-prefix", "--ask-tool"}
-
-
-def test_the_examples_of_claw_parse() -> None:
-    from clawperator.cli.claw.parsing import read
-
-    for command in CLAW_COMMANDS:
-        for example in command.examples:
-            words = shlex.split(example.rpartition("| ")[2])
-            assert words[0] == "claw"
-            assert read(words[1:]).command == command
-
-
-def test_the_claw_table_imports_nothing_else() -> None:
-    script = (
-        "import sys, msgspec; before = set(sys.modules); import clawperator.commands.claw;"
-        "print(*sorted(set(sys.modules) - before))"
-    )
-    ran = subprocess.run(
-        [sys.executable, "-I", "-c", script], capture_output=True, text=True, check=True, timeout=30
-    )
-    package = "clawperator.commands"
-    loaded = ["clawperator", "clawperator._lazy", package, f"{package}.claw", f"{package}.model"]
-    assert ran.stdout.split() == loaded
 
 
 # The stages of bootstrap.

@@ -83,7 +83,7 @@ def test_definitions_of_own_tools_omit_tuning_parameters() -> None:
 def test_definitions_used_once_are_inlined() -> None:
     matcher = define_tool("click", next(entry for entry in builtin_tools() if entry.name == "click")).parameters
     node = matcher["properties"]["matcher"]
-    assert node["description"].startswith("the node that is meant. The first node")
+    assert node["description"].startswith("target node. The first node")
     assert node["properties"]["textEquals"] == {"description": "exact label", "type": "string"}
     assert matcher["properties"]["clickType"]["type"] == "string"
     assert "$defs" not in matcher

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from clawperator.agent.cancellation import TurnCancelledError, TurnDeadline
 from clawperator.agent.ports import ToolContext, ToolResult
 from clawperator.agent.tools import builtin_tools, plans
-from clawperator.agent.tools.row import inside
-from clawperator.commands.levels import LEVELS
+from clawperator.agent.tools.row import confine
+from clawperator.commands.model import LEVELS
 from clawperator.contract.actions import ACTIONS
 from clawperator.contract.results import ExecutionResult, ResultEnvelope, StepResult
 from clawperator.device import run
@@ -210,8 +210,8 @@ def test_paths_outside_the_folder_are_denied(tmp_path: Path, path: str) -> None:
 
 
 def test_a_path_inside_the_folder_may_be_absolute(tmp_path: Path) -> None:
-    assert inside(str(tmp_path), str(tmp_path / "a"), "x") == str(tmp_path / "a")
-    assert inside(str(tmp_path), "./b/../a", "x") == str(tmp_path / "a")
+    assert confine(str(tmp_path), str(tmp_path / "a"), "x") == str(tmp_path / "a")
+    assert confine(str(tmp_path), "./b/../a", "x") == str(tmp_path / "a")
 
 
 def test_a_pipe_is_not_a_recording(tmp_path: Path) -> None:
@@ -445,8 +445,8 @@ def record(route: Route, session: str) -> tuple[ToolResult, ToolResult]:
 
 def test_a_recording_is_made_pulled_described_compared_and_replayed(route: Route, tmp_path: Path) -> None:
     began, ended = record(route, "demo")
-    assert began.message == "the recording demo began"
-    assert ended.message.startswith("the recording demo ended with ")
+    assert began.message == "started the recording demo"
+    assert ended.message.startswith("stopped the recording demo with ")
 
     def work(name: str, **params: Any) -> ToolResult:
         result = use(name, params, tmp_path)

@@ -525,7 +525,7 @@ def test_a_reader_of_events_that_sleeps_holds_up_nothing(monkeypatch: pytest.Mon
     finally:
         os.close(reader)
     assert document["turns_committed"] == 3
-    assert any("nobody reads" in warning for warning in document["warnings"])
+    assert any("has no reader" in warning for warning in document["warnings"])
 
 
 def test_a_slow_reader_of_events_gets_them_all() -> None:
@@ -749,11 +749,11 @@ def test_a_signal_that_comes_when_the_work_is_done_does_not_lose_the_answer(
         "import os, sys\n"
         "from clawperator.cli import claw\n"
         f"from clawperator.cli.claw import {where} as module\n"
-        "told = module._told\n"
+        "respond = module._respond\n"
         "def late(*given):\n"
         f"    os.kill(os.getpid(), {number.value})\n"
-        "    return told(*given)\n"
-        "module._told = late\n"
+        "    return respond(*given)\n"
+        "module._respond = late\n"
         "sys.exit(claw())\n"
     )
     document = kept(ended(spawn(script, *argv, "--output-format", "json")))

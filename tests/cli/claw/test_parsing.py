@@ -4,7 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.cli.claw.parsing import attempted, read, wanted_format
+from clawperator.cli.claw.command_line import attempted_command as attempted
+from clawperator.cli.claw.command_line import parse_line as read
+from clawperator.cli.claw.command_line import requested_format as wanted_format
 from clawperator.commands.claw import CLAW_COMMANDS
 from clawperator.errors import ClawError
 

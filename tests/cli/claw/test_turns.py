@@ -158,7 +158,7 @@ def test_a_claw_inside_a_claw_may_do_no_more_than_its_caller() -> None:
 
 def test_a_verb_that_only_streams_has_no_answer() -> None:
     error = claw_json("exec-command", "logs", "").json["error"]
-    assert (error["kind"], error["hint"]) == ("usage", "Run 'clawperator logs' itself.")
+    assert (error["kind"], error["hint"]) == ("usage", "Run 'clawperator logs' in a shell.")
 
 
 def test_a_skill_is_a_command_with_its_arguments() -> None:
@@ -273,7 +273,7 @@ def test_a_turn_that_is_stopped_is_told_with_what_it_had_done(
         )
         end = time.monotonic() + HANG_SECONDS
         while time.monotonic() < end:
-            if Path("events.ndjson").exists() and '"sleep"' in Path("events.ndjson").read_text():
+            if Path("events.ndjson").exists() and '"tool":"sleep"' in Path("events.ndjson").read_text():
                 break
             time.sleep(0.02)
         child.send_signal(signal_)

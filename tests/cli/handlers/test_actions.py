@@ -6,7 +6,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from clawperator.commands.actions import COMMANDS
+from clawperator.commands.registry import COMMANDS
 from clawperator.schemas import schema
 from tests.support.running import clawperator
 

@@ -1,24 +1,91 @@
-"""Clawperator: Android automation for AI agents, with verified results."""
+"""Clawperator: Android automation for AI agents, with verified results.
+
+This module is the public API. Names are imported when they are first used. Test doubles are in
+``clawperator.testing``, the API for skills is in ``clawperator.skill_api``; everything else is internal.
+"""
 
 __version__ = "0.2.0"
-__all__ = ["ClawError", "__version__", "connect", "connect_async", "start_phone"]
+__all__ = [
+    "ActionError",
+    "ActionResult",
+    "AsyncConnectedPhone",
+    "ClawError",
+    "ConnectedPhone",
+    "DeadlineError",
+    "DeliveryError",
+    "DeviceError",
+    "FoundNode",
+    "LabelValue",
+    "Node",
+    "OperatorError",
+    "PhoneProcess",
+    "PolicyError",
+    "RecordingError",
+    "ResultEnvelope",
+    "Scrolled",
+    "ShellAnswer",
+    "SkillError",
+    "Snapshot",
+    "StepResult",
+    "TargetError",
+    "UsageError",
+    "ValidationError",
+    "__version__",
+    "connect",
+    "connect_async",
+    "start_phone",
+]
 
 # Type checkers know this name; importing it from typing would cost every command some milliseconds.
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from clawperator.connection import connect, connect_async
-    from clawperator.errors import ClawError
-    from clawperator.phone.process.launch import start_phone
+    from clawperator.connection import (
+        ActionResult,
+        AsyncConnectedPhone,
+        ConnectedPhone,
+        FoundNode,
+        LabelValue,
+        Scrolled,
+        Snapshot,
+        connect,
+        connect_async,
+    )
+    from clawperator.contract.results import ResultEnvelope, StepResult
+    from clawperator.device.adb.client import ShellAnswer
+    from clawperator.errors import (
+        ActionError,
+        ClawError,
+        DeadlineError,
+        DeliveryError,
+        DeviceError,
+        OperatorError,
+        PolicyError,
+        RecordingError,
+        SkillError,
+        TargetError,
+        UsageError,
+        ValidationError,
+    )
+    from clawperator.phone.process.launch import PhoneProcess, start_phone
+    from clawperator.ui.node import Node
 else:
     from clawperator._lazy import lazy_exports
 
+    _MODULES = {
+        "connection": (
+            "ActionResult AsyncConnectedPhone ConnectedPhone FoundNode LabelValue Scrolled Snapshot "
+            "connect connect_async"
+        ),
+        "contract.results": "ResultEnvelope StepResult",
+        "device.adb.client": "ShellAnswer",
+        "errors": (
+            "ActionError ClawError DeadlineError DeliveryError DeviceError OperatorError PolicyError "
+            "RecordingError SkillError TargetError UsageError ValidationError"
+        ),
+        "phone.process.launch": "PhoneProcess start_phone",
+        "ui.node": "Node",
+    }
     __getattr__, __dir__ = lazy_exports(
-        __name__,
-        {
-            "ClawError": "errors",
-            "connect": "connection",
-            "connect_async": "connection",
-            "start_phone": "phone.process.launch",
-        },
+        __name__, {name: module for module, names in _MODULES.items() for name in names.split()}
     )

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import pytest
 
 import clawperator
-from clawperator.connection import ConnectedPhone, Done, Found, Pair, Snapshot
+from clawperator.connection import ActionResult, ConnectedPhone, FoundNode, LabelValue, Snapshot
 from clawperator.connection.async_phone import AsyncConnectedPhone
 from clawperator.connection.results import only_step
 from clawperator.contract.actions import ACTIONS
@@ -96,10 +96,10 @@ def test_without_a_phone_the_error_says_how_to_get_one() -> None:
     assert "clawperator phone start" in str(info.value.hint)
 
 
-def test_a_strange_backend_is_refused() -> None:
+def test_an_unknown_backend_is_refused() -> None:
     with pytest.raises(ClawError) as info:
         clawperator.connect("claw-1", backend="magic")  # type: ignore[arg-type]
-    assert refusal(info) == ("USAGE", "the backend is one of auto, operator, adb, not 'magic'")
+    assert refusal(info) == ("USAGE", "unknown backend 'magic'")
 
 
 def test_the_named_operator_is_the_one_that_is_asked(hand: ConnectedPhone) -> None:
@@ -212,7 +212,7 @@ def test_values_beside_labels_are_read(hand: ConnectedPhone) -> None:
     hand.scroll_and_click("About phone")
     assert hand.read_value("Android version") == "15"
     assert hand.read("15", validator="version") == "15"
-    assert Pair("Model", "simulated") in hand.read_values(id="android:id/title")
+    assert LabelValue("Model", "simulated") in hand.read_values(id="android:id/title")
     with pytest.raises(ClawError) as info:
         hand.read("Model", validator="regex", pattern="[0-9]+")
     assert info.value.code == "VALIDATOR_MISMATCH"
@@ -220,7 +220,7 @@ def test_values_beside_labels_are_read(hand: ConnectedPhone) -> None:
 
 def test_waits_end_when_what_was_waited_for_is_there(hand: ConnectedPhone) -> None:
     hand.open_app(SETTINGS)
-    assert hand.wait("Display", timeout=2) == Found("android:id/title", "Display")
+    assert hand.wait("Display", timeout=2) == FoundNode("android:id/title", "Display")
     assert hand.wait_for_nav(SETTINGS, timeout=2).package == SETTINGS
     assert hand.wait_for_nav(text="Display").elapsed_ms >= 0
     hand.sleep(0.5)
@@ -239,7 +239,7 @@ def test_closing_an_app_promises_no_effect_it_has_not_seen(
 ) -> None:
     hand.open_app(SETTINGS)
     closed = hand.close_app(SETTINGS)
-    assert closed == Done(
+    assert closed == ActionResult(
         effect="unknown",
         matched_target={},
         candidate_count=0,
@@ -330,10 +330,10 @@ def test_a_code_nobody_knows_is_kept_in_the_step() -> None:
     assert info.value.details["step"]["data"]["error"] == "BRAND_NEW"
 
 
-def test_an_envelope_that_tells_of_no_step_is_an_error() -> None:
+def test_an_envelope_without_steps_is_an_error() -> None:
     with pytest.raises(ClawError) as info:
         only_step(ResultEnvelope("c", "t", "success", [], None), "claw-1")
-    assert refusal(info) == ("UNKNOWN", "the phone told of no step")
+    assert refusal(info) == ("UNKNOWN", "the result has no step")
 
 
 @pytest.mark.parametrize("data", [{}, {"text": "not json"}, {"text": '{"a":1}'}])
@@ -406,7 +406,9 @@ def test_bad_arguments_never_reach_the_phone(code: str, call: Callable[[Connecte
 
 
 def test_a_misspelt_selector_is_a_type_error(hand: ConnectedPhone) -> None:
-    with pytest.raises(TypeError, match="no 'label'; it has text, text_contains, id, desc, desc_contains, role"):
+    with pytest.raises(
+        TypeError, match="unknown selector keyword 'label'; use text, text_contains, id, desc, desc_contains, role"
+    ):
         hand.click(label="Display")  # type: ignore[call-arg]
 
 

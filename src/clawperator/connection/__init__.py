@@ -1,4 +1,4 @@
-"""Phones for Python programs: connect to one, and every action is a method.
+"""The Python API: connect to a device, and call its actions as methods.
 
     import clawperator
 
@@ -7,49 +7,50 @@
     phone.click("Display")
     print(phone.snapshot().labels())
 
-``connect_async`` gives the same for programs that await.
+``connect_async`` returns the same with methods to await.
 """
 
 from typing import TYPE_CHECKING
 
+from clawperator._lazy import lazy_exports
 from clawperator.errors import ClawError
 
 if TYPE_CHECKING:
     from clawperator.commands.model import BackendName
     from clawperator.connection.async_phone import AsyncConnectedPhone
     from clawperator.connection.phone import ConnectedPhone
-    from clawperator.connection.recording import Recording
-    from clawperator.connection.results import Arrived, Done, Found, Pair, Recorded, Scrolled
+    from clawperator.connection.recording import RecordingSession
+    from clawperator.connection.results import ActionResult, Arrived, FoundNode, LabelValue, Recorded, Scrolled
     from clawperator.connection.selectors import Selector
     from clawperator.connection.snapshot import Snapshot
 else:
-    # Who only wants to read a step's results does not pay for all that drives a phone.
-    _HOMES = {
-        "AsyncConnectedPhone": "async_phone",
-        "ConnectedPhone": "phone",
-        "Recording": "recording",
-        **dict.fromkeys(("Arrived", "Done", "Found", "Pair", "Recorded", "Scrolled"), "results"),
-        "Selector": "selectors",
-        "Snapshot": "snapshot",
-    }
-
-    def __getattr__(name: str) -> object:
-        if name not in _HOMES:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        from importlib import import_module
-
-        found = globals()[name] = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-        return found
-
+    # Reading the results of a step must not import everything that drives a device.
+    __getattr__, __dir__ = lazy_exports(
+        __name__,
+        {
+            "AsyncConnectedPhone": "async_phone",
+            "ConnectedPhone": "phone",
+            "RecordingSession": "recording",
+            "ActionResult": "results",
+            "Arrived": "results",
+            "FoundNode": "results",
+            "LabelValue": "results",
+            "Recorded": "results",
+            "Scrolled": "results",
+            "Selector": "selectors",
+            "Snapshot": "snapshot",
+        },
+    )
 
 __all__ = [
+    "ActionResult",
     "Arrived",
+    "AsyncConnectedPhone",
     "ConnectedPhone",
-    "Done",
-    "Found",
-    "Pair",
+    "FoundNode",
+    "LabelValue",
     "Recorded",
-    "Recording",
+    "RecordingSession",
     "Scrolled",
     "Selector",
     "Snapshot",
@@ -61,24 +62,24 @@ __all__ = [
 def connect(
     serial: str | None = None, *, operator_package: str | None = None, backend: "BackendName" = "auto"
 ) -> "ConnectedPhone":
-    """The phone with this serial, or the only one that is ready.
+    """Connect to the device with this serial, or to the only ready one.
 
-    ``operator_package`` and ``backend`` mean what the command line's flags of these names mean. Nothing stays
-    open: each action is a connection of its own, and takes the phone's lease while it runs.
+    ``operator_package`` and ``backend`` mean the same as the command-line flags. Nothing stays open: each
+    action uses a connection of its own and holds the device's lease while it runs.
     """
     from clawperator.commands.model import BACKENDS
     from clawperator.connection.phone import ConnectedPhone
     from clawperator.device.discovery import resolve
 
     if backend not in BACKENDS:
-        raise ClawError("USAGE", f"the backend is one of {', '.join(BACKENDS)}, not {backend!r}")
+        raise ClawError("USAGE", f"unknown backend {backend!r}", hint=f"Use one of: {', '.join(BACKENDS)}.")
     return ConnectedPhone(resolve(serial), operator_package=operator_package, backend=backend)
 
 
 async def connect_async(
     serial: str | None = None, *, operator_package: str | None = None, backend: "BackendName" = "auto"
 ) -> "AsyncConnectedPhone":
-    """The same phone, with methods to await."""
+    """Like ``connect``, with methods to await."""
     from asyncio import to_thread
 
     from clawperator.connection.async_phone import AsyncConnectedPhone

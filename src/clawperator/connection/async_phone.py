@@ -1,7 +1,7 @@
-"""The same phone for programs that await: each method runs in a thread.
+"""The Python API for asyncio: each method runs in a thread.
 
-A call that is cancelled is no longer waited for. What it sent goes on: its thread keeps the phone's lease until
-the phone has answered, so that nothing else gets in between, and then lets go of it.
+Cancelling a call stops waiting for it, not the action: its thread holds the device's lease until the device has
+answered, so that nothing else runs in between.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from clawperator.connection.phone import ConnectedPhone
-from clawperator.connection.recording import Recording
+from clawperator.connection.recording import RecordingSession
 from clawperator.connection.results import Recorded
 from clawperator.errors import ClawError
 
@@ -24,7 +24,7 @@ R = TypeVar("R")
 def _in_thread(
     method: Callable[Concatenate[ConnectedPhone, P], R],
 ) -> Callable[Concatenate["AsyncConnectedPhone", P], Coroutine[Any, Any, R]]:
-    """A method of a connected phone, to be awaited."""
+    """An awaitable version of a method of ``ConnectedPhone``."""
 
     @wraps(method)
     async def call(self: "AsyncConnectedPhone", /, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -34,7 +34,7 @@ def _in_thread(
 
 
 class AsyncConnectedPhone:
-    """One phone. ``phone`` is the same one for those who do not await."""
+    """One device. ``phone`` is its synchronous twin."""
 
     def __init__(self, phone: ConnectedPhone) -> None:
         self.phone = phone
@@ -81,7 +81,7 @@ class AsyncConnectedPhone:
 class AsyncRecording:
     """A recording that runs while the ``async with`` block does."""
 
-    def __init__(self, recording: Recording) -> None:
+    def __init__(self, recording: RecordingSession) -> None:
         self._recording = recording
 
     async def __aenter__(self) -> Self:
@@ -89,7 +89,7 @@ class AsyncRecording:
         try:
             await asyncio.shield(starting)
         except asyncio.CancelledError as e:
-            with suppress(ClawError):  # it starts all the same, and nobody else would stop it
+            with suppress(ClawError):  # it starts all the same, and must be stopped
                 await starting
                 await self.__aexit__(type(e), e, e.__traceback__)
             raise
@@ -102,7 +102,7 @@ class AsyncRecording:
 
     @property
     def result(self) -> Recorded:
-        """What the phone told of it. The number of events is known after the block."""
+        """Its session and file; after the block also its number of events."""
         return self._recording.result
 
     @property
@@ -110,5 +110,5 @@ class AsyncRecording:
         return self._recording.session_id
 
     async def pull(self, folder: str | os.PathLike[str] = "recordings") -> str:
-        """Fetch it from the phone, after the block. Gives the path of the file."""
+        """Pull it from the device, after the block. Returns the path of the file."""
         return await asyncio.to_thread(self._recording.pull, folder)

@@ -1,8 +1,8 @@
-"""A connected phone: every action is a method, and one call is one execution.
+"""A connected device: every action is a method, and one call is one execution.
 
-A method returns what the step told, typed, or raises the step's own error: a ``ClawError`` with the step's code,
-message and hint, and the whole step in ``details["step"]``. Times are in seconds. A selector is the label of a
-node, or keywords: ``click("Display")``, ``click(id="android:id/title", text_contains="disp")``.
+A method returns the step's result, typed, or raises the step's error: a ``ClawError`` with its code, message and
+hint, and the whole step in ``details["step"]``. Times are in seconds. A selector is the label of a node, or
+keywords: ``click("Display")``, ``click(id="android:id/title", text_contains="disp")``.
 """
 
 import math
@@ -11,23 +11,23 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Unpack
 
 from clawperator.commands.model import BackendName
-from clawperator.connection.recording import Recording
+from clawperator.connection.recording import RecordingSession
 from clawperator.connection.results import (
+    ActionResult,
     Arrived,
-    Done,
-    Found,
-    Pair,
+    FoundNode,
+    LabelValue,
     Recorded,
     Scrolled,
-    done,
+    action_result,
+    json_value,
     number,
     only_step,
     recorded,
+    required_value,
     scrolled,
-    told,
-    told_json,
 )
-from clawperator.connection.selectors import Marks, Selector, find_matcher, require_matcher
+from clawperator.connection.selectors import Selector, SelectorKwargs, find_matcher, require_matcher
 from clawperator.connection.snapshot import Snapshot, read_snapshot
 from clawperator.contract.actions import click_type
 from clawperator.contract.execution import (
@@ -56,7 +56,7 @@ _LONGEST_SHELL_MS = 3_600_000
 
 
 class ConnectedPhone:
-    """One phone. It keeps nothing open, so it may be used from several threads; the phone takes turns."""
+    """One device. It keeps nothing open and may be used from several threads: the lease serialises actions."""
 
     def __init__(
         self, device: Device, *, operator_package: str | None = None, backend: BackendName | Backend = "auto"
@@ -74,29 +74,29 @@ class ConnectedPhone:
 
     # Apps and keys
 
-    def open_app(self, package: str) -> Done:
+    def open_app(self, package: str) -> ActionResult:
         """Bring an app to the front."""
-        return done(self._step("open_app", {"applicationId": package}))
+        return action_result(self._step("open_app", {"applicationId": package}))
 
-    def open_uri(self, uri: str) -> Done:
+    def open_uri(self, uri: str) -> ActionResult:
         """Open a link in the app that handles it."""
-        return done(self._step("open_uri", {"uri": uri}))
+        return action_result(self._step("open_uri", {"uri": uri}))
 
-    def close_app(self, package: str) -> Done:
+    def close_app(self, package: str) -> ActionResult:
         """Force-stop an app."""
-        return done(self._step("close_app", {"applicationId": package}))
+        return action_result(self._step("close_app", {"applicationId": package}))
 
-    def press(self, key: Key) -> Done:
+    def press(self, key: Key) -> ActionResult:
         """Press Back, Home or Recents."""
-        return done(self._step("press_key", {"key": key}))
+        return action_result(self._step("press_key", {"key": key}))
 
-    def back(self) -> Done:
+    def back(self) -> ActionResult:
         return self.press("back")
 
-    def home(self) -> Done:
+    def home(self) -> ActionResult:
         return self.press("home")
 
-    # Touching and typing
+    # Touch and text
 
     def click(
         self,
@@ -105,17 +105,17 @@ class ConnectedPhone:
         coordinate: tuple[int, int] | None = None,
         long: bool = False,
         focus: bool = False,
-        **marks: Unpack[Marks],
-    ) -> Done:
+        **selector: Unpack[SelectorKwargs],
+    ) -> ActionResult:
         """Click a node or a point, press it long, or give it the focus."""
         params: dict[str, Any] = click_type(long=long, focus=focus)
-        matcher = find_matcher(text, marks) if coordinate else require_matcher(text, marks, "click")
+        matcher = find_matcher(text, selector) if coordinate else require_matcher(text, selector, "click")
         if matcher:
             params["matcher"] = matcher
         if coordinate is not None:
             x, y = coordinate
             params["coordinate"] = {"x": x, "y": y}
-        return done(self._step("click", params))
+        return action_result(self._step("click", params))
 
     def enter_text(
         self,
@@ -124,15 +124,15 @@ class ConnectedPhone:
         text: str | None = None,
         submit: bool = False,
         clear: bool = False,
-        **marks: Unpack[Marks],
-    ) -> Done:
-        """Put a text into a field, emptied first and submitted afterwards if asked for."""
-        matcher = require_matcher(text, marks, "enter_text")
-        return done(
+        **selector: Unpack[SelectorKwargs],
+    ) -> ActionResult:
+        """Enter a text into a field, optionally clearing it first and submitting it afterwards."""
+        matcher = require_matcher(text, selector, "enter_text")
+        return action_result(
             self._step("enter_text", {"matcher": matcher, "text": value, "submit": submit, "clear": clear})
         )
 
-    # The command that does this is called so.
+    # The name of the command.
     type = enter_text
 
     # Scrolling
@@ -140,8 +140,8 @@ class ConnectedPhone:
     def scroll(
         self, direction: Direction = "down", *, container: Selector | None = None, distance: float | None = None
     ) -> Scrolled:
-        """Scroll once. ``distance`` is the part of the container that one swipe covers."""
-        params = _given(direction=direction, container=_inside(container), distanceRatio=distance)
+        """Scroll once. ``distance`` is the fraction of the container that one swipe covers."""
+        params = _given(direction=direction, container=_container(container), distanceRatio=distance)
         return scrolled(self._step("scroll", params))
 
     def scroll_until(
@@ -152,14 +152,14 @@ class ConnectedPhone:
         container: Selector | None = None,
         max_scrolls: int | None = None,
         timeout: float = 10,
-        **marks: Unpack[Marks],
+        **selector: Unpack[SelectorKwargs],
     ) -> Scrolled:
-        """Scroll until a node is there, or without a selector to the end."""
+        """Scroll until a node is visible, or to the end without a selector."""
         limit = _milliseconds(timeout, LONGEST_WAIT_MS)
         params = _given(
             direction=direction,
-            container=_inside(container),
-            matcher=find_matcher(text, marks),
+            container=_container(container),
+            matcher=find_matcher(text, selector),
             maxScrolls=max_scrolls,
             maxDurationMs=limit,
         )
@@ -173,13 +173,13 @@ class ConnectedPhone:
         container: Selector | None = None,
         max_swipes: int | None = None,
         long: bool = False,
-        **marks: Unpack[Marks],
+        **selector: Unpack[SelectorKwargs],
     ) -> Scrolled:
-        """Scroll until a node is there, then click it. The effect is that of the click."""
+        """Scroll until a node is visible, then click it. The effect is that of the click."""
         params = _given(
             direction=direction,
-            container=_inside(container),
-            matcher=require_matcher(text, marks, "scroll_and_click"),
+            container=_container(container),
+            matcher=require_matcher(text, selector, "scroll_and_click"),
             maxSwipes=max_swipes,
             clickAfter=True,
             clickType="long_click" if long else None,
@@ -195,96 +195,103 @@ class ConnectedPhone:
         container: Selector | None = None,
         validator: Validator | None = None,
         pattern: str | None = None,
-        **marks: Unpack[Marks],
+        **selector: Unpack[SelectorKwargs],
     ) -> str:
-        """The label of a node. ``pattern`` is what the validator ``regex`` wants the whole label to match."""
-        matcher = require_matcher(text, marks, "read")
+        """The label of a node. ``pattern`` must match the whole label with the validator ``regex``."""
+        matcher = require_matcher(text, selector, "read")
         params = _given(
-            matcher=matcher, container=_inside(container), validator=validator, validatorPattern=pattern
+            matcher=matcher, container=_container(container), validator=validator, validatorPattern=pattern
         )
-        return told(self._step("read_text", params), "text")
+        return required_value(self._step("read_text", params), "text")
 
     def read_all(
-        self, text: str | None = None, *, container: Selector | None = None, **marks: Unpack[Marks]
+        self, text: str | None = None, *, container: Selector | None = None, **selector: Unpack[SelectorKwargs]
     ) -> list[str]:
-        """The labels of all nodes that match; none is no error."""
-        matcher = require_matcher(text, marks, "read_all")
-        params = _given(matcher=matcher, container=_inside(container), all=True)
-        return told_json(self._step("read_text", params), "text", list[str])
+        """The labels of all nodes that match; possibly none."""
+        matcher = require_matcher(text, selector, "read_all")
+        params = _given(matcher=matcher, container=_container(container), all=True)
+        return json_value(self._step("read_text", params), "text", list[str])
 
-    def read_value(self, label: str | None = None, **marks: Unpack[Marks]) -> str:
-        """The value that stands beside a label."""
-        matcher = require_matcher(label, marks, "read_value")
-        return told(self._step("read_key_value_pair", {"labelMatcher": matcher}), "value")
+    def read_value(self, label: str | None = None, **selector: Unpack[SelectorKwargs]) -> str:
+        """The value beside a label."""
+        matcher = require_matcher(label, selector, "read_value")
+        return required_value(self._step("read_key_value_pair", {"labelMatcher": matcher}), "value")
 
-    def read_values(self, label: str | None = None, **marks: Unpack[Marks]) -> list[Pair]:
-        """Every label that matches and has a value beside it, with the value."""
-        matcher = require_matcher(label, marks, "read_values")
+    def read_values(self, label: str | None = None, **selector: Unpack[SelectorKwargs]) -> list[LabelValue]:
+        """Every matching label that has a value beside it, with the value."""
+        matcher = require_matcher(label, selector, "read_values")
         step = self._step("read_key_value_pair", {"labelMatcher": matcher, "all": True})
-        return told_json(step, "pairs", list[Pair])
+        return json_value(step, "pairs", list[LabelValue])
 
     def snapshot(self) -> Snapshot:
         """The screen as a tree."""
         return read_snapshot(self._step("snapshot_ui"))
 
     def screenshot(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Save the screen as PNG, to a new file among the temporary ones if no path is given. Gives its path."""
+        """Save the screen as PNG, by default to a new temporary file. Returns the path."""
         params = {} if path is None else {"path": os.fspath(path)}
-        return told(self._step("take_screenshot", params), "path")
+        return required_value(self._step("take_screenshot", params), "path")
 
     # Waiting
 
-    def wait(self, text: str | None = None, *, timeout: float = 10, **marks: Unpack[Marks]) -> Found:
+    def wait(
+        self, text: str | None = None, *, timeout: float = 10, **selector: Unpack[SelectorKwargs]
+    ) -> FoundNode:
         """Wait until a node is on the screen."""
         limit = _milliseconds(timeout, LONGEST_WAIT_MS)
-        params = {"matcher": require_matcher(text, marks, "wait"), "timeoutMs": limit}
+        params = {"matcher": require_matcher(text, selector, "wait"), "timeoutMs": limit}
         data = self._step("wait_for_node", params, timeout_ms=waiting_timeout(limit)).data
-        return Found(data.get("resource_id", ""), data.get("label", ""))
+        return FoundNode(data.get("resource_id", ""), data.get("label", ""))
 
     def wait_for_nav(
-        self, package: str | None = None, *, text: str | None = None, timeout: float = 10, **marks: Unpack[Marks]
+        self,
+        package: str | None = None,
+        *,
+        text: str | None = None,
+        timeout: float = 10,
+        **selector: Unpack[SelectorKwargs],
     ) -> Arrived:
-        """Wait until an app is in front or a node is there, whichever comes first."""
+        """Wait until an app is in front or a node is visible, whichever comes first."""
         limit = _milliseconds(timeout, MAX_NAVIGATION_TIMEOUT_MS)
-        params = _given(expectedPackage=package, expectedNode=find_matcher(text, marks), timeoutMs=limit)
+        params = _given(expectedPackage=package, expectedNode=find_matcher(text, selector), timeoutMs=limit)
         data = self._step("wait_for_navigation", params, timeout_ms=waiting_timeout(limit)).data
         return Arrived(data.get("resolved_package"), number(data, "elapsed_ms"))
 
     def sleep(self, seconds: float) -> None:
-        """Let the phone do nothing for a while, and hold it meanwhile."""
+        """Wait for a number of seconds while holding the device's lease."""
         duration = _milliseconds(seconds, LONGEST_WAIT_MS)
         self._step("sleep", {"durationMs": duration}, timeout_ms=waiting_timeout(duration))
 
     # Recording
 
     def start_recording(self, session_id: str | None = None) -> Recorded:
-        """Start recording what happens on the phone."""
+        """Start a recording."""
         return recorded(self._step("start_recording", _given(sessionId=session_id)))
 
     def stop_recording(self, session_id: str | None = None) -> Recorded:
-        """Finish the running recording; with an id, only that one."""
+        """Finish the active recording; with an id, only that one."""
         return recorded(self._step("stop_recording", _given(sessionId=session_id)))
 
     def pull_recording(self, session_id: str | None = None, folder: str | os.PathLike[str] = "recordings") -> str:
-        """Fetch a recording from the phone, the last one if no id is given. Gives the path of the file."""
+        """Pull a recording from the device, by default the last one. Returns the path of the file."""
         from clawperator.device.recordings import pull_recording
 
         return pull_recording(self.device, self._package, session_id, os.fspath(folder)).localPath
 
-    def recording(self, session_id: str | None = None) -> Recording:
+    def recording(self, session_id: str | None = None) -> RecordingSession:
         """Record while a ``with`` block runs."""
-        return Recording(self, session_id)
+        return RecordingSession(self, session_id)
 
-    # Several actions, and what no action does
+    # Executions and shell
 
     def run(
         self, plan: Mapping[str, Any] | Sequence[Mapping[str, Any]], *, timeout: float | None = None
     ) -> ResultEnvelope:
-        """Carry out a whole execution, or a list of actions as one.
+        """Run an execution, or a list of actions as one.
 
-        The envelope tells every step, failed ones too; only what never ran is raised. An action is a type and its
-        params, with an id if you like. ``timeout`` is the time for all of them, the longest if it is not given; a
-        whole execution says it itself.
+        The envelope has every step that ran, failed ones too; an error is raised only when nothing ran. An action
+        is a type and params, with an optional id. ``timeout`` is the time for all of them, by default the maximum;
+        an execution has its own.
         """
         limit = None if timeout is None else _milliseconds(timeout, MAX_EXECUTION_TIMEOUT_MS)
         if isinstance(plan, Mapping):
@@ -294,7 +301,7 @@ class ConnectedPhone:
         return self._run(new_execution(plan, command_id=command_id, source=_SOURCE, timeout_ms=timeout_ms))
 
     def shell(self, command: str, *arguments: str, timeout: float = 30) -> ShellAnswer:
-        """Run one command on the phone. Its arguments reach it as they are: none is read by the shell."""
+        """Run one command on the device. Its arguments are quoted: the shell interprets none of them."""
         from clawperator.device.adb.client import shell
         from clawperator.device.adb.quoting import command_line
 
@@ -313,18 +320,18 @@ class ConnectedPhone:
 
 
 def _given(**params: Any) -> dict[str, Any]:
-    """The parameters without those that were not given."""
+    """The parameters without those that are None."""
     return {name: value for name, value in params.items() if value is not None}
 
 
-def _inside(container: Selector | None) -> dict[str, Any] | None:
+def _container(container: Selector | None) -> dict[str, Any] | None:
     return None if container is None else require_matcher(None, container, "container")
 
 
 def _milliseconds(seconds: float, most_ms: int) -> int:
-    """Seconds as the wire has them. Refused when they are too many, less than none, or no number."""
+    """Seconds as milliseconds; ``EXECUTION_VALIDATION_FAILED`` outside of 0 to the limit."""
     if not (math.isfinite(seconds) and 0 <= seconds * 1000 <= most_ms):
-        raise _invalid(f"the time must be from 0 to {most_ms / 1000:g} seconds, not {seconds}")
+        raise _invalid(f"the timeout must be from 0 to {most_ms / 1000:g} seconds, not {seconds}")
     return round(seconds * 1000)
 
 

@@ -19,7 +19,7 @@ class RecordingDevice(Protocol):
     def pull_recording(self, session_id: str | None = None, folder: "str | os.PathLike[str]" = ...) -> str: ...
 
 
-class Recording:
+class RecordingSession:
     """A recording that runs while the ``with`` block does."""
 
     def __init__(self, device: RecordingDevice, session_id: str | None) -> None:

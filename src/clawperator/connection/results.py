@@ -1,4 +1,4 @@
-"""What the methods of a connected phone give back, and the error a failed step becomes."""
+"""Results of the methods of a connected device, and the error of a failed step."""
 
 from collections.abc import Mapping
 from typing import Any, TypeVar
@@ -14,10 +14,10 @@ T = TypeVar("T")
 _EFFECTS: Mapping[str, Effect] = {"changed": "changed", "unchanged": "unchanged"}
 
 
-class Done(Struct, frozen=True, kw_only=True):
-    """An action that was carried out: what it was aimed at, how it was done, and what came of it.
+class ActionResult(Struct, frozen=True, kw_only=True):
+    """A completed action: its target, dispatch method and effect.
 
-    What the phone did not tell is empty or 0, and its effect is ``unknown``. ``data`` is all the step told.
+    Values that the device did not report are empty or 0, and the effect is ``unknown``. ``data`` is all step data.
     """
 
     effect: Effect
@@ -28,33 +28,33 @@ class Done(Struct, frozen=True, kw_only=True):
     data: Mapping[str, str]
 
 
-class Scrolled(Done, frozen=True, kw_only=True):
-    """A scroll: why it ended, and how many swipes it took."""
+class Scrolled(ActionResult, frozen=True, kw_only=True):
+    """A scroll: the reason it ended, and its number of swipes."""
 
     outcome: str
     scrolls: int
 
     @property
     def at_edge(self) -> bool:
-        """Whether there was nothing more to scroll to."""
+        """Whether the end of the content was reached."""
         return self.outcome.lower() == "edge_reached"
 
 
-class Found(Struct, frozen=True):
-    """A node that was waited for."""
+class FoundNode(Struct, frozen=True):
+    """The node that appeared."""
 
     resource_id: str
     label: str
 
 
 class Arrived(Struct, frozen=True):
-    """A screen that was waited for: the app in front, if the phone told, and how long it took."""
+    """The screen that appeared: the package in front, if reported, and the time it took."""
 
     package: str | None
     elapsed_ms: int
 
 
-class Pair(Struct, frozen=True):
+class LabelValue(Struct, frozen=True):
     """A label and the value beside it."""
 
     label: str
@@ -62,15 +62,15 @@ class Pair(Struct, frozen=True):
 
 
 class Recorded(Struct, frozen=True):
-    """A recording on the phone. ``events`` is known when it is finished."""
+    """A recording on the device. ``events`` is known when it is finished."""
 
     session_id: str
     file_path: str
     events: int | None = None
 
 
-def done(step: StepResult) -> Done:
-    return Done(**_evidence(step))
+def action_result(step: StepResult) -> ActionResult:
+    return ActionResult(**_evidence(step))
 
 
 def scrolled(step: StepResult) -> Scrolled:
@@ -82,32 +82,32 @@ def scrolled(step: StepResult) -> Scrolled:
 
 def recorded(step: StepResult) -> Recorded:
     events = number(step.data, "eventCount") if "eventCount" in step.data else None
-    return Recorded(told(step, "sessionId"), step.data.get("filePath", ""), events)
+    return Recorded(required_value(step, "sessionId"), step.data.get("filePath", ""), events)
 
 
-def told(step: StepResult, name: str) -> str:
-    """What a successful step must have told; ``RESULT_ENVELOPE_MALFORMED`` when it did not."""
+def required_value(step: StepResult, name: str) -> str:
+    """A value that a successful step must have; ``RESULT_ENVELOPE_MALFORMED`` without it."""
     if name not in step.data:
-        raise _malformed(step, f"it has no {name}")
+        raise _malformed(step, f"{name} is missing")
     return step.data[name]
 
 
-def told_json(step: StepResult, name: str, kind: type[T]) -> T:
-    """The same, for a value that is JSON."""
+def json_value(step: StepResult, name: str, kind: type[T]) -> T:
+    """Like ``required_value``, for a JSON value."""
     try:
-        return msgspec.json.decode(told(step, name), type=kind)
+        return msgspec.json.decode(required_value(step, name), type=kind)
     except msgspec.DecodeError as e:
         raise _malformed(step, f"{name}: {e}") from e
 
 
 def number(data: Mapping[str, str], name: str) -> int:
-    """A count among a step's data; 0 when there is none."""
+    """A count in a step's data; 0 when it is missing."""
     written = data.get(name, "")
     return int(written) if written.isascii() and written.isdecimal() and len(written) < 19 else 0
 
 
 def only_step(envelope: ResultEnvelope, serial: str) -> StepResult:
-    """The step of an execution with one action. When that failed, its error is raised."""
+    """The step of an execution with one action. Raises the error of a failed step."""
     failed = next((step for step in envelope.stepResults if not step.success), None)
     if failed is not None:
         raise _failure(failed, serial)
@@ -115,7 +115,7 @@ def only_step(envelope: ResultEnvelope, serial: str) -> StepResult:
         code = envelope.errorCode if isinstance(envelope.errorCode, str) else "UNKNOWN"
         raise ClawError(
             code if code in CODES else "UNKNOWN",
-            envelope.error or "the phone told of no step",
+            envelope.error or "the result has no step",
             hint=envelope.hint if isinstance(envelope.hint, str) else None,
             details={"commandId": envelope.commandId, "errorCode": code},
             operation="execute",
@@ -125,7 +125,7 @@ def only_step(envelope: ResultEnvelope, serial: str) -> StepResult:
 
 
 def _failure(step: StepResult, serial: str) -> ClawError:
-    """A code this version does not know is told as ``UNKNOWN``; the step in the details has it as it came."""
+    """The error of a failed step. An unknown code becomes ``UNKNOWN``; the step in the details keeps it."""
     code = step.data.get("error", "UNKNOWN")
     return ClawError(
         code if code in CODES else "UNKNOWN",
@@ -140,7 +140,7 @@ def _failure(step: StepResult, serial: str) -> ClawError:
 def _malformed(step: StepResult, reason: str) -> ClawError:
     return ClawError(
         "RESULT_ENVELOPE_MALFORMED",
-        f"the result of {step.actionType} breaks its contract: {reason}",
+        f"the result of {step.actionType} is malformed: {reason}",
         hint="Run 'clawperator version --check-compat'.",
         details={"step": msgspec.to_builtins(step)},
         operation=step.actionType,

@@ -1,4 +1,4 @@
-"""Keywords to a NodeMatcher document."""
+"""Selector keywords, converted to a NodeMatcher document."""
 
 from collections.abc import Mapping
 from typing import Any, TypedDict
@@ -15,11 +15,11 @@ _FIELDS = {
 }
 
 
-class Marks(TypedDict, total=False):
-    """What else may tell a node from others, beside its text. All that is given must hold.
+class SelectorKwargs(TypedDict, total=False):
+    """Selector keywords beside the text. A node must match all of them.
 
-    ``text_contains`` is part of the label in any case, ``id`` a resource id as ``package:id/name``, ``desc`` the
-    exact content description, ``desc_contains`` part of it, ``role`` what the node is, such as ``button``.
+    ``text_contains`` is part of the label, ignoring case; ``id`` is a resource id, ``package:id/name``; ``desc``
+    is the exact content description and ``desc_contains`` part of it; ``role`` is a role such as ``button``.
     """
 
     text_contains: str
@@ -29,24 +29,24 @@ class Marks(TypedDict, total=False):
     role: str
 
 
-class Selector(Marks, total=False):
-    """Which node is meant, where it is written as a whole: ``container={"role": "list"}``."""
+class Selector(SelectorKwargs, total=False):
+    """A whole selector as a dictionary: ``container={"role": "list"}``."""
 
     text: str
 
 
-def find_matcher(text: str | None, marks: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The matcher that the keywords describe; None when they describe none. ``TypeError`` for a strange one."""
-    given = marks if text is None else {"text": text, **marks}
-    strange = [name for name in given if name not in _FIELDS]
-    if strange:
-        raise TypeError(f"a selector has no {strange[0]!r}; it has {', '.join(_FIELDS)}")
+def find_matcher(text: str | None, selector: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The matcher of these keywords; None without any. ``TypeError`` for an unknown keyword."""
+    given = selector if text is None else {"text": text, **selector}
+    unknown = [name for name in given if name not in _FIELDS]
+    if unknown:
+        raise TypeError(f"unknown selector keyword {unknown[0]!r}; use {', '.join(_FIELDS)}")
     return {_FIELDS[name]: value for name, value in given.items() if value is not None} or None
 
 
-def require_matcher(text: str | None, marks: Mapping[str, Any], action: str) -> dict[str, Any]:
+def require_matcher(text: str | None, selector: Mapping[str, Any], action: str) -> dict[str, Any]:
     """The matcher, or ``MISSING_SELECTOR``."""
-    matcher = find_matcher(text, marks)
+    matcher = find_matcher(text, selector)
     if matcher is None:
         raise ClawError(
             "MISSING_SELECTOR",

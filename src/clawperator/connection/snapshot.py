@@ -1,12 +1,12 @@
-"""The screen at one moment, as XML and as a tree to search."""
+"""A captured screen: its XML, and a searchable tree."""
 
 from functools import cached_property
 from typing import TYPE_CHECKING, Unpack
 
 from msgspec import Struct
 
-from clawperator.connection.results import number, told
-from clawperator.connection.selectors import Marks, require_matcher
+from clawperator.connection.results import number, required_value
+from clawperator.connection.selectors import SelectorKwargs, require_matcher
 from clawperator.contract.results import StepResult
 
 if TYPE_CHECKING:
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 class Snapshot(Struct, frozen=True, dict=True):
-    """What was on the screen. The XML is parsed when the tree is first asked for.
+    """A captured screen. The XML is parsed on first use of the tree.
 
-    ``package`` is the app in front, ``overlay_package`` the one that lies over it, if the phone told them.
+    ``package`` is the app in front and ``overlay_package`` an overlay, where the device reported them.
     """
 
     xml: str
@@ -29,14 +29,14 @@ class Snapshot(Struct, frozen=True, dict=True):
 
     @cached_property
     def hierarchy(self) -> "Hierarchy":
-        """The tree. ``HIERARCHY_INVALID`` when the phone's XML is none."""
+        """The tree. ``HIERARCHY_INVALID`` when the XML is malformed."""
         from clawperator.ui.parse import parse_hierarchy
 
         return parse_hierarchy(self.xml)
 
     @cached_property
     def frame(self) -> "Bounds":
-        """What the windows cover."""
+        """The area that the windows cover."""
         from clawperator.ui.node import NOWHERE, Bounds
 
         roots = [root.bounds.normalised() for root in self.hierarchy.roots]
@@ -49,23 +49,23 @@ class Snapshot(Struct, frozen=True, dict=True):
             max(b.bottom for b in roots),
         )
 
-    def find(self, text: str | None = None, **marks: Unpack[Marks]) -> "Node | None":
-        """The first visible node that is meant, as an action would find it."""
-        return next(iter(self.find_all(text, **marks)), None)
+    def find(self, text: str | None = None, **selector: Unpack[SelectorKwargs]) -> "Node | None":
+        """The first visible node that matches, as an action would find it."""
+        return next(iter(self.find_all(text, **selector)), None)
 
-    def find_all(self, text: str | None = None, **marks: Unpack[Marks]) -> list["Node"]:
-        """Every visible node that is meant, depth first."""
+    def find_all(self, text: str | None = None, **selector: Unpack[SelectorKwargs]) -> list["Node"]:
+        """Every visible node that matches, depth first."""
         from clawperator.contract.selectors import NodeMatcher
         from clawperator.ui.match import find_all
 
-        matcher = NodeMatcher(**require_matcher(text, marks, "find"))
+        matcher = NodeMatcher(**require_matcher(text, selector, "find"))
         return find_all(self.hierarchy, matcher, self.frame)
 
-    def shows(self, text: str | None = None, **marks: Unpack[Marks]) -> bool:
-        return self.find(text, **marks) is not None
+    def shows(self, text: str | None = None, **selector: Unpack[SelectorKwargs]) -> bool:
+        return self.find(text, **selector) is not None
 
     def labels(self) -> list[str]:
-        """Every label that can be seen, in the order of the tree."""
+        """Every visible label, in tree order."""
         from clawperator.ui.visible import visible
 
         return [node.label for node in visible(self.hierarchy, self.frame) if node.label]
@@ -74,7 +74,7 @@ class Snapshot(Struct, frozen=True, dict=True):
 def read_snapshot(step: StepResult) -> Snapshot:
     data = step.data
     return Snapshot(
-        told(step, "text"),
+        required_value(step, "text"),
         data.get("foreground_package"),
         data.get("overlay_package"),
         number(data, "window_count"),

@@ -72,14 +72,21 @@ class Router:
             start += len(piece) + 1
 
     def _add(self, number: int, entry: InventoryEntry, pieces: dict[str, _Hits]) -> None:
-        searched = ((entry.name, _NAME), (entry.responsibility, _RESPONSIBILITY), (entry.source_hint, _SOURCE))
-        for text, weight in searched:
-            for piece in chunks(text):
-                _hit(pieces.setdefault(piece, {}), number, weight * _SUBSTRING)
-        exact = (*((alias, _ALIAS) for alias in entry.aliases), *((word, _KEYWORD) for word in entry.keywords))
-        for text, weight in (*searched, *exact):
-            for word in {*chunks(text), *plain_words(text)}:
-                _hit(self._whole.setdefault(word, {}), number, weight)
+        # By falling weight: the first hit of a word is its heaviest.
+        fields = (
+            (entry.name, _NAME, True),
+            *((alias, _ALIAS, False) for alias in entry.aliases),
+            *((word, _KEYWORD, False) for word in entry.keywords),
+            (entry.responsibility, _RESPONSIBILITY, True),
+            (entry.source_hint, _SOURCE, True),
+        )
+        for text, weight, has_substrings in fields:
+            parts = chunks(text)
+            for word in {*parts, *plain_words(text)}:
+                self._whole.setdefault(word, {}).setdefault(number, weight)
+            if has_substrings:
+                for part in parts:
+                    pieces.setdefault(part, {}).setdefault(number, weight * _SUBSTRING)
 
     def route(self, prompt: str, limit: int = 5) -> list[Match]:
         """The best matches of a prompt, at most ``limit``. ``USAGE`` for a negative limit."""
@@ -159,11 +166,6 @@ def _commands_by_name(entries: tuple[InventoryEntry, ...]) -> dict[str, int]:
 
 def _match(entry: InventoryEntry, score: float) -> Match:
     return Match(entry.kind, entry.name, score, entry.source_hint)
-
-
-def _hit(hits: _Hits, number: int, weight: float) -> None:
-    if weight > hits.get(number, 0.0):
-        hits[number] = weight
 
 
 def _merge(hits: _Hits, more: _Hits | None, factor: float) -> None:

@@ -1,4 +1,4 @@
-"""A brain that does what a script says, and tools that do what a function says: for tests of everything between."""
+"""Test doubles: a brain that follows a script, and tools that call a function."""
 
 from collections.abc import Callable, Generator, Mapping
 from typing import Any
@@ -9,7 +9,7 @@ Script = Callable[[BrainRequest], Generator[ToolCall, ToolResult, Answer]]
 
 
 class ScriptedBrain:
-    """Thinks by its script, and remembers what it was asked."""
+    """Responds by its script, and records its requests."""
 
     name = "scripted"
 
@@ -22,8 +22,8 @@ class ScriptedBrain:
         return self._script(request)
 
 
-def saying(answer: Answer | str, *calls: ToolCall) -> Script:
-    """Make these calls, whatever comes of them, then say that."""
+def answering(answer: Answer | str, *calls: ToolCall) -> Script:
+    """Make these calls, whatever their results, then give the answer."""
 
     def script(_: BrainRequest) -> Generator[ToolCall, ToolResult, Answer]:
         for call in calls:  # noqa: UP028 - a tuple takes no results

@@ -1,4 +1,4 @@
-"""The policy: rules go before the mode, and the strictest rule goes first."""
+"""The policy: rules take precedence over the mode, the strictest rule first."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""Secrets are not written down, what is no secret is, and no text takes long to look through."""
+"""Redaction: secrets are replaced, other text is unchanged, and the time is linear."""
 
 import time
 from typing import Any

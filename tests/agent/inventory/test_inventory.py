@@ -147,7 +147,7 @@ def test_skills_and_plugins_cannot_take_names_of_the_product(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("said", "name"),
+    ("given", "name"),
     [
         ("click", "click"),
         ("CLICK", "click"),
@@ -160,8 +160,8 @@ def test_skills_and_plugins_cannot_take_names_of_the_product(tmp_path: Path) -> 
         ("setup", "setup"),
     ],
 )
-def test_commands_are_found_by_name_or_alias_case_insensitively(said: str, name: str) -> None:
-    assert BUILTIN.find(said).name == name
+def test_commands_are_found_by_name_or_alias_case_insensitively(given: str, name: str) -> None:
+    assert BUILTIN.find(given).name == name
 
 
 def test_names_take_precedence_over_aliases() -> None:
@@ -170,7 +170,7 @@ def test_names_take_precedence_over_aliases() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "near"),
+    ("given", "near"),
     [
         ("clik", "click"),
         ("recording-prase", "recording-parse"),
@@ -178,10 +178,10 @@ def test_names_take_precedence_over_aliases() -> None:
         ("quite another thing", None),
     ],
 )
-def test_an_unknown_command_suggests_the_closest_name(said: str, near: str | None) -> None:
+def test_an_unknown_command_suggests_the_closest_name(given: str, near: str | None) -> None:
     with pytest.raises(ClawError) as e:
-        BUILTIN.find(said)
-    assert (e.value.code, e.value.operation, e.value.target) == ("COMMAND_NOT_FOUND", "find_command", said)
+        BUILTIN.find(given)
+    assert (e.value.code, e.value.operation, e.value.target) == ("COMMAND_NOT_FOUND", "find_command", given)
     assert e.value.extra.get("suggestion") == near
     expected = (
         f"Run 'claw show-command {near}'."
@@ -191,10 +191,10 @@ def test_an_unknown_command_suggests_the_closest_name(said: str, near: str | Non
     assert e.value.hint == expected
 
 
-@pytest.mark.parametrize("said", ["", " ", "x" * 1_000_000, "\x00", "\ud800", "a b c d"])
-def test_a_hostile_name_is_not_found_and_shortened(said: str) -> None:
+@pytest.mark.parametrize("given", ["", " ", "x" * 1_000_000, "\x00", "\ud800", "a b c d"])
+def test_a_hostile_name_is_not_found_and_shortened(given: str) -> None:
     with pytest.raises(ClawError) as e:
-        BUILTIN.find(said)
+        BUILTIN.find(given)
     assert e.value.code == "COMMAND_NOT_FOUND"
     assert len(e.value.message) < 1_000
     assert len(e.value.target) <= 200

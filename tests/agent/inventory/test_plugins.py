@@ -1,4 +1,4 @@
-"""Plugins: found in the metadata of distributions, loaded with care, run with care."""
+"""Plugins: discovery by entry points, loading and running; failures stay isolated."""
 
 import subprocess
 import sys
@@ -54,7 +54,7 @@ def test_a_function_is_a_plugin_with_its_docstring_as_responsibility(site: Site)
         "greet = @:greet",
         '''
         def greet(prompt, context):
-            """Greet somebody.
+            """Print a greeting.
 
             More words.
             """
@@ -62,7 +62,7 @@ def test_a_function_is_a_plugin_with_its_docstring_as_responsibility(site: Site)
         ''',
     )
     plugin = only(discover())
-    assert (plugin.name, plugin.distribution, plugin.responsibility) == ("greet", "greeting", "Greet somebody.")
+    assert (plugin.name, plugin.distribution, plugin.responsibility) == ("greet", "greeting", "Print a greeting.")
     assert plugin.source_hint == "plugins/greeting/fake_greeting:greet"
     assert plugin.level == "act"
     result = run_plugin(plugin, "you", CONTEXT)
@@ -107,14 +107,14 @@ BROKEN = {
 
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_broken_plugin_is_a_warning_and_its_siblings_are_kept(site: Site, name: str) -> None:
-    points, source, told = BROKEN[name]
+    points, source, reason = BROKEN[name]
     site.add(name, points, source)
     site.add("sound", "sound = @:f", "def f(prompt, context):\n    'Works.'\n    return prompt")
     found = discover()
     assert [plugin.name for plugin in found.plugins] == ["sound"]
     (warning,) = found.warnings
     assert warning.startswith(f"plugin 'x' of {name} ignored")
-    assert told in warning
+    assert reason in warning
     assert "\n" not in warning
 
 

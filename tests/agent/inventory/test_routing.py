@@ -1,4 +1,4 @@
-"""Routing: the same each time, in the order of the reference rule, and better where it is meant to be."""
+"""Routing: deterministic, in the order of the reference rule, with intended improvements."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -62,7 +62,7 @@ def rule_a(prompt: str, entries: Sequence[InventoryEntry]) -> list[tuple[str, st
     return [(kind, name) for _, kind, name in firsts + rest]
 
 
-# Words that have no other forms, no synonyms, and say something. No entry's name is one of them, so that no prompt
+# Words without inflections and synonyms that are not stop words. No entry's name is one of them, so that no prompt
 # begins with a command.
 plain = st.text("bkqvxz01", min_size=3, max_size=5)
 alike = st.text("bkqv", min_size=4, max_size=4)  # of one length: none is a part of another

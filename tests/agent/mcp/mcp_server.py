@@ -1,4 +1,4 @@
-"""An MCP server over stdio that behaves, or misbehaves, as its first argument says. Needs nothing but Python."""
+"""An MCP server over stdio whose first argument selects its behaviour. Needs nothing but Python."""
 
 import json
 import os
@@ -59,7 +59,7 @@ ODD_TOOLS: list[Any] = [
 ]
 
 
-def say(message: dict[str, Any]) -> None:
+def send(message: dict[str, Any]) -> None:
     sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
     sys.stdout.flush()
 
@@ -67,8 +67,8 @@ def say(message: dict[str, Any]) -> None:
 def noise(mode: str) -> None:
     if mode == "noisy":
         sys.stdout.write("Starting up...\n\n{not json}\n[1, 2]\n\xff\n42\n")
-        say({"method": "notifications/message", "params": {"level": "info"}})
-        say({"id": 987, "result": {"of": "nobody"}})
+        send({"method": "notifications/message", "params": {"level": "info"}})
+        send({"id": 987, "result": {"of": "no request"}})
 
 
 def text(value: str, *, is_error: bool = False) -> dict[str, Any]:
@@ -77,7 +77,7 @@ def text(value: str, *, is_error: bool = False) -> dict[str, Any]:
 
 def call(name: str, arguments: dict[str, Any]) -> dict[str, Any] | None:
     if name == "echo":
-        return {**text(f"{arguments['text']}\nand more"), "structuredContent": {"said": arguments["text"]}}
+        return {**text(f"{arguments['text']}\nand more"), "structuredContent": {"echoed": arguments["text"]}}
     if name in ERRORS:
         return text(ERRORS[name], is_error=True)
     if name == "huge":
@@ -119,22 +119,24 @@ def answer(mode: str, message: dict[str, Any]) -> None:
         result = call(params["name"], params["arguments"])
     noise(mode)
     if result is None:
-        say({"id": message["id"], "error": {"code": -32602, "message": f"cannot do {params.get('name', method)}"}})
+        send(
+            {"id": message["id"], "error": {"code": -32602, "message": f"cannot do {params.get('name', method)}"}}
+        )
     else:
-        say({"id": message["id"], "result": result})
+        send({"id": message["id"], "result": result})
 
 
 def answer_without_handshake(mode: str, message: dict[str, Any]) -> None:
-    """As a server that knows no handshake, and wants to be told in each request who asks."""
+    """As a server that knows no handshake, and wants to be required in each request who asks."""
     method, meta = message["method"], message["params"].get("_meta", {})
-    told = {"io.modelcontextprotocol/protocolVersion", "io.modelcontextprotocol/clientCapabilities"}
+    required = {"io.modelcontextprotocol/protocolVersion", "io.modelcontextprotocol/clientCapabilities"}
     if mode == "refuses" or method == "initialize":
-        say({"id": message["id"], "error": {"code": -32601, "message": f"there is no {method} here"}})
-    elif not told <= set(meta):
-        say({"id": message["id"], "error": {"code": -32602, "message": "who is asking?"}})
+        send({"id": message["id"], "error": {"code": -32601, "message": f"unknown method {method}"}})
+    elif not required <= set(meta):
+        send({"id": message["id"], "error": {"code": -32602, "message": "missing client info"}})
     elif method == "server/discover":
         versions = ["2026-07-28" if mode == "stateless" else "2999-01-01"]
-        say({"id": message["id"], "result": {"supportedVersions": versions, "resultType": "complete"}})
+        send({"id": message["id"], "result": {"supportedVersions": versions, "resultType": "complete"}})
     else:
         answer(mode, message)
 
@@ -154,10 +156,10 @@ def list_tools(mode: str, cursor: str | None) -> dict[str, Any]:
 
 
 def ask_back() -> None:
-    """Ask the client things, and end if it does not answer as it should."""
-    say({"id": "p", "method": "ping"})
+    """Send requests to the client, and exit if an answer is wrong."""
+    send({"id": "p", "method": "ping"})
     assert json.loads(sys.stdin.readline()) == {"jsonrpc": "2.0", "id": "p", "result": {}}
-    say({"id": "r", "method": "roots/list"})
+    send({"id": "r", "method": "roots/list"})
     assert json.loads(sys.stdin.readline())["error"]["code"] == -32601
 
 

@@ -1,4 +1,4 @@
-"""MCP servers that behave, and those that do not."""
+"""The MCP client with working and misbehaving servers."""
 
 import json
 import os
@@ -72,7 +72,7 @@ def test_a_tool_runs_and_its_content_is_kept(mode: str) -> None:
     assert result.handled
     assert result.message == "Grüße 😀"
     assert result.result["content"] == [{"type": "text", "text": "Grüße 😀\nand more"}]
-    assert result.result["structuredContent"] == {"said": "Grüße 😀"}
+    assert result.result["structuredContent"] == {"echoed": "Grüße 😀"}
 
 
 def test_a_failed_tool_keeps_its_content() -> None:
@@ -112,7 +112,7 @@ def test_an_endless_line_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_large_arguments_reach_the_server() -> None:
     with McpServerClient("box", server("good"), TurnDeadline(10)) as client:
         result = client.call("echo", {"text": "y" * 1_000_000})
-    assert len(result["structuredContent"]["said"]) == 1_000_000
+    assert len(result["structuredContent"]["echoed"]) == 1_000_000
 
 
 def test_a_lone_surrogate_in_an_answer_is_accepted() -> None:
@@ -183,11 +183,11 @@ def test_stateless_servers_get_client_info_with_each_request() -> None:
     assert run(discovered, "echo", text="hello").message == "hello"
 
 
-@pytest.mark.parametrize(("mode", "said"), [("refuses", "there is no initialize here"), ("newest", "2999-01-01")])
-def test_an_unsupported_protocol_version_is_an_error(mode: str, said: str) -> None:
+@pytest.mark.parametrize(("mode", "reason"), [("refuses", "unknown method initialize"), ("newest", "2999-01-01")])
+def test_an_unsupported_protocol_version_is_an_error(mode: str, reason: str) -> None:
     report = failed(server(mode))
     assert report.details["phase"] == "initialize_handshake"
-    assert said in report.error
+    assert reason in report.error
 
 
 def test_a_tool_that_requires_input_failed() -> None:
@@ -335,7 +335,7 @@ def test_children_of_a_server_are_stopped_with_it(tmp_path: Path) -> None:
 
 
 def _has_ended(pid: int) -> bool:
-    """Gone, or dead and only waiting for somebody to count it."""
+    """Gone, or a zombie."""
     if is_gone(pid):
         return True
     stat = Path(f"/proc/{pid}/stat")

@@ -1,4 +1,4 @@
-"""A model's service on this machine that says what a test wrote down, and remembers what it was asked."""
+"""A model service on loopback that sends scripted replies and records its requests."""
 
 import json
 import threading
@@ -18,7 +18,7 @@ QUICK = ModelTimeouts(connect=2, idle=0.3, reply=5, pauses=(0.01, 0.01))
 
 
 class Scripted(Struct, frozen=True):
-    """One reply: its pieces are sent one by one. ``end`` says how: in order, cut off, or not at all."""
+    """One reply: its pieces are sent one by one. ``end`` is how it ends: in order, cut off, or not at all."""
 
     pieces: tuple[bytes, ...] = ()
     status: int = 200
@@ -129,7 +129,7 @@ def tool(name: str, schema: dict[str, Any] | None = None) -> Tool:
 class Turn(Struct, frozen=True):
     answer: Answer
     calls: list[ToolCall]
-    said: list[str]
+    streamed: list[str]
 
 
 def take_turn(
@@ -143,10 +143,10 @@ def take_turn(
 ) -> Turn:
     """Drive a brain through one turn, as the engine does."""
     calls: list[ToolCall] = []
-    said: list[str] = []
+    streamed: list[str] = []
     offered = tuple(entry if isinstance(entry, Tool) else tool(entry) for entry in tools)
     request = BrainRequest(
-        prompt=prompt, tools=offered, deadline=deadline or TurnDeadline(10), on_text=said.append, **more
+        prompt=prompt, tools=offered, deadline=deadline or TurnDeadline(10), on_text=streamed.append, **more
     )
     thinking = brain.respond(request)
     try:
@@ -155,6 +155,6 @@ def take_turn(
             calls.append(call)
             call = thinking.send(act(call))
     except StopIteration as e:
-        return Turn(e.value, calls, said)
+        return Turn(e.value, calls, streamed)
     finally:
         thinking.close()

@@ -1,4 +1,4 @@
-"""What a service says that speaks Chat Completions, and a brain that asks it."""
+"""Replies of a Chat Completions service, and a brain that uses it."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""The brain that speaks the Messages protocol, against a service that follows a script."""
+"""The Anthropic brain against a scripted service."""
 
 import json
 from typing import Any
@@ -69,7 +69,7 @@ def reply(*blocks: list[dict[str, Any]], reason: str = "end_turn", used: tuple[i
 def test_text_is_streamed_and_tokens_are_counted() -> None:
     with model_server(reply(text_block(0, "Hel", "lo."), used=(1000, 500))) as server:
         turn = take_turn(brain_at(server.url))
-    assert turn.said == ["Hel", "lo."]
+    assert turn.streamed == ["Hel", "lo."]
     assert turn.answer.text == "Hello."
     assert turn.answer.outcome == "done"
     assert turn.answer.usage == Usage(1000, 500)
@@ -245,8 +245,8 @@ def test_server_side_tools_are_ignored() -> None:
     )
     found = block(1, "web_search_tool_result", tool_use_id="s1", content=[])
     cited = {"type": "citations_delta", "citation": {"type": "char_location"}}
-    said = block(2, "text", {"type": "text_delta", "text": "Found."}, cited, text="", citations=[])
-    with model_server(reply(search, found, said)) as server:
+    answer = block(2, "text", {"type": "text_delta", "text": "Found."}, cited, text="", citations=[])
+    with model_server(reply(search, found, answer)) as server:
         turn = take_turn(brain_at(server.url))
     assert (turn.answer.text, turn.calls) == ("Found.", [])
 

@@ -1,4 +1,4 @@
-"""Where a model is reached: what the environment must say."""
+"""The configuration of a model service from the environment."""
 
 import os
 

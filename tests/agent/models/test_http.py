@@ -1,4 +1,4 @@
-"""Asking a model's service when it fails, stalls, or talks nonsense."""
+"""HTTP to a model service that fails, stalls, or breaks the protocol."""
 
 import socket
 import threading
@@ -27,8 +27,8 @@ def test_a_stream_of_single_bytes_is_read() -> None:
 @pytest.mark.parametrize("length", [True, False])
 def test_a_reply_without_chunked_encoding_is_accepted(length: bool) -> None:  # noqa: FBT001 - a case of the table
     body = events(chunk(content="All."), chunk(finish="stop"), "[DONE]")
-    told = b"Content-Length: %d\r\n" % len(body) if length else b""
-    raw = b"HTTP/1.1 200 OK\r\nConnection: close\r\n" + told + b"\r\n" + body
+    length_header = b"Content-Length: %d\r\n" % len(body) if length else b""
+    raw = b"HTTP/1.1 200 OK\r\nConnection: close\r\n" + length_header + b"\r\n" + body
     with model_server(Scripted(raw=raw)) as server:
         assert take_turn(brain_at(server.url)).answer.text == "All."
 

@@ -1,4 +1,4 @@
-"""The brain that speaks Chat Completions, against a service that follows a script."""
+"""The OpenAI brain against a scripted service."""
 
 import json
 import time
@@ -27,7 +27,7 @@ from tests.agent.models.openai_script import (
 def test_text_is_streamed() -> None:
     with model_server(text_reply("Hel", "lo ", "you.")) as server:
         turn = take_turn(brain_at(server.url))
-    assert turn.said == ["Hel", "lo ", "you."]
+    assert turn.streamed == ["Hel", "lo ", "you."]
     assert turn.answer.text == "Hello you."
     assert turn.answer.outcome == "done"
     assert turn.answer.usage is None
@@ -136,7 +136,7 @@ def test_a_character_split_over_two_pieces_is_one_character() -> None:
     with model_server(Scripted((events(high, low, chunk(finish="stop")),))) as server:
         turn = take_turn(brain_at(server.url))
     assert turn.answer.text == "a😀b"
-    assert turn.said == ["a", "😀b"]
+    assert turn.streamed == ["a", "😀b"]
 
 
 def test_several_calls_of_one_reply_are_made_in_the_order_of_their_index() -> None:
@@ -155,7 +155,7 @@ def test_several_calls_of_one_reply_are_made_in_the_order_of_their_index() -> No
         turn = take_turn(brain_at(server.url))
     assert turn.calls == [ToolCall("click", {"text": "a"}, "c1"), ToolCall("read_text", {"text": "b"}, "c2")]
     assert turn.answer.text == "Both. \n\nDone."
-    assert "".join(turn.said) == turn.answer.text
+    assert "".join(turn.streamed) == turn.answer.text
     assistant, *results = server.bodies[1]["messages"][2:]
     assert assistant["content"] == "Both. "
     assert [call["id"] for call in assistant["tool_calls"]] == ["c1", "c2"]
@@ -239,7 +239,7 @@ def test_a_truncated_reply_is_marked() -> None:
     ) as server:
         turn = take_turn(brain_at(server.url))
     assert turn.answer.text.startswith("I was abou\n\n[The reply is incomplete")
-    assert "".join(turn.said) == turn.answer.text
+    assert "".join(turn.streamed) == turn.answer.text
 
 
 @pytest.mark.parametrize(
@@ -274,7 +274,7 @@ def test_a_turn_without_output_is_marked() -> None:
     ) as server:
         turn = take_turn(brain_at(server.url))
     assert turn.answer.text == "[The model ended its turn without output.]"
-    assert turn.said == [turn.answer.text]
+    assert turn.streamed == [turn.answer.text]
 
 
 def test_reasoning_and_extra_content_are_sent_back_and_not_shown() -> None:
@@ -339,9 +339,9 @@ def test_the_result_of_an_mcp_tool_is_sent_as_its_content() -> None:
     )
     with model_server(*replies) as server:
         take_turn(brain_at(server.url), tools=(foreign,), act=lambda _: next(outcomes))
-    told = [message["content"] for message in server.bodies[2]["messages"] if message["role"] == "tool"]
-    assert told[0] == "Bern: 21\n[an image (image/png, 6 kB)]"
-    assert told[1] == "Not done: Bern: 21\n[an image (image/png, 6 kB)]"
+    contents = [message["content"] for message in server.bodies[2]["messages"] if message["role"] == "tool"]
+    assert contents[0] == "Bern: 21\n[an image (image/png, 6 kB)]"
+    assert contents[1] == "Not done: Bern: 21\n[an image (image/png, 6 kB)]"
 
 
 def test_a_document_instead_of_a_stream_is_accepted() -> None:

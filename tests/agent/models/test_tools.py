@@ -1,4 +1,4 @@
-"""Tools as models are offered them."""
+"""Tool definitions for models."""
 
 from typing import Any
 

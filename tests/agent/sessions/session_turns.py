@@ -25,14 +25,14 @@ def written(folder: Path, session_id: str = "s", *prompts: str) -> Path:
 
 
 class Refusal:
-    """The error that a block was refused with; it is there when the block has ended."""
+    """The error of a block, set when the block has ended."""
 
     value: ClawError
 
 
 @contextmanager
 def refused(code: str) -> Iterator[Refusal]:
-    """The block is refused with this code, and the error says what was done to what, and what helps."""
+    """The block raises this code, with an operation, a target and a hint."""
     refusal = Refusal()
     with pytest.raises(ClawError) as caught:
         yield refusal

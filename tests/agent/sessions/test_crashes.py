@@ -1,4 +1,4 @@
-"""A turn that was reported is there, whatever happens next; one that was not is gone without a trace."""
+"""Reported turns survive any crash; unreported ones leave nothing behind."""
 
 import errno
 import os
@@ -110,11 +110,13 @@ def test_two_writers_alternate_and_no_turn_is_lost_or_mixed(tmp_path: Path, wait
     written(tmp_path, "s", "first")
     count = 25
     with python(TAKER, tmp_path, count, wait_seconds) as one, python(TAKER, tmp_path, count, wait_seconds) as two:
-        said = [line.split() for process in (one, two) for line in process.communicate(timeout=30)[0].splitlines()]
+        output = [
+            line.split() for process in (one, two) for line in process.communicate(timeout=30)[0].splitlines()
+        ]
     assert (one.returncode, two.returncode) == (0, 0)
-    assert len(said) == 2 * count
-    kept = {int(number): prompt for number, prompt in said if number != "-"}
-    refusals = {code for number, code in said if number == "-"}
+    assert len(output) == 2 * count
+    kept = {int(number): prompt for number, prompt in output if number != "-"}
+    refusals = {code for number, code in output if number == "-"}
     assert refusals <= (set() if wait_seconds else {"SESSION_BUSY"})
     loaded = SessionStore(str(tmp_path)).load("s")
     assert {t.turn: t.prompt for t in loaded.turns} == {1: "first", **kept}
@@ -163,8 +165,8 @@ with store.open("s") as session:
 """
     )
     with python(script, tmp_path) as child:
-        said = child.communicate(timeout=30)[0].splitlines()
-    assert said == ["SESSION_WRITE_FAILED write True True True"] * 3
+        output = child.communicate(timeout=30)[0].splitlines()
+    assert output == ["SESSION_WRITE_FAILED write True True True"] * 3
     loaded = SessionStore(str(tmp_path)).load("s")
     assert [(t.turn, t.prompt) for t in loaded.turns] == [(1, "fits"), (2, "fits again")]
     assert loaded.warnings == ()
@@ -186,7 +188,7 @@ _write = os.write
 
 
 @pytest.mark.parametrize(
-    ("broken", "told", "hint"),
+    ("broken", "message", "hint"),
     [
         (("write", half), "bytes could be written", "Free disk space"),
         (("write", failing(errno.ENOSPC)), "No space left on device", "Free disk space"),
@@ -197,7 +199,11 @@ _write = os.write
     ],
 )
 def test_a_failed_write_is_undone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: tuple[str, Callable[..., int]], told: str, hint: str
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    broken: tuple[str, Callable[..., int]],
+    message: str,
+    hint: str,
 ) -> None:
     path = written(tmp_path, "s", "one")
     before = path.read_bytes()
@@ -208,7 +214,7 @@ def test_a_failed_write_is_undone(
                 session.commit(turn("two"), [Evidence("document", "d", document=1)])
         assert (error.value.operation, error.value.target) == ("write", str(path))
         assert error.value.retryable
-        assert told in error.value.message
+        assert message in error.value.message
         assert hint in (error.value.hint or "")
         assert path.read_bytes() == before
         assert os.listdir(tmp_path) == ["s.jsonl"], "its evidence is gone, too"
@@ -269,13 +275,13 @@ def test_a_failed_mkdir_has_a_hint(tmp_path: Path, where: str, operation: str) -
 
 def test_a_read_only_folder_has_a_hint(tmp_path: Path) -> None:
     if os.geteuid() == 0:
-        directory, told = "/proc/self/fdinfo", "cannot open"  # nobody makes files there, not even root
+        directory, message = "/proc/self/fdinfo", "cannot open"  # not writable, even for root
     else:
         tmp_path.chmod(0o500)
-        directory, told = str(tmp_path), "Permission denied"
+        directory, message = str(tmp_path), "Permission denied"
     with refused("SESSION_WRITE_FAILED") as error:
         SessionStore(directory).open("s")
-    assert told in error.value.message
+    assert message in error.value.message
     assert "--directory" in (error.value.hint or "")
     assert SessionStore(directory).list().sessions == []
 

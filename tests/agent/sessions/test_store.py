@@ -1,4 +1,4 @@
-"""Sessions are listed, loaded and deleted; what is damaged says so and hides nothing else."""
+"""Listing, loading and deleting sessions; a damaged one does not affect the others."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""A session that is open takes each turn whole, with its evidence and without secrets, from one process at a time."""
+"""Writing a session: atomic turns with evidence, redacted, by one process at a time."""
 
 import fcntl
 import hashlib

@@ -1,4 +1,4 @@
-"""The tools that come with the product: their rows, what they refuse, and what they do on a phone."""
+"""Built-in tools: their rows, the validation of parameters, and their results on a phone."""
 
 import json
 import os
@@ -107,8 +107,8 @@ def test_every_schema_is_an_object_with_described_parameters() -> None:
         assert schema["type"] == "object"
         assert schema["additionalProperties"] is False
         for name, described in schema["properties"].items():
-            told = json.dumps(described)
-            assert "description" in told or "$ref" in told, f"{tool.name}.{name}"
+            text = json.dumps(described)
+            assert "description" in text or "$ref" in text, f"{tool.name}.{name}"
     jsonschema.validate({"actions": [{"type": "sleep", "params": {}}]}, TOOLS["run_execution"].schema())
 
 
@@ -116,7 +116,7 @@ def test_every_schema_is_an_object_with_described_parameters() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "params", "code", "said"),
+    ("name", "params", "code", "reason"),
     [
         ("click", [], "TOOL_PAYLOAD_INVALID", "object"),
         ("click", "x", "TOOL_PAYLOAD_INVALID", "object"),
@@ -139,11 +139,11 @@ def test_every_schema_is_an_object_with_described_parameters() -> None:
     ],
 )
 def test_invalid_parameters_are_reported_with_their_path(
-    tmp_path: Path, name: str, params: Any, code: str, said: str
+    tmp_path: Path, name: str, params: Any, code: str, reason: str
 ) -> None:
     found = error(use(name, params, tmp_path))
     assert found.code == code
-    assert said in found.message
+    assert reason in found.message
     assert found.hint
 
 
@@ -324,7 +324,7 @@ def test_a_plan_reports_its_last_step(route: Route, tmp_path: Path) -> None:
 
 
 def test_a_busy_phone_is_an_error(route: Route) -> None:
-    with lease(route.serial, "somebody", 0):
+    with lease(route.serial, "other", 0):
         found = error(use("snapshot_ui", {}, deadline=TurnDeadline(1.2)))
     assert (found.code, found.retryable) == ("EXECUTION_CONFLICT_IN_FLIGHT", True)
 
@@ -415,7 +415,7 @@ def test_steps_before_a_timeout_are_reported(route: Route, monkeypatch: pytest.M
     steps = [StepResult("a1", "enter_text", True, {"text": SECRET})]
 
     def fail(*_: Any, **__: Any) -> ExecutionResult:
-        raise ClawError("BROADCAST_FAILED", "nobody answers", extra={"stepResults": steps})
+        raise ClawError("BROADCAST_FAILED", "no answer", extra={"stepResults": steps})
 
     monkeypatch.setattr(plans, "run_plan", fail)
     actions = [

@@ -23,7 +23,7 @@ from clawperator.agent.turns.conversation import run_turns
 from clawperator.agent.turns.engine import Limits, Matched, TurnEngine
 from clawperator.agent.turns.events import EventStream
 from clawperator.errors import ClawError
-from tests.agent.scripted import Script, ScriptedBrain, saying, tool
+from tests.agent.scripted import Script, ScriptedBrain, answering, tool
 from tests.support.hanging import HANG_SECONDS, NEVER_SECONDS
 
 MATCHED = Matched(("open",), ("click",))
@@ -77,7 +77,7 @@ def stored(folder: Path, session_id: str = "s") -> list[str]:
 
 
 def test_a_completed_turn_is_committed_once_with_its_calls_and_usage(tmp_path: Path) -> None:
-    script = saying("It is done now.", ToolCall("click", {"x": 1}))
+    script = answering("It is done now.", ToolCall("click", {"x": 1}))
     with engine_in(tmp_path, script) as on:
         result = on.engine.submit("tap it")
     assert (result.stop_reason, result.outcome, result.committed, result.turn) == ("completed", "done", True, 1)
@@ -90,23 +90,23 @@ def test_a_completed_turn_is_committed_once_with_its_calls_and_usage(tmp_path: P
 
 
 def test_usage_adds_up_over_turns_and_comes_back_with_the_session(tmp_path: Path) -> None:
-    with engine_in(tmp_path, saying("three words here")) as on:
+    with engine_in(tmp_path, answering("three words here")) as on:
         on.engine.submit("one two")
         on.engine.submit("one")
-    with engine_in(tmp_path, saying("ok"), resume=True) as on:
+    with engine_in(tmp_path, answering("ok"), resume=True) as on:
         assert on.engine.session.usage.input_tokens == 3
         assert on.engine.session.usage.output_tokens == 6
 
 
 def test_the_token_count_of_a_brain_is_used(tmp_path: Path) -> None:
-    with engine_in(tmp_path, saying(Answer("hi", usage=Usage(700, 11)))) as on:
+    with engine_in(tmp_path, answering(Answer("hi", usage=Usage(700, 11)))) as on:
         assert on.engine.submit("x").usage == Usage(700, 11)
         assert on.engine.session.usage.input_tokens == 700
 
 
 def test_a_prompt_over_the_budget_is_refused_and_nothing_is_stored(tmp_path: Path) -> None:
     limits = Limits(max_budget_tokens=5)
-    with engine_in(tmp_path, saying("two words"), limits=limits) as on:
+    with engine_in(tmp_path, answering("two words"), limits=limits) as on:
         assert on.engine.submit("one two three").committed  # exactly the budget
         before = (tmp_path / "s.jsonl").read_bytes()
         refused = on.engine.submit("one")
@@ -118,14 +118,14 @@ def test_a_prompt_over_the_budget_is_refused_and_nothing_is_stored(tmp_path: Pat
 
 
 def test_an_answer_over_the_budget_is_returned_and_not_stored(tmp_path: Path) -> None:
-    with engine_in(tmp_path, saying("far too many words"), limits=Limits(max_budget_tokens=3)) as on:
+    with engine_in(tmp_path, answering("far too many words"), limits=Limits(max_budget_tokens=3)) as on:
         refused = on.engine.submit("one")
     assert (refused.stop_reason, refused.output) == ("max_budget_reached", "far too many words")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_session_that_is_full_takes_no_more_turns(tmp_path: Path) -> None:
-    with engine_in(tmp_path, saying("ok"), limits=Limits(max_turns=1)) as on:
+    with engine_in(tmp_path, answering("ok"), limits=Limits(max_turns=1)) as on:
         on.engine.submit("first")
         refused = on.engine.submit("second")
         assert len(on.brain.requests) == 1
@@ -135,7 +135,7 @@ def test_a_session_that_is_full_takes_no_more_turns(tmp_path: Path) -> None:
 
 def test_the_turn_limit_applies_beyond_the_compacted_history(tmp_path: Path) -> None:
     limits = Limits(max_turns=4, compact_after_turns=2)
-    with engine_in(tmp_path, saying("ok"), limits=limits) as on:
+    with engine_in(tmp_path, answering("ok"), limits=limits) as on:
         results = [on.engine.submit(f"p{n}") for n in range(6)]
         assert [len(request.history) for request in on.brain.requests] == [0, 1, 2, 2]
     assert [result.stop_reason for result in results][4:] == ["max_turns_reached"] * 2
@@ -145,7 +145,7 @@ def test_the_turn_limit_applies_beyond_the_compacted_history(tmp_path: Path) -> 
 def test_a_cancelled_turn_is_not_stored(tmp_path: Path) -> None:
     deadline = TurnDeadline()
     deadline.cancel()
-    with engine_in(tmp_path, saying("x"), deadline=deadline) as on:
+    with engine_in(tmp_path, answering("x"), deadline=deadline) as on:
         result = on.engine.submit("p")
     assert (result.stop_reason, result.cancel_observed, result.output) == ("cancelled", True, "")
     assert list(tmp_path.iterdir()) == []
@@ -157,16 +157,16 @@ def test_a_cancellation_between_the_answer_and_the_commit_wins(tmp_path: Path) -
     def script(_: BrainRequest) -> Generator[ToolCall, ToolResult, Answer]:
         yield ToolCall("click", {})
         deadline.cancel()
-        return Answer("all is said")
+        return Answer("final answer")
 
     with engine_in(tmp_path, script, deadline=deadline) as on:
         result = on.engine.submit("p")
-    assert (result.stop_reason, result.cancel_observed, result.output) == ("cancelled", True, "all is said")
+    assert (result.stop_reason, result.cancel_observed, result.output) == ("cancelled", True, "final answer")
     assert stored(tmp_path) == []
 
 
 def test_denials_are_reported_and_stored(tmp_path: Path) -> None:
-    with engine_in(tmp_path, saying("no", ToolCall("click", {})), policy=Policy(mode="read-only")) as on:
+    with engine_in(tmp_path, answering("no", ToolCall("click", {})), policy=Policy(mode="read-only")) as on:
         result = on.engine.submit("p")
     (denial,) = result.permission_denials
     assert (denial.tool_name, denial.status) == ("click", "blocked")
@@ -181,7 +181,7 @@ def test_evidence_is_linked_from_the_turn_that_caused_it(tmp_path: Path) -> None
             True, "seen", evidence=(Evidence("snapshot", "cmd-1", "claw-1", {"text": "<hierarchy/>"}),)
         )
 
-    with engine_in(tmp_path, saying("ok", ToolCall("look", {})), tool("look", look)) as on:
+    with engine_in(tmp_path, answering("ok", ToolCall("look", {})), tool("look", look)) as on:
         result = on.engine.submit("p")
     (link,) = result.evidence
     assert (link.kind, link.ref, link.device_id) == ("snapshot", "cmd-1", "claw-1")
@@ -193,7 +193,7 @@ def test_a_secret_of_a_tool_is_stored_nowhere(tmp_path: Path) -> None:
         return ToolResult(True, "typed •••", secrets=("hunter22",))
 
     call = ToolCall("enter_text", {"text": "hunter22", "matcher": {"role": "textfield"}})
-    with engine_in(tmp_path, saying("Typed hunter22.", call), tool("enter_text", typed)) as on:
+    with engine_in(tmp_path, answering("Typed hunter22.", call), tool("enter_text", typed)) as on:
         on.engine.submit("type hunter22 into the password field")
         assert "hunter22" not in json.dumps(on.events)
     assert b"hunter22" not in (tmp_path / "s.jsonl").read_bytes()
@@ -240,7 +240,7 @@ def test_the_number_of_calls_of_a_turn_is_limited(tmp_path: Path) -> None:
 def test_a_turn_that_cannot_be_written_is_an_error_and_not_stored(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with engine_in(tmp_path, saying("done")) as on:
+    with engine_in(tmp_path, answering("done")) as on:
         on.engine.submit("first")
 
         def full(*_: Any, **__: Any) -> None:
@@ -256,7 +256,7 @@ def test_a_turn_that_cannot_be_written_is_an_error_and_not_stored(
 
 
 def test_structured_output_is_json_inside_the_output(tmp_path: Path) -> None:
-    with engine_in(tmp_path, saying("a\nb"), structured=True) as on:
+    with engine_in(tmp_path, answering("a\nb"), structured=True) as on:
         output = on.engine.submit("p").output
     assert json.loads(output) == {"summary": ["a", "b"], "session_id": "s"}
 
@@ -283,7 +283,7 @@ def test_text_typed_by_a_plan_is_masked(tmp_path: Path) -> None:
     def typed(_: Mapping[str, Any], __: ToolContext) -> ToolResult:
         return ToolResult(True, "typed 'Milk99' into x")
 
-    with engine_in(tmp_path, saying("ok", call), tool("run", typed)) as on:
+    with engine_in(tmp_path, answering("ok", call), tool("run", typed)) as on:
         result = on.engine.submit("p")
         assert "Milk99" not in json.dumps(on.events)
     (made,) = result.tool_calls
@@ -294,31 +294,31 @@ def test_text_typed_by_a_plan_is_masked(tmp_path: Path) -> None:
 
 
 def test_the_continuation_is_sent_verbatim_and_only_if_given(tmp_path: Path) -> None:
-    with engine_in(tmp_path, saying("ok")) as on:
+    with engine_in(tmp_path, answering("ok")) as on:
         turns = run_turns(on.engine, "first", max_turns=3, continuation="go on")
         assert [request.prompt for request in on.brain.requests] == ["first", "go on", "go on"]
         assert [turn.committed for turn in turns] == [True] * 3
-    with engine_in(tmp_path, saying("ok"), session_id="t") as on:
+    with engine_in(tmp_path, answering("ok"), session_id="t") as on:
         assert len(run_turns(on.engine, "first", max_turns=3)) == 1
 
 
 @pytest.mark.parametrize("most", [0, -1])
 def test_no_turn_runs_when_none_is_allowed(tmp_path: Path, most: int) -> None:
-    with engine_in(tmp_path, saying("ok")) as on:
+    with engine_in(tmp_path, answering("ok")) as on:
         assert run_turns(on.engine, "first", max_turns=most, continuation="more") == []
     assert list(tmp_path.iterdir()) == []
 
 
 def test_the_loop_ends_with_the_first_turn_that_is_not_done(tmp_path: Path) -> None:
     with engine_in(
-        tmp_path, saying(Answer("not there", "failed", ClawError("NODE_NOT_FOUND", "not there")))
+        tmp_path, answering(Answer("not there", "failed", ClawError("NODE_NOT_FOUND", "not there")))
     ) as on:
         turns = run_turns(on.engine, "tap x", max_turns=5, continuation="again")
     assert [(turn.stop_reason, turn.outcome) for turn in turns] == [("completed", "failed")]
 
 
 def test_no_turn_starts_after_the_deadline(tmp_path: Path) -> None:
-    with engine_in(tmp_path, saying("ok"), deadline=TurnDeadline(-1)) as on:
+    with engine_in(tmp_path, answering("ok"), deadline=TurnDeadline(-1)) as on:
         (turn,) = run_turns(on.engine, "p", max_turns=3, continuation="q")
         assert on.brain.requests == []
     assert (turn.stop_reason, turn.cancel_observed, turn.matched_tools) == ("timeout", True, ("click",))
@@ -334,7 +334,7 @@ def test_the_deadline_covers_all_turns(tmp_path: Path) -> None:
             deadline.sleep(HANG_SECONDS)
         return ToolResult(True, "slept")
 
-    with engine_in(tmp_path, saying("ok", ToolCall("slow", {})), tool("slow", slow), deadline=deadline) as on:
+    with engine_in(tmp_path, answering("ok", ToolCall("slow", {})), tool("slow", slow), deadline=deadline) as on:
         turns = run_turns(on.engine, "p", max_turns=9, continuation="q")
     assert [turn.stop_reason for turn in turns] == ["completed", "timeout"]
     assert turns[-1].cancel_observed
@@ -350,7 +350,7 @@ def test_work_that_does_not_stop_is_not_observed_and_commits_nothing(tmp_path: P
 
     started = time.monotonic()
     with engine_in(
-        tmp_path, saying("ok", ToolCall("wait", {})), tool("wait", wait), deadline=TurnDeadline(1)
+        tmp_path, answering("ok", ToolCall("wait", {})), tool("wait", wait), deadline=TurnDeadline(1)
     ) as on:
         (turn,) = run_turns(on.engine, "p", max_turns=3, grace=0.1)
         assert (turn.stop_reason, turn.cancel_observed) == ("timeout", False)
@@ -389,7 +389,9 @@ def test_an_interrupted_turn_is_cancelled(tmp_path: Path, seconds: float | None)
             time.sleep(0.005)
         return ToolResult(True, "pressed")
 
-    with engine_in(tmp_path, saying("ok", ToolCall("press", {})), tool("press", press), deadline=deadline) as on:
+    with engine_in(
+        tmp_path, answering("ok", ToolCall("press", {})), tool("press", press), deadline=deadline
+    ) as on:
         (turn,) = run_turns(on.engine, "p", max_turns=3, continuation="q", grace=5)
     assert (turn.stop_reason, turn.cancel_observed, turn.committed) == ("cancelled", True, False)
     assert turn.error is not None
@@ -405,7 +407,7 @@ def test_a_cancellation_counts_when_no_exception_reaches_the_turn(tmp_path: Path
         deadline.cancel()
         return ToolResult(True, "went on")
 
-    with engine_in(tmp_path, saying("ok", ToolCall("lose", {})), tool("lose", lose), deadline=deadline) as on:
+    with engine_in(tmp_path, answering("ok", ToolCall("lose", {})), tool("lose", lose), deadline=deadline) as on:
         (turn,) = run_turns(on.engine, "p", max_turns=3, continuation="q")
     assert (turn.stop_reason, turn.cancel_observed, turn.committed) == ("cancelled", True, False)
     assert turn.error is not None
@@ -416,7 +418,7 @@ def test_a_cancellation_counts_when_no_exception_reaches_the_turn(tmp_path: Path
 
 
 def test_events_have_one_correlation_id_and_a_sequence_without_gaps(tmp_path: Path) -> None:
-    with engine_in(tmp_path, saying("ok", ToolCall("click", {"a": 1}))) as on:
+    with engine_in(tmp_path, answering("ok", ToolCall("click", {"a": 1}))) as on:
         run_turns(on.engine, "p", max_turns=1)
         events = on.events
     assert [event["seq"] for event in events] == list(range(1, len(events) + 1))

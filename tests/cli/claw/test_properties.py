@@ -306,8 +306,8 @@ def test_15_the_process_ends_although_a_worker_is_stuck(tmp_path: Path) -> None:
     stuck = tmp_path / "stuck.py"
     stuck.write_text(
         "import sys, time\n"
-        "from clawperator.agent.brains import offline\n"
-        "def think(self, request):\n"
+        "from clawperator.agent.offline import brain as offline\n"
+        "def respond(self, request):\n"
         "    time.sleep(600)\n"
         "    yield\n"
         "offline.OfflineBrain.respond = respond\n"

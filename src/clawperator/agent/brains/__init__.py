@@ -1,1 +1,0 @@
-"""Brains: what turns a prompt into calls of tools and an answer."""

@@ -16,7 +16,6 @@ def builtin_tools() -> tuple[Tool, ...]:
     from clawperator.agent.tools.actions import ACTION_TOOLS
     from clawperator.agent.tools.phones import PHONE_TOOLS
     from clawperator.agent.tools.recordings import RECORDING_TOOLS
-    from clawperator.agent.tools.screens import SCREEN_TOOLS
     from clawperator.agent.tools.skills import SKILL_TOOLS
 
-    return (*ACTION_TOOLS, *SCREEN_TOOLS, *PHONE_TOOLS, *RECORDING_TOOLS, *SKILL_TOOLS)
+    return (*ACTION_TOOLS, *PHONE_TOOLS, *RECORDING_TOOLS, *SKILL_TOOLS)

@@ -1,6 +1,6 @@
-"""Tools for phones: list devices and packages, and run the doctor."""
+"""Tools that inspect phones: the labels of the screen, devices, packages, and the doctor."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta, Struct
@@ -9,10 +9,49 @@ from clawperator.agent.ports import Tool, ToolContext, ToolResult
 from clawperator.agent.tools.row import NoParams, make_tool
 
 _PACKAGES_SECONDS = 15.0
+_MOST_LABELS = 1_000
+_LONGEST_LABEL = 500
 
 
 class ListPackagesParams(Struct, frozen=True, forbid_unknown_fields=True):
     thirdParty: Annotated[bool, Meta(description="only third-party packages")] = False
+
+
+def _describe_screen(_: NoParams, context: ToolContext) -> ToolResult:
+    from clawperator.agent.tools.plans import run_actions
+
+    snapshot = run_actions("snapshot_ui", [{"type": "snapshot_ui"}], context)
+    if not snapshot.handled:
+        return snapshot
+    document = snapshot.result
+    outline = _outline(document["envelope"]["stepResults"][0])
+    ids = {"commandId": document["envelope"]["commandId"], "deviceId": document["deviceId"]}
+    app = f" in {outline['package']}" if outline["package"] else ""
+    message = f"the screen shows {outline['labelCount']} labels{app}"
+    return msgspec.structs.replace(snapshot, message=message, result={**outline, **ids})
+
+
+def _outline(step: dict[str, Any]) -> dict[str, Any]:
+    """The visible labels in tree order. Passwords are masked, control characters escaped."""
+    from clawperator._text import printable
+    from clawperator._typed import convert
+    from clawperator.connection.snapshot import read_snapshot
+    from clawperator.contract.results import StepResult
+    from clawperator.engine.privacy import shown_label
+    from clawperator.ui.roles import role
+    from clawperator.ui.visible import visible
+
+    screen = read_snapshot(convert(step, StepResult))
+    found = [node for node in visible(screen.hierarchy, screen.frame) if node.label]
+    return {
+        "package": screen.package,
+        "overlayPackage": screen.overlay_package,
+        "labelCount": len(found),
+        "labels": [
+            {"label": printable(shown_label(node))[:_LONGEST_LABEL], "role": role(node)}
+            for node in found[:_MOST_LABELS]
+        ],
+    }
 
 
 def _list_devices(_: NoParams, __: ToolContext) -> ToolResult:
@@ -62,6 +101,15 @@ def _count(number: int, noun: str) -> str:
 
 
 PHONE_TOOLS: tuple[Tool, ...] = (
+    make_tool(
+        "describe_screen",
+        "List the visible labels of the screen with their roles, and the foreground app.",
+        NoParams,
+        _describe_screen,
+        level="read-only",
+        module=__name__,
+        family="observation",
+    ),
     make_tool(
         "list_devices",
         "List connected phones with their state.",

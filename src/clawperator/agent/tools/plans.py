@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from clawperator.agent.cancellation import timeout_error
 from clawperator.agent.ports import Evidence, ToolContext, ToolResult
 from clawperator.agent.tools.messages import describe_steps
-from clawperator.agent.tools.privacy import field_is_secret, secrets_of, steps_without, without_secrets
+from clawperator.agent.tools.privacy import is_password_field, mask_result, mask_steps, plan_secrets
 from clawperator.agent.tools.row import confine, failed
 from clawperator.connection.results import only_step
 from clawperator.contract.actions import ACTIONS
@@ -50,19 +50,19 @@ def run_actions(
     device = resolve(context.device)
     known = None
     if tool in ACTIONS and ACTIONS[tool].typed_param:  # afterwards the kind of field cannot be seen
-        known = field_is_secret(plan.execution.actions[0], _snapshot(device, context))
+        known = is_password_field(plan.execution.actions[0], _snapshot(device, context))
     try:
         result = _run(plan, device, context, timeout_ms)
     except ClawError as e:
-        secrets = () if e.code in _NOT_BEGUN and not known else secrets_of(plan, None, known)
-        done = steps_without(e.extra.get("stepResults", []), secrets)
+        secrets = () if e.code in _NOT_BEGUN and not known else plan_secrets(plan, None, known)
+        done = mask_steps(e.extra.get("stepResults", []), secrets)
         if not done:
             return failed(e, secrets=secrets)
         steps = msgspec.to_builtins(done)
         error = e.with_(extra={**e.extra, "stepResults": steps})
         return failed(error, result={"stepResults": steps, "deviceId": device.serial}, secrets=secrets)
-    secrets = secrets_of(plan, result.envelope, known)
-    return _report(plan, without_secrets(result, secrets), secrets)
+    secrets = plan_secrets(plan, result.envelope, known)
+    return _report(plan, mask_result(result, secrets), secrets)
 
 
 def make_plan(tool: str, actions: Sequence[Mapping[str, Any]], folder: str) -> Plan:

@@ -71,14 +71,14 @@ def _masked_action(action: Any) -> Any:
     return {**action, "params": _masked(action["params"])}
 
 
-def field_is_secret(action: Action, look: ExecutionResult) -> bool | None:
+def is_password_field(action: Action, snapshot: ExecutionResult) -> bool | None:
     """Whether an ``enter_text`` targets a password field, by a snapshot; None when the field is not visible."""
     from clawperator.connection.snapshot import read_snapshot
     from clawperator.engine.targets import nearest
     from clawperator.ui.match import find_all
 
     assert isinstance(action.params, EnterTextParams)
-    step = next(iter(look.envelope.stepResults), None)
+    step = next(iter(snapshot.envelope.stepResults), None)
     if step is None or not step.success:
         return None
     try:
@@ -91,7 +91,7 @@ def field_is_secret(action: Action, look: ExecutionResult) -> bool | None:
     return nearest(found[0], lambda node: node.flag("password")) is not None
 
 
-def secrets_of(plan: Plan, envelope: ResultEnvelope | None, known: bool | None) -> tuple[str, ...]:  # noqa: FBT001 - the answer of field_is_secret
+def plan_secrets(plan: Plan, envelope: ResultEnvelope | None, known: bool | None) -> tuple[str, ...]:  # noqa: FBT001 - the answer of is_password_field
     """The texts of a plan to mask. Without an envelope it is unknown how far the plan ran."""
     typed = [
         action.params.text
@@ -116,28 +116,28 @@ def _may_be_secret(action_id: str, envelope: ResultEnvelope | None, known: bool 
     return "dispatch_method" not in step.data
 
 
-def without_secrets(result: ExecutionResult, secrets: tuple[str, ...]) -> ExecutionResult:
+def mask_result(result: ExecutionResult, secrets: tuple[str, ...]) -> ExecutionResult:
     """The result with dots in place of each secret."""
     if not secrets:
         return result
     envelope = result.envelope
-    steps = steps_without(envelope.stepResults, secrets)
-    error = None if envelope.error is None else _hide(envelope.error, secrets)
+    steps = mask_steps(envelope.stepResults, secrets)
+    error = None if envelope.error is None else _mask(envelope.error, secrets)
     return replace(result, envelope=replace(envelope, stepResults=steps, error=error))
 
 
-def steps_without(steps: Iterable[StepResult], secrets: tuple[str, ...]) -> list[StepResult]:
-    return [replace(step, data=_without(step.data, secrets)) for step in steps]
+def mask_steps(steps: Iterable[StepResult], secrets: tuple[str, ...]) -> list[StepResult]:
+    return [replace(step, data=_mask_data(step.data, secrets)) for step in steps]
 
 
-def _without(data: Mapping[str, str], secrets: tuple[str, ...]) -> dict[str, str]:
+def _mask_data(data: Mapping[str, str], secrets: tuple[str, ...]) -> dict[str, str]:
     return {
-        name: HIDDEN if name == "text" and value in secrets else _hide(value, secrets)
+        name: HIDDEN if name == "text" and value in secrets else _mask(value, secrets)
         for name, value in data.items()
     }
 
 
-def _hide(text: str, secrets: tuple[str, ...]) -> str:
+def _mask(text: str, secrets: tuple[str, ...]) -> str:
     for secret in secrets:
         if len(secret) >= _SHORTEST:
             text = text.replace(secret, HIDDEN)

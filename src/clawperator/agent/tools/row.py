@@ -14,7 +14,7 @@ from clawperator.commands.model import Level
 from clawperator.errors import ClawError
 
 P = TypeVar("P", bound=Struct)
-Run = Callable[[Mapping[str, Any], ToolContext], ToolResult]
+ToolFunction = Callable[[Mapping[str, Any], ToolContext], ToolResult]
 
 _LONGEST_PATH = 4_096
 
@@ -59,7 +59,7 @@ def schema_of(shape: type[Struct]) -> dict[str, Any]:
     return {**top, "$defs": defs} if defs else top
 
 
-def returning_errors(run: Run) -> Run:
+def returning_errors(run: ToolFunction) -> ToolFunction:
     """The same function, but with a raised ``ClawError`` as its result."""
 
     def answer(params: Mapping[str, Any], context: ToolContext) -> ToolResult:

@@ -354,6 +354,14 @@ def test_every_page_is_reached_from_the_index() -> None:
             assert f"({page.relative_to(DOCS).as_posix()})" in index
 
 
+def test_the_architecture_page_names_existing_files() -> None:
+    text = _read(DOCS / "architecture.md")
+    table = text.split("## Where is ...?", 1)[1].split("\n## ", 1)[0]
+    files = re.findall(r"`([^`]+)`", table)
+    assert len(files) >= 15
+    assert [name for name in files if not (ROOT / name).is_file()] == []
+
+
 def test_the_readme_names_the_first_two_things_to_type() -> None:
     text = _read(ROOT / "README.md")
     assert "$ make demo\n" in text

@@ -4,14 +4,18 @@ The text between ``<!-- begin: NAME -->`` and ``<!-- end: NAME -->`` is generate
 hand. ``make docs`` runs this; a test fails when a page is out of date.
 """  # noqa: INP001 - a script, not a package
 
+import inspect
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import msgspec
 
+import clawperator
+from clawperator import skill_api, testing
 from clawperator.agent.envelope import KINDS
 from clawperator.cli.help import claw_help_text, help_text
 from clawperator.commands.claw import CLAW_COMMANDS
@@ -22,7 +26,7 @@ from clawperator.contract.actions import ACTION_ALIASES, ACTIONS
 from clawperator.contract.execution import ExecutionShape
 from clawperator.contract.normalise import PARAM_ALIASES, TOP_ALIASES
 from clawperator.contract.selectors import MATCHER_ALIASES, NodeMatcher
-from clawperator.errors import CODES
+from clawperator.errors import CODES, ClawError
 from clawperator.phone import FAULTS
 from clawperator.recording.compare.compare import MATCHES, SUMMARIES
 from clawperator.recording.compare.strategies.solax import REQUIRED
@@ -37,6 +41,10 @@ NEED_PHONE = frozenset(
 
 _PART = re.compile(r"(<!-- begin: ([a-z-]+) -->\n).*?(<!-- end: \2 -->)", re.DOTALL)
 _REF = "#/$defs/{name}"
+# What str(signature) adds to annotations: module prefixes, quoted forward references, reprs of typed dictionaries.
+_PREFIX = re.compile(r"\b(?:clawperator|collections|typing)(?:\.[a-z_]+)*\.")
+_FORWARD_REFERENCE = re.compile(r"'([A-Z]\w*(?: \| None)?)'")
+_TYPED_DICT = re.compile(r"\*<class (\w+)>")
 
 Schema = Mapping[str, Any]
 
@@ -44,6 +52,87 @@ Schema = Mapping[str, Any]
 def pages() -> list[Path]:
     """Every page of the documentation."""
     return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+# The Python API.
+
+
+def _api() -> str:
+    """The public names of the package, its functions and classes first, then the errors."""
+    names = [name for name in clawperator.__all__ if name != "__version__"]
+    objects = {name: getattr(clawperator, name) for name in names}
+    errors = {name: value for name, value in objects.items() if _is_error(value)}
+    lines = ["## clawperator", ""]
+    for name, value in objects.items():
+        if name not in errors:
+            lines += _entry(name, value)
+    lines += ["## Errors", "", "| Class | Base | Raised when |", "| --- | --- | --- |"]
+    lines += [f"| `{name}` | `{value.__base__.__name__}` | {_summary(value)} |" for name, value in errors.items()]
+    lines += ["", "`ClawError` has these members:", ""]
+    lines += [f"- {line}" for line in _members(ClawError)]
+    for module in (testing, skill_api):
+        lines += ["", f"## {module.__name__}", "", _text(module), ""]
+        for name in _public(module):
+            lines += _entry(name, getattr(module, name))
+    return "\n".join(lines)
+
+
+def _is_error(value: Any) -> bool:
+    return isinstance(value, type) and issubclass(value, ClawError)
+
+
+def _public(module: ModuleType) -> list[str]:
+    return [name for name in module.__all__ if not name.startswith("_")]
+
+
+def _entry(name: str, value: Any) -> list[str]:
+    lines = [f"### {name}", ""]
+    if isinstance(value, type):
+        lines += [_text(value), ""]
+        if issubclass(value, msgspec.Struct) and value.__struct_fields__:
+            lines += [
+                "Fields: " + _codes(field for field in value.__struct_fields__ if not field.startswith("_")) + ".",
+                "",
+            ]
+        members = [] if value is clawperator.AsyncConnectedPhone else list(_members(value))
+        return [*lines, *(f"- {line}" for line in members), *([""] if members else [])]
+    if callable(value):
+        return [*lines, f"`{name}{_signature(value)}`", "", _text(value), ""]
+    return [*lines, f"`{value!r}`", ""]
+
+
+def _members(owner: type) -> Iterator[str]:
+    """Public methods and properties that the class itself defines, in their order."""
+    for name, value in vars(owner).items():
+        if name.startswith("_"):
+            continue
+        if isinstance(value, property):
+            yield f"`{name}`" + _after(_summary(value.fget))
+        elif inspect.isfunction(value) or isinstance(value, classmethod | staticmethod):
+            function = value if inspect.isfunction(value) else value.__func__
+            yield f"`{name}{_signature(function, bound=not isinstance(value, staticmethod))}`" + _after(
+                _summary(function)
+            )
+
+
+def _after(summary: str) -> str:
+    return f": {summary}" if summary else ""
+
+
+def _signature(function: Any, *, bound: bool = False) -> str:
+    signature = inspect.signature(function)
+    parameters = list(signature.parameters.values())[1 if bound else 0 :]
+    text = _FORWARD_REFERENCE.sub(r"\1", _PREFIX.sub("", str(signature.replace(parameters=parameters))))
+    return _TYPED_DICT.sub(r"Unpack[\1]", text)
+
+
+def _text(value: Any) -> str:
+    return (inspect.getdoc(value) or "").replace("``", "`")
+
+
+def _summary(value: Any) -> str:
+    """The first paragraph of a docstring, as one line."""
+    return " ".join(_text(value).split("\n\n", 1)[0].split())
 
 
 def rewrite(text: str) -> str:
@@ -286,6 +375,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "errors": _errors,
     "schemas": _schemas,
     "faults": _faults,
+    "api": _api,
 }
 
 if __name__ == "__main__":

@@ -2,6 +2,41 @@
 
 import clawperator
 
+NAMES = [
+    "ActionError",
+    "ActionResult",
+    "AsyncConnectedPhone",
+    "ClawError",
+    "ConnectedPhone",
+    "DeadlineError",
+    "DeliveryError",
+    "DeviceError",
+    "FoundNode",
+    "LabelValue",
+    "Node",
+    "OperatorError",
+    "PhoneProcess",
+    "PolicyError",
+    "RecordingError",
+    "ResultEnvelope",
+    "Scrolled",
+    "ShellAnswer",
+    "SkillError",
+    "Snapshot",
+    "StepResult",
+    "TargetError",
+    "UsageError",
+    "ValidationError",
+    "__version__",
+    "connect",
+    "connect_async",
+    "start_phone",
+]
+
+
+def test_the_public_names_change_only_on_purpose() -> None:
+    assert clawperator.__all__ == NAMES
+
 
 def test_every_public_name_can_be_imported_and_is_listed() -> None:
     assert {name for name in clawperator.__all__ if getattr(clawperator, name, None) is None} == set()

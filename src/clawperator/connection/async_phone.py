@@ -34,7 +34,7 @@ def _in_thread(
 
 
 class AsyncConnectedPhone:
-    """One device. ``phone`` is its synchronous twin."""
+    """A ``ConnectedPhone`` with awaitable methods: same names, keywords and results. ``phone`` is the original."""
 
     def __init__(self, phone: ConnectedPhone) -> None:
         self.phone = phone

@@ -176,6 +176,10 @@ def test_text_commands_print_what_real_ones_print(phone: Phone, script: str) -> 
     assert (mine.out, mine.code) == (real.stdout, real.returncode)
 
 
+def test_an_unknown_character_class_is_an_error(phone: Phone) -> None:
+    assert run(phone, "echo a | tr '[:nope:]' b") == (1, "", "tr: bad class '[:nope:]'\n")
+
+
 def test_echo_escapes_only_when_asked(phone: Phone) -> None:
     assert run(phone, r"echo 'a\tb'; echo -e 'a\tb\0101'; echo -n x; echo -ne 'y\n'; echo -e 'cut\chere'").out == (
         "a\\tb\na\tbA\nxy\ncut"

@@ -224,7 +224,7 @@ def cut(process: ShellProcess) -> int:
     return inputs.status
 
 
-_SETS = {
+_CHARACTER_CLASSES = {
     "alpha": (65, 90, 97, 122),
     "upper": (65, 90),
     "lower": (97, 122),
@@ -241,7 +241,9 @@ def _read_set(text: str) -> bytes:
     parts = text.split("\0")
     for number, part in enumerate(parts):
         if number % 2:
-            bounds = _SETS.get(part, ())
+            if part not in _CHARACTER_CLASSES:
+                raise OptionError(f"bad class '[:{part}:]'")
+            bounds = _CHARACTER_CLASSES[part]
             for a, b in zip(bounds[::2], bounds[1::2], strict=True):
                 out += bytes(range(a, b + 1))
             continue

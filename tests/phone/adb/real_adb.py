@@ -56,7 +56,7 @@ class Adb(Struct, frozen=True):
         return [self.program, "-P", str(self.port), *words]
 
     def run(self, *words: str, stdin: bytes | BufferedReader = b"") -> "subprocess.CompletedProcess[bytes]":
-        """Run a command in ``folder`` to its end, whatever that is. It reads from a pipe, or from an open file."""
+        """Run a command in ``folder`` to its end, with input from bytes or an open file."""
         return subprocess.run(
             self.command(*words),
             input=stdin if isinstance(stdin, bytes) else None,
@@ -68,15 +68,15 @@ class Adb(Struct, frozen=True):
             check=False,
         )
 
-    def say(self, *words: str, stdin: bytes = b"") -> str:
-        """What a command prints that must succeed."""
+    def output(self, *words: str, stdin: bytes = b"") -> str:
+        """The output of a command that must succeed."""
         ran = self.run(*words, stdin=stdin)
         assert ran.returncode == 0, (words, ran.returncode, ran.stdout, ran.stderr)
         return ran.stdout.decode()
 
     @contextmanager
     def running(self, *words: str) -> "Iterator[subprocess.Popen[bytes]]":
-        """A command that goes on. It is ended with the block."""
+        """A running command, ended with the block."""
         process = subprocess.Popen(
             self.command(*words),
             stdin=subprocess.DEVNULL,
@@ -92,11 +92,11 @@ class Adb(Struct, frozen=True):
                 process.wait(SECONDS)
 
     def dump(self) -> Hierarchy:
-        """What is on the screen."""
+        """The hierarchy of the screen."""
         return parse_hierarchy(self.run("exec-out", "uiautomator", "dump", "/dev/tty").stdout)
 
     def shown(self, label: str) -> Node:
-        """What has this label on the screen, at the latest after a while."""
+        """The node with this label, waiting for it if necessary."""
         deadline = time.monotonic() + SECONDS
         while True:
             nodes = self.dump().nodes
@@ -108,7 +108,7 @@ class Adb(Struct, frozen=True):
 
     def tap(self, label: str) -> None:
         x, y = self.shown(label).bounds.centre
-        self.say("shell", "input", "tap", str(x), str(y))
+        self.output("shell", "input", "tap", str(x), str(y))
 
     def wait_for_state(self, serial: str, state: str) -> None:
         deadline = time.monotonic() + SECONDS
@@ -118,7 +118,7 @@ class Adb(Struct, frozen=True):
 
     def states(self) -> Mapping[str, str]:
         """The state of each phone by its serial."""
-        lines = self.say("devices").splitlines()[1:]
+        lines = self.output("devices").splitlines()[1:]
         return dict(line.split("\t") for line in lines if line)
 
 
@@ -184,7 +184,7 @@ def adb_server(name: str, folder: Path) -> Iterator[Adb]:
 def connected(adb: Adb, port: int) -> Iterator[str]:
     """Connect an adb server to a phone's adbd; gives the serial."""
     serial = f"{LOCALHOST}:{port}"
-    assert adb.say("connect", serial) == f"connected to {serial}\n"
+    assert adb.output("connect", serial) == f"connected to {serial}\n"
     try:
         yield serial
     finally:

@@ -57,16 +57,16 @@ def test_a_shell_with_packets_separates_its_streams_and_returns_the_exit_code(pe
 
 
 def test_a_shell_with_a_terminal_merges_its_streams(peer: Peer) -> None:
-    said = shell_packets(peer.run(b"shell,v2,TERM=xterm-256color,pty:warn"))
-    assert said == [(1, b"out\r\n"), (1, b"err\r\n"), (3, b"\x03")]
+    output = shell_packets(peer.run(b"shell,v2,TERM=xterm-256color,pty:warn"))
+    assert output == [(1, b"out\r\n"), (1, b"err\r\n"), (3, b"\x03")]
 
 
 def test_a_terminal_echoes_keys_and_runs_lines(peer: Peer) -> None:
     stream = peer.open(b"shell,v2,TERM=xterm,pty:")
     peer.send(b"WRTE", *stream, b"\0\x05\0\0\0lx\x7fs\r" + b"\0\x01\0\0\0\x04")
-    said = shell_packets(peer.read_all(stream))
-    assert b"".join(text for kind, text in said if kind == 1) == b"lx\b \bs\r\nran ls\r\n"
-    assert said[-1] == (3, b"\0")
+    output = shell_packets(peer.read_all(stream))
+    assert b"".join(text for kind, text in output if kind == 1) == b"lx\b \bs\r\nran ls\r\n"
+    assert output[-1] == (3, b"\0")
 
 
 def test_an_exit_code_is_one_byte(peer: Peer) -> None:
@@ -91,9 +91,9 @@ def test_cat_echoes_its_input(peer: Peer) -> None:
 def test_an_empty_command_is_a_shell_that_reads_lines(peer: Peer) -> None:
     stream = peer.open(b"shell:")
     peer.send(b"WRTE", *stream, b"ls\n")
-    said = [peer.read(), peer.read()]
-    assert {packet[0] for packet in said} == {b"OKAY", b"WRTE"}
-    assert b"ran ls\n" in {packet[3] for packet in said}
+    output = [peer.read(), peer.read()]
+    assert {packet[0] for packet in output} == {b"OKAY", b"WRTE"}
+    assert b"ran ls\n" in {packet[3] for packet in output}
 
 
 def test_output_of_a_running_command_arrives_at_once(peer: Peer) -> None:
@@ -181,9 +181,9 @@ def test_root_is_refused_as_on_a_production_build(peer: Peer, name: bytes) -> No
 
 
 def test_reverse_connections_are_refused_with_a_reason(peer: Peer) -> None:
-    said = peer.run(b"reverse:forward:tcp:1;tcp:2")
-    assert said[:4] == b"FAIL"
-    assert int(said[4:8], 16) == len(said[8:])
+    output = peer.run(b"reverse:forward:tcp:1;tcp:2")
+    assert output[:4] == b"FAIL"
+    assert int(output[4:8], 16) == len(output[8:])
     assert peer.run(b"reverse:list-forward") == b"0000"
     assert peer.run(b"reverse:killforward-all") == b"OKAY"
 
@@ -192,9 +192,9 @@ def test_reverse_connections_are_refused_with_a_reason(peer: Peer) -> None:
 def test_a_socket_on_the_phone_copies_bytes_both_ways(peer: Peer, name: bytes) -> None:
     stream = peer.open(name)
     peer.send(b"WRTE", *stream, b"ping")
-    said = [peer.read(), peer.read()]
-    assert sorted(packet[0] for packet in said) == [b"OKAY", b"WRTE"]
-    assert b"ping" in {packet[3] for packet in said}
+    output = [peer.read(), peer.read()]
+    assert sorted(packet[0] for packet in output) == [b"OKAY", b"WRTE"]
+    assert b"ping" in {packet[3] for packet in output}
     peer.send(b"OKAY", *stream)
     peer.send(b"CLSE", *stream)
     assert peer.read()[0] == b"CLSE"

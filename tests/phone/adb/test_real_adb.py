@@ -52,9 +52,9 @@ def adb(request: pytest.FixtureRequest, server: Adb, phone: SimulatedPhone, tmp_
 def test_a_phone_is_connected_listed_and_disconnected(server: Adb, phone: SimulatedPhone) -> None:
     with phone.serve() as served:
         serial = f"{LOCALHOST}:{served.adbd_port}"
-        assert server.say("connect", serial) == f"connected to {serial}\n"
-        assert server.say("connect", serial) == f"already connected to {serial}\n"
-        listed = server.say("devices", "-l").splitlines()[1]
+        assert server.output("connect", serial) == f"connected to {serial}\n"
+        assert server.output("connect", serial) == f"already connected to {serial}\n"
+        listed = server.output("devices", "-l").splitlines()[1]
         assert listed.split()[:5] == [
             serial,
             "device",
@@ -62,14 +62,14 @@ def test_a_phone_is_connected_listed_and_disconnected(server: Adb, phone: Simula
             "model:Simulated_phone",
             "device:simulated",
         ]
-        server.say("disconnect", serial)
+        server.output("disconnect", serial)
         assert server.states() == {}
 
 
 def test_the_server_of_the_phone_lists_it_under_its_own_serial(server: Adb, phone: SimulatedPhone) -> None:
     with phone.serve() as served:
         adb = Adb(server.program, server.folder, served.server_port)
-        listed = adb.say("devices", "-l").splitlines()[1]
+        listed = adb.output("devices", "-l").splitlines()[1]
         assert listed.split()[:5] == [
             "claw-1",
             "device",
@@ -77,13 +77,13 @@ def test_the_server_of_the_phone_lists_it_under_its_own_serial(server: Adb, phon
             "model:Simulated_phone",
             "device:simulated",
         ]
-        assert adb.say("-s", "claw-1", "get-serialno") == "claw-1\n"
+        assert adb.output("-s", "claw-1", "get-serialno") == "claw-1\n"
         assert adb.run("-s", "nobody", "shell", "true").returncode == 1
 
 
 def test_a_phone_is_waited_for_and_reports_its_state(adb: Adb) -> None:
-    assert adb.say("wait-for-device") == ""
-    assert adb.say("get-state") == "device\n"
+    assert adb.output("wait-for-device") == ""
+    assert adb.output("get-state") == "device\n"
 
 
 def test_waiting_for_a_phone_ends_when_it_comes(server: Adb, phone: SimulatedPhone) -> None:
@@ -103,9 +103,11 @@ def test_commands_reach_the_phone_they_name(server: Adb, phone: SimulatedPhone) 
         connected(server, two.adbd_port) as second,
     ):
         assert server.states() == {first: "device", second: "device"}
-        assert server.say("-s", first, "shell", "getprop ro.serialno") == "claw-1\n"
-        assert server.say("-s", second, "shell", "getprop ro.serialno") == "claw-2\n"
-        server.say("-s", second, "shell", "monkey -p com.android.settings -c android.intent.category.LAUNCHER 1")
+        assert server.output("-s", first, "shell", "getprop ro.serialno") == "claw-1\n"
+        assert server.output("-s", second, "shell", "getprop ro.serialno") == "claw-2\n"
+        server.output(
+            "-s", second, "shell", "monkey -p com.android.settings -c android.intent.category.LAUNCHER 1"
+        )
         assert (phone.foreground(), other.foreground()) == ("com.android.launcher3", "com.android.settings")
         unnamed = server.run("shell", "true")
         assert unnamed.returncode == 1
@@ -118,7 +120,7 @@ def test_an_offline_or_unauthorized_phone_is_listed_as_such(server: Adb, fault: 
     phone_server.open()
     serial = f"{LOCALHOST}:{phone_server.adbd_port}"
     try:
-        server.say("connect", serial)
+        server.output("connect", serial)
         phone_server.command("fault", {"name": fault, "setting": "on"})
         server.wait_for_state(serial, fault)
         assert server.run("-s", serial, "shell", "true").returncode == 1
@@ -127,12 +129,12 @@ def test_an_offline_or_unauthorized_phone_is_listed_as_such(server: Adb, fault: 
         assert fault in own.run("shell", "true").stderr.decode()
 
         phone_server.command("fault", {"name": fault, "setting": "off"})
-        assert own.say("shell", "echo", "back") == "back\n"
+        assert own.output("shell", "echo", "back") == "back\n"
         # By itself a server comes back too, but only after a while.
         server.run("disconnect", serial)
         server.run("connect", serial)
         server.wait_for_state(serial, "device")
-        assert server.say("-s", serial, "shell", "echo", "back") == "back\n"
+        assert server.output("-s", serial, "shell", "echo", "back") == "back\n"
     finally:
         server.run("disconnect", serial)
         phone_server.close()
@@ -163,14 +165,14 @@ def test_input_reaches_a_command(adb: Adb) -> None:
     (adb.folder / "text").write_bytes(text)
     with (adb.folder / "text").open("rb") as file:
         assert adb.run("shell", "cat", stdin=file).stdout == text
-    assert adb.say("shell", stdin=b"echo typed\ncd /sdcard && pwd\n") == "typed\n/sdcard\n"
+    assert adb.output("shell", stdin=b"echo typed\ncd /sdcard && pwd\n") == "typed\n/sdcard\n"
 
 
 def test_raw_input_and_output_are_untouched(adb: Adb, phone: SimulatedPhone) -> None:
     content = os.urandom(3_000_000)
     phone.phone.storage.write("/sdcard/large", content)
     assert adb.run("exec-out", "cat", "/sdcard/large").stdout == content
-    # Nothing tells this client that the command has ended, so a file says it.
+    # This client gets no exit code, so a file shows that the command has ended.
     assert adb.run("exec-in", "cat > /sdcard/kept; touch /sdcard/done", stdin=content).returncode == 0
     deadline = time.monotonic() + SECONDS
     while not phone.phone.storage.exists("/sdcard/done"):
@@ -185,10 +187,10 @@ def test_raw_input_and_output_are_untouched(adb: Adb, phone: SimulatedPhone) -> 
 def test_a_large_file_comes_back_as_it_went(adb: Adb) -> None:
     content = os.urandom(5_000_000)
     (adb.folder / "large").write_bytes(content)
-    adb.say("push", "large", "/sdcard/Download")
-    sum_there = adb.say("shell", "sha256sum", "/sdcard/Download/large").split()[0]
+    adb.output("push", "large", "/sdcard/Download")
+    sum_there = adb.output("shell", "sha256sum", "/sdcard/Download/large").split()[0]
     assert sum_there == hashlib.sha256(content).hexdigest()
-    adb.say("pull", "/sdcard/Download/large", "back")
+    adb.output("pull", "/sdcard/Download/large", "back")
     assert (adb.folder / "back").read_bytes() == content
 
 
@@ -202,12 +204,12 @@ def test_a_folder_keeps_its_names_contents_and_rights(adb: Adb) -> None:
     (tree / "run.sh").chmod(0o755)
     os.utime(tree / "run.sh", (1_700_000_000, 1_700_000_000))
 
-    adb.say("push", "tree", "/data/local/tmp/")
-    assert adb.say("shell", "stat -c '%a %n' /data/local/tmp/tree/*.sh") == "755 /data/local/tmp/tree/run.sh\n"
+    adb.output("push", "tree", "/data/local/tmp/")
+    assert adb.output("shell", "stat -c '%a %n' /data/local/tmp/tree/*.sh") == "755 /data/local/tmp/tree/run.sh\n"
     ran = adb.run("shell", "/data/local/tmp/tree/run.sh", "it")
     assert (ran.stdout, ran.returncode) == (b"ran it\n", 3)
-    adb.say("shell", "mkdir /data/local/tmp/tree/hollow")
-    adb.say("pull", "-a", "/data/local/tmp/tree", "back")
+    adb.output("shell", "mkdir /data/local/tmp/tree/hollow")
+    adb.output("pull", "-a", "/data/local/tmp/tree", "back")
 
     back = adb.folder / "back"
     (tree / "hollow").mkdir()
@@ -244,12 +246,12 @@ def test_a_failed_push_or_pull_reports_the_reason(adb: Adb, phone: SimulatedPhon
 @pytest.mark.parametrize("how", [[], ["--no-streaming"]], ids=["streamed", "pushed"])
 def test_an_apk_is_installed_and_uninstalled(adb: Adb, how: list[str]) -> None:
     (adb.folder / "app.apk").write_bytes(make_apk("com.example.app", 3, "1.2", "Example", filler=300_000))
-    assert "Success" in adb.say("install", *how, "app.apk")
-    assert "package:com.example.app\n" in adb.say("shell", "pm list packages -3")
-    assert adb.say("shell", "ls /data/local/tmp") == ""
-    assert "versionName=1.2" in adb.say("shell", "dumpsys package com.example.app")
-    assert adb.say("uninstall", "com.example.app") == "Success\n"
-    assert "com.example.app" not in adb.say("shell", "pm list packages")
+    assert "Success" in adb.output("install", *how, "app.apk")
+    assert "package:com.example.app\n" in adb.output("shell", "pm list packages -3")
+    assert adb.output("shell", "ls /data/local/tmp") == ""
+    assert "versionName=1.2" in adb.output("shell", "dumpsys package com.example.app")
+    assert adb.output("uninstall", "com.example.app") == "Success\n"
+    assert "com.example.app" not in adb.output("shell", "pm list packages")
 
 
 @pytest.mark.parametrize("how", [[], ["--no-streaming"]], ids=["streamed", "pushed"])
@@ -263,29 +265,29 @@ def test_a_file_that_is_not_an_apk_is_not_installed(adb: Adb, how: list[str]) ->
 def test_an_app_of_several_apks_is_installed_at_once(adb: Adb) -> None:
     (adb.folder / "base.apk").write_bytes(make_apk("com.example.parts", filler=100_000))
     (adb.folder / "split.apk").write_bytes(make_apk("com.example.parts", split="config.en"))
-    assert "Success" in adb.say("install-multiple", "base.apk", "split.apk")
-    assert "package:com.example.parts\n" in adb.say("shell", "pm list packages -3")
+    assert "Success" in adb.output("install-multiple", "base.apk", "split.apk")
+    assert "package:com.example.parts\n" in adb.output("shell", "pm list packages -3")
 
 
 # The log
 
 
 def test_the_log_is_printed_and_ends(adb: Adb) -> None:
-    adb.say("shell", "am start -n com.android.settings/.Settings")
-    printed = adb.say("logcat", "-d", "-v", "brief", "ActivityTaskManager:I", "*:S")
+    adb.output("shell", "am start -n com.android.settings/.Settings")
+    printed = adb.output("logcat", "-d", "-v", "brief", "ActivityTaskManager:I", "*:S")
     assert "I/ActivityTaskManager( 1201): START u0 {" in printed
     assert "boot completed" not in printed
-    adb.say("logcat", "-c")
-    assert "START u0" not in adb.say("logcat", "-d")
+    adb.output("logcat", "-c")
+    assert "START u0" not in adb.output("logcat", "-d")
 
 
 def test_the_log_is_followed_while_it_grows(adb: Adb) -> None:
     with adb.running("logcat", "-v", "tag") as following:
         lines = Lines(following)
         lines.wait_for("I/SystemServer: boot completed")
-        adb.say("shell", "am start -n com.android.settings/.Settings")
+        adb.output("shell", "am start -n com.android.settings/.Settings")
         lines.wait_for("I/ActivityTaskManager: START u0")
-        adb.say("shell", "log", "-p", "w", "-t", "TestOfLog", "größer als zuvor")
+        adb.output("shell", "log", "-p", "w", "-t", "TestOfLog", "größer als zuvor")
         lines.wait_for("W/TestOfLog: ")
         assert lines.last == "W/TestOfLog: größer als zuvor"
         assert following.poll() is None
@@ -302,13 +304,13 @@ def test_a_screenshot_is_a_whole_picture(adb: Adb) -> None:
         colours = picture.convert("RGB").getcolors()
         assert colours is not None
         assert len(colours) > 3
-    adb.say("shell", "monkey -p com.android.settings -c android.intent.category.LAUNCHER 1")
+    adb.output("shell", "monkey -p com.android.settings -c android.intent.category.LAUNCHER 1")
     assert adb.run("exec-out", "screencap", "-p").stdout != home
 
 
 def test_a_hierarchy_is_dumped_to_a_file_or_straight_to_the_client(adb: Adb) -> None:
-    assert adb.say("shell", "uiautomator", "dump") == "UI hierchary dumped to: /sdcard/window_dump.xml\n"
-    adb.say("pull", "/sdcard/window_dump.xml", "dump.xml")
+    assert adb.output("shell", "uiautomator", "dump") == "UI hierchary dumped to: /sdcard/window_dump.xml\n"
+    adb.output("pull", "/sdcard/window_dump.xml", "dump.xml")
     pulled = parse_hierarchy((adb.folder / "dump.xml").read_bytes())
     assert [node.label for node in pulled.nodes] == [node.label for node in adb.dump().nodes]
     assert "Settings" in {node.label for node in pulled.nodes}
@@ -318,18 +320,18 @@ def test_a_hierarchy_is_dumped_to_a_file_or_straight_to_the_client(adb: Adb) -> 
 def test_taps_text_and_keys_change_the_screen(adb: Adb, phone: SimulatedPhone) -> None:
     adb.tap("Settings")
     adb.tap("Search settings")
-    adb.say("shell", "input", "text", "dark%stheme")
+    adb.output("shell", "input", "text", "dark%stheme")
     assert adb.shown("dark theme").class_name == "android.widget.EditText"
-    adb.say("shell", "input", "keyevent", "DEL", "67")
+    adb.output("shell", "input", "keyevent", "DEL", "67")
     adb.shown("dark the")
-    adb.say("shell", "input", "keyevent", "KEYCODE_HOME")
+    adb.output("shell", "input", "keyevent", "KEYCODE_HOME")
     assert phone.foreground() == "com.android.launcher3"
 
 
 def test_a_swipe_moves_a_page(adb: Adb) -> None:
-    adb.say("shell", "am start -n com.android.settings/.Settings")
+    adb.output("shell", "am start -n com.android.settings/.Settings")
     before = adb.shown("Display").bounds
-    adb.say("shell", "input swipe 540 1800 540 1500 50")
+    adb.output("shell", "input swipe 540 1800 540 1500 50")
     after = adb.shown("Display").bounds
     assert (after.left, after.height) == (before.left, before.height)
     assert after.top < before.top
@@ -339,8 +341,8 @@ def test_a_swipe_moves_a_page(adb: Adb) -> None:
 
 
 def test_a_forwarded_port_leads_to_a_socket_on_the_phone(adb: Adb) -> None:
-    port = int(adb.say("forward", "tcp:0", "localabstract:echo"))
-    assert f"tcp:{port} localabstract:echo" in adb.say("forward", "--list")
+    port = int(adb.output("forward", "tcp:0", "localabstract:echo"))
+    assert f"tcp:{port} localabstract:echo" in adb.output("forward", "--list")
     content = os.urandom(300_000)
     with socket.create_connection((LOCALHOST, port), SECONDS) as sock:
         sender = threading.Thread(target=sock.sendall, args=(content,))
@@ -350,23 +352,23 @@ def test_a_forwarded_port_leads_to_a_socket_on_the_phone(adb: Adb) -> None:
             back += block
         sender.join(SECONDS)
     assert back == content
-    adb.say("forward", "--remove", f"tcp:{port}")
-    assert adb.say("forward", "--list").strip() == ""
+    adb.output("forward", "--remove", f"tcp:{port}")
+    assert adb.output("forward", "--list").strip() == ""
 
 
 def test_a_forward_to_a_missing_socket_is_closed_at_once(adb: Adb) -> None:
-    port = int(adb.say("forward", "tcp:0", "localabstract:nobody"))
+    port = int(adb.output("forward", "tcp:0", "localabstract:nobody"))
     with socket.create_connection((LOCALHOST, port), SECONDS) as sock:
         assert sock.recv(1) == b""
-    adb.say("forward", "--remove-all")
+    adb.output("forward", "--remove-all")
 
 
 def test_unsupported_requests_are_refused_at_once(adb: Adb) -> None:
     reverse = adb.run("reverse", "tcp:1", "tcp:2")
     assert reverse.returncode == 1
     assert b"this phone makes no reverse connections" in reverse.stderr
-    assert adb.say("reverse", "--list").strip() == ""
-    assert "cannot run as root" in adb.say("root")
+    assert adb.output("reverse", "--list").strip() == ""
+    assert "cannot run as root" in adb.output("root")
     assert adb.run("reboot").returncode == 1
     assert adb.run("jdwp").returncode == 1
 

@@ -99,10 +99,10 @@ def test_a_transport_serves_one_request(port: int, transport: bytes) -> None:
     assert run(port, b"shell:echo hi", transport) == b"hi\n"
 
 
-@pytest.mark.parametrize("wish", [b"serial:127.0.0.1:5555", b"any", b"local"])
-def test_tport_returns_the_transport_id(port: int, wish: bytes) -> None:
+@pytest.mark.parametrize("selector", [b"serial:127.0.0.1:5555", b"any", b"local"])
+def test_tport_returns_the_transport_id(port: int, selector: bytes) -> None:
     with Client(port) as client:
-        client.ask(b"host:tport:" + wish)
+        client.ask(b"host:tport:" + selector)
         assert client.read(8) == (1).to_bytes(8, "little")
         client.ask(b"shell,v2,raw:warn")
         assert shell_packets(client.rest()) == [(1, b"out\n"), (2, b"err\n"), (3, b"\x03")]

@@ -26,11 +26,11 @@ TEXTS = st.text(
 
 
 def form() -> App:
-    app = App(PACKAGE, "Form", state={"said": ""})
+    app = App(PACKAGE, "Form", state={"entry": ""})
 
     @app.screen("home")
     def home(_: AppContext) -> View:
-        return column(field("said", hint="Say it", id="said"))
+        return column(field("entry", hint="Type here", id="entry"))
 
     return app
 
@@ -49,16 +49,16 @@ def _empty_field(phone: SimulatedPhone) -> None:
 def begin(phone: SimulatedPhone) -> None:
     phone.phone.stop_app(PACKAGE)
     phone.launch(PACKAGE)
-    phone.person.tap("Say it")
+    phone.person.tap("Type here")
 
 
 def held(phone: SimulatedPhone) -> Any:
-    return phone.phone.tasks.front.process.state["said"]
+    return phone.phone.tasks.front.process.state["entry"]
 
 
 def enter(phone: SimulatedPhone, text: str) -> None:
     envelope = phone.run(
-        {"type": "enter_text", "params": {"matcher": {"resourceId": f"{PACKAGE}:id/said"}, "text": text}}
+        {"type": "enter_text", "params": {"matcher": {"resourceId": f"{PACKAGE}:id/entry"}, "text": text}}
     )
     assert envelope.status == "success", envelope
 

@@ -15,7 +15,7 @@ def phone(tmp_path: Path) -> Phone:
 
 
 @pytest.mark.parametrize(
-    ("script", "status", "said"),
+    ("script", "status", "message"),
     [
         ("\\" * 60_000, 127, "inaccessible or not found"),
         ("echo '" + "x'\"y\"'" * 20_000 + "' | wc -c", 0, "40001"),
@@ -35,10 +35,10 @@ def phone(tmp_path: Path) -> Phone:
         ("mkdir -p /sdcard/" + "d/" * 2000, 1, "File name too long"),
     ],
 )
-def test_a_hostile_script_ends_with_an_error(phone: Phone, script: str, status: int, said: str) -> None:
+def test_a_hostile_script_ends_with_an_error(phone: Phone, script: str, status: int, message: str) -> None:
     began = time.process_time()
     ran = run(phone, script)
     assert time.process_time() - began < 30  # a second or two; a limit that does not hold takes for ever
     assert ran.code == status
-    assert said in ran.out + ran.err
+    assert message in ran.out + ran.err
     assert run(phone, "echo fine").out == "fine\n"

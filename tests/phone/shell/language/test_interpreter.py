@@ -77,7 +77,7 @@ def test_bytes_that_are_not_utf8_pass_unchanged(phone: Phone, raw: bytes) -> Non
     assert out.getvalue() == raw
 
 
-# What each of these prints, and its status, is also asked of a real shell where there is one.
+# Output and status are compared with a real shell where there is one.
 SCRIPTS = [
     "echo a; echo b & wait; echo c",
     "true && echo yes || echo no; false && echo yes || echo no",
@@ -163,7 +163,7 @@ def test_an_unknown_command_is_127(phone: Phone) -> None:
 
 
 @pytest.mark.parametrize(
-    ("script", "said"),
+    ("script", "message"),
     [
         ("fi", "syntax error: unexpected 'fi'"),
         ("echo 'x", "no closing quote"),
@@ -176,8 +176,8 @@ def test_an_unknown_command_is_127(phone: Phone) -> None:
         ("cat <<E\nx", "here document 'E' unclosed"),
     ],
 )
-def test_a_syntax_error_is_reported_and_fails(phone: Phone, script: str, said: str) -> None:
-    assert run(phone, script) == (1, "", f"/system/bin/sh: {said}\n")
+def test_a_syntax_error_is_reported_and_fails(phone: Phone, script: str, message: str) -> None:
+    assert run(phone, script) == (1, "", f"/system/bin/sh: {message}\n")
 
 
 def test_lines_before_a_syntax_error_still_run(phone: Phone) -> None:
@@ -259,7 +259,7 @@ def test_stages_stream_and_end_when_their_reader_ends(phone: Phone) -> None:
 
 
 class Slow:
-    """A peer that says nothing until it is told to go on."""
+    """A peer that sends nothing until it is allowed to."""
 
     def __init__(self) -> None:
         self.lines: list[bytes] = []

@@ -130,7 +130,7 @@ def test_nothing_outside_the_folder_is_read_or_written(phone: Phone, tmp_path: P
     assert sorted(p.name for p in tmp_path.iterdir()) == ["phone", "secret"]
 
 
-# What each of these prints is also asked of the host's own tools where they are.
+# The output is compared with the host's own tools where they exist.
 TEXTS = [
     "printf 'b\\na\\nb\\n' | sort",
     "printf '10\\n9\\n1\\n' | sort -n | head -n 2",

@@ -1,4 +1,4 @@
-"""Write the generated parts of README.md and docs/ from the registries they describe.
+"""Write the generated parts of README.md, docs/ and the async phone from what they describe.
 
 The text between ``<!-- begin: NAME -->`` and ``<!-- end: NAME -->`` is generated, the rest of a page is written by
 hand. ``make docs`` runs this; a test fails when a page is out of date.
@@ -21,6 +21,7 @@ from clawperator.cli.help import claw_help_text, help_text
 from clawperator.commands.claw import CLAW_COMMANDS
 from clawperator.commands.model import Command
 from clawperator.commands.registry import COMMANDS, leaves
+from clawperator.connection.phone import ConnectedPhone
 from clawperator.contract.action_types import Retry
 from clawperator.contract.actions import ACTION_ALIASES, ACTIONS
 from clawperator.contract.execution import ExecutionShape
@@ -34,12 +35,14 @@ from clawperator.recording.events import FACTS, own_fields
 from clawperator.schemas import list_schemas
 
 ROOT = Path(__file__).resolve().parent.parent
+ASYNC_PHONE = ROOT / "src/clawperator/connection/async_phone.py"
 # Commands that need a connected device; a test runs each of them without one.
 NEED_PHONE = frozenset(
     {"recording pull", "devices", "packages list", "operator setup", "grant-device-permissions"}
 )
 
 _PART = re.compile(r"(<!-- begin: ([a-z-]+) -->\n).*?(<!-- end: \2 -->)", re.DOTALL)
+_ASYNC_METHODS = re.compile(r"( +# begin: async methods[^\n]*\n).*?( +# end: async methods)", re.DOTALL)
 _REF = "#/$defs/{name}"
 # What str(signature) adds to annotations: module prefixes, quoted forward references, reprs of typed dictionaries.
 _PREFIX = re.compile(r"\b(?:clawperator|collections|typing)(?:\.[a-z_]+)*\.")
@@ -140,10 +143,21 @@ def rewrite(text: str) -> str:
     return _PART.sub(lambda part: f"{part[1]}{PARTS[part[2]]().strip()}\n{part[3]}", text)
 
 
+def rewrite_async_phone(text: str) -> str:
+    """``connection/async_phone.py`` with one line per public method of the connected phone."""
+    names = [
+        name
+        for name, member in vars(ConnectedPhone).items()
+        if callable(member) and not name.startswith("_") and name != "recording"
+    ]
+    lines = "".join(f"    {name} = _in_thread(ConnectedPhone.{name})\n" for name in names)
+    return _ASYNC_METHODS.sub(lambda part: f"{part[1]}{lines}{part[2]}", text)
+
+
 def main() -> int:
-    for page in pages():
+    for page in (*pages(), ASYNC_PHONE):
         old = page.read_text(encoding="utf-8")
-        new = rewrite(old)
+        new = rewrite_async_phone(old) if page == ASYNC_PHONE else rewrite(old)
         if new != old:
             page.write_text(new, encoding="utf-8")
             sys.stdout.write(f"rewrote {page.relative_to(ROOT)}\n")

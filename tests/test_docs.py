@@ -223,6 +223,11 @@ def test_generated_parts_are_up_to_date(page: Path) -> None:
     assert generate.rewrite(text) == text, "run 'make docs'"
 
 
+def test_the_async_phone_has_every_method_of_the_connected_phone() -> None:
+    text = _read(generate.ASYNC_PHONE)
+    assert generate.rewrite_async_phone(text) == text, "run 'make docs'"
+
+
 @every_page
 def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)\s]+)\)", _without_blocks(_read(page))):

@@ -92,6 +92,7 @@ class Tool(Struct, frozen=True, kw_only=True):
     aliases: tuple[str, ...] = ()
     family: str = "action"  # action, observation, recording, skill, doctor, mcp
     subject: Callable[[Mapping[str, Any]], str] | None = None
+    takes_app_name: bool = False  # prompts with the name of an app lead to it
 
 
 class Exchange(Struct, frozen=True):

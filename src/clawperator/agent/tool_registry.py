@@ -7,12 +7,13 @@ from clawperator._text import nearest
 from clawperator.agent.cancellation import TurnCancelledError
 from clawperator.agent.policy import Policy, PolicyDecision
 from clawperator.agent.ports import Tool, ToolCall, ToolContext, ToolResult
+from clawperator.contract.actions import ACTIONS
 from clawperator.errors import ClawError
 
 Asker = Callable[[Tool, Mapping[str, Any], str], bool]
 
 # The tools of simple mode: read the screen, click and type.
-SIMPLE_TOOLS = ("snapshot_ui", "click", "enter_text")
+SIMPLE_TOOLS = frozenset(name for name, row in ACTIONS.items() if row.in_simple_mode)
 _PLAN = "run_execution"
 
 

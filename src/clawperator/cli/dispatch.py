@@ -18,7 +18,7 @@ from clawperator.cli.handler import (
 from clawperator.cli.output import print_bytes
 from clawperator.cli.parsing import usage
 from clawperator.commands.model import Command, resolve
-from clawperator.commands.registry import COMMANDS, REMOVED, find
+from clawperator.commands.registry import COMMANDS, find, replacement
 from clawperator.errors import ClawError
 
 # These documents are printed on one line whatever format was requested.
@@ -85,13 +85,12 @@ def _call(command: Command, name: str, tokens: list[str], options: GlobalOptions
 
 def _unknown_command(rest: list[str]) -> ClawError:
     name = rest[0]
-    if name in REMOVED:
-        replacement = REMOVED[name].get(rest[1]) if len(rest) > 1 else None
-        removed = " ".join(rest[: 2 if replacement else 1])
+    if found := replacement(rest):
+        removed, new = found
         return ClawError(
             "UNKNOWN_COMMAND",
-            f"'{removed}' was removed" + (f"; use '{replacement}'" if replacement else ""),
-            extra={"suggestion": replacement} if replacement else None,
+            f"'{removed}' was removed" + (f"; use '{new}'" if new else ""),
+            extra={"suggestion": new} if new else None,
             operation="argparse",
         )
     suggestion = _suggest(name)

@@ -43,6 +43,8 @@ def _action(  # noqa: PLR0913 - the columns of one row
     synonyms: tuple[str, ...] = (),
     flags: tuple[Flag, ...] = (),
     notes: str = "",
+    replaces: tuple[str, ...] = (),
+    takes_app_name: bool = False,
 ) -> Command:
     """A row whose argument reader is the function of the same name, unless ``build`` names another."""
     return Command(
@@ -57,6 +59,8 @@ def _action(  # noqa: PLR0913 - the columns of one row
         execution=_BUILD + (build or name.replace("-", "_")),
         level=level,
         tools=tools,
+        replaces=replaces,
+        takes_app_name=takes_app_name,
     )
 
 
@@ -68,6 +72,7 @@ ACTION_COMMANDS: tuple[Command, ...] = (
         examples=("clawperator snapshot", "clawperator snapshot --dry-run"),
         level="read-only",
         tools=("snapshot_ui",),
+        replaces=("observe snapshot", "inspect ui"),
     ),
     _action(
         "screenshot",
@@ -76,6 +81,7 @@ ACTION_COMMANDS: tuple[Command, ...] = (
         flags=(Flag("--path", "output file", "<file>", ("--file",)),),
         examples=("clawperator screenshot --path screen.png",),
         tools=("take_screenshot",),
+        replaces=("observe screenshot",),
     ),
     _action(
         "click",
@@ -92,6 +98,7 @@ ACTION_COMMANDS: tuple[Command, ...] = (
             "clawperator click --coordinate 540 1200 --long",
         ),
         tools=("click",),
+        replaces=("action click",),
     ),
     _action(
         "open",
@@ -103,6 +110,8 @@ ACTION_COMMANDS: tuple[Command, ...] = (
         notes="A target that contains a scheme and :// is a URI, anything else a package name.",
         build="open_target",
         tools=("open_app", "open_uri"),
+        replaces=("action open-app", "action open-uri"),
+        takes_app_name=True,
     ),
     _action(
         "type",
@@ -119,6 +128,7 @@ ACTION_COMMANDS: tuple[Command, ...] = (
         notes="Select the field with any selector flag except --text.",
         build="enter_text",
         tools=("enter_text",),
+        replaces=("action type",),
     ),
     _action(
         "read",
@@ -128,6 +138,7 @@ ACTION_COMMANDS: tuple[Command, ...] = (
         examples=("clawperator read --id android:id/title", "clawperator read --role text --all --json"),
         level="read-only",
         tools=("read_text",),
+        replaces=("action read",),
     ),
     _action(
         "wait",
@@ -137,6 +148,7 @@ ACTION_COMMANDS: tuple[Command, ...] = (
         examples=('clawperator wait --text "Connected devices" --timeout 10000',),
         level="read-only",
         tools=("wait_for_node",),
+        replaces=("action wait",),
     ),
     _action(
         "press",
@@ -148,6 +160,7 @@ ACTION_COMMANDS: tuple[Command, ...] = (
         ),
         examples=("clawperator press home",),
         tools=("press_key",),
+        replaces=("action press-key",),
     ),
     _action("back", "Press Back.", examples=("clawperator back",), tools=("press_key",)),
     _action(

@@ -36,6 +36,8 @@ class Command(Struct, frozen=True):
     ``handler`` names the function that runs the command, ``execution`` the one that builds the execution it stands
     for, both as ``module:function``. ``tools`` are the claw tools that do the same: a policy rule about them also
     applies to the command. ``raised_by`` holds the flags that need a higher level than ``level``.
+    ``replaces`` are removed commands that this one replaces. A prompt with an app's name leads to commands that
+    ``takes_app_name``.
     """
 
     name: str
@@ -50,6 +52,8 @@ class Command(Struct, frozen=True):
     level: Level = "full"
     raised_by: Mapping[str, Level] = {}
     tools: tuple[str, ...] = ()
+    replaces: tuple[str, ...] = ()
+    takes_app_name: bool = False
     subcommands: tuple["Command", ...] = ()
 
     @property

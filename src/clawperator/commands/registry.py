@@ -1,6 +1,6 @@
 """Every command of ``clawperator``: parsing, suggestions, ``--help`` and the command reference derive from it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from clawperator.commands.actions import ACTION_COMMANDS
 from clawperator.commands.devices import DEVICE_COMMANDS, VERSION
@@ -73,21 +73,6 @@ COMMANDS: tuple[Command, ...] = (
 # Flags with a value that other implementations of this command line accept: ignored with a warning.
 _FOREIGN_VALUE_FLAGS = ("--name", "--port", "--host")
 
-# Nested forms that were removed, and their replacements.
-REMOVED: Mapping[str, Mapping[str, str]] = {
-    "action": {
-        "click": "click",
-        "open-app": "open",
-        "open-uri": "open",
-        "type": "type",
-        "read": "read",
-        "wait": "wait",
-        "press-key": "press",
-    },
-    "observe": {"snapshot": "snapshot", "screenshot": "screenshot"},
-    "inspect": {"ui": "snapshot"},
-}
-
 
 def find(name: str, among: tuple[Command, ...] = COMMANDS) -> Command | None:
     """The command of that name or synonym; names come first."""
@@ -101,6 +86,15 @@ def find_path(path: list[str]) -> Command | None:
     """The command with this full name: ``["recording", "parse"]``."""
     command = find(path[0])
     return find(path[1], command.subcommands) if command and len(path) > 1 else command
+
+
+def replacement(words: list[str]) -> tuple[str, str | None] | None:
+    """The removed command that ``words`` begin with, and its replacement if there is one; None for any other."""
+    removed = {old: command.name for command in COMMANDS for old in command.replaces}
+    old = " ".join(words[:2])
+    if old in removed:
+        return old, removed[old]
+    return (words[0], None) if any(name.split()[0] == words[0] for name in removed) else None
 
 
 def leaves(commands: tuple[Command, ...] = COMMANDS, prefix: str = "") -> Iterator[tuple[str, Command]]:

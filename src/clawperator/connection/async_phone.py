@@ -46,6 +46,7 @@ class AsyncConnectedPhone:
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.serial}>"
 
+    # begin: async methods, written by docs/generate.py from ConnectedPhone
     open_app = _in_thread(ConnectedPhone.open_app)
     open_uri = _in_thread(ConnectedPhone.open_uri)
     close_app = _in_thread(ConnectedPhone.close_app)
@@ -72,6 +73,7 @@ class AsyncConnectedPhone:
     pull_recording = _in_thread(ConnectedPhone.pull_recording)
     run = _in_thread(ConnectedPhone.run)
     shell = _in_thread(ConnectedPhone.shell)
+    # end: async methods
 
     def recording(self, session_id: str | None = None) -> "AsyncRecording":
         """Record while an ``async with`` block runs."""

@@ -62,7 +62,8 @@ class ActionType(Struct, frozen=True):
     A ``read_only`` action leaves the device and the host unchanged. ``runs_on_host`` marks actions that the host
     carries out instead of the Operator, ``unsettles`` those after which the screen may still be moving.
     ``typed_param`` is the param whose text may be a secret, ``evidence`` the kind of evidence that the result is.
-    ``removed_params`` hold hints for params of old versions. ``params`` is set by ``register``.
+    ``removed_params`` hold hints for params of old versions. App names lead to actions that ``takes_app_name``.
+    Simple agents get only actions ``in_simple_mode``. ``params`` is set by ``register``.
     """
 
     name: str
@@ -76,6 +77,8 @@ class ActionType(Struct, frozen=True):
     typed_param: str = ""
     evidence: Literal["execution", "snapshot", "screenshot"] = "execution"
     removed_params: Mapping[str, str] = {}
+    takes_app_name: bool = False
+    in_simple_mode: bool = False
     params: type[Params] = Params
 
 
@@ -92,3 +95,13 @@ def register(row: ActionType) -> Callable[[type[P]], type[P]]:
         return params
 
     return add
+
+
+def is_snapshot(action_type: str | None) -> bool:
+    """Whether the result of an action is a hierarchy."""
+    return action_type is not None and action_type in REGISTERED and REGISTERED[action_type].evidence == "snapshot"
+
+
+def unsettles(action_type: str | None) -> bool:
+    """Whether the screen may still be moving after an action."""
+    return action_type is not None and action_type in REGISTERED and REGISTERED[action_type].unsettles

@@ -90,7 +90,12 @@ class AppParams(Params, frozen=True):
 
 
 @register(
-    ActionType("open_app", "Open an app by package name.", _cli("open_app", 15_000, task_id="cli-action-open-app"))
+    ActionType(
+        "open_app",
+        "Open an app by package name.",
+        _cli("open_app", 15_000, task_id="cli-action-open-app"),
+        takes_app_name=True,
+    )
 )
 class OpenAppParams(AppParams, frozen=True):
     retry: Again = APP_LAUNCH
@@ -160,7 +165,14 @@ class WaitForNodeParams(Params, frozen=True):
 
 
 @register(
-    ActionType("click", "Click a node or a point.", _direct("click-"), aliases=("tap", "press"), unsettles=True)
+    ActionType(
+        "click",
+        "Click a node or a point.",
+        _direct("click-"),
+        aliases=("tap", "press"),
+        unsettles=True,
+        in_simple_mode=True,
+    )
 )
 class ClickParams(Params, frozen=True):
     matcher: Target | UnsetType = UNSET
@@ -270,6 +282,7 @@ class ReadTextParams(Params, frozen=True):
         _direct("type-"),
         aliases=("type_text", "text_entry", "input_text"),
         typed_param="text",
+        in_simple_mode=True,
     )
 )
 class EnterTextParams(Params, frozen=True):
@@ -292,6 +305,7 @@ class EnterTextParams(Params, frozen=True):
         family="observation",
         read_only=True,
         evidence="snapshot",
+        in_simple_mode=True,
         removed_params={"format": "The parameter format was removed: a snapshot is always hierarchy XML."},
     )
 )

@@ -1,5 +1,6 @@
 """Observation: snapshots, screenshots and recordings."""
 
+from clawperator.contract.action_types import unsettles
 from clawperator.contract.actions import RecordingParams, SnapshotUiParams, TakeScreenshotParams
 from clawperator.engine.context import ActionContext, StepData, failure, string_details
 from clawperator.engine.driver import RecordingControl, ScreenshotSource
@@ -12,7 +13,6 @@ UNSETTLED = (
     "snapshot captured without a preceding sleep step; UI may not have settled - consider adding a sleep step "
     "between click and snapshot_ui"
 )
-_UNSETTLING = ("click", "scroll_and_click")
 _NO_SCREENSHOT = "this driver cannot take screenshots"
 
 
@@ -27,7 +27,7 @@ def snapshot_ui(context: ActionContext, params: SnapshotUiParams) -> StepData:
         data["overlay_package"] = windows.overlay_package
     data["window_count"] = str(windows.count)
     data["text"] = write_hierarchy(mask_passwords(screen)).rstrip("\n")
-    if context.previous in _UNSETTLING:
+    if unsettles(context.previous):
         data["warn"] = UNSETTLED
     return data
 

@@ -28,6 +28,7 @@ def tool(name: str, responsibility: str, aliases: tuple[str, ...] = ()) -> Tool:
         schema=dict,
         run=lambda _params, _context: ToolResult(handled=True, message=""),
         aliases=aliases,
+        takes_app_name=name == "open_app",
     )
 
 

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 Kind = Literal["command", "tool"]
 
 _SKILL_LEVEL: Level = "act"
-_OPENERS = frozenset(("open", "open_app"))
 _LONGEST_SHOWN = 200
 _LONGEST_GUESSED = 64
 
@@ -131,7 +130,7 @@ def tools(rows: Sequence[Tool]) -> Inventory:
             row.responsibility,
             row.family,
             row.aliases,
-            APP_NAMES if row.name in _OPENERS else (),
+            APP_NAMES if row.takes_app_name else (),
             row.level,
         )
     return Inventory("tool", tuple(entries.values()), tuple(warnings))
@@ -170,7 +169,7 @@ def _builtin(
         command.module.replace(".", "/") + ".py",
         command.summary,
         aliases=tuple(alias for alias in aliases if alias != name),
-        keywords=APP_NAMES if name in _OPENERS else (),
+        keywords=APP_NAMES if command.takes_app_name else (),
         level=command.highest_level,
         argv=(program, *canonical.split()),
     )

@@ -97,6 +97,7 @@ def _action_tool(row: ActionType) -> Tool:
         aliases=row.aliases,
         family=row.family,
         subject=lambda params: action_subject(row.name, params),
+        takes_app_name=row.takes_app_name,
     )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from clawperator.agent.ports import ToolCall
-from clawperator.contract.actions import ACTIONS, EnterTextParams
+from clawperator.contract.actions import ACTIONS
 from clawperator.contract.execution import Action, Plan
 from clawperator.contract.normalise import PARAM_ALIASES
 from clawperator.contract.results import ExecutionResult, ResultEnvelope, StepResult
@@ -77,13 +77,13 @@ def is_password_field(action: Action, snapshot: ExecutionResult) -> bool | None:
     from clawperator.engine.targets import nearest
     from clawperator.ui.match import find_all
 
-    assert isinstance(action.params, EnterTextParams)
     step = next(iter(snapshot.envelope.stepResults), None)
     if step is None or not step.success:
         return None
     try:
         screen = read_snapshot(step)
-        found = find_all(screen.hierarchy, action.params.matcher, screen.frame)
+        matcher = getattr(action.params, "matcher")  # noqa: B009 - every action that types has one
+        found = find_all(screen.hierarchy, matcher, screen.frame)
     except ClawError:
         return None
     if not found:
@@ -94,9 +94,9 @@ def is_password_field(action: Action, snapshot: ExecutionResult) -> bool | None:
 def plan_secrets(plan: Plan, envelope: ResultEnvelope | None, known: bool | None) -> tuple[str, ...]:  # noqa: FBT001 - the answer of is_password_field
     """The texts of a plan to mask. Without an envelope it is unknown how far the plan ran."""
     typed = [
-        action.params.text
+        str(getattr(action.params, param))
         for action in plan.execution.actions
-        if isinstance(action.params, EnterTextParams) and (known or _may_be_secret(action.id, envelope, known))
+        if (param := ACTIONS[action.type].typed_param) and (known or _may_be_secret(action.id, envelope, known))
     ]
     return tuple(dict.fromkeys(typed))
 

@@ -16,7 +16,7 @@ from clawperator.device.adb import input as adb_input
 from clawperator.device.adb.client import Device, ShellAnswer, shell
 from clawperator.device.adb.input import input_line
 from clawperator.device.adb.quoting import command_line
-from clawperator.device.backends.host_actions import close_app, save_screenshot, take_screenshot
+from clawperator.device.backends.host_actions import capture_png, force_stop, save_screenshot
 from clawperator.engine.clock import SystemClock
 from clawperator.engine.driver import Key, Windows
 from clawperator.engine.run import Engine
@@ -157,7 +157,7 @@ class AdbDriver:
 
     def screenshot(self) -> bytes:
         with self._deadline_errors():
-            return take_screenshot(self._device, seconds=self._left(_CALL_SECONDS))
+            return capture_png(self._device, seconds=self._left(_CALL_SECONDS))
 
     # Touch and keys
 
@@ -273,7 +273,7 @@ class AdbDriver:
 
     def force_stop(self, package: str) -> bool:
         with self._deadline_errors():
-            close_app(self._device, package, seconds=self._left(_CLOSE_SECONDS))
+            force_stop(self._device, package, seconds=self._left(_CLOSE_SECONDS))
         return True
 
     # Commands

@@ -4,12 +4,13 @@ import os
 import time
 from typing import Any
 
+from clawperator.contract.actions import ACTIONS
 from clawperator.contract.results import StepResult
 from clawperator.device.adb.client import Device, exec_out, shell
 from clawperator.device.adb.quoting import command_line
 from clawperator.errors import ClawError
 
-HOST_ACTIONS = ("close_app", "take_screenshot")
+HOST_ACTIONS = frozenset(name for name, row in ACTIONS.items() if row.runs_on_host)
 _CLOSE_SECONDS = 10.0
 _SCREENSHOT_SECONDS = 30.0
 _PNG = b"\x89PNG\r\n\x1a\n"
@@ -19,17 +20,17 @@ def run_host_action(device: Device, action: dict[str, Any], command_id: str) -> 
     """Run one of ``HOST_ACTIONS``. A failure becomes a failed step."""
     params = action.get("params", {})
     try:
-        if action["type"] == "close_app":
-            close_app(device, params["applicationId"])
-            data = {"application_id": params["applicationId"]}
+        if ACTIONS[action["type"]].evidence == "screenshot":
+            data = {"path": save_screenshot(capture_png(device), params.get("path"), command_id)}
         else:
-            data = {"path": save_screenshot(take_screenshot(device), params.get("path"), command_id)}
+            force_stop(device, params["applicationId"])
+            data = {"application_id": params["applicationId"]}
     except ClawError as e:
         data = {"error": e.code, "message": e.message, **({"hint": e.hint} if e.hint else {})}
     return StepResult(action["id"], action["type"], "error" not in data, data)
 
 
-def close_app(device: Device, package: str, *, seconds: float = _CLOSE_SECONDS) -> None:
+def force_stop(device: Device, package: str, *, seconds: float = _CLOSE_SECONDS) -> None:
     """Force-stop an app."""
     answer = shell(device, command_line("am", "force-stop", package), seconds=seconds)
     if answer.code != 0:
@@ -41,7 +42,7 @@ def close_app(device: Device, package: str, *, seconds: float = _CLOSE_SECONDS) 
         )
 
 
-def take_screenshot(device: Device, *, seconds: float = _SCREENSHOT_SECONDS) -> bytes:
+def capture_png(device: Device, *, seconds: float = _SCREENSHOT_SECONDS) -> bytes:
     """The screen as PNG."""
     png = exec_out(device, "screencap -p", seconds=seconds)
     if not png.startswith(_PNG):

@@ -10,6 +10,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from clawperator._deadline import Deadline
+from clawperator.contract.action_types import is_snapshot, unsettles
 from clawperator.contract.execution import Plan
 from clawperator.contract.limits import MIN_EXECUTION_TIMEOUT_MS
 from clawperator.contract.results import ResultEnvelope, StepResult
@@ -98,8 +99,8 @@ class _OperatorRun:
         """A snapshot right after a click may show the screen before the click."""
         previous = dict(zip([a["id"] for a in actions[1:]], [a["type"] for a in actions], strict=False))
         for i, step in enumerate(self._steps):
-            unsettled = previous.get(step.id) in ("click", "scroll_and_click")
-            if step.actionType == "snapshot_ui" and step.success and unsettled and "warn" not in step.data:
+            unsettled = unsettles(previous.get(step.id))
+            if is_snapshot(step.actionType) and step.success and unsettled and "warn" not in step.data:
                 self._steps[i] = replace(step, data={**step.data, "warn": _UNSETTLED})
 
 
@@ -107,7 +108,7 @@ def attach_hierarchies(delivered: Delivered) -> list[StepResult]:
     """The steps, each successful snapshot with its hierarchy. A snapshot without one fails."""
     steps = list(delivered.envelope.stepResults)
     snapshots = [
-        i for i, s in enumerate(steps) if s.actionType == "snapshot_ui" and s.success and "text" not in s.data
+        i for i, s in enumerate(steps) if is_snapshot(s.actionType) and s.success and "text" not in s.data
     ]
     # Without checksums, match hierarchies to snapshots from the end.
     by_position = dict(zip(reversed(snapshots), reversed(delivered.hierarchies), strict=False))

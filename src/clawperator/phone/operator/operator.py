@@ -9,6 +9,7 @@ from typing import Protocol
 import msgspec
 
 from clawperator.contract import limits
+from clawperator.contract.action_types import is_snapshot
 from clawperator.contract.execution import Execution, validate
 from clawperator.contract.results import ResultEnvelope, StepResult
 from clawperator.contract.wire import (
@@ -197,7 +198,7 @@ class Operator:
 
     def _without_tree(self, step: StepResult) -> StepResult:
         """Log a snapshot's hierarchy beside the result. The step carries its size and checksum."""
-        if step.actionType != "snapshot_ui" or "text" not in step.data:
+        if not is_snapshot(step.actionType) or "text" not in step.data:
             return step
         text = step.data["text"]
         self._log("D", f"{SNAPSHOT_MARKER}\n{text}")

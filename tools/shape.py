@@ -6,6 +6,7 @@ described in more than five places.
 
 import argparse
 import ast
+import re
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
@@ -26,6 +27,10 @@ class Module:
         self.lines = source.count("\n")
         self.tree = ast.parse(source)
         self.is_package = path.name == "__init__.py"
+
+    def written(self) -> ast.Module:
+        """The syntax tree without generated lines."""
+        return ast.parse(_GENERATED.sub("", self.path.read_text("utf-8")))
 
     def imports(self, known: Iterable[str]) -> Iterator[str]:
         """Modules of the package this one imports, at any level of nesting, type-only imports included."""
@@ -103,6 +108,130 @@ def entered_past_api(modules: dict[str, Module], graph: dict[str, set[str]]) -> 
     return {package: len(found) for package, found in sorted(entered.items())}
 
 
+# Packages that describe or dispatch actions. Recordings, replay, the simulated phone and the offline brain have
+# words of their own: a recorded click is an event, and a function of the offline brain answers an instruction.
+_ACTION_PACKAGES = ("agent", "cli", "commands", "connection", "contract", "device", "engine", "schemas", "testing")
+_ROWS = f"{PACKAGE}.contract.actions"
+_COMMANDS = f"{PACKAGE}.commands.actions"
+_READERS = f"{PACKAGE}.cli.handlers.actions"
+_GENERATED = re.compile(r"^ *# begin:.*?^ *# end:[^\n]*", re.DOTALL | re.MULTILINE)
+
+Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Assign | ast.AnnAssign
+
+
+def action_places(modules: dict[str, Module]) -> dict[str, set[str]]:
+    """For each action type, the hand-written places that name it, as ``module:definition``.
+
+    A place is a top-level definition. It counts when it
+    - has the name of the type or of its params Struct,
+    - registers the type with its row, or is the command row that names the type as its tool,
+    - holds the type in a table (element of a collection or key of a dict at module level) or compares with it,
+    - refers to the params Struct outside of the module of the engine function, or
+    - is a class of ``connection`` with a method that runs the action, or with a member of that method's name.
+
+    A command row and its argument reader are one place: the row names the reader. Imports, uses (arguments of
+    calls and documents in function bodies), generated lines (between ``# begin:`` and ``# end:``) and docs do not
+    count. The types that are English words (click, scroll, sleep) also name gestures and words of prompts: for
+    them strings count only in rows.
+    """
+    written = {
+        name: [node for node in module.written().body if isinstance(node, Definition)]
+        for name, module in modules.items()
+        if name.partition(".")[2].split(".")[0] in _ACTION_PACKAGES and ".agent.offline" not in name
+    }
+    places: dict[str, set[str]] = {}
+    for action, struct in _registered(written[_ROWS]).items():
+        methods = _methods_of(action, written)
+        engine = {n for n, nodes in written.items() if ".engine." in n and action in map(_label, nodes)}
+        found = {
+            f"{module}:{_label(node)}"
+            for module, nodes in written.items()
+            for node in nodes
+            if _label(node) in (action, struct)
+            or _holds(node, action, is_row=module == _COMMANDS or isinstance(node, ast.ClassDef))
+            or (module not in engine and _refers(node, struct))
+            or (".connection." in module and isinstance(node, ast.ClassDef) and methods & _members(node))
+        }
+        readers = {place for place in found if place.startswith(f"{_READERS}:")}
+        places[action] = found - readers
+    return places
+
+
+def _label(node: Definition) -> str:
+    if isinstance(node, ast.Assign | ast.AnnAssign):
+        target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+        return target.id if isinstance(target, ast.Name) else ""
+    return node.name
+
+
+def _registered(nodes: list[Definition]) -> dict[str, str]:
+    """The action types and their params Structs, from the decorators of the Structs."""
+    return {
+        str(call.args[0].value): node.name
+        for node in nodes
+        if isinstance(node, ast.ClassDef)
+        for decorator in reversed(node.decorator_list)
+        for call in ast.walk(decorator)
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "ActionType"
+        if isinstance(call.args[0], ast.Constant)
+    }
+
+
+def _methods_of(action: str, written: dict[str, list[Definition]]) -> set[str]:
+    """The methods of ``connection`` that run an action."""
+    classes = (node for name, nodes in written.items() if ".connection." in name for node in nodes)
+    return {
+        method.name
+        for node in classes
+        if isinstance(node, ast.ClassDef)
+        for method in node.body
+        if isinstance(method, ast.FunctionDef)
+        for call in ast.walk(method)
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "_step"
+        if _is_string(call.args[0], action)
+    }
+
+
+def _members(node: ast.ClassDef) -> set[str]:
+    """The members of a class. A protocol has none: it declares what it uses."""
+    if any(isinstance(base, ast.Name) and base.id == "Protocol" for base in node.bases):
+        return set()
+    return {_label(member) for member in node.body if isinstance(member, Definition)}
+
+
+def _holds(node: Definition, action: str, *, is_row: bool) -> bool:
+    """Whether a definition holds the type in a row, a table or a comparison."""
+    if not is_row and "_" not in action:
+        return False
+    roots = node.decorator_list if isinstance(node, ast.ClassDef) else []
+    roots += [node.value] if isinstance(node, ast.Assign | ast.AnnAssign) and node.value else []
+    for part in (inner for root in roots for inner in ast.walk(root)):
+        if isinstance(part, ast.Call) and is_row and any(_is_string(argument, action) for argument in part.args):
+            return True
+        if any(_is_string(element, action) for element in _elements(part)):
+            return True
+    return any(
+        _is_string(value, action)
+        for part in ast.walk(node)
+        if isinstance(part, ast.Compare | ast.MatchValue)
+        for value in ast.walk(part)
+    )
+
+
+def _elements(node: ast.AST) -> list[ast.expr]:
+    if isinstance(node, ast.List | ast.Tuple | ast.Set):
+        return node.elts
+    return [key for key in node.keys if key] if isinstance(node, ast.Dict) else []
+
+
+def _refers(node: ast.AST, struct: str) -> bool:
+    return any(isinstance(part, ast.Name) and part.id == struct for part in ast.walk(node))
+
+
+def _is_string(node: ast.AST, text: str) -> bool:
+    return isinstance(node, ast.Constant) and node.value == text
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parent.parent / "src")
@@ -117,6 +246,8 @@ def main() -> int:
     knots = cycles(graph)
     reused = reused_class_names(modules)
     entered = entered_past_api(modules, graph)
+    places = action_places(modules)
+    busiest = max(places, key=lambda name: len(places[name]))
     print(f"modules                               {len(modules)}")
     print(f"lines                                 {sum(sizes)}")
     print(f"median size                           {median(sizes):g}")
@@ -125,6 +256,7 @@ def main() -> int:
     print(f"import cycles, type-only included     {len(knots)} (largest {len(knots[0]) if knots else 0})")
     print(f"reused public class names             {len(reused)}")
     print(f"modules entered past a package's API  {sum(entered.values())} in {len(entered)} packages")
+    print(f"places per action, at most            {len(places[busiest])} ({busiest})")
     if options.verbose:
         for name in single:
             print(f"  one importer: {name} ({modules[name].lines} lines)")
@@ -134,7 +266,9 @@ def main() -> int:
             print(f"  {name}: {', '.join(found)}")
         for package, count in entered.items():
             print(f"  {package}: {count}")
-    return 1 if knots else 0
+        for name, named in places.items():
+            print(f"  {name}: {', '.join(sorted(named))}")
+    return 1 if knots or len(places[busiest]) > MOST_PLACES else 0
 
 
 if __name__ == "__main__":

@@ -187,7 +187,7 @@ class ClickParams(Params, frozen=True):
             yield "clickType", "a coordinate cannot be focused; use a matcher"
 
 
-class _SwipeParams(Params, frozen=True):
+class SwipeParams(Params, frozen=True):
     container: Container | UnsetType = UNSET
     direction: Direction = "down"
     distanceRatio: Ratio = 0.7
@@ -205,7 +205,7 @@ class _SwipeParams(Params, frozen=True):
         unsettles=True,
     )
 )
-class ScrollAndClickParams(_SwipeParams, frozen=True, kw_only=True):
+class ScrollAndClickParams(SwipeParams, frozen=True, kw_only=True):
     matcher: Target
     maxSwipes: Annotated[int, Meta(ge=1, le=limits.MAX_SWIPES, description="swipe limit")] = 10
     clickAfter: ClickAfter = True
@@ -215,14 +215,14 @@ class ScrollAndClickParams(_SwipeParams, frozen=True, kw_only=True):
 
 
 @register(ActionType("scroll", "Scroll a container once.", _cli("scroll-", task_id="cli-action-scroll")))
-class ScrollParams(_SwipeParams, frozen=True):
+class ScrollParams(SwipeParams, frozen=True):
     retry: Again = ONCE
 
 
 @register(
     ActionType("scroll_until", "Scroll until a node is on the screen or the list ends.", _cli("scroll-until-"))
 )
-class ScrollUntilParams(_SwipeParams, frozen=True):
+class ScrollUntilParams(SwipeParams, frozen=True):
     matcher: Target | UnsetType = UNSET
     maxScrolls: Annotated[int, Meta(ge=1, le=limits.MAX_SCROLLS, description="scroll limit")] = 20
     maxDurationMs: Annotated[

@@ -4,15 +4,13 @@ from itertools import islice
 
 from msgspec import Struct
 
-from clawperator.contract.actions import ScrollAndClickParams, ScrollParams, ScrollUntilParams
+from clawperator.contract.actions import SwipeParams
 from clawperator.engine.context import ActionContext
 from clawperator.engine.settle import Settled, settle
 from clawperator.engine.targets import describe_matcher, describe_node, find_containers, optional_matcher
 from clawperator.errors import ClawError
 from clawperator.ui.node import Bounds, Hierarchy, Node
 from clawperator.ui.visible import visible
-
-Swiping = ScrollParams | ScrollUntilParams | ScrollAndClickParams
 
 SWIPE_MS = 250
 METHOD = "gesture_swipe"
@@ -45,7 +43,7 @@ class Swipe(Struct, frozen=True):
     screen: Hierarchy
 
 
-def find_container(context: ActionContext, screen: Hierarchy, params: Swiping) -> Container:
+def find_container(context: ActionContext, screen: Hierarchy, params: SwipeParams) -> Container:
     """The container of the parameters, or the first scrollable node on the screen.
 
     ``CONTAINER_NOT_FOUND`` when there is none, ``CONTAINER_NOT_SCROLLABLE`` when the matched node does not scroll.
@@ -112,7 +110,7 @@ def has_moved(before: list[NodePosition], after: list[NodePosition]) -> bool:
     return 2 * sum(a != b for a, b in labelled) > len(labelled)
 
 
-def swipe_once(context: ActionContext, screen: Hierarchy, params: Swiping) -> Swipe:
+def swipe_once(context: ActionContext, screen: Hierarchy, params: SwipeParams) -> Swipe:
     """Find the container, swipe it, wait until it settles. ``GESTURE_FAILED`` when the device rejects it."""
     container = find_container(context, screen, params)
     area = container.node.bounds.normalised().intersection(context.driver.frame())

@@ -358,7 +358,8 @@ class _ActionReader:
         is_soon = event.ts - tap.ts <= FILLED_WITHIN_MS
         if tap.package != event.packageName or not (is_soon or tap.typed_before):
             return False
-        if self._is_text_field(tap.at) or focuses_field(tap.click, event):
+        is_field = self._is_text_field(tap.at)
+        if focuses_field(tap.click, event) if is_field is None else is_field:
             return False
         text, label = trim(event.text).casefold(), tap.label.casefold()
         if not text:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from clawperator.contract.limits import MAX_RECORDING_LINE_BYTES
 from clawperator.errors import ClawError
-from clawperator.recording import external_sort
+from clawperator.recording import reader
 from clawperator.recording.events import Click, Event
 from clawperator.recording.reader import Recording
 from clawperator.schemas import schema
@@ -68,8 +68,8 @@ def test_what_is_odd_but_clear_is_taken(tmp_path: Path, data: bytes) -> None:
         (b"not json", "Malformed NDJSON at line 3", "not valid JSON"),
         (GOOD.replace(b"Connected", b"Conn\xffected"), "Malformed NDJSON at line 3", "not valid UTF-8"),
         (GOOD.replace(b"<hier", b"<\xc3\x28"), "Malformed NDJSON at line 3", "not valid UTF-8"),
-        (GOOD.replace(b"Connected", b"\\ud800x"), "Malformed NDJSON at line 3", "half of a surrogate pair"),
-        (GOOD.replace(b"<hier", b"\\ud800x"), "Malformed NDJSON at line 3", "half of a surrogate pair"),
+        (GOOD.replace(b"Connected", b"\\ud800x"), "Malformed NDJSON at line 3", "unpaired surrogate"),
+        (GOOD.replace(b"<hier", b"\\ud800x"), "Malformed NDJSON at line 3", "unpaired surrogate"),
         (GOOD.replace(b"Connected", b"Conn\0ected"), "Malformed NDJSON at line 3", "not valid JSON"),
         (GOOD + GOOD, "Malformed NDJSON at line 3", "trailing characters"),
         (b"[" * 100_000, "Malformed NDJSON at line 3", "nested too deeply"),
@@ -113,7 +113,7 @@ def test_a_bad_line_is_named_with_its_number_and_reason(
     details = error.details or {}
     assert (details["line"], details["fileLine"]) == (3, 6)
     assert reason in details["reason"]
-    assert error.hint == f"To keep every whole event: clawperator recording repair --input {path}"
+    assert error.hint == f"To keep every complete event: clawperator recording repair --input {path}"
 
 
 def test_a_file_cut_off_in_an_event_says_so(tmp_path: Path) -> None:
@@ -183,8 +183,8 @@ def test_seq_is_the_order_whatever_the_file_says(
     shuffled = seed.sample(items, len(items))
     path = write(tmp_path_factory.mktemp("r") / "a.ndjson", shuffled)
     with pytest.MonkeyPatch.context() as patch:  # small runs, so that a few events are many
-        patch.setattr(external_sort, "_RUN", run)
-        patch.setattr(external_sort, "_BLOCK", block)
+        patch.setattr(reader, "_RUN_LENGTH", run)
+        patch.setattr(reader, "_BLOCK_LENGTH", block)
         got = read(path)
     assert [e.seq for e in got] == sorted(e["seq"] for e in items)
     expected = sorted(shuffled, key=lambda e: e["seq"])
@@ -212,7 +212,7 @@ def test_a_type_that_stands_in_a_text_or_deeper_is_not_taken_for_the_type(tmp_pa
     deeper = GOOD.replace(b'"type": "click", ', b"")[:-1] + b',"more":{"type":"click"}}\n'
     assert "missing required field type" in refusal(raw(tmp_path, HEAD + deeper)).message
     twice = GOOD[:-1] + b',"type":"scroll"}\n'
-    assert "type stands twice" in refusal(raw(tmp_path, HEAD + twice)).message
+    assert "two different values of type" in refusal(raw(tmp_path, HEAD + twice)).message
 
 
 def test_a_file_that_shrinks_between_two_passes_is_a_typed_error(tmp_path: Path) -> None:
@@ -230,7 +230,7 @@ def test_a_file_that_shrinks_between_two_passes_is_a_typed_error(tmp_path: Path)
         with pytest.raises(ClawError) as caught:
             recording.in_order(build)
     assert caught.value.code == "RECORDING_PARSE_FAILED"
-    assert "changed while it was read" in caught.value.message
+    assert "changed while it was being read" in caught.value.message
 
 
 def test_progress_is_told_in_bytes(tmp_path: Path) -> None:

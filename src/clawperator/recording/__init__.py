@@ -1,10 +1,9 @@
-"""Evidence: what a person did on a phone, read from disk, exported, told, compared and repaired.
+"""Recordings: read, export, parse, describe, compare and repair what a user did on a phone.
 
-These names are the room's public face. Each is imported when it is first asked for, because a command
-needs one of them and start-up counts.
+Each public name is imported when it is first used, because a command needs few of them.
 """
 
-from typing import TYPE_CHECKING, Any
+from clawperator._lazy import TYPE_CHECKING, lazy_exports
 
 if TYPE_CHECKING:
     from clawperator.recording.compare.compare import CompareReport, compare_recording
@@ -20,24 +19,27 @@ if TYPE_CHECKING:
     from clawperator.recording.parse import ParseResult, parse_recording
     from clawperator.recording.reader import Recording
     from clawperator.recording.repair import RepairResult, repair_recording
-
-_HOMES = {
-    "CompareReport": "compare.compare",
-    "Export": "export",
-    "ExportResult": "export",
-    "Narrative": "describe",
-    "ParseResult": "parse",
-    "Recording": "reader",
-    "RepairResult": "repair",
-    "compare_recording": "compare.compare",
-    "derive_checkpoints": "compare.strategies.derived",
-    "describe_recording": "describe",
-    "export_recording": "export",
-    "load_demonstration": "export",
-    "parse_recording": "parse",
-    "read_export": "export",
-    "repair_recording": "repair",
-}
+else:
+    __getattr__, __dir__ = lazy_exports(
+        __name__,
+        {
+            "CompareReport": "compare.compare",
+            "Export": "export",
+            "ExportResult": "export",
+            "Narrative": "describe",
+            "ParseResult": "parse",
+            "Recording": "reader",
+            "RepairResult": "repair",
+            "compare_recording": "compare.compare",
+            "derive_checkpoints": "compare.strategies.derived",
+            "describe_recording": "describe",
+            "export_recording": "export",
+            "load_demonstration": "export",
+            "parse_recording": "parse",
+            "read_export": "export",
+            "repair_recording": "repair",
+        },
+    )
 
 __all__ = [
     "CompareReport",
@@ -56,11 +58,3 @@ __all__ = [
     "read_export",
     "repair_recording",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    import importlib
-
-    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)

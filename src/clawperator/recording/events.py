@@ -1,8 +1,8 @@
-"""One line of a recording: the header, and the five kinds of event.
+"""The lines of a recording: the header, and the five types of event.
 
-What a kind of event says is a ``...EventFacts`` Struct; a recording adds the raw snapshot, an export adds what it
-derives. The snapshot stays undecoded JSON here: it is most of the file, and most uses only ask whether it is
-there.
+The fields of an event type are a ``...Facts`` Struct; a recording adds the raw snapshot, an export adds derived
+fields. The snapshot stays undecoded JSON here: it is most of the file, and most readers only need to know whether
+it is there.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -49,7 +49,7 @@ class Bounds(Struct, frozen=True, gc=False):
 
 
 class EventFacts(Struct, kw_only=True, gc=False):
-    """What every event says."""
+    """The fields of every event."""
 
     kind: ClassVar[str]
 
@@ -135,12 +135,12 @@ _KINDS = frozenset(facts.kind for facts in FACTS)
 
 
 def own_fields(facts: type[EventFacts]) -> tuple[str, ...]:
-    """The fields a kind of event has beyond those of every event, in the order of the documents."""
+    """The fields of an event type beyond those of every event, in the order of the documents."""
     return tuple(f.name for f in msgspec.structs.fields(facts) if f.name not in ("ts", "seq"))
 
 
 def has_snapshot(event: Event) -> bool:
-    """Whether a snapshot was taken; an empty one counts, as it is no reason for a warning."""
+    """Whether a snapshot was taken. An empty one counts: it is no reason for a warning."""
     return not _is_null(event.snapshot)
 
 
@@ -148,7 +148,7 @@ def _is_null(snapshot: Raw) -> bool:
     return len(snapshot) == len(b"null") and bytes(snapshot) == b"null"
 
 
-class BadLine(ClawperatorException, ValueError):  # noqa: N818 - it names the line, and becomes an error with a code further up
+class InvalidLineError(ClawperatorException, ValueError):
     """Why a line is no event. ``malformed`` when it is not even JSON."""
 
     def __init__(self, reason: str, *, malformed: bool = False) -> None:
@@ -161,11 +161,11 @@ _decode_any: Callable[[bytes], Event] = msgspec.json.Decoder(Event).decode
 _TYPE_KEY = b'"type":"'
 
 
-def _by_tail() -> Mapping[bytes, Callable[[bytes], Event]]:
-    """The decoder for each way a line can end that tells its type.
+def _decoders_by_tail() -> Mapping[bytes, Callable[[bytes], Event]]:
+    """The decoder for each line end that contains the event type.
 
-    A phone writes ``type`` last, behind the snapshot. Without this the decoder would read every line twice,
-    once to find its type.
+    A phone writes ``type`` last, after the snapshot. Without this the decoder would read every line twice, once to
+    find its type.
     """
     tails: dict[bytes, Callable[[bytes], Any]] = {}
     for event in (WindowChange, Click, Scroll, PressKey, TextChange):
@@ -175,56 +175,56 @@ def _by_tail() -> Mapping[bytes, Callable[[bytes], Event]]:
     return tails
 
 
-_DECODERS = _by_tail()
+_DECODERS = _decoders_by_tail()
 _LONGEST_TAIL = max(map(len, _DECODERS))
-_WORTH_A_LOOK = 2_000  # a shorter line is read twice in less time than its end is looked at
+_MIN_TAIL_LOOKUP = 2_000  # reading a shorter line twice is faster than looking at its end
 
 
 def decode_event(line: bytes) -> Event:
-    """The event on a line, or ``BadLine``. Of a key that stands twice the last one counts."""
+    """The event on a line, or ``InvalidLineError``. Of a repeated key the last one counts."""
     if len(line) > MAX_RECORDING_LINE_BYTES:
-        raise BadLine(f"longer than {MAX_RECORDING_LINE_BYTES} bytes", malformed=True)
+        raise InvalidLineError(f"longer than {MAX_RECORDING_LINE_BYTES} bytes", malformed=True)
     try:
         if not line.isascii():
             line.decode()
         decode = _decode_any
-        if len(line) > _WORTH_A_LOOK:
+        if len(line) > _MIN_TAIL_LOOKUP:
             decode = _DECODERS.get(line[line.rfind(_TYPE_KEY, -_LONGEST_TAIL) :], _decode_any)
         event = decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        with _telling_why(line):
+        with _invalid_line_errors(line):
             line.decode()
             msgspec.json.decode(line, type=Raw)  # is it JSON at all, to its end?
             event = _decode_any(line)
     if not _is_null(event.snapshot) and memoryview(event.snapshot)[0] != _QUOTE:
-        raise BadLine("snapshot is not a string")
+        raise InvalidLineError("snapshot is not a string")
     if type(event.ts) is float or type(event.seq) is float:
         event.ts, event.seq = whole(event.ts), whole(event.seq)
     return event
 
 
 @contextmanager
-def _telling_why(line: bytes) -> Iterator[None]:
-    """Whatever the decoder says of a line, as ``BadLine``."""
+def _invalid_line_errors(line: bytes) -> Iterator[None]:
+    """Raise the decoder's errors as ``InvalidLineError``."""
     try:
         yield
     except UnicodeDecodeError:
-        raise BadLine("not valid UTF-8", malformed=True) from None
+        raise InvalidLineError("not valid UTF-8", malformed=True) from None
     except msgspec.ValidationError as e:
         text = str(e).replace("`", "")
         if text.startswith("Invalid value '") and text.endswith("$.type"):
             kind = text.split("'")[1]
-            text = f"unknown event type '{kind}'" if kind not in _KINDS else "type stands twice, and differs"
-        raise BadLine(text) from None
+            text = f"unknown event type '{kind}'" if kind not in _KINDS else "two different values of type"
+        raise InvalidLineError(text) from None
     except msgspec.DecodeError as e:
-        reason = "half of a surrogate pair" if _holds_half_a_pair(line) else f"not valid JSON: {e}"
-        raise BadLine(reason, malformed=True) from None
+        reason = "unpaired surrogate" if _has_unpaired_surrogate(line) else f"not valid JSON: {e}"
+        raise InvalidLineError(reason, malformed=True) from None
     except RecursionError:
-        raise BadLine("nested too deeply", malformed=True) from None
+        raise InvalidLineError("nested too deeply", malformed=True) from None
 
 
-def _holds_half_a_pair(line: bytes) -> bool:
-    """Whether an escaped half of a surrogate pair is all that is wrong; other decoders let it pass."""
+def _has_unpaired_surrogate(line: bytes) -> bool:
+    """Whether an escaped unpaired surrogate is all that is wrong; other decoders accept it."""
     import json
 
     try:
@@ -235,16 +235,16 @@ def _holds_half_a_pair(line: bytes) -> bool:
 
 
 def decode_header(line: bytes, source: str) -> Header:
-    """The header on a line, or ``BadLine``; of another version, ``RECORDING_SCHEMA_VERSION_UNSUPPORTED``."""
-    with _telling_why(line):
+    """The header on a line. ``InvalidLineError``; ``RECORDING_SCHEMA_VERSION_UNSUPPORTED`` for another version."""
+    with _invalid_line_errors(line):
         text = trim(line.decode())
         msgspec.json.decode(text, type=Raw)
         members = msgspec.json.decode(text, type=dict[str, Raw])
         kind = msgspec.json.decode(members.get("type", NULL))
         if kind != "recording_header":
-            raise BadLine("not a recording header")
+            raise InvalidLineError("not a recording header")
         version = whole(msgspec.json.decode(members.get("schemaVersion", NULL), type=Number))
-        if version != RECORDING_SCHEMA_VERSION:  # asked first: a newer header may have other fields
+        if version != RECORDING_SCHEMA_VERSION:  # checked first: a newer header may have other fields
             raise ClawError(
                 "RECORDING_SCHEMA_VERSION_UNSUPPORTED",
                 f"Unsupported recording schema version: {version}",
@@ -256,7 +256,7 @@ def decode_header(line: bytes, source: str) -> Header:
 
 
 def trim_line(line: bytes) -> bytes:
-    """The line without white space around it, as the contract understands white space."""
+    """The line without the white space around it, as the contract defines white space."""
     line = line.strip()
     if line.isascii():
         return line
@@ -267,7 +267,7 @@ def trim_line(line: bytes) -> bytes:
 
 
 def whole_bounds(bounds: Bounds) -> Bounds:
-    """The bounds as the reference prints them."""
+    """The bounds with whole numbers as integers, as the reference prints them."""
     if float not in (type(bounds.left), type(bounds.top), type(bounds.right), type(bounds.bottom)):
         return bounds
     return Bounds(whole(bounds.left), whole(bounds.top), whole(bounds.right), whole(bounds.bottom))

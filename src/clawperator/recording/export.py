@@ -1,6 +1,6 @@
-"""export: every event of a recording as one JSON document, the evidence for authoring and comparing.
+"""export: every event of a recording in one JSON document, the evidence for authoring and comparing.
 
-The writer streams; ``read_export`` takes a whole document back, checked field by field.
+The writer streams; ``read_export`` reads and validates a whole document.
 """
 
 import os
@@ -39,7 +39,7 @@ from clawperator.recording.events import (
 from clawperator.recording.reader import Progress, Recording, unreadable
 from clawperator.recording.writing import ListWriter, derived_path, output, pretty
 
-# Two numbers that each fit 64 bits may lie further apart than that.
+# The difference of two 64-bit numbers may not fit 64 bits.
 Difference = int | float
 SnapshotMode = Literal["omit", "include"]
 SNAPSHOT_MODES: Mapping[str, SnapshotMode] = {"omit": "omit", "include": "include"}
@@ -57,7 +57,7 @@ class Snapshot(Struct, frozen=True, gc=False):
     xml: str | None
 
 
-# Each is its facts and the same two members: a Struct has one base, so they cannot come from a second one.
+# The same two fields in each: a Struct has one base, so they cannot come from a second one.
 class ExportedWindowChange(WindowChangeFacts, tag_field="type", tag="window_change", kw_only=True, gc=False):
     deltaMsSincePrevious: Difference | None
     snapshot: Snapshot
@@ -117,7 +117,7 @@ class Export(Struct, frozen=True):
 
 
 class ExportResult(Struct, frozen=True, kw_only=True):
-    """What ``export`` answers."""
+    """The result of ``export``."""
 
     ok: bool = True
     outputFile: str
@@ -127,14 +127,14 @@ class ExportResult(Struct, frozen=True, kw_only=True):
     byType: dict[str, int]
 
 
-class _Row:
-    """One kind of event on its way out: what all events share, then the kind's own, in that order."""
+class _RowWriter:
+    """The exported form of one event type: the fields of all events, then its own."""
 
     def __init__(self, facts: type[EventFacts]) -> None:
         own = own_fields(facts)
         names = ("seq", "ts", "deltaMsSincePrevious", "type", *own, "snapshot")
         self._make = msgspec.defstruct(f"{facts.kind}_row", [(name, Any) for name in names], gc=False)
-        # The first name twice, so that the answer is always a tuple.
+        # The first name twice, so that the result is always a tuple.
         self._own: Callable[[EventFacts], tuple[Any, ...]] = attrgetter(own[0], *own)
         self._kind = facts.kind
 
@@ -147,14 +147,14 @@ class _Row:
         return self._make(event.seq, event.ts, since, self._kind, *own, snapshot)
 
 
-_ROWS: Mapping[str, _Row] = {facts.kind: _Row(facts) for facts in FACTS}
+_ROWS: Mapping[str, _RowWriter] = {facts.kind: _RowWriter(facts) for facts in FACTS}
 _ABSENT = Snapshot(False, None)
 _PRESENT = Snapshot(True, None)
 _ODD_ESCAPE = re.compile(rb"\\[/u]")
 
 
 class _Tally:
-    """What the end of the document says about the events."""
+    """The counts and times at the end of the document."""
 
     def __init__(self) -> None:
         self.by_type: dict[str, int] = {}
@@ -164,7 +164,7 @@ class _Tally:
         self._package: str | None = None
 
     def add(self, event: Event) -> int | float | None:
-        """Count the event; returns the time since the one before."""
+        """Count the event. Returns the time since the one before."""
         kind = event.kind
         try:
             self.by_type[kind] += 1
@@ -211,7 +211,7 @@ def export_recording(
                 row = _ROWS[event.kind](event, since, _PRESENT if present else _ABSENT)
                 if include and present:
                     before, _, after = listed.text_of(row).rpartition(b"null")
-                    listed.add_text(before, _respelled(event.snapshot), after)
+                    listed.add_text(before, _normalised(event.snapshot), after)
                 else:
                     listed.add(row)
             listed.end()
@@ -243,8 +243,8 @@ def _is_present(event: Event) -> bool:
     return has_snapshot(event) and len(event.snapshot) > len('""')
 
 
-def _respelled(snapshot: Raw) -> Raw:
-    """The JSON string spelled as the reference would: only what must be escaped is."""
+def _normalised(snapshot: Raw) -> Raw:
+    """The JSON string as the reference writes it: only what must be escaped is."""
     if _ODD_ESCAPE.search(snapshot):
         return Raw(msgspec.json.encode(msgspec.json.decode(snapshot)))
     return snapshot
@@ -266,7 +266,7 @@ def newest_recording(path: str) -> str:
         raise ClawError(
             "RECORDING_EXPORT_FAILED",
             f"There is no .ndjson file in {path}",
-            hint="Pull a recording into this folder first, or name the file itself.",
+            hint="Pull a recording into this folder first, or pass the file itself.",
             operation="read",
             target=path,
         )
@@ -277,7 +277,7 @@ _EXPORT = msgspec.json.Decoder(Export)
 
 
 def read_export(data: bytes) -> Export:
-    """The export in ``data``; ``ValueError`` says what keeps it from being one."""
+    """The export in ``data``; ``ValueError`` with the reason when it is none."""
     try:
         return _EXPORT.decode(data)
     except UnicodeDecodeError:

@@ -1,4 +1,4 @@
-"""parse: a recording as a short log of steps, for people. It drops what it cannot show; export does not."""
+"""parse: a recording as a short step log for people. Events that are no steps are dropped; export keeps them."""
 
 from collections.abc import Iterator
 from typing import IO, Any
@@ -21,7 +21,7 @@ from clawperator.recording.events import (
 from clawperator.recording.reader import Progress, Recording
 from clawperator.recording.writing import ListWriter, derived_path, output, pretty
 
-# A wrapper is read by agents: past this many, the warnings are in the file and only counted in it.
+# The result lists this many warnings and counts the others; the file has all of them.
 MAX_REPORTED = 1_000
 MAX_SUMMARY_LINES = 200
 
@@ -52,7 +52,7 @@ class StepLog(Struct, frozen=True):
 
 
 class ParseResult(Struct, frozen=True, kw_only=True):
-    """What ``parse`` answers. ``warningCount`` is there when not all warnings are."""
+    """The result of ``parse``. ``warningCount`` is present when ``warnings`` does not list all of them."""
 
     ok: bool = True
     outputFile: str
@@ -61,7 +61,7 @@ class ParseResult(Struct, frozen=True, kw_only=True):
     warningCount: int | UnsetType = UNSET
 
 
-class _Log:
+class _StepLogWriter:
     """One pass over the events."""
 
     def __init__(self) -> None:
@@ -95,14 +95,14 @@ class _Log:
 
 
 class _Warnings:
-    """Warnings in order: all of them for the file, the first ones for the answer."""
+    """Warnings in order: all of them for the file, the first ones for the result."""
 
     def __init__(self) -> None:
         self.all = Spill()
         self.first: list[str] = []
 
     def add(self, text: str) -> None:
-        self.all.append(b',\n    "%b"' % text.encode())  # our own words: nothing in them needs an escape
+        self.all.append(b',\n    "%b"' % text.encode())  # our own text: nothing in it needs an escape
         if len(self.first) < MAX_REPORTED:
             self.first.append(text)
 
@@ -110,7 +110,7 @@ class _Warnings:
 def parse_recording(
     source: str, out: str | None = None, *, progress: Progress | None = None
 ) -> tuple[ParseResult, list[str]]:
-    """Write the step log of ``source``. Returns the answer, and a line for people per step."""
+    """Write the step log of ``source``. Returns the result, and one line of text per step."""
     target = out or derived_path(source, ".steps.json")
     with (
         Recording(source, progress=progress) as recording,
@@ -118,15 +118,15 @@ def parse_recording(
     ):
         head = {"sessionId": recording.header.sessionId, "schemaVersion": recording.header.schemaVersion}
 
-        def build(events: Iterator[Event]) -> _Log:
+        def build(events: Iterator[Event]) -> _StepLogWriter:
             result.restart()
             result.file.write(pretty(head)[: -len(b"\n}")] + b',\n  "steps": ')
-            log = _Log()
+            log = _StepLogWriter()
             log.write(events, result.file)
             return log
 
         log = recording.in_order(build)
-        if recording.out_of_order:  # these warnings stand in the order of the file
+        if recording.out_of_order:  # these warnings are in file order
             log.missing = _Warnings()
             for event in recording.in_file_order():
                 if isinstance(event, Click | WindowChange) and not has_snapshot(event):
@@ -141,13 +141,13 @@ def parse_recording(
     reported = (log.missing.first + log.dropped.first)[:MAX_REPORTED]
     if log.count > len(log.summary):
         log.summary.append(f"... and {log.count - len(log.summary)} more steps in {target}")
-    answer = ParseResult(
+    parsed = ParseResult(
         outputFile=target,
         stepCount=log.count,
         warnings=reported or UNSET,
         warningCount=count if count > len(reported) else UNSET,
     )
-    return answer, log.summary
+    return parsed, log.summary
 
 
 def _missing_snapshot(event: Click | WindowChange) -> str:

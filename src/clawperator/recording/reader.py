@@ -1,9 +1,10 @@
-"""A recording on disk, read line by line in bounded memory.
+"""Reading a recording file line by line, in bounded memory.
 
-``seq`` is the order of a recording, and a phone nearly always writes it in order. So a file is read
-straight through, and only when a step back is met is the work begun again on a sorted index of it.
+Events are ordered by ``seq``, and a phone nearly always writes them in this order. So a file is read once from
+start to end; only if an event is out of order, the work starts again with a sorted index of the file.
 """
 
+import marshal
 import os
 import shlex
 import stat
@@ -15,19 +16,23 @@ from typing import IO, NoReturn, Self, TypeVar
 from clawperator._files import why
 from clawperator.contract.limits import MAX_RECORDING_LINE_BYTES
 from clawperator.errors import ClawError, ClawperatorException
-from clawperator.recording.events import BadLine, Event, Header, decode_event, decode_header, trim_line
-from clawperator.recording.external_sort import SeqIndex
+from clawperator.recording.events import Event, Header, InvalidLineError, decode_event, decode_header, trim_line
 
 T = TypeVar("T")
-# Called now and then with the bytes read so far and the bytes there are.
+# Called at intervals with the number of bytes read and the size of the file.
 Progress = Callable[[int, int], None]
 
 _HEADER_HINT = (
-    "A recording begins with a line of type recording_header. If one stands further down, "
-    "'clawperator recording repair' keeps what follows it."
+    "The first line of a recording has the type recording_header. If the header comes later, run "
+    "'clawperator recording repair' to keep the events after it."
 )
 _BUFFER = 1024 * 1024
 _PROGRESS_EVERY = 4 * 1024 * 1024
+_RUN_LENGTH = 50_000  # entries sorted in memory, about 8 MB
+_BLOCK_LENGTH = 500  # entries of a run read back at a time
+
+# The seq of a line, its offset and its size.
+_IndexEntry = tuple[int | float, int, int]
 
 
 class _OutOfOrder(ClawperatorException):
@@ -37,7 +42,7 @@ class _OutOfOrder(ClawperatorException):
 class Recording:
     """A recording file. Opening it reads and checks the header.
 
-    ``code`` is the error code of a file that cannot be read at all; the commands differ in it.
+    ``code`` is the error code for a file that cannot be read, which depends on the command.
     """
 
     def __init__(
@@ -50,7 +55,7 @@ class Recording:
         self._file = open_recording(path, code)
         self._size = os.fstat(self._file.fileno()).st_size
         self._file_line = 0
-        self._offset = self._line_size = 0  # of the line in hand
+        self._offset = self._line_size = 0  # of the current line
         try:
             self.header = self._read_header()
         except BaseException:
@@ -65,26 +70,26 @@ class Recording:
         self._file.close()
 
     def in_order(self, build: Callable[[Iterator[Event]], T]) -> T:
-        """``build`` of the events in ``seq`` order, those of equal ``seq`` as they stand in the file.
+        """Call ``build`` with the events in ``seq`` order; those of equal ``seq`` in file order.
 
-        It may be called a second time, and must then begin afresh.
+        It may be called a second time, and must then start again.
         """
         try:
-            return build(self._events(straight=True))
+            return build(self._events(in_order_only=True))
         except _OutOfOrder:
             self.out_of_order = True
-        index = SeqIndex()
+        index = _SeqIndex()
         for event in self._events():
             index.add(event.seq, self._offset, self._line_size)
-        return build(self._at(index.places()))
+        return build(self._read_at(index.lines()))
 
     def in_file_order(self) -> Iterator[Event]:
         return self._events()
 
-    def _events(self, *, straight: bool = False) -> Iterator[Event]:
-        """Every event in the order of the file, checked. A ``straight`` pass ends at the first step back."""
+    def _events(self, *, in_order_only: bool = False) -> Iterator[Event]:
+        """Every event in file order, validated. With ``in_order_only`` stop at the first event out of order."""
         self._offset, self._file_line = self._start
-        number = 1  # of the line, blank ones not counted; the header was the first
+        number = 1  # of the line, without blank ones; the header is the first
         last = float("-inf")
         report_at = self._offset + _PROGRESS_EVERY
         with reading(self.path, self._code):
@@ -93,14 +98,14 @@ class Recording:
                 self._file_line += 1
                 try:
                     event = decode_event(line)
-                except BadLine as bad:
-                    looked = self._look_again(line, number + 1, bad)
-                    if looked is None:
+                except InvalidLineError as bad:
+                    retried = self._decode_trimmed(line, number + 1, bad)
+                    if retried is None:
                         self._offset += len(line)
                         continue
-                    event = looked
+                    event = retried
                 number += 1
-                if straight:
+                if in_order_only:
                     if event.seq < last:
                         raise _OutOfOrder
                     last = event.seq
@@ -111,29 +116,29 @@ class Recording:
                     report_at = self._offset + _PROGRESS_EVERY
                     self._progress(self._offset, self._size)
 
-    def _look_again(self, line: bytes, number: int, bad: BadLine) -> Event | None:
-        """A line the decoder refused may be blank, or have odd white space around its event."""
+    def _decode_trimmed(self, line: bytes, number: int, bad: InvalidLineError) -> Event | None:
+        """Decode a line again without the Unicode white space around it; None if it is blank."""
         trimmed = trim_line(line)
         if not trimmed:
             return None
         try:
             if bad.malformed and len(trimmed) < len(line):
                 return decode_event(trimmed)
-        except BadLine as e:
+        except InvalidLineError as e:
             bad = e
         return self._refuse(line, number, bad)
 
-    def _at(self, places: Iterator[tuple[int, int]]) -> Iterator[Event]:
+    def _read_at(self, lines: Iterator[tuple[int, int]]) -> Iterator[Event]:
         with reading(self.path, self._code):
-            for offset, size in places:
-                # Past the file's buffer, which would be filled anew at every jump.
+            for offset, size in lines:
+                # Unbuffered: the buffer would be filled again at every jump.
                 line = os.pread(self._file.fileno(), size, offset)
                 try:
                     yield decode_event(trim_line(line))
-                except BadLine:
+                except InvalidLineError:
                     raise ClawError(
                         "RECORDING_PARSE_FAILED",
-                        "The recording changed while it was read",
+                        "The recording changed while it was being read",
                         hint="Wait until the file is complete, then try again.",
                         operation="read",
                         target=self.path,
@@ -147,7 +152,7 @@ class Recording:
                     continue
                 try:
                     return decode_header(line, self.path)
-                except BadLine as bad:
+                except InvalidLineError as bad:
                     self._refuse(line, 1, bad)
         raise ClawError(
             "RECORDING_PARSE_FAILED",
@@ -157,7 +162,7 @@ class Recording:
             target=self.path,
         )
 
-    def _refuse(self, line: bytes, number: int, bad: BadLine) -> NoReturn:
+    def _refuse(self, line: bytes, number: int, bad: InvalidLineError) -> NoReturn:
         is_header = number == 1
         message = (
             f"Malformed NDJSON at line {number}"
@@ -166,11 +171,11 @@ class Recording:
         )
         ended = not line.endswith(b"\n") and len(line) <= MAX_RECORDING_LINE_BYTES
         cut = bad.malformed and ended and line.startswith(b"{")
-        mend = f"To keep every whole event: clawperator recording repair --input {shlex.quote(self.path)}"
+        repair = f"To keep every complete event: clawperator recording repair --input {shlex.quote(self.path)}"
         raise ClawError(
             "RECORDING_PARSE_FAILED",
             message,
-            hint=_HEADER_HINT if is_header else mend,
+            hint=_HEADER_HINT if is_header else repair,
             details={
                 "line": number,
                 "fileLine": self._file_line,
@@ -181,9 +186,55 @@ class Recording:
         )
 
 
+class _SeqIndex:
+    """The lines of a file of any size, sorted by ``seq`` and then by offset: an external merge sort."""
+
+    def __init__(self) -> None:
+        self._run: list[_IndexEntry] = []
+        self._spilled: IO[bytes] | None = None
+        self._blocks: list[list[int]] = []  # the offsets of the blocks of each run
+
+    def __del__(self) -> None:
+        if self._spilled is not None:
+            self._spilled.close()
+
+    def add(self, seq: int | float, offset: int, size: int) -> None:
+        self._run.append((seq, offset, size))
+        if len(self._run) >= _RUN_LENGTH:
+            self._spill()
+
+    def lines(self) -> Iterator[tuple[int, int]]:
+        """The offset and size of every line, in order."""
+        self._run.sort()
+        import heapq
+
+        runs = [self._read_run(blocks) for blocks in self._blocks]
+        for _, offset, size in heapq.merge(*runs, self._run):
+            yield offset, size
+
+    def _spill(self) -> None:
+        if self._spilled is None:
+            import tempfile
+
+            self._spilled = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the index
+        self._run.sort()
+        blocks: list[int] = []
+        for i in range(0, len(self._run), _BLOCK_LENGTH):
+            blocks.append(self._spilled.tell())
+            marshal.dump(self._run[i : i + _BLOCK_LENGTH], self._spilled)
+        self._blocks.append(blocks)
+        self._run = []
+
+    def _read_run(self, blocks: list[int]) -> Iterator[_IndexEntry]:
+        assert self._spilled is not None
+        for offset in blocks:
+            self._spilled.seek(offset)
+            yield from marshal.load(self._spilled)  # noqa: S302 - our own temporary file
+
+
 @contextmanager
 def reading(path: str, code: str) -> Iterator[None]:
-    """Turns a failing disk into the typed error."""
+    """Raise the typed error when reading fails."""
     try:
         yield
     except OSError as e:
@@ -191,16 +242,16 @@ def reading(path: str, code: str) -> Iterator[None]:
 
 
 def raw_lines(file: IO[bytes]) -> Iterator[bytes]:
-    """The lines with their ends. One that is too long comes in pieces, each longer than allowed but the last."""
+    """The lines with their line ends. A line that is too long comes in pieces; all but the last are too long."""
     return iter(partial(file.readline, MAX_RECORDING_LINE_BYTES + 1), b"")
 
 
 def open_recording(path: str, code: str) -> IO[bytes]:
-    """A regular file, opened for reading; anything else could block or cannot be read twice."""
+    """Open a regular file; others could block, or cannot be read twice."""
     try:
         mode = os.stat(path).st_mode
         if not stat.S_ISREG(mode):
-            folder = "it is a folder; only export takes one"
+            folder = "it is a folder; only export accepts one"
             raise unreadable(path, folder if stat.S_ISDIR(mode) else "it is not a regular file", code)
         return open(path, "rb", buffering=_BUFFER)
     except (OSError, ValueError) as e:
@@ -211,7 +262,7 @@ def unreadable(path: str, reason: str, code: str) -> ClawError:
     return ClawError(
         code,
         f"Cannot read {path}: {reason}",
-        hint="Check that --input names a recording file that exists and may be read.",
+        hint="Check that the file of --input exists and is readable.",
         details={"path": path, "reason": reason},
         operation="read",
         target=path,

@@ -1,7 +1,7 @@
-"""repair: what can be saved of a recording that a crash or a bad disk damaged.
+"""repair: copy the complete events of a damaged recording into a new file.
 
-Every whole event is kept, byte for byte, in the order of the file; what is dropped is named. The damaged
-file is never touched.
+Every complete event is kept byte for byte and in file order; dropped lines are reported. The damaged file is not
+changed.
 """
 
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from clawperator.contract.limits import MAX_RECORDING_LINE_BYTES
 from clawperator.errors import ClawError
-from clawperator.recording.events import BadLine, Header, decode_event, decode_header, trim_line
+from clawperator.recording.events import Header, InvalidLineError, decode_event, decode_header, trim_line
 from clawperator.recording.reader import open_recording, raw_lines, reading
 from clawperator.recording.writing import derived_path, output
 
@@ -19,7 +19,7 @@ _CODE = "RECORDING_PARSE_FAILED"
 MAX_REPORTED = 100
 
 
-class Dropped(Struct, frozen=True):
+class DroppedLine(Struct, frozen=True):
     """A line that is not in the repaired file."""
 
     fileLine: int
@@ -28,46 +28,46 @@ class Dropped(Struct, frozen=True):
 
 
 class RepairResult(Struct, frozen=True, kw_only=True):
-    """What ``repair`` answers. ``dropped`` lists the first hundred."""
+    """The result of ``repair``. ``dropped`` lists the first hundred lines."""
 
     ok: bool = True
     outputFile: str
     sessionId: str
     eventCount: int
     droppedCount: int
-    dropped: list[Dropped]
+    dropped: list[DroppedLine]
 
 
 def repair_recording(source: str, out: str | None = None) -> RepairResult:
-    """Write every whole event of ``source`` into a new recording."""
+    """Write every complete event of ``source`` into a new recording."""
     target = out or derived_path(source, ".repaired.ndjson")
     header: Header | None = None
     kept = dropped_count = 0
-    dropped: list[Dropped] = []
+    dropped: list[DroppedLine] = []
     with open_recording(source, _CODE) as file, output(target, source, _CODE) as result:
-        for number, (line, size) in enumerate(_whole_lines(file, source), 1):
+        for number, (line, size) in enumerate(_sized_lines(file, source), 1):
             trimmed = trim_line(line)
             if not trimmed and size <= MAX_RECORDING_LINE_BYTES:
                 continue
             try:
                 if size > MAX_RECORDING_LINE_BYTES:
-                    raise BadLine(f"longer than {MAX_RECORDING_LINE_BYTES} bytes")  # noqa: TRY301 - one way to drop
+                    raise InvalidLineError(f"longer than {MAX_RECORDING_LINE_BYTES} bytes")  # noqa: TRY301 - dropped like any other line
                 if header is None:
                     header = decode_header(trimmed, source)
                 else:
                     decode_event(trimmed)
                     kept += 1
-            except BadLine as bad:
+            except InvalidLineError as bad:
                 dropped_count += 1
                 if len(dropped) < MAX_REPORTED:
-                    dropped.append(Dropped(number, size, bad.reason))
+                    dropped.append(DroppedLine(number, size, bad.reason))
             else:
                 result.file.write(trimmed + b"\n")
         if header is None:
             raise ClawError(
                 _CODE,
-                "There is no recording header in the file, so nothing can be kept",
-                hint="Without its header nobody can tell which session the events belong to.",
+                "The file has no recording header, so nothing can be kept",
+                hint="The header names the session of the events. Pull the recording again.",
                 operation="repair",
                 target=source,
             )
@@ -80,8 +80,8 @@ def repair_recording(source: str, out: str | None = None) -> RepairResult:
     )
 
 
-def _whole_lines(file: IO[bytes], path: str) -> Iterator[tuple[bytes, int]]:
-    """Each line with its size; of a line that is too long only the size."""
+def _sized_lines(file: IO[bytes], path: str) -> Iterator[tuple[bytes, int]]:
+    """Each line with its size; a line that is too long comes empty."""
     size = 0
     with reading(path, _CODE):
         for piece in raw_lines(file):

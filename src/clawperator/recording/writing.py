@@ -1,4 +1,4 @@
-"""Writing a JSON document piece by piece, as the reference writes it: two spaces, no newline at the end."""
+"""Streaming JSON output in the reference's format: indented by two spaces, no newline at the end."""
 
 import os
 from collections.abc import Iterator
@@ -12,15 +12,15 @@ from clawperator.errors import ClawError
 
 
 def pretty(value: Any, depth: int = 0) -> bytes:
-    """``value`` as it stands ``depth`` levels deep in an indented document, without its first indent."""
+    """``value`` as it appears ``depth`` levels deep in an indented document, without its first indent."""
     text = msgspec.json.format(msgspec.json.encode(value), indent=2)
     return text.replace(b"\n", b"\n" + b"  " * depth) if depth else text
 
 
 class ListWriter:
-    """The elements of a list that is a member of the top-level object.
+    """Writes the elements of a list that is a field of the top-level object.
 
-    Elements are put into JSON a hundred at a time, which costs a third of doing it one by one.
+    Elements are encoded a hundred at a time, in a third of the time that single ones take.
     """
 
     _BATCH = 100
@@ -37,7 +37,7 @@ class ListWriter:
             self._flush()
 
     def add_text(self, *pieces: Any) -> None:
-        """Add an element that is JSON already, in pieces, indented as it will stand."""
+        """Add an element that is already JSON, in pieces, with its final indent."""
         self._flush()
         self._separate()
         self._out.writelines((b"\n    ", *pieces))
@@ -66,12 +66,12 @@ class ListWriter:
 
 @contextmanager
 def output(path: str, source: str, code: str, *, make_folders: bool = False) -> Iterator[AtomicFile]:
-    """An output file that appears whole or not at all; what goes wrong with it carries ``code``."""
+    """An output file that is written completely or not at all. Its errors have the given code."""
     if is_same_file(path, source):
         raise ClawError(
             code,
-            f"The output {path} is the input itself",
-            hint="Choose another --out: the recording must not be overwritten.",
+            f"The output file {path} is the input file",
+            hint="Choose another file with --out: the recording must not be overwritten.",
             operation="write",
             target=path,
         )
@@ -92,7 +92,7 @@ def _unwritable(path: str, reason: str, code: str) -> ClawError:
     return ClawError(
         code,
         f"Cannot write {path}: {reason}",
-        hint="Check that the folder of --out exists, may be written and has room.",
+        hint="Check that the folder of --out exists, is writable and has free space.",
         details={"path": path, "reason": reason},
         operation="write",
         target=path,
@@ -100,5 +100,5 @@ def _unwritable(path: str, reason: str, code: str) -> ClawError:
 
 
 def derived_path(source: str, ending: str) -> str:
-    """Where a document made from ``source`` goes when nobody says."""
+    """The default path of a document made from ``source``."""
     return source.removesuffix(".ndjson") + ending

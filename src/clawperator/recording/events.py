@@ -149,7 +149,7 @@ def _is_null(snapshot: Raw) -> bool:
 
 
 class InvalidLineError(ClawperatorException, ValueError):
-    """Why a line is no event. ``malformed`` when it is not even JSON."""
+    """Why a line is not an event. ``malformed``: it is not even JSON."""
 
     def __init__(self, reason: str, *, malformed: bool = False) -> None:
         super().__init__(reason)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clawperator.errors import ClawError
-from clawperator.phone.cassette.cassette import LARGEST_FILE, load_cassette
+from clawperator.phone.cassette.cassette import MAX_FILE_BYTES, load_cassette
 from clawperator.phone.cassette.steps import KeyStep, TapStep, TextStep, WaitStep, steps_of
 from clawperator.phone.process.server import PhoneServer, PhoneServerConfig
 from clawperator.recording import export_recording
@@ -160,7 +160,7 @@ def test_an_export_with_snapshots_is_the_same_cassette(tapes: dict[str, Path], t
     out = str(tmp_path / "solar.export.json")
     export_recording(str(tapes["solar"]), out, snapshots="include")
     ours, theirs = load_cassette(out), load_cassette(str(tapes["solar"]))
-    assert (ours.rows, ours.shots, ours.display) == (theirs.rows, theirs.shots, theirs.display)
+    assert (ours.events, ours.snapshots, ours.display) == (theirs.events, theirs.snapshots, theirs.display)
 
 
 def test_every_recorded_screen_is_shown_node_by_node(tapes: dict[str, Path]) -> None:
@@ -211,8 +211,8 @@ def test_a_wrong_tap_stays_and_is_reported(solar_phone: SimulatedPhone) -> None:
     assert phone.xml() == before
     now = status(phone)
     assert (now["step"], now["misses"], now["done"]) == (at, 4, False)
-    assert now["lastMiss"] == {"step": at, "kind": "key", "what": "back"}
-    assert now["waitsFor"] == {"seq": 4, "what": "a tap on Intelligence"}
+    assert now["lastMiss"] == {"step": at, "kind": "key", "description": "back"}
+    assert now["waitsFor"] == {"seq": 4, "description": "a tap on Intelligence"}
     log = phone.shell("logcat -d -s Cassette").stdout
     assert "missed: tap" in log
     assert "on Service, while step 1 waits for: a tap on Intelligence" in log
@@ -230,7 +230,7 @@ def test_a_text_is_done_when_it_is_the_recorded_one_and_not_before(solar_phone: 
     person.tap(role="textfield")
     person.delete(2)
     person.type("4")
-    assert status(phone)["waitsFor"]["what"] == 'the text "40"'
+    assert status(phone)["waitsFor"]["description"] == 'the text "40"'
     assert seen(phone, role="textfield").text == "4"
     person.type("0")
     done = status(phone)["step"]
@@ -583,7 +583,7 @@ def test_what_holds_no_snapshots_is_refused_with_what_to_do(tmp_path: Path, tape
 def test_a_file_that_is_too_large_is_refused_unread(tmp_path: Path) -> None:
     path = tmp_path / "huge.ndjson"
     with path.open("wb") as file:
-        file.truncate(LARGEST_FILE + 1)
+        file.truncate(MAX_FILE_BYTES + 1)
     with pytest.raises(ClawError, match="at most"):
         load_cassette(str(path))
 
@@ -592,10 +592,10 @@ def test_a_large_recording_takes_little_memory(tmp_path: Path) -> None:
     rows = [node(f"Row {i}", f"[0,{i}][1080,{i + 1}]", clickable="true") for i in range(400)]
     path = save(tmp_path, *(click("Row 7", screen(*rows, node(f"Page {i}"))) for i in range(100)))
     cassette = load_cassette(path)
-    packed = sum(len(shot.packed) for shot in cassette.shots)
-    assert len(cassette.shots) == 100
+    packed = sum(len(shot.packed) for shot in cassette.snapshots)
+    assert len(cassette.snapshots) == 100
     assert packed * 5 < Path(path).stat().st_size
-    assert zlib.decompress(cassette.shots[99].packed).decode() == screen(*rows, node("Page 99"))
+    assert zlib.decompress(cassette.snapshots[99].packed).decode() == screen(*rows, node("Page 99"))
 
 
 @pytest.mark.random

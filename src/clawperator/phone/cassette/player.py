@@ -1,4 +1,4 @@
-"""The phone that shows a cassette: where it stands, what moves it on, and what missed."""
+"""Playing a cassette on a simulated phone: the current step, what advances it, and the misses."""
 
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
@@ -6,16 +6,16 @@ from typing import Any, Protocol
 from clawperator._text import printable
 from clawperator.phone.cassette.cassette import Cassette
 from clawperator.phone.cassette.screen import (
-    Dress,
+    ScreenState,
     click_area,
-    dress,
-    first_words,
+    first_label,
     focused_field,
+    live_tree,
     text_before,
 )
-from clawperator.phone.cassette.script import Script
 from clawperator.phone.cassette.steps import (
     CassetteStep,
+    CassetteSteps,
     CassetteWindow,
     EndStep,
     KeyStep,
@@ -23,7 +23,7 @@ from clawperator.phone.cassette.steps import (
     TextStep,
     WaitStep,
     describe_step,
-    first_shot,
+    first_snapshot,
     labels,
 )
 from clawperator.phone.core import text_fields
@@ -41,7 +41,7 @@ from clawperator.ui.node import Hierarchy
 
 _HOME = "home"
 _TAG = "Cassette"
-_LONGEST_NOTE = 120
+_MAX_NOTE_LENGTH = 120
 
 
 class PlayerHost(InputTarget, Protocol):
@@ -58,63 +58,64 @@ class PlayerHost(InputTarget, Protocol):
 
 
 class Player:
-    """One showing of a cassette on one phone. The phone's lock guards it.
+    """Plays one cassette on one phone, guarded by the phone's lock.
 
-    It keeps one screen open per recorded package and lets that show one snapshot after the other. Whatever is
-    done to the phone is told to it before anything else happens.
+    Each recorded package has one screen, which shows one snapshot after the other. The phone reports every input
+    to the player before it handles it.
     """
 
     def __init__(self, phone: PlayerHost, cassette: Cassette) -> None:
         self._phone = phone
         self._cassette = cassette
-        self._script = Script(cassette)
+        self._script = CassetteSteps(cassette)
         self._steps = self._script.steps
         self._at = 0
         self._misses = 0
         self._last_miss: dict[str, Any] | None = None
         self._mistyped: tuple[int, str] | None = None
-        # Counts moves: a timer that was set before the last one has nothing to say any more.
+        # Counts moves: a timer that was set before the last move is obsolete.
         self._visit = 0
         self._moving = False
         self._is_new = False
-        self._shot: int | None = None
+        self._snapshot: int | None = None
         self._screen: AppScreen | None = None
         self._entry: BackStackEntry | None = None
         self._windows: dict[str, CassetteWindow] = {}
         self._hints: frozenset[str] = frozenset()
-        self._dressed: tuple[object, Hierarchy] | None = None
+        self._cached_tree: tuple[object, Hierarchy] | None = None
         self._apps = {
             package: self._make_app(package, label)
-            for package, label in labels(self._steps, cassette.shots).items()
+            for package, label in labels(self._steps, cassette.snapshots).items()
         }
 
     def apps(self) -> list[App]:
-        """The recorded packages, as apps to be installed."""
+        """The recorded packages, as apps to install."""
         return list(self._apps.values())
 
     def begin(self) -> None:
-        """Show the first screen if the recording begins at a launcher; otherwise its app waits to be opened."""
-        if self._shot is None and self._begins_at_home():
+        """Show the first screen if the recording begins at a launcher; otherwise wait until its app is opened."""
+        if self._snapshot is None and self._begins_at_home():
             self._go(0)
 
     def status(self) -> dict[str, Any]:
-        """Where it stands: so many of its steps are done, and so often something else was."""
+        """The current step and the number of misses: inputs that were not the recorded ones."""
         step = self._steps[self._at]
+        is_done = isinstance(step, EndStep)
         return {
             "file": self._cassette.path,
             "sessionId": self._cassette.session_id,
             "step": self._at,
             "steps": len(self._steps) - 1,
-            "done": isinstance(step, EndStep),
-            "waitsFor": None if isinstance(step, EndStep) else {"seq": step.seq, "what": describe_step(step)},
+            "done": is_done,
+            "waitsFor": None if is_done else {"seq": step.seq, "description": describe_step(step)},
             "misses": self._misses,
             "lastMiss": self._last_miss,
         }
 
-    # What the phone tells
+    # Input
 
     def pressed(self, place: PlacedView | None, x: int, y: int, *, long: bool) -> bool:
-        """A finger, or accessibility, on a screen. True when it was the recorded click, and all is done."""
+        """A tap or an accessibility click. True when it was the recorded click and is handled."""
         if not self._is_in_front():
             return False
         step = self._steps[self._at]
@@ -142,7 +143,7 @@ class Player:
         return True
 
     def wants(self, x: int, y: int) -> bool:
-        """Whether a point belongs to the recorded place, where the bars of this phone would hide that."""
+        """Whether a point belongs to the recorded target, which a system bar of this phone covers."""
         step = self._steps[self._at]
         target = self._script.target(self._at) if isinstance(step, TapStep) and self._is_shown() else None
         if target is None or not target.area.contains(x, y):
@@ -155,7 +156,7 @@ class Player:
             self._miss("swipe", "nothing was scrolled here")
 
     def key(self, key: NavigationKey) -> bool:
-        """Back, home or recents. False when the phone is to do what it does on such a key."""
+        """Back, home or recents. False when the phone shall handle the key itself."""
         if self._phone.tasks.front.top.package not in self._apps:
             return False
         step = self._steps[self._at]
@@ -172,27 +173,27 @@ class Player:
         return True
 
     def came_to_front(self, entry: BackStackEntry) -> bool:
-        """An app was brought to the front. True when somebody else did that, and all is done now."""
+        """An app came to the front. True when the player did not bring it there and has handled it."""
         if entry.package not in self._apps:
             return False
         if self._moving:
-            self._put(entry)
+            self._show_screen(entry)
             return False
-        shown = self._shot is not None and self._cassette.shots[self._shot].package
+        shown = self._snapshot is not None and self._cassette.snapshots[self._snapshot].package
         elsewhere = shown and shown != entry.package
         to, skip = self._script.beginning(entry.package, self._at if elsewhere else None)
         if to and is_launcher(entry.package):
-            # The recording comes here later. Until its app is opened this is just what lies behind.
-            entry.screen = self._make_screen(self._steps[to].shot, self._windows.get(entry.package))
+            # The recording comes here later. Until its app is opened, this screen is only the background.
+            entry.screen = self._make_screen(self._steps[to].snapshot, self._windows.get(entry.package))
             return False
         self._go(to, skip)
         return True
 
     def _typed(self, key: str, text: str) -> None:
-        """A field holds another text."""
+        """The text of a field changed."""
         at = self._script.type_step(self._at, key) if self._is_shown() else None
         if at is None:
-            if self._mistyped != (self._at, key):  # key by key it is one miss
+            if self._mistyped != (self._at, key):  # typing several keys is one miss
                 self._mistyped = (self._at, key)
                 self._miss("text", "no text was recorded here")
             return
@@ -208,45 +209,45 @@ class Player:
         if self._is_shown() and isinstance(self._steps[self._at], WaitStep):
             self._go(self._at + 1)
 
-    # Moving
+    # Moves
 
     def _go(self, to: int, skip: int = 0, *, typed: dict[str, str] | None = None) -> None:
-        """Stand before a step: its windows come one after the other, then the screen it is done on is shown.
+        """Go to a step: show its windows one after the other, then the screen it is done on.
 
-        With ``typed`` it goes back to what is being typed; nothing comes then.
+        With ``typed`` the move is back to a text that the user goes on typing; no window is shown.
         """
         while True:
             step = self._steps[to]
             target = self._script.target(to) if isinstance(step, TapStep) else None
             if typed is None:
-                for came in step.windows[skip:]:
-                    self._show(came.shot, came)
-            self._show(step.shot if target is None else target.shot, None)
+                for window in step.windows[skip:]:
+                    self._show(window.snapshot, window)
+            self._show(step.snapshot if target is None else target.snapshot, None)
             if not isinstance(step, TapStep) or target is not None:
                 break
-            self._say("W", f"event {step.seq}: what was clicked is not on the screen; it is passed over")
+            self._log("W", f"event {step.seq}: the clicked element is not on the screen; skipped")
             to, skip = to + 1, 0
         self._at = to
         self._visit += 1
         self._prepare(step, typed)
-        self._say("I", f"step {to} of {len(self._steps) - 1} done, next: {describe_step(step)}")
+        self._log("I", f"step {to} of {len(self._steps) - 1} done, next: {describe_step(step)}")
         if isinstance(step, WaitStep) and step.after_ms is not None:
             self._later(step.after_ms)
 
-    def _show(self, number: int, came: CassetteWindow | None) -> None:
-        """Put a shot on the glass. A window that comes, or another app, is told."""
-        shot = self._cassette.shots[number]
-        package = shot.package if came is None else came.package
-        moves = came is not None or self._phone.tasks.front.top.package != package
-        if not moves and number == self._shot:
+    def _show(self, number: int, window: CassetteWindow | None) -> None:
+        """Show a snapshot. A new window, or another app, is announced as an event."""
+        snapshot = self._cassette.snapshots[number]
+        package = snapshot.package if window is None else window.package
+        is_announced = window is not None or self._phone.tasks.front.top.package != package
+        if not is_announced and number == self._snapshot:
             return
-        if came is not None:
-            self._windows[package] = came
+        if window is not None:
+            self._windows[package] = window
         self._screen = self._make_screen(number, self._windows.get(package))
-        self._is_new, self._shot = number != self._shot, number
-        self._phone.windows.rotate(shot.rotation)
-        if not moves:
-            self._put(self._phone.tasks.front.top)
+        self._is_new, self._snapshot = number != self._snapshot, number
+        self._phone.windows.rotate(snapshot.rotation)
+        if not is_announced:
+            self._show_screen(self._phone.tasks.front.top)
             return
         self._moving = True
         try:
@@ -254,20 +255,20 @@ class Player:
         finally:
             self._moving = False
 
-    def _put(self, entry: BackStackEntry) -> None:
-        """Let an app's one entry show the screen in hand. What was typed on another is forgotten."""
+    def _show_screen(self, entry: BackStackEntry) -> None:
+        """Let an app's only entry show the current screen. Text typed on another screen is cleared."""
         assert self._screen is not None
-        assert self._shot is not None
+        assert self._snapshot is not None
         entry.screen = self._screen
         if self._is_new or entry is not self._entry:
             entry.texts.clear()
-            entry.focus = focused_field(self._cassette.shots[self._shot].tree())
+            entry.focus = focused_field(self._cassette.snapshots[self._snapshot].tree())
             self._hints = frozenset()
         self._entry = entry
         self._phone.windows.invalidate()
 
     def _prepare(self, step: CassetteStep, typed: dict[str, str] | None) -> None:
-        """Cursor and keyboard, where something is to be typed."""
+        """Set focus, text and keyboard for a step that types."""
         entry = self._phone.tasks.front.top
         if typed is not None:
             entry.texts.update(typed)
@@ -295,22 +296,22 @@ class Player:
 
         self._phone.timers.later(milliseconds / 1000, run)
 
-    # What is meant
+    # Questions
 
     def _begins_at_home(self) -> bool:
-        return is_launcher(self._cassette.shots[first_shot(self._steps[0])].package)
+        return is_launcher(self._cassette.snapshots[first_snapshot(self._steps[0])].package)
 
     def _is_in_front(self) -> bool:
-        """Whether one of the recorded apps takes the touches."""
+        """Whether one of the recorded apps gets the input."""
         top = self._phone.windows.top()
         return top.package in self._apps and top is self._phone.tasks.front.top
 
     def _is_shown(self) -> bool:
-        """Whether the screen of the step in hand is what the phone shows."""
+        """Whether the phone shows the screen of the current step."""
         return self._screen is not None and self._phone.tasks.front.top.screen is self._screen
 
     def _hits(self, place: PlacedView | None, x: int, y: int) -> bool:
-        """Whether a press is the recorded one: on that place, or on its area when nothing smaller is there."""
+        """Whether a press is the recorded one: on the target, or in its area if nothing smaller is there."""
         target = self._script.target(self._at)
         if target is None or (place is not None and place.key == target.key):
             return target is not None
@@ -318,16 +319,16 @@ class Player:
             return False
         return place is None or place.node.bounds.intersection(target.area) == target.area
 
-    # What is shown and said
+    # Screens and log
 
     def _tree(self, number: int, entry: BackStackEntry) -> Hierarchy:
-        """The nodes of a shot for the glass: the same ones until something in them changes."""
-        of = (number, id(entry), entry.focus, tuple(entry.texts.items()), self._hints)
-        if self._dressed is None or self._dressed[0] != of:
+        """The nodes of a snapshot, cached until its texts or focus change."""
+        key = (number, id(entry), entry.focus, tuple(entry.texts.items()), self._hints)
+        if self._cached_tree is None or self._cached_tree[0] != key:
             scale = self._phone.windows.display.scale
-            how = Dress(entry, scale, self._hints, self._typed, self._submitted)
-            self._dressed = of, dress(self._cassette.shots[number], number, how)
-        return self._dressed[1]
+            state = ScreenState(entry, scale, self._hints, self._typed, self._submitted)
+            self._cached_tree = key, live_tree(self._cassette.snapshots[number], number, state)
+        return self._cached_tree[1]
 
     def _make_screen(self, number: int, window: CassetteWindow | None) -> AppScreen:
         name, title = (window.class_name, window.title) if window is not None else ("", None)
@@ -339,25 +340,25 @@ class Player:
         app = App(package, label, launchable=not is_launcher(package), system=is_launcher(package))
         at, skip = self._script.beginning(package, None)
         step = self._steps[at]
-        came = step.windows[skip] if skip < len(step.windows) else None
-        app.screens[_HOME] = self._make_screen(step.shot if came is None else came.shot, came)
+        window = step.windows[skip] if skip < len(step.windows) else None
+        app.screens[_HOME] = self._make_screen(step.snapshot if window is None else window.snapshot, window)
         return app
 
-    def _miss(self, kind: str, what: str, place: PlacedView | None = None) -> None:
+    def _miss(self, kind: str, detail: str, place: PlacedView | None = None) -> None:
         node = place.node if place is not None else None
-        on = (first_words(node) or node.resource_id or node.class_name) if node is not None else ""
-        told = printable(f"{what} on {on}" if on else what)[:_LONGEST_NOTE]
+        on = (first_label(node) or node.resource_id or node.class_name) if node is not None else ""
+        description = printable(f"{detail} on {on}" if on else detail)[:_MAX_NOTE_LENGTH]
         step = self._steps[self._at]
         self._misses += 1
-        self._last_miss = {"step": self._at, "kind": kind, "what": told}
-        self._say("W", f"missed: {kind} {told}, while step {self._at} waits for: {describe_step(step)}")
+        self._last_miss = {"step": self._at, "kind": kind, "description": description}
+        self._log("W", f"missed: {kind} {description}, while step {self._at} waits for: {describe_step(step)}")
 
-    def _say(self, priority: Priority, message: str) -> None:
+    def _log(self, priority: Priority, message: str) -> None:
         self._phone.log.write(priority, _TAG, message, SYSTEM_SERVER_PID)
 
 
 def _blank(_: object) -> View:
-    """The screen of a cassette is not built: it has a tree."""
+    """Cassette screens are not built from views: they have a tree."""
     return View()
 
 

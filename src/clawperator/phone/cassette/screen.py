@@ -1,4 +1,4 @@
-"""A recorded screen on the glass: its nodes just as they were, with something behind each that can be touched."""
+"""A recorded screen on the simulated phone: the recorded nodes, each with a view that takes input."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -6,34 +6,34 @@ from collections.abc import Callable, Iterator
 from msgspec import Struct
 from msgspec.structs import replace
 
-from clawperator.phone.cassette.cassette import Shot
+from clawperator.phone.cassette.cassette import CassetteSnapshot
 from clawperator.phone.toolkit.app import BackStackEntry
 from clawperator.phone.toolkit.layout import PlacedView
 from clawperator.phone.toolkit.views import View
 from clawperator.recording.events import ClickFacts
 from clawperator.ui.node import Bounds, Hierarchy, Node
 
-_FIELDS = ("edittext", "autocompletetextview")
-_CLIMB = 8
-_SMALLEST_TEXT, _LARGEST_TEXT = 6.0, 16.0
+_FIELD_CLASSES = ("edittext", "autocompletetextview")
+_MAX_LEVELS_UP = 8
+_MIN_TEXT_SIZE, _MAX_TEXT_SIZE = 6.0, 16.0
 _BULLET = "•"
 
 
-class Target(Struct, frozen=True):
-    """What a recorded click was on: a place of a shot by its name, or, without one, just an area of it."""
+class TapTarget(Struct, frozen=True):
+    """What a recorded click was on: a node of a snapshot by its key, or, with an empty key, only an area."""
 
-    shot: int
+    snapshot: int
     key: str
     area: Bounds
 
 
 def is_field(node: Node) -> bool:
     name = node.class_name.lower()
-    return any(part in name for part in _FIELDS) or node.flag("password")
+    return any(part in name for part in _FIELD_CLASSES) or node.flag("password")
 
 
 def fields(tree: Hierarchy) -> Iterator[tuple[str, Node]]:
-    """The text fields of a screen, each with a name that the same field has on the next screen too."""
+    """The text fields of a screen, each with a key that is the same on the next screen."""
     seen: Counter[str] = Counter()
     for node in tree.nodes:
         if is_field(node):
@@ -42,47 +42,47 @@ def fields(tree: Hierarchy) -> Iterator[tuple[str, Node]]:
 
 
 def focused_field(tree: Hierarchy) -> str | None:
-    """The field that has the cursor in the snapshot."""
+    """The key of the focused field."""
     return next((key for key, node in fields(tree) if node.flag("focused")), None)
 
 
 def keys(tree: Hierarchy, number: int) -> list[str]:
-    """The names of all nodes of a shot. Only a field has one that means something on another shot."""
+    """The keys of all nodes of a snapshot. Only the key of a text field is valid on another snapshot."""
     named = {id(node): key for key, node in fields(tree)}
     return [named.get(id(node), f"{number}.{i}") for i, node in enumerate(tree.nodes)]
 
 
-class Dress(Struct, frozen=True):
-    """How a screen differs from its shot by what was done since, and whom its fields tell."""
+class ScreenState(Struct, frozen=True):
+    """What changed on a screen since its snapshot, and the callbacks of its fields."""
 
     entry: BackStackEntry
     scale: float
-    # The fields whose recorded text is but a hint: it shows while they are empty.
+    # The fields whose recorded text is a hint: it is shown while they are empty.
     hints: frozenset[str]
     typed: Callable[[str, str], None]
     submitted: Callable[[], None]
 
 
-def dress(shot: Shot, number: int, how: Dress) -> Hierarchy:
-    """The tree of a shot, with a place behind each node. What was typed and focused meanwhile is shown in it."""
-    tree = shot.tree()
-    entry = how.entry
+def live_tree(snapshot: CassetteSnapshot, number: int, state: ScreenState) -> Hierarchy:
+    """The tree of a snapshot with a view behind each node, and with the current texts and focus."""
+    tree = snapshot.tree()
+    entry = state.entry
     names = keys(tree, number)
     focus = entry.focus if entry.focus in names else None
     for key, node in zip(names, tree.nodes, strict=True):
-        node.source = PlacedView(_view(node, key, how), entry, key, node)
+        node.source = PlacedView(_view(node, key, state), entry, key, node)
         if not is_field(node):
             continue
         typed = entry.texts.get(key)
-        if typed is not None and (typed or key not in how.hints):
+        if typed is not None and (typed or key not in state.hints):
             node.attributes["text"] = _BULLET * len(typed) if node.flag("password") else typed
         if focus is not None:
             node.attributes["focused"] = "true" if key == focus else "false"
     return tree
 
 
-def _view(node: Node, key: str, how: Dress) -> View:
-    """A view that paints as its node says. Only a field does something of its own."""
+def _view(node: Node, key: str, state: ScreenState) -> View:
+    """A view that is painted like its node. Only a text field has behaviour."""
     labelled = bool(node.label) and not any(kid.label for kid in node.walk() if kid is not node)
     view = View(
         layout="frame" if node.children and not labelled else "leaf",
@@ -93,44 +93,43 @@ def _view(node: Node, key: str, how: Dress) -> View:
         enabled=node.attributes.get("enabled") != "false",
         selected=node.flag("selected"),
         padding=2,
-        size=max(_SMALLEST_TEXT, min(_LARGEST_TEXT, node.bounds.height / how.scale * 0.8)),
+        size=max(_MIN_TEXT_SIZE, min(_MAX_TEXT_SIZE, node.bounds.height / state.scale * 0.8)),
     )
     if not is_field(node):
         return view
     return replace(
         view,
         edits="password" if node.flag("password") else "text",
-        on_change=lambda _, text: how.typed(key, text),
-        on_submit=lambda _: how.submitted(),
+        on_change=lambda _, text: state.typed(key, text),
+        on_submit=lambda _: state.submitted(),
     )
 
 
-def find_target(tree: Hierarchy, number: int, click: ClickFacts) -> Target | None:
-    """What a recorded click was on: the node that agrees with most of what the click says.
+def find_target(tree: Hierarchy, number: int, click: ClickFacts) -> TapTarget | None:
+    """What a recorded click was on: the node that matches most fields of the click.
 
-    A real phone leaves out the bounds at times, or the words. A node that agrees with nothing but in being
-    clickable is not meant.
+    Real phones sometimes leave out the bounds or the label. Being clickable alone is no match.
     """
     where = click_area(click)
     best: Node | None = None
-    most = 0
+    best_score = 0
     for node in tree.nodes:
-        agreed = _agreement(node, click, where)
-        if agreed > most:
-            best, most = node, agreed
+        score = _match_score(node, click, where)
+        if score > best_score:
+            best, best_score = node, score
     if best is None:
         return None
     best = _clickable(best)
-    return Target(number, keys(tree, number)[tree.nodes.index(best)], best.bounds)
+    return TapTarget(number, keys(tree, number)[tree.nodes.index(best)], best.bounds)
 
 
 def click_area(click: ClickFacts) -> Bounds:
-    """Where a click was; empty when it does not say so."""
+    """The bounds of a click; empty when they were not recorded."""
     box = click.bounds
     return Bounds(int(box.left), int(box.top), int(box.right), int(box.bottom))
 
 
-def _agreement(node: Node, click: ClickFacts, where: Bounds) -> int:
+def _match_score(node: Node, click: ClickFacts, where: Bounds) -> int:
     found = 0
     if not where.is_empty and node.bounds == where:
         found += 4
@@ -139,7 +138,7 @@ def _agreement(node: Node, click: ClickFacts, where: Bounds) -> int:
     if click.text:
         if node.text.strip() == click.text or node.content_desc.strip() == click.text:
             found += 3
-        elif found and first_words(node) == click.text:
+        elif found and first_label(node) == click.text:
             found += 2
     if click.contentDesc and node.content_desc.strip() == click.contentDesc:
         found += 3
@@ -148,15 +147,15 @@ def _agreement(node: Node, click: ClickFacts, where: Bounds) -> int:
     return found * 2 + node.flag("clickable") if found > 0 else 0
 
 
-def first_words(node: Node) -> str:
-    """What a node says, or the first of what lies in it."""
+def first_label(node: Node) -> str:
+    """The first label of a node or its descendants."""
     return next((below.label.strip() for below in node.walk() if below.label), "")
 
 
 def _clickable(node: Node) -> Node:
-    """The node, or what around it takes the click."""
+    """The closest clickable node at or above this one; this one if there is none."""
     above = node
-    for _ in range(_CLIMB):
+    for _ in range(_MAX_LEVELS_UP):
         if above.flag("clickable"):
             return above
         if above.parent is None:
@@ -166,7 +165,7 @@ def _clickable(node: Node) -> Node:
 
 
 def one_edit_apart(a: str, b: str) -> bool:
-    """Whether one key makes one text of the other: a character more or less somewhere."""
+    """Whether one key press turns one text into the other: one character more or less."""
     if len(a) > len(b):
         a, b = b, a
     if len(b) - len(a) != 1:
@@ -176,9 +175,10 @@ def one_edit_apart(a: str, b: str) -> bool:
 
 
 def text_before(shown: str, first: str, second: str | None) -> str:
-    """What a field held before the first recorded change: what the snapshot shows, if a key leads on from there.
+    """The text of a field before the first recorded change.
 
-    Otherwise the snapshot shows a hint, or is older than the text; who then types leaves out the last character.
+    It is the snapshot's text, if one key press leads on from it. Otherwise the snapshot shows a hint, or is older
+    than the text: then it is the first text without its last character.
     """
     if one_edit_apart(shown, first):
         return shown

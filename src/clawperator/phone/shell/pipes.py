@@ -24,7 +24,7 @@ class OutputStream(Protocol):
         ...
 
 
-class Cancel(threading.Event):
+class CancelEvent(threading.Event):
     """An event that is also set when a parent is, or once ``expired`` returns True."""
 
     def __init__(self, *parents: threading.Event, expired: Callable[[], bool] | None = None) -> None:

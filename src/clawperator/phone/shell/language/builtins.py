@@ -31,7 +31,7 @@ def _number(shell: ShellState, argv: list[str], default: int) -> int:
     try:
         return int(argv[1][:9])
     except ValueError:
-        shell.complain(f"{argv[0]}: {argv[1]}: bad number")
+        shell.report_error(f"{argv[0]}: {argv[1]}: bad number")
         raise Exit(1) from None
 
 
@@ -48,10 +48,10 @@ def _cd(shell: ShellState, argv: list[str]) -> int:
     try:
         path = resolve(wanted, shell.cwd)
         if not shell.storage.stat(path).is_dir:
-            shell.complain(f"cd: {wanted}: Not a directory")
+            shell.report_error(f"cd: {wanted}: Not a directory")
             return 2
     except OSError as e:
-        shell.complain(f"cd: {wanted}: {reason(e)}")
+        shell.report_error(f"cd: {wanted}: {reason(e)}")
         return 2
     # $PWD keeps the name as given, not the folder that an alias resolves to.
     shell.variables["OLDPWD"] = shell.cwd
@@ -85,7 +85,7 @@ def _export(shell: ShellState, argv: list[str]) -> int:
     for word in words:
         name, equals, value = word.partition("=")
         if not _NAME.fullmatch(name):
-            shell.complain(f"export: {name}: is not an identifier")
+            shell.report_error(f"export: {name}: is not an identifier")
             return 1
         if equals:
             shell.assign(name, value)
@@ -98,7 +98,7 @@ def _local(shell: ShellState, argv: list[str]) -> int:
     for word in argv[1:]:
         name, equals, value = word.partition("=")
         if not _NAME.fullmatch(name):
-            shell.complain(f"{argv[0]}: {name}: is not an identifier")
+            shell.report_error(f"{argv[0]}: {name}: is not an identifier")
             return 1
         if shell.scopes:
             shell.scopes[-1].setdefault(name, shell.variables.get(name))
@@ -129,7 +129,7 @@ def _set(shell: ShellState, argv: list[str]) -> int:
             shell.arguments = words
             return 0
         if not set(word[1:]) <= set(_OPTIONS):
-            shell.complain(f"set: {word}: unknown option")
+            shell.report_error(f"set: {word}: unknown option")
             return 1
         (shell.options.update if word[0] == "-" else shell.options.difference_update)(word[1:])
     if words:
@@ -141,7 +141,7 @@ def _set(shell: ShellState, argv: list[str]) -> int:
 def _shift(shell: ShellState, argv: list[str]) -> int:
     count = _number(shell, argv, 1)
     if not 0 <= count <= len(shell.arguments):
-        shell.complain("shift: nothing to shift")
+        shell.report_error("shift: nothing to shift")
         return 1
     shell.arguments = shell.arguments[count:]
     return 0
@@ -171,13 +171,13 @@ def _eval(shell: ShellState, argv: list[str]) -> int:
 @builtin(".", "source")
 def _source(shell: ShellState, argv: list[str]) -> int:
     if len(argv) < 2:
-        shell.complain(f"{argv[0]}: missing argument")
+        shell.report_error(f"{argv[0]}: missing argument")
         return 1
     try:
         with shell.storage.open(resolve(argv[1], shell.cwd)) as file:
             text = decode(file.read(_MAX_LINE))
     except OSError as e:
-        shell.complain(f"{argv[0]}: {argv[1]}: {reason(e)}")
+        shell.report_error(f"{argv[0]}: {argv[1]}: {reason(e)}")
         return 1
     shell.status = 0
     try:
@@ -232,7 +232,7 @@ def _wait(shell: ShellState, argv: list[str]) -> int:  # noqa: ARG001 - a builti
 @builtin("umask")
 def _umask(shell: ShellState, argv: list[str]) -> int:
     if len(argv) > 1:
-        shell.complain("umask: not permitted")
+        shell.report_error("umask: not permitted")
         return 1
     shell.write("0022\n")
     return 0

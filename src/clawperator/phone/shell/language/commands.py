@@ -42,7 +42,7 @@ def run_simple(shell: ShellState, command: SimpleCommand) -> int:
         try:
             redirect_permanently(shell, command.redirections)
         except RedirectionError as e:
-            shell.complain(str(e))
+            shell.report_error(str(e))
             raise Exit(1) from None
         return 0
     with _assigned(shell, values):
@@ -105,20 +105,21 @@ def _run_file(shell: ShellState, argv: list[str]) -> int:
         path = resolve(name, shell.cwd)
         status = shell.storage.stat(path)
         if status.is_dir or not status.mode & 0o111:
-            shell.complain(f"{name}: can't execute: {'Is a directory' if status.is_dir else 'Permission denied'}")
+            problem = "Is a directory" if status.is_dir else "Permission denied"
+            shell.report_error(f"{name}: can't execute: {problem}")
             return NOT_EXECUTABLE
         with shell.storage.open(path) as file:
             text = file.read(MAX_SCRIPT + 1)
     except OSError:
         return _not_found(shell, name)
     if b"\0" in text[:1024] or len(text) > MAX_SCRIPT:
-        shell.complain(f"{name}: not executable: magic {text[:4].hex().upper()}")
+        shell.report_error(f"{name}: not executable: magic {text[:4].hex().upper()}")
         return NOT_EXECUTABLE
     return shell.new_process(["sh", path, *argv[1:]]).start()
 
 
 def _not_found(shell: ShellState, name: str) -> int:
-    shell.complain(f"{name}: inaccessible or not found")
+    shell.report_error(f"{name}: inaccessible or not found")
     return NOT_FOUND
 
 
@@ -143,7 +144,7 @@ def _run_group(shell: ShellState, command: CommandGroup) -> int:
     if not command.subshell:
         return shell.run_list(command.body)
     inner = shell.copy()
-    status = inner.contain(lambda: inner.run_list(command.body))
+    status = inner.run_contained(lambda: inner.run_list(command.body))
     inner.wait_for_jobs()
     return status
 

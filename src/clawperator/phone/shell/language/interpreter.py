@@ -119,14 +119,14 @@ class Interpreter(ShellState):
                 raise ShellError("script too long")
             self.run_text(text)
 
-        status = self.contain(run)
+        status = self.run_contained(run)
         with suppress(BrokenPipeError):
             self.wait_for_jobs()
         return status
 
     def run_stdin(self) -> int:
         """Run the commands on stdin, each as soon as it is complete, to the end of the input."""
-        status = self.contain(self._run_input)
+        status = self.run_contained(self._run_input)
         with suppress(BrokenPipeError):
             self.wait_for_jobs()
         return status
@@ -147,7 +147,7 @@ class Interpreter(ShellState):
                     continue
                 raise
             except ShellSyntaxError as e:
-                self.complain(str(e))
+                self.report_error(str(e))
                 self.status, text = 1, ""
                 continue
             text = ""

@@ -20,7 +20,7 @@ from clawperator.phone.shell.language.state import (
     join_thread,
     start_thread,
 )
-from clawperator.phone.shell.pipes import Cancel, ClosedStream, FixedInput, Pipe
+from clawperator.phone.shell.pipes import CancelEvent, ClosedStream, FixedInput, Pipe
 from clawperator.phone.shell.process import encode, reason
 
 MAX_STAGES = 32
@@ -45,7 +45,7 @@ def run_redirected(shell: ShellState, redirections: tuple[Redirection, ...], run
             return run()
     except RedirectionError as e:
         shell.streams = before
-        shell.complain(str(e))
+        shell.report_error(str(e))
         return 1
     finally:
         shell.streams = before
@@ -123,11 +123,11 @@ def _stage(shell: ShellState, command: CommandNode, source: Pipe | None, target:
     if target:
         inner.streams[1] = target
         # A command that waits before it writes stops waiting once its reader is gone.
-        inner.command_cancelled = Cancel(shell.command_cancelled, target.reader_closed)
+        inner.command_cancelled = CancelEvent(shell.command_cancelled, target.reader_closed)
 
     def run() -> int:
         try:
-            return inner.contain(lambda: inner.run_nested(lambda: inner.run_command(command)))
+            return inner.run_contained(lambda: inner.run_nested(lambda: inner.run_command(command)))
         finally:
             if target:
                 target.close_writer()
@@ -146,12 +146,12 @@ def start_job(shell: ShellState, line: AndOrList) -> None:
         raise ShellError("can't fork - try again")
     inner = shell.copy()
     inner.streams[0] = ClosedStream()
-    inner.cancelled = inner.command_cancelled = cancel = Cancel(shell.phone.stopping)
+    inner.cancelled = inner.command_cancelled = cancel = CancelEvent(shell.phone.stopping)
     job = Job(cancel, attached=not _is_detached(line))
     foreground = AndOrList(line.pipelines)
 
     def run() -> None:
-        job.status = inner.contain(lambda: inner.run_list((foreground,)))
+        job.status = inner.run_contained(lambda: inner.run_list((foreground,)))
 
     job.thread = start_thread(run)
     shell.jobs.append(job)

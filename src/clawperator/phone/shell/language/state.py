@@ -14,7 +14,7 @@ from clawperator.errors import ClawperatorException
 from clawperator.phone.core.process_list import SHELL_PID
 from clawperator.phone.shell.language.script import CommandList, CommandNode
 from clawperator.phone.shell.language.words import ShellSyntaxError
-from clawperator.phone.shell.pipes import Cancel, CapturedOutput, ClosedStream, InputStream, OutputStream
+from clawperator.phone.shell.pipes import CancelEvent, CapturedOutput, ClosedStream, InputStream, OutputStream
 from clawperator.phone.shell.process import BROKEN_PIPE, MAX_DEPTH, SH, ShellProcess, decode, encode, reason
 from clawperator.phone.storage.filesystem import Storage
 
@@ -74,7 +74,7 @@ class Budget:
 class Job:
     """A background command. One that holds none of the script's streams may outlive the script."""
 
-    def __init__(self, cancel: Cancel, *, attached: bool) -> None:
+    def __init__(self, cancel: CancelEvent, *, attached: bool) -> None:
         self.cancel = cancel
         self.attached = attached
         self.status = 0
@@ -140,7 +140,7 @@ class ShellState(ABC):
         """Write a line to stderr as it is."""
         cast("OutputStream", self.streams[2]).write(encode(f"{line}\n"))
 
-    def complain(self, text: str) -> None:
+    def report_error(self, text: str) -> None:
         """Write an error message of the shell itself."""
         self.write_error(f"{SH}: {text}")
 
@@ -213,7 +213,7 @@ class ShellState(ABC):
         inner = self.copy()
         captured = CapturedOutput(MAX_CAPTURED)
         inner.streams[1] = captured
-        self.substitution_status = inner.contain(lambda: inner.run_nested(lambda: inner.run_list(body)))
+        self.substitution_status = inner.run_contained(lambda: inner.run_nested(lambda: inner.run_list(body)))
         inner.wait_for_jobs()
         return decode(bytes(captured.data).replace(b"\0", b"")).rstrip("\n")
 
@@ -227,7 +227,7 @@ class ShellState(ABC):
         finally:
             self.depth -= 1
 
-    def contain(self, run: Callable[[], object]) -> int:
+    def run_contained(self, run: Callable[[], object]) -> int:
         """Run to the end of a script or subshell: jumps and errors out of it become its status."""
         message: str | None = None
         try:
@@ -247,7 +247,7 @@ class ShellState(ABC):
         if message is not None:
             self.status = 1
             with suppress(OSError):
-                self.complain(message)
+                self.report_error(message)
         return self.status
 
     def wait_for_jobs(self) -> None:

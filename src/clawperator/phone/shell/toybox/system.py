@@ -4,7 +4,7 @@ import re
 import time
 
 from clawperator.phone.core.process_list import BUILD, RELEASE
-from clawperator.phone.shell.pipes import Cancel
+from clawperator.phone.shell.pipes import CancelEvent
 from clawperator.phone.shell.process import COMMANDS, ShellProcess, command, find_command
 from clawperator.phone.shell.toybox.options import CommandOptions, OptionError, require_operands
 
@@ -72,7 +72,7 @@ def timeout(process: ShellProcess) -> int:
     clock = process.phone.clock
     end = clock.monotonic() + read_duration(words[0])
     child = process.child(words[1:])
-    child.cancelled = Cancel(process.cancelled, expired=lambda: clock.monotonic() >= end)
+    child.cancelled = CancelEvent(process.cancelled, expired=lambda: clock.monotonic() >= end)
     status = child.start()
     late = clock.monotonic() >= end and not process.cancelled.is_set()
     return _TIMED_OUT if late else status

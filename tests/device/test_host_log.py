@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clawperator.device import host_log
-from clawperator.device.host_log import LogReader, log_file, log_folder, note
+from clawperator.device.host_log import HostLogReader, log_file, log_folder, note
 
 
 @pytest.fixture(autouse=True)
@@ -107,7 +107,7 @@ def test_a_link_in_place_of_the_file_is_not_followed(folder: Path, tmp_path: Pat
 
 
 def test_a_full_file_is_put_aside_and_only_two_are_kept(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
-    monkeypatch.setattr(host_log, "MOST_BYTES", 1_000)
+    monkeypatch.setattr(host_log, "MAX_BYTES", 1_000)
     for number in range(100):
         note("x", number=number)
     sizes = sorted(path.stat().st_size for path in folder.iterdir())
@@ -130,7 +130,7 @@ def test_old_days_are_forgotten_when_a_new_one_begins_and_other_files_are_not(fo
 def test_lines_of_several_threads_do_not_mix_even_while_files_are_put_aside(
     monkeypatch: pytest.MonkeyPatch, folder: Path
 ) -> None:
-    monkeypatch.setattr(host_log, "MOST_BYTES", 20_000)
+    monkeypatch.setattr(host_log, "MAX_BYTES", 20_000)
 
     def write_many() -> None:
         for _ in range(60):
@@ -159,7 +159,7 @@ def test_any_text_makes_one_valid_line(message: str, value: str, number: float |
 
 
 def test_a_reader_gets_what_is_there_then_what_comes(folder: Path) -> None:
-    reader = LogReader()
+    reader = HostLogReader()
     assert reader.read() == b""
     note("one")
     assert json.loads(reader.read())["event"] == "one"
@@ -171,8 +171,8 @@ def test_a_reader_gets_what_is_there_then_what_comes(folder: Path) -> None:
 
 
 def test_a_reader_goes_on_in_the_new_file_when_the_old_one_was_full(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(host_log, "MOST_BYTES", 300)
-    reader = LogReader()
+    monkeypatch.setattr(host_log, "MAX_BYTES", 300)
+    reader = HostLogReader()
     seen = []
     for number in range(20):
         note("x", number=number)
@@ -184,7 +184,7 @@ def test_a_reader_goes_on_in_the_new_file_when_the_old_one_was_full(monkeypatch:
 
 def test_a_reader_goes_on_over_midnight(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     note("before")
-    reader = LogReader()
+    reader = HostLogReader()
     assert b"before" in reader.read()
     monkeypatch.setattr(host_log, "log_file", lambda _=None: str(folder / "clawperator-2099-01-01.ndjson"))
     note("after")

@@ -1,4 +1,4 @@
-"""Which phones there are: those in the box, and those an adb server knows."""
+"""Device discovery: running simulated phones, and the devices of the adb server."""
 
 import re
 from collections.abc import Iterator
@@ -11,19 +11,19 @@ from clawperator.device.adb.client import Connection, Device, Endpoint, adb_endp
 from clawperator.errors import ClawError, RefusedError
 
 _LIST_SECONDS = 5.0
-# What adb calls phones: USB serials, emulator-5554, host:port, IPv6 in brackets.
+# Serials as adb has them: USB serials, emulator-5554, host:port, IPv6 in brackets.
 _SERIAL = re.compile(r"[A-Za-z0-9._:\[\]%()-]{1,128}")
 
 
 class ListedDevice(Struct, frozen=True):
-    """A phone as ``adb devices`` lists it."""
+    """A device as ``adb devices`` lists it."""
 
     serial: str
     state: str
 
 
 def simulated_phones() -> dict[str, PhoneRecord]:
-    """The simulated phones that run, by serial."""
+    """The running simulated phones, by serial."""
     found = {}
     for folder in phone_folders():
         record = folder.read()
@@ -37,39 +37,39 @@ def simulated_endpoint(record: PhoneRecord) -> Endpoint:
 
 
 def list_devices() -> list[ListedDevice]:
-    """Every phone that can be seen, with its state. ``ADB_NOT_FOUND`` with no adb and no simulated phone."""
+    """All devices with their states. ``ADB_NOT_FOUND`` without adb and without a simulated phone."""
     simulated = simulated_phones()
     found: list[ListedDevice] = []
     for record in simulated.values():
-        found += _ask(simulated_endpoint(record)) or [ListedDevice(record.serial, "offline")]
-    return found + _beside(simulated)
+        found += _list(simulated_endpoint(record)) or [ListedDevice(record.serial, "offline")]
+    return found + _adb_devices(simulated)
 
 
 def resolve(serial: str | None) -> Device:
-    """The phone that is meant: the one with this serial, or the only one that is ready."""
+    """The device with this serial, or the only ready one."""
     if serial is not None:
         return _named(serial)
     simulated = simulated_phones()
     ready = [Device(record.serial, simulated_endpoint(record)) for record in simulated.values()]
-    states = _beside(simulated)
+    states = _adb_devices(simulated)
     ready += [Device(listed.serial, adb_endpoint()) for listed in states if listed.state == "device"]
     if len(ready) == 1:
         return ready[0]
     raise _several([device.serial for device in ready]) if ready else _none(states)
 
 
-def _beside(simulated: dict[str, PhoneRecord]) -> list[ListedDevice]:
-    """The phones adb knows, without those in the box, which it may know too."""
+def _adb_devices(simulated: dict[str, PhoneRecord]) -> list[ListedDevice]:
+    """The devices of the adb server, without simulated phones that are connected to it."""
     known = {f"{record.host}:{record.adbd_port}" for record in simulated.values()}
-    return [device for device in _ask_adb(start=not simulated) if device.serial not in known]
+    return [device for device in _list_adb(start=not simulated) if device.serial not in known]
 
 
 def _named(serial: str) -> Device:
     if not _SERIAL.fullmatch(serial):
         raise ClawError(
             "DEVICE_NOT_FOUND",
-            "that is no serial of a phone",
-            hint="Run 'clawperator devices' for those that are connected.",
+            f"invalid device serial {serial!r}",
+            hint="Run 'clawperator devices' to list serials.",
             target=serial,
         )
     if SERIAL.fullmatch(serial):
@@ -79,21 +79,25 @@ def _named(serial: str) -> Device:
             return Device(serial, simulated_endpoint(record))
     simulated = simulated_phones()
     try:
-        listed = {device.serial: device.state for device in _ask_adb(start=True)}
+        listed = {device.serial: device.state for device in _list_adb(start=True)}
     except ClawError as e:
         if e.code != "ADB_NOT_FOUND" or not simulated:
             raise
-        listed = {}  # who has simulated phones and no adb has just mistaken the name
+        listed = {}  # with simulated phones and no adb, the name is wrong, not adb missing
     state = listed.get(serial)
     if state == "device":
         return Device(serial, adb_endpoint())
     if state is not None:
         raise not_ready(serial, state)
-    connected = [*simulated, *(name for name, how in listed.items() if how == "device")]
-    hint = f"Use one of: {', '.join(connected)}." if connected else "Start one with 'clawperator phone start'."
+    connected = [*simulated, *(name for name, state in listed.items() if state == "device")]
+    hint = (
+        f"Use one of: {', '.join(connected)}."
+        if connected
+        else "Start a simulated phone with 'clawperator phone start'."
+    )
     raise ClawError(
         "DEVICE_NOT_FOUND",
-        f"the phone {serial} is not connected",
+        f"device {serial} is not connected",
         hint=hint,
         details={"connected": connected},
         operation="connect",
@@ -101,8 +105,8 @@ def _named(serial: str) -> Device:
     )
 
 
-def _ask(endpoint: Endpoint) -> list[ListedDevice] | None:
-    """What a server lists; None when it does not answer."""
+def _list(endpoint: Endpoint) -> list[ListedDevice] | None:
+    """The devices that a server lists; None when it does not respond."""
     try:
         with Connection(endpoint, Deadline(_LIST_SECONDS)) as connection:
             connection.request("host:devices")
@@ -118,9 +122,9 @@ def _read_list(text: str) -> Iterator[ListedDevice]:
             yield ListedDevice(serial, state.strip() or "unknown")
 
 
-def _ask_adb(*, start: bool) -> list[ListedDevice]:
-    """What the adb server lists. It is started when it does not run, if ``start``."""
-    listed = _ask(adb_endpoint())
+def _list_adb(*, start: bool) -> list[ListedDevice]:
+    """The devices of the adb server, which is started if needed and ``start`` is set."""
+    listed = _list(adb_endpoint())
     if listed is not None:
         return listed
     if not start:
@@ -128,7 +132,7 @@ def _ask_adb(*, start: bool) -> list[ListedDevice]:
     from clawperator.device.adb.binary import start_server
 
     start_server()
-    return _ask(adb_endpoint()) or []
+    return _list(adb_endpoint()) or []
 
 
 def _none(states: list[ListedDevice]) -> ClawError:
@@ -136,8 +140,8 @@ def _none(states: list[ListedDevice]) -> ClawError:
         return not_ready(states[0].serial, states[0].state)
     return ClawError(
         "NO_DEVICES",
-        "no phone is connected" if not states else "no connected phone is ready",
-        hint="Start the simulated phone with 'clawperator phone start', or connect one with USB debugging on.",
+        "no device is connected" if not states else "no connected device is ready",
+        hint="Start a simulated phone with 'clawperator phone start', or connect a device with USB debugging on.",
         details={"devices": [{"serial": d.serial, "state": d.state} for d in states]} if states else None,
         operation="connect",
     )
@@ -146,8 +150,8 @@ def _none(states: list[ListedDevice]) -> ClawError:
 def _several(serials: list[str]) -> ClawError:
     return ClawError(
         "MULTIPLE_DEVICES_DEVICE_ID_REQUIRED",
-        f"several phones are connected: {', '.join(serials)}",
-        hint=f"Choose one with --device, as in '--device {serials[0]}'.",
+        f"several devices are connected: {', '.join(serials)}",
+        hint=f"Choose one, for example with '--device {serials[0]}'.",
         details={"devices": serials},
         operation="connect",
     )

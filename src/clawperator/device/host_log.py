@@ -1,7 +1,7 @@
-"""This computer's own log: what was done to which phone, a line of JSON each, a file a day.
+"""The host log: one JSON line per operation on a device, one file per day.
 
-A line holds ids, codes and durations. What was typed, read or seen on a screen is never in it. Writing it costs
-some tens of microseconds and never fails the command: a folder that cannot be written to has no log.
+A line has ids, codes and durations, never text that was typed, read or shown on a screen. Writing takes tens of
+microseconds and never fails a command: without a writable folder there is no log.
 """
 
 import fcntl
@@ -15,9 +15,9 @@ import msgspec
 from clawperator._home import product_home
 
 KEEP_DAYS = 14
-# A file that is full becomes the older half of its day; the half before that is forgotten.
-MOST_BYTES = 8 * 1024 * 1024
-_LONGEST_TEXT = 500
+# A full file becomes the older half of its day; the half before it is deleted.
+MAX_BYTES = 8 * 1024 * 1024
+_MAX_TEXT = 500
 
 Level = Literal["debug", "info", "warn", "error"]
 LOG_LEVELS: tuple[Level, ...] = ("debug", "info", "warn", "error")
@@ -25,13 +25,13 @@ Value = str | int | float | bool | None
 
 
 def log_folder() -> str:
-    """Where the log lies: ``CLAWPERATOR_LOG_DIR``, or ``logs`` in the product's home."""
+    """The folder of the log: ``CLAWPERATOR_LOG_DIR``, or ``logs`` in the product home."""
     given = os.environ.get("CLAWPERATOR_LOG_DIR")
     return os.path.expanduser(given) if given else os.path.join(product_home(), "logs")
 
 
 def log_file(now: float | None = None) -> str:
-    """The file of the day, by this computer's own calendar."""
+    """The file of the day, in local time."""
     day = time.strftime("%Y-%m-%d", time.localtime(now))
     return os.path.join(log_folder(), f"clawperator-{day}.ndjson")
 
@@ -39,7 +39,7 @@ def log_file(now: float | None = None) -> str:
 def note(event: str, message: str = "", *, level: Level = "info", **fields: Value) -> None:
     """Write a line, unless its level is below ``CLAWPERATOR_LOG_LEVEL``. Never raises.
 
-    Fields that are None are left out. Give ids, codes and numbers: no payload, and no text of an app.
+    Fields that are None are left out. Pass ids, codes and numbers only: no payload, no text of an app.
     """
     if LOG_LEVELS.index(level) < _threshold():
         return
@@ -51,12 +51,12 @@ def note(event: str, message: str = "", *, level: Level = "info", **fields: Valu
 
 
 def _cut(value: Value) -> Value:
-    return value[:_LONGEST_TEXT] if isinstance(value, str) else value
+    return value[:_MAX_TEXT] if isinstance(value, str) else value
 
 
 def _threshold() -> int:
     wanted = os.environ.get("CLAWPERATOR_LOG_LEVEL", "").lower()
-    return next((place for place, level in enumerate(LOG_LEVELS) if level == wanted), 1)
+    return next((rank for rank, level in enumerate(LOG_LEVELS) if level == wanted), 1)
 
 
 def _timestamp(now: float) -> str:
@@ -73,9 +73,9 @@ def _append(path: str, line: bytes, now: float) -> None:
     try:
         size = os.fstat(descriptor).st_size
         if size == 0:
-            _forget_old_days(os.path.dirname(path), now)
-        elif size >= MOST_BYTES:
-            _turn(path, descriptor)
+            _delete_old_files(os.path.dirname(path), now)
+        elif size >= MAX_BYTES:
+            _rotate(path, descriptor)
         os.write(descriptor, line)  # one write, at the end: lines of several processes do not mix
     finally:
         os.close(descriptor)
@@ -85,8 +85,8 @@ def _open(path: str) -> int:
     return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
 
 
-def _turn(path: str, descriptor: int) -> None:
-    """Put a full file aside. Only one process does; our line is the last of the old file."""
+def _rotate(path: str, descriptor: int) -> None:
+    """Rename a full file. Only one process does; our line is the last of the old file."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
@@ -95,7 +95,7 @@ def _turn(path: str, descriptor: int) -> None:
         os.replace(path, path.removesuffix(".ndjson") + ".1.ndjson")
 
 
-def _forget_old_days(folder: str, now: float) -> None:
+def _delete_old_files(folder: str, now: float) -> None:
     import re
 
     ours = re.compile(r"clawperator-(\d{4}-\d\d-\d\d)(\.1)?\.ndjson")
@@ -107,8 +107,8 @@ def _forget_old_days(folder: str, now: float) -> None:
                 os.unlink(os.path.join(folder, name))
 
 
-class LogReader:
-    """Reads the log from the beginning of the day, and goes on where it was: over a turned file and midnight."""
+class HostLogReader:
+    """Reads the log from the start of the day, and continues after a rotation and after midnight."""
 
     def __init__(self) -> None:
         self._path = ""
@@ -119,13 +119,13 @@ class LogReader:
             os.close(self._descriptor)
             self._descriptor = None
 
-    def read(self, most: int = 1024 * 1024) -> bytes:
-        """What comes next; nothing when there is no more yet. ``OSError`` when the log cannot be read."""
+    def read(self, max_bytes: int = 1024 * 1024) -> bytes:
+        """The next bytes; none when there are no new lines yet. ``OSError`` when the log cannot be read."""
         if self._descriptor is not None:
-            data = os.read(self._descriptor, most)
+            data = os.read(self._descriptor, max_bytes)
             if data or self._is_current():
                 return data
-            if data := os.read(self._descriptor, most):  # written just before the file was put aside
+            if data := os.read(self._descriptor, max_bytes):  # written just before the rotation
                 return data
             self.close()
         self._path = log_file()
@@ -133,10 +133,10 @@ class LogReader:
             self._descriptor = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
         except FileNotFoundError:
             return b""
-        return os.read(self._descriptor, most)
+        return os.read(self._descriptor, max_bytes)
 
     def _is_current(self) -> bool:
-        """Whether lines still come into the file that is open."""
+        """Whether the open file is still the one that is written to."""
         assert self._descriptor is not None
         if self._path != log_file():
             return False

@@ -1,4 +1,4 @@
-"""One execution at a time on a phone, across processes. The lock dies with its holder."""
+"""Device leases: one execution at a time per device, across processes. A lease ends with its process."""
 
 import fcntl
 import os
@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 import msgspec
 from msgspec import Struct
 
+from clawperator._deadline import Deadline
 from clawperator._files import why
 from clawperator._home import product_home
 from clawperator._typed import decode
@@ -18,7 +19,7 @@ _POLL_SECONDS = 0.004
 
 
 class Holder(Struct, frozen=True):
-    """Who holds a lease."""
+    """The holder of a lease."""
 
     pid: int
     commandId: str
@@ -27,7 +28,7 @@ class Holder(Struct, frozen=True):
 
 @contextmanager
 def lease(serial: str, command_id: str, wait_seconds: float) -> Iterator[None]:
-    """Hold the phone while the ``with`` block runs. ``EXECUTION_CONFLICT_IN_FLIGHT`` when others do not let go."""
+    """Hold the device while the ``with`` block runs. ``EXECUTION_CONFLICT_IN_FLIGHT`` when it stays busy."""
     descriptor = _open(serial)
     try:
         _acquire(descriptor, serial, wait_seconds)
@@ -45,7 +46,7 @@ def lease(serial: str, command_id: str, wait_seconds: float) -> Iterator[None]:
 
 def _open(serial: str) -> int:
     folder = os.path.join(product_home(), "leases")
-    # As hex a serial is a file name whatever it holds; so much of it tells phones apart.
+    # In hex any serial is a valid file name, and 200 digits distinguish devices.
     name = f"{serial.encode().hex()[:200]}.lock"
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
@@ -54,23 +55,23 @@ def _open(serial: str) -> int:
         raise ClawError(
             "PRODUCT_HOME_UNAVAILABLE",
             f"cannot write to {folder}: {why(e)}",
-            hint="Set CLAWPERATOR_HOME to a folder that can be written to.",
+            hint="Set CLAWPERATOR_HOME to a writable folder.",
             operation="lease",
             target=folder,
         ) from e
 
 
 def _acquire(descriptor: int, serial: str, wait_seconds: float) -> None:
-    deadline = time.monotonic() + wait_seconds
+    deadline = Deadline(wait_seconds)
     while True:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            if time.monotonic() >= deadline:
+            if deadline.is_over:
                 raise _busy(serial, _read_holder(descriptor)) from None
         else:
             return
-        # Not all at once, so that no one is always a moment too late.
+        # Random delays, so that no process always comes too late.
         time.sleep(_POLL_SECONDS * (0.5 + os.urandom(1)[0] / 256))
 
 
@@ -82,12 +83,12 @@ def _read_holder(descriptor: int) -> Holder | None:
 
 
 def _busy(serial: str, holder: Holder | None) -> ClawError:
-    by = f" by process {holder.pid} with {holder.commandId}" if holder else ""
+    by = f": process {holder.pid} runs {holder.commandId}" if holder else ""
     details = {"deviceId": serial, **({"commandId": holder.commandId, "pid": holder.pid} if holder else {})}
     return ClawError(
         "EXECUTION_CONFLICT_IN_FLIGHT",
-        f"the phone {serial} is held{by}",
-        hint="Wait until it is done, or use another phone with --device.",
+        f"device {serial} is busy{by}",
+        hint="Retry when it has finished, or use another device with --device.",
         details=details,
         operation="lease",
         target=serial,

@@ -1,4 +1,4 @@
-"""What is installed on a phone."""
+"""Installed packages."""
 
 import re
 
@@ -12,14 +12,14 @@ _NAME = re.compile(r"[A-Za-z0-9_]+(?:\.[A-Za-z0-9_]+)*")
 
 
 def list_packages(device: Device, *, third_party: bool = False, seconds: float = _SECONDS) -> list[str]:
-    """The names of the installed packages; only those that did not come with the phone if ``third_party``."""
+    """The names of installed packages; with ``third_party`` without those of the system."""
     words = ["pm", "list", "packages", *(["-3"] if third_party else [])]
     answer = shell(device, command_line(*words), seconds=seconds)
     if answer.code != 0:
         raise ClawError(
             "DEVICE_SHELL_UNAVAILABLE",
-            f"the phone {device.serial} did not list its packages: {answer.complaint}",
-            hint="Wait until the phone has started up, then try again.",
+            f"cannot list packages on {device.serial}: {answer.complaint}",
+            hint="Retry when the device has booted.",
             operation="packages",
             target=device.serial,
         )
@@ -28,5 +28,5 @@ def list_packages(device: Device, *, third_party: bool = False, seconds: float =
 
 
 def other_variants(package: str, installed: list[str]) -> list[str]:
-    """The Operators that are installed instead of the one that is meant."""
+    """The installed Operators other than this one."""
     return [name for name in OPERATOR_PACKAGES if name != package and name in installed]

@@ -1,4 +1,4 @@
-"""Fetching what the Operator on a phone has recorded."""
+"""Pulling recordings of the Operator from a device."""
 
 import os
 
@@ -11,12 +11,12 @@ from clawperator.device.adb.client import Device
 from clawperator.device.adb.sync import NoSuchFileError, TransferError, pull_file, read_file
 from clawperator.errors import ClawError
 
-_LONGEST_POINTER = 1024
+_MAX_POINTER = 1024
 PULL_SECONDS = 300.0
 
 
 class PulledRecording(Struct, frozen=True):
-    """What ``recording pull`` answers."""
+    """The result of ``recording pull``."""
 
     ok: bool
     localPath: str
@@ -26,15 +26,15 @@ class PulledRecording(Struct, frozen=True):
 def pull_recording(
     device: Device, package: str, session_id: str | None, folder: str, *, seconds: float = PULL_SECONDS
 ) -> PulledRecording:
-    """Copy a recording into a folder of this computer: the one with this id, or the one finished last.
+    """Copy a recording into a local folder: the one with this id, or the one finished last.
 
-    An older copy of the same session is replaced as a whole. Nothing outside the folder is touched.
+    An older copy of the same session is replaced atomically. Nothing outside the folder is written.
     """
     if not PACKAGE_NAME.fullmatch(package):
         raise ClawError(
             "USAGE",
-            f"{package!r} is no package name of an Operator",
-            hint="Give --operator-package a name such as com.clawperator.operator.",
+            f"invalid Operator package name {package!r}",
+            hint="Pass a name such as '--operator-package com.clawperator.operator'.",
         )
     remote_folder = f"/sdcard/Android/data/{package}/files/recordings"
     if session_id is None:
@@ -45,24 +45,24 @@ def pull_recording(
     try:
         pull_file(device, remote, local, seconds=seconds)
     except NoSuchFileError as e:
-        hint = f"If it still runs, end it with 'clawperator recording stop --session-id {session_id}'. "
-        hint += "Without --session-id the recording that was finished last is pulled."
+        hint = f"If it is still active, run 'clawperator recording stop --session-id {session_id}'. "
+        hint += "Omit --session-id to pull the recording that was finished last."
         raise _failed(device, f"{remote}: {e}", session_id, hint) from e
     except TransferError as e:
         raise _failed(device, f"{remote}: {e}", session_id) from e
     except OSError as e:
-        hint = "Choose a folder that can be written with --out."
+        hint = "Choose a writable folder with --out."
         raise _failed(device, f"cannot write {local}: {why(e)}", session_id, hint) from e
     return PulledRecording(True, local, session_id)
 
 
 def check_session_id(session_id: str) -> str:
-    """The id itself. ``RECORDING_SESSION_NOT_FOUND`` for one that no recording can have, whoever gave it."""
+    """The id itself; ``RECORDING_SESSION_NOT_FOUND`` when it is malformed, whatever its source."""
     if len(session_id) > MAX_ID_LENGTH or not SESSION_ID.fullmatch(session_id):
         raise ClawError(
             "RECORDING_SESSION_NOT_FOUND",
             f"Invalid session id: {session_id[: MAX_ID_LENGTH + 1]!r}",
-            hint="A session id holds only letters, digits, _ and -.",
+            hint="A session id has only letters, digits, _ and -.",
             operation="pull",
             target=session_id,
         )
@@ -72,7 +72,7 @@ def check_session_id(session_id: str) -> str:
 def _latest(device: Device, remote_folder: str) -> str:
     """The id of the recording that was finished last."""
     try:
-        pointer = read_file(device, f"{remote_folder}/latest", _LONGEST_POINTER)
+        pointer = read_file(device, f"{remote_folder}/latest", _MAX_POINTER)
     except NoSuchFileError as e:
         raise _none_found(device) from e
     except TransferError as e:
@@ -84,22 +84,22 @@ def _latest(device: Device, remote_folder: str) -> str:
 
 
 def _local_path(folder: str, session_id: str) -> str:
-    """Where the recording goes. The folder is made; a link that leads out of it is not followed."""
+    """The local path of a recording. The folder is created; a symbolic link at the path is refused."""
     local = os.path.normpath(os.path.join(folder, f"{session_id}.ndjson"))
     try:
         os.makedirs(os.path.dirname(local) or ".", exist_ok=True)
     except (OSError, ValueError) as e:
         raise ClawError(
             "RECORDING_PULL_FAILED",
-            f"Failed to pull recording from device: cannot make the folder {folder}: {why(e)}",
-            hint="Choose a folder that can be written with --out.",
+            f"Failed to pull recording from device: cannot create the folder {folder}: {why(e)}",
+            hint="Choose a writable folder with --out.",
             operation="pull",
             target=folder,
         ) from e
     if os.path.islink(local):
         raise ClawError(
             "RECORDING_PULL_FAILED",
-            f"Failed to pull recording from device: {local} is a link to somewhere else",
+            f"Failed to pull recording from device: {local} is a symbolic link",
             hint="Remove the link, or choose another folder with --out.",
             operation="pull",
             target=local,
@@ -123,7 +123,7 @@ def _failed(device: Device, reason: str, session_id: str | None, hint: str | Non
     return ClawError(
         "RECORDING_PULL_FAILED",
         f"Failed to pull recording from device: {reason}",
-        hint=hint or "Run 'clawperator devices' to see whether the phone is still there, then pull again.",
+        hint=hint or "Run 'clawperator devices' to check the connection, then pull again.",
         details=details,
         operation="pull",
         target=device.serial,

@@ -1,4 +1,4 @@
-"""Whether a phone is awake: one that sleeps shows nothing and takes no touch."""
+"""Whether a device is awake: a sleeping device shows nothing and ignores touches."""
 
 import re
 
@@ -10,8 +10,8 @@ _SECONDS = 5.0
 _STATE = re.compile(r"mWakefulness=(\w+)")
 
 
-def phone_at_hand(serial: str | None) -> Device | None:
-    """The phone that was named, or the only one in the box. Nothing is started to find one."""
+def known_device(serial: str | None) -> Device | None:
+    """The named device, or the only simulated phone. The adb server is not started to find one."""
     if serial is not None:
         return resolve(serial)
     simulated = list(simulated_phones().values())
@@ -19,13 +19,13 @@ def phone_at_hand(serial: str | None) -> Device | None:
 
 
 def require_awake(device: Device) -> None:
-    """``DEVICE_NOT_INTERACTIVE`` when the phone says that it sleeps. One that says nothing counts as awake."""
+    """``DEVICE_NOT_INTERACTIVE`` when the device reports that it is asleep."""
     found = _STATE.search(shell(device, "dumpsys power", seconds=_SECONDS).text)
     if found is not None and found[1] in ("Asleep", "Dozing"):
         raise ClawError(
             "DEVICE_NOT_INTERACTIVE",
-            f"the phone {device.serial} is asleep",
-            hint="Wake it: press its power button, or run 'adb shell input keyevent WAKEUP'.",
+            f"device {device.serial} is asleep",
+            hint=f"Run 'adb -s {device.serial} shell input keyevent WAKEUP', or press its power button.",
             details={"deviceId": device.serial, "wakefulness": found[1]},
             operation="wake",
             target=device.serial,

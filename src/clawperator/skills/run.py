@@ -13,7 +13,7 @@ from clawperator._files import why
 from clawperator.contract.skill_result import FRAME_MARKER, SkillResult, check_version
 from clawperator.device.host_log import note
 from clawperator.device.run import operator_package
-from clawperator.device.wakefulness import phone_at_hand, require_awake
+from clawperator.device.wakefulness import known_device, require_awake
 from clawperator.errors import ClawError
 from clawperator.skills.contract import (
     SkillAgent,
@@ -106,7 +106,7 @@ def run_skill(
 def _check_device(request: SkillRunRequest) -> None:
     """Fail early on a sleeping device, where a skill's own error would mislead. The skill reports all else."""
     try:
-        device = phone_at_hand(request.device)
+        device = known_device(request.device)
         if device is not None:
             require_awake(device)
     except ClawError as e:

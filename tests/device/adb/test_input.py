@@ -8,9 +8,9 @@ from clawperator.device.adb.input import (
     check_typable,
     clearing_lines,
     find_again,
-    holds,
+    has_text,
     is_field,
-    not_taken,
+    not_accepted,
     typing_lines,
 )
 from clawperator.errors import ClawError
@@ -77,22 +77,22 @@ def test_a_text_too_long_to_be_deleted_by_keys_is_refused() -> None:
     ("shown", "text"), [("abc", "abc"), ("555-1234", "5551234"), ("(555) 12", "55512"), ("1,000.00 ", "1000.00")]
 )
 def test_an_app_may_put_signs_between_what_is_typed(shown: str, text: str) -> None:
-    assert holds(field(shown), text)
+    assert has_text(field(shown), text)
 
 
 @pytest.mark.parametrize(
     ("shown", "text"), [("", "a"), ("ab", "abc"), ("abcd", "abc"), ("helloworld", "hello world"), ("A", "a")]
 )
 def test_a_text_that_lost_or_won_something_is_not_held(shown: str, text: str) -> None:
-    assert not holds(field(shown), text)
+    assert not has_text(field(shown), text)
 
 
 def test_of_a_password_only_the_length_is_seen() -> None:
-    assert holds(field("•••", password="true"), "abc")
-    assert holds(field("••c", password="true"), "abc")
-    assert holds(field("", password="true"), "abc")
-    assert not holds(field("••", password="true"), "abc")
-    assert not holds(field("Password", password="true"), "12345678")
+    assert has_text(field("•••", password="true"), "abc")
+    assert has_text(field("••c", password="true"), "abc")
+    assert has_text(field("", password="true"), "abc")
+    assert not has_text(field("••", password="true"), "abc")
+    assert not has_text(field("Password", password="true"), "12345678")
 
 
 def screen(*bounds: str) -> list[Node]:
@@ -118,5 +118,5 @@ def test_fields_are_known_by_their_class_or_their_secret() -> None:
 
 
 def test_text_beyond_ascii_is_named_as_the_likely_reason() -> None:
-    assert "ASCII" in not_taken("é").message
-    assert "ASCII" not in not_taken("e").message
+    assert "ASCII" in not_accepted("é").message
+    assert "ASCII" not in not_accepted("e").message

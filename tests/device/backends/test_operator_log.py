@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from clawperator.contract.wire import sum_of
 from clawperator.device.backends.operator_log import (
     LoggedTree,
-    LogReader,
+    OperatorLogReader,
     Record,
     plausible_text,
     read_record,
@@ -27,8 +27,8 @@ def said(message: str, tid: int = 7, tag: str = "TaskScope") -> Record:
     return Record(5, tid, tag, message)
 
 
-def heard(*records: Record) -> tuple[LogReader, list[dict[str, object]]]:
-    reader = LogReader()
+def heard(*records: Record) -> tuple[OperatorLogReader, list[dict[str, object]]]:
+    reader = OperatorLogReader()
     documents = [document for record in records if (document := reader.feed(record)) is not None]
     return reader, documents
 
@@ -128,7 +128,7 @@ def test_a_hierarchy_without_proof_must_be_well_formed() -> None:
 @pytest.mark.random
 @given(st.lists(st.binary(max_size=60), max_size=20))
 def test_no_bytes_in_the_log_do_harm(lines: list[bytes]) -> None:
-    reader = LogReader()
+    reader = OperatorLogReader()
     for line in lines:
         for full in (
             line,

@@ -19,7 +19,7 @@ def test_the_same_version_fits(route: Route) -> None:
     found = probe_compatibility(route.device, OPERATOR_PACKAGE)
     assert found.compatible
     assert (found.cliVersion, found.apkVersion) == (__version__, __version__)
-    assert found.apkVersionCode == 100_900
+    assert found.apkVersionCode == 200_900
     assert not found.error
     assert not found.remediation
 

@@ -8,14 +8,14 @@ from typing import NoReturn
 from clawperator._files import why
 from clawperator.cli.handler import Call, StreamedResult
 from clawperator.cli.parsing import usage
-from clawperator.device.host_log import LogReader, log_file
+from clawperator.device.host_log import HostLogReader, log_file
 
 _POLL_SECONDS = 0.5
 
 
 def print_log(call: Call) -> StreamedResult:
     follow = not call.arguments.has("--no-follow")
-    reader = LogReader()
+    reader = HostLogReader()
     try:
         if follow:
             signal.signal(signal.SIGTERM, _interrupt)
@@ -33,7 +33,7 @@ def print_log(call: Call) -> StreamedResult:
     return StreamedResult()
 
 
-def _print_new(reader: LogReader) -> bool:
+def _print_new(reader: HostLogReader) -> bool:
     """Print new lines. False when there are none."""
     printed = False
     while data := reader.read():

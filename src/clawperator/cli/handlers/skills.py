@@ -132,12 +132,12 @@ def _operator_line(serial: str | None, named: str | None) -> str:
     """A line about the Operator on the device. Errors are part of the line, never raised."""
     from clawperator.device.run import operator_package
     from clawperator.device.setup.version_check import probe_compatibility
-    from clawperator.device.wakefulness import phone_at_hand
+    from clawperator.device.wakefulness import known_device
     from clawperator.errors import ClawError
 
     package = operator_package(named)
     try:
-        device = phone_at_hand(serial)
+        device = known_device(serial)
     except ClawError as e:
         return f"Operator {package}: {e.message}"
     if device is None:

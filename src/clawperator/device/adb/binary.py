@@ -1,4 +1,4 @@
-"""The adb program of this computer: where it is, and the server it starts."""
+"""The adb program of this computer: find it, run it, start its server."""
 
 import os
 import shutil
@@ -12,7 +12,7 @@ _START_SECONDS = 20
 
 
 def find_adb() -> str | None:
-    """The adb to use: ``ADB_PATH``, the one on the path, an SDK's, or the one that came with adbutils."""
+    """The adb to use: ``ADB_PATH``, the one on the path, an SDK's, or that of the package adbutils."""
     given = os.environ.get("ADB_PATH")
     if given:
         return given if os.access(given, os.X_OK) and os.path.isfile(given) else None
@@ -33,8 +33,8 @@ def require_adb() -> str:
         given = os.environ.get("ADB_PATH")
         raise ClawError(
             "ADB_NOT_FOUND",
-            f"ADB_PATH names no program: {given}" if given else "no adb was found on this computer",
-            hint="Start the simulated phone with 'clawperator phone start': it needs no adb. For a real phone "
+            f"ADB_PATH is not a program: {given}" if given else "adb is not installed",
+            hint="Run 'clawperator phone start' for a simulated phone, which needs no adb. For a real device "
             "install Android's platform-tools, or set ADB_PATH.",
             operation="connect",
         )
@@ -58,20 +58,20 @@ def run_adb(*arguments: str, seconds: float = 30) -> "subprocess.CompletedProces
     except (OSError, subprocess.TimeoutExpired) as e:
         raise ClawError(
             "ADB_SERVER_FAILED",
-            f"{program} did not do its work: {e}",
-            hint="Run 'adb kill-server' and try again.",
+            f"{program} failed: {e}",
+            hint="Run 'adb kill-server', then retry.",
             operation="adb",
         ) from e
 
 
 def start_server() -> None:
-    """Start the adb server that ``adb_endpoint`` speaks of."""
+    """Start the adb server at ``adb_endpoint``."""
     done = run_adb("start-server", seconds=_START_SECONDS)
     if done.returncode != 0:
-        said = " ".join((done.stderr or done.stdout).decode("utf-8", "replace").split())[:500]
+        reason = " ".join((done.stderr or done.stdout).decode("utf-8", "replace").split())[:500]
         raise ClawError(
             "ADB_SERVER_FAILED",
-            f"the adb server did not start: {said}",
-            hint="Run 'adb kill-server' and try again.",
+            f"the adb server did not start: {reason}",
+            hint="Run 'adb kill-server', then retry.",
             operation="adb",
         )

@@ -1,4 +1,4 @@
-"""What ``dumpsys window`` and ``dumpsys activity`` tell, as phones of many versions write it."""
+"""Parsing of ``dumpsys window``, ``dumpsys activity`` and ``wm size`` output of many Android versions."""
 
 import re
 from collections.abc import Iterator
@@ -8,9 +8,8 @@ from msgspec import Struct
 from clawperator.engine.driver import Windows
 from clawperator.recording.heuristics import SYSTEM_UI
 
-# Each names a component: the window with the focus, the app with the focus, the activity that runs in front. The
-# first is the truth about the screen, but it names no app while a popup has the focus and nothing at all in a
-# transition.
+# Each names a component: the focused window, the focused app, the resumed activity. The first is most accurate,
+# but it names no app while a popup has the focus, and nothing during a transition.
 _FRONT = tuple(
     re.compile(pattern + r"\{\S+ (?:u\d+ )?([A-Za-z][\w.]*)/")
     for pattern in (
@@ -34,7 +33,7 @@ class _Window(Struct, frozen=True):
 
 
 def read_foreground(dump: str) -> str | None:
-    """The package in front, by the best of the lines that tell; None when none does."""
+    """The package in front, from the most accurate line; None without any."""
     for pattern in _FRONT:
         found = pattern.search(dump)
         if found:
@@ -43,10 +42,9 @@ def read_foreground(dump: str) -> str | None:
 
 
 def read_windows(dump: str) -> Windows:
-    """Who is in front, who lies over it, and how many windows can be seen, from a whole ``dumpsys window``.
+    """The package in front, the overlay and the number of visible windows, from a whole ``dumpsys window``.
 
-    The bars of the system lie over everything always; they count as windows, and not as something in the way,
-    unless one of them has taken the focus.
+    System bars count as windows, but not as an overlay, unless one of them has the focus.
     """
     front = read_foreground(dump)
     shown = list(_visible_windows(dump))
@@ -57,14 +55,14 @@ def read_windows(dump: str) -> Windows:
 
 
 def _visible_windows(dump: str) -> Iterator[_Window]:
-    """The topmost first, as the dump has them."""
+    """Visible windows, topmost first, as in the dump."""
     heads = list(_WINDOW.finditer(dump))
     ends = [*(head.start() for head in heads[1:]), len(dump)]
     for head, end in zip(heads, ends, strict=False):
-        told = dump[head.end() : end]
-        visible = _VISIBLE.search(told)
-        package = _PACKAGE.search(told)
-        if package and (visible[1] == "true" if visible else _READY.search(told)):
+        body = dump[head.end() : end]
+        visible = _VISIBLE.search(body)
+        package = _PACKAGE.search(body)
+        if package and (visible[1] == "true" if visible else _READY.search(body)):
             yield _Window(head[1], package[1])
 
 
@@ -77,14 +75,14 @@ def _first_over(front: str | None, shown: list[_Window]) -> str | None:
     return None
 
 
-def read_size(told: str) -> tuple[int, int] | None:
-    """Width and height of the display as it is built, from ``wm size``. A size that was put in place counts."""
-    sizes = {name: (int(width), int(height)) for name, width, height in _SIZE.findall(told)}
+def read_size(output: str) -> tuple[int, int] | None:
+    """Width and height of the display in its natural orientation, from ``wm size``; an override counts."""
+    sizes = {name: (int(width), int(height)) for name, width, height in _SIZE.findall(output)}
     return sizes.get("Override", sizes.get("Physical"))
 
 
 def read_rotation(dump: str) -> int:
-    """How many quarters the display is turned, from ``dumpsys window displays``."""
+    """The rotation in quarter turns, from ``dumpsys window displays``."""
     found = _ROTATION.search(dump)
-    turned = int(found[1]) if found else 0
-    return (turned // 90 if turned >= 90 else turned) % 4
+    rotation = int(found[1]) if found else 0
+    return (rotation // 90 if rotation >= 90 else rotation) % 4

@@ -1,4 +1,4 @@
-"""Typing by ``input``: what it can carry, how a field is emptied, and whether the field took it."""
+"""Typing with ``input``: which text it supports, how to clear a field, and whether the field has the text."""
 
 import re
 
@@ -9,11 +9,11 @@ from clawperator.ui.node import Node
 
 ENTER = "66"
 _DELETE, _DELETE_FORWARD, _TO_END = "67", "112", "123"
-_MOST_DELETED = 5_000
+_MAX_DELETED = 5_000
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _BULLETS = frozenset("•●∙·*")
 _FIELDS = ("edittext", "autocompletetextview")
-_OPERATOR = "Leave '--backend adb' out: the Operator sets any text."
+_OPERATOR = "Omit '--backend adb': the Operator sets any text."
 
 
 def input_line(*words: str) -> str:
@@ -21,9 +21,9 @@ def input_line(*words: str) -> str:
 
 
 def check_typable(text: str) -> None:
-    """``TEXT_NOT_ACCEPTED`` for text that would be pressed as keys which do something else.
+    """``TEXT_NOT_ACCEPTED`` for control characters, which ``input`` sends as keys.
 
-    A line break is the enter key, and that may send a form.
+    A line break is the enter key, which may submit a form.
     """
     if _CONTROL.search(text):
         raise ClawError(
@@ -32,28 +32,28 @@ def check_typable(text: str) -> None:
 
 
 def typing_lines(text: str) -> list[str]:
-    """The commands that type a text. ``input`` reads ``%s`` as a space, so a real one goes in two commands."""
+    """The commands that type a text. ``input`` reads ``%s`` as a space, so a literal one is split over two."""
     pieces = text.replace("%s", "%\0s").split("\0")
     return [input_line("text", piece.replace(" ", "%s")) for piece in pieces]
 
 
 def clearing_lines(field: Node, *, around: bool = False) -> list[str]:
-    """The command that empties the field with the focus, if it holds anything.
+    """The command that clears the focused field; none when it is empty.
 
-    The cursor goes to the end of its line first. Where there may be lines below it, or with ``around``, as much
-    is deleted behind the cursor as before it. ``TEXT_NOT_ACCEPTED`` for a text too long to be deleted so.
+    The cursor moves to the end of its line first. With several lines, or with ``around``, as many characters are
+    deleted after the cursor as before it. ``TEXT_NOT_ACCEPTED`` for a text that is too long.
     """
-    held = "" if field.text == field.attributes.get("hint") else field.text
-    length = utf16_length(held)
-    if length > _MOST_DELETED:
+    current = "" if field.text == field.attributes.get("hint") else field.text
+    length = utf16_length(current)
+    if length > _MAX_DELETED:
         raise ClawError(
             "TEXT_NOT_ACCEPTED",
-            f"the field holds {length} characters; adb deletes at most {_MOST_DELETED}, one by one",
+            f"the field has {length} characters; adb can delete at most {_MAX_DELETED}",
             hint=_OPERATOR,
         )
     if not length:
         return []
-    forward = [_DELETE_FORWARD] * length if around or "\n" in held else []
+    forward = [_DELETE_FORWARD] * length if around or "\n" in current else []
     return [input_line("keyevent", _TO_END, *[_DELETE] * length, *forward)]
 
 
@@ -63,26 +63,26 @@ def is_field(node: Node) -> bool:
 
 
 def find_again(nodes: list[Node], node: Node) -> Node | None:
-    """The same view in a later capture: by class and resource id, then by its place or its turn among those."""
-    alike = [n for n in nodes if _is_alike(n, node)]
-    for candidate in alike:
+    """The same view in a later capture: by class and resource id, then by bounds or by its index among those."""
+    similar = [n for n in nodes if _is_similar(n, node)]
+    for candidate in similar:
         if candidate.bounds == node.bounds:
             return candidate
     top = node
-    for above in node.ancestors():
-        top = above
-    turn = [n for n in top.walk() if _is_alike(n, node)].index(node)
-    return alike[turn] if turn < len(alike) else None
+    for ancestor in node.ancestors():
+        top = ancestor
+    index = [n for n in top.walk() if _is_similar(n, node)].index(node)
+    return similar[index] if index < len(similar) else None
 
 
-def _is_alike(a: Node, b: Node) -> bool:
+def _is_similar(a: Node, b: Node) -> bool:
     return a.class_name == b.class_name and a.resource_id == b.resource_id
 
 
-def holds(field: Node, text: str) -> bool:
-    """Whether the text is in the field. An app may put signs between what is typed, as in a telephone number.
+def has_text(field: Node, text: str) -> bool:
+    """Whether the field has the text. An app may add separators, as in a telephone number.
 
-    Of a password only its length can be seen, and on some phones nothing.
+    Of a password only the length is visible, and on some devices nothing.
     """
     shown = field.text
     if shown == text:
@@ -101,8 +101,8 @@ def holds(field: Node, text: str) -> bool:
     return not any(other.isalnum() for other in rest)
 
 
-def not_taken(text: str) -> ClawError:
-    message = "the field does not hold the text that was typed"
+def not_accepted(text: str) -> ClawError:
+    message = "the field does not have the typed text"
     if not text.isascii():
-        message += "; most phones take only ASCII from adb"
+        message += "; most devices accept only ASCII from adb"
     return ClawError("TEXT_NOT_ACCEPTED", message, hint=_OPERATOR)

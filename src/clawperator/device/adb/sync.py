@@ -1,4 +1,4 @@
-"""Files to and from a phone: adb's sync service, and installing an APK as it is sent."""
+"""File transfer with adb's sync service, and streamed installation of an APK."""
 
 import os
 from collections.abc import Iterator
@@ -14,46 +14,48 @@ from clawperator.errors import ClawError, ClawperatorException, RefusedError
 
 _HEAD = Struct("<4sI")
 _BLOCK = 64 * 1024
-_LONGEST_PATH = 1024
-_LONGEST_REASON = 64 * 1024
-_MOST_PULLED = 4 * 1024**3
+_MAX_PATH = 1024
+_MAX_REASON = 64 * 1024
+_MAX_PULLED = 4 * 1024**3
 _SMALL_FILE_SECONDS = 10.0
 _FILE_MODE = 0o644
 _REGULAR = 0o100000
 
 
 class TransferError(ClawperatorException):
-    """A file did not come through: the phone refused, the connection broke, or the time was up.
+    """A transfer failed: the device refused, the connection broke, or the deadline passed.
 
-    A file of this computer that cannot be opened or written is an ``OSError`` instead.
+    A local file that cannot be opened or written is an ``OSError`` instead.
     """
 
 
 class NoSuchFileError(TransferError):
-    """The phone has no such file."""
+    """The device has no such file."""
 
 
-def pull_file(device: Device, remote: str, local_path: str, *, seconds: float, most: int = _MOST_PULLED) -> int:
-    """Copy a file of the phone to this computer, whole or not at all. Gives its size."""
+def pull_file(
+    device: Device, remote: str, local_path: str, *, seconds: float, max_bytes: int = _MAX_PULLED
+) -> int:
+    """Copy a file from the device, completely or not at all. Returns its size."""
     size = 0
     with AtomicFile(local_path) as out:
-        for block in _received(device, remote, seconds, most):
+        for block in _received(device, remote, seconds, max_bytes):
             out.file.write(block)
             size += len(block)
     return size
 
 
-def read_file(device: Device, remote: str, most: int, *, seconds: float = _SMALL_FILE_SECONDS) -> bytes:
-    """What a small file of the phone holds."""
-    return b"".join(_received(device, remote, seconds, most))
+def read_file(device: Device, remote: str, max_bytes: int, *, seconds: float = _SMALL_FILE_SECONDS) -> bytes:
+    """The content of a small file on the device."""
+    return b"".join(_received(device, remote, seconds, max_bytes))
 
 
 def push_file(device: Device, local_path: str, remote: str, *, seconds: float, mode: int = _FILE_MODE) -> int:
-    """Copy a file of this computer to the phone. Gives its size."""
+    """Copy a file to the device. Returns its size."""
     size = 0
     with open(local_path, "rb") as file, _sync(device, seconds) as connection:
-        with _told_if_broken(connection):
-            _ask(connection, b"SEND", _path(remote) + b",%d" % (_REGULAR | mode & 0o777))
+        with _reason_if_closed(connection):
+            _request(connection, b"SEND", _path(remote) + b",%d" % (_REGULAR | mode & 0o777))
             while block := file.read(_BLOCK):
                 connection.write(_HEAD.pack(b"DATA", len(block)) + block)
                 size += len(block)
@@ -65,25 +67,25 @@ def push_file(device: Device, local_path: str, remote: str, *, seconds: float, m
 
 
 def install_apk(device: Device, path: str, *, seconds: float = 120, replace: bool = True) -> None:
-    """Install an APK as it is sent. ``ANDROID_INSTALL_FAILED`` with the reason when the phone does not take it.
+    """Stream and install an APK. ``ANDROID_INSTALL_FAILED`` with the reason when the device refuses it.
 
-    An app that is there already is kept unless ``replace``.
+    An installed app is kept unless ``replace``.
     """
     try:
-        said = _stream_install(device, path, seconds, replace=replace)
+        verdict = _stream_install(device, path, seconds, replace=replace)
     except (OSError, RefusedError) as e:
         raise _install_failed(device, path, _reason(e)) from e
-    if not said.startswith("Success"):
-        raise _install_failed(device, path, said or "the phone said nothing")
+    if not verdict.startswith("Success"):
+        raise _install_failed(device, path, verdict or "no output")
 
 
 # The sync service
 
 
-def _received(device: Device, remote: str, seconds: float, most: int) -> Iterator[bytes]:
+def _received(device: Device, remote: str, seconds: float, max_bytes: int) -> Iterator[bytes]:
     size = 0
     with _sync(device, seconds) as connection:
-        _ask(connection, b"RECV", _path(remote))
+        _request(connection, b"RECV", _path(remote))
         while True:
             kind, length = _HEAD.unpack(connection.read_exactly(_HEAD.size))
             if kind == b"DONE":
@@ -91,15 +93,15 @@ def _received(device: Device, remote: str, seconds: float, most: int) -> Iterato
             if kind != b"DATA" or length > _BLOCK:
                 _refuse(connection, kind, length)
             size += length
-            if size > most:
-                raise TransferError(f"it is larger than {most} bytes")
+            if size > max_bytes:
+                raise TransferError(f"larger than {max_bytes} bytes")
             block = connection.read_exactly(length)
             yield block
 
 
 @contextmanager
 def _sync(device: Device, seconds: float) -> Iterator[Connection]:
-    """A conversation about files. Whatever breaks it is a ``TransferError``."""
+    """A connection to the sync service. Its failures are ``TransferError``."""
     try:
         connection = open_service(device, "sync:", Deadline(seconds))
     except (OSError, RefusedError) as e:
@@ -112,8 +114,8 @@ def _sync(device: Device, seconds: float) -> Iterator[Connection]:
 
 
 @contextmanager
-def _told_if_broken(connection: Connection) -> Iterator[None]:
-    """A phone that refuses a file may hang up at once. What it said before is the better reason."""
+def _reason_if_closed(connection: Connection) -> Iterator[None]:
+    """A device that refuses a file may close the connection at once. Its message is the better reason."""
     try:
         yield
     except ConnectionError:
@@ -123,20 +125,20 @@ def _told_if_broken(connection: Connection) -> Iterator[None]:
         raise
 
 
-def _ask(connection: Connection, kind: bytes, argument: bytes) -> None:
+def _request(connection: Connection, kind: bytes, argument: bytes) -> None:
     connection.write(_HEAD.pack(kind, len(argument)) + argument)
 
 
 def _path(remote: str) -> bytes:
     path = remote.encode("utf-8", "surrogateescape")
-    if len(path) > _LONGEST_PATH or b"\0" in path:
-        raise TransferError("no file on a phone has such a name")
+    if len(path) > _MAX_PATH or b"\0" in path:
+        raise TransferError(f"invalid device path {remote[:80]!r}")
     return path
 
 
 def _refuse(connection: Connection, kind: bytes, length: int) -> NoReturn:
-    if kind != b"FAIL" or length > _LONGEST_REASON:
-        raise TransferError(f"the phone broke the protocol with {kind!r}")
+    if kind != b"FAIL" or length > _MAX_REASON:
+        raise TransferError(f"unexpected message {kind!r} from the device")
     reason = connection.read_exactly(length).decode("utf-8", "replace")
     if "no such file" in reason.lower():
         raise NoSuchFileError(reason)
@@ -145,7 +147,7 @@ def _refuse(connection: Connection, kind: bytes, length: int) -> NoReturn:
 
 def _reason(error: Exception) -> str:
     if isinstance(error, TimeoutError):
-        return "it took too long"
+        return "timeout"
     return why(error) if isinstance(error, OSError) else str(error)
 
 
@@ -157,33 +159,33 @@ def _stream_install(device: Device, path: str, seconds: float, *, replace: bool)
         size = os.fstat(file.fileno()).st_size
         words = ["cmd", "package", "install", "-r" if replace else "-R", "-S", str(size)]
         with open_service(device, f"exec:{command_line(*words)}", Deadline(seconds)) as connection:
-            # A phone that wants no more of it hangs up; its reason is still there to be read.
+            # A device that refuses the rest closes the connection; its reason can still be read.
             with suppress(ConnectionError):
                 left = size
                 while left and (block := file.read(min(_BLOCK, left))):
                     connection.write(block)
                     left -= len(block)
                 if left:
-                    raise OSError("the file became shorter while it was sent")
+                    raise OSError("the file was truncated while it was sent")
             return _read_verdict(connection)
 
 
 def _read_verdict(connection: Connection) -> str:
-    """The first line that says how it went, or all there was."""
-    said = b""
-    while len(said) < _LONGEST_REASON and (block := connection.read_some()):
-        said += block
-        for line in said.split(b"\n")[:-1]:
+    """The first line with the result, or all output."""
+    output = b""
+    while len(output) < _MAX_REASON and (block := connection.read_some()):
+        output += block
+        for line in output.split(b"\n")[:-1]:
             if line.startswith((b"Success", b"Failure")):
                 return line.decode("utf-8", "replace").strip()
-    return " ".join(said.decode("utf-8", "replace").split())[:500]
+    return " ".join(output.decode("utf-8", "replace").split())[:500]
 
 
 def _install_failed(device: Device, path: str, reason: str) -> ClawError:
     return ClawError(
         "ANDROID_INSTALL_FAILED",
-        f"the phone {device.serial} did not install {path}: {reason}",
-        hint="Check that it is an APK for this phone, and that the phone has room for it.",
+        f"cannot install {path} on {device.serial}: {reason}",
+        hint="Check that the APK fits the device's ABI and Android version, and that it has free storage.",
         details={"path": path, "reason": reason},
         operation="install",
         target=device.serial,

@@ -198,12 +198,12 @@ class AdbDriver:
             if not self._inject(*clearing, *adb_input.typing_lines(text)):
                 break
             seen = self._field_after_typing(field, text)
-            if seen is not None and adb_input.holds(seen, text):
+            if seen is not None and adb_input.has_text(seen, text):
                 return True
             if seen is None or not seen.flag("focused"):
                 break
             clearing = adb_input.clearing_lines(seen, around=True)
-        raise adb_input.not_taken(text)
+        raise adb_input.not_accepted(text)
 
     def _focus(self, node: Node) -> Node | None:
         """The field, focused, tapped if needed. A view that is not a field is not tapped again."""
@@ -226,7 +226,7 @@ class AdbDriver:
             if attempt:
                 self._sleep(_CHECK_PAUSE)
             seen = adb_input.find_again(self.dump().nodes, field)
-            if seen is not None and adb_input.holds(seen, text):
+            if seen is not None and adb_input.has_text(seen, text):
                 break
         return seen
 

@@ -15,7 +15,7 @@ from clawperator.contract.results import ResultEnvelope, StepResult
 from clawperator.contract.wire import ACTION, PAYLOAD
 from clawperator.device.adb.client import Device, ShellStream
 from clawperator.device.adb.quoting import command_line, quote
-from clawperator.device.backends.operator_log import LoggedTree, LogReader, read_record
+from clawperator.device.backends.operator_log import LoggedTree, OperatorLogReader, read_record
 from clawperator.errors import ClawError, RefusedError
 
 _GRACE_SECONDS = 5.0
@@ -100,7 +100,7 @@ class _Delivery:
         )
 
     def _follow(self, stream: ShellStream) -> Delivered | None:
-        reader = LogReader()
+        reader = OperatorLogReader()
         rest = b""
         for is_error, data in stream.packets():
             if is_error:

@@ -43,7 +43,7 @@ def read_record(line: bytes) -> Record | None:
     return Record(int(pid), int(tid), tag.decode("utf-8", "replace"), message.decode("utf-8", "replace"))
 
 
-class LogReader:
+class OperatorLogReader:
     """Reassembles messages from records. Collects hierarchies and returns each result when it is complete."""
 
     def __init__(self) -> None:

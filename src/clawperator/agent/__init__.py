@@ -1,1 +1,1 @@
-"""``claw``: what can be done, having it done on a phone, and keeping the session."""
+"""The agent behind ``claw``: tools under a policy, turns of a brain, sessions, MCP and model services."""

@@ -365,6 +365,10 @@ def test_the_architecture_page_names_existing_files() -> None:
     files = re.findall(r"`([^`]+)`", table)
     assert len(files) >= 15
     assert [name for name in files if not (ROOT / name).is_file()] == []
+    paths = text.split("## Three paths", 1)[1].split("\n## ", 1)[0]
+    modules = re.findall(r"\b(?:cli|commands|contract|device|recording|agent)/[\w/]+\.py", paths)
+    assert len(modules) >= 30
+    assert [name for name in modules if not (ROOT / "src" / "clawperator" / name).is_file()] == []
 
 
 def test_the_readme_names_the_first_two_things_to_type() -> None:

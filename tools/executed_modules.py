@@ -3,9 +3,10 @@
     python tools/executed_modules.py clawperator click --text Display
 
 Runs the command in this process under a profile hook, prints its modules to stderr, and discards its output.
-Module bodies that run at import do not count, only functions.
+Module and class bodies that run at import do not count, only functions.
 """
 
+import inspect
 import os
 import sys
 import threading
@@ -22,7 +23,8 @@ def main(argv: list[str]) -> int:
     def hook(frame: FrameType, event: str, _: Any) -> None:
         if event == "call":
             name = frame.f_globals.get("__name__", "")
-            if name.partition(".")[0] == PACKAGE and frame.f_code.co_name != "<module>":
+            # Module and class bodies do not have the flag.
+            if name.partition(".")[0] == PACKAGE and frame.f_code.co_flags & inspect.CO_OPTIMIZED:
                 entered[name] = None
 
     if program == "claw":

@@ -35,7 +35,7 @@ _TRUE = {"const": True}
 Schema = dict[str, Any]
 
 
-class Entry(Struct, frozen=True):
+class DocumentSchema(Struct, frozen=True):
     description: str
     make: Callable[[], Schema]
 
@@ -51,7 +51,7 @@ def schema(name: str) -> Schema:
         near = nearest(name, SCHEMAS, max(2, len(name) // 2))
         raise ClawError(
             "SCHEMA_NOT_FOUND",
-            f"there is no schema {name!r}" + (f"; did you mean {near!r}?" if near else ""),
+            f"unknown schema {name!r}" + (f"; did you mean {near!r}?" if near else ""),
             operation="schema",
             target=name,
         )
@@ -115,12 +115,12 @@ def _dry_run() -> Schema:
 
 
 def _object(properties: Schema) -> Schema:
-    """An object that has all of these."""
+    """An object in which all of these properties are required."""
     return {"type": "object", "properties": properties, "required": list(properties)}
 
 
 def _recording_event() -> Schema:
-    """The kinds of event, with their snapshot as what it is once decoded."""
+    """The event types, with the snapshot as decoded text."""
     kinds = [
         msgspec.defstruct(
             facts.__name__.removesuffix("Facts"),
@@ -153,7 +153,7 @@ def _claw_error() -> Schema:
 
 
 def _claw_envelope() -> Schema:
-    """What every answer of claw has. The fields of each command stand between."""
+    """The fields of every claw response. Each command adds its own."""
     text = {"type": "string"}
     always = dict.fromkeys(COMMON, text) | {
         "exit_code": {"enum": [0, 1, 2]},
@@ -165,38 +165,41 @@ def _claw_envelope() -> Schema:
     return {**whole, "properties": {**always, "error": _claw_error()}}
 
 
-SCHEMAS: Mapping[str, Entry] = {
-    "execution": Entry("what exec takes: 1 to 50 actions with their params, in canonical names", _execution),
-    "node-matcher": Entry("which node of the screen is meant", _of(NodeMatcher)),
-    **{f"action.{n}": Entry(f"params of {n}: {row.summary}", _of(row.params)) for n, row in ACTIONS.items()},
-    "validated-execution": Entry("what --validate-only prints", _validated),
-    "dry-run": Entry("what --dry-run prints", _dry_run),
-    "execution-result": Entry("what a command that ran on a phone prints", _of(ExecutionResult)),
-    "result-envelope": Entry("the outcome of one execution, step by step", _of(ResultEnvelope)),
-    "error": Entry("what a failed command prints", _error),
-    "skill-result": Entry("what a skill says it did", _of(SkillResult)),
-    "skills-run": Entry("the part of a saved skills run that compare reads", _of(SkillsRun)),
-    "recording-header": Entry("the first line of a recording", _of(Header)),
-    "recording-event": Entry("any other line of a recording", _recording_event),
-    "recording-steps": Entry("the file that recording parse writes", _of(StepLog)),
-    "recording-export": Entry("the file that recording export writes", _of(Export)),
-    "parse-result": Entry("what recording parse prints", _of(ParseResult)),
-    "export-result": Entry("what recording export prints", _of(ExportResult)),
-    "repair-result": Entry("what recording repair prints", _of(RepairResult)),
-    "recording-narrative": Entry("what recording describe prints", _of(Narrative)),
-    "compare-checkpoints": Entry(
-        "the file of declared checkpoints that recording compare reads", _of(Declaration)
+SCHEMAS: Mapping[str, DocumentSchema] = {
+    "execution": DocumentSchema(
+        "input of exec: 1 to 50 actions with their params, in canonical names", _execution
     ),
-    "compare-report": Entry("what recording compare prints", _of(CompareReport)),
-    "replay-plan": Entry("what recording replay --dry-run prints", _of(ReplayPlan)),
-    "replay-report": Entry("what recording replay prints", _of(ReplayReport)),
-    "claw-envelope": Entry("what every command of claw prints, beside its own fields", _claw_envelope),
-    "claw-error": Entry("the error of a command of claw", _claw_error),
-    "session-meta": Entry("the first line of a session", _of(SessionMeta)),
-    "session-turn": Entry("any other line of a session: a turn", _of(TurnRecord)),
-    "doctor-report": Entry("what doctor prints", _of(Report)),
-    "compatibility": Entry("what version --check-compat prints", _of(Compatibility)),
-    "operator-setup": Entry("what operator setup prints", _of(OperatorSetup)),
-    "granted-permissions": Entry("what grant-device-permissions prints", _of(Granted)),
-    "virtual-device": Entry("what emulator inspect prints", _of(Avd)),
+    "node-matcher": DocumentSchema("selector of a node on the screen", _of(NodeMatcher)),
+    **{
+        f"action.{n}": DocumentSchema(f"params of {n}: {row.summary}", _of(row.params))
+        for n, row in ACTIONS.items()
+    },
+    "validated-execution": DocumentSchema("output of --validate-only", _validated),
+    "dry-run": DocumentSchema("output of --dry-run", _dry_run),
+    "execution-result": DocumentSchema("output of a command that ran on a device", _of(ExecutionResult)),
+    "result-envelope": DocumentSchema("outcome of one execution, step by step", _of(ResultEnvelope)),
+    "error": DocumentSchema("output of a failed command", _error),
+    "skill-result": DocumentSchema("result that a skill reports", _of(SkillResult)),
+    "skills-run": DocumentSchema("part of a saved skills run that compare reads", _of(SkillsRun)),
+    "recording-header": DocumentSchema("first line of a recording", _of(Header)),
+    "recording-event": DocumentSchema("every other line of a recording", _recording_event),
+    "recording-steps": DocumentSchema("output file of recording parse", _of(StepLog)),
+    "recording-export": DocumentSchema("output file of recording export", _of(Export)),
+    "parse-result": DocumentSchema("output of recording parse", _of(ParseResult)),
+    "export-result": DocumentSchema("output of recording export", _of(ExportResult)),
+    "repair-result": DocumentSchema("output of recording repair", _of(RepairResult)),
+    "recording-narrative": DocumentSchema("output of recording describe", _of(Narrative)),
+    "compare-checkpoints": DocumentSchema("file of declared checkpoints for recording compare", _of(Declaration)),
+    "compare-report": DocumentSchema("output of recording compare", _of(CompareReport)),
+    "replay-plan": DocumentSchema("output of recording replay --dry-run", _of(ReplayPlan)),
+    "replay-report": DocumentSchema("output of recording replay", _of(ReplayReport)),
+    "claw-envelope": DocumentSchema("fields that every claw command prints, beside its own", _claw_envelope),
+    "claw-error": DocumentSchema("error of a claw command", _claw_error),
+    "session-meta": DocumentSchema("first line of a session", _of(SessionMeta)),
+    "session-turn": DocumentSchema("every other line of a session: a turn", _of(TurnRecord)),
+    "doctor-report": DocumentSchema("output of doctor", _of(Report)),
+    "compatibility": DocumentSchema("output of version --check-compat", _of(Compatibility)),
+    "operator-setup": DocumentSchema("output of operator setup", _of(OperatorSetup)),
+    "granted-permissions": DocumentSchema("output of grant-device-permissions", _of(Granted)),
+    "virtual-device": DocumentSchema("output of emulator inspect", _of(Avd)),
 }

@@ -5,7 +5,6 @@ This module is imported at every start, so it imports only what every start need
 
 import os
 import sys
-from typing import NoReturn
 
 
 def main() -> int:
@@ -28,7 +27,7 @@ def claw() -> int:
     return _run("clawperator.cli.claw.dispatch")
 
 
-def _run(module: str) -> NoReturn:
+def _run(module: str) -> int:
     """Call the module's ``run`` with argv and end the process with the exit code it returns."""
     import signal
 

@@ -1,5 +1,6 @@
-"""Messages on stderr: lines filtered by level, and progress on a terminal."""
+"""The answer on stdout; messages on stderr, filtered by level; progress on a terminal."""
 
+import os
 import sys
 import time
 from collections.abc import Iterable
@@ -58,3 +59,22 @@ class Progress:
     def done(self) -> None:
         if self._shown and self._rewrite:
             self._console.write("\r\x1b[K")
+
+
+def print_bytes(text: bytes, code: int) -> int:
+    """Print a line. Returns the given exit code, or 1 when the line could not be written completely."""
+    if sys.stdout is None:
+        return code or 1
+    try:
+        sys.stdout.buffer.write(text + b"\n")
+        sys.stdout.buffer.flush()
+    except (OSError, ValueError):
+        _discard_stdout()
+        return code or 1
+    return code
+
+
+def _discard_stdout() -> None:
+    """The reader is gone: keep the interpreter from flushing once more at exit."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

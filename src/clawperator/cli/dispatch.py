@@ -6,7 +6,7 @@ import msgspec
 
 from clawperator._text import distance, encodable, nearest
 from clawperator.cli.command_line import GlobalOptions, read_arguments, split_globals
-from clawperator.cli.console import Console
+from clawperator.cli.console import Console, print_bytes
 from clawperator.cli.handler import (
     Call,
     CommandResult,
@@ -15,7 +15,6 @@ from clawperator.cli.handler import (
     TextResult,
     incomplete,
 )
-from clawperator.cli.output import print_bytes
 from clawperator.cli.parsing import usage
 from clawperator.commands.model import Command, resolve
 from clawperator.commands.registry import COMMANDS, find, replacement

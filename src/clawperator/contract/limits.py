@@ -1,4 +1,4 @@
-"""The numbers both sides of the wire agree on. Lengths of text count UTF-16 code units, as the phone does."""
+"""Limits of the contract between host and device. Text lengths count UTF-16 code units, as Android does."""
 
 EXPECTED_FORMAT = "android-ui-automator"
 
@@ -21,11 +21,11 @@ MAX_NO_POSITION_CHANGE_THRESHOLD = 20
 
 RECORDING_SCHEMA_VERSION = 1
 RECORDING_EXPORT_VERSION = 1
-# The longest line of a recording we take. A hierarchy of 10,000 nodes is about as long; anything longer
-# is damage, and reading it whole would break the promise to stay within 64 MB.
+# The longest accepted line of a recording. A hierarchy of 10,000 nodes is about as long; a longer line is damage,
+# and reading it at once would exceed the memory limit of 64 MB.
 MAX_RECORDING_LINE_BYTES = 4 * 1024 * 1024
 
-# A hierarchy beyond these is damage or malice; the largest real ones have some thousand nodes.
+# A larger hierarchy is damaged or malicious; the largest real ones have some thousand nodes.
 MAX_HIERARCHY_BYTES = 4 * 1024 * 1024
 MAX_HIERARCHY_NODES = 50_000
 MAX_HIERARCHY_DEPTH = 256

@@ -1,11 +1,11 @@
-"""What comes back from a phone: one envelope per execution, one step per action, all values strings."""
+"""Results of executions: one envelope per execution, one step per action, all values strings."""
 
 from collections.abc import Iterable
 from typing import Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
-# What came of an action, as far as the screen tells.
+# The effect of an action on the screen.
 Effect = Literal["changed", "unchanged", "unknown"]
 
 
@@ -19,7 +19,7 @@ class StepResult(Struct, frozen=True):
 
 
 class ResultEnvelope(Struct, frozen=True):
-    """The outcome of one execution. One that failed for the sake of a running recording says which it is."""
+    """The outcome of one execution. A failure caused by an active recording names the recording."""
 
     commandId: str
     taskId: str

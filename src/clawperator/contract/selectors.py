@@ -1,4 +1,4 @@
-"""NodeMatcher: which node of the screen is meant. All fields given must hold."""
+"""NodeMatcher: selects a node of the screen. All given fields must match."""
 
 from collections.abc import Iterator, Mapping
 from typing import Annotated
@@ -9,7 +9,7 @@ from clawperator._text import utf16_length
 from clawperator.contract.limits import MAX_MATCHER_VALUE_LENGTH
 
 Value = Annotated[str, Meta(max_length=MAX_MATCHER_VALUE_LENGTH)]
-# Where it lies below the value that was checked, and what is wrong.
+# The path below the checked value, and the message.
 Problem = tuple[str, str]
 
 MATCHER_ALIASES: Mapping[str, str] = {
@@ -29,7 +29,7 @@ MATCHER_ALIASES: Mapping[str, str] = {
 
 
 class NodeMatcher(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """The first node, depth first, for which every given field holds."""
+    """Selects the first node, depth first, that matches every given field."""
 
     resourceId: Annotated[Value, Meta(description="exact, package:id/name")] | UnsetType = UNSET
     role: Annotated[Value, Meta(description="inferred role, any case")] | UnsetType = UNSET

@@ -1,4 +1,4 @@
-"""SkillResult 1.x: what a skill says it did, checkpoint by checkpoint, and whether the end state is proved."""
+"""SkillResult 1.x: the checkpoints that a skill reports, and the verification of its end state."""
 
 from typing import Annotated, Any, Literal
 
@@ -8,7 +8,7 @@ from clawperator.contract.results import ResultEnvelope
 from clawperator.errors import ClawError
 
 SUPPORTED_MAJOR = "1"
-# What a skill's result is written as: the last two lines of its output, this one and the JSON.
+# A skill prints its result as the last two lines of its output: this marker and the JSON.
 FRAME_MARKER = "[Clawperator-Skill-Result]"
 CONTRACT_VERSION = "1.0.0"
 
@@ -22,7 +22,7 @@ class JsonEvidence(Struct, frozen=True, tag_field="kind", tag="json"):
 
 
 class EnvelopeEvidence(Struct, frozen=True, tag_field="kind", tag="result_envelope_ref"):
-    """Points to a step of one of ``execEnvelopes``."""
+    """A reference to a step of one of ``execEnvelopes``."""
 
     execEnvelopeIndex: Annotated[int, Meta(ge=0)]
     stepResultId: str | UnsetType = UNSET
@@ -55,7 +55,7 @@ class TerminalVerification(Struct, frozen=True):
 
 
 class Diagnostics(Struct, frozen=True):
-    """Further members are allowed and kept by whoever keeps the document."""
+    """Further members are allowed, and kept with the document."""
 
     runtimeState: Literal["healthy", "poisoned", "unavailable", "unknown"] | UnsetType = UNSET
     warnings: list[str] | UnsetType = UNSET
@@ -77,13 +77,13 @@ class SkillResult(Struct, frozen=True):
 
 
 def check_version(result: SkillResult) -> None:
-    """Refuse a document of another major version; a newer minor one only adds."""
+    """Refuse a document of another major version. A newer minor version only adds members."""
     major = result.contractVersion.partition(".")[0]
     if major != SUPPORTED_MAJOR:
         raise ClawError(
             "SKILL_RESULT_PARSE_FAILED",
             f"unsupported skill result contract version: {result.contractVersion}",
-            hint=f"Only versions {SUPPORTED_MAJOR}.x are understood.",
+            hint=f"Use a skill with contract version {SUPPORTED_MAJOR}.x.",
         )
 
 

@@ -1,4 +1,4 @@
-"""The words host and Operator say to each other: a broadcast one way, lines in the phone's log the other."""
+"""The wire protocol of host and Operator: a broadcast to the device, log lines back."""
 
 OPERATOR_PACKAGE = "com.clawperator.operator"
 OPERATOR_PACKAGES = (OPERATOR_PACKAGE, f"{OPERATOR_PACKAGE}.dev")
@@ -7,13 +7,12 @@ PAYLOAD = "payload"
 
 RESULT_PREFIX = "[Clawperator-Result]"
 SNAPSHOT_MARKER = "[TaskScope] UI Hierarchy:"
-# In the data of a snapshot's step: the length and the check sum of the hierarchy that is in the log. The host
-# takes them out again.
+# In the data of a snapshot step: length and checksum of the hierarchy in the log. The host removes them.
 TEXT_BYTES, TEXT_SUM = "text_bytes", "text_crc32"
 
 
 def sum_of(text: str) -> tuple[int, int]:
-    """How long a text is in UTF-8, and its check sum: against loss, not against malice."""
+    """The length of a text in UTF-8 and its CRC-32, which detects loss, not tampering."""
     from zlib import crc32
 
     data = text.encode("utf-8", "replace")
@@ -30,5 +29,5 @@ def notification_listener(package: str) -> str:
 
 
 def recordings_folder(package: str) -> str:
-    """Where an Operator keeps its recordings."""
+    """The folder of an Operator's recordings."""
     return f"/storage/emulated/0/Android/data/{package}/files/recordings"

@@ -11,7 +11,7 @@ from clawperator.agent.envelope import envelope, filesystem_error
 from clawperator.cli.claw.command_line import FORMAT_VARIABLE, attempted_command, parse_line, requested_format
 from clawperator.cli.claw.response import Response, failure
 from clawperator.cli.claw.signals import signal_restorer
-from clawperator.cli.output import print_bytes
+from clawperator.cli.console import Console, print_bytes
 from clawperator.cli.parsing import ParsedArguments
 from clawperator.commands.model import resolve
 from clawperator.errors import ClawError
@@ -88,8 +88,6 @@ def _print_text(response: Response) -> int:
 
 
 def _print_error(text: str) -> None:
-    from clawperator.cli.console import Console
-
     Console("info").write(encodable(text) + "\n")
 
 

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -13,8 +13,10 @@ from clawperator.cli.parsing import ParsedArguments, invalid, usage
 from clawperator.commands.model import BACKENDS, BackendName, resolve
 from clawperator.contract.execution import Plan, validate, with_timeout
 from clawperator.contract.limits import MAX_PAYLOAD_BYTES
-from clawperator.contract.results import ExecutionResult
 from clawperator.errors import ClawError
+
+if TYPE_CHECKING:
+    from clawperator.contract.results import ExecutionResult
 
 # A document may contain white space; anything longer cannot become a payload.
 _MAX_DOCUMENT_BYTES = 16 * MAX_PAYLOAD_BYTES
@@ -74,7 +76,7 @@ def run_execution(document: Any, call: Call) -> CommandResult:
     return CommandResult(result, int(failed))
 
 
-def _run(plan: Plan, call: Call) -> ExecutionResult:
+def _run(plan: Plan, call: Call) -> "ExecutionResult":
     from clawperator.device.discovery import resolve as resolve_device
     from clawperator.device.run import operator_package, run_plan
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from clawperator.recording.events import Bounds, ClickFacts
+from clawperator.recording.events import ClickFacts, EventBounds
 from clawperator.recording.heuristics import SYSTEM_UI, is_keyboard, is_launcher, is_masked, navigation_key
 
 
@@ -78,7 +78,7 @@ def test_navigation_keys_are_known_by_id_description_or_text(
         resourceId=resource_id,
         text=text,
         contentDesc=desc,
-        bounds=Bounds(0, 0, 9, 9),
+        bounds=EventBounds(0, 0, 9, 9),
     )
     assert navigation_key(click) == key
     click.packageName = "com.example.app"

@@ -6,7 +6,7 @@ import pytest
 
 from clawperator.connection.snapshot import Snapshot
 from clawperator.errors import ClawError
-from clawperator.recording.events import Bounds, ClickFacts
+from clawperator.recording.events import ClickFacts, EventBounds
 from clawperator.replay.fingerprint import MIN_LIKENESS, recorded_screen, screen_marks
 from clawperator.replay.locate import LocatedTarget, find_target
 from clawperator.replay.planner import ReplayStep
@@ -41,7 +41,7 @@ def likeness(recorded: str, live: str, title: str | None = None) -> float:
 
 
 def sought(xml: str, live: str, *, allow_position: bool = False, **click: Any) -> LocatedTarget:
-    facts = {"resourceId": None, "text": None, "contentDesc": None, "bounds": Bounds(0, 0, 100, 50), **click}
+    facts = {"resourceId": None, "text": None, "contentDesc": None, "bounds": EventBounds(0, 0, 100, 50), **click}
     event = ClickFacts(ts=0, seq=1, packageName=APP, **facts)
     target = recorded_target(event, recorded_screen(xml))
     step = ReplayStep(seq=1, last_seq=1, kind="click", package=APP, target=target)

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clawperator.recording.events import (
-    Bounds,
     ClickFacts,
+    EventBounds,
     EventFacts,
     PressKeyFacts,
     ScrollFacts,
@@ -22,7 +22,7 @@ APP = "com.example.app"
 HOME = "com.android.launcher3"
 KEYBOARD = "com.google.android.inputmethod.latin"
 SYSTEM = "com.android.systemui"
-NOWHERE = Bounds(0, 0, 0, 0)
+NOWHERE = EventBounds(0, 0, 0, 0)
 
 
 class Story:
@@ -84,7 +84,11 @@ def test_a_recording_that_begins_on_the_home_screen_begins_with_home() -> None:
 
 
 def test_texts_are_folded_to_the_last_one_of_each_field() -> None:
-    box: dict[str, Any] = {"resourceId": f"{APP}:id/box", "bounds": Bounds(0, 0, 100, 100), "xml": field_screen()}
+    box: dict[str, Any] = {
+        "resourceId": f"{APP}:id/box",
+        "bounds": EventBounds(0, 0, 100, 100),
+        "xml": field_screen(),
+    }
     story = Story().window(APP).click("", **box).window(KEYBOARD).text("4", "", "40").click("Next").text("x", "xy")
     found = story.descriptions()
     assert found[1:] == ["click box", "enter '40' into box", "click Next", "enter 'xy' into Next"]
@@ -184,7 +188,7 @@ def test_other_texts_are_not(text: str) -> None:
 def test_what_is_typed_into_a_password_field_is_secret_whatever_it_looks_like() -> None:
     box: dict[str, Any] = {
         "resourceId": f"{APP}:id/box",
-        "bounds": Bounds(0, 0, 100, 100),
+        "bounds": EventBounds(0, 0, 100, 100),
         "xml": field_screen(password=True),
     }
     assert Story().window(APP).click("", **box).text("plain").steps().steps[-1].secret

@@ -41,7 +41,7 @@ class Header(Struct, frozen=True):
     operatorPackage: str
 
 
-class Bounds(Struct, frozen=True, gc=False):
+class EventBounds(Struct, frozen=True, gc=False):
     left: Number
     top: Number
     right: Number
@@ -72,7 +72,7 @@ class ClickFacts(EventFacts, kw_only=True, gc=False):
     resourceId: str | None
     text: str | None
     contentDesc: str | None
-    bounds: Bounds
+    bounds: EventBounds
 
 
 class ScrollFacts(EventFacts, kw_only=True, gc=False):
@@ -266,8 +266,8 @@ def trim_line(line: bytes) -> bytes:
         return line
 
 
-def whole_bounds(bounds: Bounds) -> Bounds:
+def whole_bounds(bounds: EventBounds) -> EventBounds:
     """The bounds with whole numbers as integers, as the reference prints them."""
     if float not in (type(bounds.left), type(bounds.top), type(bounds.right), type(bounds.bottom)):
         return bounds
-    return Bounds(whole(bounds.left), whole(bounds.top), whole(bounds.right), whole(bounds.bottom))
+    return EventBounds(whole(bounds.left), whole(bounds.top), whole(bounds.right), whole(bounds.bottom))

@@ -52,7 +52,7 @@ class Session(Struct, frozen=True):
     operatorPackage: str
 
 
-class Snapshot(Struct, frozen=True, gc=False):
+class ExportedSnapshot(Struct, frozen=True, gc=False):
     present: bool
     xml: str | None
 
@@ -60,27 +60,27 @@ class Snapshot(Struct, frozen=True, gc=False):
 # The same two fields in each: a Struct has one base, so they cannot come from a second one.
 class ExportedWindowChange(WindowChangeFacts, tag_field="type", tag="window_change", kw_only=True, gc=False):
     deltaMsSincePrevious: Difference | None
-    snapshot: Snapshot
+    snapshot: ExportedSnapshot
 
 
 class ExportedClick(ClickFacts, tag_field="type", tag="click", kw_only=True, gc=False):
     deltaMsSincePrevious: Difference | None
-    snapshot: Snapshot
+    snapshot: ExportedSnapshot
 
 
 class ExportedScroll(ScrollFacts, tag_field="type", tag="scroll", kw_only=True, gc=False):
     deltaMsSincePrevious: Difference | None
-    snapshot: Snapshot
+    snapshot: ExportedSnapshot
 
 
 class ExportedPressKey(PressKeyFacts, tag_field="type", tag="press_key", kw_only=True, gc=False):
     deltaMsSincePrevious: Difference | None
-    snapshot: Snapshot
+    snapshot: ExportedSnapshot
 
 
 class ExportedTextChange(TextChangeFacts, tag_field="type", tag="text_change", kw_only=True, gc=False):
     deltaMsSincePrevious: Difference | None
-    snapshot: Snapshot
+    snapshot: ExportedSnapshot
 
 
 ExportedEvent = ExportedWindowChange | ExportedClick | ExportedScroll | ExportedPressKey | ExportedTextChange
@@ -138,7 +138,7 @@ class _RowWriter:
         self._own: Callable[[EventFacts], tuple[Any, ...]] = attrgetter(own[0], *own)
         self._kind = facts.kind
 
-    def __call__(self, event: Event, since: int | float | None, snapshot: Snapshot) -> Any:
+    def __call__(self, event: Event, since: int | float | None, snapshot: ExportedSnapshot) -> Any:
         _, *own = self._own(event)
         if isinstance(event, Click):
             own[-1] = whole_bounds(event.bounds)
@@ -148,8 +148,8 @@ class _RowWriter:
 
 
 _ROWS: Mapping[str, _RowWriter] = {facts.kind: _RowWriter(facts) for facts in FACTS}
-_ABSENT = Snapshot(False, None)
-_PRESENT = Snapshot(True, None)
+_ABSENT = ExportedSnapshot(False, None)
+_PRESENT = ExportedSnapshot(True, None)
 _ODD_ESCAPE = re.compile(rb"\\[/u]")
 
 

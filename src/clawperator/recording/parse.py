@@ -10,9 +10,9 @@ from clawperator._files import Spill
 from clawperator._text import printable
 from clawperator.recording.actions import literal_step
 from clawperator.recording.events import (
-    Bounds,
     Click,
     Event,
+    EventBounds,
     Number,
     WindowChange,
     has_snapshot,
@@ -38,7 +38,7 @@ class ClickStep(Struct, frozen=True, tag_field="type", tag="click"):
     resourceId: str | None
     text: str | None
     contentDesc: str | None
-    bounds: Bounds
+    bounds: EventBounds
     uiStateBefore: str | None
 
 

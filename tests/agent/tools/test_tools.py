@@ -454,13 +454,13 @@ def test_a_recording_is_made_pulled_described_compared_and_replayed(route: Route
         return result
 
     pulled = work("recording_pull")
-    assert pulled.message == "the recording demo is in recordings/demo.ndjson"
+    assert pulled.message == "pulled recording demo to recordings/demo.ndjson"
     assert [(e.kind, e.path) for e in pulled.evidence] == [("recording", str(tmp_path / "recordings/demo.ndjson"))]
     source = {"input": "recordings/demo.ndjson"}
     assert work("recording_parse", **source).result["stepCount"] == 2
     assert (tmp_path / "recordings/demo.steps.json").exists()
     assert work("recording_describe", **source).result["sessionId"] == "demo"
-    assert work("recording_export", input="recordings", out="demo.json").message.endswith(" are in demo.json")
+    assert work("recording_export", input="recordings", out="demo.json").message.endswith(" events to demo.json")
     compared = work("recording_compare", baseline="demo.json", result="demo.json", strategy="derived")
     assert compared.message.startswith("literal_match: ")
     assert work("recording_replay", **source, dryRun=True).result["dryRun"] is True

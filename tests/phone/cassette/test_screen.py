@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clawperator.phone.cassette.screen import fields, find_target, one_edit_apart, text_before
-from clawperator.recording.events import Bounds, ClickFacts
+from clawperator.recording.events import ClickFacts, EventBounds
 from clawperator.ui.parse import parse_hierarchy
 
 ROWS = """<hierarchy rotation="0">
@@ -20,11 +20,11 @@ ROWS = """<hierarchy rotation="0">
   </node>
   <node package="p" class="Icon" content-desc="Add" clickable="true" bounds="[0,200][100,300]"/>
 </node></hierarchy>"""
-NOWHERE = Bounds(0, 0, 0, 0)
+NOWHERE = EventBounds(0, 0, 0, 0)
 
 
 def click(
-    *, name: str | None = None, text: str | None = None, desc: str | None = None, bounds: Bounds = NOWHERE
+    *, name: str | None = None, text: str | None = None, desc: str | None = None, bounds: EventBounds = NOWHERE
 ) -> ClickFacts:
     return ClickFacts(ts=0, seq=0, packageName="p", resourceId=name, text=text, contentDesc=desc, bounds=bounds)
 
@@ -32,13 +32,13 @@ def click(
 @pytest.mark.parametrize(
     ("facts", "area"),
     [
-        (click(name="p:id/row", text="Doors", bounds=Bounds(0, 100, 100, 200)), "[0,100][100,200]"),
+        (click(name="p:id/row", text="Doors", bounds=EventBounds(0, 100, 100, 200)), "[0,100][100,200]"),
         (click(text="Doors"), "[0,100][100,200]"),  # the words lie in what takes the click
         (click(name="p:id/row", text="Doors"), "[0,100][100,200]"),
         (click(name="p:id/row"), "[0,0][100,100]"),  # of equals the first
         (click(desc="Add"), "[0,200][100,300]"),
         (click(text="Add", desc="Add"), "[0,200][100,300]"),
-        (click(bounds=Bounds(0, 200, 100, 300)), "[0,200][100,300]"),
+        (click(bounds=EventBounds(0, 200, 100, 300)), "[0,200][100,300]"),
     ],
 )
 def test_a_click_means_the_node_that_agrees_with_most_of_what_it_says(facts: ClickFacts, area: str) -> None:
@@ -49,7 +49,7 @@ def test_a_click_means_the_node_that_agrees_with_most_of_what_it_says(facts: Cli
 
 
 def test_a_click_that_agrees_with_nothing_means_nothing() -> None:
-    for facts in (click(), click(text="Garage"), click(name="p:id/other", bounds=Bounds(1, 2, 3, 4))):
+    for facts in (click(), click(text="Garage"), click(name="p:id/other", bounds=EventBounds(1, 2, 3, 4))):
         assert find_target(parse_hierarchy(ROWS), 0, facts) is None
 
 

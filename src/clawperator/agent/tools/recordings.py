@@ -1,7 +1,7 @@
-"""Tools for recordings: fetching them, telling them, comparing with them, and doing again what they show.
+"""Tools for recordings: pull, parse, describe, export, compare and replay.
 
-Every file is one of the folder the session works in; no path leads out of it. What writes a file there or acts on
-the phone has the level ``act``; ``recording_describe`` and ``recording_compare`` only read.
+Every file is inside the session's working folder. Tools that write a file or act on the phone have the level
+``act``; ``recording_describe`` and ``recording_compare`` only read.
 """
 
 import os
@@ -16,22 +16,22 @@ from clawperator.contract.limits import MAX_ID_LENGTH
 from clawperator.errors import CODES, ClawError
 
 _PULL_FOLDER = "recordings"
-_FEWEST_SECONDS = 1.0
+_MIN_SECONDS = 1.0
 
 Path = Annotated[str, Meta(min_length=1, max_length=4_096)]
-Source = Annotated[Path, Meta(description="the recording, a file of the working folder")]
+Source = Annotated[Path, Meta(description="the recording, a file in the working folder")]
 Demonstration = Annotated[
-    Path, Meta(description="a recording or what recording_export wrote, a file of the working folder")
+    Path, Meta(description="a recording or the output of recording_export, a file in the working folder")
 ]
-Out = Annotated[Path, Meta(description="where to write, in the working folder; beside the input if absent")]
+Out = Annotated[Path, Meta(description="output file in the working folder (default: beside the input)")]
 
 
 class PullParams(Struct, frozen=True, forbid_unknown_fields=True):
     sessionId: (
-        Annotated[str, Meta(max_length=MAX_ID_LENGTH, description="which one; the one finished last if absent")]
+        Annotated[str, Meta(max_length=MAX_ID_LENGTH, description="session id (default: the one finished last)")]
         | UnsetType
     ) = UNSET
-    folder: Annotated[Path, Meta(description="where to put it, in the working folder")] = _PULL_FOLDER
+    folder: Annotated[Path, Meta(description="output folder in the working folder")] = _PULL_FOLDER
 
 
 class ParseParams(Struct, frozen=True, forbid_unknown_fields=True):
@@ -46,17 +46,17 @@ class DescribeParams(Struct, frozen=True, forbid_unknown_fields=True):
 class ExportParams(Struct, frozen=True, forbid_unknown_fields=True):
     input: Annotated[Path, Meta(description="the recording, or a folder: its newest .ndjson")]
     out: Out | UnsetType = UNSET
-    snapshots: Annotated[Literal["omit", "include"], Meta(description="whether to keep the XML snapshots")] = (
+    snapshots: Annotated[Literal["omit", "include"], Meta(description="include or omit the XML snapshots")] = (
         "omit"
     )
 
 
 class CompareParams(Struct, frozen=True, forbid_unknown_fields=True):
-    baseline: Annotated[Path, Meta(description="what recording_export wrote")]
-    result: Annotated[Path, Meta(description="a saved run of a skill, or the export of another recording")]
-    mode: Annotated[Literal["auto", "literal", "semantic"], Meta(description="how strict to be")] = "auto"
+    baseline: Annotated[Path, Meta(description="the output of recording_export")]
+    result: Annotated[Path, Meta(description="a saved skill run, or the export of another recording")]
+    mode: Annotated[Literal["auto", "literal", "semantic"], Meta(description="comparison mode")] = "auto"
     strategy: (
-        Annotated[Literal["declared", "derived", "solax_heuristic"], Meta(description="how to find checkpoints")]
+        Annotated[Literal["declared", "derived", "solax_heuristic"], Meta(description="source of checkpoints")]
         | UnsetType
     ) = UNSET
     checkpoints: Annotated[Path, Meta(description="a file of declared checkpoints")] | UnsetType = UNSET
@@ -65,8 +65,8 @@ class CompareParams(Struct, frozen=True, forbid_unknown_fields=True):
 class ReplayParams(Struct, frozen=True, forbid_unknown_fields=True):
     input: Demonstration
     until: Annotated[float, Meta(ge=0, description="the last event to replay, by its seq")] | UnsetType = UNSET
-    allowCoordinates: Annotated[bool, Meta(description="as a last resort, click where the recording did")] = False
-    dryRun: Annotated[bool, Meta(description="only tell the steps; no phone is needed")] = False
+    allowCoordinates: Annotated[bool, Meta(description="as a last resort, click the recorded point")] = False
+    dryRun: Annotated[bool, Meta(description="only list the steps; no phone is needed")] = False
 
 
 def _pull(params: PullParams, context: ToolContext) -> ToolResult:
@@ -77,12 +77,12 @@ def _pull(params: PullParams, context: ToolContext) -> ToolResult:
     session = None if params.sessionId is UNSET else check_session_id(params.sessionId)
     folder = confine(context.folder, params.folder, "recording_pull")
     device = resolve(context.device)
-    seconds = max(context.deadline.within(PULL_SECONDS), _FEWEST_SECONDS)
+    seconds = max(context.deadline.within(PULL_SECONDS), _MIN_SECONDS)
     package = operator_package(context.operator_package)
     pulled = pull_recording(device, package, session, folder, seconds=seconds)
     return ToolResult(
         handled=True,
-        message=f"the recording {pulled.sessionId} is in {_shown(pulled.localPath, context)}",
+        message=f"pulled recording {pulled.sessionId} to {_relative(pulled.localPath, context)}",
         result={**msgspec.to_builtins(pulled), "deviceId": device.serial},
         evidence=(Evidence("recording", pulled.sessionId, device.serial, path=pulled.localPath),),
     )
@@ -96,7 +96,7 @@ def _parse(params: ParseParams, context: ToolContext) -> ToolResult:
     parsed, lines = parse_recording(source, out)
     return ToolResult(
         handled=True,
-        message=f"{parsed.stepCount} steps are in {_shown(parsed.outputFile, context)}",
+        message=f"wrote {parsed.stepCount} steps to {_relative(parsed.outputFile, context)}",
         result={**msgspec.to_builtins(parsed), "summary": lines},
     )
 
@@ -108,7 +108,7 @@ def _describe(params: DescribeParams, context: ToolContext) -> ToolResult:
     where = f" in {narrative.appPackage}" if narrative.appPackage else ""
     return ToolResult(
         handled=True,
-        message=f"the recording {narrative.sessionId} shows {narrative.stepCount} steps{where}",
+        message=f"recording {narrative.sessionId} has {narrative.stepCount} steps{where}",
         result=msgspec.to_builtins(narrative),
     )
 
@@ -117,20 +117,20 @@ def _export(params: ExportParams, context: ToolContext) -> ToolResult:
     from clawperator.recording.export import export_recording, newest_recording
 
     tool = "recording_export"
-    # A folder's newest file may be a link that leads out of it.
+    # The newest file of a folder may be a link to outside the working folder.
     source = _input(newest_recording(confine(context.folder, params.input, tool)), context, tool)
     out = _out(params.out, source, ".export.json", context, tool)
     exported = export_recording(source, out, snapshots=params.snapshots)
     return ToolResult(
         handled=True,
-        message=f"{exported.eventCount} events are in {_shown(exported.outputFile, context)}",
+        message=f"wrote {exported.eventCount} events to {_relative(exported.outputFile, context)}",
         result=msgspec.to_builtins(exported),
         evidence=(Evidence("recording", exported.sessionId, path=exported.outputFile),),
     )
 
 
 def _compare(params: CompareParams, context: ToolContext) -> ToolResult:
-    """The comparison was made, whether the run matches or not: ``outcome`` tells."""
+    """Handled whether the run matches or not; see ``outcome``."""
     from clawperator.recording.compare.compare import compare_recording
     from clawperator.recording.compare.inputs import declaration_beside
 
@@ -139,7 +139,7 @@ def _compare(params: CompareParams, context: ToolContext) -> ToolResult:
     strategy = None if params.strategy is UNSET else params.strategy
     declared = declaration_beside(baseline) if params.checkpoints is UNSET else params.checkpoints
     if params.checkpoints is not UNSET and strategy not in (None, "declared"):
-        raise payload_error(tool, f"checkpoints are declared: they do not go with the strategy {strategy}")
+        raise payload_error(tool, f"checkpoints need the strategy declared, not {strategy}")
     checkpoints = None if declared is None else _input(declared, context, tool)
     report = compare_recording(baseline, result, params.mode, strategy=strategy, checkpoints_path=checkpoints)
     return ToolResult(
@@ -151,7 +151,7 @@ def _compare(params: CompareParams, context: ToolContext) -> ToolResult:
 
 
 def _replay(params: ReplayParams, context: ToolContext) -> ToolResult:
-    """Do the steps until one cannot be proved. A cancellation is seen between two of them."""
+    """Run the steps until one is not proved. A cancellation takes effect between two steps."""
     from clawperator.connection import ConnectedPhone
     from clawperator.device.discovery import resolve
     from clawperator.replay import open_demonstration, plan_replay, replay
@@ -177,14 +177,14 @@ def _replay(params: ReplayParams, context: ToolContext) -> ToolResult:
     document = msgspec.to_builtins(report)
     evidence = (Evidence("document", report.sessionId, device.serial, document=document),)
     if report.error is not UNSET:
-        error = _told(report.error, device.serial)
+        error = _step_error(report.error, device.serial)
         return failed(error, result=document, evidence=evidence)
     message = f"replayed {report.provedCount} of {report.stepCount} steps, each of them proved"
     return ToolResult(handled=True, message=message, result=document, evidence=evidence)
 
 
-def _told(document: dict[str, object], serial: str) -> ClawError:
-    """The error of the step that could not be proved."""
+def _step_error(document: dict[str, object], serial: str) -> ClawError:
+    """The error of the step that was not proved."""
     code, hint = str(document["code"]), document.get("hint")
     return ClawError(
         code if code in CODES else "UNKNOWN",
@@ -196,10 +196,10 @@ def _told(document: dict[str, object], serial: str) -> ClawError:
 
 
 def _input(path: str, context: ToolContext, tool: str) -> str:
-    """A file to read. Reading a pipe or a device could last for ever."""
+    """A file to read. Reading a pipe or a device could block forever."""
     whole = confine(context.folder, path, tool)
     if os.path.exists(whole) and not os.path.isfile(whole):
-        raise payload_error(tool, f"{path!r} is no file")
+        raise payload_error(tool, f"{path!r} is not a file")
     return whole
 
 
@@ -208,11 +208,11 @@ def _out(path: str | UnsetType, source: str, ending: str, context: ToolContext, 
 
     whole = confine(context.folder, derived_path(source, ending) if path is UNSET else path, tool)
     if os.path.exists(whole) and not os.path.isfile(whole):
-        raise payload_error(tool, f"{whole!r} is there and is no file")
+        raise payload_error(tool, f"{whole!r} exists and is not a file")
     return whole
 
 
-def _shown(path: str, context: ToolContext) -> str:
+def _relative(path: str, context: ToolContext) -> str:
     return os.path.relpath(path, os.path.realpath(context.folder))
 
 
@@ -239,7 +239,7 @@ RECORDING_TOOLS: tuple[Tool, ...] = (
     ),
     make_tool(
         "recording_describe",
-        "Tell a demonstration in readable steps.",
+        "Describe a demonstration in readable steps.",
         DescribeParams,
         _describe,
         level="read-only",
@@ -259,7 +259,7 @@ RECORDING_TOOLS: tuple[Tool, ...] = (
     ),
     make_tool(
         "recording_compare",
-        "Tell whether a run of a skill, or another recording, did what a recording showed.",
+        "Check a skill run or another recording against a recording.",
         CompareParams,
         _compare,
         level="read-only",
@@ -269,7 +269,7 @@ RECORDING_TOOLS: tuple[Tool, ...] = (
     ),
     make_tool(
         "recording_replay",
-        "Do what a recording shows on the phone, and prove each step.",
+        "Replay a recording on the phone and prove each step.",
         ReplayParams,
         _replay,
         level="act",

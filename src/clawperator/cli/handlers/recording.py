@@ -32,8 +32,8 @@ def describe(call: Call) -> CommandResult:
         return _needs_input(call)
     from clawperator.recording.describe import describe_recording
 
-    narrative, story = describe_recording(source, out)
-    call.console.lines("info", story)
+    narrative, summary = describe_recording(source, out)
+    call.console.lines("info", summary)
     return CommandResult(narrative)
 
 

@@ -18,9 +18,9 @@ def replay_recording(call: Call) -> CommandResult:
 
     demonstration = open_demonstration(source)
     if call.arguments.has("--dry-run"):
-        shown = plan_replay(demonstration, last=last)
-        call.console.lines("info", [f"[{step.seq}] {printable(step.description)}" for step in shown.steps])
-        return _written(call, source, CommandResult(shown, 0))
+        plan = plan_replay(demonstration, last=last)
+        call.console.lines("info", [f"[{step.seq}] {printable(step.description)}" for step in plan.steps])
+        return _written(call, source, CommandResult(plan, 0))
     return _written(call, source, _replay(call, demonstration, last))
 
 

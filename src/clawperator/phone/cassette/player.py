@@ -28,10 +28,9 @@ from clawperator.phone.cassette.steps import (
 )
 from clawperator.phone.core import text_fields
 from clawperator.phone.core.events import AccessibilityEvent
-from clawperator.phone.core.process_list import SYSTEM_SERVER_PID
+from clawperator.phone.core.kernel import SYSTEM_SERVER_PID, Timers
 from clawperator.phone.core.tasks import Tasks
 from clawperator.phone.core.text_fields import InputTarget
-from clawperator.phone.core.timers import Timers
 from clawperator.phone.log.buffer import LogBuffer, Priority
 from clawperator.phone.toolkit.app import App, AppScreen, BackStackEntry
 from clawperator.phone.toolkit.layout import PlacedView

@@ -16,14 +16,13 @@ from clawperator.engine.clock import VirtualClock
 from clawperator.engine.driver import Clock
 from clawperator.phone.apps import CHOOSER, HOME_APPS, LAUNCHER, built_in_apps
 from clawperator.phone.apps.system import KEYBOARD_COMPONENT, android_app, keyboard_app, operator_app, system_ui
-from clawperator.phone.core import keys, process_list, settings, text_fields, touch
+from clawperator.phone.core import kernel, keys, settings, text_fields, touch
 from clawperator.phone.core.app_context import ScreenContext
 from clawperator.phone.core.events import AccessibilityEvent, window_event
 from clawperator.phone.core.faults import Faults
+from clawperator.phone.core.kernel import Sockets, Timers
 from clawperator.phone.core.packages import Packages
-from clawperator.phone.core.sockets import Sockets
 from clawperator.phone.core.tasks import Tasks
-from clawperator.phone.core.timers import Timers
 from clawperator.phone.core.window_manager import WindowManager
 from clawperator.phone.log.buffer import LogBuffer, LogFaults
 from clawperator.phone.operator.operator import Operator
@@ -85,7 +84,7 @@ class Phone:
         # Plays back a recording instead of the built-in apps.
         self.player: Player | None = self._insert(cassette)
         self._install(apps)
-        process_list.provide_proc_files(self.storage, self.processes, self.clock, self.log.boot_ms)
+        kernel.provide_proc_files(self.storage, self.processes, self.clock, self.log.boot_ms)
         self._boot()
 
     def _insert(self, cassette: "Cassette | None") -> "Player | None":
@@ -120,7 +119,7 @@ class Phone:
         self.tasks.ensure_process(self.packages.app(self.operator.package))
         if self.player is not None:
             self.player.begin()
-        self.log.write("I", "SystemServer", "boot completed", process_list.SYSTEM_SERVER_PID)
+        self.log.write("I", "SystemServer", "boot completed", kernel.SYSTEM_SERVER_PID)
 
     def close(self) -> None:
         """Stop all background work. The files of a phone without a folder are removed."""
@@ -270,10 +269,10 @@ class Phone:
     def process_of(self, package: str) -> AppProcess | None:
         return self.tasks.process(package)
 
-    def processes(self) -> list[process_list.RunningProcess]:
+    def processes(self) -> list[kernel.RunningProcess]:
         """All processes, as ``ps`` lists them."""
         with self.lock:
-            return process_list.running_processes(self.tasks, self.packages)
+            return kernel.running_processes(self.tasks, self.packages)
 
     def recent_apps(self) -> list[App]:
         """The apps shown in the overview, the latest first."""

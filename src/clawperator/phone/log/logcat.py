@@ -6,7 +6,7 @@ Options for files, binary output and the log before the last boot are rejected b
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from clawperator.errors import RefusedError
-from clawperator.phone.core.process_list import SHELL_PID
+from clawperator.phone.core.kernel import SHELL_PID
 from clawperator.phone.log.buffer import MAX_PAYLOAD, LogBuffer, LogRecord, Priority
 from clawperator.phone.log.formats import render
 from clawperator.phone.log.query import BUFFERS, LogcatOptions, read_options

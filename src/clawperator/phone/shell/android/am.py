@@ -3,8 +3,8 @@
 from clawperator.contract.wire import ACTION
 from clawperator.phone.apps import CHOOSER
 from clawperator.phone.apps import LAUNCHER as HOME_APP
+from clawperator.phone.core.kernel import SYSTEM_SERVER_PID
 from clawperator.phone.core.phone import Phone
-from clawperator.phone.core.process_list import SYSTEM_SERVER_PID
 from clawperator.phone.core.tasks import Task
 from clawperator.phone.shell.android.base import (
     FAILED,

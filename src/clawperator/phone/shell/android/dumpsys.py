@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from weakref import WeakKeyDictionary
 
+from clawperator.phone.core.kernel import MEMORY_KB, running_processes
 from clawperator.phone.core.packages import Package
 from clawperator.phone.core.phone import Phone
-from clawperator.phone.core.process_list import MEMORY_KB, running_processes
 from clawperator.phone.shell.android.base import print_error
 from clawperator.phone.shell.android.cmd import SERVICES
 from clawperator.phone.shell.android.dumpsys_activity import dump_activities, dump_windows, record_id

@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import Self, TypeAlias, cast
 
 from clawperator.errors import ClawperatorException
-from clawperator.phone.core.process_list import SHELL_PID
+from clawperator.phone.core.kernel import SHELL_PID
 from clawperator.phone.shell.language.script import CommandList, CommandNode
 from clawperator.phone.shell.language.words import ShellSyntaxError
 from clawperator.phone.shell.pipes import CancelEvent, CapturedOutput, ClosedStream, InputStream, OutputStream

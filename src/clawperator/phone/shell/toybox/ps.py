@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from clawperator.phone.core.process_list import MEMORY_KB, RunningProcess, running_processes
+from clawperator.phone.core.kernel import MEMORY_KB, RunningProcess, running_processes
 from clawperator.phone.shell.process import ShellProcess, command
 
 _COLUMNS: Mapping[str, tuple[int, Callable[[RunningProcess], str]]] = {

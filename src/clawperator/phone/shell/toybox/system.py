@@ -3,7 +3,7 @@
 import re
 import time
 
-from clawperator.phone.core.process_list import BUILD, RELEASE
+from clawperator.phone.core.kernel import BUILD, RELEASE
 from clawperator.phone.shell.pipes import CancelEvent
 from clawperator.phone.shell.process import COMMANDS, ShellProcess, command, find_command
 from clawperator.phone.shell.toybox.options import CommandOptions, OptionError, require_operands

@@ -1,9 +1,14 @@
-"""The process table, and the files in ``/proc`` and ``/sys`` that tools read."""
+"""What the phone's kernel provides: processes, the files in ``/proc`` and ``/sys``, timers and sockets."""
 
+import heapq
+import socket
+import threading
 from collections.abc import Callable
+from contextlib import suppress
 
 from msgspec import Struct
 
+from clawperator.engine.clock import VirtualClock
 from clawperator.engine.driver import Clock
 from clawperator.phone.core.packages import Packages
 from clawperator.phone.core.tasks import Tasks
@@ -19,6 +24,12 @@ RELEASE = "5.15.104-android13"
 BUILD = "#1 SMP PREEMPT Thu Jan 1 00:00:00 UTC 2024"
 _TICKS_PER_SECOND = 100
 _BUSY_PERCENT = 20  # a phone is never entirely idle
+
+TimerJob = Callable[[], None]
+
+ECHO = "localabstract:echo"
+_MAX_SOCKETS = 64
+_SOCKET_IDLE_SECONDS = 600.0
 
 
 class RunningProcess(Struct, frozen=True):
@@ -105,3 +116,109 @@ def _cpu_times(uptime: float, boot_ms: int) -> str:
     total = " ".join(str(int(cell) * CORES) for cell in row.split())
     rows = [f"cpu  {total}", *(f"cpu{number} {row}" for number in range(CORES))]
     return "\n".join([*rows, f"btime {boot_ms // 1000}", "processes 4242", "procs_running 1", ""])
+
+
+class Timers:
+    """Runs jobs when they are due: inside ``VirtualClock.sleep``, or in a thread with a real clock.
+
+    ``close`` discards pending jobs.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._jobs: list[tuple[float, int, TimerJob]] = []
+        self._numbers = 0
+        self._wake = threading.Condition()
+        self._thread: threading.Thread | None = None
+        self._closed = False
+
+    def later(self, seconds: float, job: TimerJob) -> None:
+        at = self._clock.monotonic() + seconds
+        if isinstance(self._clock, VirtualClock):
+            self._clock.call_at(at, lambda: None if self._closed else job())
+            return
+        with self._wake:
+            if self._closed:
+                return
+            self._numbers += 1
+            heapq.heappush(self._jobs, (at, self._numbers, job))
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="timers", daemon=True)
+                self._thread.start()
+            self._wake.notify()
+
+    def close(self) -> None:
+        with self._wake:
+            self._closed = True
+            self._jobs.clear()
+            self._wake.notify()
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join(5)
+
+    def _run(self) -> None:
+        while True:
+            with self._wake:
+                if self._closed:
+                    return
+                if not self._jobs:
+                    self._wake.wait()
+                    continue
+                left = self._jobs[0][0] - self._clock.monotonic()
+                if left > 0:
+                    self._clock.wait(self._wake, left)  # in seconds of the phone's clock, not of this machine
+                    continue
+                job = heapq.heappop(self._jobs)[2]
+            with suppress(Exception):  # a failing handler must not stop other timers
+                job()
+
+
+class SocketChannel:
+    """One end of a connection."""
+
+    def __init__(self, end: socket.socket) -> None:
+        self._end = end
+
+    def read(self, size: int, /) -> bytes:
+        try:
+            return self._end.recv(size)
+        except OSError:
+            return b""
+
+    def write(self, data: bytes, /) -> None:
+        self._end.sendall(data)
+
+    def close(self) -> None:
+        with suppress(OSError):
+            self._end.shutdown(socket.SHUT_RDWR)
+        self._end.close()
+
+
+class Sockets:
+    """The listening sockets of one phone, for ``adb forward``. ``localabstract:echo`` returns what it receives."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._open = 0
+
+    def connect(self, name: str) -> SocketChannel | None:
+        """Connect to a socket by name. None when there is none or too many connections are open."""
+        with self._lock:
+            if name != ECHO or self._open >= _MAX_SOCKETS:
+                return None
+            self._open += 1
+        near, far = socket.socketpair()
+        far.settimeout(_SOCKET_IDLE_SECONDS)
+
+        def run() -> None:
+            with suppress(OSError), far:
+                _echo(far)
+            with self._lock:
+                self._open -= 1
+
+        threading.Thread(target=run, name="device socket", daemon=True).start()
+        return SocketChannel(near)
+
+
+def _echo(end: socket.socket) -> None:
+    while data := end.recv(65_536):
+        end.sendall(data)

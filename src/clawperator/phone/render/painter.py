@@ -4,8 +4,7 @@ from datetime import UTC, datetime
 
 from clawperator.phone.core.window import Window
 from clawperator.phone.core.window_manager import WindowManager
-from clawperator.phone.render import font
-from clawperator.phone.render.png import Canvas
+from clawperator.phone.render.canvas import Canvas, text_height, text_width
 from clawperator.phone.toolkit.layout import PlacedView
 from clawperator.phone.toolkit.views import View
 from clawperator.ui.node import Bounds, Node
@@ -97,8 +96,8 @@ def _paint_picture(canvas: Canvas, view: View, area: Bounds, ink: int, scale: fl
         canvas.fill(Bounds(left, top, left + side, top + side), _ACCENT)
         ink = _ON_ACCENT
     size = side // 2
-    x = area.centre[0] - font.width(view.picture, size) // 2
-    canvas.text(x, top + (side - font.height(size)) // 2, view.picture, size, ink, area)
+    x = area.centre[0] - text_width(view.picture, size) // 2
+    canvas.text(x, top + (side - text_height(size)) // 2, view.picture, size, ink, area)
     return Bounds(area.left, top + side, area.right, area.bottom)
 
 
@@ -108,14 +107,14 @@ def _paint_text(  # noqa: PLR0913, PLR0917 - drawing parameters
     pad = round(view.padding * scale)
     size = max(8, round(view.size * scale * 0.72))
     width = max(1, area.width - 2 * pad)
-    line = round(font.height(size) * 1.4)
+    line = round(text_height(size) * 1.4)
     lines = [piece for text in shown.split("\n") for piece in _wrapped(text, size, width)]
     fitting = max(1, (area.height - pad) // max(1, line))
     block = min(len(lines), fitting) * line
     centred = view.class_name.endswith(("Button", "Key", "FrameLayout"))
     y = area.top + max(pad // 2, (area.height - block) // 2)
     for piece in lines[:fitting]:
-        x = area.left + (max(0, area.width - font.width(piece, size)) // 2 if centred else pad)
+        x = area.left + (max(0, area.width - text_width(piece, size)) // 2 if centred else pad)
         canvas.text(x, y, piece, size, ink, area)
         y += line
 
@@ -125,7 +124,7 @@ def _wrapped(text: str, size: int, width: int) -> list[str]:
     lines, line = [], ""
     for word in text.split(" "):
         longer = f"{line} {word}" if line else word
-        if line and font.width(longer, size) > width:
+        if line and text_width(longer, size) > width:
             lines.append(line)
             line = word
         else:
@@ -161,7 +160,7 @@ def _paint_toast(canvas: Canvas, windows: WindowManager) -> None:
         return
     content = windows.display.content
     size = 32
-    width = min(content.width - 80, font.width(message, size) + 80)
+    width = min(content.width - 80, text_width(message, size) + 80)
     left = (content.width - width) // 2
     area = Bounds(left, content.bottom - 220, left + width, content.bottom - 120)
     canvas.fill(area, _DARK)

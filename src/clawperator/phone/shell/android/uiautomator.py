@@ -4,7 +4,7 @@ from collections.abc import Callable
 from xml.sax.saxutils import quoteattr
 
 from clawperator.phone.core.phone import Phone
-from clawperator.phone.render.png import raw_rgba
+from clawperator.phone.render.canvas import raw_rgba
 from clawperator.phone.shell.android.base import print_error
 from clawperator.phone.shell.process import INTERRUPTED, ShellProcess, command, encode
 from clawperator.phone.storage.filesystem import resolve

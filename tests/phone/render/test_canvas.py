@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.phone.render import font
-from clawperator.phone.render.png import Canvas, raw_rgba
+from clawperator.phone.render.canvas import Canvas, font_scale, raw_rgba, text_height, text_masks, text_width
 from clawperator.ui.node import Bounds
 
 WHITE, BLACK, RED = 0xFFFFFF, 0x000000, 0xFF0000
@@ -82,7 +81,7 @@ def test_text_never_leaves_its_clip(text: str, x: int, y: int, size: int) -> Non
 
 
 def test_every_printable_character_looks_different() -> None:
-    shapes = {c: tuple(font.masks(c, 1)) for c in map(chr, range(ord(" "), ord("~") + 1))}
+    shapes = {c: tuple(text_masks(c, 1)) for c in map(chr, range(ord(" "), ord("~") + 1))}
     assert len(set(shapes.values())) == len(shapes)
     assert not any(any(row) for row in shapes[" "])
 
@@ -92,19 +91,19 @@ def test_every_printable_character_looks_different() -> None:
     [("Überprüfung", "Uberprufung"), ("a\u2013b\u2026", "a-b..."), ("e\u0301\u200b", "e"), ("x\ty", "x y")],
 )
 def test_a_character_missing_from_the_font_is_drawn_as_its_substitute(text: str, same: str) -> None:
-    assert font.masks(text, 2) == font.masks(same, 2)
+    assert text_masks(text, 2) == text_masks(same, 2)
 
 
 def test_an_unknown_character_is_drawn_as_a_square() -> None:
-    assert font.masks("日", 1) == font.masks("😀", 1) != font.masks("?", 1)
+    assert text_masks("日", 1) == text_masks("😀", 1) != text_masks("?", 1)
 
 
 @pytest.mark.random
 @given(st.text(max_size=30), st.integers(1, 100))
 def test_the_width_of_a_text_equals_its_drawn_width(text: str, size: int) -> None:
-    rows = font.masks(text, font.scale(size))
-    assert {len(row) for row in rows} == {font.width(text, size)}
-    assert len(rows) * font.scale(size) == font.height(size)
+    rows = text_masks(text, font_scale(size))
+    assert {len(row) for row in rows} == {text_width(text, size)}
+    assert len(rows) * font_scale(size) == text_height(size)
 
 
 def test_colours_beyond_the_limit_are_drawn_as_the_nearest() -> None:

@@ -1,14 +1,143 @@
-"""A small bitmap font for screenshots.
+"""A canvas for flat colours, frames and text, encoded as PNG, with a small bitmap font.
 
-The sheet below contains ASCII from the space on, in bands of sixteen characters and nine rows, of which the last
-two are below the baseline. Its last character replaces all characters that it does not contain. The font is
-proportional, and is scaled by whole factors.
+A pixel is one byte, the index of a colour. That is enough for drawn screens, and a screenshot takes milliseconds.
 """
 
+import struct
 import unicodedata
+import zlib
 from functools import cache, lru_cache
 
-ROWS = 9
+from clawperator.ui.node import Bounds
+
+_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+_MAX_SIDE = 8_192
+_MAX_COLOURS = 256
+# More text in one line is unreadable.
+_MAX_TEXT = 1_000
+_RGBA_8888 = 1
+_SRGB = 1
+
+
+class Canvas:
+    """A drawing surface. A colour is ``0xRRGGBB``; drawing outside the canvas has no effect.
+
+    A canvas has at most 256 colours; further colours are replaced by the nearest one.
+    """
+
+    def __init__(self, width: int, height: int, background: int = 0xFFFFFF) -> None:
+        if not (0 < width <= _MAX_SIDE and 0 < height <= _MAX_SIDE):
+            raise ValueError(f"invalid canvas size {width} by {height}")
+        self.width = width
+        self.height = height
+        self._indices = {background: 0}
+        # Each row begins with PNG's filter byte: 0, no filter.
+        self._stride = width + 1
+        self._pixels = bytearray(self._stride * height)
+
+    @property
+    def bounds(self) -> Bounds:
+        return Bounds(0, 0, self.width, self.height)
+
+    def fill(self, rect: Bounds, colour: int) -> None:
+        """Fill a rectangle."""
+        rect = rect.intersection(self.bounds)
+        if rect.is_empty:
+            return
+        run = bytes([self._index(colour)]) * rect.width
+        pixels, stride = self._pixels, self._stride
+        first = rect.top * stride + 1 + rect.left
+        for start in range(first, first + rect.height * stride, stride):
+            pixels[start : start + rect.width] = run
+
+    def frame(self, rect: Bounds, colour: int, thickness: int = 2) -> None:
+        """Draw the inner edge of a rectangle."""
+        left, top, right, bottom = rect.left, rect.top, rect.right, rect.bottom
+        thickness = min(thickness, rect.width, rect.height)
+        self.fill(Bounds(left, top, right, top + thickness), colour)
+        self.fill(Bounds(left, bottom - thickness, right, bottom), colour)
+        self.fill(Bounds(left, top, left + thickness, bottom), colour)
+        self.fill(Bounds(right - thickness, top, right, bottom), colour)
+
+    def text(  # noqa: PLR0913, PLR0917 - the properties of a line of text
+        self, x: int, y: int, string: str, size: int, colour: int, clip: Bounds | None = None
+    ) -> None:
+        """Draw a line of text whose capitals start at ``y``, inside ``clip`` only."""
+        clip = self.bounds if clip is None else clip.intersection(self.bounds)
+        factor = font_scale(size)
+        rows = text_masks(string[:_MAX_TEXT], factor)
+        left, right = max(x, clip.left), min(x + len(rows[0]), clip.right)
+        if left >= right:
+            return
+        ink = int.from_bytes(bytes([self._index(colour)]) * (right - left))
+        for row, mask in enumerate(rows):
+            shape = int.from_bytes(mask[left - x : right - x])
+            if shape:
+                top = y + row * factor
+                for line in range(max(top, clip.top), min(top + factor, clip.bottom)):
+                    self._ink(line, left, right, shape, ink)
+
+    def _ink(self, line: int, left: int, right: int, shape: int, ink: int) -> None:
+        start = line * self._stride + 1
+        part = slice(start + left, start + right)
+        under = int.from_bytes(self._pixels[part])
+        self._pixels[part] = (under ^ ((under ^ ink) & shape)).to_bytes(right - left)
+
+    def _index(self, colour: int) -> int:
+        indices = self._indices
+        if colour not in indices:
+            if len(indices) == _MAX_COLOURS:
+                return indices[min(indices, key=lambda known: _distance(known, colour))]
+            indices[colour] = len(indices)
+        return indices[colour]
+
+    def encode(self) -> bytes:
+        """The canvas as PNG."""
+        header = struct.pack(">IIBBBBB", self.width, self.height, 8, 3, 0, 0, 0)
+        palette = b"".join(colour.to_bytes(3) for colour in self.palette())
+        return b"".join(
+            (
+                _SIGNATURE,
+                _chunk(b"IHDR", header),
+                _chunk(b"PLTE", palette),
+                _chunk(b"IDAT", zlib.compress(self._pixels, 1)),
+                _chunk(b"IEND", b""),
+            )
+        )
+
+    def pixels(self) -> bytes:
+        """The colour indices, row by row."""
+        stride = self._stride
+        return b"".join([self._pixels[at + 1 : at + stride] for at in range(0, len(self._pixels), stride)])
+
+    def palette(self) -> list[int]:
+        """The colours by index."""
+        return list(self._indices)
+
+
+def raw_rgba(canvas: Canvas) -> bytes:
+    """The format of ``screencap`` without ``-p``: a header of four numbers, then four bytes per pixel."""
+    pixels = canvas.pixels()
+    out = bytearray(b"\xff") * (4 * len(pixels))
+    for channel in range(3):
+        shades = bytes(colour >> (16 - 8 * channel) & 0xFF for colour in canvas.palette())
+        out[channel::4] = pixels.translate(shades.ljust(_MAX_COLOURS, b"\0"))
+    return struct.pack("<IIII", canvas.width, canvas.height, _RGBA_8888, _SRGB) + out
+
+
+def _distance(a: int, b: int) -> int:
+    return sum(((a >> shift & 0xFF) - (b >> shift & 0xFF)) ** 2 for shift in (0, 8, 16))
+
+
+def _chunk(kind: bytes, data: bytes) -> bytes:
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+
+# The font. The sheet contains ASCII from the space on, in bands of sixteen characters and nine rows, of which the
+# last two are below the baseline. Its last character replaces all characters that it does not contain. The font is
+# proportional, and is scaled by whole factors.
+
+_ROWS = 9
 _CELL = 6
 _BAND = 16
 _UNKNOWN = "\x7f"
@@ -85,26 +214,26 @@ _SHEET = """
 """
 
 
-def width(text: str, size: int) -> int:
+def text_width(text: str, size: int) -> int:
     """The width in pixels of a line of text, with the gap after its last character."""
-    factor = scale(size)
+    factor = font_scale(size)
     return sum(len(_glyph(c)[0]) for c in _drawn(text)) * factor
 
 
-def scale(size: int) -> int:
+def font_scale(size: int) -> int:
     """The scale factor of a text size: capitals are seven tenths of the size high."""
     return max(1, round(size / 10))
 
 
-def height(size: int) -> int:
+def text_height(size: int) -> int:
     """The height of a line, from the top of a capital to the bottom of a descender."""
-    return ROWS * scale(size)
+    return _ROWS * font_scale(size)
 
 
-def masks(text: str, factor: int) -> list[bytes]:
+def text_masks(text: str, factor: int) -> list[bytes]:
     """A line of text as rows of bytes, 255 where it is drawn. Each row is repeated ``factor`` times."""
     glyphs = [_scaled(c, factor) for c in _drawn(text)]
-    return [b"".join([glyph[row] for glyph in glyphs]) for row in range(ROWS)]
+    return [b"".join([glyph[row] for glyph in glyphs]) for row in range(_ROWS)]
 
 
 @lru_cache(maxsize=2_048)
@@ -116,9 +245,9 @@ def _scaled(char: str, factor: int) -> tuple[bytes, ...]:
 def _glyph(char: str) -> tuple[tuple[bool, ...], ...]:
     """The rows of a character on the sheet, without surrounding empty columns, with the gap after it."""
     if char == " ":
-        return ((False,) * _SPACE,) * ROWS
+        return ((False,) * _SPACE,) * _ROWS
     band, place = divmod(ord(char) - ord(" "), _BAND)
-    lines = _SHEET.splitlines()[1 + band * ROWS :][:ROWS]
+    lines = _SHEET.splitlines()[1 + band * _ROWS :][:_ROWS]
     cells = [line[place * _CELL : place * _CELL + _CELL - 1] for line in lines]
     inked = [column for column in range(_CELL - 1) if any(cell[column] == "#" for cell in cells)]
     return tuple((*(c == "#" for c in cell[inked[0] : inked[-1] + 1]), False) for cell in cells)

@@ -26,11 +26,10 @@ from clawperator.phone.cassette.steps import (
     first_snapshot,
     labels,
 )
-from clawperator.phone.core import text_fields
 from clawperator.phone.core.events import AccessibilityEvent
 from clawperator.phone.core.kernel import SYSTEM_SERVER_PID, Timers
 from clawperator.phone.core.tasks import Tasks
-from clawperator.phone.core.text_fields import InputTarget
+from clawperator.phone.core.user_input import InputTarget, focus_field
 from clawperator.phone.log.buffer import LogBuffer, Priority
 from clawperator.phone.toolkit.app import App, AppScreen, BackStackEntry
 from clawperator.phone.toolkit.layout import PlacedView
@@ -135,7 +134,7 @@ class Player:
         )
         takes_text = place is not None and place.view.edits
         if place is not None and takes_text:
-            text_fields.focus(self._phone, place)
+            focus_field(self._phone, place)
         self._go(self._at + 1)
         if takes_text and self._phone.windows.active().focused_field() is not None:
             self._phone.windows.show_keyboard()

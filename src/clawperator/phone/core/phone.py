@@ -16,7 +16,7 @@ from clawperator.engine.clock import VirtualClock
 from clawperator.engine.driver import Clock
 from clawperator.phone.apps import CHOOSER, HOME_APPS, LAUNCHER, built_in_apps
 from clawperator.phone.apps.system import KEYBOARD_COMPONENT, android_app, keyboard_app, operator_app, system_ui
-from clawperator.phone.core import kernel, keys, settings, text_fields, touch
+from clawperator.phone.core import kernel, settings, user_input
 from clawperator.phone.core.app_context import ScreenContext
 from clawperator.phone.core.events import AccessibilityEvent, window_event
 from clawperator.phone.core.faults import Faults
@@ -145,24 +145,24 @@ class Phone:
     def tap(self, x: int, y: int, hold_ms: int = 100) -> None:
         with self.lock:
             if not self.faults.happens("dropped_tap"):
-                touch.tap(self, x, y, hold_ms)
+                user_input.tap(self, x, y, hold_ms)
             self._inject_dialog()
 
     def swipe(self, start: tuple[int, int], end: tuple[int, int], duration_ms: int = 300) -> None:
         with self.lock:
             if not self.faults.happens("dropped_tap"):
-                touch.swipe(self, start, end, duration_ms)
+                user_input.swipe(self, start, end, duration_ms)
             self._inject_dialog()
 
     def type_text(self, text: str) -> None:
         """Type into the focused field, one character at a time."""
         with self.lock:
-            text_fields.type_text(self, text)
+            user_input.type_text(self, text)
 
     def key(self, code: int) -> None:
         """Inject a key event."""
         with self.lock:
-            keys.press(self, code)
+            user_input.press_key(self, code)
 
     def press_back_key(self) -> None:
         """Press the hardware Back key. Unlike an injected key it emits an accessibility event."""
@@ -207,25 +207,25 @@ class Phone:
     def click(self, placed: PlacedView, *, long: bool = False) -> bool:
         """False when the view is gone or not clickable."""
         with self.lock:
-            return touch.click(self, placed, long=long)
+            return user_input.click(self, placed, long=long)
 
     def focus(self, placed: PlacedView) -> bool:
         with self.lock:
             current = self.windows.find_again(placed)
             if current is None or not current.view.edits:
                 return False
-            text_fields.focus(self, current)
+            user_input.focus_field(self, current)
             return True
 
     def set_text(self, placed: PlacedView, text: str) -> bool:
         with self.lock:
             current = self.windows.find_again(placed)
-            return current is not None and text_fields.replace(self, current, text)
+            return current is not None and user_input.replace_text(self, current, text)
 
     def submit(self, placed: PlacedView) -> bool:
         with self.lock:
             current = self.windows.find_again(placed)
-            return current is not None and bool(current.view.edits) and text_fields.submit(self, current)
+            return current is not None and bool(current.view.edits) and user_input.submit(self, current)
 
     # Apps
 

@@ -6,8 +6,8 @@ from weakref import WeakKeyDictionary
 
 from msgspec import Struct
 
-from clawperator.phone.core import keys, touch
 from clawperator.phone.core.phone import Phone
+from clawperator.phone.core.user_input import accepts_press, read_key_code
 from clawperator.phone.shell.android.am import log_start
 from clawperator.phone.shell.android.base import (
     Handler,
@@ -108,7 +108,7 @@ def _drag(process: ShellProcess, arguments: ServiceArguments) -> int:
     phone = process.phone
     with phone.lock:
         window = phone.windows.window_at(*start)
-        held = window.view_at(*start, lambda placed: touch.accepts_press(placed, long=True)) if window else None
+        held = window.view_at(*start, lambda placed: accepts_press(placed, long=True)) if window else None
         if held is not None:
             phone.tap(*start, hold_ms=_LONG_PRESS_MS + duration)
         else:
@@ -141,7 +141,7 @@ def _key_event(process: ShellProcess, arguments: ServiceArguments) -> int:
             repeat = 2
     words = [arguments.required(), *arguments.remaining()]
     for word in words[:_MAX_KEYS]:
-        code = keys.read_code(word)
+        code = read_key_code(word)
         if delay > 0 and process.wait(delay / 1000):
             return INTERRUPTED
         for _ in range(repeat if code is not None else 0):

@@ -1,0 +1,332 @@
+"""User input: touches, text typed into fields, and keys, each with the accessibility events it causes.
+
+The caller holds the phone's lock.
+"""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from clawperator.phone.core.events import AccessibilityEvent, click_event, scroll_event, text_event
+from clawperator.phone.core.window import Window
+from clawperator.phone.core.window_manager import WindowManager
+from clawperator.phone.toolkit.app import BackStackEntry
+from clawperator.phone.toolkit.context import Effect
+from clawperator.phone.toolkit.layout import PlacedView, field_text
+
+# A shorter movement is a tap; a longer touch is a long press.
+SLOP_PX = 24
+LONG_PRESS_MS = 500
+MAX_TEXT_LENGTH = 10_000
+# The names and codes that ``input keyevent`` takes.
+KEY_CODES = {
+    "HOME": 3,
+    "BACK": 4,
+    **{str(n): 7 + n for n in range(10)},
+    "DPAD_UP": 19,
+    "DPAD_DOWN": 20,
+    "DPAD_LEFT": 21,
+    "DPAD_RIGHT": 22,
+    "DPAD_CENTER": 23,
+    "VOLUME_UP": 24,
+    "VOLUME_DOWN": 25,
+    "POWER": 26,
+    **{chr(ord("A") + n): 29 + n for n in range(26)},
+    "COMMA": 55,
+    "PERIOD": 56,
+    "TAB": 61,
+    "SPACE": 62,
+    "ENTER": 66,
+    "DEL": 67,
+    "MINUS": 69,
+    "EQUALS": 70,
+    "SLASH": 76,
+    "AT": 77,
+    "PLUS": 81,
+    "MENU": 82,
+    "SEARCH": 84,
+    "ESCAPE": 111,
+    "FORWARD_DEL": 112,
+    "MOVE_HOME": 122,
+    "MOVE_END": 123,
+    "NUMPAD_ENTER": 160,
+    "APP_SWITCH": 187,
+    "SLEEP": 223,
+    "WAKEUP": 224,
+}
+_CHARACTERS = {
+    **{7 + n: str(n) for n in range(10)},
+    **{29 + n: chr(ord("a") + n) for n in range(26)},
+    55: ",",
+    56: ".",
+    62: " ",
+    69: "-",
+    70: "=",
+    76: "/",
+    77: "@",
+    81: "+",
+}
+
+
+class InputTarget(Protocol):
+    """What input code uses of the phone. The phone's lock is held by the caller."""
+
+    @property
+    def windows(self) -> WindowManager: ...
+    def emit(self, event: AccessibilityEvent, /) -> None: ...
+    def perform(self, entry: BackStackEntry, effect: Effect, /) -> None: ...
+
+
+class TouchPlayback(Protocol):
+    """A cassette's player, which receives touches on recorded screens first."""
+
+    def pressed(self, placed: PlacedView | None, x: int, y: int, /, *, long: bool) -> bool: ...
+    def swiped(self) -> None: ...
+
+
+class TouchTarget(InputTarget, Protocol):
+    @property
+    def player(self) -> TouchPlayback | None: ...
+
+
+class KeyTarget(InputTarget, Protocol):
+    """What keys use of the phone."""
+
+    def go_back(self) -> None: ...
+    def go_home(self) -> None: ...
+    def show_recents(self) -> None: ...
+
+
+def tap(phone: TouchTarget, x: int, y: int, hold_ms: int = 100) -> None:
+    window = phone.windows.window_at(x, y)
+    if window is None:
+        return
+    long = hold_ms >= LONG_PRESS_MS
+    if phone.player is not None and window is phone.windows.active():
+        under = window.view_at(x, y, lambda p: p.node.flag("clickable")) or window.view_at(x, y, lambda _: True)
+        if phone.player.pressed(under, x, y, long=long):
+            return
+    placed = window.view_at(x, y, lambda p: accepts_press(p, long=long) or accepts_press(p, long=False))
+    if placed is not None:
+        press_view(phone, window, placed, long=long and accepts_press(placed, long=True))
+    elif window is phone.windows.active() and not window.bounds.contains(x, y):
+        phone.windows.touch_outside(window.entry)
+
+
+def accepts_press(placed: PlacedView, *, long: bool) -> bool:
+    if not placed.view.enabled:
+        return False
+    return placed.view.on_long_click is not None if long else placed.node.flag("clickable")
+
+
+def press_view(phone: InputTarget, window: Window, placed: PlacedView, *, long: bool) -> bool:
+    """Press a view: emit the event, then run its handlers. False when the view does not accept the press."""
+    view, entry = placed.view, placed.entry
+    if not accepts_press(placed, long=long):
+        return False
+    if long:
+        assert view.on_long_click is not None
+        phone.perform(entry, view.on_long_click)
+        return True
+    if window is not phone.windows.keyboard():
+        phone.emit(click_event(placed))
+    if view.edits:
+        focus_field(phone, placed)
+        phone.windows.show_keyboard()
+    if view.checked is not None and view.bind:
+        entry.process.state[view.bind] = not entry.process.state.get(view.bind, view.checked)
+        if view.on_change:
+            notify_change(phone, placed, "true" if entry.process.state[view.bind] else "false")
+    if view.on_click:
+        phone.perform(entry, view.on_click)
+    phone.windows.invalidate()
+    return True
+
+
+def click(phone: TouchTarget, placed: PlacedView, *, long: bool) -> bool:
+    """Press a view at its current position, as accessibility does. False when it is gone or not clickable."""
+    current = phone.windows.find_again(placed)
+    if current is None:
+        return False
+    if phone.player is not None and phone.player.pressed(current, *current.node.bounds.centre, long=long):
+        return True
+    return press_view(phone, phone.windows.active(), current, long=long)
+
+
+def swipe(phone: TouchTarget, start: tuple[int, int], end: tuple[int, int], duration_ms: int) -> None:
+    """Drag the content under the finger. A list at its end passes the rest on to the list around it."""
+    across, down = start[0] - end[0], start[1] - end[1]
+    if max(abs(across), abs(down)) < SLOP_PX:
+        tap(phone, *start, duration_ms)
+        return
+    window = phone.windows.window_at(*start)
+    if window is None:
+        return
+    if phone.player is not None and window is phone.windows.active():
+        phone.player.swiped()
+    axis = "vertical" if abs(down) >= abs(across) else "horizontal"
+    placed = window.view_at(*start, lambda p: p.view.scrolls == axis)
+    moved = down if axis == "vertical" else across
+    while placed is not None and moved:
+        moved = scroll(phone, placed, moved)
+        placed = next(
+            (
+                n.source
+                for n in placed.node.ancestors()
+                if isinstance(n.source, PlacedView) and n.source.view.scrolls == axis
+            ),
+            None,
+        )
+
+
+def scroll(phone: InputTarget, placed: PlacedView, by: int) -> int:
+    """Scroll a list by a number of pixels. Returns the pixels that were left over at its end."""
+    (x, y), (across, down) = placed.offset, placed.extent
+    if placed.view.scrolls == "vertical":
+        goal = max(0, min(down, y + by))
+        left, placed.offset = y + by - goal, (x, goal)
+    else:
+        goal = max(0, min(across, x + by))
+        left, placed.offset = x + by - goal, (goal, y)
+    if placed.offset == (x, y):
+        return left
+    placed.entry.scroll[placed.key] = placed.offset
+    phone.windows.invalidate()
+    phone.emit(scroll_event(placed))
+    return left
+
+
+def focus_field(phone: InputTarget, field: PlacedView) -> None:
+    """Focus a field, with the cursor at its end."""
+    entry = field.entry
+    if entry.focus != field.key:
+        entry.focus = field.key
+        phone.windows.invalidate()
+    _cursor(field, field_text(field.view, entry, field.key))
+
+
+def _cursor(field: PlacedView, text: str) -> int:
+    """The cursor's position in the text; the end when the app has changed the text meanwhile."""
+    entry = field.entry
+    if entry.edited != text:
+        entry.edited, entry.cursor = text, len(text)
+    return entry.cursor
+
+
+def type_text(phone: InputTarget, text: str) -> None:
+    """Insert text at the cursor, one character and one event at a time; nothing without a focused field."""
+    for character in text:
+        field = phone.windows.active().focused_field()
+        if field is None:
+            return
+        before = field_text(field.view, field.entry, field.key)
+        at = _cursor(field, before)
+        if character == "\n" and field.view.on_submit:
+            submit(phone, field)
+            continue
+        if len(before) >= MAX_TEXT_LENGTH:
+            return
+        _store(phone, field, before[:at] + character + before[at:], at + 1)
+
+
+def delete_character(phone: InputTarget, *, forward: bool = False) -> None:
+    """Delete the character before the cursor, or the one after it."""
+    field = phone.windows.active().focused_field()
+    if field is None:
+        return
+    before = field_text(field.view, field.entry, field.key)
+    at = _cursor(field, before)
+    cut = at if forward else at - 1
+    if not 0 <= cut < len(before):
+        return
+    _store(phone, field, before[:cut] + before[cut + 1 :], cut)
+
+
+def move_cursor(phone: InputTarget, to: Callable[[int, int], int]) -> None:
+    """Move the cursor to ``to(position, length)``."""
+    field = phone.windows.active().focused_field()
+    if field is not None:
+        text = field_text(field.view, field.entry, field.key)
+        field.entry.cursor = max(0, min(len(text), to(_cursor(field, text), len(text))))
+
+
+def replace_text(phone: InputTarget, field: PlacedView, text: str) -> bool:
+    """Set the whole text at once, as accessibility does: one change, one event."""
+    if not field.view.edits or not field.view.enabled or len(text) > MAX_TEXT_LENGTH:
+        return False
+    _store(phone, field, text, len(text))
+    return True
+
+
+def _store(phone: InputTarget, field: PlacedView, text: str, cursor: int) -> None:
+    entry, view = field.entry, field.view
+    entry.edited, entry.cursor = text, cursor
+    if view.bind:
+        entry.process.state[view.bind] = text
+    else:
+        entry.texts[field.key] = text
+    notify_change(phone, field, text)
+    phone.emit(text_event(field, text))
+
+
+def notify_change(phone: InputTarget, placed: PlacedView, value: str) -> None:
+    """Call the app's ``on_change`` handler with the new value of a field or a switch."""
+    change = placed.view.on_change
+    if change is not None:
+        phone.perform(placed.entry, lambda context: change(context, value))
+    phone.windows.invalidate()
+
+
+def submit(phone: InputTarget, field: PlacedView) -> bool:
+    """Run the field's own action, as the enter key does, and hide the keyboard."""
+    phone.windows.hide_keyboard()
+    if field.view.on_submit:
+        phone.perform(field.entry, field.view.on_submit)
+    phone.windows.invalidate()
+    return True
+
+
+def read_key_code(word: str) -> int | None:
+    """The code of a name such as KEYCODE_BACK or BACK, or of a number; None for anything else."""
+    if word.isdecimal() and len(word) < 6:
+        return int(word)
+    return KEY_CODES.get(word.upper().removeprefix("KEYCODE_"))
+
+
+def press_key(phone: KeyTarget, code: int) -> None:
+    """Press and release a key. Keys without a function here do nothing, as on a phone."""
+    if code in _CHARACTERS:
+        type_text(phone, _CHARACTERS[code])
+    elif code in _FUNCTIONS:
+        _FUNCTIONS[code](phone)
+
+
+def _enter(phone: KeyTarget) -> None:
+    field = phone.windows.active().focused_field()
+    if field is not None and field.view.multiline:
+        type_text(phone, "\n")
+    elif field is not None:
+        submit(phone, field)
+
+
+def _set_awake(phone: KeyTarget, *, awake: bool) -> None:
+    phone.windows.awake = awake
+
+
+_FUNCTIONS: dict[int, Callable[[KeyTarget], None]] = {
+    3: lambda phone: phone.go_home(),
+    4: lambda phone: phone.go_back(),
+    21: lambda phone: move_cursor(phone, lambda at, _: at - 1),
+    22: lambda phone: move_cursor(phone, lambda at, _: at + 1),
+    26: lambda phone: _set_awake(phone, awake=not phone.windows.awake),
+    66: _enter,
+    67: delete_character,
+    82: lambda phone: _set_awake(phone, awake=True),
+    111: lambda phone: phone.go_back(),
+    112: lambda phone: delete_character(phone, forward=True),
+    122: lambda phone: move_cursor(phone, lambda *_: 0),
+    123: lambda phone: move_cursor(phone, lambda _, length: length),
+    160: _enter,
+    187: lambda phone: phone.show_recents(),
+    223: lambda phone: _set_awake(phone, awake=False),
+    224: lambda phone: _set_awake(phone, awake=True),
+}

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from clawperator.errors import RefusedError
 from clawperator.phone.core.kernel import SHELL_PID
 from clawperator.phone.log.buffer import MAX_PAYLOAD, LogBuffer, LogRecord, Priority
-from clawperator.phone.log.formats import render
-from clawperator.phone.log.query import BUFFERS, LogcatOptions, read_options
+from clawperator.phone.log.logcat_options import BUFFERS, LogcatOptions, read_options, render
 from clawperator.phone.shell.process import INTERRUPTED, ShellProcess, command, encode
 from clawperator.phone.shell.toybox.options import CommandOptions, read_lines
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clawperator.phone.core.phone import Phone
-from clawperator.phone.log.query import read_options
+from clawperator.phone.log.logcat_options import read_options
 from clawperator.phone.shell.regex import match as matching
 from clawperator.phone.shell.regex.match import Program, ProgramRun, Regex, compile_literal, compile_regex
 from clawperator.phone.shell.toybox.options import OptionError

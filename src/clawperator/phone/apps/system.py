@@ -1,10 +1,10 @@
-"""The apps that are part of the system: navigation bar, system dialogs, keyboard, the Operator's own screen."""
+"""The apps that are part of the system: launcher, navigation bar, dialogs, keyboard, the Operator's own screen."""
 
 from collections.abc import Callable
 
-from clawperator.phone.toolkit.app import App
-from clawperator.phone.toolkit.context import AppContext, Effect
-from clawperator.phone.toolkit.views import View, button, column, icon, row, text, title
+from clawperator.phone.toolkit.app import App, start
+from clawperator.phone.toolkit.context import AppContext, Effect, InstalledApp
+from clawperator.phone.toolkit.views import Rows, View, button, column, icon, item, listing, row, text, title
 from clawperator.recording.heuristics import SYSTEM_UI
 
 ANDROID = "android"
@@ -17,6 +17,10 @@ _SPACE = " "
 _LETTERS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 _SYMBOLS = ("1234567890", "@#$%&-+()/", "*\"':;!?")
 _NUMBERS = ("123", "456", "789", ".0-")
+
+LAUNCHER = "com.android.launcher3"
+_ICON_COLUMNS = 4
+_ICON_ROW_DP = 104
 
 
 def system_ui() -> App:
@@ -140,3 +144,50 @@ def installed_app(package: str, label: str, version: str) -> App:
         return column(title(label), text(package, id="package", tone="muted"), padding=16)
 
     return app
+
+
+def launcher_app() -> App:
+    """The home screen with app icons, and the recent apps."""
+    app = App(LAUNCHER, "Launcher", system=True, launchable=False)
+    app.screen("home", title="Home screen", activity=f"{LAUNCHER}.uioverrides.QuickstepLauncher")(_home)
+    app.screen("recents", title="Recent apps", activity=f"{LAUNCHER}.uioverrides.QuickstepLauncher")(_recents)
+    return app
+
+
+def _home(context: AppContext) -> View:
+    found = sorted(
+        (p.app for p in context.system.packages.all() if p.app.launchable), key=lambda app: app.label.lower()
+    )
+
+    def icons(line: int) -> View:
+        shown = [_icon(app) for app in found[line * _ICON_COLUMNS : (line + 1) * _ICON_COLUMNS]]
+        return row(*shown, *(View(weight=1) for _ in range(_ICON_COLUMNS - len(shown))))
+
+    lines = Rows(-(-len(found) // _ICON_COLUMNS), _ICON_ROW_DP, icons)
+    return column(
+        text("Clawperator", size=14, id="clock", tone="muted", padding=16),
+        listing(rows=lines, id="apps_list_view", columns=_ICON_COLUMNS),
+        id="workspace",
+        weight=1,
+    )
+
+
+def _icon(app: InstalledApp) -> View:
+    return View(
+        class_name="android.widget.TextView",
+        text=app.label,
+        desc=app.label,
+        id="icon",
+        on_click=start(app.package),
+        picture=app.label[:1],
+        size=12,
+        weight=1,
+        height=96,
+        padding=8,
+    )
+
+
+def _recents(context: AppContext) -> View:
+    recent = context.system.recent_apps()
+    cards = [item(app.label, app.package, start(app.package), id="task") for app in recent]
+    return column(title("Recent apps"), listing(*(cards or [text("No recent items")]), id="overview_panel"))

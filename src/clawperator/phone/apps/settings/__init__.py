@@ -2,7 +2,6 @@
 
 from functools import partial
 
-from clawperator.phone.apps.settings import devices, installed
 from clawperator.phone.apps.settings.pages import (
     CHOICES,
     PAGES,
@@ -12,7 +11,15 @@ from clawperator.phone.apps.settings.pages import (
     read,
     write,
 )
-from clawperator.phone.apps.settings.parts import PACKAGE, SUB, bar, confirm, stored_switch, sub
+from clawperator.phone.apps.settings.screens import (
+    PACKAGE,
+    SUB,
+    add_screens,
+    bar,
+    confirm,
+    stored_switch,
+    sub_page,
+)
 from clawperator.phone.toolkit.app import App, back, go
 from clawperator.phone.toolkit.context import AppContext
 from clawperator.phone.toolkit.views import View, button, column, field, icon, item, listing, row, scroll, text
@@ -30,8 +37,7 @@ def apps() -> list[App]:
     searching = f"{PACKAGE}.search.SearchActivity"
     app.screen("search", title="Search settings", activity=searching, on_show=_begin_search)(_search)
     app.dialog("confirm", title="Confirm")(confirm)
-    devices.add_screens(app)
-    installed.add_screens(app)
+    add_screens(app)
     return [app]
 
 
@@ -59,7 +65,7 @@ def _home(context: AppContext) -> View:
 
 
 def _page(page: SettingsPage, context: AppContext) -> View:
-    return sub(page.title, *(_item(context, line) for line in page.rows))
+    return sub_page(page.title, *(_item(context, line) for line in page.rows))
 
 
 def _choice(choice: ChoicePage, context: AppContext) -> View:
@@ -76,7 +82,7 @@ def _choice(choice: ChoicePage, context: AppContext) -> View:
         )
         return item(label, "", lambda context: write(context, choice.stored, option_value), end=mark)
 
-    return sub(choice.title, *(option(*each) for each in choice.options))
+    return sub_page(choice.title, *(option(*each) for each in choice.options))
 
 
 def _begin_search(context: AppContext) -> None:

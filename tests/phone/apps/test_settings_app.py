@@ -8,7 +8,7 @@ import pytest
 from clawperator.phone.apps import settings
 from clawperator.phone.apps.settings.pages import CHOICES, PAGES
 from clawperator.phone.core.phone import Phone
-from tests.phone.core.settings_pages import SETTINGS, bar, is_on, part_of, walk
+from tests.phone.apps.settings_pages import SETTINGS, bar, is_on, part_of, walk
 from tests.phone.screen import execute, find, found, tap, texts, tree, wander
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from clawperator.phone.core.phone import Phone
 from clawperator.phone.toolkit.app import App
 from clawperator.phone.toolkit.context import AppContext
 from clawperator.phone.toolkit.views import View, text
-from tests.phone.core.settings_pages import SETTINGS, bar, is_on, walk
+from tests.phone.apps.settings_pages import SETTINGS, bar, is_on, walk
 from tests.phone.screen import find, found, tap, texts
 
 

@@ -1,4 +1,4 @@
-"""Imports point down: a room knows only the rooms below it. And nothing below the doors prints or exits."""
+"""Imports point downwards through the packages. Only entry points print or exit."""
 
 import ast
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from pathlib import Path
 import clawperator
 
 ROOT = Path(clawperator.__file__).parent
-# From the top. A room may import from those after it, and from itself.
+# From the top. A package may import from itself and from those after it.
 LAYERS = (
     "__main__",
     "cli",
@@ -37,8 +37,8 @@ LAYERS = (
     "_lazy",
     "__init__",
 )
-# A skill is a program of its own, and its result frame is what it prints.
-DOORS = ("__main__", "cli", "skill_api")
+# A skill is a program of its own, and prints its result frame.
+ENTRY_POINTS = ("__main__", "cli", "skill_api")
 PHONE_PROCESS = ROOT / "phone" / "process" / "main.py"  # a program of its own, started by ``phone start``
 
 
@@ -47,7 +47,7 @@ def modules() -> Iterator[tuple[str, Path]]:
         yield path.relative_to(ROOT).parts[0].removesuffix(".py"), path
 
 
-def imported_rooms(path: Path) -> Iterator[str]:
+def imported_packages(path: Path) -> Iterator[str]:
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         names = []
         if isinstance(node, ast.ImportFrom):
@@ -57,23 +57,23 @@ def imported_rooms(path: Path) -> Iterator[str]:
             names = [alias.name for alias in node.names]
         for name in names:
             if name.split(".")[0] == "clawperator":
-                room = name.split(".")[1]
-                yield room if room in LAYERS else "__init__"
+                package = name.split(".")[1]
+                yield package if package in LAYERS else "__init__"
 
 
-def test_every_room_has_a_layer() -> None:
-    assert {room for room, _ in modules()} == set(LAYERS)
+def test_every_package_has_a_layer() -> None:
+    assert {package for package, _ in modules()} == set(LAYERS)
 
 
 def test_imports_point_downwards() -> None:
-    for room, path in modules():
-        if room == "__init__":
-            continue  # the face of the package: it shows names from above, and loads them when they are asked for
-        for other in imported_rooms(path):
-            assert LAYERS.index(other) >= LAYERS.index(room), f"{path} looks up at {other}"
+    for package, path in modules():
+        if package == "__init__":
+            continue  # it exports names from above, and loads them on first use
+        for other in imported_packages(path):
+            assert LAYERS.index(other) >= LAYERS.index(package), f"{path} imports {other}, which is above it"
 
 
-def test_the_face_of_the_package_loads_nothing_until_it_is_asked() -> None:
+def test_importing_the_package_loads_no_other_module() -> None:
     import subprocess
     import sys
 
@@ -87,9 +87,9 @@ def test_the_face_of_the_package_loads_nothing_until_it_is_asked() -> None:
     assert ran.stdout.splitlines() == ["['clawperator', 'clawperator._lazy']", "True"]
 
 
-def test_nothing_below_the_doors_prints_reads_argv_or_exits() -> None:
-    for room, path in modules():
-        if room in DOORS or path == PHONE_PROCESS:
+def test_only_entry_points_print_read_argv_or_exit() -> None:
+    for package, path in modules():
+        if package in ENTRY_POINTS or path == PHONE_PROCESS:
             continue
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
@@ -102,9 +102,9 @@ def test_only_msgspec_is_required() -> None:
     import sys
 
     needed = {*sys.stdlib_module_names, "clawperator", "msgspec"}
-    for room, path in modules():
+    for package, path in modules():
         # Only pytest loads its plugin.
-        allowed = needed | {"pytest"} if room == "pytest_plugin" else needed
+        allowed = needed | {"pytest"} if package == "pytest_plugin" else needed
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
             if isinstance(node, ast.ImportFrom):

@@ -9,7 +9,7 @@ import pytest
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A fresh folder to work in, without settings, and no format or model that somebody exported."""
+    """A fresh working folder without settings, format or model from the environment."""
     monkeypatch.chdir(tmp_path)
     for name in ("CLAW_OUTPUT_FORMAT", "CLAW_CONFIG_HOME", "CLAW_MODEL"):
         monkeypatch.delenv(name, raising=False)

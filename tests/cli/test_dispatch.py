@@ -126,7 +126,7 @@ def test_a_flag_close_to_a_known_one_is_offered() -> None:
     assert "did you mean" not in clawperator("click", "--zzzzz").json["message"]
 
 
-def test_a_flag_of_another_command_is_passed_over_with_its_value_and_a_warning() -> None:
+def test_a_flag_of_another_command_is_ignored_with_its_value_and_a_warning() -> None:
     ran = clawperator("snapshot", "--coordinate", "1", "2", "--key", "x", "--skill-id=y", "--dry-run")
     assert ran.code == 0
     assert ran.err.count("snapshot has no option") == 3
@@ -147,19 +147,19 @@ def test_a_flag_of_another_command_is_passed_over_with_its_value_and_a_warning()
         (["action"], None),
     ],
 )
-def test_an_unknown_command_is_told_with_the_closest_one(argv: list[str], suggestion: str | None) -> None:
+def test_an_unknown_command_suggests_the_closest_one(argv: list[str], suggestion: str | None) -> None:
     ran = clawperator(*argv)
     assert (ran.code, ran.json["code"]) == (1, "UNKNOWN_COMMAND")
     assert ran.json.get("suggestion") == suggestion
 
 
-def test_a_family_without_its_verb_is_usage_and_exit_0() -> None:
+def test_a_missing_subcommand_is_usage_and_exit_0() -> None:
     for argv in (["record"], ["packages"], ["operator"], ["operator", "setup"]):
         ran = clawperator(*argv)
         assert (ran.code, ran.json["code"]) == (0, "USAGE")
 
 
-def test_a_misspelt_verb_is_usage_and_exit_1_so_that_no_script_believes_it() -> None:
+def test_a_misspelt_subcommand_is_usage_and_exit_1() -> None:
     ran = clawperator("recording", "exprot", "--input", "x")
     assert (ran.code, ran.json["code"]) == (1, "USAGE")
     assert "did you mean 'export'?" in ran.json["message"]
@@ -215,7 +215,7 @@ def test_exec_refuses_what_is_no_plan(argv: list[str], code: str) -> None:
     assert (ran.code, ran.json["code"]) == (1, code)
 
 
-def test_exec_best_effort_says_it_is_not_built() -> None:
+def test_exec_best_effort_is_not_implemented() -> None:
     ran = clawperator("exec", "best-effort", "--goal", "buy milk")
     assert (ran.code, ran.json["code"], ran.json["goal"]) == (0, "NOT_IMPLEMENTED", "buy milk")
 
@@ -278,7 +278,7 @@ def test_any_command_line_ends_in_a_document_or_help(argv: list[str]) -> None:
         assert ran.json.get("code") != "UNKNOWN"
 
 
-def test_the_unforeseen_is_a_document_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_internal_error_is_a_document(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("clawperator.cli.handlers.schema.__version__", object())  # no JSON can be made of it
     ran = clawperator("version", "--verbose")
     assert (ran.code, ran.json["code"]) == (1, "UNKNOWN")

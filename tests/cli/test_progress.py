@@ -1,4 +1,4 @@
-"""Progress is for somebody who watches: on a terminal, on stderr, and gone when the work is done."""
+"""Progress is printed to stderr on a terminal, and erased when the work is done."""
 
 import json
 import os
@@ -38,14 +38,14 @@ def test_a_terminal_sees_how_far_it_is(long_recording: Path) -> None:
     assert seen.endswith("\r\x1b[K")
 
 
-def test_nobody_watching_sees_nothing(long_recording: Path) -> None:
+def test_no_progress_is_printed_without_a_terminal(long_recording: Path) -> None:
     done = subprocess.run(
         [BINARY, "record", "export", "--input", str(long_recording)], capture_output=True, check=True
     )
     assert done.stderr == b""
 
 
-def test_verbose_tells_it_in_lines(long_recording: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_verbose_prints_progress_as_lines(long_recording: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(console, "_INTERVAL_S", 0)
     ran = clawperator("record", "export", "--input", str(long_recording), "--verbose")
     assert ran.err.startswith("recording export: ")

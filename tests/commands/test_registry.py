@@ -163,7 +163,7 @@ def test_claw_has_its_fourteen_commands_with_their_flags() -> None:
     ]
 
 
-def test_what_may_be_repeated_says_so() -> None:
+def test_repeatable_flags_are_marked() -> None:
     repeated = {flag.name for command in CLAW_COMMANDS for flag in command.flags if flag.repeats}
     assert repeated == {"--allow-tool", "--deny-tool", "--deny-prefix", "--ask-tool"}
 

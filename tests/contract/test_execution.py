@@ -267,7 +267,7 @@ def test_what_breaks_the_frame_is_refused_with_its_path(change: dict[str, Any], 
     assert details({**document(action("snapshot_ui")), **change})["path"] == path
 
 
-def test_every_issue_is_told_at_once_structure_first() -> None:
+def test_every_issue_is_reported_at_once_structure_first() -> None:
     bad = document(action("open_uri", {"uri": 5}), action("click", {"bogus": 1, "matcher": {"role": 1}}))
     bad |= {"timeoutMs": 1, "extra": 2}
     found = details(bad)
@@ -293,7 +293,7 @@ def test_unknown_keys_are_listed_and_placed() -> None:
     assert details(document(action("click", {"matchr": M})))["hint"] == 'Did you mean "matcher"?'
 
 
-def test_an_unsupported_type_is_told_as_it_was_written() -> None:
+def test_an_unsupported_type_is_reported_as_it_was_written() -> None:
     found = details(document(action("Clik", {"matcher": M})))
     assert (found["path"], found["actionType"], found["hint"]) == ("actions", "Clik", 'Did you mean "click"?')
     assert details(document(action("doctor_ping")))["actionType"] == "doctor_ping"

@@ -142,11 +142,11 @@ def test_it_is_one_line_of_ascii_with_spaces_after_commas_and_colons(name: str) 
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_it_is_what_the_schema_says(name: str) -> None:
+def test_the_document_matches_the_schema(name: str) -> None:
     jsonschema.validate(CASES[name]().json, schema("claw-envelope"))
 
 
-def test_a_failure_is_what_the_schema_says_too() -> None:
+def test_a_failure_matches_the_schema() -> None:
     document = claw_json("load-session", "nope").json
     jsonschema.validate(document, schema("claw-envelope"))
     jsonschema.validate(document["error"], schema("claw-error"))

@@ -199,7 +199,7 @@ PLACES = (
 
 
 @pytest.mark.parametrize("place", PLACES, ids=lambda name: ascii(name)[:20])
-def test_whatever_the_directory_is_every_verb_answers(place: str) -> None:
+def test_every_command_answers_for_any_directory(place: str) -> None:
     Path("file").touch()
     Path("dangling").symlink_to("nowhere")
     Path("loop").symlink_to("loop")
@@ -222,7 +222,7 @@ def test_a_directory_that_is_a_link_is_where_it_leads() -> None:
     assert answered("delete-session", "s", "--directory", "link")["deleted"] is True
 
 
-def test_a_crowded_directory_is_listed() -> None:
+def test_a_directory_with_many_files_is_listed() -> None:
     SESSIONS.mkdir(parents=True)
     for number in range(2_000):
         (SESSIONS / f"s{number}.jsonl").touch()
@@ -267,7 +267,7 @@ FILES: dict[str, tuple[bytes, int | None]] = {  # and how many turns it has; Non
 
 
 @pytest.mark.parametrize("what", FILES)
-def test_a_damaged_session_is_told_and_never_made_worse(what: str) -> None:
+def test_a_damaged_session_is_reported_and_never_modified(what: str) -> None:
     data, turns = FILES[what]
     path = SESSIONS / "s.jsonl"
     SESSIONS.mkdir(parents=True)
@@ -424,7 +424,7 @@ NUMBERS = (
 
 
 @pytest.mark.parametrize("number", NUMBERS, ids=lambda text: text[:9])
-def test_a_number_nobody_can_mean_is_refused_before_anything_is_done(number: str) -> None:
+def test_an_absurd_number_is_refused_before_anything_is_done(number: str) -> None:
     for flag in ("--timeout-seconds", "--heartbeat-seconds", "--limit", "--max-turns", "--max-budget-tokens"):
         refused = answered("turn-loop", "hello", f"{flag}={number}", "--events", "events.ndjson")
         if flag == "--limit" and number == "1e10":
@@ -477,14 +477,16 @@ def test_a_number_of_others_that_is_too_large_is_no_json(text: str) -> None:
 # --- streams
 
 
-def test_a_closed_stdin_is_told() -> None:
+def test_a_closed_stdin_is_an_error() -> None:
     ran = ended(process("bootstrap", "-", preexec_fn=lambda: os.close(0)))
     assert kept(ran)["error"]["target"] == "stdin"
 
 
 @pytest.mark.parametrize("events", [(), ("--events", "-")])
 @pytest.mark.parametrize("stdout", ["closed", "/dev/full"])
-def test_an_answer_that_nobody_gets_is_exit_1_and_the_turn_is_kept(stdout: str, events: tuple[str, ...]) -> None:
+def test_an_answer_that_cannot_be_printed_is_exit_1_and_the_turn_is_kept(
+    stdout: str, events: tuple[str, ...]
+) -> None:
     argv = ("bootstrap", "hello", "--session-id", "s", *events)
     if stdout == "closed":
         ran = ended(process(*argv, stdout=None, preexec_fn=lambda: os.close(1)))
@@ -505,7 +507,7 @@ def test_without_any_stream_no_session_is_written_into() -> None:
     assert prompts_of("s") == ["x", "hello"]
 
 
-def test_a_pipe_that_nobody_reads_is_refused_and_not_waited_for() -> None:
+def test_a_pipe_without_a_reader_is_refused_at_once() -> None:
     os.mkfifo("pipe")
     ran = ended(process("bootstrap", "hello", "--events", "pipe"))
     assert kept(ran)["error"]["code"] == "EVENTS_WRITE_FAILED"
@@ -570,7 +572,7 @@ def test_events_on_a_full_disk_are_a_warning() -> None:
 # --- surroundings
 
 
-def test_a_folder_that_was_removed_is_told() -> None:
+def test_a_removed_folder_is_an_error() -> None:
     Path("gone").mkdir()
     script = "import os; os.rmdir(os.getcwd()); " + PROCESS
     for argv in (["bootstrap", "hello"], ["list-sessions"], ["flush-transcript", "x"]):
@@ -627,7 +629,7 @@ def test_a_rule_with_a_star_denies_what_begins_so(rule: str) -> None:
 
 
 @pytest.mark.parametrize("price", ["nan", "inf", "-1", "much", "1e300"])
-def test_a_price_that_is_none_is_told_before_anything_is_paid_for(
+def test_an_invalid_price_is_refused_before_anything_is_paid_for(
     price: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("INPUT", "OUTPUT"):
@@ -664,7 +666,7 @@ def limited(kind: int, most: int) -> Callable[[], None]:
 
 
 @pytest.mark.parametrize("room", [1, 300, 3_000])
-def test_a_full_disk_is_told_and_damages_nothing(room: int) -> None:
+def test_a_full_disk_is_an_error_and_damages_nothing(room: int) -> None:
     path = keep("s", "first")
     before = path.read_bytes()
     limit = limited(resource.RLIMIT_FSIZE, len(before) + room)
@@ -775,7 +777,7 @@ def test_an_interrupt_while_the_end_of_a_turn_is_announced_does_not_lose_it(
 
 
 def check_signals(rounds: int, chance: random.Random) -> None:
-    """At any moment: what was committed is there, what was not is not, and nobody holds the session."""
+    """At any moment: only committed turns are kept, and the session is not locked."""
     keep("s", "first")
     turns = 1
     for place in range(rounds):
@@ -840,7 +842,7 @@ def test_signals_and_kills_at_any_moment() -> None:
         check_kills(rounds // 2, random.Random())
 
 
-def test_a_crowd_of_all_verbs_keeps_what_was_told_as_kept() -> None:
+def test_concurrent_commands_keep_what_they_reported_as_kept() -> None:
     keep("s", "first")
     verbs = [
         *(("flush-transcript", f"flushed {n}", "--resume", "s") for n in range(4)),

@@ -4,16 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.cli.claw.command_line import attempted_command as attempted
-from clawperator.cli.claw.command_line import parse_line as read
-from clawperator.cli.claw.command_line import requested_format as wanted_format
+from clawperator.cli.claw.command_line import attempted_command, parse_line, requested_format
 from clawperator.commands.claw import CLAW_COMMANDS
 from clawperator.errors import ClawError
 
 
 def refusal(*argv: str, default: str | None = None) -> ClawError:
     with pytest.raises(ClawError) as e:
-        read(list(argv), default)
+        parse_line(list(argv), default)
     assert e.value.code == "ARGUMENTS_INVALID"
     assert e.value.operation == "argparse"
     assert e.value.hint
@@ -22,10 +20,10 @@ def refusal(*argv: str, default: str | None = None) -> ClawError:
 
 def test_options_may_stand_before_and_after_the_command() -> None:
     for argv in (["--output-format", "json", "route", "x"], ["route", "x", "--output-format=json"]):
-        asked = read(argv)
-        assert asked.name == "route"
-        assert asked.words == ("x",)
-        assert asked.get("--output-format") == "json"
+        parsed = parse_line(argv)
+        assert parsed.name == "route"
+        assert parsed.words == ("x",)
+        assert parsed.get("--output-format") == "json"
 
 
 @pytest.mark.parametrize("name", ["--output", "--out", "--output-form", "--lim", "--direct"])
@@ -34,25 +32,25 @@ def test_nothing_is_abbreviated(name: str) -> None:
 
 
 def test_what_follows_two_dashes_is_never_an_option() -> None:
-    assert read(["route", "--", "--limit"]).words == ("--limit",)
-    assert wanted_format(["route", "--", "--output-format", "json"], None) == "text"
+    assert parse_line(["route", "--", "--limit"]).words == ("--limit",)
+    assert requested_format(["route", "--", "--output-format", "json"], None) == "text"
 
 
 def test_a_value_that_begins_with_dashes_needs_the_equals_sign() -> None:
     assert "expected one argument" in refusal("turn-loop", "x", "--continuation-prompt", "--go").message
-    assert read(["turn-loop", "x", "--continuation-prompt=--go"]).get("--continuation-prompt") == "--go"
+    assert parse_line(["turn-loop", "x", "--continuation-prompt=--go"]).get("--continuation-prompt") == "--go"
 
 
 def test_arguments_in_one_word_are_no_option() -> None:
-    asked = read(["exec-command", "read-value", '--label "Android version"', "--device=a b"])
-    assert asked.words == ("read-value", '--label "Android version"')
-    assert asked.get("--device") == "a b"
+    parsed = parse_line(["exec-command", "read-value", '--label "Android version"', "--device=a b"])
+    assert parsed.words == ("read-value", '--label "Android version"')
+    assert parsed.get("--device") == "a b"
 
 
 def test_negative_numbers_are_values_and_words() -> None:
-    assert read(["route", "-5", "--limit", "-1"]).words == ("-5",)
+    assert parse_line(["route", "-5", "--limit", "-1"]).words == ("-5",)
     with pytest.raises(ClawError, match="from 0 up"):
-        read(["route", "x", "--limit", "-1"]).whole("--limit", 5)
+        parse_line(["route", "x", "--limit", "-1"]).whole("--limit", 5)
 
 
 @pytest.mark.parametrize(
@@ -71,17 +69,17 @@ def test_negative_numbers_are_values_and_words() -> None:
         (["route", "x", "--output-format", "yaml"], "argument --output-format: invalid choice: 'yaml'"),
     ],
 )
-def test_what_is_wrong_is_told(argv: list[str], said: str) -> None:
+def test_the_error_names_the_problem(argv: list[str], said: str) -> None:
     assert said in refusal(*argv).message
 
 
-def test_a_slip_in_the_name_is_answered_with_the_nearest() -> None:
+def test_a_misspelt_name_is_answered_with_the_nearest() -> None:
     assert "'claw list-sessions --help'" in (refusal("list-session").hint or "")
 
 
 def test_the_variable_must_name_a_format_unless_an_option_does() -> None:
     assert refusal("route", "x", default="yaml").message.startswith("CLAW_OUTPUT_FORMAT")
-    assert read(["route", "x", "--output-format", "TEXT"], "yaml").name == "route"
+    assert parse_line(["route", "x", "--output-format", "TEXT"], "yaml").name == "route"
 
 
 @pytest.mark.parametrize(
@@ -101,12 +99,12 @@ def test_the_variable_must_name_a_format_unless_an_option_does() -> None:
     ],
 )
 def test_how_to_answer_is_known_before_the_line_is_read(argv: list[str], default: str | None, wanted: str) -> None:
-    assert wanted_format(argv, default) == wanted
+    assert requested_format(argv, default) == wanted
 
 
 def test_the_attempted_command_is_the_first_word_if_it_is_one() -> None:
-    assert attempted(["nope", "--x"]) == "nope"
-    assert attempted(["--x"]) == attempted([]) == "<missing>"
+    assert attempted_command(["nope", "--x"]) == "nope"
+    assert attempted_command(["--x"]) == attempted_command([]) == "<missing>"
 
 
 @pytest.mark.random
@@ -122,7 +120,7 @@ def test_the_attempted_command_is_the_first_word_if_it_is_one() -> None:
 def test_any_line_is_read_or_refused_with_a_typed_error(argv: list[str]) -> None:
     error = None
     try:
-        read(argv)
+        parse_line(argv)
     except ClawError as e:
         error = e
     assert error is None or (error.code == "ARGUMENTS_INVALID" and error.hint)

@@ -158,7 +158,7 @@ def test_04_kinds_are_specific_and_stable() -> None:
 
 
 @pytest.mark.parametrize("argv", WRONG, ids=" ".join)
-def test_05_every_error_tells_operation_target_and_whether_to_try_again(argv: list[str]) -> None:
+def test_05_every_error_has_operation_target_and_retryable(argv: list[str]) -> None:
     break_a_session()
     error = claw_json(*argv).json["error"]
     assert error["operation"]
@@ -198,7 +198,7 @@ def test_07_the_exit_code_in_the_document_is_that_of_the_process(argv: list[str]
         (["exec-tool", "nope", "{}"], "handled"),
     ],
 )
-def test_08_what_is_not_there_is_told_as_not_found(argv: list[str], own: str) -> None:
+def test_08_a_missing_entry_is_not_found(argv: list[str], own: str) -> None:
     document = claw_json(*argv).json
     assert document["exit_code"] == 1
     assert (document["name"], document["found"], document[own]) == ("nope", False, False)
@@ -233,12 +233,12 @@ def test_10_the_same_thing_has_the_same_name_everywhere() -> None:
 
 
 def test_11_local_commands_need_no_key_and_never_call_a_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A service listens, and keys are there: nobody comes."""
+    """A service listens and keys are set, but no request arrives."""
     with socket.create_server(("127.0.0.1", 0)) as trap:
         address = f"http://127.0.0.1:{trap.getsockname()[1]}"
         for name in ("OPENAI", "ANTHROPIC"):
             monkeypatch.setenv(f"{name}_BASE_URL", address)
-            monkeypatch.setenv(f"{name}_API_KEY", "a-key-of-somebody")
+            monkeypatch.setenv(f"{name}_API_KEY", "a-key")
         monkeypatch.setenv("CLAW_MODEL", "some-model")
         for argv in [*LOCAL, *WRONG]:
             claw_json(*argv)
@@ -263,7 +263,7 @@ def test_12_nothing_hangs_for_ever() -> None:
         assert time.monotonic() - started < HANG_SECONDS
 
 
-def test_13_nobody_is_asked_when_nobody_is_there() -> None:
+def test_13_no_confirmation_is_requested_without_a_terminal() -> None:
     """An open stdin that says nothing is no person."""
     read, write = os.pipe()
     try:
@@ -340,7 +340,7 @@ def test_16_refused_work_leaves_everything_as_it_was() -> None:
     assert strict.code == 1
 
 
-def test_17_changing_something_twice_is_no_error_and_says_what_changed() -> None:
+def test_17_changing_something_twice_succeeds_and_reports_the_change() -> None:
     claw_json("flush-transcript", "x", "--session-id", "s")
     first, second = claw_json("delete-session", "s"), claw_json("delete-session", "s")
     assert (first.code, first.json["deleted"], first.json["status"]) == (0, True, "deleted")
@@ -409,7 +409,7 @@ def test_22_usage_and_cost_are_numbers_in_the_answer() -> None:
     assert usage["cost_usd"] == 0.0
 
 
-def test_23_who_denied_what_and_why_is_told() -> None:
+def test_23_a_denial_reports_the_tool_the_rule_and_the_reason() -> None:
     write_settings(permissions={"defaultMode": "read-only"})
     with running_phone_server():
         ran = claw_json("bootstrap", "go home")
@@ -453,7 +453,7 @@ def test_25_two_writers_never_mix_or_lose_a_turn() -> None:
     assert len(stored("s")) == len(committed) + 1
 
 
-def test_25_a_session_that_somebody_holds_is_busy_and_running() -> None:
+def test_25_a_locked_session_is_busy_and_running() -> None:
     claw_json("flush-transcript", "0", "--session-id", "s")
     with running_phone_server():
         child = process("bootstrap", "wait 3 seconds", "--resume", "s")

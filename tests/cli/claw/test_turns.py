@@ -104,7 +104,7 @@ def test_a_model_acts_through_our_tools_and_is_counted(monkeypatch: pytest.Monke
     assert kept["usage"] == {"input_tokens": 3000, "output_tokens": 31}
 
 
-def test_a_model_that_wants_too_much_is_denied_and_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_that_exceeds_its_permissions_is_denied(monkeypatch: pytest.MonkeyPatch) -> None:
     replies = (call_reply("press_key", '{"key": "home"}'), text_reply("I was not allowed to."))
     with model_server(*replies) as server, running_phone_server():
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
@@ -134,7 +134,7 @@ def test_a_plugin_is_a_command_and_cannot_disturb_the_answer(site: Site) -> None
         print("loaded!")
 
         def greet(prompt, context):
-            """Greet somebody."""
+            """Greet a user."""
             print("noise")
             return {"message": f"hello {prompt}", "device": context.device}
         ''',
@@ -144,7 +144,7 @@ def test_a_plugin_is_a_command_and_cannot_disturb_the_answer(site: Site) -> None
     ran = claw_json("exec-command", "GREET", "world", "--device", "claw-9")
     assert (ran.json["message"], ran.json["result"]["device"]) == ("hello world", "claw-9")
     shown = claw_json("show-command", "greet").json
-    assert (shown["family"], shown["responsibility"]) == ("plugin", "Greet somebody.")
+    assert (shown["family"], shown["responsibility"]) == ("plugin", "Greet a user.")
 
 
 def test_a_claw_inside_a_claw_may_do_no_more_than_its_caller() -> None:
@@ -156,7 +156,7 @@ def test_a_claw_inside_a_claw_may_do_no_more_than_its_caller() -> None:
     assert widened.json["error"]["kind"] == "policy"
 
 
-def test_a_verb_that_only_streams_has_no_answer() -> None:
+def test_a_command_that_only_streams_has_no_result() -> None:
     error = claw_json("exec-command", "logs", "").json["error"]
     assert (error["kind"], error["hint"]) == ("usage", "Run 'clawperator logs' in a shell.")
 
@@ -170,7 +170,7 @@ def test_a_skill_is_a_command_with_its_arguments() -> None:
 
 
 def answered(word: str, *argv: str) -> tuple[int, str]:
-    """``claw`` at a terminal, where somebody says this word when asked."""
+    """``claw`` at a terminal, where the user answers with this word."""
     master, slave = pty.openpty()
     child = subprocess.Popen(
         [sys.executable, "-c", PROCESS, *argv], stdin=slave, stdout=subprocess.PIPE, stderr=slave
@@ -193,7 +193,7 @@ def test_a_person_at_a_terminal_is_asked(word: str, code: int) -> None:
     assert bool(out.strip()) == (code == 0)
 
 
-def test_prose_of_a_failed_turn_says_what_to_do() -> None:
+def test_the_text_of_a_failed_turn_ends_with_the_hint() -> None:
     ran = claw("bootstrap", "go home")
     assert ran.code == 1
     assert b"clawperator phone start" in ran.out
@@ -232,7 +232,7 @@ def test_a_rule_about_a_tool_holds_for_the_commands_that_do_the_same(command: st
     assert (error["kind"], error["code"]) == ("policy", "PERMISSION_DENIED")
 
 
-def test_a_plan_is_carried_out_as_the_verb_was_given_it() -> None:
+def test_a_plan_runs_as_the_command_was_given_it() -> None:
     with running_phone_server():
         assert claw_json("exec-command", "open", "com.android.settings").code == 0
         read = claw_json("exec-command", "read", '--text "Nowhere"').json
@@ -249,9 +249,7 @@ def test_a_plan_is_carried_out_as_the_verb_was_given_it() -> None:
 
 
 @pytest.mark.parametrize(("signal_", "seconds"), [(signal.SIGINT, None), (signal.SIGTERM, "300")])
-def test_a_turn_that_is_stopped_is_told_with_what_it_had_done(
-    signal_: signal.Signals, seconds: str | None
-) -> None:
+def test_a_stopped_turn_reports_its_completed_calls(signal_: signal.Signals, seconds: str | None) -> None:
     with running_phone_server():
         child = subprocess.Popen(
             [
@@ -288,7 +286,7 @@ def test_a_turn_that_is_stopped_is_told_with_what_it_had_done(
     assert claw_json("list-sessions").json["sessions"] == []
 
 
-def test_prices_that_are_no_numbers_are_told_before_anything_is_spent(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_prices_are_refused_before_anything_is_spent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CLAW_INPUT_USD_PER_MILLION", "abc")
     monkeypatch.setenv("CLAW_OUTPUT_USD_PER_MILLION", "1")
     with model_server(text_reply("hi", usage=(1, 1))) as server:
@@ -299,7 +297,7 @@ def test_prices_that_are_no_numbers_are_told_before_anything_is_spent(monkeypatc
     assert ran.json["session_id"] == "s"
 
 
-def test_what_a_model_spent_is_told_although_the_turn_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_usage_of_a_refused_turn_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     with model_server(text_reply("a long answer", usage=(400, 30))) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         ran = claw_json("bootstrap", "x", "--brain", "openai", "--model", "m", "--max-budget-tokens", "100")
@@ -342,7 +340,7 @@ def test_an_option_that_would_do_nothing_is_refused(flags: list[str]) -> None:
     assert claw_json("bootstrap", "hello", *flags).json["error"]["kind"] == "parse"
 
 
-def test_warnings_are_told_with_failures_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failures_include_warnings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CLAWPERATOR_SKILLS_REGISTRY", "/nonexistent.json")
     for argv in (["show-command", "nope"], ["exec-command", "nope", ""], ["bootstrap", "hello"], ["route", "x"]):
         assert claw_json(*argv).json["warnings"], argv

@@ -456,7 +456,7 @@ def test_a_scheme_and_two_slashes_make_a_uri(target: str, kind: str) -> None:
     assert execution("open", target)["actions"][0]["type"] == kind
 
 
-def test_without_a_phone_the_answer_is_typed_and_says_what_works() -> None:
+def test_without_a_phone_the_error_is_typed_and_hints_at_the_simulated_one() -> None:
     for line in ("snapshot", "click --text A", "record start", f"open {SETTINGS}", "record pull"):
         ran = clawperator(*line.split())
         assert (ran.code, ran.json["code"]) == (1, "ADB_NOT_FOUND")

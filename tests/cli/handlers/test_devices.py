@@ -42,7 +42,7 @@ def test_devices_lists_serial_and_state(route: Route) -> None:
         route.phone_server.phone.set_fault(fault, "off")
 
 
-def test_devices_without_adb_and_without_a_phone_says_so() -> None:
+def test_devices_without_adb_and_without_a_phone_is_an_error() -> None:
     refused(clawperator("devices"), "ADB_NOT_FOUND")
 
 
@@ -252,7 +252,7 @@ def test_logs_prints_what_there_is(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert [json.loads(line)["event"] for line in ran.out.splitlines()] == ["one", "two"]
 
 
-def test_a_log_that_cannot_be_read_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreadable_log_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("CLAWPERATOR_LOG_DIR", str(tmp_path / "file"))
     refused(clawperator("logs", "--no-follow"), "USAGE")
@@ -277,7 +277,7 @@ def test_logs_follows_until_it_is_stopped(
             following.kill()
 
 
-def test_logs_ends_when_nobody_reads_any_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_logs_ends_when_the_reader_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CLAWPERATOR_LOG_DIR", str(tmp_path))
     note("before")
     with subprocess.Popen(

@@ -114,7 +114,7 @@ def shared(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 @pytest.fixture
 def route(shared: Route, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Route:
-    """The phone with Settings fresh. Without adb there is none to be found, and nobody looks for one."""
+    """The phone with Settings freshly opened. Without adb none is found or searched for."""
     monkeypatch.chdir(tmp_path)
     shared.take(monkeypatch)
     if shared.endpoint.simulated:
@@ -180,7 +180,7 @@ def test_a_recording_is_started_stopped_pulled_and_read_as_the_page_shows(route:
         ("recording-pull.invalid", "clawperator record pull --session-id ../latest --json"),
     ],
 )
-def test_a_recording_that_cannot_be_pulled_says_why(golden: str, line: str, route: Route) -> None:
+def test_a_recording_that_cannot_be_pulled_reports_the_reason(golden: str, line: str, route: Route) -> None:
     route.shell(f"rm -rf {RECORDINGS}")
     ran = typed_in(route, line)
     check(golden, ran, route)
@@ -257,14 +257,14 @@ def test_a_hierarchy_that_lost_a_line_is_no_hierarchy(faulty: Route) -> None:
     check("snapshot.lost", ran, faulty)
 
 
-def test_a_phone_without_its_accessibility_service_says_so(faulty: Route) -> None:
+def test_a_phone_without_its_accessibility_service_is_an_error(faulty: Route) -> None:
     faulty.phone_server.phone.set_fault("accessibility_off", "on")
     ran = typed_in(faulty, "clawperator snapshot")
     check("snapshot.no-service", ran, faulty)
     assert ran.code == 1
 
 
-def test_an_operator_that_is_not_there_is_told_before_anything_waits(route: Route) -> None:
+def test_a_missing_operator_is_reported_without_waiting(route: Route) -> None:
     ran = typed_in(route, "clawperator snapshot --operator-package com.example.operator")
     check("snapshot.no-operator", ran, route)
     assert ran.code == 1
@@ -315,6 +315,6 @@ def test_with_adb_and_no_phone_the_phone_in_the_box_is_offered(line: str, monkey
     assert "'clawperator phone start'" in ran.json["hint"]
 
 
-def test_a_backend_nobody_knows_is_a_usage_error() -> None:
+def test_an_unknown_backend_is_a_usage_error() -> None:
     ran = clawperator("snapshot", "--backend", "magic")
     assert (ran.code, ran.json["code"]) == (1, "USAGE")

@@ -60,7 +60,7 @@ def wait_until_gone(pid: int) -> None:
             os.kill(pid, 0)
         except ProcessLookupError:
             return
-        with suppress(ChildProcessError):  # a child of these tests stays as a zombie until somebody asks
+        with suppress(ChildProcessError):  # a child of these tests stays a zombie until it is waited for
             os.waitpid(pid, os.WNOHANG)
         time.sleep(0.01)
     raise AssertionError(f"process {pid} is still there")
@@ -109,7 +109,7 @@ def test_several_phones_run_at_once_and_one_must_be_named() -> None:
     assert clawperator("phone", "stop", "--all").json == {"stopped": ["two"]}
 
 
-def test_a_second_start_of_the_same_phone_is_refused_and_told_where_it_is() -> None:
+def test_a_second_start_of_the_same_phone_is_refused_with_its_address() -> None:
     answer = start()
     error = refused(clawperator("phone", "start"), "PHONE_ALREADY_RUNNING")
     assert error["details"]["adbd"] == answer["adbd"]
@@ -151,14 +151,14 @@ def test_a_phone_whose_address_is_lost_can_still_be_stopped() -> None:
     wait_until_gone(answer["pid"])
 
 
-def test_a_phone_told_to_end_by_a_signal_says_goodbye() -> None:
+def test_a_phone_ended_by_a_signal_cleans_up() -> None:
     answer = start()
     os.kill(answer["pid"], signal.SIGTERM)
     wait_until_gone(answer["pid"])
     assert clawperator("phone", "list").json["phones"][0]["state"] == "stopped"
 
 
-def test_reset_makes_it_new_behind_the_same_doors() -> None:
+def test_reset_keeps_the_ports() -> None:
     answer = start("--fault", "latency=5")
     assert clawperator("phone", "fault").json["faults"]["latency"]["value"] == 5
     file = Path(PhoneFolder("claw-1").files) / "storage/emulated/0/Download/gone.txt"
@@ -169,7 +169,7 @@ def test_reset_makes_it_new_behind_the_same_doors() -> None:
     assert b"claw-1\tdevice" in ask_server(answer["server"]["port"], "host:devices")
 
 
-def test_faults_are_set_while_it_runs_even_those_that_shut_adbs_doors() -> None:
+def test_faults_are_set_while_it_runs_even_those_that_block_adb() -> None:
     answer = start()
     clawperator("phone", "fault", "offline", "on")
     assert b"claw-1\toffline" in ask_server(answer["server"]["port"], "host:devices")
@@ -216,7 +216,7 @@ def test_an_app_of_ones_own_is_on_the_phone(tmp_path: Path) -> None:
         (("start", "--fault", "gravity=1"), "PHONE_FAULT_INVALID"),
         (("start", "--fault", "latency=-1"), "PHONE_FAULT_INVALID"),
         (("start", "--app", "/nonexistent.py"), "PHONE_APP_INVALID"),
-        (("stop", "nobody"), "PHONE_NOT_FOUND"),
+        (("stop", "missing"), "PHONE_NOT_FOUND"),
         (("stop",), "PHONE_NOT_FOUND"),
         (("reset",), "PHONE_NOT_FOUND"),
         (("fault",), "PHONE_NOT_RUNNING"),
@@ -230,7 +230,7 @@ def test_what_cannot_be_done_is_refused_with_a_typed_error(arguments: tuple[str,
     assert ran.json["code"] == code
 
 
-def test_a_broken_app_file_keeps_the_phone_from_starting_and_says_why(tmp_path: Path) -> None:
+def test_a_broken_app_file_keeps_the_phone_from_starting_with_the_reason(tmp_path: Path) -> None:
     app = tmp_path / "broken.toml"
     app.write_text("package = ")
     error = refused(clawperator("phone", "start", "--app", str(app)), "PHONE_APP_INVALID")
@@ -238,20 +238,20 @@ def test_a_broken_app_file_keeps_the_phone_from_starting_and_says_why(tmp_path: 
     assert clawperator("phone", "list").json["phones"][0]["state"] == "stopped"
 
 
-def test_a_port_that_is_taken_keeps_the_phone_from_starting_and_says_why() -> None:
+def test_a_port_in_use_keeps_the_phone_from_starting_with_the_reason() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         error = refused(clawperator("phone", "start", "--adbd-port", str(port)), "PHONE_START_FAILED")
     assert "in use" in error["message"]
 
 
-def test_only_its_owner_may_read_the_word_that_opens_the_control_door() -> None:
+def test_only_the_owner_may_read_the_control_token() -> None:
     start()
     record = Path(PhoneFolder("claw-1").path) / "phone.json"
     assert record.stat().st_mode & 0o077 == 0
 
 
-def test_the_control_door_answers_nobody_without_the_word() -> None:
+def test_the_control_socket_refuses_requests_without_the_token() -> None:
     start()
     record = PhoneFolder("claw-1").read()
     assert record is not None

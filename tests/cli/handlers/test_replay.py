@@ -89,6 +89,6 @@ def test_the_recording_is_not_overwritten_by_the_result(shown: str) -> None:
     assert Path(shown).read_bytes() == before
 
 
-def test_without_an_input_the_usage_is_told() -> None:
+def test_without_an_input_the_usage_is_printed() -> None:
     ran = clawperator("recording", "replay")
     assert (ran.code, ran.json["code"]) == (0, "USAGE")

@@ -29,7 +29,7 @@ MATCHER_ALIASES: Mapping[str, str] = {
 
 
 class NodeMatcher(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Selects the first node, depth first, that matches every given field."""
+    """The first node, depth first, that matches every given field."""
 
     resourceId: Annotated[Value, Meta(description="exact, package:id/name")] | UnsetType = UNSET
     role: Annotated[Value, Meta(description="inferred role, any case")] | UnsetType = UNSET

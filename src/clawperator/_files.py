@@ -1,7 +1,4 @@
-"""Files written whole or not at all, and lists that outgrow memory.
-
-The lowest room of the house: it knows nothing of recordings or phones, and everything that writes uses it.
-"""
+"""Atomic files, and lists that spill to disk."""
 
 import os
 import stat
@@ -16,9 +13,9 @@ _SPILL_BYTES = 1024 * 1024
 class AtomicFile:
     """A file that appears under its name only when the ``with`` block ends well.
 
-    Until then, and after a failure or a crash, whatever had that name before is untouched. A link is
-    followed, the mode of a file that is replaced is kept. A device or pipe cannot be replaced and is written
-    to as it is. What we write this way can be made again from its source, so the disk is not made to sync.
+    Until then, and after a failure or a crash, an older file of that name stays as it was. A symbolic link is
+    followed, and the mode of a replaced file is kept. A device or pipe is written directly. There is no fsync: our
+    files can be made again from their source.
     """
 
     def __init__(self, path: str) -> None:
@@ -37,7 +34,7 @@ class AtomicFile:
         return self._file
 
     def restart(self) -> None:
-        """Forget what was written so far."""
+        """Discard what was written so far."""
         self.file.flush()
         if self._part:
             self.file.seek(0)
@@ -45,9 +42,9 @@ class AtomicFile:
 
     def __enter__(self) -> Self:
         try:
-            # A new file that nobody else has, with the mode any new file would get.
+            # An exclusive new file with the default mode.
             self._file = open(self._part, "xb", buffering=_BUFFER) if self._part else open(self._target, "wb")
-        except BaseException:  # an interrupt may come when the file is there and not yet ours
+        except BaseException:  # an interrupt may come after the file was created
             self._discard()
             raise
         return self
@@ -70,7 +67,7 @@ class AtomicFile:
             raise
 
     def _discard(self) -> None:
-        with suppress(OSError):  # the disk may be full: what is buffered is lost, as it should be
+        with suppress(OSError):  # the disk may be full; buffered data are discarded anyway
             if self._file:
                 self._file.close()
         if self._part:
@@ -123,7 +120,7 @@ class Spill:
 
 
 def why(error: OSError | ValueError) -> str:
-    """What the system said, without numbers and paths. A path with a NUL in it is a ValueError."""
+    """The system's message without errno and path. A path with a NUL is a ValueError."""
     return (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
 
 

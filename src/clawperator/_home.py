@@ -1,10 +1,10 @@
-"""Where phones are kept: one folder each under the product's home, with a lock that only a living phone holds.
+"""The product home, and the folder of each simulated phone in it.
 
 ~/.clawperator/phones/<serial>/
-    lock         held while the phone runs; a crash lets go of it
-    phone.json   how to reach it; removed by a clean stop
+    lock         held while the phone runs; a crash releases it
+    phone.json   its address; removed by a clean stop
     files/       the phone's own file system
-    phone.log    what its process had to say
+    phone.log    the output of its process
 """
 
 import fcntl
@@ -18,6 +18,7 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
+from clawperator._deadline import Deadline
 from clawperator._files import AtomicFile
 from clawperator._typed import decode
 from clawperator.errors import ClawError
@@ -25,12 +26,12 @@ from clawperator.errors import ClawError
 SERIAL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 PhoneState = Literal["running", "crashed", "stopped"]
 
-# Whoever looks whether a phone runs holds its lock for a moment; a phone that starts waits for that.
-_LOOKED_AT_SECONDS = 0.5
+# Readers of the state hold the lock briefly; a starting phone waits for them.
+_LOCK_SECONDS = 0.5
 
 
 class PhoneRecord(Struct, frozen=True):
-    """What ``phone.json`` holds: the address of a running phone, and the word that opens its control door."""
+    """``phone.json``: the address of a running phone, and the token of its control channel."""
 
     serial: str
     pid: int
@@ -46,7 +47,7 @@ class PhoneRecord(Struct, frozen=True):
 
 
 def product_home() -> str:
-    """The folder everything of ours lies in: ``CLAWPERATOR_HOME``, or ``~/.clawperator``."""
+    """The folder of all product files: ``CLAWPERATOR_HOME``, or ``~/.clawperator``."""
     return os.environ.get("CLAWPERATOR_HOME") or os.path.join(os.path.expanduser("~"), ".clawperator")
 
 
@@ -54,14 +55,14 @@ def check_serial(serial: str) -> str:
     if not SERIAL.fullmatch(serial):
         raise ClawError(
             "USAGE",
-            f"{serial!r} is no name for a phone",
-            hint="Use letters, digits, '.', '_' and '-', at most 64, beginning with a letter or digit.",
+            f"invalid phone name {serial!r}",
+            hint="Use up to 64 letters, digits, '.', '_' and '-', starting with a letter or digit.",
         )
     return serial
 
 
 class PhoneFolder:
-    """The folder of one phone."""
+    """The folder of one simulated phone."""
 
     def __init__(self, serial: str) -> None:
         self.serial = check_serial(serial)
@@ -94,8 +95,8 @@ class PhoneFolder:
         """Hold the lock while the ``with`` block runs. False when a phone holds it."""
         descriptor = self._open_lock()
         try:
-            deadline = time.monotonic() + _LOOKED_AT_SECONDS
-            while not (held := _flock(descriptor, fcntl.LOCK_EX)) and time.monotonic() < deadline:
+            deadline = Deadline(_LOCK_SECONDS)
+            while not (held := _flock(descriptor, fcntl.LOCK_EX)) and not deadline.is_over:
                 time.sleep(0.01)
             if held:
                 os.ftruncate(descriptor, 0)
@@ -123,7 +124,7 @@ class PhoneFolder:
             return None
 
     def write(self, record: PhoneRecord) -> None:
-        """Only its owner may read it: it holds the word that opens the control door."""
+        """Write the record, readable by its owner only: it has the control token."""
         before = os.umask(0o077)
         try:
             with AtomicFile(self._record) as out:
@@ -132,24 +133,24 @@ class PhoneFolder:
             os.umask(before)
 
     def forget(self) -> None:
-        """The phone stopped cleanly: nobody needs its address any more."""
+        """Remove the record after a clean stop."""
         with suppress(FileNotFoundError):
             os.remove(self._record)
 
     def wipe(self) -> None:
-        """Remove the files of the phone, not the phone."""
+        """Remove the phone's files."""
         import shutil
 
         shutil.rmtree(self.files, ignore_errors=True)
         os.makedirs(self.files, mode=0o700, exist_ok=True)
 
     def state(self) -> PhoneState:
-        """Whether the phone runs, ended without a word, or was stopped."""
+        """Whether the phone runs, has crashed, or was stopped."""
         if not self.exists():
             return "stopped"
         descriptor = self._open_lock()
         try:
-            # Those who only look do not stand in each other's way.
+            # A shared lock, so that readers do not block each other.
             if not _flock(descriptor, fcntl.LOCK_SH):
                 return "running"
         finally:
@@ -166,7 +167,7 @@ def _flock(descriptor: int, kind: int) -> bool:
 
 
 def phone_folders() -> list[PhoneFolder]:
-    """The folders of all phones there ever were here, by name."""
+    """The folders of all simulated phones, by name."""
     try:
         names = sorted(os.listdir(os.path.join(product_home(), "phones")))
     except OSError:

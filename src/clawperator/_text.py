@@ -1,7 +1,7 @@
-"""Text as the contract sees it: trimming, lengths, numbers and likeness of names.
+"""Text rules of the contract: trimming, lengths, numbers and similarity of names.
 
-The contract was written down from a JavaScript host and a Kotlin phone. Where their rules differ from
-Python's, theirs are here, once.
+The contract comes from a JavaScript host and a Kotlin device. Their rules are here where they
+differ from Python's.
 """
 
 import re
@@ -9,12 +9,12 @@ import warnings
 from collections.abc import Iterable
 from typing import Any
 
-# What String.prototype.trim removes: white space, line ends and the byte order mark.
+# Removed by String.prototype.trim: white space, line ends and the byte order mark.
 _JS_SPACE = (
     "\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
     "\u2028\u2029\u202f\u205f\u3000\ufeff"
 )
-# From here on the reference prints a number with an exponent.
+# From here on JavaScript prints an exponent.
 _JS_EXPONENT_FROM = 1e21
 
 
@@ -27,31 +27,31 @@ def is_blank(text: str) -> bool:
 
 
 def utf16_length(text: str) -> int:
-    """The length the phone would count."""
+    """The length in UTF-16 units, as the device counts."""
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def printable(text: str) -> str:
-    """Text from an app, made safe to show: what moves a cursor or turns a line round is escaped."""
+    """Text from an app, safe to print: control and bidi characters are escaped."""
     if text.isprintable() and text.isascii():
         return text
     return "".join(c if c.isprintable() or c == " " else ascii(c)[1:-1] for c in text)
 
 
-def one_line(text: str, longest: int = 80) -> str:
-    """A text from an app or a prompt as it may stand in a line: of a bounded length, and fit to be printed."""
-    shown = printable(" ".join(text[: 4 * longest].split()))
-    return shown if len(shown) <= longest else shown[: longest - 1] + "…"
+def one_line(text: str, max_length: int = 80) -> str:
+    """A text from an app or a prompt on one line, cut to a length and safe to print."""
+    shown = printable(" ".join(text[: 4 * max_length].split()))
+    return shown if len(shown) <= max_length else shown[: max_length - 1] + "…"
 
 
 def encodable(value: Any) -> Any:
-    """A JSON value whose texts can all be written as UTF-8: what was none is shown as the mark for that."""
+    """A JSON value whose texts UTF-8 can encode: invalid parts become U+FFFD."""
     if isinstance(value, str):
         if value.isascii():
             return value
         try:
             return value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-        except UnicodeEncodeError:  # half of a pair
+        except UnicodeEncodeError:  # a lone surrogate
             return value.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
     if isinstance(value, dict):
         return {encodable(k): encodable(v) for k, v in value.items()}
@@ -59,14 +59,14 @@ def encodable(value: Any) -> Any:
 
 
 def whole(number: int | float) -> int | float:
-    """The number as the reference prints it: 1.0 is 1."""
+    """The number as JavaScript prints it: 1.0 is 1."""
     if type(number) is float and number.is_integer() and abs(number) < _JS_EXPONENT_FROM:
         return int(number)
     return number
 
 
 def read_number(text: str) -> int | float | None:
-    """A number from a command line: decimal, exponent, 0x, 0o and 0b forms. None when it is none."""
+    """A number from a command line: decimal, exponent, 0x, 0o and 0b forms. None when it is not a number."""
     text = trim(text)
     try:
         if text[:2].lower() in {"0x", "0o", "0b"}:
@@ -80,12 +80,12 @@ def read_number(text: str) -> int | float | None:
 
 
 def compile_pattern(text: str) -> re.Pattern[str]:
-    """A regular expression as a caller writes it; ``ValueError`` when it is none.
+    """Compile a caller's regular expression; ``ValueError`` when it is invalid.
 
-    A group may be named as phones name it, ``(?<name>...)``, or as Python does.
+    Groups may be named as in Java, ``(?<name>...)``, or as in Python.
     """
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a pattern with two readings is still a pattern
+        warnings.simplefilter("ignore")  # an ambiguous pattern is still valid
         try:
             return re.compile(text)
         except (re.error, OverflowError, RecursionError) as e:
@@ -109,7 +109,7 @@ def nearest(word: str, names: Iterable[str], at_most: int) -> str | None:
     """The name closest to ``word`` within ``at_most`` edits; the earlier of equals."""
     best: tuple[int, str] | None = None
     for name in names:
-        if abs(len(word) - len(name)) > at_most:  # so many edits at least, and a long word takes long to compare
+        if abs(len(word) - len(name)) > at_most:  # at least so many edits; comparing long words is slow
             continue
         edits = distance(word, name)
         if edits <= at_most and (best is None or edits < best[0]):

@@ -1,7 +1,7 @@
-"""Typed values from JSON, safe for threads.
+"""Thread-safe decoding of JSON into typed values.
 
-msgspec works out what it must know of a Struct when the Struct is first used. When two threads do that at the same
-moment, it crashes the interpreter. So the first use of each type is made by one thread at a time.
+msgspec analyses a Struct on its first use. Two threads that do this at the same time crash the interpreter, so the
+first use of each type is serialised.
 """
 
 from _thread import allocate_lock

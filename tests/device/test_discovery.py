@@ -134,9 +134,7 @@ def test_what_is_no_serial_is_refused_before_anybody_is_asked(serial: str) -> No
     assert refused(serial).code == "DEVICE_NOT_FOUND"
 
 
-def test_a_phone_in_the_box_needs_no_adb(
-    stack: ExitStack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_simulated_phone_needs_no_adb(stack: ExitStack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(binary, "find_adb", lambda: pytest.fail("nobody should look for adb"))
     put_in_box(stack, tmp_path, "claw-1", server_port=4_711)
     device = resolve(None)
@@ -144,7 +142,7 @@ def test_a_phone_in_the_box_needs_no_adb(
     assert resolve("claw-1") == device
 
 
-def test_a_phone_in_the_box_that_adb_knows_too_is_one_phone(stack: ExitStack, tmp_path: Path, adb: Adb) -> None:
+def test_a_simulated_phone_that_adb_knows_too_is_one_phone(stack: ExitStack, tmp_path: Path, adb: Adb) -> None:
     server = stack.enter_context(scripted(text("claw-1\tdevice\n"))).endpoint
     put_in_box(stack, tmp_path, "claw-1", server_port=server.port, adbd_port=4_712)
     adb.lists(**{"127.0.0.1:4712": "device"})
@@ -152,7 +150,7 @@ def test_a_phone_in_the_box_that_adb_knows_too_is_one_phone(stack: ExitStack, tm
     assert list_devices() == [ListedDevice("claw-1", "device")]
 
 
-def test_phones_in_the_box_and_others_are_listed_together(stack: ExitStack, tmp_path: Path, adb: Adb) -> None:
+def test_simulated_phones_and_others_are_listed_together(stack: ExitStack, tmp_path: Path, adb: Adb) -> None:
     server = stack.enter_context(scripted(text("claw-1\tdevice\n"))).endpoint
     put_in_box(stack, tmp_path, "claw-1", server_port=server.port)
     put_in_box(stack, tmp_path, "claw-2", server_port=1)
@@ -164,7 +162,7 @@ def test_phones_in_the_box_and_others_are_listed_together(stack: ExitStack, tmp_
     ]
 
 
-def test_a_phone_in_the_box_that_stopped_is_not_meant(stack: ExitStack, tmp_path: Path, adb: Adb) -> None:
+def test_a_simulated_phone_that_stopped_is_not_meant(stack: ExitStack, tmp_path: Path, adb: Adb) -> None:
     put_in_box(stack, tmp_path, "claw-1")
     stack.close()
     adb.lists()

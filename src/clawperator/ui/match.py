@@ -1,4 +1,4 @@
-"""Which nodes a selector means."""
+"""Selector matching."""
 
 from collections.abc import Callable, Iterator
 from functools import lru_cache
@@ -15,34 +15,34 @@ Test = Callable[[Node], bool]
 
 
 def matches(node: Node, matcher: NodeMatcher) -> bool:
-    """Whether every field that the matcher gives holds for the node. Whether it can be seen is not asked."""
+    """Whether the node matches every field of the matcher. Visibility is not checked."""
     return compile_matcher(matcher)(node)
 
 
 def find(where: Hierarchy | Node, matcher: NodeMatcher, frame: Bounds) -> Node | None:
-    """The first node, depth first, that matches and can be seen within ``frame``."""
+    """The first node, depth first, that matches and is visible in ``frame``."""
     return next(_found(where, matcher, frame), None)
 
 
 def find_all(where: Hierarchy | Node, matcher: NodeMatcher, frame: Bounds) -> list[Node]:
-    """All nodes that match and can be seen within ``frame``, depth first."""
+    """All nodes that match and are visible in ``frame``, depth first."""
     return list(_found(where, matcher, frame))
 
 
 @lru_cache(maxsize=64)
 def compile_matcher(matcher: NodeMatcher) -> Test:
-    """The matcher as one test, for those who ask it of many nodes. What costs least is asked first.
+    """The matcher as one function, cheapest tests first.
 
-    An empty field is a demand too: an empty ``textEquals`` wants a node without a label, an empty
-    ``textContains`` or ``contentDescContains`` is content with any label or any description, and nothing has
-    an empty ``resourceId``, ``contentDescEquals`` or ``role``: a node without one has none.
+    An empty field is a condition too: an empty ``textEquals`` matches nodes without a label, an empty
+    ``textContains`` or ``contentDescContains`` matches any label or description, and an empty ``resourceId``,
+    ``contentDescEquals`` or ``role`` matches nothing.
     """
     makers: tuple[tuple[str, Callable[[str], Test]], ...] = (
         ("resourceId", _has_id),
         ("contentDescEquals", _is_described_as),
         ("textEquals", _is_labelled),
-        ("contentDescContains", _description_holds),
-        ("textContains", _label_holds),
+        ("contentDescContains", _description_contains),
+        ("textContains", _label_contains),
         ("role", _has_role),
     )
     tests = [make(value) for name, make in makers if (value := getattr(matcher, name)) is not UNSET]
@@ -85,23 +85,23 @@ def _is_labelled(wanted: str) -> Test:
     return is_labelled
 
 
-def _description_holds(wanted: str) -> Test:
+def _description_contains(wanted: str) -> Test:
     folded = wanted.casefold()
 
-    def description_holds(node: Node) -> bool:
+    def description_contains(node: Node) -> bool:
         described = node.attributes.get("content-desc", "")
         return described != "" and folded in described.casefold()
 
-    return description_holds
+    return description_contains
 
 
-def _label_holds(wanted: str) -> Test:
+def _label_contains(wanted: str) -> Test:
     folded = wanted.casefold()
     if is_blank(folded):
         return lambda node: folded in node.label.casefold()
 
-    # A text that holds the words is not blank, so only a match in the description needs a second look.
-    def label_holds(node: Node) -> bool:
+    # A text that contains the words is not blank, so only a match in the description needs the second test.
+    def label_contains(node: Node) -> bool:
         attributes = node.attributes
         text = attributes.get("text", "")
         if text and folded in text.casefold():
@@ -109,7 +109,7 @@ def _label_holds(wanted: str) -> Test:
         described = attributes.get("content-desc", "")
         return described != "" and folded in described.casefold() and is_blank(text)
 
-    return label_holds
+    return label_contains
 
 
 def _has_role(wanted: str) -> Test:

@@ -1,6 +1,6 @@
-"""A screen as a tree of nodes, as UI Automator tells it.
+"""The screen as a tree of nodes, as UI Automator dumps it.
 
-A node keeps its attributes just as they were written; what they mean is worked out when it is asked for.
+A node keeps its attributes as they were written; they are interpreted on access.
 """
 
 from collections.abc import Iterator
@@ -10,12 +10,12 @@ from msgspec.json import Decoder
 
 from clawperator._text import is_blank
 
-# A rectangle is two JSON arrays side by side. Reading it as one takes a third of the time a pattern takes.
+# A rectangle is two JSON arrays side by side. Decoding it as JSON is three times faster than a regular expression.
 decode_edges = Decoder(tuple[int, int, int, int]).decode
 
 
 class Bounds(Struct, frozen=True):
-    """A rectangle in pixels; right and bottom lie just outside."""
+    """A rectangle in pixels; right and bottom are exclusive."""
 
     left: int
     top: int
@@ -53,7 +53,7 @@ class Bounds(Struct, frozen=True):
         return self.left <= x < self.right and self.top <= y < self.bottom
 
     def intersection(self, other: "Bounds") -> "Bounds":
-        """What both cover; empty when they do not meet."""
+        """The common part; empty when they do not overlap."""
         left, top = max(self.left, other.left), max(self.top, other.top)
         return Bounds(left, top, max(left, min(self.right, other.right)), max(top, min(self.bottom, other.bottom)))
 
@@ -65,7 +65,7 @@ NOWHERE = Bounds(0, 0, 0, 0)
 
 
 def read_bounds(text: str) -> Bounds:
-    """The rectangle written as ``[l,t][r,b]``; an empty one when that cannot be read."""
+    """Parse ``[l,t][r,b]``; an empty rectangle when it is malformed."""
     try:
         return Bounds(*decode_edges(text.replace("][", ",")))
     except (MsgspecError, ValueError):
@@ -73,9 +73,9 @@ def read_bounds(text: str) -> Bounds:
 
 
 class Node(Struct, eq=False):
-    """One view on the screen. It is a Struct because those are made fastest; it equals only itself.
+    """A view on the screen. A Struct, because those are created fastest; compared by identity.
 
-    ``extras`` holds what accessibility knows of a view and XML does not say: ``heading``,
+    ``extras`` are accessibility properties that the XML lacks: ``heading``,
     ``collection_item``, ``columns`` (a collection with more than one), ``horizontal``, ``vertical``,
     ``invisible``, ``screen_reader_focusable``. ``source`` is for the driver that made the node.
     """
@@ -88,7 +88,7 @@ class Node(Struct, eq=False):
     _bounds: Bounds | None = None
 
     def __repr__(self) -> str:
-        """The node alone: its parent and children would show the whole tree."""
+        """The node alone, without the whole tree."""
         return f"<Node {self.class_name} {self.label!r} {self.attributes.get('bounds', '')}>"
 
     @property
@@ -119,9 +119,9 @@ class Node(Struct, eq=False):
 
     @property
     def label(self) -> str:
-        """The text, or the content description when there is no text, or nothing."""
+        """The text, or else the content description, or else nothing."""
         text = self.attributes.get("text", "")
-        # Asking the first character saves most texts from being searched for blanks.
+        # Testing the first character avoids a search for blanks in most texts.
         if text and (text[0].isalnum() or not is_blank(text)):
             return text
         described = self.attributes.get("content-desc", "")
@@ -132,23 +132,23 @@ class Node(Struct, eq=False):
         return self.attributes.get(name) == "true"
 
     def ancestors(self) -> Iterator["Node"]:
-        """Its parent, that one's parent, up to the root."""
+        """Its parent and so on, up to the root."""
         node = self.parent
         while node is not None:
             yield node
             node = node.parent
 
     def walk(self) -> Iterator["Node"]:
-        """The node and all below it, depth first, without recursion."""
-        waiting = [self]
-        while waiting:
-            node = waiting.pop()
+        """The node and its descendants, depth first, without recursion."""
+        stack = [self]
+        while stack:
+            node = stack.pop()
             yield node
-            waiting.extend(reversed(node.children))
+            stack.extend(reversed(node.children))
 
 
 class Hierarchy:
-    """One window's tree, or several roots one after the other. ``nodes`` are all of them, depth first."""
+    """The tree of a window, or several roots. ``nodes`` are all nodes, depth first."""
 
     __slots__ = ("attributes", "nodes", "roots")
 
@@ -163,7 +163,7 @@ class Hierarchy:
         return int(written) if written.isdecimal() else 0
 
     def has_same_content(self, other: "Hierarchy") -> bool:
-        """Whether both show the same: every node with the same attributes in the same place."""
+        """Whether both have the same nodes with the same attributes in the same places."""
         if self is other:
             return True
         return (

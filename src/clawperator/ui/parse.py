@@ -1,7 +1,7 @@
-"""Reading a hierarchy: from the XML of a dump to a tree.
+"""Parse the XML of a hierarchy dump into a tree.
 
-The XML comes from apps by way of a phone, so nothing in it is trusted: no document type, no entities of its
-own, and a limit on bytes, nodes and depth.
+The XML has text of apps and is not trusted: no document type, no custom entities, and limits on bytes, nodes and
+depth.
 """
 
 import re
@@ -24,16 +24,16 @@ _CUT_OFF = frozenset(
     )
 )
 _AFTER_THE_END = errors.codes[errors.XML_ERROR_JUNK_AFTER_DOC_ELEMENT]
-# A line break that may stand in a value: where an element follows it does not, for no value holds a "<".
+# A line break that may be in a value: not one before an element, because no value contains a "<".
 _BREAK = re.compile(rb"\n(?! *<)")
 # A return that is not part of a line break; an old adb shell writes two before the line feed.
 _RETURN = re.compile(rb"\r(?!\r*\n)")
 _VALUE = re.compile(rb"""(=\s*)("[^"]*"|'[^']*')""")
 _REFERENCE = re.compile(r"&#(?:([0-9]{1,7})|x([0-9A-Fa-f]{1,6}));")
 NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""Characters no XML document can hold, not even as a reference."""
+"""Characters that no XML document can contain, not even as a reference."""
 
-_AGAIN = "Capture the screen again; keep the whole answer, from '<hierarchy' to '</hierarchy>'."
+_AGAIN = "Run 'clawperator snapshot' again, and keep the whole output from '<hierarchy' to '</hierarchy>'."
 
 
 def parse_hierarchy(data: bytes | str) -> Hierarchy:
@@ -43,10 +43,10 @@ def parse_hierarchy(data: bytes | str) -> Hierarchy:
     ``details.reason`` is one of ``size``, ``nodes``, ``depth``, ``encoding``, ``dtd``, ``root``, ``element``,
     ``truncated``, ``trailing`` and ``syntax``.
 
-    Real dumps are not always XML, so some faults are forgiven. Line breaks and tabs that stand unescaped in a
-    value are kept, though XML would make them spaces. A character that XML cannot hold becomes U+FFFD, and two
-    halves of a character, written one after the other, become the whole. Text between nodes is passed over,
-    and so is text after the end, as the ``UI hierchary dumped to: /dev/tty`` that a dump to a terminal adds.
+    Real dumps are not always valid XML, so some errors are repaired. Unescaped line breaks and tabs in a value are
+    kept, although XML would make them spaces. A character that XML cannot contain becomes U+FFFD, and a pair of
+    surrogates becomes one character. Text between nodes is ignored, and so is text after the end, such as
+    the ``UI hierchary dumped to: /dev/tty`` that a dump to a terminal adds.
     """
     if len(data) > MAX_HIERARCHY_BYTES:
         raise _too_large()
@@ -54,34 +54,34 @@ def parse_hierarchy(data: bytes | str) -> Hierarchy:
     if len(raw) > MAX_HIERARCHY_BYTES:
         raise _too_large()
     raw = raw.lstrip()
-    # What is not UTF-8 would slip past the count of nodes below.
+    # Other encodings would escape the count of nodes below.
     if b"\0" in raw[:4]:
         raise _invalid("encoding", "the hierarchy is not UTF-8 text")
     if len(raw) > MAX_HIERARCHY_NODES * _SHORTEST_NODE and raw.count(b"<node") > MAX_HIERARCHY_NODES:
         raise _invalid("nodes", f"the hierarchy has more than {MAX_HIERARCHY_NODES} nodes")
     end = raw.rfind(b"</hierarchy>") + 1
-    # To ask for a byte costs a fraction of what a search by a pattern costs.
+    # A test for a byte is much cheaper than a regular expression.
     if b"\t" in raw or _BREAK.search(raw, 0, end) or (b"\r" in raw and _RETURN.search(raw, 0, end)):
         raw = _keep_breaks(raw)
     try:
         return _read(raw)
     except ExpatError as e:
-        mended = _mend(raw)
-        if mended == raw:
+        repaired = _repair(raw)
+        if repaired == raw:
             raise _explain(e) from None
     try:
-        return _read(mended)
+        return _read(repaired)
     except ExpatError as e:
         raise _explain(e) from None
 
 
 def _read(raw: bytes) -> Hierarchy:
-    """The tree, or an ``ExpatError``. These handlers run for every node: they are written for speed."""
+    """The tree, or an ``ExpatError``. The handlers run for every node: they are written for speed."""
     top = Node({})
     nodes: list[Node] = []
     add = nodes.append
-    # The last node of each depth; the root is at 0. Ends are only counted, which needs no Python function: as many
-    # nodes are open as were started and have not ended.
+    # The last node of each depth; the root is at 0. End tags are only counted, which needs no Python function: the
+    # depth is the number of started minus ended nodes.
     path = [top] * (MAX_HIERARCHY_DEPTH + 1)
     ends: list[str] = []
 
@@ -93,7 +93,7 @@ def _read(raw: bytes) -> Hierarchy:
 
     def start(name: str, attributes: dict[str, str]) -> None:
         if name != "node":
-            raise _invalid("element", f"the hierarchy holds a <{printable(name[:40])}>, not only nodes")
+            raise _invalid("element", f"the hierarchy has a <{printable(name[:40])}>; only nodes are allowed")
         depth = len(nodes) - len(ends)
         parent = path[depth]
         node = Node(attributes, parent)
@@ -119,12 +119,12 @@ def _read(raw: bytes) -> Hierarchy:
     return Hierarchy(top.attributes, roots, nodes)
 
 
-def _refuse_doctype(*_told: object) -> None:
+def _refuse_doctype(*_: object) -> None:
     raise _invalid("dtd", "the hierarchy declares a document type")
 
 
 def _keep_breaks(raw: bytes) -> bytes:
-    """The document with references for the line breaks and tabs in its values: XML leaves those as they are."""
+    """The document with character references for line breaks and tabs in values, which XML keeps."""
     elements = raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"<")
     for i, element in enumerate(elements):
         inside = element.rstrip()
@@ -137,8 +137,8 @@ def _refer(value: re.Match[bytes]) -> bytes:
     return value[1] + value[2].replace(b"\n", b"&#10;").replace(b"\t", b"&#9;")
 
 
-def _mend(raw: bytes) -> bytes:
-    """The document without the characters that XML cannot hold; the same one when there are none."""
+def _repair(raw: bytes) -> bytes:
+    """The document without characters that XML cannot contain."""
     try:
         text = raw.decode("utf-8", "surrogatepass")
     except UnicodeDecodeError as e:
@@ -146,7 +146,7 @@ def _mend(raw: bytes) -> bytes:
             raise _truncated() from None
         raise _invalid("encoding", "the hierarchy is not UTF-8 text") from None
     text = _REFERENCE.sub(_resolve, text)
-    # Passing through UTF-16 joins the halves of a character; those that are alone are replaced.
+    # Passing through UTF-16 joins surrogate pairs and replaces lone surrogates.
     text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return NOT_XML.sub("\ufffd", text).encode()
 

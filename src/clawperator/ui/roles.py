@@ -1,4 +1,4 @@
-"""What a view is for, inferred from its class, its parent and what accessibility knows of it."""
+"""The role of a view, inferred from its class, its parent and accessibility properties."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -6,8 +6,7 @@ from typing import TypeVar
 from clawperator._text import utf16_length
 from clawperator.ui.node import Node
 
-# The part of a class name that tells, in the order in which they are tried. RadioButton and ToggleButton are
-# not here: like every other Button they are buttons.
+# Parts of class names, in the order they are tried. RadioButton and ToggleButton are buttons like every other.
 _BY_CLASS = (
     ("viewpager", "pager"),
     ("button", "button"),
@@ -24,27 +23,27 @@ _BY_CLASS = (
     ("imageview", "image"),
     ("chip", "chip"),
 )
-# Kinds of class that leave more than one role open.
-_UNSETTLED = frozenset(("collection", "image", "layout", ""))
+# Kinds of class that allow more than one role.
+_AMBIGUOUS = frozenset(("collection", "image", "layout", ""))
 _LAYOUTS = ("linearlayout", "framelayout", "constraintlayout", "coordinatorlayout")
 _TAB_CLASSES = ("tablayout", "bottomnavigationview")
 _TAB_NAMES = ("tab", "navigation", "bottom")
-# How far up a click may be taken.
+# How many levels above a node its clickable ancestor may be.
 _CLICK_REACH = 3
-# A clickable text that is longer than this and has a space is prose, not the label of a button.
-_LONGEST_BUTTON = 20
+# A longer clickable text with a space is prose, not the label of a button.
+_MAX_BUTTON = 20
 _NOTHING: dict[str, str] = {}
-_REMEMBERED = 4_096
-_LONGEST_REMEMBERED = 256
+_MAX_CACHED = 4_096
+_MAX_CACHED_NAME = 256
 
-Told = TypeVar("Told")
+Value = TypeVar("Value")
 
 
 def role(node: Node) -> str:
-    """The name of the role, in lower case; ``unknown`` when nothing tells.
+    """The name of the role, in lower case, or ``unknown``.
 
-    A tree read from XML has no extras, so there some roles (``title``, ``listitem``, ``grid``, ``row``,
-    ``column``, ``label``) are not found where the phone itself would find them.
+    A tree parsed from XML has no extras, so some roles (``title``, ``listitem``, ``grid``, ``row``, ``column``,
+    ``label``) are not found where the device itself would find them.
     """
     name = node.attributes.get("class", "")
     kind = _KIND_OF_CLASS.get(name)
@@ -52,7 +51,7 @@ def role(node: Node) -> str:
 
 
 def role_test(wanted: str) -> Callable[[Node], bool]:
-    """Whether a node has the wanted role. Most nodes are turned down by their class alone."""
+    """A function that tests for a role. The class alone rejects most nodes."""
     kinds = _KINDS_OF_ROLE.get(wanted, frozenset((wanted,)))
 
     def has_role(node: Node) -> bool:
@@ -67,7 +66,7 @@ def role_test(wanted: str) -> Callable[[Node], bool]:
 
 
 def takes_click(node: Node) -> bool:
-    """Whether the node or one close above it is clickable."""
+    """Whether the node or a close ancestor is clickable."""
     if node.attributes.get("clickable") == "true":
         return True
     at = node.parent
@@ -82,9 +81,9 @@ def takes_click(node: Node) -> bool:
 
 def _decide(node: Node, kind: str) -> str:
     """The role of a node whose class is of this kind."""
-    # Searches by role ask this of every node, so what most nodes answer is asked first, and in one place.
+    # Searches by role call this for every node, so the most common cases come first.
     text = node.attributes.get("text", "")
-    labelled = "!" <= text < "\x7f" or node.label != ""  # a text that begins like most is not blank
+    labelled = "!" <= text < "\x7f" or node.label != ""  # a printable first character: not blank
     parent = node.parent
     above = parent.attributes if parent is not None else _NOTHING
     if labelled and above:
@@ -100,11 +99,11 @@ def _decide(node: Node, kind: str) -> str:
         if above.get("clickable") == "true" or takes_click(node):
             return "text" if " " in text and _is_prose(text) else "button"
         return "title" if "toolbar" in above.get("class", "").lower() else "text"
-    return _decide_by_kind(node, kind, labelled=labelled) if kind in _UNSETTLED else kind
+    return _decide_by_kind(node, kind, labelled=labelled) if kind in _AMBIGUOUS else kind
 
 
 def _decide_by_kind(node: Node, kind: str, *, labelled: bool) -> str:
-    """The role of a node whose class leaves more than one open."""
+    """The role of a node whose class allows more than one."""
     extras = node.extras
     if kind == "collection":
         return "grid" if "columns" in extras else "list"
@@ -118,7 +117,7 @@ def _decide_by_kind(node: Node, kind: str, *, labelled: bool) -> str:
 
 
 def _decide_by_extras(node: Node) -> str:
-    """The role of a node whose class says nothing, and of which more is known than its label, or less."""
+    """The role of a node without a known class, by its extras."""
     extras = node.extras
     if "collection_item" in extras:
         return "listitem"
@@ -134,11 +133,11 @@ def _decide_by_extras(node: Node) -> str:
 
 
 def _is_prose(text: str) -> bool:
-    return " " in text and utf16_length(text) > _LONGEST_BUTTON
+    return " " in text and utf16_length(text) > _MAX_BUTTON
 
 
 def _kind(class_name: str) -> str:
-    """What the class alone tells; ``layout`` for the plain containers, nothing for the rest."""
+    """The kind of a class; ``layout`` for plain containers, empty for unknown classes."""
     lowered = class_name.lower()
     for part, kind in _BY_CLASS:
         if part in lowered:
@@ -146,7 +145,7 @@ def _kind(class_name: str) -> str:
     return "layout" if any(part in lowered for part in _LAYOUTS) else ""
 
 
-# The kinds of class whose nodes may have a role, where it is not just the kind of that name.
+# The kinds of class that may have a role, where it is not only the kind of the same name.
 _KINDS_OF_ROLE = {
     "tab": frozenset((*(kind for _, kind in _BY_CLASS), "layout", "")),
     "list": frozenset(("collection", "list")),
@@ -163,26 +162,26 @@ _KINDS_OF_ROLE = {
     "unknown": frozenset(("",)),
 }
 
-# What names tell. Apps choose the names, so only so many are remembered, and none that is long. These are plain
-# dictionaries, asked in place, because a search asks them for every node.
+# Caches by name. Apps choose the names, so number and length are limited. Plain dictionaries, read in place,
+# because a search reads them for every node.
 _KIND_OF_CLASS: dict[str, str] = {}
 _TAB_CLASS: dict[str, bool] = {}
 _TAB_NAME: dict[str, bool] = {}
 
 
 def _learn_kind(name: str) -> str:
-    return _remember(_KIND_OF_CLASS, name, _kind(name))
+    return _cache(_KIND_OF_CLASS, name, _kind(name))
 
 
 def _learn_tabs(above: dict[str, str]) -> bool:
-    """Whether what lies in a node with these attributes are tabs, by its class or its name."""
+    """Whether the children of a node with these attributes are tabs, by its class or its name."""
     class_name, name = above.get("class", ""), above.get("resource-id", "")
-    by_class = _remember(_TAB_CLASS, class_name, any(part in class_name.lower() for part in _TAB_CLASSES))
-    by_name = _remember(_TAB_NAME, name, any(part in name.lower() for part in _TAB_NAMES))
+    by_class = _cache(_TAB_CLASS, class_name, any(part in class_name.lower() for part in _TAB_CLASSES))
+    by_name = _cache(_TAB_NAME, name, any(part in name.lower() for part in _TAB_NAMES))
     return by_class or by_name
 
 
-def _remember(memory: dict[str, Told], name: str, told: Told) -> Told:
-    if len(memory) < _REMEMBERED and len(name) <= _LONGEST_REMEMBERED:
-        memory[name] = told
-    return told
+def _cache(cache: dict[str, Value], name: str, value: Value) -> Value:
+    if len(cache) < _MAX_CACHED and len(name) <= _MAX_CACHED_NAME:
+        cache[name] = value
+    return value

@@ -1,4 +1,4 @@
-"""What of a screen can be seen: the nodes a selector may mean."""
+"""Visibility: the nodes that a selector may match."""
 
 from collections.abc import Callable, Iterable, Iterator
 
@@ -8,10 +8,10 @@ from clawperator.ui.node import Bounds, Hierarchy, Node, decode_edges
 
 
 def visible(where: Hierarchy | Node, frame: Bounds) -> list[Node]:
-    """The nodes that can be seen within ``frame``, depth first.
+    """The nodes that are visible in ``frame``, depth first.
 
-    A node can be seen when it covers part of the frame and the phone does not say that it is hidden. Where one
-    cannot, nothing below it counts. What the search starts from, a node or the roots, is always kept.
+    A node is visible when it covers part of the frame and the device does not report it as hidden. Descendants of
+    an invisible node are invisible. The start of the search, a node or the roots, is always kept.
     """
     shows = _on(frame)
     kept: list[Node] = []
@@ -25,9 +25,9 @@ def visible(where: Hierarchy | Node, frame: Bounds) -> list[Node]:
 
 
 def keep_visible(nodes: Iterable[Node], where: Hierarchy | Node, frame: Bounds) -> Iterator[Node]:
-    """Those of ``nodes`` that ``visible`` would keep, one by one. All must lie at or below ``where``.
+    """Those of ``nodes`` that ``visible`` would keep. All must be at or below ``where``.
 
-    It looks only at the nodes and what is above them, so a search that tests names first is done sooner.
+    It tests only the nodes and their ancestors, so a search that tests names first is faster.
     """
     shows = _on(frame)
     known: dict[Node | None, bool] = dict.fromkeys(_tops(where), True)
@@ -38,7 +38,7 @@ def keep_visible(nodes: Iterable[Node], where: Hierarchy | Node, frame: Bounds) 
         if above is None or node is where:
             yield node
             continue
-        if above is not last:  # siblings mostly come one after the other
+        if above is not last:  # siblings usually follow each other
             last = above
             found = known.get(above)
             over = _climb(above, known, shows) if found is None else found
@@ -47,7 +47,7 @@ def keep_visible(nodes: Iterable[Node], where: Hierarchy | Node, frame: Bounds) 
 
 
 def _climb(node: Node, known: dict[Node | None, bool], shows: Callable[[Node], bool]) -> bool:
-    """Learn whether a node can be seen, by way of the nearest above it of which that is known."""
+    """Whether a node is visible, from its nearest ancestor whose visibility is known."""
     above = node.parent
     seen = above is None or known.get(above)
     if seen is not None:
@@ -68,7 +68,7 @@ def _tops(where: Hierarchy | Node) -> list[Node]:
 
 
 def _on(frame: Bounds) -> Callable[[Node], bool]:
-    """Whether a node, looked at alone, can be seen within the frame."""
+    """A function that tests whether a node by itself is visible in the frame."""
     from_x, from_y, to_x, to_y = frame.left, frame.top, frame.right, frame.bottom
 
     def shows(node: Node) -> bool:

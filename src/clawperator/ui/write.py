@@ -1,4 +1,4 @@
-"""Writing a hierarchy: from a tree to the XML a phone dumps, one node to a line."""
+"""Write a hierarchy as the XML that a device dumps, one node per line."""
 
 import re
 
@@ -24,7 +24,7 @@ ATTRIBUTES = (
     "selected",
     "bounds",
 )
-"""The attributes of a node in the order in which they are written. Any others follow in their own order."""
+"""The attributes of a node in the order they are written. Others follow in their own order."""
 
 _DECLARATION = "<?xml version='1.0' encoding='UTF-8' standalone='yes' ?>\n"
 _ESCAPES = {
@@ -33,7 +33,7 @@ _ESCAPES = {
     "'": "&apos;",
     "<": "&lt;",
     ">": "&gt;",
-    # As they are they would not survive: a reader takes them for spaces, and a log line ends at them.
+    # Unescaped, a parser would read them as spaces, and a log line would end there.
     "\n": "&#10;",
     "\t": "&#9;",
     "\r": "&#13;",
@@ -42,17 +42,17 @@ _ESCAPED = re.compile("[" + "".join(_ESCAPES) + "]|" + NOT_XML.pattern)
 
 
 def write_hierarchy(hierarchy: Hierarchy) -> str:
-    """The XML of the tree. Reading it back gives the same tree, but for characters XML cannot hold: U+FFFD."""
+    """The XML of the tree. Parsing it gives the same tree, except for characters that XML cannot contain."""
     layouts = _Layouts()
     escape = _Escaped().__getitem__
 
-    def said(attributes: dict[str, str]) -> str:
+    def render(attributes: dict[str, str]) -> str:
         names, form = layouts[tuple(attributes)]
         return form % tuple(map(escape, map(attributes.__getitem__, names)))
 
-    rows = [f"{_DECLARATION}<hierarchy{said(hierarchy.attributes)}>\n"]
+    rows = [f"{_DECLARATION}<hierarchy{render(hierarchy.attributes)}>\n"]
     add = rows.append
-    # What is still to be written, the next thing last: nodes, and the closing lines of those that were opened.
+    # The rest of the output in reverse order: nodes, and the closing lines of open nodes.
     waiting: list[Node | str] = list(reversed(hierarchy.roots))
     indent = "  "
     while waiting:
@@ -62,18 +62,18 @@ def write_hierarchy(hierarchy: Hierarchy) -> str:
             indent = indent[2:]
             continue
         if node.children:
-            add(f"{indent}<node{said(node.attributes)}>\n")
+            add(f"{indent}<node{render(node.attributes)}>\n")
             waiting.append(f"{indent}</node>\n")
             waiting += reversed(node.children)
             indent += "  "
         else:
-            add(f"{indent}<node{said(node.attributes)} />\n")
+            add(f"{indent}<node{render(node.attributes)} />\n")
     add("</hierarchy>\n")
     return "".join(rows)
 
 
 class _Escaped(dict[str, str]):
-    """Values as they stand between quotes. A screen says few things many times, so each is worked out once."""
+    """Escaped attribute values. A screen repeats few values many times, so each is escaped once."""
 
     def __missing__(self, value: str) -> str:
         escaped = self[value] = _ESCAPED.sub(_escape, value)
@@ -81,7 +81,7 @@ class _Escaped(dict[str, str]):
 
 
 class _Layouts(dict[tuple[str, ...], tuple[tuple[str, ...], str]]):
-    """For the names of a node's attributes: the order in which they are written, and the form they fill."""
+    """By attribute names: the order they are written in, and a template."""
 
     def __missing__(self, names: tuple[str, ...]) -> tuple[tuple[str, ...], str]:
         rank = {name: i for i, name in enumerate(ATTRIBUTES)}

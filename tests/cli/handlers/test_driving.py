@@ -295,7 +295,7 @@ def test_a_pull_goes_into_the_folder_that_is_named(route: Route) -> None:
 
 
 @pytest.mark.parametrize("line", ["snapshot", "open com.android.settings", "recording pull", "recording start"])
-def test_with_no_adb_and_no_phone_the_phone_in_the_box_is_offered(line: str) -> None:
+def test_with_no_adb_and_no_phone_the_simulated_phone_is_offered(line: str) -> None:
     ran = clawperator(*line.split())
     assert ran.code == 1
     assert ran.json["code"] == "ADB_NOT_FOUND"
@@ -303,7 +303,7 @@ def test_with_no_adb_and_no_phone_the_phone_in_the_box_is_offered(line: str) -> 
 
 
 @pytest.mark.parametrize("line", ["snapshot", "recording pull", "recording stop"])
-def test_with_adb_and_no_phone_the_phone_in_the_box_is_offered(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_with_adb_and_no_phone_the_simulated_phone_is_offered(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
     server = AdbServer(list)
     monkeypatch.setenv("ANDROID_ADB_SERVER_PORT", str(server.start()))
     try:

@@ -14,7 +14,7 @@ from clawperator.device.emulators import avd as avds
 from clawperator.device.emulators import emulator
 from clawperator.device.emulators.avd import DEFAULT_NAME, Avd, check_name, host_abi, read_avd, system_image
 from clawperator.device.emulators.emulator import (
-    Patience,
+    EmulatorTimeouts,
     create_avd,
     delete_avd,
     inspect_avd,
@@ -31,7 +31,7 @@ from clawperator.phone.adb.server import AdbServer
 from clawperator.phone.core.phone import Phone
 
 SERIAL = "emulator-5554"
-SOON = Patience(registration=2.0, boot=0.3, poll=0.01)
+SOON = EmulatorTimeouts(registration=2.0, boot=0.3, poll=0.01)
 
 ADB = """
 case "$*" in
@@ -275,13 +275,13 @@ def test_starting_waits_until_it_has_booted_and_allows_development(sdk: Sdk) -> 
 
 @pytest.mark.parametrize(
     ("script", "told"),
-    [("echo 'PANIC: no KVM' >&2; exit 1", "PANIC: no KVM"), ("exit 0", "adb did not see")],
+    [("echo 'PANIC: no KVM' >&2; exit 1", "PANIC: no KVM"), ("exit 0", "adb did not list")],
 )
 def test_an_emulator_that_does_not_come_is_told_with_its_words(sdk: Sdk, script: str, told: str) -> None:
     sdk.make_avd("a")
     sdk.put("emulator", script)
     with pytest.raises(ClawError) as caught:
-        start_emulator("a", Patience(registration=0.3, boot=0.3, poll=0.01))
+        start_emulator("a", EmulatorTimeouts(registration=0.3, boot=0.3, poll=0.01))
     refused(caught, "EMULATOR_START_FAILED")
     assert told in caught.value.message
 
@@ -350,14 +350,14 @@ def test_a_name_that_could_be_something_else_is_refused(name: str) -> None:
 
 
 def test_provisioning_reuses_then_starts_then_creates(sdk: Sdk) -> None:
-    created = provision(patience=SOON)
+    created = provision(timeouts=SOON)
     assert (created.created, created.started, created.reused) == (True, True, False)
-    reused = provision(patience=SOON)
+    reused = provision(timeouts=SOON)
     assert (reused.created, reused.started, reused.reused) == (False, False, True)
     assert reused.serial == SERIAL
     stop_emulator(DEFAULT_NAME)
     sdk.make_avd("a-first")
-    started = provision(patience=SOON)
+    started = provision(timeouts=SOON)
     assert (started.avdName, started.created, started.started) == (DEFAULT_NAME, False, True)
 
 
@@ -366,16 +366,16 @@ def test_provisioning_waits_for_an_emulator_that_is_still_booting(sdk: Sdk) -> N
     sdk.run_avd("a")
     sdk.phone.properties["dev.bootcomplete"] = ""
     with pytest.raises(ClawError) as caught:
-        provision(patience=SOON)
+        provision(timeouts=SOON)
     refused(caught, "EMULATOR_BOOT_TIMEOUT")
     sdk.phone.properties["dev.bootcomplete"] = "1"
-    assert provision(patience=SOON).reused
+    assert provision(timeouts=SOON).reused
 
 
 def test_provisioning_refuses_an_unsuited_emulator_of_that_name(sdk: Sdk) -> None:
     sdk.make_avd(DEFAULT_NAME, **{"hw.device.name": "tv"})
     with pytest.raises(ClawError) as caught:
-        provision(patience=SOON)
+        provision(timeouts=SOON)
     refused(caught, "EMULATOR_UNSUPPORTED")
     assert caught.value.details == {
         "avdName": DEFAULT_NAME,

@@ -11,7 +11,7 @@ from clawperator.contract.wire import OPERATOR_PACKAGE, OPERATOR_PACKAGES
 from clawperator.device.adb.client import Device
 from clawperator.device.lease import lease
 from clawperator.device.setup import doctor
-from clawperator.device.setup.doctor import Report, examine, report_for_people
+from clawperator.device.setup.doctor import Report, examine, report_text
 from clawperator.device.setup.host_checks import Check, check_adb, check_java, check_python, check_server
 from clawperator.errors import CODES, ClawError
 from tests.support.operator_state import is_granted, take_away
@@ -68,7 +68,7 @@ def empty_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[No
     server.stop()
 
 
-def test_a_phone_in_the_box_is_well_and_needs_no_adb(route: Route) -> None:
+def test_a_simulated_phone_is_well_and_needs_no_adb(route: Route) -> None:
     report = examine(None, OPERATOR_PACKAGE)
     assert report.ok
     assert report.criticalOk
@@ -104,7 +104,7 @@ def test_an_operator_without_its_service_fails_the_handshake_with_the_way_out(ro
     assert report.nextActions == [
         "clawperator grant-device-permissions --device claw-1",
         "clawperator doctor --fix --device claw-1",
-        "On the phone: Settings, Accessibility",
+        "On the device: Settings, Accessibility",
     ]
 
 
@@ -112,7 +112,7 @@ def test_an_operator_whose_process_is_dead_is_not_called_absent(route: Route) ->
     route.phone_server.phone.set_fault("operator_killed", "on")
     check = last(look())
     assert check.code == "DEVICE_ACCESSIBILITY_NOT_RUNNING"
-    assert check.detail == "the Operator's process does not run"
+    assert check.detail == "the Operator's process is not running"
 
 
 @pytest.mark.parametrize("fault", ["offline", "unauthorized"])
@@ -132,7 +132,7 @@ def test_a_phone_that_is_not_there_is_told_with_those_that_are(route: Route) -> 
     assert report.nextActions == [f"Use one of: {route.serial}."]
 
 
-def test_a_phone_in_the_box_may_be_named_by_the_address_adb_has_for_it(
+def test_a_simulated_phone_may_be_named_by_the_address_adb_has_for_it(
     route: Route, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from tests.phone.adb.real_adb import adb_server, connected
@@ -361,10 +361,10 @@ def test_the_version_of_java_is_only_advice(
     assert check_java().status == status
     monkeypatch.delenv("JAVA_HOME")
     monkeypatch.setenv("PATH", str(tmp_path / "empty"))
-    assert check_java().summary == "there is no Java on this computer"
+    assert check_java().summary == "Java is not installed"
 
 
-def test_checks_of_a_phone_in_the_box_pass_with_an_adb_that_is_broken(
+def test_checks_of_a_simulated_phone_pass_with_an_adb_that_is_broken(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ADB_PATH", fake(tmp_path / "adb", "exit 1"))
@@ -373,13 +373,13 @@ def test_checks_of_a_phone_in_the_box_pass_with_an_adb_that_is_broken(
 
 
 def test_every_code_a_check_may_carry_is_in_the_table() -> None:
-    assert set(doctor._CURES) <= set(CODES)
+    assert set(doctor._FIXES) <= set(CODES)
 
 
-def test_the_report_for_people_groups_and_numbers(route: Route) -> None:
+def test_the_report_text_groups_and_numbers(route: Route) -> None:
     route.phone_server.phone.settings.put("global", "adb_enabled", "0")
     route.phone_server.phone.set_fault("accessibility_off", "on")
-    text = report_for_people(look())
+    text = report_text(look())
     head, critical, advisory, more, overall, actions = text.split("\n\n")
     assert head == "Clawperator doctor"
     assert critical.startswith("Critical\n  [OK]   host.python.version: Python 3.")
@@ -388,7 +388,7 @@ def test_the_report_for_people_groups_and_numbers(route: Route) -> None:
     assert more == "1 more passed."
     assert overall == "Overall: not ready"
     assert actions.splitlines()[:2] == ["Next actions", "  1. clawperator doctor --fix --device claw-1"]
-    fixed = report_for_people(look(fix=True))
+    fixed = report_text(look(fix=True))
     assert "Repairs\n  [OK]   readiness.settings.usb_debugging: turned on USB debugging" in fixed
 
 

@@ -149,7 +149,7 @@ def test_an_apk_is_installed_and_its_operator_set_up(route: Route, tmp_path: Pat
             "notificationListener": {"ok": True, "alreadyEnabled": False},
         },
         "verification": {"ok": True, "packageInstalled": True},
-        "message": f"The Operator {DEV} is installed on claw-1 and has what it needs.",
+        "message": f"Operator {DEV} is installed on claw-1 and has its permissions.",
     }
 
 

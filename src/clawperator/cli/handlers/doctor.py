@@ -7,7 +7,7 @@ from clawperator.contract.limits import MAX_EXECUTION_TIMEOUT_MS, MIN_EXECUTION_
 
 def check(call: Call) -> HandlerResult:
     from clawperator.device.run import operator_package
-    from clawperator.device.setup.doctor import examine, report_for_people
+    from clawperator.device.setup.doctor import examine, report_text
 
     given = call.arguments
     report = examine(
@@ -19,7 +19,7 @@ def check(call: Call) -> HandlerResult:
     )
     code = 0 if report.criticalOk or given.has("--check-only") else 1
     if call.options.pretty:
-        return TextResult(report_for_people(report), code)
+        return TextResult(report_text(report), code)
     return CommandResult(report, code)
 
 

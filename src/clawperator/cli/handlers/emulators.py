@@ -46,7 +46,7 @@ def _name(call: Call) -> str:
     return given or (words[0] if words else DEFAULT_NAME)
 
 
-def _boot_timeouts(call: Call) -> emulator.Patience:
+def _boot_timeouts(call: Call) -> emulator.EmulatorTimeouts:
     """--timeout limits how long the emulator may take to boot."""
     given = seconds_given(call)
-    return emulator.Patience(boot=given["seconds"]) if given else emulator.Patience()
+    return emulator.EmulatorTimeouts(boot=given["seconds"]) if given else emulator.EmulatorTimeouts()

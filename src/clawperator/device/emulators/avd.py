@@ -1,4 +1,4 @@
-"""Virtual devices as their files describe them, and which of them suit us."""
+"""Virtual devices (AVDs) as their files describe them, and whether they are supported."""
 
 import os
 import re
@@ -13,11 +13,11 @@ PROFILE = "pixel_7"
 _PLAY_STORE = "google_apis_playstore"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _LEVEL = re.compile(r"android-(\d{1,4})")
-_MOST_BYTES = 256 * 1024
+_MAX_BYTES = 256 * 1024
 
 
 class Avd(Struct, frozen=True):
-    """A virtual device that exists on this computer."""
+    """A virtual device on this computer."""
 
     name: str
     exists: bool
@@ -32,12 +32,12 @@ class Avd(Struct, frozen=True):
 
 
 def host_abi() -> str:
-    """The ABI this computer runs at full speed."""
+    """The native ABI of this computer."""
     return "x86_64" if os.uname().machine.lower() in ("x86_64", "amd64") else "arm64-v8a"
 
 
 def system_image() -> str:
-    """The image our virtual devices are made of."""
+    """The system image of the virtual devices that we create."""
     return f"system-images;android-{API_LEVEL};{_PLAY_STORE};{host_abi()}"
 
 
@@ -45,14 +45,14 @@ def check_name(name: str) -> str:
     if not _NAME.fullmatch(name):
         raise ClawError(
             "USAGE",
-            f"{name!r} is no name for an emulator",
-            hint="Use letters, digits, '.', '_' and '-', at most 64, beginning with a letter or digit.",
+            f"invalid emulator name {name!r}",
+            hint="Use up to 64 letters, digits, '.', '_' and '-', starting with a letter or digit.",
         )
     return name
 
 
 def avd_folder() -> str:
-    """Where the virtual devices lie, by the variables Android's own tools go by."""
+    """The folder of the virtual devices, from the variables that Android's tools read."""
     given = os.environ.get("ANDROID_AVD_HOME")
     if given:
         return given
@@ -61,7 +61,7 @@ def avd_folder() -> str:
 
 
 def avd_names() -> list[str]:
-    """The names of the virtual devices there are, sorted."""
+    """The names of the virtual devices, sorted."""
     try:
         files = os.listdir(avd_folder())
     except OSError:
@@ -71,12 +71,12 @@ def avd_names() -> list[str]:
 
 
 def read_avd(name: str, *, running: bool) -> Avd:
-    """What the files of a virtual device say. ``EMULATOR_NOT_FOUND`` when it has none."""
+    """Read the files of a virtual device. ``EMULATOR_NOT_FOUND`` when it has none."""
     if name not in avd_names():
         raise ClawError(
             "EMULATOR_NOT_FOUND",
-            f"there is no emulator {name!r}",
-            hint="Run 'clawperator emulator list' for those there are, or make it with "
+            f"no emulator is named {name!r}",
+            hint="Run 'clawperator emulator list' to list emulators, or create it with "
             f"'clawperator emulator create --name {name}'.",
             details={"avdName": name, "known": avd_names()},
             operation="emulator",
@@ -95,13 +95,13 @@ def read_avd(name: str, *, running: bool) -> Avd:
         or f"/{_PLAY_STORE}/" in f"/{image}/"
     )
     profile = config.get("hw.device.name") or None
-    verdicts = {
+    requirements = {
         "missing_play_store": play_store,
         "unsupported_api_level": api_level == API_LEVEL,
         "unsupported_abi": abi == host_abi(),
         "unsupported_device_profile": profile == PROFILE,
     }
-    reasons = [reason for reason, is_well in verdicts.items() if not is_well]
+    reasons = [reason for reason, is_met in requirements.items() if not is_met]
     return Avd(
         name=name,
         exists=True,
@@ -117,10 +117,10 @@ def read_avd(name: str, *, running: bool) -> Avd:
 
 
 def _read_ini(path: str) -> dict[str, str]:
-    """The entries of a file of ``name=value`` lines; none when it cannot be read."""
+    """The ``name=value`` lines of a file; none when it cannot be read."""
     try:
         with open(path, "rb") as file:
-            text = file.read(_MOST_BYTES).decode("utf-8", "replace")
+            text = file.read(_MAX_BYTES).decode("utf-8", "replace")
     except (OSError, ValueError):
         return {}
     pairs = (line.partition("=") for line in text.splitlines() if "=" in line)

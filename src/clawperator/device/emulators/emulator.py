@@ -1,4 +1,4 @@
-"""Android's own emulator, by the tools of its SDK: make, start, stop and delete virtual devices."""
+"""Create, start, stop and delete Android emulators with the tools of the SDK."""
 
 import os
 import time
@@ -7,6 +7,7 @@ from typing import Literal, NoReturn
 
 from msgspec import Struct
 
+from clawperator._deadline import Deadline
 from clawperator.device.adb.binary import start_server
 from clawperator.device.adb.client import Device, shell
 from clawperator.device.discovery import list_devices, resolve
@@ -22,7 +23,7 @@ from clawperator.device.emulators.avd import (
 from clawperator.device.emulators.sdk import TOOLS, find_tool, require_tools, run_tool
 from clawperator.errors import ClawError
 
-_ASK_SECONDS = 10.0
+_QUERY_SECONDS = 10.0
 _LICENCE_SECONDS = 120.0
 _IMAGE_SECONDS = 1_800.0
 _AVD_SECONDS = 120.0
@@ -31,8 +32,8 @@ _LOG_TAIL = 500
 _YES = "y\n" * 100
 
 
-class Patience(Struct, frozen=True):
-    """How long to wait for an emulator, in seconds."""
+class EmulatorTimeouts(Struct, frozen=True):
+    """Time limits and poll interval, in seconds."""
 
     registration: float = 60.0
     boot: float = 180.0
@@ -56,7 +57,7 @@ class StartedEmulator(Struct, frozen=True, kw_only=True):
 
 
 class Provisioned(Struct, frozen=True, kw_only=True):
-    """An emulator that is ready, and what had to be done for it."""
+    """A ready emulator, and whether it was created, started or reused."""
 
     type: Literal["emulator"] = "emulator"
     avdName: str
@@ -80,26 +81,26 @@ def inspect_avd(name: str) -> Avd:
 
 
 def running_emulators() -> list[RunningEmulator]:
-    """The emulators that run, whether they have booted, and whether they suit us."""
+    """Running emulators, whether they have booted, and whether they are supported."""
     _require_server()
     return [_describe(name, serial) for name, serial in sorted(_running_names().items())]
 
 
 def create_avd(name: str = DEFAULT_NAME) -> Avd:
-    """Make a virtual device, with its system image. One that exists is not overwritten."""
+    """Create a virtual device and install its system image. An existing one is not overwritten."""
     check_name(name)
     tools = require_tools("sdkmanager", "avdmanager")
     if name in avd_names():
         raise ClawError(
             "EMULATOR_CREATE_FAILED",
-            f"there is an emulator {name} already",
-            hint=f"Use it, or delete it first: 'clawperator emulator delete {name}'.",
+            f"emulator {name} already exists",
+            hint=f"Use it, or run 'clawperator emulator delete {name}' first.",
             details={"avdName": name},
             operation="emulator",
             target=name,
         )
     image = system_image()
-    if image not in run_tool(tools["sdkmanager"], "--list_installed", seconds=_LICENCE_SECONDS).said:
+    if image not in run_tool(tools["sdkmanager"], "--list_installed", seconds=_LICENCE_SECONDS).output:
         run_tool(tools["sdkmanager"], "--licenses", seconds=_LICENCE_SECONDS, answer=_YES)
         done = run_tool(tools["sdkmanager"], image, seconds=_IMAGE_SECONDS, answer=_YES)
         if done.code != 0:
@@ -107,19 +108,19 @@ def create_avd(name: str = DEFAULT_NAME) -> Avd:
     arguments = ("create", "avd", "--force", "--name", name, "--package", image, "--device", PROFILE)
     done = run_tool(tools["avdmanager"], *arguments, seconds=_AVD_SECONDS, answer="no\n")
     if done.code != 0 or name not in avd_names():
-        _fail("ANDROID_AVD_CREATE_FAILED", name, f"the emulator {name} was not made: {done.complaint}")
+        _fail("ANDROID_AVD_CREATE_FAILED", name, f"emulator {name} was not created: {done.complaint}")
     return read_avd(name, running=False)
 
 
-def start_emulator(name: str, patience: Patience | None = None) -> StartedEmulator:
+def start_emulator(name: str, timeouts: EmulatorTimeouts | None = None) -> StartedEmulator:
     """Start a virtual device and wait until it has booted."""
-    wait = patience or Patience()
+    limits = timeouts or EmulatorTimeouts()
     check_name(name)
     running = _running_names()
     if name in running:
         raise ClawError(
             "EMULATOR_ALREADY_RUNNING",
-            f"the emulator {name} runs already, as {running[name]}",
+            f"emulator {name} is already running as {running[name]}",
             hint=f"Use it with '--device {running[name]}'.",
             details={"avdName": name, "serial": running[name]},
             operation="emulator",
@@ -128,8 +129,8 @@ def start_emulator(name: str, patience: Patience | None = None) -> StartedEmulat
     read_avd(name, running=False)
     tools = require_tools("adb", "emulator")
     _require_server()
-    serial = _launch(tools["emulator"], name, wait)
-    _wait_for_boot(name, serial, wait)
+    serial = _launch(tools["emulator"], name, limits)
+    _wait_for_boot(name, serial, limits)
     _allow_development(serial)
     return StartedEmulator(avdName=name, serial=serial, booted=True)
 
@@ -139,26 +140,26 @@ def stop_emulator(name: str) -> dict[str, object]:
     running = _running_names()
     if check_name(name) not in running:
         read_avd(name, running=False)
-        _fail("EMULATOR_NOT_RUNNING", name, f"the emulator {name} does not run")
-    done = run_tool(require_tools("adb")["adb"], "-s", running[name], "emu", "kill", seconds=_ASK_SECONDS)
-    deadline = time.monotonic() + _STOP_SECONDS
+        _fail("EMULATOR_NOT_RUNNING", name, f"emulator {name} is not running")
+    done = run_tool(require_tools("adb")["adb"], "-s", running[name], "emu", "kill", seconds=_QUERY_SECONDS)
+    deadline = Deadline(_STOP_SECONDS)
     while done.code == 0 and name in _running_names():
-        if time.monotonic() > deadline:
-            _fail("EMULATOR_STOP_FAILED", name, f"the emulator {name} was told to stop and still runs")
+        if deadline.is_over:
+            _fail("EMULATOR_STOP_FAILED", name, f"emulator {name} is still running")
         time.sleep(0.2)
     if done.code != 0:
-        _fail("EMULATOR_STOP_FAILED", name, f"the emulator {name} did not stop: {done.complaint}")
+        _fail("EMULATOR_STOP_FAILED", name, f"emulator {name} did not stop: {done.complaint}")
     return {"ok": True, "avdName": name, "stopped": True}
 
 
 def delete_avd(name: str) -> dict[str, object]:
-    """Delete a virtual device that does not run."""
+    """Delete a stopped virtual device."""
     read_avd(check_name(name), running=False)
     if name in _running_names():
         raise ClawError(
             "EMULATOR_ALREADY_RUNNING",
-            f"the emulator {name} runs and cannot be deleted",
-            hint=f"Stop it first: 'clawperator emulator stop {name}'.",
+            f"emulator {name} is running and cannot be deleted",
+            hint=f"Run 'clawperator emulator stop {name}' first.",
             details={"avdName": name},
             operation="emulator",
             target=name,
@@ -166,35 +167,35 @@ def delete_avd(name: str) -> dict[str, object]:
     tool = require_tools("avdmanager")["avdmanager"]
     done = run_tool(tool, "delete", "avd", "--name", name, seconds=_AVD_SECONDS)
     if done.code != 0 or name in avd_names():
-        _fail("EMULATOR_DELETE_FAILED", name, f"the emulator {name} was not deleted: {done.complaint}")
+        _fail("EMULATOR_DELETE_FAILED", name, f"emulator {name} was not deleted: {done.complaint}")
     return {"ok": True, "avdName": name, "deleted": True}
 
 
-def provision(name: str = DEFAULT_NAME, patience: Patience | None = None) -> Provisioned:
-    """A booted emulator that suits us: one that runs, one that can be started, or a new one."""
+def provision(name: str = DEFAULT_NAME, timeouts: EmulatorTimeouts | None = None) -> Provisioned:
+    """A booted, supported emulator: a running one, a stopped one that is started, or a new one."""
     require_tools(*TOOLS)
     check_name(name)
     running = sorted(running_emulators(), key=lambda found: (not found.booted, found.avdName != name))
     chosen = next((found for found in running if found.supported), None)
     if chosen is not None:
-        _wait_for_boot(chosen.avdName, chosen.serial, patience or Patience())
+        _wait_for_boot(chosen.avdName, chosen.serial, timeouts or EmulatorTimeouts())
         return _provisioned(chosen.avdName, chosen.serial, reused=True)
-    suited = [avd.name for avd in list_avds() if avd.supported and not avd.running]
-    if suited:
-        started = start_emulator(name if name in suited else suited[0], patience)
+    supported = [avd.name for avd in list_avds() if avd.supported and not avd.running]
+    if supported:
+        started = start_emulator(name if name in supported else supported[0], timeouts)
         return _provisioned(started.avdName, started.serial, started=True)
     if name in avd_names():
         avd = inspect_avd(name)
         raise ClawError(
             "EMULATOR_UNSUPPORTED",
-            f"the emulator {name} does not suit: {', '.join(avd.unsupportedReasons)}",
-            hint=f"Delete it with 'clawperator emulator delete {name}', or choose another name.",
+            f"emulator {name} is not supported: {', '.join(avd.unsupportedReasons)}",
+            hint=f"Run 'clawperator emulator delete {name}', or choose another name.",
             details={"avdName": name, "unsupportedReasons": avd.unsupportedReasons},
             operation="emulator",
             target=name,
         )
     create_avd(name)
-    started = start_emulator(name, patience)
+    started = start_emulator(name, timeouts)
     return _provisioned(name, started.serial, created=True, started=True)
 
 
@@ -204,17 +205,17 @@ def _provisioned(
     return Provisioned(avdName=name, serial=serial, booted=True, created=created, started=started, reused=reused)
 
 
-# What runs
+# Running emulators
 
 
 def _require_server() -> None:
-    """An adb server that runs. A simulated phone does without one, an emulator does not."""
+    """Start the adb server, which an emulator needs."""
     require_tools("adb")
     start_server()
 
 
 def _running_names() -> dict[str, str]:
-    """The serials of the emulators that run, by the name of their virtual device. None where no adb can tell."""
+    """The serials of running emulators, by the name of their virtual device; none without adb."""
     try:
         listed = list_devices()
     except ClawError as e:
@@ -232,17 +233,17 @@ def _running_names() -> dict[str, str]:
 
 def _name_of(serial: str) -> str | None:
     adb = find_tool("adb")
-    said = run_tool(adb, "-s", serial, "emu", "avd", "name", seconds=_ASK_SECONDS) if adb else None
-    if said is not None and said.code == 0 and said.said.strip():
-        return said.said.splitlines()[0].strip()
-    with suppress(ClawError):  # the console may be closed to us; the phone knows its name too
+    answer = run_tool(adb, "-s", serial, "emu", "avd", "name", seconds=_QUERY_SECONDS) if adb else None
+    if answer is not None and answer.code == 0 and answer.output.strip():
+        return answer.output.splitlines()[0].strip()
+    with suppress(ClawError):  # the console may refuse us; the device knows its name too
         return _properties(serial, "ro.boot.qemu.avd_name")[0] or None
     return None
 
 
 def _describe(name: str, serial: str) -> RunningEmulator:
     reasons: list[str] = []
-    with suppress(ClawError):  # one that was started from elsewhere has no files here
+    with suppress(ClawError):  # one that was started elsewhere has no files here
         reasons = read_avd(name, running=True).unsupportedReasons
     supported = name in avd_names() and not reasons
     return RunningEmulator(
@@ -263,15 +264,15 @@ def _has_booted(serial: str) -> bool:
 
 def _properties(serial: str, *names: str) -> list[str]:
     script = "; ".join(f"getprop {name}" for name in names)
-    lines = shell(resolve(serial), script, seconds=_ASK_SECONDS).text.splitlines()
+    lines = shell(resolve(serial), script, seconds=_QUERY_SECONDS).text.splitlines()
     return [line.strip() for line in (*lines, *[""] * len(names))][: len(names)]
 
 
 # Starting
 
 
-def _launch(program: str, name: str, wait: Patience) -> str:
-    """Start the emulator's process, on its own, and wait until adb sees it. Gives its serial."""
+def _launch(program: str, name: str, limits: EmulatorTimeouts) -> str:
+    """Start the emulator in its own session and wait until adb lists it. Returns its serial."""
     log = _log_of(name)
     pid = os.posix_spawn(
         program,
@@ -284,28 +285,28 @@ def _launch(program: str, name: str, wait: Patience) -> str:
         ],
         setsid=True,
     )
-    deadline = time.monotonic() + wait.registration
+    deadline = Deadline(limits.registration)
     ended = False
     while True:
         serial = _running_names().get(name)
         if serial is not None:
             return serial
-        # The program may hand over to another and end well; one that fails will not come any more.
+        # The program may start another and exit with 0; any other exit code is a failure.
         done, status = (0, 0) if ended else os.waitpid(pid, os.WNOHANG)
         ended = ended or bool(done)
         if done and os.waitstatus_to_exitcode(status) != 0:
-            _fail("EMULATOR_START_FAILED", name, f"the emulator {name} ended at once: {_tail(log)}")
-        if time.monotonic() > deadline:
-            _fail("EMULATOR_START_FAILED", name, f"adb did not see the emulator {name} in time: {_tail(log)}")
-        time.sleep(wait.poll)
+            _fail("EMULATOR_START_FAILED", name, f"emulator {name} exited: {_tail(log)}")
+        if deadline.is_over:
+            _fail("EMULATOR_START_FAILED", name, f"adb did not list emulator {name} in time: {_tail(log)}")
+        time.sleep(limits.poll)
 
 
-def _wait_for_boot(name: str, serial: str, wait: Patience) -> None:
-    deadline = time.monotonic() + wait.boot
+def _wait_for_boot(name: str, serial: str, limits: EmulatorTimeouts) -> None:
+    deadline = Deadline(limits.boot)
     while not _has_booted(serial):
-        if time.monotonic() > deadline:
-            _fail("EMULATOR_BOOT_TIMEOUT", name, f"the emulator {name} did not boot within {wait.boot:g} seconds")
-        time.sleep(wait.poll)
+        if deadline.is_over:
+            _fail("EMULATOR_BOOT_TIMEOUT", name, f"emulator {name} did not boot within {limits.boot:g} seconds")
+        time.sleep(limits.poll)
 
 
 def _allow_development(serial: str) -> None:
@@ -313,7 +314,7 @@ def _allow_development(serial: str) -> None:
 
     device: Device = resolve(serial)
     for setting in ("development_settings_enabled", "adb_enabled"):
-        with suppress(ClawError):  # doctor tells when it is not so
+        with suppress(ClawError):  # doctor reports it when it fails
             write_setting(device, "global", setting, "1")
 
 
@@ -328,18 +329,18 @@ def _log_of(name: str) -> str:
 def _tail(path: str) -> str:
     try:
         with open(path, "rb") as file:
-            said = file.read(1024 * 1024).decode("utf-8", "replace")
+            text = file.read(1024 * 1024).decode("utf-8", "replace")
     except OSError:
-        said = ""
-    return " ".join(said.split())[-_LOG_TAIL:] or "it said nothing"
+        text = ""
+    return " ".join(text.split())[-_LOG_TAIL:] or "no output"
 
 
 def _fail(code: str, name: str, message: str) -> NoReturn:
     hints = {
         "EMULATOR_NOT_RUNNING": f"Start it with 'clawperator emulator start {name}'.",
-        "EMULATOR_BOOT_TIMEOUT": "A slow computer takes longer: look again with 'clawperator emulator status'.",
+        "EMULATOR_BOOT_TIMEOUT": "Run 'clawperator emulator status' to see whether it has booted meanwhile.",
     }
-    other = "Read what the tool said. The simulated phone needs no SDK: 'clawperator phone start'."
+    other = "Check the tool's output, or use a simulated phone, which needs no SDK: 'clawperator phone start'."
     raise ClawError(
         code,
         message,

@@ -1,4 +1,4 @@
-"""The tools of the Android SDK on this computer."""
+"""The tools of the Android SDK."""
 
 import os
 import shutil
@@ -15,22 +15,22 @@ _PLACES = {
     "avdmanager": ("cmdline-tools", "latest", "bin"),
 }
 TOOLS = ("adb", *_PLACES)
-_MOST_OUTPUT = 64 * 1024
+_MAX_OUTPUT = 64 * 1024
 
 
-class Ran(Struct, frozen=True):
-    """How a tool ended. A code of -1 means that it could not be run, or not to its end."""
+class ToolRun(Struct, frozen=True):
+    """The exit code and output of a tool. A code of -1 means that it did not start or reached its timeout."""
 
     code: int
-    said: str
+    output: str
 
     @property
     def complaint(self) -> str:
-        return " ".join(self.said.split())[-500:]
+        return " ".join(self.output.split())[-500:]
 
 
 def find_tool(name: str) -> str | None:
-    """A tool: the one its variable names (``EMULATOR_PATH`` and so on), the SDK's, or one on the path."""
+    """A tool: from its variable (``EMULATOR_PATH`` and so on), the SDK, or the path."""
     if name == "adb":
         return find_adb()
     given = os.environ.get(f"{name.upper()}_PATH")
@@ -44,7 +44,7 @@ def find_tool(name: str) -> str | None:
 
 
 def sdk_folders() -> list[str]:
-    """Where an SDK may be, the likeliest first."""
+    """Possible SDK folders, the likeliest first."""
     home = os.path.expanduser("~")
     given = [os.environ.get(name, "") for name in ("ANDROID_HOME", "ANDROID_SDK_ROOT")]
     usual = [os.path.join(home, "Android", "Sdk"), os.path.join(home, "Library", "Android", "sdk")]
@@ -52,14 +52,14 @@ def sdk_folders() -> list[str]:
 
 
 def require_tools(*names: str) -> dict[str, str]:
-    """The paths of these tools; ``ANDROID_SDK_TOOL_MISSING`` names those that are not there."""
+    """The paths of these tools; ``ANDROID_SDK_TOOL_MISSING`` lists missing ones."""
     found = {name: find_tool(name) for name in names}
     missing = [name for name, path in found.items() if path is None]
     if missing:
         raise ClawError(
             "ANDROID_SDK_TOOL_MISSING",
-            f"this needs tools of the Android SDK that are not here: {', '.join(missing)}",
-            hint="Start the simulated phone with 'clawperator phone start': it needs no SDK. For an emulator "
+            f"missing Android SDK tools: {', '.join(missing)}",
+            hint="Run 'clawperator phone start' for a simulated phone, which needs no SDK. For an emulator "
             "install Android's command-line tools and set ANDROID_HOME.",
             details={"missingTools": missing},
             operation="emulator",
@@ -67,8 +67,8 @@ def require_tools(*names: str) -> dict[str, str]:
     return {name: path for name, path in found.items() if path is not None}
 
 
-def run_tool(program: str, *arguments: str, seconds: float, answer: str = "") -> Ran:
-    """Run a tool to its end. ``answer`` is what it is told when it asks."""
+def run_tool(program: str, *arguments: str, seconds: float, answer: str = "") -> ToolRun:
+    """Run a tool. ``answer`` is its input."""
     try:
         done = subprocess.run(  # noqa: S603 - a tool of the SDK the user has installed
             [program, *arguments],
@@ -79,10 +79,10 @@ def run_tool(program: str, *arguments: str, seconds: float, answer: str = "") ->
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return Ran(-1, f"it took longer than {seconds:g} seconds")
+        return ToolRun(-1, f"timeout after {seconds:g} seconds")
     except OSError as e:
-        return Ran(-1, str(e))
-    return Ran(done.returncode, done.stdout[-_MOST_OUTPUT:].decode("utf-8", "replace"))
+        return ToolRun(-1, str(e))
+    return ToolRun(done.returncode, done.stdout[-_MAX_OUTPUT:].decode("utf-8", "replace"))
 
 
 def _is_program(path: str) -> bool:

@@ -1,4 +1,4 @@
-"""The checks of a phone: whether it is there, what it can do, and whether its Operator answers."""
+"""The checks of a device: connection, capabilities, settings, and the Operator."""
 
 import time
 from contextlib import suppress
@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from clawperator.contract.wire import OPERATOR_PACKAGE, accessibility_service
 from clawperator.device.adb.client import Device, shell
 from clawperator.device.discovery import ListedDevice, list_devices, resolve
-from clawperator.device.setup.host_checks import Check, Fix, Guidance, Step, passed, troubled
+from clawperator.device.setup.host_checks import Check, Fix, Guidance, Step, failed_check, passed
 from clawperator.device.setup.install import read_setting
 from clawperator.device.setup.version_check import install_command, probe_compatibility, require_operator
 from clawperator.errors import ClawError
@@ -19,15 +19,13 @@ _SMOKE_MS = 10_000
 _LEASE_SECONDS = 5.0
 _SETTINGS = "com.android.settings"
 
-_ALLOW = Guidance(
-    "The lock screen", ["Unlock the phone.", "Allow this computer in the dialog about USB debugging."]
-)
+_ALLOW = Guidance("Lock screen", ["Unlock the device.", "Accept the USB debugging dialog."])
 _DEVELOPER = Guidance(
     "Settings, System, Developer options",
     ["Tap the build number in 'About phone' seven times.", "Turn on developer options and USB debugging."],
 )
 _ACCESSIBILITY = Guidance("Settings, Accessibility", ["Choose Clawperator.", "Turn its service on."])
-# Which setting says it, what it is about, and its code.
+# The setting, its name for users, and the code when it is off.
 SETTINGS = {
     "readiness.settings.dev_options": (
         "development_settings_enabled",
@@ -44,76 +42,82 @@ def discover(serial: str | None, simulated: str | None = None) -> tuple[Check, s
     try:
         listed = list_devices()
     except ClawError as e:
-        return troubled(id_, e), None
+        return failed_check(id_, e), None
     ready = [device.serial for device in listed if device.state == "device"]
     if serial is None and len(ready) > 1:
         error = ClawError(
             "MULTIPLE_DEVICES_DEVICE_ID_REQUIRED",
-            f"several phones are ready: {', '.join(ready)}",
+            f"several devices are ready: {', '.join(ready)}",
             details={"devices": ready},
         )
         step = Step("manual", f"Choose one: clawperator doctor --device {ready[0]}")
-        return troubled(id_, error, step, status="warn", title="Choose a phone"), None
-    meant = serial if serial is not None else next(iter(ready), None) or _most_likely(listed)
-    state = next((device.state for device in listed if device.serial == meant), None)
+        return failed_check(id_, error, step, status="warn", title="Choose a device"), None
+    chosen = serial if serial is not None else next(iter(ready), None) or _most_likely(listed)
+    state = next((device.state for device in listed if device.serial == chosen), None)
     if serial is not None and state is None:
-        with suppress(ClawError):  # a simulated phone is listed once, and may be named by its address too
+        with suppress(ClawError):  # a simulated phone is listed by name, and may be chosen by address too
             resolve(serial)
             state = "device"
-    if state == "device" and meant is not None:
-        return passed(id_, f"the phone {meant} is ready", serial=meant), meant
-    return _not_ready(id_, meant, state, ready, is_simulated=meant == simulated), None
+    if state == "device" and chosen is not None:
+        return passed(id_, f"device {chosen} is ready", serial=chosen), chosen
+    return _not_ready(id_, chosen, state, ready, is_simulated=chosen == simulated), None
 
 
 def _most_likely(listed: list[ListedDevice]) -> str | None:
-    """Of phones that are not ready, the one that wants only a tap."""
+    """Of devices that are not ready, one that only needs authorization."""
     return next((d.serial for d in sorted(listed, key=lambda d: d.state != "unauthorized")), None)
 
 
 def _not_ready(id_: str, serial: str | None, state: str | None, ready: list[str], *, is_simulated: bool) -> Check:
     if serial is None:
-        error = ClawError("NO_DEVICES", "no phone is connected")
+        error = ClawError("NO_DEVICES", "no device is connected")
         steps = (
-            Step("manual", "Connect a phone with USB debugging on."),
-            Step("manual", "Or start the simulated phone: clawperator phone start"),
+            Step("manual", "Connect a device with USB debugging on."),
+            Step("manual", "Or start a simulated phone: clawperator phone start"),
         )
-        return troubled(id_, error, *steps, title="Connect a phone")
+        return failed_check(id_, error, *steps, title="Connect a device")
     details = {"serial": serial, "state": state or "absent", "connected": ready}
     if is_simulated and state in ("offline", "unauthorized"):
-        error = ClawError(f"DEVICE_{state.upper()}", f"the phone {serial} is {state} by a fault", details=details)
+        error = ClawError(
+            f"DEVICE_{state.upper()}", f"simulated phone {serial} is {state} because of a fault", details=details
+        )
         step = Step("manual", f"clawperator phone fault {state} off --device {serial}")
-        return troubled(id_, error, step, title="Turn the fault off")
+        return failed_check(id_, error, step, title="Turn the fault off")
     if state == "unauthorized":
-        told = f"the phone {serial} has not allowed this computer"
-        error = ClawError("DEVICE_UNAUTHORIZED", told, details=details)
-        step = Step("manual", "Allow this computer on the phone.")
-        return replace(troubled(id_, error, step, title="Allow this computer"), deviceGuidance=_ALLOW)
+        message = f"device {serial} has not authorized this computer"
+        error = ClawError("DEVICE_UNAUTHORIZED", message, details=details)
+        step = Step("manual", "Accept the USB debugging dialog on the device.")
+        return replace(failed_check(id_, error, step, title="Authorize this computer"), deviceGuidance=_ALLOW)
     if state is not None:
-        told = f"the phone {serial} is {state} and does not answer"
-        error = ClawError("DEVICE_OFFLINE", told, details=details)
-        step = Step("manual", "Unplug and reconnect the phone, or run 'adb reconnect'.")
-        return troubled(id_, error, step, title="Reconnect the phone")
-    error = ClawError("DEVICE_NOT_FOUND", f"the phone {serial} is not connected", details=details)
-    known = f"Use one of: {', '.join(ready)}." if ready else "Connect it, or start one: clawperator phone start"
-    return troubled(id_, error, Step("manual", known), title="Choose a phone that is there")
+        message = f"device {serial} is {state}"
+        error = ClawError("DEVICE_OFFLINE", message, details=details)
+        step = Step("manual", "Run 'adb reconnect', or unplug and reconnect the device.")
+        return failed_check(id_, error, step, title="Reconnect the device")
+    error = ClawError("DEVICE_NOT_FOUND", f"device {serial} is not connected", details=details)
+    known = (
+        f"Use one of: {', '.join(ready)}."
+        if ready
+        else "Connect it, or start a simulated phone: clawperator phone start"
+    )
+    return failed_check(id_, error, Step("manual", known), title="Choose a connected device")
 
 
 def check_capability(device: Device) -> Check:
-    """What the phone is, as its shell tells."""
+    """Check that the shell works, and report model and display."""
     id_ = "device.capability"
     script = "getprop ro.build.version.sdk; getprop ro.product.model; wm size; wm density"
     try:
         answer = shell(device, script, seconds=_SHELL_SECONDS)
     except ClawError as e:
-        return troubled(id_, e)
+        return failed_check(id_, e)
     lines = [*answer.text.splitlines(), "", ""]
     if not lines[0].strip().isdecimal():
         error = ClawError(
             "DEVICE_SHELL_UNAVAILABLE",
-            f"the phone {device.serial} does not tell its Android version: {answer.complaint}",
-            hint="Wait until the phone has started up, then try again.",
+            f"device {device.serial} does not report its Android version: {answer.complaint}",
+            hint="Retry when the device has booted.",
         )
-        return troubled(id_, error)
+        return failed_check(id_, error)
     facts = {
         # An override, where there is one, comes after the physical value.
         name: next((line.partition(":")[2].strip() for line in reversed(lines) if word in line.lower()), "")
@@ -124,16 +128,18 @@ def check_capability(device: Device) -> Check:
 
 
 def check_presence(device: Device, package: str) -> Check:
-    """Whether the Operator is installed. Another variant of it is a warning: it can be named."""
+    """Check that the Operator is installed. Another variant is only a warning: it can be chosen."""
     id_ = "readiness.apk.presence"
     try:
         require_operator(device, package)
     except ClawError as e:
         if e.code == "OPERATOR_VARIANT_MISMATCH":
-            return troubled(id_, e, status="warn", title="Use the Operator that is there")
+            return failed_check(id_, e, status="warn", title="Use the installed Operator")
         if e.code == "OPERATOR_NOT_INSTALLED":
-            return troubled(id_, e, Step("manual", install_command(device.serial)), title="Install the Operator")
-        return troubled(id_, e)
+            return failed_check(
+                id_, e, Step("manual", install_command(device.serial)), title="Install the Operator"
+            )
+        return failed_check(id_, e)
     return passed(id_, f"{package} is installed", operatorPackage=package)
 
 
@@ -144,7 +150,7 @@ def check_compatibility(device: Device, package: str) -> Check:
     if isinstance(found.apkVersion, str):
         evidence["apkVersion"] = found.apkVersion
     if found.compatible:
-        return passed(id_, f"program and Operator are both {found.cliVersion}", **evidence)
+        return passed(id_, f"this program and the Operator have version {found.cliVersion}", **evidence)
     problem = found.error
     assert problem
     steps = found.remediation or [problem.hint or "Run 'clawperator version --check-compat'."]
@@ -153,13 +159,13 @@ def check_compatibility(device: Device, package: str) -> Check:
         status="fail",
         code=problem.code,
         summary=problem.message,
-        fix=Fix("Make the versions the same", [Step("manual", step) for step in steps]),
+        fix=Fix("Use the same version of both", [Step("manual", step) for step in steps]),
         evidence=evidence,
     )
 
 
 def check_settings(device: Device) -> list[Check]:
-    """Whether the settings that let a computer in are on."""
+    """Check the settings that allow adb."""
     return [_check_setting(device, id_) for id_ in SETTINGS]
 
 
@@ -168,21 +174,21 @@ def _check_setting(device: Device, id_: str) -> Check:
     try:
         value = read_setting(device, "global", name)
     except ClawError as e:
-        return troubled(id_, e, status="warn")
+        return failed_check(id_, e, status="warn")
     if value == "1":
         return passed(id_, f"{what} are on" if what.endswith("s") else f"{what} is on")
     return Check(
         id=id_,
         status="warn",
         code=code,
-        summary=f"{what} {'are' if what.endswith('s') else 'is'} off, says the phone",
+        summary=f"{what} {'are' if what.endswith('s') else 'is'} off",
         fix=Fix(f"Turn on {what}", [Step("shell", f"clawperator doctor --fix --device {device.serial}")]),
         deviceGuidance=_DEVELOPER,
     )
 
 
 def check_handshake(device: Device, package: str, timeout_ms: float = HANDSHAKE_MS) -> Check:
-    """Whether the Operator carries out a command. It is asked to sleep for no time: that changes nothing."""
+    """Check that the Operator runs a command: a sleep of 0 ms, which changes nothing."""
     from clawperator.contract.execution import validate
     from clawperator.device.backends.operator_link import deliver
     from clawperator.device.lease import lease
@@ -195,23 +201,23 @@ def check_handshake(device: Device, package: str, timeout_ms: float = HANDSHAKE_
         with lease(device.serial, document["commandId"], _LEASE_SECONDS):
             envelope = deliver(device, package, document).envelope
     except ClawError as e:
-        return _unanswered(id_, e, device, package)
+        return _delivery_failed(id_, e, device, package)
     elapsed = round((time.monotonic() - started) * 1000)
     if envelope.status == "success":
-        return passed(id_, f"the Operator answered in {elapsed} ms", elapsedMs=elapsed)
-    return _not_running(id_, envelope.error or "the Operator refused the command", device, package)
+        return passed(id_, f"the Operator responded in {elapsed} ms", elapsedMs=elapsed)
+    return _not_running(id_, envelope.error or "the Operator rejected the command", device, package)
 
 
-def _unanswered(id_: str, error: ClawError, device: Device, package: str) -> Check:
+def _delivery_failed(id_: str, error: ClawError, device: Device, package: str) -> Check:
     if error.code == "EXECUTION_CONFLICT_IN_FLIGHT":
-        return troubled(id_, error, status="warn", title="Wait for the other command")
-    # It is installed, that was looked at before: it does not run.
+        return failed_check(id_, error, status="warn", title="Wait for the other command")
+    # An earlier check has found it installed, so it is not running.
     if error.code in ("OPERATOR_NOT_INSTALLED", "OPERATOR_NOT_RUNNING"):
-        return _not_running(id_, "the Operator's process does not run", device, package)
+        return _not_running(id_, "the Operator's process is not running", device, package)
     steps = _repair_steps(device, package)
     if error.code == "RESULT_ENVELOPE_TIMEOUT":
-        steps.append(Step("manual", f"Then look: clawperator snapshot --verbose --device {device.serial}"))
-    return troubled(id_, error, *steps, title="Start the Operator anew")
+        steps.append(Step("manual", f"Then run: clawperator snapshot --verbose --device {device.serial}"))
+    return failed_check(id_, error, *steps, title="Restart the Operator")
 
 
 def _not_running(id_: str, reason: str, device: Device, package: str) -> Check:
@@ -228,7 +234,7 @@ def _not_running(id_: str, reason: str, device: Device, package: str) -> Check:
 
 
 def _repair_steps(device: Device, package: str) -> list[Step]:
-    """Grant what is missing; if nothing was, only turning the service off and on helps, and doctor does that."""
+    """Grant missing permissions; if none was missing, ``doctor --fix`` turns the service off and on."""
     which = f"--device {device.serial}" + f" --operator-package {package}" * (package != OPERATOR_PACKAGE)
     return [
         Step("shell", f"clawperator grant-device-permissions {which}"),
@@ -237,7 +243,7 @@ def _repair_steps(device: Device, package: str) -> list[Step]:
 
 
 def check_smoke(device: Device, package: str) -> Check:
-    """Whether a small job is done: close Settings, open it, look at it."""
+    """Check a small plan: close Settings, open it, capture it."""
     from clawperator.contract.execution import validate
     from clawperator.device.run import run_plan
 
@@ -257,13 +263,13 @@ def check_smoke(device: Device, package: str) -> Check:
     else:
         if envelope.status == "success":
             return passed(id_, "Settings was closed, opened and captured")
-        reason = envelope.error or "the Operator refused the command"
+        reason = envelope.error or "the Operator rejected the command"
     error = ClawError(
         "SMOKE_OPEN_SETTINGS_FAILED",
-        f"the phone did not open Settings: {reason}",
-        hint=f"Run 'clawperator open {_SETTINGS} --device {device.serial}' and look at the phone.",
+        f"cannot open Settings: {reason}",
+        hint=f"Run 'clawperator open {_SETTINGS} --device {device.serial}' and check the screen.",
     )
-    return troubled(id_, error)
+    return failed_check(id_, error)
 
 
 def _execution(kind: str, timeout_ms: float, actions: list[dict[str, object]]) -> dict[str, object]:

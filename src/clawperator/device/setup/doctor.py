@@ -1,4 +1,4 @@
-"""``doctor``: looks at this computer, the phone and the Operator, in this order, and can put some things right."""
+"""``doctor``: check this computer, the device and the Operator, in this order, and fix some problems."""
 
 import os
 import time
@@ -13,17 +13,17 @@ from clawperator.device.setup import device_checks, host_checks
 from clawperator.device.setup.host_checks import Check
 from clawperator.errors import ClawError
 
-# A service that was turned on needs a moment before it answers.
+# A service that was just turned on needs a moment before it responds.
 _ANSWER_TRIES = 4
 _ANSWER_PAUSE = 0.4
 _ADVISORY = ("readiness.settings.",)
-# These are critical, but what comes after them is still worth knowing.
-_GO_ON = ("device.capability", "readiness.apk.presence")
+# Critical checks after whose failure the next checks still run.
+_CONTINUE_AFTER = ("device.capability", "readiness.apk.presence")
 _LEVELS: Mapping[str, Level] = {"pass": "debug", "warn": "warn", "fail": "error"}
 
 
 class Repair(Struct, frozen=True, omit_defaults=True):
-    """Something ``--fix`` did."""
+    """A fix that ``--fix`` applied."""
 
     checkId: str
     did: str
@@ -32,7 +32,7 @@ class Repair(Struct, frozen=True, omit_defaults=True):
 
 
 class Report(Struct, frozen=True, kw_only=True):
-    """What was found. ``repairs`` were done before these checks were made."""
+    """The results. ``repairs`` were applied before these checks ran."""
 
     ok: bool
     criticalOk: bool
@@ -55,9 +55,9 @@ def examine(
     fix: bool = False,
     timeout_ms: float = device_checks.HANDSHAKE_MS,
 ) -> Report:
-    """Make every check up to the first critical failure. With ``fix``, put right what can be, and look again.
+    """Run the checks up to the first critical failure. With ``fix``, apply known fixes and run them again.
 
-    ``timeout_ms`` is how long the Operator may take for its answer.
+    ``timeout_ms`` is the time limit for the Operator's response.
     """
     examination = _Examination(serial, package, timeout_ms, full=full)
     found = examination.run()
@@ -91,7 +91,7 @@ def examine(
 
 
 class _Examination:
-    """One look at everything. Remembers the phone it found."""
+    """One run of the checks. Keeps the device it found."""
 
     def __init__(self, serial: str | None, package: str, timeout_ms: float, *, full: bool, tries: int = 1) -> None:
         self.serial = serial
@@ -105,12 +105,12 @@ class _Examination:
         found: list[Check] = []
         for check in self._checks():
             found.append(check)
-            if check.status == "fail" and is_critical(check) and check.id not in _GO_ON:
+            if check.status == "fail" and is_critical(check) and check.id not in _CONTINUE_AFTER:
                 break
         return found
 
     def _checks(self) -> Iterator[Check]:
-        simulated = self._only_simulated()
+        simulated = self._chosen_simulated()
         yield host_checks.check_python()
         yield host_checks.check_adb(simulated)
         yield host_checks.check_server(simulated)
@@ -128,8 +128,8 @@ class _Examination:
         self.serial = serial
         try:
             self.device = resolve(serial)
-        except ClawError as e:  # it went away just now
-            yield host_checks.troubled(discovery.id, e)
+        except ClawError as e:  # it was disconnected meanwhile
+            yield host_checks.failed_check(discovery.id, e)
             return
         if built:
             from clawperator.device.setup.gradle_checks import check_installation, check_launch
@@ -160,23 +160,23 @@ class _Examination:
             check = device_checks.check_handshake(device, self._package, self._timeout_ms)
         return check
 
-    def _only_simulated(self) -> str | None:
-        """The simulated phone that is meant, if one is."""
+    def _chosen_simulated(self) -> str | None:
+        """The serial of the chosen device if it is a simulated phone."""
         phones = simulated_phones()
         if self.serial is not None:
             return self.serial if self.serial in phones else None
         return next(iter(phones), None)
 
 
-# Putting right
+# Fixes
 
 
 def _repair(found: list[Check], device: Device | None, package: str) -> Iterator[Repair]:
     for check in found:
-        cure = _CURES.get(check.code or "") if check.status != "pass" else None
-        if cure is None:
+        fix = _FIXES.get(check.code or "") if check.status != "pass" else None
+        if fix is None:
             continue
-        did, apply = cure
+        did, apply = fix
         try:
             apply(check, device, package)
         except ClawError as e:
@@ -207,8 +207,8 @@ def _turn_on(check: Check, device: Device | None, _: str) -> None:
         write_setting(device, "global", device_checks.SETTINGS[check.id][0], "1")
 
 
-_CURES: Mapping[str, tuple[str, Callable[[Check, Device | None, str], None]]] = {
-    "ADB_SERVER_FAILED": ("started the adb server anew", _restart_server),
+_FIXES: Mapping[str, tuple[str, Callable[[Check, Device | None, str], None]]] = {
+    "ADB_SERVER_FAILED": ("restarted the adb server", _restart_server),
     "DEVICE_ACCESSIBILITY_NOT_RUNNING": ("turned the accessibility service off and on", _restart_operator),
     "RESULT_ENVELOPE_TIMEOUT": ("turned the accessibility service off and on", _restart_operator),
     "DEVICE_DEV_OPTIONS_DISABLED": ("turned on developer options", _turn_on),
@@ -216,25 +216,25 @@ _CURES: Mapping[str, tuple[str, Callable[[Check, Device | None, str], None]]] = 
 }
 
 
-# What to do next, and the report for people
+# Next actions, and the report as text
 
 
 def _next_actions(found: list[Check], serial: str | None) -> list[str]:
-    """Each step once, in the order of the checks; when all is well, what to try first."""
+    """Each step once, in the order of the checks; when everything passed, what to try first."""
     steps: list[str] = []
     for check in found:
         if check.status == "pass":
             continue
         steps += [step.value for step in check.fix.steps] if check.fix else []
         if check.deviceGuidance:
-            steps.append(f"On the phone: {check.deviceGuidance.screen}")
+            steps.append(f"On the device: {check.deviceGuidance.screen}")
     if not steps:
         steps = [f"clawperator snapshot --device {serial}", "clawperator help"]
     return list(dict.fromkeys(steps))
 
 
-def report_for_people(report: Report) -> str:
-    """The report in lines: what is critical, what is advice, and what to do next."""
+def report_text(report: Report) -> str:
+    """The report as text: critical checks, advice, and next actions."""
     critical = [check for check in report.checks if is_critical(check)]
     advice = [check for check in report.checks if not is_critical(check)]
     open_ = [check for check in advice if check.status != "pass"]
@@ -245,7 +245,7 @@ def report_for_people(report: Report) -> str:
         lines += ["", f"{len(advice) - len(open_)} more passed."]
     if isinstance(report.repairs, list):
         lines += ["", "Repairs", *(_repair_line(repair) for repair in report.repairs or ())]
-        lines += [] if report.repairs else ["  Nothing here could be put right without a person."]
+        lines += [] if report.repairs else ["  No automatic fix is available."]
     lines += ["", f"Overall: {'ready' if report.criticalOk else 'not ready'}"]
     if isinstance(report.nextActions, list):
         lines += ["", "Next actions", *(f"  {i}. {step}" for i, step in enumerate(report.nextActions, 1))]

@@ -1,10 +1,10 @@
-"""The checks of those who build the Operator themselves: from the project in this folder to the running app."""
+"""Checks for building the Operator from source: build, install and launch it."""
 
 import os
 
 from clawperator.device.adb.client import Device, shell
 from clawperator.device.adb.quoting import command_line
-from clawperator.device.setup.host_checks import Check, passed, troubled
+from clawperator.device.setup.host_checks import Check, failed_check, passed
 from clawperator.errors import ClawError
 
 _ASSEMBLE = "build.android.assemble"
@@ -15,26 +15,28 @@ _APK = os.path.join("app", "build", "outputs", "apk", "debug", "app-debug.apk")
 
 
 def find_project(folder: str) -> str | None:
-    """The Android project in this folder: it has a gradlew that can be run, and an app."""
+    """The Android project in this folder: one with an executable gradlew and an app."""
     program = os.path.join(folder, "gradlew")
-    is_one = os.access(program, os.X_OK) and os.path.isfile(program) and os.path.isdir(os.path.join(folder, "app"))
-    return folder if is_one else None
+    is_project = (
+        os.access(program, os.X_OK) and os.path.isfile(program) and os.path.isdir(os.path.join(folder, "app"))
+    )
+    return folder if is_project else None
 
 
 def check_assembly(folder: str) -> Check:
-    """Whether the project in this folder can be built. Where there is none there is nothing to build."""
+    """Check that the project in this folder builds. Without a project it is a warning."""
     import subprocess
 
     project = find_project(folder)
     if project is None:
         error = ClawError(
             "HOST_DEPENDENCY_MISSING",
-            "there is no Android project with a gradlew in this folder, so nothing was built",
-            hint="To check the build too, run this in the Operator's source folder.",
+            "no Android project with a gradlew in this folder; nothing was built",
+            hint="Run 'clawperator doctor --full' in the Operator's source folder to check the build.",
         )
-        return troubled(_ASSEMBLE, error, status="warn", title="Build the Operator")
+        return failed_check(_ASSEMBLE, error, status="warn", title="Build the Operator")
     try:
-        ran = subprocess.run(  # noqa: S603 - the user asks for the build of the project they stand in
+        ran = subprocess.run(  # noqa: S603 - the user asked to build this project
             [os.path.join(project, "gradlew"), _TASK],
             cwd=project,
             stdin=subprocess.DEVNULL,
@@ -43,22 +45,22 @@ def check_assembly(folder: str) -> Check:
             timeout=_GRADLE_SECONDS,
             check=False,
         )
-        said, code = ran.stdout.decode("utf-8", "replace"), ran.returncode
+        output, code = ran.stdout.decode("utf-8", "replace"), ran.returncode
     except (OSError, subprocess.TimeoutExpired) as e:
-        said, code = str(e), -1
+        output, code = str(e), -1
     if code == 0:
         return passed(_ASSEMBLE, f"gradlew {_TASK} succeeded")
     error = ClawError(
         "ANDROID_BUILD_FAILED",
         f"gradlew {_TASK} failed",
-        hint=f"Run './gradlew {_TASK}' and put right what it says.",
-        details={"exitCode": code, "output": said[-1_000:]},
+        hint=f"Run './gradlew {_TASK}' and fix the reported errors.",
+        details={"exitCode": code, "output": output[-1_000:]},
     )
-    return troubled(_ASSEMBLE, error)
+    return failed_check(_ASSEMBLE, error)
 
 
 def check_installation(device: Device, folder: str) -> Check:
-    """Whether what was built can be installed."""
+    """Check that the built app installs."""
     from clawperator.device.adb.sync import install_apk
 
     id_ = "build.android.install"
@@ -66,23 +68,23 @@ def check_installation(device: Device, folder: str) -> Check:
     try:
         install_apk(device, apk)
     except ClawError as e:
-        return troubled(id_, e)
+        return failed_check(id_, e)
     return passed(id_, "the built app was installed", apk=apk)
 
 
 def check_launch(device: Device, package: str) -> Check:
-    """Whether the installed app starts."""
+    """Check that the installed app starts."""
     id_ = "build.android.launch"
     launch = command_line("monkey", "-p", package, "-c", "android.intent.category.LAUNCHER", "1")
     try:
         answer = shell(device, launch, seconds=_LAUNCH_SECONDS)
     except ClawError as e:
-        return troubled(id_, e)
+        return failed_check(id_, e)
     if answer.code == 0 and "Events injected: 1" in answer.text:
         return passed(id_, f"{package} was started")
     error = ClawError(
         "ANDROID_APP_LAUNCH_FAILED",
         f"{package} did not start: {answer.complaint}",
-        hint="Check that the project builds this package, or name the right one with --operator-package.",
+        hint="Check that the project builds this package, or choose another with --operator-package.",
     )
-    return troubled(id_, error)
+    return failed_check(id_, error)

@@ -1,4 +1,4 @@
-"""The form of a check, and the checks of this computer."""
+"""The document of a doctor check, and the checks of this computer."""
 
 import os
 import sys
@@ -19,7 +19,7 @@ _JAVA_SECONDS = 10.0
 
 
 class Step(Struct, frozen=True):
-    """Something to do: a command to type, or a sentence for a person."""
+    """A step of a fix: a shell command, or an instruction for the user."""
 
     kind: Literal["shell", "manual"]
     value: str
@@ -32,14 +32,14 @@ class Fix(Struct, frozen=True):
 
 
 class Guidance(Struct, frozen=True):
-    """What to do on the phone itself."""
+    """What to do on the device itself."""
 
     screen: str
     steps: list[str]
 
 
 class Check(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One thing that was looked at."""
+    """The result of one check."""
 
     id: str
     status: Status
@@ -55,73 +55,75 @@ def passed(id_: str, summary: str, **evidence: object) -> Check:
     return Check(id=id_, status="pass", summary=summary, evidence=evidence or None)
 
 
-def troubled(id_: str, error: ClawError, *steps: Step, status: Status = "fail", title: str = "") -> Check:
-    """A check that met an error. Without steps its hint is the step."""
-    told = list(steps) or ([Step("manual", error.hint)] if error.hint else [])
+def failed_check(id_: str, error: ClawError, *steps: Step, status: Status = "fail", title: str = "") -> Check:
+    """A check that failed with an error. Without steps its hint is the step."""
+    fix_steps = list(steps) or ([Step("manual", error.hint)] if error.hint else [])
     return Check(
         id=id_,
         status=status,
         code=error.code,
         summary=error.message,
-        fix=Fix(title or f"Resolve {error.code}", told) if told else None,
+        fix=Fix(title or f"Resolve {error.code}", fix_steps) if fix_steps else None,
         evidence=dict(error.details) if error.details else None,
     )
 
 
 def check_python(version: tuple[int, ...] = sys.version_info[:3]) -> Check:
-    """Whether the interpreter is new enough. Packagers may have let an old one in."""
-    said = ".".join(map(str, version))
+    """Check that the interpreter is new enough."""
+    found = ".".join(map(str, version))
     if version[:2] >= _PYTHON:
-        return passed("host.python.version", f"Python {said}", version=said)
+        return passed("host.python.version", f"Python {found}", version=found)
     least = ".".join(map(str, _PYTHON))
     error = ClawError(
         "HOST_DEPENDENCY_MISSING",
-        f"Python {said} is too old: {least} is the least",
+        f"Python {found} is too old; {least} or newer is required",
         hint=f"Install Python {least} or newer.",
-        details={"version": said},
+        details={"version": found},
     )
-    return troubled("host.python.version", error)
+    return failed_check("host.python.version", error)
 
 
 def check_adb(simulated: str | None) -> Check:
-    """Whether there is an adb. The simulated phone, when it is the one that is meant, needs none."""
+    """Check that adb is installed. A simulated phone does not need it."""
     from clawperator.device.adb.binary import find_adb, require_adb, run_adb
 
     id_ = "host.adb.presence"
     if simulated is not None and find_adb() is None:
-        return passed(id_, f"there is no adb here, and {simulated} in the box needs none", needed=False)
+        return passed(id_, f"adb is not installed; the simulated phone {simulated} does not need it", needed=False)
     try:
         program = require_adb()
-        said = run_adb("version", seconds=_VERSION_SECONDS).stdout.decode("utf-8", "replace").splitlines()
+        lines = run_adb("version", seconds=_VERSION_SECONDS).stdout.decode("utf-8", "replace").splitlines()
     except ClawError as e:
-        phone = Step("manual", "Or start the simulated phone, which needs no adb: clawperator phone start")
-        return troubled(
+        phone = Step("manual", "Or start a simulated phone, which needs no adb: clawperator phone start")
+        return failed_check(
             id_,
             e,
             Step("manual", "Install Android's platform-tools, or set ADB_PATH."),
             phone,
             title="Install adb",
         )
-    version = said[0].strip() if said else "adb says no version"
+    version = lines[0].strip() if lines else "unknown adb version"
     return passed(id_, version, version=version, path=program)
 
 
 def check_server(simulated: str | None) -> Check:
-    """Whether the adb server runs; it is started when it is needed."""
+    """Check that the adb server runs; it is started if needed."""
     from clawperator.device.adb.binary import start_server
 
     id_ = "host.adb.server"
     endpoint = adb_endpoint()
     where = f"{endpoint.host}:{endpoint.port}"
     if _answers():
-        return passed(id_, f"the adb server answers at {where}")
+        return passed(id_, f"the adb server is running at {where}")
     if simulated is not None:
-        return passed(id_, f"no adb server runs, and {simulated} in the box needs none", needed=False)
+        return passed(
+            id_, f"no adb server is running; the simulated phone {simulated} does not need it", needed=False
+        )
     try:
         start_server()
     except ClawError as e:
         steps = (Step("shell", "adb kill-server"), Step("shell", "adb start-server"))
-        return troubled(id_, e, *steps, title="Restart the adb server")
+        return failed_check(id_, e, *steps, title="Restart the adb server")
     return passed(id_, f"the adb server was started at {where}")
 
 
@@ -136,7 +138,7 @@ def _answers() -> bool:
 
 
 def check_java() -> Check:
-    """Whether the Java that builds the Operator is there. Whoever does not build it needs none: it only warns."""
+    """Check for the Java that builds the Operator. Only a warning: running it needs none."""
     import re
     import shutil
     import subprocess
@@ -147,8 +149,8 @@ def check_java() -> Check:
     program = program or shutil.which("java")
     hint = f"Install Java {' or '.join(_JAVAS)}; only building the Operator needs it."
     if program is None:
-        error = ClawError("HOST_DEPENDENCY_MISSING", "there is no Java on this computer", hint=hint)
-        return troubled(id_, error, status="warn", title="Install Java")
+        error = ClawError("HOST_DEPENDENCY_MISSING", "Java is not installed", hint=hint)
+        return failed_check(id_, error, status="warn", title="Install Java")
     try:
         ran = subprocess.run(  # noqa: S603 - the Java the user has installed
             [program, "-version"],
@@ -158,12 +160,12 @@ def check_java() -> Check:
             timeout=_JAVA_SECONDS,
             check=False,
         )
-        said = ran.stdout.decode("utf-8", "replace")
+        output = ran.stdout.decode("utf-8", "replace")
     except (OSError, subprocess.TimeoutExpired) as e:
-        said = str(e)
-    found = re.search(r'version "(?:1\.)?(\d+)', said)
+        output = str(e)
+    found = re.search(r'version "(?:1\.)?(\d+)', output)
     if found is not None and found[1] in _JAVAS:
         return passed(id_, f"Java {found[1]}", version=found[1], path=program)
-    version = f"Java {found[1]}" if found else "a Java that does not tell its version"
-    error = ClawError("HOST_DEPENDENCY_MISSING", f"there is {version}, not {' or '.join(_JAVAS)}", hint=hint)
-    return troubled(id_, error, status="warn", title="Install Java")
+    version = f"Java {found[1]}" if found else "an unknown Java version"
+    error = ClawError("HOST_DEPENDENCY_MISSING", f"found {version}; {' or '.join(_JAVAS)} is required", hint=hint)
+    return failed_check(id_, error, status="warn", title="Install Java")

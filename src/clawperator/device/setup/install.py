@@ -1,4 +1,4 @@
-"""Making a phone ready: install the Operator, and give it what it needs."""
+"""Install the Operator and grant its permissions."""
 
 import os
 from collections.abc import Callable
@@ -15,14 +15,14 @@ from clawperator.errors import ClawError
 _SECONDS = 15.0
 _INSTALL_SECONDS = 120.0
 _NOTIFICATIONS = "android.permission.POST_NOTIFICATIONS"
-# Older phones do not know the permission, and some give it for good: nothing is left to do.
+# Old devices do not have the permission, and some grant it permanently: nothing to do.
 _NOTHING_TO_GRANT = ("unknown permission", "not a changeable permission", "already granted")
 _SERVICES = "enabled_accessibility_services"
 _LISTENERS = "enabled_notification_listeners"
 
 
 class Grant(Struct, frozen=True):
-    """How one grant went. ``skipped`` means that this phone has no such thing to grant."""
+    """The result of one grant. ``skipped`` means that the device has no such permission."""
 
     ok: bool
     alreadyEnabled: bool | UnsetType = UNSET
@@ -35,13 +35,13 @@ class Grants(Struct, frozen=True):
     notification: Grant
     notificationListener: Grant
 
-    def complaints(self) -> list[str]:
+    def errors(self) -> list[str]:
         grants = (self.accessibility, self.notification, self.notificationListener)
         return [grant.error for grant in grants if isinstance(grant.error, str)]
 
 
 class Granted(Struct, frozen=True):
-    """What ``grant-device-permissions`` prints."""
+    """The result of ``grant-device-permissions``."""
 
     ok: bool
     deviceId: str
@@ -59,7 +59,7 @@ class Verification(Struct, frozen=True):
 
 
 class OperatorSetup(Struct, frozen=True):
-    """What ``operator setup`` prints."""
+    """The result of ``operator setup``."""
 
     operatorPackage: str
     install: Installation
@@ -69,15 +69,15 @@ class OperatorSetup(Struct, frozen=True):
 
 
 def grant_permissions(device: Device, package: str) -> Granted:
-    """Give the Operator what it needs. ``GRANT_DEVICE_PERMISSIONS_FAILED`` when something could not be given."""
+    """Grant the Operator's permissions. ``GRANT_DEVICE_PERMISSIONS_FAILED`` when one was not granted."""
     require_operator(device, package)
     grants = _grant_all(device, package)
-    _insist(grants, "GRANT_DEVICE_PERMISSIONS_FAILED", device, package)
+    _require_all(grants, "GRANT_DEVICE_PERMISSIONS_FAILED", device, package)
     return Granted(True, device.serial, package, grants)
 
 
 def restart_service(device: Device, package: str) -> None:
-    """Turn the accessibility service off and on: Android starts one anew that crashed and is still listed."""
+    """Turn the accessibility service off and on: Android then restarts a crashed one that is still listed."""
     service = accessibility_service(package)
     listed = _read_list(device, _SERVICES)
     if service in listed:
@@ -88,17 +88,17 @@ def restart_service(device: Device, package: str) -> None:
 def set_up_operator(
     device: Device, apk: str, package: str | None, *, seconds: float = _INSTALL_SECONDS
 ) -> OperatorSetup:
-    """Install the Operator from an APK file, give it what it needs, and look whether it is there.
+    """Install the Operator from an APK file, grant its permissions, and verify the installation.
 
-    The installation may take ``seconds``. Without a ``package`` the one Operator on the phone is meant.
+    ``seconds`` limits the installation. Without a ``package`` it is the only Operator on the device.
     """
     from clawperator.device.adb.sync import install_apk
 
     if not os.path.isfile(apk):
         raise ClawError(
             "OPERATOR_APK_NOT_FOUND",
-            f"there is no file {apk}",
-            hint="Give --apk the path of the Operator's APK.",
+            f"no such file: {apk}",
+            hint="Pass the path of the Operator's APK with --apk.",
             operation="setup",
             target=apk,
         )
@@ -112,10 +112,10 @@ def set_up_operator(
         ) from e
     chosen = package or _only_variant(device)
     if chosen not in list_packages(device):
-        raise _not_there(device, chosen)
+        raise _missing(device, chosen)
     grants = _grant_all(device, chosen)
-    _insist(grants, "OPERATOR_GRANT_FAILED", device, chosen)
-    message = f"The Operator {chosen} is installed on {device.serial} and has what it needs."
+    _require_all(grants, "OPERATOR_GRANT_FAILED", device, chosen)
+    message = f"Operator {chosen} is installed on {device.serial} and has its permissions."
     return OperatorSetup(chosen, Installation(True), grants, Verification(True, True), message)
 
 
@@ -125,38 +125,38 @@ def _only_variant(device: Device) -> str:
     if len(found) == 1:
         return found[0]
     if not found:
-        raise _not_there(device, OPERATOR_PACKAGES[0])
+        raise _missing(device, OPERATOR_PACKAGES[0])
     raise ClawError(
         "OPERATOR_VERIFY_FAILED",
-        f"several Operators are on the phone: {', '.join(found)}",
-        hint=f"Name the one to set up, as in '--operator-package {found[0]}'.",
+        f"several Operators are installed on {device.serial}: {', '.join(found)}",
+        hint=f"Choose one, for example with '--operator-package {found[0]}'.",
         details={"installed": found},
         operation="setup",
         target=device.serial,
     )
 
 
-def _not_there(device: Device, package: str) -> ClawError:
+def _missing(device: Device, package: str) -> ClawError:
     return ClawError(
         "OPERATOR_VERIFY_FAILED",
-        f"the APK was installed, but {package} is not on the phone",
-        hint="Check that the APK is the Operator's, or name its package with --operator-package.",
+        f"the APK was installed, but {package} is not on {device.serial}",
+        hint="Check that the APK is the Operator's, or pass its package with --operator-package.",
         details={"operatorPackage": package},
         operation="setup",
         target=device.serial,
     )
 
 
-def _insist(grants: Grants, code: str, device: Device, package: str) -> None:
-    complaints = grants.complaints()
-    if not complaints:
+def _require_all(grants: Grants, code: str, device: Device, package: str) -> None:
+    errors = grants.errors()
+    if not errors:
         return
     import msgspec
 
     raise ClawError(
         code,
-        f"the phone did not give {package} all it needs: {complaints[0]}",
-        hint="Turn the service on by hand: Settings, Accessibility, Clawperator.",
+        f"device {device.serial} did not grant {package} all permissions: {errors[0]}",
+        hint="Turn the service on in the device's Settings, Accessibility, Clawperator.",
         details={"operatorPackage": package, "permissions": msgspec.to_builtins(grants)},
         operation="grant",
         target=device.serial,
@@ -165,14 +165,14 @@ def _insist(grants: Grants, code: str, device: Device, package: str) -> None:
 
 def _grant_all(device: Device, package: str) -> Grants:
     return Grants(
-        _tried(lambda: _enable_service(device, package)),
-        _tried(lambda: _grant_notifications(device, package)),
-        _tried(lambda: _enlist(device, _LISTENERS, notification_listener(package))),
+        _attempt(lambda: _enable_service(device, package)),
+        _attempt(lambda: _grant_notifications(device, package)),
+        _attempt(lambda: _add_to_list(device, _LISTENERS, notification_listener(package))),
     )
 
 
-def _tried(grant: Callable[[], Grant]) -> Grant:
-    """One grant that fails does not keep the others from being tried."""
+def _attempt(grant: Callable[[], Grant]) -> Grant:
+    """A failed grant does not prevent the others."""
     try:
         return grant()
     except ClawError as e:
@@ -180,7 +180,7 @@ def _tried(grant: Callable[[], Grant]) -> Grant:
 
 
 def _enable_service(device: Device, package: str) -> Grant:
-    grant = _enlist(device, _SERVICES, accessibility_service(package))
+    grant = _add_to_list(device, _SERVICES, accessibility_service(package))
     if grant.ok and read_setting(device, "secure", "accessibility_enabled") != "1":
         write_setting(device, "secure", "accessibility_enabled", "1")
         return Grant(True, alreadyEnabled=False)
@@ -196,14 +196,14 @@ def _grant_notifications(device: Device, package: str) -> Grant:
     return Grant(False, error=f"pm grant {_NOTIFICATIONS}: {answer.complaint}")
 
 
-def _enlist(device: Device, setting: str, component: str) -> Grant:
-    """Add a component to a list of them, beside those that are there."""
+def _add_to_list(device: Device, setting: str, component: str) -> Grant:
+    """Add a component to a list setting."""
     listed = _read_list(device, setting)
     if component in listed:
         return Grant(True, alreadyEnabled=True)
     write_setting(device, "secure", setting, ":".join([*listed, component]))
     if component not in _read_list(device, setting):
-        return Grant(False, alreadyEnabled=False, error=f"the phone did not keep the setting {setting}")
+        return Grant(False, alreadyEnabled=False, error=f"the device did not keep the setting {setting}")
     return Grant(True, alreadyEnabled=False)
 
 
@@ -212,12 +212,12 @@ def _read_list(device: Device, setting: str) -> list[str]:
 
 
 def read_setting(device: Device, table: str, name: str) -> str:
-    """A setting of the phone; ``null`` for one it has not."""
+    """A setting of the device; ``null`` when it is not set."""
     return _run(device, "settings", "get", table, name).strip()
 
 
 def write_setting(device: Device, table: str, name: str, value: str) -> None:
-    """Change a setting; an empty value takes it away, which every phone understands."""
+    """Change a setting; an empty value deletes it."""
     _run(device, "settings", *(("put", table, name, value) if value else ("delete", table, name)))
 
 
@@ -226,8 +226,8 @@ def _run(device: Device, *words: str) -> str:
     if answer.code != 0:
         raise ClawError(
             "DEVICE_SHELL_UNAVAILABLE",
-            f"the phone {device.serial} refused '{' '.join(words[:4])}': {answer.complaint}",
-            hint="Some phones allow this only with 'USB debugging (Security settings)' on.",
+            f"'{' '.join(words[:4])}' failed on {device.serial}: {answer.complaint}",
+            hint="Turn on 'USB debugging (Security settings)' in the developer options, if the device has it.",
             operation="settings",
             target=device.serial,
         )

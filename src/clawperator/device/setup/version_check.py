@@ -1,4 +1,4 @@
-"""Whether this program and the Operator on a phone fit together: they must have the same version."""
+"""Compatibility of this program and the Operator: they must have the same version."""
 
 import re
 from typing import Any
@@ -15,12 +15,12 @@ _SECONDS = 15.0
 _VERSION = re.compile(r"\d{1,9}\.\d{1,9}\.\d{1,9}")
 _VERSION_NAME = re.compile(r"^\s*versionName=(\S+)", re.MULTILINE)
 _VERSION_CODE = re.compile(r"^\s*versionCode=(\d{1,18})", re.MULTILINE)
-# A build for development says so at the end of its version, and is as good.
+# The suffix of development builds, which are compatible with the release.
 _DEVELOPMENT = "-d"
 
 
 class Problem(Struct, frozen=True, omit_defaults=True):
-    """Why they do not fit."""
+    """Why they are not compatible."""
 
     code: str
     message: str
@@ -29,7 +29,7 @@ class Problem(Struct, frozen=True, omit_defaults=True):
 
 
 class Compatibility(Struct, frozen=True, kw_only=True):
-    """The two versions, and whether they fit."""
+    """The two versions, and whether they are compatible."""
 
     cliVersion: str
     apkVersion: str | UnsetType = UNSET
@@ -41,7 +41,7 @@ class Compatibility(Struct, frozen=True, kw_only=True):
 
 
 def probe_compatibility(device: Device, package: str, *, version: str = __version__) -> Compatibility:
-    """Compare this program's ``version`` with that of the Operator on the phone. Troubles become its ``error``."""
+    """Compare this program's ``version`` with that of the Operator. Errors become its ``error``."""
     name: str | UnsetType = UNSET
     code: int | UnsetType = UNSET
     problem: Problem | UnsetType = UNSET
@@ -53,7 +53,7 @@ def probe_compatibility(device: Device, package: str, *, version: str = __versio
         _compare(version, name, package)
     except ClawError as e:
         problem = Problem(e.code, e.message, e.hint, dict(e.details) if e.details is not None else None)
-        steps = _remedies(e.code, version, package, device.serial)
+        steps = _remediation(e.code, version, package, device.serial)
     return Compatibility(
         cliVersion=version,
         apkVersion=name,
@@ -69,13 +69,13 @@ def _check_own(version: str) -> None:
     if not _VERSION.fullmatch(version):
         raise ClawError(
             "CLI_VERSION_INVALID",
-            f"{version!r}, the version of this program, makes no sense",
-            hint="Install a release of this program: only releases can be compared.",
+            f"invalid program version {version!r}",
+            hint="Install a release of this program; only releases can be compared.",
         )
 
 
 def require_operator(device: Device, package: str) -> None:
-    """``OPERATOR_NOT_INSTALLED``, or ``OPERATOR_VARIANT_MISMATCH`` when only another one is there."""
+    """``OPERATOR_NOT_INSTALLED``, or ``OPERATOR_VARIANT_MISMATCH`` when only another variant is installed."""
     installed = list_packages(device)
     if package in installed:
         return
@@ -83,13 +83,13 @@ def require_operator(device: Device, package: str) -> None:
     if others:
         raise ClawError(
             "OPERATOR_VARIANT_MISMATCH",
-            f"{package} is not installed on the phone {device.serial}, but {others[0]} is",
-            hint=f"Use it with '--operator-package {others[0]}', or install {package}.",
+            f"{package} is not installed on {device.serial}, but {others[0]} is",
+            hint=f"Add '--operator-package {others[0]}', or install {package}.",
             details={"wanted": package, "installed": others},
         )
     raise ClawError(
         "OPERATOR_NOT_INSTALLED",
-        f"the Operator {package} is not installed on the phone {device.serial}",
+        f"Operator {package} is not installed on {device.serial}",
         hint=f"Run '{install_command(device.serial)}'.",
         details={"installCommand": install_command(device.serial)},
     )
@@ -105,8 +105,8 @@ def _read_versions(device: Device, package: str) -> tuple[str, int | UnsetType]:
     if answer.code != 0 or name is None:
         raise ClawError(
             "APK_VERSION_UNREADABLE",
-            f"the phone {device.serial} does not tell the version of {package}",
-            hint="Wait until the phone has started up, then try again; or install the Operator again.",
+            f"device {device.serial} does not report the version of {package}",
+            hint=f"Retry when the device has booted, or run '{install_command(device.serial)}'.",
         )
     code = _VERSION_CODE.search(answer.text)
     return name[1], int(code[1]) if code is not None else UNSET
@@ -117,28 +117,28 @@ def _compare(version: str, name: str, package: str) -> None:
     if not _VERSION.fullmatch(bare):
         raise ClawError(
             "APK_VERSION_INVALID",
-            f"{name!r}, the version of {package}, makes no sense",
-            hint=f"Install the Operator {version}.",
+            f"invalid version {name!r} of {package}",
+            hint=f"Install Operator {version}.",
         )
     if bare != version:
         raise ClawError(
             "VERSION_INCOMPATIBLE",
-            f"this program is {version} and the Operator {package} is {name}",
-            hint="Make them the same version.",
+            f"this program has version {version}, Operator {package} has {name}",
+            hint="Install the same version of both.",
             details={"cliVersion": version, "apkVersion": name},
         )
 
 
-def _remedies(code: str, version: str, package: str, serial: str) -> list[str]:
+def _remediation(code: str, version: str, package: str, serial: str) -> list[str]:
     again = f"clawperator version --check-compat --device {serial} --operator-package {package}"
     match code:
         case "OPERATOR_NOT_INSTALLED" | "APK_VERSION_INVALID" | "APK_VERSION_UNREADABLE":
-            return [f"Get the APK of the Operator {version}.", install_command(serial), again]
+            return [f"Get the APK of Operator {version}.", install_command(serial), again]
         case "OPERATOR_VARIANT_MISMATCH":
-            return ["Name the Operator that is installed with --operator-package.", install_command(serial), again]
+            return ["Pass the installed Operator with --operator-package.", install_command(serial), again]
         case "VERSION_INCOMPATIBLE":
             return [
-                f"Get the APK of the Operator {version}, or the version of this program that the Operator has.",
+                f"Get the APK of Operator {version}, or install the Operator's version of this program.",
                 install_command(serial),
                 again,
             ]

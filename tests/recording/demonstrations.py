@@ -1,4 +1,4 @@
-"""Exports to derive checkpoints from: built by hand, random ones, and those of other people when they are there."""
+"""Exports for tests: fixed ones, random ones, and real captures where they are available."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path

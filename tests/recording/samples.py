@@ -1,4 +1,4 @@
-"""Recordings to test on: plain ones by hand, and random ones."""
+"""Recordings for tests: small fixed ones, and random ones."""
 
 import json
 from collections.abc import Iterable, Mapping

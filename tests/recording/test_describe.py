@@ -142,13 +142,13 @@ def test_recents_are_inferred_from_their_list() -> None:
     assert [(s.kind, s.confidence) for s in found[1:]] == [("recents", "medium"), ("open_app", "recorded")]
 
 
-def test_a_click_on_nothing_is_told_with_little_confidence() -> None:
+def test_a_click_without_bounds_has_low_confidence() -> None:
     found = steps(activity("List"), tapped("ON", bounds=NOWHERE))
     assert found[1].confidence == "low"
     assert "the target was gone" in found[1].sentence
 
 
-def test_dialogs_and_screens_are_told() -> None:
+def test_dialogs_and_screens_are_described() -> None:
     assert sentences(activity("List"), dialog("Sure?"), tapped(None), activity("Edit", title="Edit note")) == [
         "Open com.example.notes",
         'The dialog "Sure?" appears',
@@ -157,14 +157,14 @@ def test_dialogs_and_screens_are_told() -> None:
     ]
 
 
-def test_words_of_an_app_cannot_break_a_line() -> None:
+def test_labels_of_an_app_cannot_break_a_line() -> None:
     assert sentences(activity("List"), tapped("a\nb\x1b[2J\u202e")) == [
         "Open com.example.notes",
         'Click "a\\nb\\x1b[2J\\u202e"',
     ]
 
 
-def test_a_person_on_the_phone_is_told() -> None:
+def test_a_user_on_the_phone_is_described() -> None:
     with simulated_phone() as phone:
         person = phone.person
         person.home()
@@ -197,7 +197,7 @@ def test_every_derived_checkpoint_has_its_step(flow: list[dict[str, Any]]) -> No
 
 @pytest.mark.random
 @given(event_lists)
-def test_any_recording_can_be_told(events: list[dict[str, Any]]) -> None:
+def test_any_recording_can_be_described(events: list[dict[str, Any]]) -> None:
     narrative = describe(exported(events))
     assert narrative.eventCount == len(events)
     assert narrative.stepCount == len(narrative.steps)
@@ -206,7 +206,7 @@ def test_any_recording_can_be_told(events: list[dict[str, Any]]) -> None:
 
 @pytest.mark.skipif(not REAL, reason="the real exports are not here")
 @pytest.mark.parametrize("path", REAL, ids=lambda p: p.name)
-def test_real_exports_are_told_by_the_command(path: Path) -> None:
+def test_real_exports_are_described_by_the_command(path: Path) -> None:
     ran = clawperator("recording", "describe", "--input", str(path))
     assert ran.code == 0
     jsonschema.validate(ran.json, schema("recording-narrative"))
@@ -229,7 +229,7 @@ def test_the_command_takes_a_recording_and_writes_the_document(tmp_path: Path) -
     assert clawperator("recording", "describe", "--input", str(exported_too)).json["stepCount"] == 1
 
 
-def test_the_story_on_stderr_ends_after_two_hundred_steps(tmp_path: Path) -> None:
+def test_the_summary_on_stderr_ends_after_two_hundred_steps(tmp_path: Path) -> None:
     source = write(tmp_path / "a.ndjson", [click(n, f"Row {n}") for n in range(300)])
     ran = clawperator("recording", "describe", "--input", str(source))
     assert ran.json["stepCount"] == 300

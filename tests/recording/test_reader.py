@@ -236,12 +236,12 @@ def test_a_file_that_shrinks_between_two_passes_is_a_typed_error(tmp_path: Path)
 def test_progress_is_told_in_bytes(tmp_path: Path) -> None:
     big = [window(i, snapshot="x" * 100_000) for i in range(120)]
     path = write(tmp_path / "a.ndjson", big)
-    told: list[tuple[int, int]] = []
-    with Recording(str(path), progress=lambda done, total: told.append((done, total))) as recording:
+    calls: list[tuple[int, int]] = []
+    with Recording(str(path), progress=lambda done, total: calls.append((done, total))) as recording:
         assert recording.in_order(lambda items: sum(1 for _ in items)) == 120
     size = path.stat().st_size
-    assert len(told) == 2
-    assert all(0 < done <= total == size for done, total in told)
+    assert len(calls) == 2
+    assert all(0 < done <= total == size for done, total in calls)
 
 
 def test_a_pipe_is_refused_rather_than_waited_for(tmp_path: Path) -> None:

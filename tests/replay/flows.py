@@ -1,4 +1,4 @@
-"""People who show a flow on the simulated phone, and a phone behind a door to do it again on."""
+"""Flows that a user performs on the simulated phone, and fresh phones to replay them on."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -13,7 +13,7 @@ from clawperator.phone.toolkit.app import App
 from clawperator.testing import SimulatedPhone, simulated_phone
 from tests.support.demonstrations import show_solar_limit, show_video_search
 
-Show = Callable[[SimulatedPhone], None]
+Flow = Callable[[SimulatedPhone], None]
 
 
 def solar_tabs(phone: SimulatedPhone) -> None:
@@ -138,7 +138,7 @@ def hard_late(phone: SimulatedPhone) -> None:
     person.home()
 
 
-PERSONS: Mapping[str, Show] = {
+FLOWS: Mapping[str, Flow] = {
     show.__name__: show
     for show in (
         show_solar_limit,
@@ -157,8 +157,8 @@ PERSONS: Mapping[str, Show] = {
 }
 
 
-def record(show: Show, folder: Path, apps: Callable[[], list[App]] = list) -> str:
-    """What somebody shows on a phone of their own, as a file."""
+def record(show: Flow, folder: Path, apps: Callable[[], list[App]] = list) -> str:
+    """Record a flow on a phone of its own. Returns the file."""
     with simulated_phone(apps=apps()) as phone:
         phone.start_recording("shown")
         show(phone)
@@ -167,8 +167,8 @@ def record(show: Show, folder: Path, apps: Callable[[], list[App]] = list) -> st
     return str(path)
 
 
-class Door:
-    """An adb server on loopback, and a fresh phone behind it whenever one is wanted."""
+class ReplayTarget:
+    """An adb server on loopback, with a fresh simulated phone for each replay."""
 
     def __init__(self, device: PhoneDevice, port: int) -> None:
         self._device = device
@@ -185,12 +185,12 @@ class Door:
 
 
 @contextmanager
-def open_door() -> Iterator[Door]:
+def replay_target() -> Iterator[ReplayTarget]:
     with simulated_phone() as first:
         device = PhoneDevice(first.phone)
         server = AdbServer(lambda: [device])
         port = server.start()
         try:
-            yield Door(device, port)
+            yield ReplayTarget(device, port)
         finally:
             server.stop()

@@ -1,4 +1,4 @@
-"""What a person shows on one phone is done again on another, and on the cassette made of it, and compared."""
+"""Every flow is replayed on a fresh phone and on its own cassette, and the runs are compared."""
 
 from collections.abc import Iterator
 
@@ -8,7 +8,7 @@ from msgspec import UNSET, Struct
 from clawperator.recording.compare.compare import compare
 from clawperator.recording.export import Export, load_demonstration
 from clawperator.replay import Demonstration, ReplayReport, open_demonstration, replay
-from tests.replay.persons import PERSONS, Door, open_door, record
+from tests.replay.flows import FLOWS, ReplayTarget, record, replay_target
 
 
 class Shown(Struct, frozen=True):
@@ -18,15 +18,15 @@ class Shown(Struct, frozen=True):
 
 
 @pytest.fixture(scope="module")
-def door() -> Iterator[Door]:
-    with open_door() as opened:
+def target() -> Iterator[ReplayTarget]:
+    with replay_target() as opened:
         yield opened
 
 
-@pytest.fixture(scope="module", params=PERSONS)
+@pytest.fixture(scope="module", params=FLOWS)
 def shown(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Shown:
     folder = tmp_path_factory.mktemp("shown")
-    path = record(PERSONS[request.param], folder)
+    path = record(FLOWS[request.param], folder)
     return Shown(path, open_demonstration(path), load_demonstration(path))
 
 
@@ -39,11 +39,11 @@ def check(report: ReplayReport, shown: Shown) -> None:
     assert verdict.pathMatches
 
 
-def test_it_is_done_again_on_a_fresh_phone(shown: Shown, door: Door) -> None:
-    with door.fresh() as (_, hand):
-        check(replay(shown.demonstration, hand), shown)
+def test_the_flow_is_replayed_on_a_fresh_phone(shown: Shown, target: ReplayTarget) -> None:
+    with target.fresh() as (_, connected):
+        check(replay(shown.demonstration, connected), shown)
 
 
-def test_it_is_done_again_on_the_cassette_of_it(shown: Shown, door: Door) -> None:
-    with door.fresh(cassette=shown.path) as (_, hand):
-        check(replay(shown.demonstration, hand), shown)
+def test_the_flow_is_replayed_on_its_cassette(shown: Shown, target: ReplayTarget) -> None:
+    with target.fresh(cassette=shown.path) as (_, connected):
+        check(replay(shown.demonstration, connected), shown)

@@ -1,4 +1,4 @@
-"""Events folded into steps."""
+"""The steps of a replay, from the events of a recording."""
 
 from typing import Any
 

@@ -17,15 +17,15 @@ from clawperator.recording.export import Export, export_recording, read_export
 from clawperator.replay import ReplayReport, open_demonstration, replay
 from clawperator.replay.run import StepOutcome
 from clawperator.testing import SimulatedPhone
-from tests.replay.persons import Door, Show, open_door, record, settings_dark
+from tests.replay.flows import Flow, ReplayTarget, record, replay_target, settings_dark
 from tests.support.demonstrations import show_solar_limit
 
 SHOP = "com.example.shop"
 
 
 @pytest.fixture(scope="module")
-def door() -> Iterator[Door]:
-    with open_door() as opened:
+def target() -> Iterator[ReplayTarget]:
+    with replay_target() as opened:
         yield opened
 
 
@@ -46,17 +46,17 @@ def failure(report: ReplayReport) -> tuple[str, str]:
 # What works
 
 
-def test_the_phone_is_left_as_the_person_left_it(door: Door, tmp_path: Path) -> None:
+def test_the_phone_ends_in_the_recorded_state(target: ReplayTarget, tmp_path: Path) -> None:
     demonstration = open_demonstration(record(show_solar_limit, tmp_path))
-    with door.fresh() as (phone, hand):
-        assert replay(demonstration, hand).ok
+    with target.fresh() as (phone, connected):
+        assert replay(demonstration, connected).ok
         assert phone.shows("Discharge to 40%")
 
 
-def test_every_checkpoint_points_to_the_execution_that_reached_it(door: Door, tmp_path: Path) -> None:
+def test_every_checkpoint_points_to_the_execution_that_reached_it(target: ReplayTarget, tmp_path: Path) -> None:
     demonstration = open_demonstration(record(show_solar_limit, tmp_path))
-    with door.fresh() as (_, hand):
-        result = replay(demonstration, hand).skillResult
+    with target.fresh() as (_, connected):
+        result = replay(demonstration, connected).skillResult
     assert [c.id for c in result.checkpoints] == [c.id for c in demonstration.checkpoints]
     assert result.execEnvelopes is not UNSET
     saved = result.checkpoints[-1].evidence
@@ -67,38 +67,40 @@ def test_every_checkpoint_points_to_the_execution_that_reached_it(door: Door, tm
     assert result.terminalVerification.status == "verified"
 
 
-def test_an_export_with_snapshots_is_replayed_like_the_recording(door: Door, tmp_path: Path) -> None:
+def test_an_export_with_snapshots_is_replayed_like_the_recording(target: ReplayTarget, tmp_path: Path) -> None:
     path = record(settings_dark, tmp_path)
     out = str(tmp_path / "with.json")
     export_recording(path, out, snapshots="include")
     assert open_demonstration(out) == open_demonstration(path)
-    with door.fresh() as (_, hand):
-        assert replay(open_demonstration(out), hand).ok
+    with target.fresh() as (_, connected):
+        assert replay(open_demonstration(out), connected).ok
 
 
-def test_an_export_without_snapshots_has_fewer_clues_and_says_so(door: Door, tmp_path: Path) -> None:
+def test_an_export_without_snapshots_has_fewer_locators_and_a_warning(
+    target: ReplayTarget, tmp_path: Path
+) -> None:
     path = record(settings_dark, tmp_path)
     out = str(tmp_path / "without.json")
     export_recording(path, out)
     demonstration = open_demonstration(out)
     assert any("no snapshot" in warning for warning in demonstration.recorded.warnings)
-    with door.fresh() as (_, hand):
-        assert replay(demonstration, hand).ok
+    with target.fresh() as (_, connected):
+        assert replay(demonstration, connected).ok
 
 
-def test_a_phone_without_an_operator_is_replayed_on_over_plain_adb(door: Door, tmp_path: Path) -> None:
+def test_a_phone_without_an_operator_is_replayed_on_over_plain_adb(target: ReplayTarget, tmp_path: Path) -> None:
     demonstration = open_demonstration(record(settings_dark, tmp_path))
-    with door.fresh(backend="adb") as (phone, hand):
-        report = replay(demonstration, hand)
+    with target.fresh(backend="adb") as (phone, connected):
+        report = replay(demonstration, connected)
         assert report.error is UNSET
         assert phone.foreground() == "com.android.launcher3"
 
 
-def test_the_replay_ends_where_it_is_told_to(door: Door, tmp_path: Path) -> None:
+def test_the_replay_ends_at_the_requested_event(target: ReplayTarget, tmp_path: Path) -> None:
     demonstration = open_demonstration(record(settings_dark, tmp_path))
     last = next(step for step in demonstration.recorded.steps if step.description == "click Display")
-    with door.fresh() as (phone, hand):
-        report = replay(demonstration, hand, last=last.seq)
+    with target.fresh() as (phone, connected):
+        report = replay(demonstration, connected, last=last.seq)
         assert phone.shows("Dark theme")
     assert report.ok
     assert [step.description for step in report.steps] == ["press home", "click Settings", "click Display"]
@@ -145,51 +147,53 @@ def buy_milk(phone: SimulatedPhone) -> None:
     person.home()
 
 
-def replay_shop(door: Door, folder: Path, show: Show, apps: Callable[[], list[App]]) -> ReplayReport:
+def replay_shop(target: ReplayTarget, folder: Path, show: Flow, apps: Callable[[], list[App]]) -> ReplayReport:
     demonstration = open_demonstration(record(show, folder, shop))
-    with door.fresh(apps) as (_, hand):
-        return replay(demonstration, hand)
+    with target.fresh(apps) as (_, connected):
+        return replay(demonstration, connected)
 
 
-def test_a_renamed_label_stops_the_replay_at_its_step(door: Door, tmp_path: Path) -> None:
-    report = replay_shop(door, tmp_path, buy_milk, lambda: shop(buy="Purchase"))
+def test_a_renamed_label_stops_the_replay_at_its_step(target: ReplayTarget, tmp_path: Path) -> None:
+    report = replay_shop(target, tmp_path, buy_milk, lambda: shop(buy="Purchase"))
     assert failure(report) == ("click Buy", "REPLAY_TARGET_NOT_FOUND")
     assert [step.status for step in report.steps] == [*["proved"] * 4, "failed", "not_run"]
     assert isinstance(report.error, dict)
-    assert any("Purchase" in told for told in report.error["details"]["candidates"])
+    assert any("Purchase" in candidate for candidate in report.error["details"]["candidates"])
     assert [c.status for c in report.skillResult.checkpoints][-1] == "failed"
     verdict = compare(exported(str(tmp_path / "shown.ndjson"), tmp_path), report.skillResult, strategy="derived")
     assert not verdict.is_match
 
 
-def test_a_missing_row_stops_the_replay_and_no_other_row_is_taken_for_it(door: Door, tmp_path: Path) -> None:
-    report = replay_shop(door, tmp_path, buy_milk, lambda: shop(rows=("Bread",)))
+def test_a_missing_row_stops_the_replay_and_no_other_row_is_taken_for_it(
+    target: ReplayTarget, tmp_path: Path
+) -> None:
+    report = replay_shop(target, tmp_path, buy_milk, lambda: shop(rows=("Bread",)))
     assert failure(report) == ("click Milk", "REPLAY_TARGET_NOT_FOUND")
 
 
-def test_a_click_that_does_nothing_any_more_is_no_proof(door: Door, tmp_path: Path) -> None:
-    report = replay_shop(door, tmp_path, buy_milk, lambda: shop(does=False))
+def test_a_click_that_does_nothing_any_more_is_no_proof(target: ReplayTarget, tmp_path: Path) -> None:
+    report = replay_shop(target, tmp_path, buy_milk, lambda: shop(does=False))
     assert failure(report) == ("click Buy", "REPLAY_EFFECT_MISSING")
 
 
-def test_rows_in_another_order_are_found_by_what_they_say(door: Door, tmp_path: Path) -> None:
-    assert replay_shop(door, tmp_path, buy_milk, lambda: shop(rows=("Milk", "Salt", "Bread"))).ok
+def test_rows_in_another_order_are_found_by_their_labels(target: ReplayTarget, tmp_path: Path) -> None:
+    assert replay_shop(target, tmp_path, buy_milk, lambda: shop(rows=("Milk", "Salt", "Bread"))).ok
 
 
-def test_a_box_that_is_ticked_already_is_left_alone(door: Door, tmp_path: Path) -> None:
+def test_a_checkbox_in_the_recorded_state_is_not_touched(target: ReplayTarget, tmp_path: Path) -> None:
     demonstration = open_demonstration(record(buy_milk, tmp_path, shop))
-    with door.fresh(shop) as (phone, hand):
+    with target.fresh(shop) as (phone, connected):
         phone.launch(SHOP)
         phone.person.tap("Bread")
         phone.person.tap("As a gift")
         phone.person.back()
-        report = replay(demonstration, hand, last=demonstration.recorded.steps[-2].seq)
-        told = next(step for step in report.steps if step.description == "click As a gift")
-        assert "on already" in str(told.evidence)
+        report = replay(demonstration, connected, last=demonstration.recorded.steps[-2].seq)
+        gift = next(step for step in report.steps if step.description == "click As a gift")
+        assert "on already" in str(gift.evidence)
         assert phone.phone.tasks.front.process.state["gift"] is True
 
 
-def test_a_field_that_has_the_focus_already_may_be_touched_again(door: Door, tmp_path: Path) -> None:
+def test_a_field_that_has_the_focus_already_may_be_touched_again(target: ReplayTarget, tmp_path: Path) -> None:
     def sign(phone: SimulatedPhone) -> None:
         phone.person.tap("Shop")
         phone.person.tap("Milk")
@@ -199,7 +203,7 @@ def test_a_field_that_has_the_focus_already_may_be_touched_again(door: Door, tmp
         phone.person.type("a")
         phone.person.tap("Buy")
 
-    report = replay_shop(door, tmp_path, sign, shop)
+    report = replay_shop(target, tmp_path, sign, shop)
     assert report.error is UNSET
     assert [step.description for step in report.steps][3:6] == [
         "click name",
@@ -209,22 +213,22 @@ def test_a_field_that_has_the_focus_already_may_be_touched_again(door: Door, tmp
 
 
 @pytest.mark.parametrize("at", ["click Milk", "click As a gift"])
-def test_a_surprise_dialog_stops_the_replay_where_it_came(at: str, door: Door, tmp_path: Path) -> None:
+def test_an_unexpected_dialog_stops_the_replay_at_its_step(at: str, target: ReplayTarget, tmp_path: Path) -> None:
     demonstration = open_demonstration(record(buy_milk, tmp_path, shop))
     before = [step.description for step in demonstration.recorded.steps]
-    with door.fresh(shop) as (phone, hand):
+    with target.fresh(shop) as (phone, connected):
 
         def surprise(done: StepOutcome) -> None:
             if done.step.description == before[before.index(at) - 1]:
                 phone.fault("dialog", 1)
 
-        report = replay(demonstration, hand, on_step=surprise)
+        report = replay(demonstration, connected, on_step=surprise)
     assert failure(report) == (at, "REPLAY_SCREEN_UNEXPECTED")
     assert isinstance(report.error, dict)
     assert report.error["details"]["observed"] == "android"
 
 
-def test_a_password_is_refused_before_anything_is_touched(door: Door, tmp_path: Path) -> None:
+def test_a_password_is_refused_before_anything_is_touched(target: ReplayTarget, tmp_path: Path) -> None:
     def pay(phone: SimulatedPhone) -> None:
         phone.person.tap("Shop")
         phone.person.tap("Milk")
@@ -233,18 +237,18 @@ def test_a_password_is_refused_before_anything_is_touched(door: Door, tmp_path: 
         phone.person.tap("Buy")
 
     demonstration = open_demonstration(record(pay, tmp_path, shop))
-    with door.fresh(shop) as (phone, hand):
+    with target.fresh(shop) as (phone, connected):
         with pytest.raises(ClawError) as refused:
-            replay(demonstration, hand)
+            replay(demonstration, connected)
         assert phone.events == []
         assert refused.value.code == "REPLAY_TEXT_HIDDEN"
         assert refused.value.hint
         last = demonstration.recorded.steps[3].seq
         assert f"--until {last}" in refused.value.hint
-        assert replay(demonstration, hand, last=last).ok
+        assert replay(demonstration, connected, last=last).ok
 
 
-def test_a_click_that_leaves_the_app_is_proved_by_the_home_screen(door: Door, tmp_path: Path) -> None:
+def test_a_click_that_leaves_the_app_is_proved_by_the_home_screen(target: ReplayTarget, tmp_path: Path) -> None:
     def leaving() -> list[App]:
         app = App(SHOP, "Shop")
 
@@ -261,8 +265,8 @@ def test_a_click_that_leaves_the_app_is_proved_by_the_home_screen(door: Door, tm
         phone.person.tap("Exit")
 
     demonstration = open_demonstration(record(leave, tmp_path, leaving))
-    with door.fresh(leaving) as (phone, hand):
-        report = replay(demonstration, hand)
+    with target.fresh(leaving) as (phone, connected):
+        report = replay(demonstration, connected)
         assert phone.foreground() == "com.android.launcher3"
     assert [(step.description, step.status) for step in report.steps][2:] == [
         ("click Exit", "proved"),
@@ -283,37 +287,39 @@ def delete_one(phone: SimulatedPhone) -> None:
     phone.person.home()
 
 
-def test_equal_buttons_are_refused_and_none_is_touched(door: Door, tmp_path: Path) -> None:
+def test_equal_buttons_are_refused_and_none_is_touched(target: ReplayTarget, tmp_path: Path) -> None:
     demonstration = open_demonstration(record(delete_one, tmp_path))
-    with door.fresh() as (phone, hand):
-        report = replay(demonstration, hand)
+    with target.fresh() as (phone, connected):
+        report = replay(demonstration, connected)
         assert phone.shows("Charlie")
     assert failure(report) == ("click Delete", "REPLAY_TARGET_AMBIGUOUS")
     assert isinstance(report.error, dict)
     assert report.error["details"]["candidateCount"] == 6
 
 
-def test_the_place_among_equals_decides_if_that_is_allowed(door: Door, tmp_path: Path) -> None:
+def test_the_position_among_equal_nodes_decides_if_allowed(target: ReplayTarget, tmp_path: Path) -> None:
     demonstration = open_demonstration(record(delete_one, tmp_path))
     last = demonstration.recorded.steps[-2].seq
-    with door.fresh() as (phone, hand):
-        report = replay(demonstration, hand, last=last, allow_coordinates=True)
+    with target.fresh() as (phone, connected):
+        report = replay(demonstration, connected, last=last, allow_coordinates=True)
         assert phone.shows("Charlie deleted")
     assert report.ok
     assert report.steps[-1].foundBy == "position"
 
 
-def test_equals_of_another_number_are_refused_even_then(
-    door: Door, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_another_number_of_equal_nodes_is_refused_even_then(
+    target: ReplayTarget, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     demonstration = open_demonstration(record(delete_one, tmp_path))
     monkeypatch.setattr(stress, "_NAMES", ("Alpha", "Bravo", "Charlie"))
-    with door.fresh() as (_, hand):
-        report = replay(demonstration, hand, allow_coordinates=True)
+    with target.fresh() as (_, connected):
+        report = replay(demonstration, connected, allow_coordinates=True)
     assert failure(report) == ("click Delete", "REPLAY_TARGET_AMBIGUOUS")
 
 
-def test_an_icon_without_a_name_is_touched_only_where_that_is_allowed(door: Door, tmp_path: Path) -> None:
+def test_an_icon_without_a_label_is_touched_only_if_coordinates_are_allowed(
+    target: ReplayTarget, tmp_path: Path
+) -> None:
     def touch_sixth(phone: SimulatedPhone) -> None:
         phone.person.tap("Hard Mode")
         phone.person.tap("Icons without names")
@@ -323,12 +329,14 @@ def test_an_icon_without_a_name_is_touched_only_where_that_is_allowed(door: Door
         phone.person.back()
 
     demonstration = open_demonstration(record(touch_sixth, tmp_path))
-    with door.fresh() as (_, hand):
-        told, code = failure(replay(demonstration, hand))
-    assert told.startswith("click the node at [")
+    with target.fresh() as (_, connected):
+        description, code = failure(replay(demonstration, connected))
+    assert description.startswith("click the node at [")
     assert code == "REPLAY_TARGET_NOT_FOUND"
-    with door.fresh() as (phone, hand):
-        report = replay(demonstration, hand, last=demonstration.recorded.steps[-2].seq, allow_coordinates=True)
+    with target.fresh() as (phone, connected):
+        report = replay(
+            demonstration, connected, last=demonstration.recorded.steps[-2].seq, allow_coordinates=True
+        )
         assert report.steps[-1].foundBy == "coordinate"
         assert phone.shows("Icon 6")
 
@@ -338,7 +346,7 @@ WARES = tuple(f"Ware {n}" for n in range(30))
 
 @pytest.mark.parametrize("there", [WARES[::-1], WARES[20:] + WARES[:20], WARES[:16]])
 def test_a_row_is_searched_for_to_both_ends_of_its_list(
-    there: tuple[str, ...], door: Door, tmp_path: Path
+    there: tuple[str, ...], target: ReplayTarget, tmp_path: Path
 ) -> None:
     def far(phone: SimulatedPhone) -> None:
         phone.person.tap("Shop")
@@ -347,22 +355,22 @@ def test_a_row_is_searched_for_to_both_ends_of_its_list(
         phone.person.tap("Ware 16")
 
     demonstration = open_demonstration(record(far, tmp_path, lambda: shop(rows=WARES)))
-    with door.fresh(lambda: shop(rows=there)) as (_, hand):
-        report = replay(demonstration, hand)
+    with target.fresh(lambda: shop(rows=there)) as (_, connected):
+        report = replay(demonstration, connected)
     assert report.ok is ("Ware 16" in there)
     if not report.ok:
         assert failure(report) == ("click Ware 16", "REPLAY_TARGET_NOT_FOUND")
 
 
-def test_a_phone_that_goes_away_ends_the_replay_with_its_own_code(door: Door, tmp_path: Path) -> None:
+def test_a_lost_phone_ends_the_replay_with_the_code_of_the_device(target: ReplayTarget, tmp_path: Path) -> None:
     demonstration = open_demonstration(record(buy_milk, tmp_path, shop))
-    with door.fresh(shop) as (phone, hand):
+    with target.fresh(shop) as (phone, connected):
 
         def unplug(done: StepOutcome) -> None:
             if done.step.description == "click Shop":
                 phone.fault("accessibility_off")
 
-        report = replay(demonstration, hand, on_step=unplug)
+        report = replay(demonstration, connected, on_step=unplug)
     assert failure(report)[1] == "SERVICE_UNAVAILABLE"
     verdict = compare(exported(str(tmp_path / "shown.ndjson"), tmp_path), report.skillResult, strategy="derived")
     assert verdict.outcome == "runtime_unavailable"
@@ -391,7 +399,7 @@ def test_a_phone_that_goes_away_ends_the_replay_with_its_own_code(door: Door, tm
         ),
     ],
 )
-def test_a_file_that_shows_nothing_is_refused(content: bytes, code: str, tmp_path: Path) -> None:
+def test_a_file_without_user_actions_is_refused(content: bytes, code: str, tmp_path: Path) -> None:
     path = tmp_path / "x.ndjson"
     path.write_bytes(content)
     with pytest.raises(ClawError) as refused:

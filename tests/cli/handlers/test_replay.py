@@ -7,7 +7,7 @@ import pytest
 
 from clawperator.replay import run
 from tests.device.phone_servers import running_phone_server
-from tests.replay.persons import record, settings_dark
+from tests.replay.flows import record, settings_dark
 from tests.support.running import clawperator
 
 

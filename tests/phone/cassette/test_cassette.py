@@ -93,8 +93,8 @@ def events_of(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_bytes().splitlines()[1:]]
 
 
-def told(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What the events say, without when."""
+def without_times(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The events without their times."""
     return [{k: v for k, v in event.items() if k not in ("ts", "seq")} for event in events]
 
 
@@ -141,7 +141,7 @@ def test_the_same_person_is_led_through_to_the_end_and_makes_the_same_recording(
         assert status(phone)["done"], status(phone)
         assert status(phone)["misses"] == 0
     # Also the snapshots, byte for byte. Only lists do not move: the screen is as it was when they had moved.
-    assert told(after) == [event for event in told(before) if event["type"] != "scroll"]
+    assert without_times(after) == [event for event in without_times(before) if event["type"] != "scroll"]
     assert len(clicks(after)) > 2
 
 

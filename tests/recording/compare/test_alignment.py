@@ -17,7 +17,7 @@ def run(*names: str) -> list[Checkpoint]:
     return [Checkpoint(name.rstrip("!"), "failed" if name.endswith("!") else "ok") for name in names]
 
 
-def told(*names: str) -> list[str]:
+def relations(*names: str) -> list[str]:
     return [f"{row.relation} {row.checkpoint}" for row in align(PATH, run(*names))]
 
 
@@ -35,17 +35,17 @@ def told(*names: str) -> list[str]:
     ],
 )
 def test_each_difference_has_its_row(names: str, rows: list[str]) -> None:
-    assert told(*names) == rows
+    assert relations(*names) == rows
 
 
 def test_a_checkpoint_that_failed_has_the_wrong_status() -> None:
-    assert told("a", "b!", "c", "d") == ["matched a", "wrong_status b", "matched c", "matched d"]
+    assert relations("a", "b!", "c", "d") == ["matched a", "wrong_status b", "matched c", "matched d"]
     row = align(PATH, run("a", "b!"))[1]
     assert (row.baselineIndex, row.actualIndex, row.actualStatus) == (1, 1, "failed")
 
 
 def test_the_success_after_a_failure_is_the_one_that_matches() -> None:
-    assert told("a", "b!", "b", "c", "d") == ["matched a", "extra b", "matched b", "matched c", "matched d"]
+    assert relations("a", "b!", "b", "c", "d") == ["matched a", "extra b", "matched b", "matched c", "matched d"]
 
 
 def test_where_the_run_came_back_is_told() -> None:

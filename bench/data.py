@@ -1,4 +1,4 @@
-"""The files the bench works on: made here, from a seed, so that every run and every machine has the same."""
+"""Generate the input files of the bench from a seed: the same on every run and every machine."""
 
 import json
 import os
@@ -18,7 +18,7 @@ _HEADER = (
     b'{"type":"recording_header","schemaVersion":1,"sessionId":"bench","startedAt":%d,'
     b'"operatorPackage":"com.clawperator.operator"}\n' % _STARTED_AT
 )
-# The members stand in the order in which the phone writes them.
+# The members are in the order in which the phone writes them.
 _START = b'{"ts":%d,"seq":%d,"snapshot":%b,"packageName":"%b",'
 _WINDOW = b'"className":"%b.MainActivity","title":"%b","type":"window_change"}\n'
 _CLICK = (
@@ -33,7 +33,7 @@ NO_SNAPSHOTS = (b"null",)
 
 
 def snapshot_pool() -> list[bytes]:
-    """Snapshots as JSON strings, ready to stand in a line: encoding each anew would take minutes."""
+    """Snapshots encoded as JSON strings once: encoding each one again would take minutes."""
     rng = Random(SEED)
     pool = []
     for i in range(_POOL):
@@ -44,7 +44,7 @@ def snapshot_pool() -> list[bytes]:
 
 
 def write_recording(path: str, size: int, snapshots: Sequence[bytes] = NO_SNAPSHOTS) -> None:
-    """A recording of ``size`` bytes or one line more; without ``snapshots`` every event is a small one."""
+    """A recording of ``size`` bytes or one line more; without ``snapshots`` all events are small."""
     with open(path, "wb", buffering=1024 * 1024) as file:
         written = file.write(_HEADER)
         for line in _events(Random(SEED), snapshots, PACKAGES):
@@ -54,7 +54,7 @@ def write_recording(path: str, size: int, snapshots: Sequence[bytes] = NO_SNAPSH
 
 
 def write_shuffled(path: str, source: str) -> None:
-    """The events of ``source`` in an order that has nothing to do with ``seq``."""
+    """The events of ``source`` in random order."""
     with open(source, "rb") as file:
         header, *events = file
     Random(SEED).shuffle(events)
@@ -80,7 +80,7 @@ def write_compare_documents(folder: str, count: int) -> tuple[str, str]:
 
 
 def _events(rng: Random, snapshots: Sequence[bytes], packages: Sequence[str]) -> Iterator[bytes]:
-    """Lines without end, in ``seq`` order: a person who stays in an app for a while, then changes to another."""
+    """Endless events in ``seq`` order: a user who stays in an app for a while, then switches to another."""
     names = [name.encode() for name in packages]
     labels = [label.replace("&amp;", "&").encode() for label in LABELS]
     package = names[0]
@@ -106,7 +106,7 @@ def _events(rng: Random, snapshots: Sequence[bytes], packages: Sequence[str]) ->
 
 
 def _run(count: int) -> dict[str, object]:
-    """What ``skills run --json`` prints for an agent that passed the demonstration's checkpoints and many more."""
+    """Output of ``skills run --json`` for an agent run with the demonstration's checkpoints and many more."""
     names = [*REQUIRED, *(f"step_{i}" for i in range(len(REQUIRED), count))]
     checkpoints = [
         {

@@ -57,7 +57,7 @@ def hierarchy(rng: Random, package: str, size: int, labels: tuple[str, ...]) -> 
 
 
 def _row(rng: Random, package: str, index: int, labels: tuple[str, ...]) -> str:
-    """What a settings list repeats: a clickable row with an icon, a title and a summary."""
+    """A row of a settings list: clickable, with an icon, a title and a summary."""
     depth = len(_FRAMES) + 1
     top = 200 + 156 * (index % 14)
     leaves = (
@@ -68,8 +68,8 @@ def _row(rng: Random, package: str, index: int, labels: tuple[str, ...]) -> str:
     row = f'index="{index}" text="" {_names(package, "android.widget.LinearLayout", "")} content-desc=""'
     lines = [_opening(depth, row, _CLICKABLE, f"[0,{top}][1080,{top + 156}]")]
     for i, (kind, name, text, description, bounds) in enumerate(leaves):
-        said = f'index="{i}" text="{text}" {_names(package, kind, name)} content-desc="{description}"'
-        lines.append(f'{"  " * (depth + 1)}<node {said} {_PLAIN} bounds="{bounds}" />\n')
+        attributes = f'index="{i}" text="{text}" {_names(package, kind, name)} content-desc="{description}"'
+        lines.append(f'{"  " * (depth + 1)}<node {attributes} {_PLAIN} bounds="{bounds}" />\n')
     lines.append("  " * depth + "</node>\n")
     return "".join(lines)
 
@@ -79,5 +79,5 @@ def _names(package: str, kind: str, name: str) -> str:
     return f'resource-id="{full}" class="{kind}" package="{package}"'
 
 
-def _opening(depth: int, said: str, switches: str, bounds: str = "[0,0][1080,2400]") -> str:
-    return f'{"  " * depth}<node {said} {switches} bounds="{bounds}">\n'
+def _opening(depth: int, attributes: str, switches: str, bounds: str = "[0,0][1080,2400]") -> str:
+    return f'{"  " * depth}<node {attributes} {switches} bounds="{bounds}">\n'

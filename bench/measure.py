@@ -1,7 +1,7 @@
-"""Time and memory, measured so that a busy machine disturbs the answer as little as possible.
+"""Measure time and memory so that other load on the machine affects the result as little as possible.
 
-Contenders run in turn, round after round, and the fastest round of each counts. What disturbs a run only ever
-makes it slower, so the minimum is the steadiest number there is, and taking turns lets all meet the same noise.
+Contenders run in turn, and the fastest round of each counts. Other load only makes a run slower, so the minimum is
+the most stable number, and running in turn exposes all contenders to the same load.
 """
 
 import gc
@@ -14,8 +14,8 @@ from time import perf_counter
 
 Work = Callable[[], object]
 
-# The kernel counts the memory of whoever starts a process as the process's own until it runs its program. This
-# one is large by then, so a bare interpreter starts the command. Its answers go to stderr, ours to stdout.
+# The kernel counts the memory of the parent as the child's own until exec. This process is large by then, so a
+# bare interpreter starts the command. The output of the command goes to stderr, that of the launcher to stdout.
 _LAUNCHER = """
 import os, sys
 answers = [(os.POSIX_SPAWN_DUP2, 2, 1)]
@@ -27,14 +27,14 @@ _MAXRSS_UNIT = 1 if sys.platform == "darwin" else 1024
 
 
 class CommandFailedError(Exception):
-    """A command that is being measured did not do its work, so there is nothing to measure."""
+    """A measured command failed."""
 
 
 def fastest(contenders: Mapping[str, Work], rounds: int, tidy: Work = lambda: None) -> dict[str, float]:
-    """The seconds each contender took at its best. ``tidy`` follows every run and is not counted."""
+    """The seconds of each contender's fastest round. ``tidy`` runs after every round and is not counted."""
     best = dict.fromkeys(contenders, float("inf"))
     for work in contenders.values():
-        work()  # fills the page cache and whatever else is done only once
+        work()  # warm up: fills the page cache and other caches
         tidy()
     order = list(contenders)
     for _ in range(rounds):
@@ -44,17 +44,17 @@ def fastest(contenders: Mapping[str, Work], rounds: int, tidy: Work = lambda: No
             contenders[name]()
             best[name] = min(best[name], perf_counter() - start)
             tidy()
-        order.reverse()  # so that nobody always runs in the same one's wake
+        order.reverse()  # so that no contender always runs after the same one
     return best
 
 
 def _environment() -> dict[str, str]:
-    """Ours, without PYTHONPATH and its kin: they would reach some contenders and not others."""
+    """The environment without PYTHONPATH and similar variables, which not all contenders would use."""
     return {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
 
 
 def run_command(command: Sequence[str]) -> None:
-    """Run a command to its end as a shell would; its answer is thrown away."""
+    """Run a command to its end as a shell would; its output is discarded."""
     done = subprocess.run(
         command,
         stdin=subprocess.DEVNULL,
@@ -68,7 +68,7 @@ def run_command(command: Sequence[str]) -> None:
 
 
 def peak_memory(command: Sequence[str]) -> int:
-    """The most memory in bytes that a command held at any one time."""
+    """Peak memory of a command in bytes."""
     with subprocess.Popen(
         [sys.executable, "-I", "-S", "-c", _LAUNCHER, *command],
         stdin=subprocess.DEVNULL,
@@ -78,11 +78,11 @@ def peak_memory(command: Sequence[str]) -> int:
         start_new_session=True,
     ) as launcher:
         try:
-            told, answers = launcher.communicate()
+            report, output = launcher.communicate()
         except BaseException:
-            os.killpg(launcher.pid, signal.SIGKILL)  # the command too: it must not write any more
+            os.killpg(launcher.pid, signal.SIGKILL)  # the command too: it must not keep writing
             raise
-    exit_code, _, peak = told.decode().partition(" ")
+    exit_code, _, peak = report.decode().partition(" ")
     if exit_code != "0":
-        raise CommandFailedError(f"{' '.join(command)} exited with {exit_code}:\n{answers.decode()}")
+        raise CommandFailedError(f"{' '.join(command)} exited with {exit_code}:\n{output.decode()}")
     return int(peak) * _MAXRSS_UNIT

@@ -1,4 +1,4 @@
-"""How fast the simulated phone is, what it weighs, and what a command costs through each of its doors."""
+"""Speed and memory of the simulated phone, and the cost of a shell command through each of its ports."""
 
 import os
 import socket
@@ -40,7 +40,7 @@ for made in phones:
 
 
 def measure_cycles() -> float:
-    """Snapshots and clicks a second, each pair an execution of its own, on a page of Settings."""
+    """Snapshots with a click per second on a page of Settings, each pair in its own execution."""
     with simulated_phone() as phone:
         phone.launch(_SETTINGS)
 
@@ -74,26 +74,26 @@ def measure_trip() -> float:
 
 
 def measure_weight() -> int:
-    """Bytes a phone adds to a process that has a hundred, each with an app open."""
+    """Bytes per phone in a process with a hundred of them, each with an open app."""
     done = subprocess.run(
         [sys.executable, "-c", _WEIGH, str(PHONES)], capture_output=True, check=True, env=dict(os.environ)
     )
     return int(done.stdout)
 
 
-def measure_doors() -> dict[str, float]:
-    """Seconds for ``shell:true`` through the adbd door, the server door, and with nothing in between."""
+def measure_ports() -> dict[str, float]:
+    """Seconds for ``shell:true`` through the adbd port, the server port, and in process."""
     from clawperator.engine.clock import SystemClock
 
     with (
         simulated_phone(clock=SystemClock()) as phone,
-        phone.serve() as doors,
-        _Transport(doors.adbd_port) as transport,
+        phone.serve() as ports,
+        _Transport(ports.adbd_port) as transport,
     ):
         contenders: dict[str, Callable[[], object]] = {
             "direct": lambda: phone.shell("true"),
             "adbd": lambda: transport.shell("true"),
-            "server": lambda: _server_shell(doors.server_port, "true"),
+            "server": lambda: _server_shell(ports.server_port, "true"),
         }
         calls = {name: _repeated(call) for name, call in contenders.items()}
         best = fastest(calls, _SHELL_ROUNDS)
@@ -109,7 +109,7 @@ def _repeated(call: Callable[[], object]) -> Callable[[], None]:
 
 
 class _Transport:
-    """The least that an adb server says to a phone."""
+    """A minimal client of the adbd protocol."""
 
     def __init__(self, port: int) -> None:
         self._socket = socket.create_connection(("127.0.0.1", port), 10)
@@ -129,16 +129,16 @@ class _Transport:
     def shell(self, command: str) -> bytes:
         self._number += 1
         self._send(b"OPEN", self._number, 0, f"shell,v2,raw:{command}\0".encode())
-        said = b""
+        output = b""
         while True:
             kind, remote, local, data = self._receive()
             assert local == self._number
             if kind == b"WRTE":
-                said += data
+                output += data
                 self._send(b"OKAY", self._number, remote)
             elif kind == b"CLSE":
                 self._send(b"CLSE", self._number, remote)
-                return said
+                return output
 
     def _send(self, kind: bytes, first: int, second: int, data: bytes = b"") -> None:
         command = int.from_bytes(kind, "little")

@@ -1,4 +1,4 @@
-"""How fast a prompt is routed: the index is made before, as it is when several turns are routed by one."""
+"""Speed of prompt routing, with an index built in advance."""
 
 from functools import partial
 from random import Random
@@ -12,7 +12,7 @@ ENTRIES = 500
 _SEED = 20_260_101
 _ROUNDS = 200
 
-# Each costs something else: few words, words that many entries have, parts of words, more than are looked at.
+# Different costs: few words, words of many entries, parts of words, more words than the limit.
 PROMPTS = {
     "a sentence": "take a screenshot of the settings and save it",
     "common words": "show the phone, the app, the screen and all skills of the device on this computer",
@@ -22,13 +22,13 @@ PROMPTS = {
 
 
 def measure_routing() -> dict[str, float]:
-    """The seconds each of ``PROMPTS`` takes over 500 entries: the real ones, and more made of their words."""
+    """Seconds per prompt over 500 entries: the real ones, and generated ones of the same words."""
     router = Router(_entries())
     return fastest({name: partial(router.route, text) for name, text in PROMPTS.items()}, _ROUNDS)
 
 
 def measure_index() -> float:
-    """The seconds it takes to make the index over the same entries."""
+    """Seconds to build the index of the same entries."""
     entries = _entries()
     return fastest({"index": lambda: Router(entries)}, _ROUNDS // 10)["index"]
 

@@ -1,4 +1,4 @@
-"""The speed bars: one table of what was measured, what was promised, and whether the promise was kept."""
+"""Measure the performance limits of docs/speed.md and print one table: measurement, limit, verdict."""
 
 import argparse
 import json
@@ -61,7 +61,7 @@ class Sizes(NamedTuple):
 
     @property
     def needed_bytes(self) -> int:
-        # The large recording and an export of it that includes the snapshots, and room for all else.
+        # The large recording, an export of it with snapshots, and everything else.
         return 3 * self.large * _MB
 
 
@@ -70,7 +70,7 @@ _QUICK = Sizes(timed=20, large=100, small=5)
 
 
 class Row(NamedTuple):
-    """One line of the table. A row without a bar is there to inform."""
+    """One row of the table. A row without a limit is for information."""
 
     what: str
     measured: str
@@ -87,30 +87,30 @@ def main() -> int:
     sizes = _QUICK if options.quick else _FULL
     free = shutil.disk_usage(tempfile.gettempdir()).free
     if free < sizes.needed_bytes:
-        _say(
-            f"too little room in {tempfile.gettempdir()}: {sizes.needed_bytes / 1e9:.1f} GB are needed, "
+        _log(
+            f"not enough disk space in {tempfile.gettempdir()}: {sizes.needed_bytes / 1e9:.1f} GB are needed, "
             f"{free / 1e9:.1f} GB are free. Set TMPDIR to a folder with more."
         )
         return 2
     if find_spec("typing_extensions"):
-        _say("typing_extensions is installed here and makes every start slower; 'make bench' measures without it")
+        _log("typing_extensions is installed here and makes every start slower; 'make bench' measures without it")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # an exit, so that the folder below is removed
     try:
         with tempfile.TemporaryDirectory(prefix="clawperator-bench-") as folder:
             rows = [*_start(folder), *_driving(folder), *_screens(), *_routes(), *_phones()]
             rows += [*_compare(folder), *_recordings(folder, sizes), *_memory(folder, sizes)]
     except KeyboardInterrupt:
-        _say("stopped; everything it made is removed")
+        _log("stopped; everything it made is removed")
         return 130
     except CommandFailedError as e:
-        _say(str(e))
+        _log(str(e))
         return 2
     _print(rows, quick=options.quick)
     return 1 if any(row.kept is False for row in rows) else 0
 
 
 def _start(folder: str) -> Iterator[Row]:
-    _say("starting commands")
+    _log("starting commands")
     clawperator, claw = _command(), _command("claw")
     sessions = os.path.join(folder, "sessions")
     for number in range(_SESSIONS):
@@ -137,8 +137,8 @@ def _start(folder: str) -> Iterator[Row]:
 
 
 def _driving(folder: str) -> Iterator[Row]:
-    """A snapshot by the command, on a phone in a process of its own, and where its time goes."""
-    _say("driving a simulated phone")
+    """The snapshot command on a phone in its own process, and how its time is spent."""
+    _log("driving a simulated phone")
     os.environ["CLAWPERATOR_HOME"] = os.path.join(folder, "home")
     command = _command()
     run_command([*command, "phone", "start"])
@@ -161,14 +161,14 @@ def _driving(folder: str) -> Iterator[Row]:
         ("starting python", best["bare"]),
         ("our start and validation", best["validated"] - best["bare"]),
         ("to the phone and back", trip),
-        ("loading what talks to phones, and the rest", rest),
+        ("loading the device modules, and the rest", rest),
     )
     for what, seconds in parts:
         yield Row(f"  of this, {what}", f"{seconds * 1e3:.1f} ms")
 
 
 def _screens() -> Iterator[Row]:
-    _say("reading and searching screens")
+    _log("reading and searching screens")
     ratio = tree.measure_parse()
     yield Row("read a screen of 500 nodes", f"{ratio:.2f} x a bare expat pass", "<= 1.3 x", ratio <= 1.3)
     bare, found = tree.measure_matchers()
@@ -180,41 +180,41 @@ def _screens() -> Iterator[Row]:
 
 
 def _routes() -> Iterator[Row]:
-    _say("routing prompts")
+    _log("routing prompts")
     prompts = routing.measure_routing()
     slowest = max(prompts, key=prompts.__getitem__)
     milliseconds = prompts[slowest] * 1e3
     measured = f"{milliseconds:.2f} ms, the slowest of {len(prompts)} prompts ({slowest})"
     yield Row(f"route over {routing.ENTRIES} entries", measured, "<= 5 ms", milliseconds <= 5)
-    yield Row("  before this, once, making the index", f"{routing.measure_index() * 1e3:.1f} ms")
+    yield Row("  before this, once, building the index", f"{routing.measure_index() * 1e3:.1f} ms")
 
 
 def _phones() -> Iterator[Row]:
-    _say("clicking on the simulated phone")
+    _log("clicking on the simulated phone")
     cycles = phone.measure_cycles()
     what = "snapshot and click on the phone, in process"
     yield Row(what, f"{cycles:.0f} a second", ">= 500 a second", cycles >= 500)
-    _say(f"weighing {phone.PHONES} phones")
+    _log(f"weighing {phone.PHONES} phones")
     yield Row(f"memory of each of {phone.PHONES} phones in one process", f"{phone.measure_weight() / 1e3:.0f} kB")
-    doors = phone.measure_doors()
-    for name, what in (("adbd", "adbd door"), ("server", "server door, connecting each time")):
-        ratio = doors[name] / doors["direct"]
-        measured = f"{doors[name] * 1e3:.2f} ms, {ratio:.1f} x the same command without a door"
+    times = phone.measure_ports()
+    for name, what in (("adbd", "adbd port"), ("server", "server port, connecting each time")):
+        ratio = times[name] / times["direct"]
+        measured = f"{times[name] * 1e3:.2f} ms, {ratio:.1f} x the same command in process"
         yield Row(f"shell round trip, {what}", measured)
 
 
 def _recordings(folder: str, sizes: Sizes) -> Iterator[Row]:
     for size, kind, bar in ((sizes.timed, "", 1.6), (sizes.small, " of small events", None)):
         path = os.path.join(folder, "timed.ndjson")
-        _say(f"making a recording of {size} MB{kind}")
+        _log(f"generating a recording of {size} MB{kind}")
         data.write_recording(path, size * _MB, data.NO_SNAPSHOTS if kind else data.snapshot_pool())
-        _say(f"parsing and exporting {size} MB{kind}")
+        _log(f"parsing and exporting {size} MB{kind}")
         yield from _against_json(path, f"{size} MB{kind}", bar)
         os.remove(path)
 
 
 def _against_json(path: str, name: str, bar: float | None) -> Iterator[Row]:
-    """The commands over a recording, measured by how fast json.loads reads the same lines and does no more."""
+    """Compare the commands on a recording with a bare ``json.loads`` of the same lines."""
     out = path + ".out"
 
     def json_loop() -> None:
@@ -254,7 +254,7 @@ def _memory(folder: str, sizes: Sizes) -> Iterator[Row]:
     large, small, shuffled, out = (
         os.path.join(folder, name) for name in ("large.ndjson", "small.ndjson", "shuffled.ndjson", "out.json")
     )
-    _say(f"making a recording of {sizes.large} MB")
+    _log(f"generating a recording of {sizes.large} MB")
     data.write_recording(large, sizes.large * _MB, data.snapshot_pool())
     data.write_recording(small, sizes.small * _MB)
     data.write_shuffled(shuffled, small)
@@ -265,14 +265,14 @@ def _memory(folder: str, sizes: Sizes) -> Iterator[Row]:
         (f"export {sizes.large} MB, snapshots included", included, large),
         (f"export {sizes.small} MB of small events out of order", ["export"], shuffled),
     ):
-        _say(f"watching the memory of {what}")
+        _log(f"measuring the memory of {what}")
         peak = peak_memory([*_command(), "recording", *verb, "--input", path, "--out", out])
         yield Row(f"memory: {what}", f"{peak / _MB:.1f} MB", f"<= {_MEMORY_BAR // _MB} MB", peak <= _MEMORY_BAR)
         os.remove(out)
 
 
 def _compare(folder: str) -> Iterator[Row]:
-    _say("comparing a run with a demonstration")
+    _log("comparing a run with a demonstration")
     baseline, result = data.write_compare_documents(folder, _COMPARED_EVENTS)
     report = compare_recording(baseline, result)
     assert report.baselineCoverage.covered == len(REQUIRED)
@@ -304,30 +304,30 @@ def _decode(*paths: str) -> None:
 
 
 def _command(name: str = "clawperator") -> list[str]:
-    """The installed command that stands beside the interpreter."""
+    """The installed command, in the folder of the interpreter."""
     return [os.path.join(os.path.dirname(sys.executable), name)]
 
 
 def _print(rows: list[Row], *, quick: bool) -> None:
     if quick:
-        print("QUICK RUN on small files: good for development, not for a verdict.")
-    print("Ratios compare the fastest rounds of contenders that took turns: noise disturbs the minimum least.")
+        print("QUICK RUN on small files: for development only, not for a verdict.")
+    print("Ratios compare the fastest rounds of commands that ran in turn: noise affects the minimum least.")
     passes = f"{_RECORDING_ROUNDS} passes over a recording, {_INFORMING_ROUNDS} over small events"
     print(f"Rounds: {_START_ROUNDS} starts, {_COMPARE_ROUNDS} compares, {passes}.\n")
-    table = [("what", "measured", "bar", "verdict"), *((r.what, r.measured, r.bar, r.verdict) for r in rows)]
+    table = [("what", "measured", "limit", "verdict"), *((r.what, r.measured, r.bar, r.verdict) for r in rows)]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     for line in table:
         print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
 
 
-def _say(text: str) -> None:
+def _log(text: str) -> None:
     print(f"bench: {text}", file=sys.stderr, flush=True)
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="bench",
-        description="Measure the speed bars. Exits 1 when one is missed, 2 when it could not measure.",
+        description="Measure the performance limits. Exits 1 if one is exceeded, 2 if it could not measure.",
         epilog="example: make bench, or .venv-plain/bin/python bench/run.py --quick",
     )
     parser.add_argument("--quick", action="store_true", help="use small files; for development only")

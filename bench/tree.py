@@ -1,7 +1,7 @@
-"""How fast a screen is read and searched.
+"""Speed of parsing and searching a screen.
 
 Both are compared with a bare pass: the same bytes through the same parser, with handlers that do nothing.
-Searching is timed on trees fresh from the parser, of which nothing has been worked out before.
+Searches run on freshly parsed trees, so that nothing is cached.
 """
 
 from pyexpat import ParserCreate
@@ -23,7 +23,7 @@ _NODES = 500
 _NODE_SIZE = 374  # the characters of a node, on average
 _SCREEN = Bounds(0, 0, 1_080, 2_400)
 
-# Each is a search with another cost: by name, by words, by role, and by a letter most labels have.
+# Searches with different costs: by name, by words, by role, and by a letter that most labels contain.
 MATCHERS = {
     "id": NodeMatcher(resourceId=f"{PACKAGES[0]}:id/title"),
     "label": NodeMatcher(textEquals="Battery"),
@@ -49,7 +49,7 @@ def measure_parse() -> float:
 
 
 def measure_matchers() -> Searches:
-    """Search each tree right after it was read, as everyone does who waits for something to appear."""
+    """Search each tree once, directly after parsing, as a wait for a node does."""
     data = _screen()
     bare = float("inf")
     best = dict.fromkeys(MATCHERS, float("inf"))

@@ -287,7 +287,7 @@ GROUPS: Mapping[str, Mapping[str, Code]] = {
             _USAGE,
             False,
             "the sentence matches several targets; none was used",
-            "Say which one: the first, the second.",
+            "Name one of them: 'the first ...', 'the second ...'.",
         ),
         "INSTRUCTION_CHECK_FAILED": Code(_RUNTIME, False, "the device is not in the expected state"),
         "TURN_STEPS_REACHED": Code(

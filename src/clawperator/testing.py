@@ -8,7 +8,7 @@ The simulated phone uses a virtual clock, so waits take no time. With pytest, us
         assert phone.shows("Dark theme")
 
 Without pytest: ``with simulated_phone() as phone: ...``. Nothing listens on a port until ``serve`` is called.
-``ScriptedDriver`` stands for a device under the engine, ``ScriptedBackend`` for everything below a connection.
+``ScriptedDriver`` replaces a device below the engine, ``ScriptedBackend`` everything below a connection.
 """
 
 import threading

@@ -98,7 +98,7 @@ def by_name(flags: Iterable[Flag]) -> dict[str, Flag]:
 
 
 def similar_name(word: str, names: Iterable[str]) -> str | None:
-    """The name that a mistyped one probably stands for."""
+    """The most similar name to a mistyped one."""
     return nearest(word, names, max(2, len(word) // 3)) if len(word) <= _LONGEST_GUESSED else None
 
 

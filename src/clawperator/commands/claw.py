@@ -14,7 +14,7 @@ CLAW_GLOBALS = (
 )
 
 _DIRECTORY = Flag("--directory", "session folder (default: .claw/sessions)", "<folder>")
-_LIMIT = Flag("--limit", "most matches to return (default: 5)", "<n>")
+_LIMIT = Flag("--limit", "maximum number of matches (default: 5)", "<n>")
 _NO_MCP = switch("--no-mcp", "exclude MCP tools; no server is started")
 _DENY_TOOL = Flag("--deny-tool", "deny this tool; may be repeated", "<name>", repeats=True)
 _DENY_PREFIX = Flag(

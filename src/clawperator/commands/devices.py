@@ -164,7 +164,7 @@ DEVICE_COMMANDS = (
         flags=(switch("--no-follow", "print the log and exit"),),
         examples=("clawperator logs --no-follow",),
         notes="One JSON event per line. The log is in CLAWPERATOR_LOG_DIR, or in logs in the product home; "
-        "CLAWPERATOR_LOG_LEVEL is the least level it keeps.",
+        "CLAWPERATOR_LOG_LEVEL is its minimum level.",
         handler="clawperator.cli.handlers.logs:print_log",
         level="read-only",
     ),

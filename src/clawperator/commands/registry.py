@@ -15,7 +15,7 @@ GLOBALS = (
     switch("--json", "print JSON (the default)"),
     Flag("--output", "json (one line) or pretty (indented)", "<json|pretty>", ("--format",)),
     Flag("--timeout", "timeout in ms", "<ms>", ("--timeout-ms",)),
-    Flag("--log-level", "least level printed to stderr: debug, info, warn or error", "<level>"),
+    Flag("--log-level", "minimum level printed to stderr: debug, info, warn or error", "<level>"),
     switch("--verbose", "same as --log-level debug"),
     switch("--help", "print help", "-h"),
     switch("--version", "print the version"),

@@ -60,7 +60,7 @@ class ActionType(Struct, frozen=True):
     """The row of an action type.
 
     A ``read_only`` action leaves the device and the host unchanged. ``runs_on_host`` marks actions that the host
-    carries out instead of the Operator, ``unsettles`` those after which the screen may still be moving.
+    runs instead of the Operator, ``unsettles`` those after which the screen may still be moving.
     ``typed_param`` is the param whose text may be a secret, ``evidence`` the kind of evidence that the result is.
     ``removed_params`` hold hints for params of old versions. App names lead to actions that ``takes_app_name``.
     Simple agents get only actions ``in_simple_mode``. ``params`` is set by ``register``.

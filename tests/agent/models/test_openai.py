@@ -372,7 +372,7 @@ def test_calls_before_a_failure_are_kept() -> None:
     assert turn.answer.outcome == "failed"
     assert turn.answer.error is not None
     assert turn.answer.error.code == "BRAIN_UNAVAILABLE"
-    assert turn.answer.text.startswith("[Broken off:")
+    assert turn.answer.text.startswith("[Stopped:")
     assert turn.answer.usage == Usage(7, 8)
     assert len(server.received) == 4
 

@@ -137,7 +137,7 @@ class ModelBrain(ABC):
                 if not output.replies:
                     raise
                 output.begin_reply()
-                output.add(f"[Broken off: {e.message}]")
+                output.add(f"[Stopped: {e.message}]")
                 return Answer(output.text, "failed", e, output.usage)
             if not reply.calls:
                 return self._answer(reply, output)

@@ -161,7 +161,7 @@ def wait_for_node(action: Action, data: Data) -> str:
 def wait_for_navigation(action: Action, data: Data) -> str:
     package = data.get("resolved_package") or getattr(action.params, "expectedPackage", None)
     reached = one_line(package) if isinstance(package, str) else "the expected node"
-    return f"{reached} is in front after {number(data, 'elapsed_ms')} ms"
+    return f"{reached} is in the foreground after {number(data, 'elapsed_ms')} ms"
 
 
 def start_recording(_: Action, data: Data) -> str:

@@ -158,7 +158,7 @@ class TurnEngine:
         except ClawError as e:
             if not progress.has_acted and e.code != "TURN_STEPS_REACHED":
                 return cancelled(prompt, e.message, e)
-            answer = Answer(f"Broken off: {e.message}", "failed", e)  # the calls that were made must be kept
+            answer = Answer(f"Stopped: {e.message}", "failed", e)  # keep the completed calls
         return self._finish(prompt, answer, progress)
 
     def _check_limits(self, prompt: str) -> TurnResult | None:

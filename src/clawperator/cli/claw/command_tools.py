@@ -47,7 +47,7 @@ class CommandContext(Struct, frozen=True):
 
 
 class PreparedCommand(Struct, frozen=True):
-    """A command with its arguments as a tool, and the tool calls that it stands for."""
+    """A command with its arguments as a tool, and the equivalent tool calls."""
 
     tool: Tool
     calls: tuple[ToolCall, ...] = ()
@@ -134,7 +134,7 @@ def _given_flags(command: Command, words: list[str]) -> list[str]:
 
 
 class ExecutionCall(Struct, frozen=True):
-    """A command that stands for an execution, and the tool calls of its actions."""
+    """A command that builds an execution, and the tool calls of its actions."""
 
     call: Call
     document: Any
@@ -184,7 +184,7 @@ class ExecutionCall(Struct, frozen=True):
 
 
 def _execution_call(command: Command, name: str, words: list[str]) -> ExecutionCall | None:
-    """The execution of a command that stands for one. Errors in its arguments are raised."""
+    """The execution that a command builds. Errors in its arguments are raised."""
     if not command.execution or is_best_effort(words) or "--help" in words:
         return None
     from clawperator.agent.tools.actions import planned_calls

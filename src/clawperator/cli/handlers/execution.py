@@ -1,4 +1,4 @@
-"""``exec``, and running the execution of any command that stands for one."""
+"""``exec``, and running the execution that a command builds."""
 
 import os
 import sys

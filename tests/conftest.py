@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.support.unused_port import UNUSED_PORT
+
 if TYPE_CHECKING:
     from tests.support.routes import Route
 
@@ -32,11 +34,11 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 def _isolated_environment(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep tests away from the user's home folder, phones and adb server.
 
-    Nothing listens on port 1, and there is no adb to start a server with. Tests that need adb start their own.
+    Nothing listens on the adb port, and there is no adb to start a server with. Tests that need adb start their own.
     """
     home = tmp_path_factory.mktemp("home")
     monkeypatch.setenv("HOME", str(home))
-    monkeypatch.setenv("ANDROID_ADB_SERVER_PORT", "1")
+    monkeypatch.setenv("ANDROID_ADB_SERVER_PORT", UNUSED_PORT)
     monkeypatch.setenv("ADB_PATH", str(home / "no-adb"))
     ours = (
         *("HOME", "OPERATOR_PACKAGE", "LOG_DIR", "LOG_LEVEL", "BIN", "DEVICE_ID"),

@@ -31,6 +31,7 @@ from clawperator.errors import CODES
 from clawperator.recording.compare.compare import SUMMARIES
 from clawperator.schemas import SCHEMAS
 from tests.support.paths import REPOSITORY
+from tests.support.unused_port import UNUSED_PORT
 
 ROOT = REPOSITORY
 DOCS = ROOT / "docs"
@@ -123,9 +124,9 @@ def surroundings(folder: Path) -> dict[str, str]:
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
         "HOME": str(home),
         "LC_ALL": "C.UTF-8",
-        # No adb, and nothing that listens: an example must not start a server on the machine of whoever tests.
+        # No adb and no server: an example must not start an adb server on this machine.
         "ADB_PATH": str(home / "no-adb"),
-        "ANDROID_ADB_SERVER_PORT": "1",
+        "ANDROID_ADB_SERVER_PORT": UNUSED_PORT,
     }
 
 

@@ -29,6 +29,7 @@ from clawperator.errors import ClawError
 from clawperator.phone.adb.device import PhoneDevice
 from clawperator.phone.adb.server import AdbServer
 from clawperator.phone.core.phone import Phone
+from tests.support.unused_port import UNUSED_PORT
 
 SERIAL = "emulator-5554"
 SOON = EmulatorTimeouts(registration=2.0, boot=0.3, poll=0.01)
@@ -231,7 +232,7 @@ def test_the_list_says_which_runs(sdk: Sdk) -> None:
 def test_without_any_tool_the_list_is_read_from_the_files(sdk: Sdk, monkeypatch: pytest.MonkeyPatch) -> None:
     sdk.make_avd("a")
     monkeypatch.setenv("ADB_PATH", "/nowhere/adb")
-    monkeypatch.setenv("ANDROID_ADB_SERVER_PORT", "1")
+    monkeypatch.setenv("ANDROID_ADB_SERVER_PORT", UNUSED_PORT)
     assert [(avd.name, avd.running) for avd in list_avds()] == [("a", False)]
     with pytest.raises(ClawError) as caught:
         running_emulators()

@@ -1,4 +1,4 @@
-"""Peers that take up room and say nothing. Whoever comes next is answered all the same."""
+"""Peers that hold connections or send slowly. The phone still answers the next client."""
 
 import socket
 import time
@@ -27,12 +27,12 @@ def device(tmp_path: Path) -> FakeDevice:
 
 
 @contextmanager
-def crowd(port: int, size: int, says: bytes = b"") -> Iterator[list[socket.socket]]:
+def idle_peers(port: int, count: int, sent: bytes = b"") -> Iterator[list[socket.socket]]:
     with ExitStack() as stack:
-        peers = [stack.enter_context(socket.create_connection((HOST, port), 5)) for _ in range(size)]
+        peers = [stack.enter_context(socket.create_connection((HOST, port), 5)) for _ in range(count)]
         for peer in peers:
             with suppress(ConnectionError):
-                peer.sendall(says)
+                peer.sendall(sent)
         time.sleep(0.1)
         yield peers
 
@@ -43,43 +43,43 @@ def record(port: int) -> PhoneRecord:
 
 @contextmanager
 def open_control(handle: Callable[[str, dict[str, Any]], Any]) -> Iterator[int]:
-    door = ControlServer("word", handle)
+    control_server = ControlServer("word", handle)
     try:
-        yield door.start(HOST)
+        yield control_server.start(HOST)
     finally:
-        door.stop()
+        control_server.stop()
 
 
-@pytest.mark.parametrize("says", [b"", b"CNXN", packet(b"CNXN", NEW, 1 << 20, b"host::")[:-2]])
-def test_silent_peers_do_not_keep_the_next_from_adbd(device: FakeDevice, says: bytes) -> None:
-    with open_adbd(device) as (_, port), crowd(port, adbd.MAX_CONNECTIONS + 40, says), Peer(port) as peer:
+@pytest.mark.parametrize("sent", [b"", b"CNXN", packet(b"CNXN", NEW, 1 << 20, b"host::")[:-2]])
+def test_idle_peers_do_not_block_adbd(device: FakeDevice, sent: bytes) -> None:
+    with open_adbd(device) as (_, port), idle_peers(port, adbd.MAX_CONNECTIONS + 40, sent), Peer(port) as peer:
         assert peer.run(b"shell:echo here") == b"here\n"
 
 
-@pytest.mark.parametrize("says", [b"", b"00", b"ffffhost:"])
-def test_silent_clients_do_not_keep_the_next_from_the_server(
-    device: FakeDevice, monkeypatch: pytest.MonkeyPatch, says: bytes
+@pytest.mark.parametrize("sent", [b"", b"00", b"ffffhost:"])
+def test_idle_clients_do_not_block_the_adb_server(
+    device: FakeDevice, monkeypatch: pytest.MonkeyPatch, sent: bytes
 ) -> None:
     monkeypatch.setattr(server, "MAX_CONNECTIONS", 20)
-    with open_server(device) as (_, port), crowd(port, 50, says), Client(port) as client:
+    with open_server(device) as (_, port), idle_peers(port, 50, sent), Client(port) as client:
         client.ask(b"host:version")
         assert client.text() == "0029"
 
 
-@pytest.mark.parametrize("says", [b"", b'{"token":'])
-def test_silent_peers_do_not_keep_the_next_from_control(says: bytes) -> None:
-    with open_control(lambda *_: {"fine": 1}) as port, crowd(port, 40, says):
+@pytest.mark.parametrize("sent", [b"", b'{"token":'])
+def test_idle_peers_do_not_block_the_control_channel(sent: bytes) -> None:
+    with open_control(lambda *_: {"fine": 1}) as port, idle_peers(port, 40, sent):
         assert request(record(port), "status") == {"fine": 1}
 
 
-def test_who_is_being_served_is_not_sent_away(device: FakeDevice) -> None:
+def test_active_peers_stay_connected(device: FakeDevice) -> None:
     with open_adbd(device) as (_, port), Peer(port) as first:
-        with crowd(port, adbd.MAX_CONNECTIONS + 40):
+        with idle_peers(port, adbd.MAX_CONNECTIONS + 40):
             pass
         assert first.run(b"shell:echo still here") == b"still here\n"
 
 
-def test_a_request_that_drips_in_is_given_up(monkeypatch: pytest.MonkeyPatch, device: FakeDevice) -> None:
+def test_a_request_that_arrives_too_slowly_is_closed(monkeypatch: pytest.MonkeyPatch, device: FakeDevice) -> None:
     monkeypatch.setattr(control, "_READ_SECONDS", 0.3)
     monkeypatch.setattr(smart_socket, "REQUEST_SECONDS", 0.3)
     with open_control(lambda *_: {}) as controlled, open_server(device) as (_, served):
@@ -94,14 +94,14 @@ def test_a_request_that_drips_in_is_given_up(monkeypatch: pytest.MonkeyPatch, de
                 assert time.monotonic() - began < HANG_SECONDS
 
 
-def test_what_all_peers_leave_unread_is_bounded(monkeypatch: pytest.MonkeyPatch, device: FakeDevice) -> None:
+def test_unread_bytes_of_all_peers_are_bounded(monkeypatch: pytest.MonkeyPatch, device: FakeDevice) -> None:
     monkeypatch.setattr(adbd, "_MAX_UNREAD", 3 * 100_000)
     payload = bytes(100_000)
     with open_adbd(device) as (_, port), ExitStack() as stack:
         peers = [stack.enter_context(Peer(port)) for _ in range(3)]
         for peer in peers:
             peer.send(b"WRTE", *peer.open(b"shell:sleep"), payload)
-            assert peer.open(b"sync:")  # what was sent before has been taken in
+            assert peer.open(b"sync:")  # the payload has been received
         for _ in range(3):
             late = stack.enter_context(Peer(port))
             late.send(b"WRTE", *late.open(b"shell:sleep"), payload)
@@ -109,7 +109,7 @@ def test_what_all_peers_leave_unread_is_bounded(monkeypatch: pytest.MonkeyPatch,
         assert all(peer.open(b"sync:") for peer in peers)
 
 
-def test_a_phone_whose_folder_is_gone_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_phone_stops_when_its_folder_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server_module, "_FOLDER_POLL_SECONDS", 0.02)
     folder = tmp_path / "phone" / "files"
     folder.mkdir(parents=True)

@@ -5,8 +5,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from clawperator.phone.adb.device import AdbDevice
-from clawperator.phone.adb.forward import Forwards
-from clawperator.phone.adb.host_services import HostServices
+from clawperator.phone.adb.host_services import Forwards, HostServices
 from clawperator.phone.adb.listener import STOP_SECONDS, Listener, WorkerPool
 from clawperator.phone.adb.services import serve
 from clawperator.phone.adb.smart_socket import (

@@ -2,7 +2,7 @@
 
 import pytest
 
-from clawperator.phone.adb.shell_service import MAX_LINE, Terminal
+from clawperator.phone.adb.services import MAX_LINE, Terminal
 
 
 class Keys:

@@ -17,12 +17,11 @@ from clawperator.engine.driver import Clock
 from clawperator.phone.apps import CHOOSER, HOME_APPS, LAUNCHER, built_in_apps
 from clawperator.phone.apps.system import KEYBOARD_COMPONENT, android_app, keyboard_app, operator_app, system_ui
 from clawperator.phone.core import kernel, settings, user_input
-from clawperator.phone.core.app_context import ScreenContext
 from clawperator.phone.core.events import AccessibilityEvent, window_event
 from clawperator.phone.core.faults import Faults
 from clawperator.phone.core.kernel import Sockets, Timers
 from clawperator.phone.core.packages import Packages
-from clawperator.phone.core.tasks import Tasks
+from clawperator.phone.core.tasks import ScreenContext, Tasks
 from clawperator.phone.core.window_manager import WindowManager
 from clawperator.phone.log.buffer import LogBuffer, LogFaults
 from clawperator.phone.operator.operator import Operator

@@ -1,9 +1,13 @@
-"""Tasks: a process per running app, a task per app, a back stack of screens per task."""
+"""Running apps: a process per app, a task per app, a back stack of screens per task.
+
+``ScreenContext`` is what the code of an open screen receives.
+"""
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Protocol
 
 from clawperator.phone.toolkit.app import App, AppProcess, BackStackEntry
+from clawperator.phone.toolkit.context import Effect, SystemServices
 
 FIRST_PID = 4_000
 _MAX_ENTRIES = 100
@@ -202,3 +206,83 @@ class Tasks:
         """Report a new entry as in front, unless its ``on_show`` handler has opened another one."""
         if self.front.top is entry:
             self._changed(entry)
+
+
+class ScreenWindows(Protocol):
+    """What a context uses of the window manager."""
+
+    def top(self) -> BackStackEntry: ...
+    def show_keyboard(self) -> None: ...
+    def toast(self, message: str, /) -> None: ...
+
+
+class AppHost(SystemServices, Protocol):
+    """What a context uses of the phone."""
+
+    @property
+    def tasks(self) -> Tasks: ...
+    @property
+    def windows(self) -> ScreenWindows: ...
+    def launch(self, package: str, /) -> bool: ...
+    def view(self, uri: str, /) -> bool: ...
+    def later(self, milliseconds: float, entry: BackStackEntry, effect: Effect, /) -> None: ...
+
+
+class ScreenContext:
+    """An ``AppContext`` over an entry of the back stack."""
+
+    __slots__ = ("_entry", "_phone")
+
+    def __init__(self, phone: AppHost, entry: BackStackEntry) -> None:
+        self._phone = phone
+        self._entry = entry
+
+    @property
+    def state(self) -> dict[str, Any]:
+        return self._entry.process.state
+
+    @property
+    def data(self) -> dict[str, Any]:
+        return self._entry.process.data
+
+    @property
+    def args(self) -> dict[str, Any]:
+        return self._entry.args
+
+    @property
+    def system(self) -> SystemServices:
+        return self._phone
+
+    @property
+    def is_in_front(self) -> bool:
+        return self._phone.windows.top() is self._entry
+
+    def focus(self, name: str) -> None:
+        self._entry.focus = name
+        self._entry.wants_keyboard = True
+        if self.is_in_front:
+            self._phone.windows.show_keyboard()
+
+    def go(self, screen: str, /, **args: Any) -> None:
+        self._phone.tasks.open(self._entry.process, screen, args)
+
+    def replace(self, screen: str, /, **args: Any) -> None:
+        self._phone.tasks.replace(self._entry, screen, args)
+
+    def back(self) -> None:
+        self._phone.tasks.leave(self._entry)
+
+    def home(self) -> None:
+        self._phone.tasks.unwind(self._entry)
+
+    def start(self, package: str) -> bool:
+        return self._phone.launch(package)
+
+    def view(self, uri: str) -> bool:
+        return self._phone.view(uri)
+
+    def toast(self, message: str) -> None:
+        self._phone.windows.toast(message)
+
+    def after(self, milliseconds: float, effect: Effect) -> None:
+        self._phone.later(milliseconds, self._entry, effect)

@@ -1,4 +1,4 @@
-"""What the adb endpoints need of a phone, and the simulated phone as they see it."""
+"""The device interface of the adb endpoints, and its implementation by the simulated phone."""
 
 import threading
 from typing import Literal, Protocol

@@ -11,7 +11,7 @@ from contextlib import suppress
 
 from clawperator.phone.adb.wire import Payload, send_all
 
-# A reader may pause: a log in a pager stands still for minutes. After this the stream is closed.
+# A reader may pause for minutes, for example in a pager. After this time the stream is closed.
 READER_SECONDS = 600.0
 # How long a command may continue after its peer has disconnected.
 GRACE_SECONDS = 30.0

@@ -80,7 +80,7 @@ def steps_of(cassette: Cassette) -> list[CassetteStep]:
 
 
 def first_snapshot(step: CassetteStep) -> int:
-    """What is shown first on the way to a step."""
+    """The first snapshot shown before a step."""
     return step.windows[0].snapshot if step.windows else step.snapshot
 
 
@@ -260,7 +260,7 @@ class _StepReader:
         self._show(snapshot)
 
     def _wait_before(self, window: WindowShown, key: UserKey | None) -> tuple[float | None] | None:
-        """How long the phone waits before a window: None when it comes at once."""
+        """The wait before a window; None when it opens immediately."""
         if not self.steps and not self._windows:
             return None  # it is the first
         before = self._events[window.at - 1].facts.ts if window.at else window.ts
@@ -288,7 +288,7 @@ class _StepReader:
             self._front = name
 
     def _context(self) -> dict[str, Any]:
-        """What is known of a step before its kind is."""
+        """The fields that all kinds of step share."""
         return {
             "snapshot": self._snapshot,
             "windows": self._windows,

@@ -20,7 +20,7 @@ _TOAST_SECONDS = 2.0
 
 
 class WindowManager:
-    """What is visible and touchable. The phone's lock guards it.
+    """The visible windows and the areas that receive touches. The phone's lock guards it.
 
     ``make_context`` builds the context of an entry, ``crash`` ends an app whose builder failed, and ``announce``
     is called when another window is in front.

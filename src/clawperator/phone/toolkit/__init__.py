@@ -1,1 +1,1 @@
-"""What apps of the simulated phone are written with: screens, views, layout."""
+"""The toolkit for apps of the simulated phone: screens, views, layout."""

@@ -1,4 +1,4 @@
-"""What an app's code can use: its own state and screens, and the services of the phone it runs on."""
+"""The interface of an app's code: its own state and screens, and the services of the phone it runs on."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias

@@ -2,8 +2,8 @@
 
 How a page is read. A ``console`` block holds commands, each after ``$ ``, followed by what it prints, stdout and
 stderr as a terminal shows them. A command goes on over lines that end in a backslash and over here-documents. In
-the expected text a line ``...`` stands for any lines, and ``…`` within a line for anything. A command may fail
-only when it says so itself, with ``; echo "exit $?"``. The blocks of a page share one fresh folder, in order.
+the expected text a line ``...`` matches any lines, and ``…`` within a line any text. A command may fail only if it
+ends with ``; echo "exit $?"``. The blocks of a page share one fresh folder, in order.
 
 ``python`` blocks are run in that folder too; each ``# -> text`` names a line they print. ``json`` blocks are
 parsed, and validated when they are executions. ``text`` blocks are only looked at.
@@ -213,7 +213,7 @@ def test_json_blocks_are_valid(page: Path) -> None:
 
 
 @every_page
-def test_every_block_says_what_it_is(page: Path) -> None:
+def test_every_block_has_a_language(page: Path) -> None:
     for block in blocks(_read(page)):
         assert block.language in {"console", "json", "python", "text"}, f"line {block.line}"
 
@@ -443,7 +443,7 @@ def test_examples_in_the_help_of_claw_work_in_their_order(place: Path) -> None:
         assert ran.returncode == 0, f"{example}\n{ran.stdout}"
 
 
-def test_commands_with_nothing_to_show_without_a_phone_say_so(tmp_path: Path) -> None:
+def test_commands_that_need_a_phone_fail_without_one(tmp_path: Path) -> None:
     for name in sorted(generate.NEED_PHONE):
         ran = shell(f"clawperator {name}" + " --apk operator.apk" * (name == "operator setup"), tmp_path)
         assert ran.returncode == 1, name

@@ -1,4 +1,4 @@
-"""The folder of a phone, and the lock that says whether it runs."""
+"""The folder of a phone, and the lock that shows whether it runs."""
 
 import os
 import threading
@@ -49,7 +49,7 @@ def test_a_phone_can_start_while_others_look(folder: PhoneFolder) -> None:
         thread.join()
 
 
-def test_the_lock_says_who_holds_it(folder: PhoneFolder) -> None:
+def test_the_lock_names_its_holder(folder: PhoneFolder) -> None:
     assert folder.holder() is None
     with folder.lock() as ours:
         assert ours

@@ -15,7 +15,7 @@ from tests.recording.samples import HEADER, click, scroll, window, write
 
 SOURCE = Path(__file__).parent.parent / "src" / "clawperator"
 
-# Fixed texts as the code holds them; ``{}`` stands for a value.
+# Fixed texts as the code holds them; ``{}`` is any value.
 FIXED = {
     "recording errors": (
         "No recording session found on device. Start a recording first.",

@@ -20,7 +20,7 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
         _ = testing.nothing
 
 
-def test_a_scripted_backend_stands_for_a_device() -> None:
+def test_a_scripted_backend_replaces_a_device() -> None:
     backend = ScriptedBackend({"text": "21 °C"}, {"error": "NODE_NOT_FOUND", "message": "no node"})
     phone = ConnectedPhone(Device("none", Endpoint("127.0.0.1", 1)), backend=backend)
     assert phone.read("Temperature") == "21 °C"

@@ -80,7 +80,7 @@ def test_patterns_are_taken_as_phones_and_python_write_them(pattern: str) -> Non
 
 
 @pytest.mark.parametrize("pattern", ["(", "a{2,1}", "*", "\\", "(" * 5_000, "(?<a>"])
-def test_what_is_no_pattern_is_a_value_error(pattern: str) -> None:
+def test_an_invalid_pattern_is_a_value_error(pattern: str) -> None:
     with pytest.raises(ValueError):
         compile_pattern(pattern)
 

@@ -54,7 +54,7 @@ def test_a_tool_is_found_by_any_of_its_names_in_any_case() -> None:
     assert [tool.name for tool in registry.tools] == ["touch", "press", "Touch"]
 
 
-def test_a_name_that_is_not_there_is_told_with_the_nearest() -> None:
+def test_an_unknown_name_is_reported_with_the_nearest() -> None:
     registry = ToolRegistry(builtin_tools(), Policy())
     with pytest.raises(ClawError) as caught:
         registry.find("snapshot-ui")

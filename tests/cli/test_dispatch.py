@@ -210,7 +210,7 @@ def test_exec_timeout_overrides_the_plan() -> None:
         ([json.dumps(PLAN)], "ADB_NOT_FOUND"),
     ],
 )
-def test_exec_refuses_what_is_no_plan(argv: list[str], code: str) -> None:
+def test_exec_rejects_an_invalid_plan(argv: list[str], code: str) -> None:
     ran = clawperator("exec", *argv)
     assert (ran.code, ran.json["code"]) == (1, code)
 
@@ -314,7 +314,7 @@ def test_nothing_heavy_is_imported_for_a_command() -> None:
     assert not any(name.startswith("clawperator.recording") for name in loaded)
 
 
-def test_a_closed_pipe_or_stdout_is_no_traceback() -> None:
+def test_a_closed_pipe_or_stdout_prints_no_traceback() -> None:
     for command in (
         "clawperator schema execution | head -c 1",
         "clawperator schema >&-",

@@ -89,7 +89,7 @@ def test_the_only_phone_is_found() -> None:
     assert info.value.hint == "Use one of: claw-1."
 
 
-def test_without_a_phone_the_error_says_how_to_get_one() -> None:
+def test_without_a_phone_the_hint_starts_one() -> None:
     with pytest.raises(ClawError) as info:
         clawperator.connect()
     assert info.value.code == "ADB_NOT_FOUND"
@@ -119,7 +119,7 @@ def test_the_package_has_no_other_names() -> None:
 # Acting
 
 
-def test_an_action_tells_what_it_was_aimed_at_and_what_came_of_it(hand: ConnectedPhone) -> None:
+def test_an_action_reports_its_target_and_its_effect(hand: ConnectedPhone) -> None:
     opened = hand.open_app(SETTINGS)
     assert (opened.effect, opened.matched_target, opened.dispatch_method) == (
         "changed",
@@ -177,7 +177,7 @@ def test_text_goes_into_a_field(hand: ConnectedPhone, simulator: SimulatedPhone)
     assert not simulator.shows("Milk & eggs")
 
 
-def test_scrolling_tells_when_the_end_is_reached(hand: ConnectedPhone) -> None:
+def test_scrolling_reports_when_the_end_is_reached(hand: ConnectedPhone) -> None:
     hand.open_app(SETTINGS)
     assert hand.scroll("up").at_edge
     swipes = 0
@@ -195,7 +195,7 @@ def test_scrolling_tells_when_the_end_is_reached(hand: ConnectedPhone) -> None:
     assert clicked.dispatch_method.endswith("accessibility_click")
 
 
-def test_a_container_says_where_to_look(hand: ConnectedPhone) -> None:
+def test_a_container_limits_the_search(hand: ConnectedPhone) -> None:
     hand.open_app(SETTINGS)
     hand.click("Display")
     rows = f"{SETTINGS}:id/recycler_view"
@@ -272,7 +272,7 @@ def test_a_snapshot_is_searched_like_the_screen(hand: ConnectedPhone, simulator:
     assert info.value.code == "MISSING_SELECTOR"
 
 
-def test_what_lies_outside_the_window_is_not_seen() -> None:
+def test_nodes_outside_the_window_are_not_found() -> None:
     xml = (
         '<hierarchy rotation="0"><node text="" bounds="[0,100][100,200]"><node text="in" bounds="[0,110][50,120]"/>'
         '<node text="out" bounds="[0,300][50,320]"/></node></hierarchy>'
@@ -281,7 +281,7 @@ def test_what_lies_outside_the_window_is_not_seen() -> None:
     assert Snapshot('<hierarchy rotation="0"></hierarchy>', None, None, 0).labels() == []
 
 
-def test_a_snapshot_that_is_no_tree_fails_when_the_tree_is_asked_for() -> None:
+def test_a_snapshot_with_invalid_xml_fails_when_its_tree_is_read() -> None:
     broken = Snapshot("<hierarchy>", None, None, 0)
     with pytest.raises(ClawError) as info:
         broken.labels()
@@ -300,7 +300,7 @@ def test_a_screenshot_is_a_file(hand: ConnectedPhone, tmp_path: Path) -> None:
 # Failing
 
 
-def test_a_failed_step_is_raised_with_all_it_told(hand: ConnectedPhone) -> None:
+def test_a_failed_step_is_raised_with_all_its_data(hand: ConnectedPhone) -> None:
     with pytest.raises(ClawError) as info:
         hand.open_uri("intent://x")
     error = info.value
@@ -313,7 +313,7 @@ def test_a_failed_step_is_raised_with_all_it_told(hand: ConnectedPhone) -> None:
     assert error.details["step"]["data"]["uri"] == "intent://x"
 
 
-def test_an_operator_without_its_service_is_told(hand: ConnectedPhone, simulator: SimulatedPhone) -> None:
+def test_an_operator_without_its_service_is_reported(hand: ConnectedPhone, simulator: SimulatedPhone) -> None:
     simulator.fault("accessibility_off")
     with pytest.raises(ClawError) as info:
         hand.click("Settings")
@@ -321,7 +321,7 @@ def test_an_operator_without_its_service_is_told(hand: ConnectedPhone, simulator
     assert "doctor --fix" in str(info.value.hint)
 
 
-def test_a_code_nobody_knows_is_kept_in_the_step() -> None:
+def test_an_unknown_code_is_kept_in_the_step() -> None:
     step = StepResult("a1", "click", False, {"error": "BRAND_NEW", "message": "well"})
     with pytest.raises(ClawError) as info:
         only_step(ResultEnvelope("c", "t", "failed", [step], None), "claw-1")
@@ -347,7 +347,7 @@ def test_a_result_without_what_it_must_hold_is_malformed(
     assert info.value.code == "RESULT_ENVELOPE_MALFORMED"
 
 
-def test_an_operator_that_tells_little_is_believed_little(
+def test_invalid_result_data_is_replaced_by_defaults(
     hand: ConnectedPhone, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told = {"effect": "wonderful", "matched_target": "[", "candidate_count": "-1", "settled_ms": "9" * 5_000}
@@ -533,7 +533,7 @@ def test_a_phone_is_driven_by_awaiting(tmp_path: Path) -> None:
     assert Path(path).name == "awaited.ndjson"
 
 
-def test_an_awaited_call_raises_what_the_phone_told(hand: ConnectedPhone) -> None:
+def test_an_awaited_call_raises_the_error_of_the_device(hand: ConnectedPhone) -> None:
     with pytest.raises(ClawError) as info:
         asyncio.run(AsyncConnectedPhone(hand).open_uri("intent://x"))
     assert info.value.code == "URI_SCHEME_NOT_ALLOWED"

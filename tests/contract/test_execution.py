@@ -1,4 +1,4 @@
-"""Executions: what is taken, how it is spelled, what is refused and how that is told."""
+"""Executions: accepted documents, aliases, and the errors of rejected ones."""
 
 import json
 from typing import Any
@@ -146,10 +146,10 @@ def test_matcher_aliases_become_canonical(alias: str, name: str) -> None:
 
 
 def test_top_level_aliases_become_canonical() -> None:
-    said = document(action("sleep", {"durationMs": 1}))
+    given = document(action("sleep", {"durationMs": 1}))
     for alias, name in (("command_id", "commandId"), ("task_id", "taskId"), ("timeout_ms", "timeoutMs")):
-        said[alias] = said.pop(name)
-    made = validate(said)
+        given[alias] = given.pop(name)
+    made = validate(given)
     assert list(made.document) == ["commandId", "taskId", "source", "expectedFormat", "timeoutMs", "actions"]
 
 
@@ -287,8 +287,8 @@ def test_unknown_keys_are_listed_and_placed() -> None:
     assert found["hint"] == "timeoutMs is a parameter of wait_for_node, wait_for_navigation."
     assert "use container" in details(document(action("scroll", {"target": M})))["hint"]
     assert "use matcher" in details(document(action("scroll_until", {"target": M})))["hint"]
-    said = details(document(action("click", {"matcher": M, "package": "a.b"})))
-    assert (said["invalidKeys"], said["hint"]) == (["package"], "package is a parameter of open_app, close_app.")
+    error = details(document(action("click", {"matcher": M, "package": "a.b"})))
+    assert (error["invalidKeys"], error["hint"]) == (["package"], "package is a parameter of open_app, close_app.")
     assert "removed" in details(document(action("snapshot", {"format": "x"})))["hint"]
     assert details(document(action("click", {"matchr": M})))["hint"] == 'Did you mean "matcher"?'
 
@@ -312,7 +312,7 @@ def test_one_cause_is_one_issue() -> None:
         assert len(json.loads(details(document(action(kind, {name: " "})))["reason"])) == 1
 
 
-def test_what_is_no_object_is_refused() -> None:
+def test_a_payload_that_is_not_an_object_is_rejected() -> None:
     for value in (None, 5, "x", [], [document()]):
         assert details(value)["path"] == ""
 
@@ -355,13 +355,13 @@ def test_any_change_to_a_good_plan_is_a_plan_or_a_typed_error(data: st.DataObjec
     params = dict(GOOD[kind] or {})
     names = st.sampled_from([*ACTIONS[kind].params.__struct_fields__, *PARAM_ALIASES]) | st.text(max_size=5)
     params[data.draw(names)] = data.draw(json_values)
-    said = document(action(kind, params))
-    said[data.draw(st.sampled_from([*said, "mode", "x"]))] = data.draw(json_values | st.just("direct"))
+    given = document(action(kind, params))
+    given[data.draw(st.sampled_from([*given, "mode", "x"]))] = data.draw(json_values | st.just("direct"))
     try:
-        made = validate(said)
+        made = validate(given)
     except ClawError as e:
-        told = e.document()
-        assert told["code"] in CODES  # either end is right
+        error = e.document()
+        assert error["code"] in CODES  # either end is right
     else:
         # What was accepted is canonical: it is accepted again, unchanged, and the schema agrees.
         assert validate(made.document).document == made.document

@@ -63,7 +63,7 @@ def refused(serial: str | None = None) -> ClawError:
         ({"ADB_SERVER_SOCKET": "localfilesystem:/x"}, Endpoint("127.0.0.1", 5037)),
     ],
 )
-def test_the_adb_server_is_where_adbs_own_variables_say(
+def test_adbs_own_variables_set_the_server_address(
     variables: dict[str, str], endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("ANDROID_ADB_SERVER_PORT")
@@ -101,7 +101,7 @@ def test_of_several_phones_one_must_be_chosen(adb: Adb) -> None:
         ("recovery", "DEVICE_NOT_FOUND"),
     ],
 )
-def test_a_phone_that_is_not_ready_says_why(state: str, code: str, adb: Adb) -> None:
+def test_a_device_that_is_not_ready_reports_the_reason(state: str, code: str, adb: Adb) -> None:
     adb.lists(pixel=state)
     assert refused("pixel").code == code
     assert refused().code == code
@@ -130,7 +130,7 @@ def test_a_phone_that_is_not_there_names_those_that_are(adb: Adb, stack: ExitSta
 
 
 @pytest.mark.parametrize("serial", ["../../etc", "a b", "a;reboot", "x" * 200, "a\nb"])
-def test_what_is_no_serial_is_refused_before_anybody_is_asked(serial: str) -> None:
+def test_an_invalid_serial_is_rejected_before_any_request(serial: str) -> None:
     assert refused(serial).code == "DEVICE_NOT_FOUND"
 
 
@@ -171,7 +171,7 @@ def test_a_simulated_phone_that_stopped_is_not_meant(stack: ExitStack, tmp_path:
 
 
 @pytest.mark.usefixtures("stack")
-def test_a_missing_adb_is_told_as_such() -> None:
+def test_a_missing_adb_is_reported() -> None:
     for ask in (lambda: resolve(None), lambda: resolve("pixel"), list_devices):
         with pytest.raises(ClawError) as error:
             ask()
@@ -179,7 +179,9 @@ def test_a_missing_adb_is_told_as_such() -> None:
 
 
 @pytest.mark.usefixtures("stack")
-def test_an_adb_that_cannot_start_its_server_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_adb_server_that_does_not_start_is_reported_with_its_output(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     fake = tmp_path / "adb"
     fake.write_text("#!/bin/sh\necho 'cannot bind' >&2\nexit 1\n")
     fake.chmod(0o755)

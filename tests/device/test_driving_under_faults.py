@@ -103,21 +103,21 @@ def test_a_fault_gives_a_typed_answer_in_time(fault: str) -> None:
 
 
 @pytest.mark.parametrize("fault", ["latency", "stale_tree", "dropped_tap", "log_noise", "dialog"])
-def test_an_app_that_is_said_to_be_open_is_open(fault: str) -> None:
+def test_an_app_reported_as_open_is_open(fault: str) -> None:
     clawperator("press", "home")
     clawperator("phone", "fault", fault, "on")
     if outcome(run("open", "com.android.settings")) == "success":
         assert in_front() in ("com.android.settings", "android")
 
 
-def test_a_touch_that_was_lost_is_not_said_to_have_changed_anything() -> None:
+def test_a_lost_touch_is_not_reported_as_a_change() -> None:
     clawperator("open", "com.android.settings")
     clawperator("phone", "fault", "dropped_tap", "1")
     (step,) = run("click", "--coordinate", "540", "1200").json["envelope"]["stepResults"]
     assert step["data"]["effect"] == "unchanged"
 
 
-def test_a_hierarchy_that_lost_a_line_is_no_hierarchy() -> None:
+def test_a_hierarchy_with_a_lost_line_is_rejected() -> None:
     clawperator("phone", "fault", "lost_log", "0.2")
     for _ in range(20):
         ran = run("snapshot")
@@ -143,7 +143,7 @@ def test_noise_in_the_log_never_gets_into_a_result() -> None:
         assert run("snapshot").json["envelope"]["stepResults"][0]["data"]["text"] == whole
 
 
-def test_a_full_phone_refuses_a_recording_and_says_so() -> None:
+def test_full_storage_fails_a_recording_with_its_code() -> None:
     clawperator("phone", "fault", "storage_full", "on")
     ran = clawperator("recording", "start", "--session-id", "full")
     assert outcome(ran) == "RECORDING_STORAGE_UNAVAILABLE"

@@ -75,9 +75,7 @@ def test_the_threshold_keeps_what_is_at_or_above_it(
     assert [line["level"] for line in lines()] == kept
 
 
-def test_the_log_lies_in_the_home_of_the_product_unless_told_otherwise(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_log_is_in_the_product_home_by_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CLAWPERATOR_LOG_DIR", "~/mine")
     assert log_folder() == os.path.expanduser("~/mine")
     monkeypatch.delenv("CLAWPERATOR_LOG_DIR")
@@ -85,7 +83,7 @@ def test_the_log_lies_in_the_home_of_the_product_unless_told_otherwise(
     assert log_folder() == str(tmp_path / "logs")
 
 
-def test_a_folder_that_cannot_be_written_to_has_no_log_and_nobody_notices(
+def test_without_a_writable_folder_nothing_is_logged_and_nothing_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").write_text("")

@@ -169,7 +169,7 @@ def test_any_link_reaches_the_operator_as_it_is_or_is_refused_before(watched: Wa
 @pytest.mark.random
 @one_go
 @given(hostile, st.sampled_from(["open", "close", "wait-for-nav"]))
-def test_what_is_no_package_name_never_reaches_the_phone(watched: Watched, text: str, command: str) -> None:
+def test_an_invalid_package_name_never_reaches_the_device(watched: Watched, text: str, command: str) -> None:
     watched.forget()
     ran = tell(command, f"--app={text}")
     if "://" not in text:
@@ -183,7 +183,7 @@ def test_what_is_no_package_name_never_reaches_the_phone(watched: Watched, text:
 @pytest.mark.random
 @one_go
 @given(hostile.filter(lambda text: not SESSION_ID.fullmatch(text)))
-def test_what_is_no_session_id_names_no_file(watched: Watched, place: Path, text: str) -> None:
+def test_an_invalid_session_id_is_never_a_file_name(watched: Watched, place: Path, text: str) -> None:
     before = tree(place)
     watched.forget()
     for verb in ("start", "stop", "pull"):
@@ -197,7 +197,7 @@ def test_what_is_no_session_id_names_no_file(watched: Watched, place: Path, text
 @one_go
 @given(hostile.filter(lambda text: len(text.encode()) < 200))
 @pytest.mark.usefixtures("watched")
-def test_a_screenshot_goes_where_it_was_told_and_nowhere_else(place: Path, text: str) -> None:
+def test_a_screenshot_is_written_only_to_the_given_path(place: Path, text: str) -> None:
     here = place / "work"
     before = tree(place)
     name = text.replace("/", "_").strip() or "x"
@@ -215,7 +215,7 @@ def test_a_screenshot_goes_where_it_was_told_and_nowhere_else(place: Path, text:
 @pytest.mark.random
 @one_go
 @given(hostile)
-def test_a_serial_that_is_none_is_refused_and_reaches_nobody(watched: Watched, text: str) -> None:
+def test_an_invalid_serial_is_rejected_before_any_connection(watched: Watched, text: str) -> None:
     watched.forget()
     ran = clawperator("snapshot", f"--device={text}")
     assert ran.code == 1

@@ -18,7 +18,7 @@ def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CLAWPERATOR_HOME", str(tmp_path))
 
 
-def test_a_phone_that_is_held_says_by_whom() -> None:
+def test_a_held_lease_names_its_holder() -> None:
     with lease("a", "click-1", 0), pytest.raises(ClawError) as error, lease("a", "click-2", 0.01):
         pass
     assert error.value.code == "EXECUTION_CONFLICT_IN_FLIGHT"
@@ -37,7 +37,7 @@ def test_a_lease_can_be_taken_again_once_it_is_let_go() -> None:
             pass
 
 
-def test_whoever_waits_gets_it_when_it_is_let_go() -> None:
+def test_a_waiting_process_gets_the_lease_on_release() -> None:
     held, got = threading.Event(), threading.Event()
 
     def wait() -> None:

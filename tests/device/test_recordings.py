@@ -64,7 +64,7 @@ def test_without_an_id_the_one_finished_last_is_pulled(device: Device) -> None:
         ("", "first.ndjson"),
     ],
 )
-def test_the_path_is_told_in_its_shortest_form(folder: str, local: str, device: Device) -> None:
+def test_the_path_is_reported_in_its_shortest_form(folder: str, local: str, device: Device) -> None:
     assert pull_recording(device, PACKAGE, "first", folder).localPath == local
     assert Path(local).exists()
 
@@ -127,20 +127,20 @@ def test_a_link_that_leads_out_of_the_folder_is_not_followed(device: Device) -> 
 
 
 @pytest.mark.parametrize("folder", ["file", "file/below", "a\0b"])
-def test_a_folder_that_cannot_be_made_is_told(folder: str, device: Device) -> None:
+def test_a_folder_that_cannot_be_created_is_reported(folder: str, device: Device) -> None:
     Path("file").write_text("")
     error = refused(device, "first", folder)
     assert error.code == "RECORDING_PULL_FAILED"
     assert "--out" in (error.hint or "")
 
 
-def test_a_folder_in_the_place_of_the_file_is_told(device: Device) -> None:
+def test_a_folder_in_place_of_the_file_is_reported(device: Device) -> None:
     Path("out/first.ndjson").mkdir(parents=True)
     assert refused(device, "first").code == "RECORDING_PULL_FAILED"
 
 
 @pytest.mark.parametrize("package", ["../../x", "a b", "com..x", ""])
-def test_what_is_no_package_is_refused(package: str, device: Device) -> None:
+def test_an_invalid_package_is_rejected(package: str, device: Device) -> None:
     assert refused(device, "first", package=package).code == "USAGE"
 
 
@@ -148,7 +148,7 @@ def test_another_operators_recordings_are_its_own(device: Device) -> None:
     assert refused(device, None, package=f"{PACKAGE}.dev").code == "RECORDING_SESSION_NOT_FOUND"
 
 
-def test_a_phone_that_is_offline_says_so(phone: SimulatedPhone, device: Device) -> None:
+def test_an_offline_device_is_reported(phone: SimulatedPhone, device: Device) -> None:
     phone.fault("offline", 1)
     try:
         assert refused(device, "first").code == "DEVICE_OFFLINE"

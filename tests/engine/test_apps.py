@@ -18,7 +18,7 @@ def phone(**answers: Any) -> FullScriptedDriver:
     return FullScriptedDriver(VirtualClock(), node("home"), **answers)
 
 
-def test_open_app_tells_what_came_of_it() -> None:
+def test_open_app_reports_its_effect() -> None:
     a = phone()
     a.answers["launch"] = lambda _: a.show(node("app"))
     data = step(a, "open_app", applicationId="com.app").data
@@ -60,7 +60,7 @@ def test_a_scheme_can_be_allowed() -> None:
     assert result.status == "success"
 
 
-def test_a_uri_nobody_opens_ends_the_execution() -> None:
+def test_an_unhandled_uri_ends_the_execution() -> None:
     result = run(phone(view=False), ("open_uri", {"uri": "https://a.b"}), AFTER)
     assert result.errorCode == "URI_NOT_HANDLED"
     assert len(result.stepResults) == 1
@@ -108,7 +108,7 @@ def test_keys_are_pressed(key: str) -> None:
     assert a.named("key") == [(key,)]
 
 
-def test_a_refused_key_is_told_and_the_next_action_runs() -> None:
+def test_a_rejected_key_is_reported_and_the_next_action_runs() -> None:
     result = run(phone(key=False), ("press_key", {"key": "back"}), AFTER)
     assert result.stepResults[0].data["error"] == "GLOBAL_ACTION_FAILED"
     assert result.stepResults[0].data["key"] == "back"

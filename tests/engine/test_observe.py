@@ -37,7 +37,7 @@ def test_a_snapshot_holds_the_hierarchy_and_the_windows() -> None:
     assert parse_hierarchy(text).nodes[0].text == "Settings <&>"
 
 
-def test_an_overlay_is_told_and_an_unknown_package_is_not() -> None:
+def test_an_overlay_is_reported_and_an_unknown_package_is_not() -> None:
     data = step(phone(windows=Windows(None, "com.over", 3)), "snapshot_ui").data
     assert (data["has_overlay"], data["overlay_package"], data["window_count"]) == ("true", "com.over", "3")
     assert "foreground_package" not in data
@@ -52,7 +52,7 @@ def test_an_overlay_is_told_and_an_unknown_package_is_not() -> None:
         (("press_key", {"key": "back"}), False),
     ],
 )
-def test_a_snapshot_right_after_a_click_carries_the_warning(
+def test_a_snapshot_right_after_a_click_has_the_warning(
     before: tuple[str, dict[str, Any]], *, warned: bool
 ) -> None:
     result = run(phone(), before, ("snapshot_ui", {}), ("snapshot_ui", {}))
@@ -126,7 +126,7 @@ def test_a_recording_starts_and_stops() -> None:
     assert a.named("stop_recording") == [(None,)]
 
 
-def test_an_event_count_nobody_knows_is_not_made_up() -> None:
+def test_an_unknown_event_count_is_omitted() -> None:
     assert "eventCount" not in step(phone(stop_recording=RecordingInfo("s", "/r")), "stop_recording").data
 
 

@@ -201,7 +201,7 @@ def test_a_missing_label_lets_the_next_action_run() -> None:
     assert len(result.stepResults) == 2
 
 
-def test_all_pairs_are_told_as_json() -> None:
+def test_all_pairs_are_returned_as_json() -> None:
     a = phone(
         row(row(node("Wi-Fi"), node("A")), row(node("Wi-Fi")), row(node("Wi-Fi"), node("B")), scrollable="true")
     )

@@ -28,7 +28,7 @@ from tests.engine.scripted_plans import step
         (Retry(3), [0, 0]),
     ],
 )
-def test_a_preset_pauses_as_the_contract_says(retry: Retry, nominal: list[float]) -> None:
+def test_a_preset_has_the_pauses_of_the_contract(retry: Retry, nominal: list[float]) -> None:
     for seed in range(20):
         got = list(retry_delays(retry, Random(seed)))
         assert len(got) == len(nominal)
@@ -77,7 +77,7 @@ def test_a_node_that_comes_late_is_clicked() -> None:
     assert phone.named("act") == [("ok", "click")]
 
 
-def test_an_unknown_app_is_asked_for_as_often_as_the_preset_says() -> None:
+def test_an_unknown_app_is_tried_as_often_as_the_preset_allows() -> None:
     phone = FullScriptedDriver(VirtualClock(), launch=False)
     assert step(phone, "open_app", applicationId="a.b").data["error"] == "APP_NOT_FOUND"
     assert len(phone.named("launch")) == 4

@@ -76,7 +76,7 @@ def test_a_defect_of_the_driver_becomes_a_failed_step_and_costs_no_other() -> No
     assert result.stepResults[1].data == {"error": "UNKNOWN", "message": "ZeroDivisionError: oh\\u202e"}
 
 
-def test_a_result_that_is_no_text_becomes_a_failed_step() -> None:
+def test_a_result_that_is_not_text_becomes_a_failed_step() -> None:
     def save(_path: str | None, _png: bytes) -> Any:
         return 7
 
@@ -112,7 +112,7 @@ def test_when_time_is_over_the_running_step_fails_and_earlier_ones_survive() -> 
     assert a.clock.monotonic() == pytest.approx(1)
 
 
-def test_a_search_that_runs_out_of_time_says_what_it_was_waiting_for() -> None:
+def test_a_search_that_times_out_reports_the_last_error() -> None:
     a = phone()
     result = run(a, ("click", {"matcher": {"textEquals": "nowhere"}}), timeout_ms=1_000)
     assert result.stepResults[0].data["error"] == "COMMAND_TIMEOUT"

@@ -48,7 +48,7 @@ def test_the_finger_stays_inside(direction: str, ratio: float) -> None:
         assert area.top <= y <= area.bottom
 
 
-def test_a_scroll_that_moved_says_so() -> None:
+def test_a_scroll_that_moved_reports_moved() -> None:
     a = listing()
     data = step(a, "scroll").data
     assert data["scroll_outcome"] == "moved"
@@ -59,7 +59,7 @@ def test_a_scroll_that_moved_says_so() -> None:
     assert a.named("swipe")[0][2] == 250
 
 
-def test_a_scroll_at_the_edge_says_so() -> None:
+def test_a_scroll_at_the_edge_reports_edge_reached() -> None:
     data = step(listing(), "scroll", direction="up").data
     assert (data["scroll_outcome"], data["effect"]) == ("edge_reached", "unchanged")
 
@@ -78,7 +78,7 @@ def test_a_list_scrolled_by_whole_rows_has_moved() -> None:
     assert step(a, "scroll", distanceRatio=0.625).data["scroll_outcome"] == "moved"
 
 
-def test_a_clock_in_a_list_is_no_movement() -> None:
+def test_a_changing_clock_in_a_list_is_not_movement() -> None:
     before = [NodePosition("/0", 0, "12:00"), NodePosition("/1", 10, "a"), NodePosition("/2", 20, "b")]
     after = [NodePosition("/0", 0, "12:01"), NodePosition("/1", 10, "a"), NodePosition("/2", 20, "b")]
     assert not has_moved(before, after)
@@ -86,7 +86,7 @@ def test_a_clock_in_a_list_is_no_movement() -> None:
     assert has_moved(before, [NodePosition("/0", -5, "12:00")])
 
 
-def test_a_refused_swipe_is_told_and_the_next_action_runs() -> None:
+def test_a_rejected_swipe_is_reported_and_the_next_action_runs() -> None:
     result = run(listing(swipe=False), ("scroll", {}), AFTER)
     data = result.stepResults[0].data
     assert (data["scroll_outcome"], data["error"]) == ("gesture_failed", "GESTURE_FAILED")
@@ -108,7 +108,7 @@ def test_a_container_that_is_gone_after_the_swipe_is_an_edge() -> None:
         ({"container": {"textEquals": "plain"}}, "CONTAINER_NOT_SCROLLABLE"),
     ],
 )
-def test_a_container_that_is_missing_or_fixed_is_told(params: dict[str, Any], code: str) -> None:
+def test_a_missing_or_fixed_container_is_reported(params: dict[str, Any], code: str) -> None:
     result = run(still(node("plain")), ("scroll", params), AFTER)
     data = result.stepResults[0].data
     assert (data["error"], data["direction"], data["settle_delay_ms"]) == (code, "down", "250")
@@ -122,7 +122,7 @@ def test_a_part_of_the_container_scrolls_for_it_unless_that_is_forbidden() -> No
     assert data["error"] == "CONTAINER_NOT_SCROLLABLE"
 
 
-def test_a_container_without_a_name_is_told_by_its_class() -> None:
+def test_a_container_without_an_id_is_reported_by_its_class() -> None:
     a = still(node("", node("x"), scrollable="true", cls="ScrollView"))
     assert step(a, "scroll").data["resolved_container"] == "ScrollView"
 
@@ -207,7 +207,7 @@ def test_a_target_that_is_loaded_late_is_found_after_the_loop() -> None:
     ("params", "reason"),
     [({}, "CONTAINER_NOT_FOUND"), ({"container": {"textEquals": "plain"}}, "CONTAINER_NOT_SCROLLABLE")],
 )
-def test_a_search_without_a_container_is_told(params: dict[str, Any], reason: str) -> None:
+def test_a_search_without_a_container_is_reported(params: dict[str, Any], reason: str) -> None:
     data = until(still(node("plain")), matcher={"textEquals": "x"}, **params)
     assert (data["termination_reason"], data["error"]) == (reason, reason)
 

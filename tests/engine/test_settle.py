@@ -41,7 +41,7 @@ def test_a_screen_that_stays_the_same_is_unchanged_after_a_while() -> None:
     assert phone.clock.monotonic() == pytest.approx(0.3)
 
 
-def test_an_equal_capture_that_is_another_object_is_no_change() -> None:
+def test_an_equal_capture_is_not_a_change() -> None:
     phone = button()
     phone.answers["dump"] = lambda: Hierarchy({}, [n := node("OK", clickable="true", id="b")], [n])
     assert click(phone)["effect"] == "unchanged"
@@ -69,7 +69,7 @@ def test_a_screen_that_cannot_be_seen_afterwards_is_unknown_but_the_click_was_ma
     assert click(phone)["effect"] == "unknown"
 
 
-def test_an_action_that_saw_nothing_before_cannot_tell_its_effect() -> None:
+def test_an_action_without_a_capture_before_has_an_unknown_effect() -> None:
     phone = FullScriptedDriver(VirtualClock(), dump=ClawError("SNAPSHOT_HIERARCHY_UNAVAILABLE", "no window"))
 
     def key(_key: str) -> bool:

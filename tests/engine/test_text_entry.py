@@ -81,7 +81,7 @@ def test_submit_falls_back_to_a_click_on_the_field() -> None:
     assert data["dispatch_method"] == "set_text+accessibility_click"
 
 
-def test_a_field_that_cannot_be_submitted_fails_and_says_the_text_is_in() -> None:
+def test_a_field_that_cannot_be_submitted_fails_and_reports_the_entered_text() -> None:
     a = phone(field(focused="true"), submit=False, act=False, tap=False)
     result = step(a, "enter_text", matcher=FIELD, text="x", submit=True)
     assert result.data["error"] == "NODE_NOT_CLICKABLE"

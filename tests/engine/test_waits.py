@@ -24,7 +24,7 @@ def test_sleep_takes_its_time(duration: float, told: str) -> None:
     assert a.clock.monotonic() == pytest.approx(duration / 1000)
 
 
-def test_a_node_that_is_there_is_told() -> None:
+def test_a_node_on_the_screen_is_reported() -> None:
     a = phone(node("Ready", id="app:id/x"))
     assert step(a, "wait_for_node", matcher=NODE).data == {"resource_id": "app:id/x", "label": "Ready"}
     assert a.clock.monotonic() == 0
@@ -102,7 +102,7 @@ def test_the_node_may_come_before_the_app() -> None:
     assert data == {"resolved_package": "com.other", "elapsed_ms": "0"}
 
 
-def test_a_navigation_that_does_not_come_tells_where_it_stayed_and_lets_the_next_action_run() -> None:
+def test_a_missing_navigation_reports_the_last_app_and_the_next_action_runs() -> None:
     a = phone(foreground="com.old")
     result = run(
         a, ("wait_for_navigation", {"expectedPackage": "com.app", "timeoutMs": 500}), ("sleep", {"durationMs": 0})
@@ -113,7 +113,7 @@ def test_a_navigation_that_does_not_come_tells_where_it_stayed_and_lets_the_next
     assert len(result.stepResults) == 2
 
 
-def test_a_phone_without_a_package_in_front_tells_none() -> None:
+def test_without_a_foreground_package_none_is_reported() -> None:
     assert "last_package" not in navigate(phone(foreground=None), expectedPackage="com.app")
 
 

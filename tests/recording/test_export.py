@@ -144,7 +144,7 @@ def test_snapshots_are_spelled_as_the_reference_spells_them(tmp_path: Path, spel
     assert json.loads(written)["events"][0]["snapshot"]["xml"] == text
 
 
-def test_a_folder_stands_for_its_newest_recording(tmp_path: Path) -> None:
+def test_a_folder_resolves_to_its_newest_recording(tmp_path: Path) -> None:
     for age, name in ((30, "old"), (10, "b"), (10, "a"), (20, "middle")):
         path = write(tmp_path / f"{name}.ndjson", [], {**HEADER, "sessionId": name})
         os.utime(path, (1_000_000 - age, 1_000_000 - age))
@@ -237,7 +237,7 @@ def damaged(document: dict[str, Any], path: str, value: Any) -> bytes:
         ("timeline", None),
     ],
 )
-def test_what_is_no_export_is_refused_as_one(path: str, value: Any) -> None:
+def test_an_invalid_export_is_rejected(path: str, value: Any) -> None:
     golden = GOLDEN / "recording-export.omit.json"
     with pytest.raises(ValueError):
         read_export(damaged(json.loads(golden.read_text()), path, value))

@@ -116,7 +116,7 @@ def test_a_bad_line_is_named_with_its_number_and_reason(
     assert error.hint == f"To keep every complete event: clawperator recording repair --input {path}"
 
 
-def test_a_file_cut_off_in_an_event_says_so(tmp_path: Path) -> None:
+def test_a_truncated_event_is_reported(tmp_path: Path) -> None:
     error = refusal(raw(tmp_path, HEAD + GOOD + b"\n" + GOOD[:40]))
     assert error.message == "Malformed NDJSON at line 3"
     assert (error.details or {})["reason"] == "the file ends in the middle of this line"
@@ -177,7 +177,7 @@ def test_a_bad_header_is_refused_first(tmp_path: Path, data: bytes, code: str, m
 
 @pytest.mark.random
 @given(items=event_lists, seed=st.randoms(use_true_random=False), run=st.integers(1, 5), block=st.integers(1, 3))
-def test_seq_is_the_order_whatever_the_file_says(
+def test_seq_is_the_order_whatever_the_order_of_the_lines(
     tmp_path_factory: pytest.TempPathFactory, items: list[dict[str, Any]], seed: Any, run: int, block: int
 ) -> None:
     shuffled = seed.sample(items, len(items))
@@ -233,7 +233,7 @@ def test_a_file_that_shrinks_between_two_passes_is_a_typed_error(tmp_path: Path)
     assert "changed while it was being read" in caught.value.message
 
 
-def test_progress_is_told_in_bytes(tmp_path: Path) -> None:
+def test_progress_is_reported_in_bytes(tmp_path: Path) -> None:
     big = [window(i, snapshot="x" * 100_000) for i in range(120)]
     path = write(tmp_path / "a.ndjson", big)
     calls: list[tuple[int, int]] = []

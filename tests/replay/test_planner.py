@@ -107,7 +107,7 @@ def test_the_window_of_a_keyboard_submits_nothing() -> None:
     ]
 
 
-def test_a_suggestion_that_fills_the_field_is_no_typing() -> None:
+def test_a_suggestion_that_fills_the_field_is_not_typing() -> None:
     story = (
         Story()
         .window(APP)
@@ -161,7 +161,7 @@ def test_back_while_a_keyboard_is_up_puts_the_keyboard_away() -> None:
     assert not Story().window(APP).click("Save").back().steps().steps[-1].hides_keyboard
 
 
-def test_scrolls_tell_where_to_look_for_the_next_target() -> None:
+def test_scrolls_give_the_direction_to_search_for_the_next_target() -> None:
     story = Story().window(APP).scroll(500).click("Low").scroll(100).click("High").click("Beside")
     ways = [(step.scrolls, step.was_scrolled_to) for step in story.steps().steps[1:]]
     assert ways == [(("down", "up"), True), (("up", "down"), True), (("down", "up"), False)]

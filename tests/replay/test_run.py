@@ -171,7 +171,7 @@ def test_a_missing_row_stops_the_replay_and_no_other_row_is_taken_for_it(
     assert failure(report) == ("click Milk", "REPLAY_TARGET_NOT_FOUND")
 
 
-def test_a_click_that_does_nothing_any_more_is_no_proof(target: ReplayTarget, tmp_path: Path) -> None:
+def test_a_click_without_effect_is_not_proved(target: ReplayTarget, tmp_path: Path) -> None:
     report = replay_shop(target, tmp_path, buy_milk, lambda: shop(does=False))
     assert failure(report) == ("click Buy", "REPLAY_EFFECT_MISSING")
 

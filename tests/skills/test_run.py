@@ -332,11 +332,11 @@ SLEEPERS = (
 
 def test_a_stopped_skill_is_killed_with_its_process_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process, "_TERM_SECONDS", 0.3)
-    heard: list[bytes] = []
+    chunks: list[bytes] = []
     registry = read_registry(str(write_skill(tmp_path, SLEEPERS + "time.sleep(600)")))
     started = time.monotonic()
     with pytest.raises(ClawError) as caught:
-        run_skill(registry, SkillRunRequest(ID), lambda _, data: heard.append(data), stop=lambda: bool(heard))
+        run_skill(registry, SkillRunRequest(ID), lambda _, data: chunks.append(data), stop=lambda: bool(chunks))
     assert time.monotonic() - started < HANG_SECONDS
     assert (caught.value.code, caught.value.extra["skillResult"]) == ("INTERRUPTED", None)
     assert_killed(caught.value.extra["stdout"])
@@ -351,6 +351,6 @@ def test_a_skill_that_closed_its_streams_can_be_stopped(tmp_path: Path) -> None:
     assert caught.value.code == "INTERRUPTED"
 
 
-def test_a_skill_that_nobody_stops_runs_to_its_end(tmp_path: Path) -> None:
+def test_a_skill_without_a_signal_runs_to_its_end(tmp_path: Path) -> None:
     registry = read_registry(str(write_skill(tmp_path, "print('hello')")))
     assert run_skill(registry, SkillRunRequest(ID), stop=lambda: False).output == "hello\n"

@@ -1,4 +1,4 @@
-"""The skills that ship, on the simulated phone: green, equal to what was shown, and red where they are hindered."""
+"""The shipped skills on the simulated phone: they succeed, match their recording, and fail under faults."""
 
 import json
 from collections.abc import Iterator

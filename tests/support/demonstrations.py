@@ -1,10 +1,10 @@
-"""What people show on the simulated phone, for tests that record it: fingers and nothing else."""
+"""User flows on the simulated phone, by touch only, for tests that record them."""
 
 from clawperator.testing import SimulatedPhone
 
 
 def show_solar_limit(phone: SimulatedPhone) -> None:
-    """The discharge limit of the battery becomes 40 %."""
+    """Set the discharge limit of the battery to 40 %."""
     person = phone.person
     person.tap("SolaXCloud")
     phone.wait(3)
@@ -23,7 +23,7 @@ def show_solar_limit(phone: SimulatedPhone) -> None:
 
 
 def show_video_search(phone: SimulatedPhone) -> None:
-    """A search that takes up a suggestion half-way."""
+    """Search for a video and accept a suggestion on the way."""
     person = phone.person
     person.tap("YouTube")
     phone.wait(1)

@@ -1,6 +1,6 @@
-"""Golden documents: what a command prints, key by key and in order. ``…`` in a text stands for what differs.
+"""Compare output with golden documents: the same keys in the same order. ``…`` in a text matches any text.
 
-A golden value that is only ``…`` stands for any number, too.
+A golden value that is only ``…`` also matches any number.
 """
 
 import json
@@ -11,7 +11,7 @@ from tests.support.paths import GOLDEN
 
 
 def differences(name: str, document: Any, **known: str) -> list[str]:
-    """Where a document is not like the golden one; ``{word}`` in the golden one stands for ``known[word]``."""
+    """Differences between a document and the golden one, in which ``{word}`` is replaced by ``known[word]``."""
     text = (GOLDEN / f"{name}.json").read_text(encoding="utf-8")
     for word, value in known.items():
         text = text.replace(f"{{{word}}}", value)

@@ -1,7 +1,7 @@
-"""When a test that waits for something gives up."""
+"""Timeouts for tests that wait."""
 
 HANG_SECONDS = 60.0
-"""Longer than any wait that succeeds, on the slowest and busiest machine. It only ends tests that hang."""
+"""Longer than any successful wait, even on a slow and busy machine: it only ends tests that hang."""
 
 NEVER_SECONDS = 600.0
-"""How long something lasts that a test expects to be cut short: ten times what a test waits at most."""
+"""Duration of something that a test expects to be cut short: ten times the longest wait of a test."""

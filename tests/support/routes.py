@@ -1,4 +1,4 @@
-"""Two ways to a simulated phone, for the same tests: its own server door with no adb anywhere, and a real adb."""
+"""Two routes to a simulated phone for the same tests: its own server port without adb, and a real adb."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -19,7 +19,7 @@ SERIAL = "claw-1"
 
 
 class Route(Struct, frozen=True):
-    """A phone and what the command needs to know to reach it."""
+    """A phone and the environment in which the command finds it."""
 
     phone_server: PhoneServer
     serial: str
@@ -34,7 +34,7 @@ class Route(Struct, frozen=True):
         return clawperator(*argv, "--device", self.serial)
 
     def shell(self, script: str) -> str:
-        """What a command line on the phone prints that must succeed."""
+        """The output of a command line on the phone, which must succeed."""
         answer = shell(self.device, script, seconds=10)
         assert answer.code == 0, answer
         return answer.text
@@ -65,7 +65,7 @@ def open_route(name: str, folder: Path) -> Iterator[Route]:
 
 @contextmanager
 def registered(home: Path, serial: str, *, server_port: int, adbd_port: int = 1) -> Iterator[None]:
-    """While the block runs, the command finds a phone as one that runs in a process of its own."""
+    """Register a phone as running for the duration of the block, so that the command finds it."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CLAWPERATOR_HOME", str(home))
         folder = PhoneFolder(serial)

@@ -1,4 +1,4 @@
-"""Running the command in this process, as the shell would."""
+"""Run the commands in this process, as the shell would."""
 
 import io
 import json
@@ -8,7 +8,7 @@ from contextlib import redirect_stderr
 from typing import Any, NamedTuple
 
 from clawperator.cli import dispatch
-from clawperator.cli.claw import dispatch as claw_door
+from clawperator.cli.claw import dispatch as claw_dispatch
 
 
 class Ran(NamedTuple):
@@ -31,11 +31,11 @@ def clawperator(*argv: str, stdin: bytes = b"") -> Ran:
 
 def claw(*argv: str, stdin: bytes = b"") -> Ran:
     """Run ``claw`` with these arguments."""
-    return _run(claw_door.run, argv, stdin)
+    return _run(claw_dispatch.run, argv, stdin)
 
 
 def claw_json(*argv: str, stdin: bytes = b"") -> Ran:
-    """The same in JSON mode. Nothing may be on stderr, and the document must know its exit code."""
+    """Run ``claw`` in JSON mode. Checks that stderr is empty and that the document has the exit code."""
     ran = claw(*argv, "--output-format", "json", stdin=stdin)
     assert ran.err == ""
     assert ran.json["exit_code"] == ran.code

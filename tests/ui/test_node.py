@@ -26,7 +26,7 @@ def test_bounds_are_read_as_they_are_written() -> None:
         "[0,0][1," + "9" * 9_999 + "]",
     ],
 )
-def test_what_is_no_rectangle_lies_nowhere(text: str) -> None:
+def test_invalid_bounds_are_empty(text: str) -> None:
     assert read_bounds(text) == NOWHERE
 
 
@@ -50,7 +50,7 @@ def test_the_label_is_the_text_or_else_the_description(text: str, described: str
     assert Node({"text": text, "content-desc": described}).label == label
 
 
-def test_a_node_without_attributes_says_nothing() -> None:
+def test_a_node_without_attributes_has_empty_properties() -> None:
     bare = Node({})
     assert (bare.text, bare.label, bare.resource_id, bare.class_name, bare.package) == ("",) * 5
     assert bare.bounds == NOWHERE
@@ -77,7 +77,7 @@ def test_a_walk_is_depth_first_and_ancestors_go_up() -> None:
     assert [n.text for n in leaf.ancestors()] == ["a", "root"]
 
 
-def test_trees_of_another_shape_do_not_say_the_same() -> None:
+def test_trees_of_another_shape_have_different_content() -> None:
     deep = hierarchy(node(node(node())))
     assert deep.has_same_content(hierarchy(node(node(node()))))
     assert not deep.has_same_content(hierarchy(node(node(), node())))
@@ -86,5 +86,5 @@ def test_trees_of_another_shape_do_not_say_the_same() -> None:
 
 
 @pytest.mark.parametrize(("written", "rotation"), [("0", 0), ("3", 3), ("", 0), ("-1", 0), ("x", 0)])
-def test_a_rotation_that_is_no_number_is_none(written: str, rotation: int) -> None:
+def test_an_invalid_rotation_is_zero(written: str, rotation: int) -> None:
     assert hierarchy(rotation=written).rotation == rotation

@@ -57,7 +57,7 @@ def test_an_empty_hierarchy_has_no_nodes() -> None:
     assert parse_hierarchy("<hierarchy/>").nodes == []
 
 
-def test_attributes_nobody_knows_are_kept_in_their_order() -> None:
+def test_unknown_attributes_are_kept_in_their_order() -> None:
     tree = parse_hierarchy('<hierarchy><node zeta="1" text="x" NAF="true" display-id="0"/></hierarchy>')
     assert list(tree.nodes[0].attributes) == ["zeta", "text", "NAF", "display-id"]
 
@@ -126,7 +126,7 @@ def test_any_line_ends_give_the_same_tree(end: str) -> None:
     assert parse_hierarchy(plain.replace("\n", end)).has_same_content(parse_hierarchy(plain))
 
 
-def test_a_byte_order_mark_is_no_fault() -> None:
+def test_a_byte_order_mark_is_accepted() -> None:
     assert text_of(b"\xef\xbb\xbf" + one("é").encode()) == "é"
 
 
@@ -163,7 +163,7 @@ def test_a_byte_order_mark_is_no_fault() -> None:
         ("<hierarchy/>".encode("utf-16-be"), "encoding"),
     ],
 )
-def test_what_is_no_hierarchy_is_refused_with_a_reason(data: bytes | str, why: str) -> None:
+def test_an_invalid_hierarchy_is_rejected_with_a_reason(data: bytes | str, why: str) -> None:
     assert reason(data) == why
 
 

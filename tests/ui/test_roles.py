@@ -86,7 +86,7 @@ ALL = [
         ("", "unknown"),
     ],
 )
-def test_the_class_tells_most_roles(name: str, expected: str) -> None:
+def test_the_class_determines_most_roles(name: str, expected: str) -> None:
     assert role(node(class_=name)) == expected
 
 
@@ -114,7 +114,7 @@ def test_the_class_tells_most_roles(name: str, expected: str) -> None:
         ({"class_": "x.View", "clickable": "true"}, (), "unknown"),
     ],
 )
-def test_where_the_class_does_not_tell_the_rest_does(
+def test_parent_and_extras_determine_the_other_roles(
     attributes: dict[str, str], extras: tuple[str, ...], expected: str
 ) -> None:
     made = node(**attributes)  # type: ignore[arg-type] # none of the keys is extras
@@ -177,12 +177,12 @@ def test_what_is_remembered_of_names_has_a_limit() -> None:
 def test_a_test_for_a_role_agrees_with_the_role(data: st.DataObject) -> None:
     parent = None
     for _ in range(data.draw(st.integers(1, 4))):
-        said = {
+        written = {
             "class": data.draw(st.sampled_from(CLASSES)),
             "text": data.draw(st.sampled_from(("", "Home", "a text that is quite long"))),
             "clickable": data.draw(st.sampled_from(("true", "false"))),
             "resource-id": data.draw(st.sampled_from(("", "a:id/tabs"))),
         }
-        parent = Node(said, parent, data.draw(st.frozensets(st.sampled_from(EXTRAS))))
+        parent = Node(written, parent, data.draw(st.frozensets(st.sampled_from(EXTRAS))))
         found = role(parent)
         assert [name for name in ALL if role_test(name)(parent)] == [found]

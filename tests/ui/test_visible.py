@@ -41,8 +41,8 @@ def test_the_frame_need_not_begin_at_zero() -> None:
     assert [each.text for each in visible(tree, Bounds(0, 60, 100, 100))] == ["", "app"]
 
 
-def test_what_the_phone_says_is_hidden_is_not_seen() -> None:
-    hidden = node(text="told", visible_to_user="false")
+def test_nodes_reported_as_hidden_are_not_visible() -> None:
+    hidden = node(text="hidden", visible_to_user="false")
     unseen = node(text="known", extras=("invisible",))
     shown = node(text="shown", visible_to_user="true", extras=("heading",))
     assert seen(hierarchy(node(hidden, unseen, shown))) == ["", "shown"]

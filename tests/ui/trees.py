@@ -16,9 +16,9 @@ attribute_sets = st.dictionaries(st.sampled_from(NAMES), values, max_size=len(NA
 
 
 def node(*children: Node, extras: tuple[str, ...] = (), **attributes: str) -> Node:
-    """A node on the screen; ``content_desc`` stands for ``content-desc``, ``class_`` for ``class``."""
-    said = {name.rstrip("_").replace("_", "-"): value for name, value in attributes.items()}
-    made = Node({"bounds": "[0,0][100,100]", **said}, extras=frozenset(extras))
+    """A node on the screen; ``content_desc`` sets ``content-desc``, ``class_`` sets ``class``."""
+    written = {name.rstrip("_").replace("_", "-"): value for name, value in attributes.items()}
+    made = Node({"bounds": "[0,0][100,100]", **written}, extras=frozenset(extras))
     for child in children:
         child.parent = made
         made.children.append(child)

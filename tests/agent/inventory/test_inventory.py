@@ -1,4 +1,4 @@
-"""The inventory: everything is in it once, says truly where it comes from, and what is broken is a warning."""
+"""The inventory: every entry is unique, names its source, and a broken one is a warning."""
 
 from pathlib import Path
 from typing import Any

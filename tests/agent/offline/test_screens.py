@@ -32,7 +32,7 @@ def icon(description: str, left: int, **more: str) -> Node:
 
 
 def page(*nodes: Node, **attributes: str) -> dict[str, str]:
-    """A screen whose nodes lie in a list below a toolbar."""
+    """A screen with the nodes in a list below a toolbar."""
     listed = node("", *nodes, **{"class": "android.widget.ListView", "bounds": "[0,0][1000,2000]"})
     listed.attributes["scrollable"] = "true"
     return screen(node("Title of the page"), listed, **attributes)

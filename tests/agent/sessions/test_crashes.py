@@ -28,7 +28,7 @@ def turn(prompt):
     return TurnRecord(prompt=prompt, output=prompt.upper(), started_at_ms=1, ended_at_ms=2)
 store = SessionStore(sys.argv[1])
 """
-# Commits for ever, and says so after each.
+# Commits endlessly and prints a line after each commit.
 WRITER = (
     BEGIN
     + """

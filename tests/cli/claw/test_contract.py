@@ -152,7 +152,7 @@ def test_a_failure_matches_the_schema() -> None:
     jsonschema.validate(document["error"], schema("claw-error"))
 
 
-def test_the_lines_of_a_session_are_what_their_schemas_say() -> None:
+def test_the_lines_of_a_session_match_their_schemas() -> None:
     assert claw_json("bootstrap", "hello", "--session-id", "s").code == 0
     meta, turn = map(json.loads, Path(".claw/sessions/s.jsonl").read_text(encoding="utf-8").splitlines())
     jsonschema.validate(meta, schema("session-meta"))
@@ -301,7 +301,7 @@ def test_every_code_there_is_becomes_a_whole_error_with_a_hint_that_can_be_follo
     assert error["operation"]
     assert error["target"]
     # A command in quotes, an option, a thing to install or do: never a sigh.
-    assert re.search(r"'[a-z]+ [^']+'|--[a-z]|Stop here|Install|Say |Split|Look at|Export", error["hint"]), error[
+    assert re.search(r"'[a-z]+ [^']+'|--[a-z]|Stop here|Install|Split|Look at|Export", error["hint"]), error[
         "hint"
     ]
 

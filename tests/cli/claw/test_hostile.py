@@ -67,8 +67,8 @@ def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.chdir(os.sep)
 
 
-def told(*argv: str, stdin: bytes = b"") -> dict[str, Any]:
-    """The document of a call that keeps the promise."""
+def run_json(*argv: str, stdin: bytes = b"") -> dict[str, Any]:
+    """The JSON document of a call, with its envelope checked."""
     ran = claw("--output-format", "json", *argv, stdin=stdin)
     assert ran.err == ""
     assert ran.code in (0, 1, 2)
@@ -79,7 +79,7 @@ def told(*argv: str, stdin: bytes = b"") -> dict[str, Any]:
 
 def answered(*argv: str, stdin: bytes = b"") -> dict[str, Any]:
     """The same, and what went wrong was foreseen."""
-    document = told(*argv, stdin=stdin)
+    document = run_json(*argv, stdin=stdin)
     assert ("error" in document) == (document["exit_code"] != 0)
     if "error" in document:
         assert document["error"]["code"] != "UNKNOWN", document["error"]["message"]
@@ -104,7 +104,7 @@ def spawn(script: str, *argv: str | bytes, **more: Any) -> subprocess.Popen[byte
 
 
 def ended(child: subprocess.Popen[bytes], seconds: float = HANG_SECONDS) -> Ran:
-    """What came of a process, which must not hang and has nothing to say on stderr."""
+    """The result of a process that must not hang or write to stderr."""
     try:
         out, err = child.communicate(timeout=seconds)
     finally:
@@ -186,7 +186,7 @@ def test_no_id_leads_out_of_the_directory(session_id: str, tmp_path: Path) -> No
         ("bootstrap", "hello", f"--resume={session_id}"),
     ):
         answered(*words)
-    valid = told("list-sessions")["sessions"]
+    valid = run_json("list-sessions")["sessions"]
     made = [str(path.relative_to(tmp_path / "here")) for path in tmp_path.rglob("*") if path.is_file()]
     assert made == [session["path"] for session in valid]
     assert all(Path(name).parent == SESSIONS for name in made)
@@ -287,7 +287,7 @@ def test_a_damaged_session_is_reported_and_never_modified(what: str) -> None:
     assert os.listdir(SESSIONS) == []
 
 
-def test_what_is_no_file_is_no_session_and_is_not_waited_for(tmp_path: Path) -> None:
+def test_a_path_that_is_not_a_file_is_not_a_session_and_is_not_waited_for(tmp_path: Path) -> None:
     SESSIONS.mkdir(parents=True)
     secret = tmp_path / "secret.jsonl"
     secret.write_bytes(META + TURN)
@@ -371,7 +371,7 @@ def test_any_prompt_is_answered(prompt: str) -> None:
     answered("turn-loop", "hello", f"--continuation-prompt={prompt}", "--max-turns", "2")
     for verb in ("show-command", "show-tool"):
         assert code_of(answered(verb, "--", prompt)) in ("COMMAND_NOT_FOUND", "TOOL_NOT_FOUND")
-    assert told("--", prompt)["error"]["kind"] == "parse"
+    assert run_json("--", prompt)["error"]["kind"] == "parse"
 
 
 @pytest.mark.parametrize(
@@ -463,13 +463,13 @@ def test_an_interrupt_while_the_answer_is_written_does_not_lose_it(monkeypatch: 
 )
 def test_what_no_document_can_hold_is_an_error_in_one(value: object, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("clawperator.agent.sessions.store.SessionStore.delete", lambda *_: value)
-    document = told("delete-session", "s")
+    document = run_json("delete-session", "s")
     assert (document["exit_code"], document["error"]["code"]) == (1, "UNKNOWN")
     assert "deleted" not in document
 
 
 @pytest.mark.parametrize("text", ["1e999", "-1e999", '{"a": [1e400]}'])
-def test_a_number_of_others_that_is_too_large_is_no_json(text: str) -> None:
+def test_a_too_large_number_is_invalid_json(text: str) -> None:
     with pytest.raises(ValueError, match="is not JSON"):
         read_json(text)
 
@@ -535,9 +535,9 @@ def test_a_slow_reader_of_events_gets_them_all() -> None:
     script = "import time\nfor line in open('pipe'):\n print(line, end='', flush=True)\n time.sleep(0.005)"
     with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE) as reader:
         end = time.monotonic() + HANG_SECONDS
-        document = told("bootstrap", "hello", "--events", "pipe")
+        document = run_json("bootstrap", "hello", "--events", "pipe")
         while code_of(document) == "EVENTS_WRITE_FAILED" and time.monotonic() < end:  # it is not there yet
-            document = told("bootstrap", "hello", "--events", "pipe")
+            document = run_json("bootstrap", "hello", "--events", "pipe")
         out, _ = reader.communicate(timeout=HANG_SECONDS)
     lines = out.splitlines()
     assert document["warnings"] == []
@@ -792,7 +792,7 @@ def check_signals(rounds: int, chance: random.Random) -> None:
             document = json.loads(out)
             assert (document["exit_code"], err) == (child.returncode, b"")
             assert document["exit_code"] == 0 or document["error"]["code"] == "INTERRUPTED"
-        else:  # it had not come to its door yet, or was about to leave
+        else:  # it had not started its work yet, or was about to exit
             assert child.returncode in (-number, 1, 130)
         loaded = answered("load-session", "s")
         assert loaded["warnings"] == []
@@ -874,6 +874,6 @@ def test_a_session_that_is_deleted_while_others_go_on_with_it_is_whole_or_gone()
     codes = {None, "SESSION_BUSY", "SESSION_EXISTS", "SESSION_NOT_FOUND", "SESSION_WRITE_FAILED"}
     assert {code_of(document) for document in documents} <= codes
     assert not [name for name in os.listdir(SESSIONS) if name.startswith(".")]
-    last = told("load-session", "s")
+    last = run_json("load-session", "s")
     assert last["loaded"] is ("error" not in last)
     assert not last["warnings"]

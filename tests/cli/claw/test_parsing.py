@@ -54,7 +54,7 @@ def test_negative_numbers_are_values_and_words() -> None:
 
 
 @pytest.mark.parametrize(
-    ("argv", "said"),
+    ("argv", "expected"),
     [
         ([], "required: command"),
         (["frobnicate"], "invalid choice: 'frobnicate' (choose from 'flush-transcript'"),
@@ -69,8 +69,8 @@ def test_negative_numbers_are_values_and_words() -> None:
         (["route", "x", "--output-format", "yaml"], "argument --output-format: invalid choice: 'yaml'"),
     ],
 )
-def test_the_error_names_the_problem(argv: list[str], said: str) -> None:
-    assert said in refusal(*argv).message
+def test_the_error_names_the_problem(argv: list[str], expected: str) -> None:
+    assert expected in refusal(*argv).message
 
 
 def test_a_misspelt_name_is_answered_with_the_nearest() -> None:

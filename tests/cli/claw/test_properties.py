@@ -264,7 +264,7 @@ def test_12_nothing_hangs_for_ever() -> None:
 
 
 def test_13_no_confirmation_is_requested_without_a_terminal() -> None:
-    """An open stdin that says nothing is no person."""
+    """An open stdin without input is not a terminal."""
     read, write = os.pipe()
     try:
         child = process("exec-tool", "list_skills", "{}", "--ask-tool", "list_skills", stdin=read)
@@ -290,7 +290,7 @@ def test_14_the_deadline_has_its_own_exit_code_and_is_awaited_with_heartbeats() 
     assert all(beat["phase"] for beat in beats)
 
 
-def test_15_a_cancelled_turn_is_no_ghost_and_the_session_can_be_used_again() -> None:
+def test_15_a_cancelled_turn_leaves_nothing_and_the_session_can_be_used_again() -> None:
     claw_json("flush-transcript", "first", "--session-id", "s")
     with running_phone_server():
         late = claw_json(

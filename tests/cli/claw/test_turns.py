@@ -111,10 +111,10 @@ def test_a_model_that_exceeds_its_permissions_is_denied(monkeypatch: pytest.Monk
         ran = claw_json(
             *("turn-loop", "go home", "--brain", "openai", "--model", "m", "--permission-mode", "read-only")
         )
-        told = server.bodies[-1]["messages"][-1]["content"]
+        content = server.bodies[-1]["messages"][-1]["content"]
     (turn,) = ran.json["turns"]
     assert [denial["tool_name"] for denial in turn["permission_denials"]] == ["press_key"]
-    assert "read-only" in told
+    assert "read-only" in content
 
 
 def test_a_model_that_is_not_there_leaves_no_session(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""The flat commands: the execution each one stands for, and what it refuses."""
+"""The action commands: the execution each one builds, and what it rejects."""
 
 import re
 from typing import Any
@@ -360,8 +360,8 @@ def test_flag_aliases_mean_the_same() -> None:
 def test_several_flags_make_one_matcher_and_json_makes_one_too() -> None:
     both = execution("click", "--text", "A", "--role", "button")["actions"][0]["params"]["matcher"]
     assert both == {"textEquals": "A", "role": "button"}
-    said = execution("click", "--selector", '{"text":"A","id":"b"}')["actions"][0]["params"]["matcher"]
-    assert said == {"textEquals": "A", "resourceId": "b"}
+    matcher = execution("click", "--selector", '{"text":"A","id":"b"}')["actions"][0]["params"]["matcher"]
+    assert matcher == {"textEquals": "A", "resourceId": "b"}
 
 
 def test_a_value_that_begins_with_a_dash_is_written_with_an_equals_sign() -> None:

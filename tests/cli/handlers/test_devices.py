@@ -186,7 +186,7 @@ def test_every_command_here_names_an_unreachable_phone(route: Route) -> None:
         (["grant-device-permissions"], "granted-permissions"),
     ],
 )
-def test_documents_are_as_their_schemas_say(route: Route, words: list[str], name: str) -> None:
+def test_documents_match_their_schemas(route: Route, words: list[str], name: str) -> None:
     schema = clawperator("schema", name).json
     assert schema["title"] == name
     jsonschema.validate(route.run(*words).json, schema)

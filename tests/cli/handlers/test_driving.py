@@ -196,7 +196,7 @@ def test_the_screen_in_a_snapshot_is_whole(route: Route) -> None:
     assert labels[:1] == [""]
 
 
-def test_a_snapshot_right_after_a_click_carries_a_warning(route: Route) -> None:
+def test_a_snapshot_right_after_a_click_has_a_warning(route: Route) -> None:
     route.shell(SETTINGS)
     click = {"type": "click", "params": {"matcher": {"textEquals": "Display"}}}
     hasty = typed_in(route, plan(click, {"type": "snapshot_ui"}))
@@ -246,7 +246,7 @@ def faulty(route: Route) -> Iterator[Route]:
         route.phone_server.phone.set_fault(name, "off")
 
 
-def test_a_hierarchy_that_lost_a_line_is_no_hierarchy(faulty: Route) -> None:
+def test_a_hierarchy_with_a_lost_line_is_rejected(faulty: Route) -> None:
     faulty.shell(SETTINGS)
     ran = typed_in(faulty, "clawperator snapshot")
     for _ in range(10):  # of a hundred and more lines some are lost, and hardly ever the one with the result

@@ -43,14 +43,14 @@ def refused(ran: Ran, code: str) -> dict[str, Any]:
 
 
 def ask_server(port: int, request: str) -> bytes:
-    """What the door for adb clients answers."""
+    """The answer of the adb server port."""
     with socket.create_connection(("127.0.0.1", port), HANG_SECONDS) as connection:
         connection.sendall(f"{len(request):04x}{request}".encode())
         connection.settimeout(HANG_SECONDS)
-        said = b""
+        answer = b""
         while block := connection.recv(4_096):
-            said += block
-        return said
+            answer += block
+        return answer
 
 
 def wait_until_gone(pid: int) -> None:

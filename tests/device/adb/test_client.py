@@ -48,7 +48,7 @@ def test_raw_output_is_not_changed(phone: Device) -> None:
     assert exec_out(phone, r"printf '\r\n\0\377'", seconds=5) == b"\r\n\0\xff"
 
 
-def test_a_command_that_says_too_much_is_cut_off(phone: Device) -> None:
+def test_too_much_output_of_a_command_is_truncated(phone: Device) -> None:
     for run in (shell, exec_out):
         with pytest.raises(ClawError, match="more than 1000 bytes") as error:
             run(phone, "head -c 100000 /dev/zero", seconds=5, max_bytes=1000)
@@ -77,14 +77,14 @@ def test_a_command_line_adb_cannot_carry_is_refused_at_once(phone: Device) -> No
         ("device 'scripted' not found", "DEVICE_NOT_FOUND"),
     ],
 )
-def test_a_phone_that_cannot_be_reached_is_told_by_its_state(reason: str, code: str) -> None:
+def test_an_unreachable_device_is_reported_by_its_state(reason: str, code: str) -> None:
     with scripted(refusal(reason)) as device, pytest.raises(ClawError) as error:
         open_service(device, "shell:", Deadline(5))
     assert code_of(error) == code
     assert error.value.hint
 
 
-def test_a_service_that_is_refused_says_why() -> None:
+def test_a_refused_service_reports_the_reason() -> None:
     with scripted(OKAY, refusal("closed")) as device, pytest.raises(RefusedError, match="closed"):
         open_service(device, "nothing:", Deadline(5))
 
@@ -94,14 +94,14 @@ def test_a_service_that_is_refused_says_why() -> None:
     [b"", packet(1, b"half"), packet(1, b"half")[:-1], bytes([1, 255, 255, 255, 127]) + b"x"],
     ids=["at once", "without exit code", "in a packet", "in a packet that claims to be huge"],
 )
-def test_a_stream_that_ends_early_is_no_success(stream: bytes) -> None:
+def test_a_stream_that_ends_early_is_an_error(stream: bytes) -> None:
     with scripted(OKAY, OKAY, after=stream) as device, pytest.raises(ClawError) as error:
         shell(device, "true", seconds=5)
     assert code_of(error) == "DEVICE_SHELL_UNAVAILABLE"
 
 
 @pytest.mark.parametrize("answer", [b"HTTP/1.1 400 Bad Request\r\n", b"OK", b"FAILzzzz"])
-def test_something_else_at_the_port_is_no_adb_server(answer: bytes) -> None:
+def test_another_server_at_the_port_is_rejected(answer: bytes) -> None:
     with (
         scripted(answer) as device,
         pytest.raises(ConnectionError),

@@ -26,7 +26,7 @@ def test_the_app_in_front_is_found_in_every_wording(dump: str) -> None:
     assert read_foreground(dump) == APP
 
 
-def test_the_window_with_the_focus_says_more_than_the_app_with_it() -> None:
+def test_the_focused_window_takes_precedence_over_the_focused_app() -> None:
     dump = (
         f"mFocusedApp=ActivityRecord{{1 u0 {APP}/.Main t1}}\nmCurrentFocus=Window{{2 u0 com.ask/com.ask.Grant}}\n"
     )
@@ -40,7 +40,7 @@ def test_a_window_without_an_app_leaves_the_app_behind_it_in_front(focus: str) -
 
 
 @pytest.mark.parametrize("dump", ["", "mCurrentFocus=null", "mCurrentFocus=Window{}", "mFocusedApp=null\n/"])
-def test_where_nothing_is_told_nothing_is_in_front(dump: str) -> None:
+def test_without_focus_data_there_is_no_foreground_app(dump: str) -> None:
     assert read_foreground(dump) is None
 
 
@@ -68,12 +68,12 @@ def test_only_windows_that_can_be_seen_count(shown: str, hidden: str) -> None:
     assert read_windows(dump + FRONT) == Windows(APP, None, 3)
 
 
-def test_a_keyboard_lies_over_the_app() -> None:
+def test_a_keyboard_is_an_overlay_of_the_app() -> None:
     dump = window(0, "b", "InputMethod", "com.keys", NEW) + window(1, "c", f"{APP}/{APP}.Main", APP, NEW)
     assert read_windows(dump + FRONT) == Windows(APP, "com.keys", 2)
 
 
-def test_a_window_of_another_app_that_took_the_focus_lies_over_the_one_in_front() -> None:
+def test_a_focused_window_of_another_app_is_an_overlay() -> None:
     dump = window(0, "a", "Application Not Responding: x", "android", NEW) + window(1, "c", f"{APP}/x", APP, NEW)
     dump += f"  mCurrentFocus=Window{{a u0 Application Not Responding: x}}\n  mFocusedApp=ActivityRecord{{1 u0 {APP}/x t1}}\n"
     assert read_windows(dump) == Windows(APP, "android", 2)
@@ -93,5 +93,5 @@ def test_a_size_put_in_place_counts_before_the_one_the_display_was_built_with() 
     ("dump", "quarters"),
     [("mRotation=3 x", 3), ("mCurrentRotation=ROTATION_90", 1), ("mRotation=ROTATION_270 a", 3), ("", 0)],
 )
-def test_the_rotation_is_told_in_quarters_or_degrees(dump: str, quarters: int) -> None:
+def test_the_rotation_may_be_given_in_quarters_or_degrees(dump: str, quarters: int) -> None:
     assert read_rotation(dump) == quarters

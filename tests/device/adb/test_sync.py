@@ -54,7 +54,7 @@ def test_a_file_that_is_not_there(route: Route, tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["file"]
 
 
-def test_a_folder_is_no_file(route: Route, tmp_path: Path) -> None:
+def test_pulling_a_folder_fails(route: Route, tmp_path: Path) -> None:
     with pytest.raises(TransferError):
         pull_file(route.device, "/sdcard", str(tmp_path / "file"), seconds=10)
     assert os.listdir(tmp_path) == []
@@ -73,14 +73,14 @@ def test_a_name_no_file_can_have_is_refused(remote: str, route: Route) -> None:
         read_file(route.device, remote, 10)
 
 
-def test_a_file_the_phone_does_not_take_says_why(route: Route, tmp_path: Path) -> None:
+def test_a_rejected_push_reports_the_reason(route: Route, tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"x" * 300_000)
     with pytest.raises(TransferError) as error:
         push_file(route.device, str(tmp_path / "file"), "/proc/x", seconds=10)
     assert str(error.value)
 
 
-def test_trouble_on_this_computer_is_told_apart(route: Route, tmp_path: Path) -> None:
+def test_host_file_errors_have_their_own_code(route: Route, tmp_path: Path) -> None:
     route.shell("echo new > /sdcard/new")
     with pytest.raises(FileNotFoundError):
         pull_file(route.device, "/sdcard/new", str(tmp_path / "none" / "file"), seconds=10)
@@ -105,7 +105,7 @@ def test_an_apk_that_is_there_is_kept_unless_replaced(route: Route, tmp_path: Pa
 
 
 @pytest.mark.parametrize("content", [b"", b"no apk", b"PK\x03\x04" + bytes(200_000)])
-def test_what_is_no_apk_is_refused_with_the_phones_reason(content: bytes, route: Route, tmp_path: Path) -> None:
+def test_an_invalid_apk_is_rejected_with_the_devices_reason(content: bytes, route: Route, tmp_path: Path) -> None:
     apk = tmp_path / "a.apk"
     apk.write_bytes(content)
     with pytest.raises(ClawError) as error:
@@ -148,12 +148,12 @@ def test_a_broken_transfer_leaves_nothing_behind(answer: bytes, tmp_path: Path) 
     assert os.listdir(tmp_path) == ["file"]
 
 
-def test_a_phone_with_no_file_service_is_told() -> None:
+def test_a_device_without_a_file_service_is_reported() -> None:
     with scripted(OKAY, refusal("closed")) as device, pytest.raises(TransferError, match="closed"):
         read_file(device, "/sdcard/x", 10)
 
 
-def test_a_phone_that_is_gone_is_told_as_such() -> None:
+def test_a_missing_device_is_reported() -> None:
     with scripted(refusal("device 'scripted' not found")) as device, pytest.raises(ClawError) as error:
         read_file(device, "/sdcard/x", 10)
     assert error.value.code == "DEVICE_NOT_FOUND"
@@ -175,6 +175,6 @@ def test_an_installation_without_an_end_ends_at_its_deadline(tmp_path: Path) -> 
         install_apk(device, str(apk), seconds=0.3)
 
 
-def test_nobody_listening_is_told(tmp_path: Path) -> None:
+def test_a_port_without_a_listener_is_reported(tmp_path: Path) -> None:
     with pytest.raises(TransferError, match="refused"):
         pull_file(Device("x", Endpoint("127.0.0.1", 1)), "/x", str(tmp_path / "x"), seconds=2)

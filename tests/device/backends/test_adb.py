@@ -138,7 +138,7 @@ def test_a_link_that_nothing_opens_and_one_that_may_not_be_opened_fail_with_diff
     assert bench.step("open_uri", uri="nope:x", retry=ONCE).data["error"] == "URI_SCHEME_NOT_ALLOWED"
 
 
-def test_a_click_is_a_touch_and_tells_what_it_changed(settings: Bench) -> None:
+def test_a_click_is_a_touch_and_reports_its_effect(settings: Bench) -> None:
     data = settings.data("click", matcher={"textEquals": "Display"})
     assert (data["dispatch_method"], data["effect"]) == ("gesture_tap", "changed")
     assert settings.phone.shows("Dark theme")
@@ -187,7 +187,7 @@ def test_keys_are_pressed(settings: Bench, key: str) -> None:
     assert settings.phone.shows("Battery") is (key == "back")
 
 
-def test_a_snapshot_tells_the_windows_too(written: Bench) -> None:
+def test_a_snapshot_also_reports_the_windows(written: Bench) -> None:
     data = written.data("snapshot_ui")
     assert (data["foreground_package"], data["has_overlay"], data["window_count"]) == (FORM, "false", "3")
     assert parse_hierarchy(data["text"]).roots[0].package == FORM
@@ -254,7 +254,7 @@ def test_a_line_break_is_refused_for_it_may_send_the_form(written: Bench) -> Non
     assert "Operator" in data["hint"]
 
 
-def test_a_password_is_typed_and_not_told(bench: Bench) -> None:
+def test_a_password_is_typed_and_not_reported(bench: Bench) -> None:
     bench.phone.launch(NOTES)
     touch(bench, "Account")
     data = bench.data("enter_text", matcher={"textEquals": "Password"}, text="s3cret!")
@@ -280,7 +280,7 @@ def test_nothing_is_typed_into_another_field_when_the_touch_is_lost(written: Ben
     assert (held(written), held(written, "twin")) == ("keep me", "")
 
 
-def test_what_is_no_field_is_touched_once_and_takes_no_text(settings: Bench) -> None:
+def test_a_node_that_is_not_a_field_is_touched_once_and_accepts_no_text(settings: Bench) -> None:
     step = settings.step("enter_text", matcher={"textEquals": "Settings"}, text="x", retry=ONCE)
     assert step.data["error"] == "TEXT_NOT_ACCEPTED"
     assert "textfield" in step.data["hint"]
@@ -309,7 +309,7 @@ def test_steps_before_a_failure_stay_and_the_failure_is_typed(settings: Bench) -
     assert envelope.errorCode == "NODE_NOT_FOUND"
 
 
-def test_a_lost_touch_is_told_as_no_change(settings: Bench) -> None:
+def test_a_lost_touch_is_reported_as_unchanged(settings: Bench) -> None:
     settings.phone.fault("dropped_tap", 1)
     assert settings.data("click", matcher={"textEquals": "Display"})["effect"] == "unchanged"
 

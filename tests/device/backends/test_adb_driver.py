@@ -110,7 +110,7 @@ def test_the_frame_follows_the_display_as_it_turns(meet: Meet) -> None:
     assert str(driver.frame()) == "[0,0][200,100]"
 
 
-def test_a_phone_that_tells_no_size_is_measured_by_its_windows(meet: Meet) -> None:
+def test_without_a_display_size_the_windows_give_it(meet: Meet) -> None:
     driver = meet(ToldPhone(uiautomator=say(xml("", rotation=1))))
     driver.dump()
     assert str(driver.frame()) == "[0,0][10,10]"
@@ -129,7 +129,7 @@ def test_the_app_in_front_is_asked_of_one_service_after_the_other(meet: Meet) ->
 # Touches
 
 
-def test_a_phone_that_forbids_touching_says_how_to_allow_it(meet: Meet) -> None:
+def test_a_device_that_forbids_input_gets_a_hint_to_allow_it(meet: Meet) -> None:
     told = "java.lang.SecurityException: Injecting to another application requires INJECT_EVENTS permission\n"
     driver = meet(ToldPhone(wm=say(SIZE), input=say("", told, 255)))
     error = refusal(lambda: driver.tap(1, 1, 0))
@@ -175,7 +175,7 @@ def test_an_app_is_started_by_the_activity_a_launcher_would_start(meet: Meet) ->
 @pytest.mark.parametrize(
     "resolved", ["android/com.android.internal.app.ResolverActivity", "Unknown command", "com.a/.B;reboot", ""]
 )
-def test_where_no_own_activity_is_told_the_monkey_starts_it(meet: Meet, resolved: str) -> None:
+def test_without_a_resolved_activity_monkey_starts_the_app(meet: Meet, resolved: str) -> None:
     assert launch(meet, resolved, monkey=say("Events injected: 1\n")) == (True, ["cmd", "monkey"])
     assert (
         launch(meet, resolved, monkey=say("** No activities found to run, monkey aborted.\n", code=252))[0]
@@ -190,7 +190,7 @@ def test_an_app_that_cannot_be_started_is_not(meet: Meet) -> None:
     assert meet(ToldPhone()).launch("com.a; reboot") is False
 
 
-def test_an_old_phone_says_with_code_0_that_nothing_opens_a_link(meet: Meet) -> None:
+def test_an_unhandled_link_is_detected_despite_exit_code_0(meet: Meet) -> None:
     told = say(
         "Starting: Intent { dat=http://a/error }\n", "Error: Activity not started, unable to resolve Intent { }\n"
     )
@@ -212,7 +212,7 @@ def shows(text: str) -> ShellAnswer:
     return say(SIZE + xml(f'focused="true" text="{text}"'))
 
 
-def test_a_phone_that_cannot_type_a_character_says_so_and_where_to_turn(meet: Meet) -> None:
+def test_a_character_that_cannot_be_typed_is_reported_with_a_hint(meet: Meet) -> None:
     npe = say("", "Exception occurred while executing 'text':\njava.lang.NullPointerException\n", 255)
     error = refusal(lambda: meet(ToldPhone(input=npe)).set_text(focused(""), "é"))
     assert error.code == "TEXT_NOT_ACCEPTED"

@@ -86,7 +86,7 @@ def test_the_log_is_left_as_it_is(served: tuple[SimulatedPhone, Device]) -> None
     assert "kept" in simulated.shell("logcat -d -s Mine").stdout
 
 
-def test_text_in_a_plan_is_no_command(served: tuple[SimulatedPhone, Device]) -> None:
+def test_text_in_a_plan_is_not_run_as_a_command(served: tuple[SimulatedPhone, Device]) -> None:
     simulated, device = served
     hostile = "'; touch /sdcard/pwned; echo '$(touch /sdcard/pwned)`touch /sdcard/pwned`"
     wait = {"id": "a1", "type": "wait_for_node", "params": {"matcher": {"textEquals": hostile}, "timeoutMs": 1}}
@@ -172,24 +172,24 @@ def test_a_result_without_the_word_error_breaks_the_contract() -> None:
     ],
     ids=["at once", "before it was sent", "after it was sent", "while waiting", "in the result"],
 )
-def test_a_connection_that_breaks_says_how_far_it_got(output: bytes, code: str, status: str) -> None:
+def test_a_broken_connection_reports_how_far_the_delivery_got(output: bytes, code: str, status: str) -> None:
     error = lost(output)
     assert (error.code, error.extra["broadcastDispatchStatus"]) == (code, status)
 
 
-def test_a_broadcast_that_fails_says_why() -> None:
+def test_a_failed_broadcast_reports_the_reason() -> None:
     stream = packet(1, b"clock 1\n") + packet(2, b"Security exception: not allowed\n") + packet(3, b"\x04")
     with scripted(OKAY, OKAY, after=stream) as device, pytest.raises(ClawError, match="not allowed") as error:
         deliver(device, PACKAGE, execution())
     assert error.value.code == "BROADCAST_FAILED"
 
 
-def test_a_log_that_ends_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_log_that_ends_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(operator, "_GRACE_SECONDS", 0.1)
     assert lost(HEAD + logged("working"), code=1).code == "LOGCAT_UNAVAILABLE"
 
 
-def test_a_phone_that_cannot_be_reached_is_told_by_its_state() -> None:
+def test_an_unreachable_device_is_reported_by_its_state() -> None:
     with scripted(refusal("device offline")) as device, pytest.raises(ClawError) as error:
         deliver(device, PACKAGE, execution())
     assert error.value.code == "DEVICE_OFFLINE"

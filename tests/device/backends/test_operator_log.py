@@ -52,7 +52,7 @@ def test_odd_lines_are_read_too(line: bytes, record: Record) -> None:
 
 
 @pytest.mark.parametrize("line", [b"--------- beginning of main", b"", b"nothing", b"a b c d I t: m"])
-def test_what_is_no_record_is_passed_over(line: bytes) -> None:
+def test_invalid_log_records_are_ignored(line: bytes) -> None:
     assert read_record(line) is None
 
 
@@ -66,7 +66,7 @@ def test_a_result_in_several_pieces_is_put_together() -> None:
     assert heard(*pieces)[1] == [{"commandId": "a", "b": {"c": "d"}}]
 
 
-def test_what_others_say_between_two_pieces_is_left_out() -> None:
+def test_lines_of_other_processes_between_two_chunks_are_ignored() -> None:
     pieces = ('[Clawperator-Result] {"commandId":', '"a"}')
     assert heard(said(pieces[0]), said("}", tid=8), said("}", tag="Other"), said(pieces[1]))[1] == [
         {"commandId": "a"}

@@ -204,14 +204,14 @@ def test_the_abi_is_that_of_the_computer(machine: str, monkeypatch: pytest.Monke
         ({"PlayStore.enabled": "", "image.sysdir.1": "", "tag.id": "google_apis_playstore"}, []),
     ],
 )
-def test_an_avd_says_why_it_does_not_suit(sdk: Sdk, changes: dict[str, str], reasons: list[str]) -> None:
+def test_an_unsuitable_avd_lists_its_reasons(sdk: Sdk, changes: dict[str, str], reasons: list[str]) -> None:
     sdk.make_avd("one", **changes)
     avd = inspect_avd("one")
     assert avd.unsupportedReasons == reasons
     assert avd.supported is (not reasons)
 
 
-def test_an_avd_with_no_files_worth_reading_is_told_as_unsupported(sdk: Sdk) -> None:
+def test_an_avd_without_readable_files_is_unsupported(sdk: Sdk) -> None:
     assert sdk
     home = Path(os.environ["ANDROID_AVD_HOME"])
     home.mkdir()
@@ -221,7 +221,7 @@ def test_an_avd_with_no_files_worth_reading_is_told_as_unsupported(sdk: Sdk) -> 
     assert len(avd.unsupportedReasons) == 4
 
 
-def test_the_list_says_which_runs(sdk: Sdk) -> None:
+def test_the_list_marks_the_running_ones(sdk: Sdk) -> None:
     assert list_avds() == []
     sdk.make_avd("b")
     sdk.make_avd("a")
@@ -239,7 +239,7 @@ def test_without_any_tool_the_list_is_read_from_the_files(sdk: Sdk, monkeypatch:
     refused(caught, "ANDROID_SDK_TOOL_MISSING")
 
 
-def test_what_runs_is_told_with_its_state(sdk: Sdk) -> None:
+def test_running_emulators_are_listed_with_their_state(sdk: Sdk) -> None:
     assert running_emulators() == []
     sdk.make_avd("a")
     sdk.run_avd("a")
@@ -278,7 +278,7 @@ def test_starting_waits_until_it_has_booted_and_allows_development(sdk: Sdk) -> 
     ("script", "told"),
     [("echo 'PANIC: no KVM' >&2; exit 1", "PANIC: no KVM"), ("exit 0", "adb did not list")],
 )
-def test_an_emulator_that_does_not_come_is_told_with_its_words(sdk: Sdk, script: str, told: str) -> None:
+def test_an_emulator_that_does_not_start_is_reported_with_its_output(sdk: Sdk, script: str, told: str) -> None:
     sdk.make_avd("a")
     sdk.put("emulator", script)
     with pytest.raises(ClawError) as caught:
@@ -304,7 +304,7 @@ def test_stopping_waits_until_it_is_gone(sdk: Sdk) -> None:
     refused(caught, "EMULATOR_NOT_RUNNING")
 
 
-def test_an_emulator_that_does_not_stop_is_told(sdk: Sdk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_emulator_that_does_not_stop_is_reported(sdk: Sdk, monkeypatch: pytest.MonkeyPatch) -> None:
     sdk.make_avd("a")
     sdk.run_avd("a")
     sdk.put("adb", ADB.replace('rm "$FAKE/running"', "exit 3"))

@@ -126,7 +126,7 @@ def test_a_phone_that_does_not_answer_ends_the_examination(route: Route, fault: 
 
 
 @pytest.mark.usefixtures("empty_server")
-def test_a_phone_that_is_not_there_is_told_with_those_that_are(route: Route) -> None:
+def test_a_missing_device_is_reported_with_the_connected_ones(route: Route) -> None:
     report = examine("nowhere", OPERATOR_PACKAGE)
     assert last(report).code == "DEVICE_NOT_FOUND"
     assert report.nextActions == [f"Use one of: {route.serial}."]
@@ -146,7 +146,7 @@ def test_a_simulated_phone_may_be_named_by_the_address_adb_has_for_it(
     assert report.deviceId == address
 
 
-def test_a_phone_that_goes_away_while_it_is_looked_at_is_no_crash(
+def test_a_device_that_disconnects_during_the_checks_is_a_failed_check(
     route: Route, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def gone(serial: str) -> Device:
@@ -276,7 +276,7 @@ def test_an_absent_operator_does_not_hide_what_else_is_wrong(
     assert "clawperator operator setup --apk <operator.apk> --device claw-1" in str(report.nextActions)
 
 
-def test_a_phone_in_use_is_no_failure(route: Route, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_busy_device_is_not_a_failure(route: Route, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("clawperator.device.setup.device_checks._LEASE_SECONDS", 0.05)
     with lease(route.serial, "other", 1):
         report = look()

@@ -55,7 +55,7 @@ def test_a_listed_service_is_not_enough_when_accessibility_as_a_whole_is_off(rou
         "Permission android.permission.POST_NOTIFICATIONS is not a changeable permission type",
     ],
 )
-def test_a_phone_without_the_permission_is_no_failure(
+def test_a_device_without_the_permission_is_not_a_failure(
     route: Route, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answer_grant(monkeypatch, ShellAnswer(255, b"", said.encode()))
@@ -63,7 +63,7 @@ def test_a_phone_without_the_permission_is_no_failure(
     assert granted.permissions.notification.skipped is True
 
 
-def test_a_grant_that_fails_is_told_and_the_others_are_still_made(
+def test_a_failed_grant_is_reported_and_the_others_are_still_made(
     route: Route, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     take_away(route)
@@ -94,7 +94,7 @@ def test_nothing_is_granted_to_an_operator_that_is_not_there(route: Route) -> No
     assert caught.value.code == "OPERATOR_VARIANT_MISMATCH"
 
 
-def test_a_phone_that_forgets_settings_is_told(route: Route, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_setting_that_does_not_persist_is_reported(route: Route, monkeypatch: pytest.MonkeyPatch) -> None:
     take_away(route)
     monkeypatch.setattr(install, "write_setting", lambda *_: None)
     with pytest.raises(ClawError) as caught:
@@ -185,7 +185,9 @@ def test_an_apk_of_something_else_is_noticed(route: Route, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("content", "code"), [(b"no apk", "OPERATOR_INSTALL_FAILED"), (None, "OPERATOR_APK_NOT_FOUND")]
 )
-def test_a_file_that_is_no_apk_is_refused(route: Route, tmp_path: Path, content: bytes | None, code: str) -> None:
+def test_a_file_that_is_not_an_apk_is_rejected(
+    route: Route, tmp_path: Path, content: bytes | None, code: str
+) -> None:
     apk = tmp_path / "x.apk"
     if content is not None:
         apk.write_bytes(content)
@@ -196,7 +198,7 @@ def test_a_file_that_is_no_apk_is_refused(route: Route, tmp_path: Path, content:
 
 
 @pytest.mark.parametrize("fault", ["offline", "unauthorized"])
-def test_a_phone_that_cannot_be_reached_is_told_as_such(route: Route, tmp_path: Path, fault: str) -> None:
+def test_an_unreachable_device_is_reported(route: Route, tmp_path: Path, fault: str) -> None:
     apk = tmp_path / "x.apk"
     apk.write_bytes(make_apk(DEV))
     route.phone_server.phone.set_fault(fault, "on")

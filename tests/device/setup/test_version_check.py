@@ -47,7 +47,7 @@ def test_only_the_same_numbers_fit(route: Route, version: str, code: str, monkey
         assert any("operator setup" in step for step in found.remediation)
 
 
-def test_an_absent_operator_is_told_with_the_command_that_installs_it(route: Route) -> None:
+def test_a_missing_operator_is_reported_with_the_command_that_installs_it(route: Route) -> None:
     with pytest.raises(ClawError) as caught:
         require_operator(route.device, "com.example.none")
     # The released Operator is there, so another one is meant.
@@ -56,7 +56,7 @@ def test_an_absent_operator_is_told_with_the_command_that_installs_it(route: Rou
     assert caught.value.details["installed"] == [OPERATOR_PACKAGE]
 
 
-def test_a_phone_with_no_operator_at_all_says_so(route: Route, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_device_without_any_operator_is_reported(route: Route, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("clawperator.device.setup.version_check.list_packages", lambda _: ["com.android.settings"])
     found = probe_compatibility(route.device, OPERATOR_PACKAGES[1])
     assert found.error
@@ -95,7 +95,7 @@ def test_packages_are_listed_all_or_those_of_third_parties(route: Route) -> None
     assert "com.android.settings" not in third
 
 
-def test_what_is_no_name_of_a_package_is_not_believed(route: Route, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_invalid_package_name_is_rejected(route: Route, monkeypatch: pytest.MonkeyPatch) -> None:
     class Odd:
         code = 0
         text = "WARNING: linker\npackage:com.a.b\npackage:com.a;rm -rf /\npackage:\n\npackage:a\r\n"
@@ -105,7 +105,9 @@ def test_what_is_no_name_of_a_package_is_not_believed(route: Route, monkeypatch:
     assert list_packages(route.device) == ["com.a.b", "a"]
 
 
-def test_a_phone_that_does_not_list_its_packages_is_told(route: Route, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_device_that_does_not_list_its_packages_is_reported(
+    route: Route, monkeypatch: pytest.MonkeyPatch
+) -> None:
     class Failed:
         code = 1
         text = ""

@@ -228,11 +228,11 @@ def test_streams_do_not_mix(peer: Peer) -> None:
     first, second = peer.open(b"exec:cat"), peer.open(b"exec:cat")
     peer.send(b"WRTE", *first, b"one")
     peer.send(b"WRTE", *second, b"two")
-    heard = {}
+    received = {}
     for kind, theirs, ours, payload in (peer.read() for _ in range(4)):
         if kind == b"WRTE":
-            heard[ours, theirs] = payload
-    assert heard == {first: b"one", second: b"two"}
+            received[ours, theirs] = payload
+    assert received == {first: b"one", second: b"two"}
 
 
 def test_a_bug_in_a_command_ends_its_stream_only(peer: Peer, caplog: pytest.LogCaptureFixture) -> None:

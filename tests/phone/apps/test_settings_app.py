@@ -40,10 +40,10 @@ def test_the_homepage_is_longer_than_the_screen(phone: Phone) -> None:
 
 
 def test_the_event_of_a_click_on_a_row_has_its_title(phone: Phone) -> None:
-    heard: list[AccessibilityEvent] = []
-    phone.listeners.append(heard.append)
+    events: list[AccessibilityEvent] = []
+    phone.listeners.append(events.append)
     tap(phone, text="Display")
-    clicked, window = heard
+    clicked, window = events
     assert (clicked.kind, clicked.text, clicked.resource_id) == (
         "view_clicked",
         "Display",
@@ -54,11 +54,11 @@ def test_the_event_of_a_click_on_a_row_has_its_title(phone: Phone) -> None:
 
 def test_the_event_of_the_first_window_has_the_settings_activity() -> None:
     phone = Phone()
-    heard: list[AccessibilityEvent] = []
-    phone.listeners.append(heard.append)
+    events: list[AccessibilityEvent] = []
+    phone.listeners.append(events.append)
     phone.launch(SETTINGS)
     phone.close()
-    assert (heard[-1].class_name, heard[-1].title) == (f"{SETTINGS}.Settings", "Settings")
+    assert (events[-1].class_name, events[-1].title) == (f"{SETTINGS}.Settings", "Settings")
 
 
 def test_every_row_that_opens_something_opens_a_screen_that_can_be_shown(phone: Phone) -> None:

@@ -273,7 +273,7 @@ def test_home_at_the_end_begins_anew(tapes: dict[str, Path]) -> None:
         assert status(phone)["misses"] == 0
 
 
-def test_a_dialog_of_the_phone_lies_over_a_cassette_and_goes_away(solar_phone: SimulatedPhone) -> None:
+def test_a_system_dialog_covers_a_cassette_and_can_be_closed(solar_phone: SimulatedPhone) -> None:
     phone = solar_phone
     phone.fault("dialog", 1)
     phone.fault("dialog", "off")
@@ -353,7 +353,7 @@ def test_a_click_that_came_too_late_for_its_snapshot_is_found_on_the_screen_befo
         assert status(phone)["done"]
 
 
-def test_a_click_that_nothing_tells_of_is_passed_over(tmp_path: Path) -> None:
+def test_a_click_without_a_target_is_ignored(tmp_path: Path) -> None:
     nameless = [click(None, screen(node("Hall"))) for _ in range(3_000)]
     path = save(tmp_path, window("Main", screen(OPEN)), *nameless, click("Open", screen(OPEN)))
     with simulated_phone(cassette=path) as phone:
@@ -468,7 +468,7 @@ def test_a_back_key_moves_on_and_takes_the_keyboard_with_it(tmp_path: Path) -> N
         assert status(phone)["misses"] == 0
 
 
-def test_a_long_press_is_no_click(tmp_path: Path) -> None:
+def test_a_long_press_is_not_a_click(tmp_path: Path) -> None:
     path = save(tmp_path, window("Main", screen(OPEN)), click("Open", screen(OPEN)))
     with simulated_phone(cassette=path) as phone:
         phone.launch("com.example.door")
@@ -478,7 +478,7 @@ def test_a_long_press_is_no_click(tmp_path: Path) -> None:
         assert status(phone)["done"]
 
 
-def test_a_launcher_the_recording_only_ends_at_lies_behind_until_the_app_is_opened(tmp_path: Path) -> None:
+def test_a_launcher_at_the_end_of_the_recording_is_shown_until_the_app_is_opened(tmp_path: Path) -> None:
     home = "com.android.launcher3"
     icons = screen(node("Door", "[0,300][300,600]", clickable="true", package=home), package=home)
     path = save(
@@ -500,7 +500,7 @@ def test_a_launcher_the_recording_only_ends_at_lies_behind_until_the_app_is_open
         assert phone.shows("Door")
 
 
-def test_a_window_without_a_class_is_no_trouble_for_the_shell(tmp_path: Path) -> None:
+def test_a_window_without_a_class_works_in_the_shell(tmp_path: Path) -> None:
     path = save(tmp_path, {**window("Main", screen(OPEN)), "className": None, "title": None}, click("Open", None))
     with simulated_phone(cassette=path) as phone:
         phone.launch("com.example.door")
@@ -613,7 +613,7 @@ def test_random_fingers_only_move_on_where_the_recording_did(
             assert parse_hierarchy(phone.xml()).nodes
 
 
-def test_a_box_tells_where_its_cassette_stands_and_rewinds_at_a_reset(tapes: dict[str, Path]) -> None:
+def test_a_phone_process_reports_its_cassette_position_and_rewinds_on_reset(tapes: dict[str, Path]) -> None:
     phone_server = PhoneServer(PhoneServerConfig(serial="tape", cassette=str(tapes["settings"])))
     try:
         phone_server.phone.launch(SETTINGS)

@@ -41,7 +41,7 @@ def click(
         (click(bounds=EventBounds(0, 200, 100, 300)), "[0,200][100,300]"),
     ],
 )
-def test_a_click_means_the_node_that_agrees_with_most_of_what_it_says(facts: ClickFacts, area: str) -> None:
+def test_a_click_matches_the_node_that_agrees_with_most_of_its_fields(facts: ClickFacts, area: str) -> None:
     target = find_target(parse_hierarchy(ROWS), 3, facts)
     assert target is not None
     assert str(target.area) == area
@@ -53,7 +53,7 @@ def test_a_click_that_agrees_with_nothing_means_nothing() -> None:
         assert find_target(parse_hierarchy(ROWS), 0, facts) is None
 
 
-def test_fields_of_one_name_are_told_apart_and_keep_their_names_on_the_next_screen() -> None:
+def test_fields_of_one_name_are_distinguished_and_keep_their_names_on_the_next_screen() -> None:
     names = [[key for key, _ in fields(parse_hierarchy(xml))] for xml in (ROWS, ROWS.replace("Lights", "Fans"))]
     assert names[0] == names[1]
     assert len(set(names[0])) == 2
@@ -76,7 +76,7 @@ def test_what_a_field_held_before_the_first_key(shown: str, first: str, second: 
 
 @pytest.mark.random
 @given(text=st.text(max_size=8), at=st.integers(0, 8), key=st.characters())
-def test_one_key_more_is_one_edit_either_way_and_none_is_no_edit(text: str, at: int, key: str) -> None:
+def test_one_more_key_is_one_edit_and_equal_texts_are_none(text: str, at: int, key: str) -> None:
     longer = text[:at] + key + text[at:]
     assert one_edit_apart(text, longer)
     assert one_edit_apart(longer, text)

@@ -98,12 +98,12 @@ def test_a_lone_surrogate_does_not_break_the_log() -> None:
 
 def test_a_waiting_reader_gets_a_record_immediately() -> None:
     log = a_log()
-    heard: list[LogRecord] = []
-    reader = threading.Thread(target=lambda: heard.extend(log.wait(0, NEVER_SECONDS)))
+    records: list[LogRecord] = []
+    reader = threading.Thread(target=lambda: records.extend(log.wait(0, NEVER_SECONDS)))
     reader.start()
     log.write("I", "t", "x", 1)
     reader.join(HANG_SECONDS)
-    assert [e.message for e in heard] == ["x"]
+    assert [e.message for e in records] == ["x"]
 
 
 def test_waiting_ends_at_its_timeout_or_when_cancelled() -> None:

@@ -48,7 +48,7 @@ def test_the_success_after_a_failure_is_the_one_that_matches() -> None:
     assert relations("a", "b!", "b", "c", "d") == ["matched a", "extra b", "matched b", "matched c", "matched d"]
 
 
-def test_where_the_run_came_back_is_told() -> None:
+def test_the_return_to_the_path_is_reported() -> None:
     assert find_rejoin(align(PATH, run("a", "x", "y", "c", "d"))) == Rejoined("c", 2, 3)
     assert find_rejoin(align(PATH, run(*PATH))) is None
     assert find_rejoin(align(PATH, run("a", "b"))) is None
@@ -59,7 +59,7 @@ names = st.lists(st.sampled_from(["a", "b", "c", "d", "e", "f", "x", "y"]), max_
 
 @pytest.mark.random
 @given(names.map(lambda n: list(dict.fromkeys(n))), names, st.data())
-def test_every_checkpoint_is_told_exactly_once(path: list[str], taken: list[str], data: st.DataObject) -> None:
+def test_every_checkpoint_is_listed_exactly_once(path: list[str], taken: list[str], data: st.DataObject) -> None:
     actual = [Checkpoint(n, data.draw(st.sampled_from(["ok", "failed", "skipped"]))) for n in taken]
     rows = align(path, actual)
     assert [row.actualIndex for row in rows if row.relation != "missing"] == list(range(len(actual)))

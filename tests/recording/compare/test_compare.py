@@ -176,7 +176,7 @@ def test_the_report_is_the_documented_one(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_the_first_divergence_is_told(
+def test_the_first_divergence_is_reported(
     tmp_path: Path, ids: list[str], status: str, statuses: dict[str, str], expected: Any
 ) -> None:
     report = compare(tmp_path, run_of(ids, status=status, statuses=statuses)).json
@@ -241,7 +241,7 @@ def test_snapshots_change_nothing_even_when_they_mention_the_words(tmp_path: Pat
         ('{"skillResult":' + "[" * 90_000, ""),
     ],
 )
-def test_a_result_that_is_no_saved_run_is_refused(tmp_path: Path, text: str, what: str) -> None:
+def test_a_result_that_is_not_a_saved_run_is_rejected(tmp_path: Path, text: str, what: str) -> None:
     (tmp_path / "run.json").write_text(text)
     result = str(tmp_path / "run.json")
     ran = clawperator("recording", "compare", "--baseline", str(baseline(tmp_path)), "--result", result)
@@ -255,7 +255,7 @@ def test_a_newer_minor_version_is_taken(tmp_path: Path) -> None:
     assert compare(tmp_path, run).json["outcome"] == "semantic_match"
 
 
-def test_a_baseline_that_is_no_export_is_refused(tmp_path: Path) -> None:
+def test_a_baseline_that_is_not_an_export_is_rejected(tmp_path: Path) -> None:
     (tmp_path / "run.json").write_text(json.dumps(run_of()))
     (tmp_path / "x.json").write_text(json.dumps(HEADER))
     for path in (tmp_path / "x.json", tmp_path / "nowhere", tmp_path):

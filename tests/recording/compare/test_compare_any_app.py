@@ -179,7 +179,7 @@ def test_a_second_recording_is_compared_with_the_first(flow: Any, outcome: str, 
     assert reason in str(report.reason)
 
 
-def test_what_cannot_be_proved_is_no_match() -> None:
+def test_an_unproved_run_is_not_a_match() -> None:
     hidden = exported([*FLOW[:4], entered("••••", "a:id/title"), *FLOW[5:]])
     report = compare(hidden, hidden, strategy="derived")
     assert report.outcome == "verification_indeterminate"

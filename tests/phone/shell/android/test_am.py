@@ -226,7 +226,7 @@ def test_a_forced_stop_ends_the_app(phone: Phone) -> None:
     assert phone.foreground() == LAUNCHER
 
 
-def test_stopping_an_unknown_package_is_no_error(phone: Phone) -> None:
+def test_stopping_an_unknown_package_succeeds(phone: Phone) -> None:
     assert output(phone, "am force-stop com.nobody") == ""
 
 

@@ -230,12 +230,12 @@ def test_a_dump_of_windows_has_the_bars_and_the_keyboard(phone: Phone) -> None:
 
 def test_services_are_suspended_while_a_slow_dump_runs(phone: Phone) -> None:
     phone.set_fault("slow_dump", 2_000)
-    heard: list[bool] = []
-    phone.timers.later(1, lambda: heard.append(bool(phone._suspended)))
+    suspended: list[bool] = []
+    phone.timers.later(1, lambda: suspended.append(bool(phone._suspended)))
     began = phone.clock.monotonic()
     output(phone, "uiautomator dump")
     assert phone.clock.monotonic() - began == pytest.approx(2, abs=0.1)
-    assert heard == [True]
+    assert suspended == [True]
     assert not phone._suspended
 
 

@@ -86,7 +86,7 @@ def test_rules_that_do_not_fit_the_demonstration_are_named() -> None:
         ("[41%]", "[41%]", True),
     ],
 )
-def test_a_star_stands_for_any_text_and_nothing_else_is_special(pattern: str, text: str, fits: bool) -> None:  # noqa: FBT001 - a case
+def test_a_star_matches_any_text_and_nothing_else_is_special(pattern: str, text: str, fits: bool) -> None:  # noqa: FBT001 - a case
     assert matches_pattern(pattern, text) is fits
 
 

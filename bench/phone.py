@@ -61,10 +61,10 @@ def measure_trip() -> float:
     """Seconds from a validated snapshot to its result, on the running simulated phone."""
     from clawperator.contract.execution import single_action, validate
     from clawperator.contract.wire import OPERATOR_PACKAGE
-    from clawperator.device.discovery import resolve
+    from clawperator.device.discovery import resolve_device
     from clawperator.device.run import run_plan
 
-    device = resolve(None)
+    device = resolve_device(None)
 
     def trip() -> None:
         done = run_plan(validate(single_action("snapshot_ui")), device, package=OPERATOR_PACKAGE)

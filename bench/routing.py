@@ -3,7 +3,7 @@
 from functools import partial
 from random import Random
 
-from clawperator.agent.inventory.inventory import InventoryEntry, commands
+from clawperator.agent.inventory.inventory import InventoryEntry, command_inventory
 from clawperator.agent.inventory.plugins import PluginScan
 from clawperator.agent.inventory.routing import Router
 from measure import fastest
@@ -35,7 +35,7 @@ def measure_index() -> float:
 
 def _entries() -> list[InventoryEntry]:
     random = Random(_SEED)
-    entries = list(commands("shipped", plugins=PluginScan()).entries)
+    entries = list(command_inventory("shipped", plugins=PluginScan()).entries)
     words = sorted({word for entry in entries for word in entry.responsibility.split()})
     while len(entries) < ENTRIES:
         number = len(entries)

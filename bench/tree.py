@@ -10,7 +10,7 @@ from time import perf_counter
 from typing import NamedTuple
 
 from clawperator.contract.selectors import NodeMatcher
-from clawperator.ui.match import find_all
+from clawperator.ui.match import find_nodes
 from clawperator.ui.node import Bounds, Hierarchy
 from clawperator.ui.parse import parse_hierarchy
 from hierarchy import FOREIGN_LABELS, LABELS, PACKAGES, hierarchy
@@ -57,7 +57,7 @@ def measure_matchers() -> Searches:
         for name, matcher in MATCHERS.items():
             tree = _fresh(data)
             start = perf_counter()
-            find_all(tree, matcher, _SCREEN)
+            find_nodes(tree, matcher, _SCREEN)
             best[name] = min(best[name], perf_counter() - start)
         start = perf_counter()
         _pass(data)

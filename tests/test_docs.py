@@ -24,7 +24,7 @@ from typing import NamedTuple
 import pytest
 
 from clawperator.commands.claw import CLAW_COMMANDS, CLAW_GLOBALS
-from clawperator.commands.registry import COMMANDS, GLOBALS, all_flags, find, leaves
+from clawperator.commands.registry import COMMANDS, GLOBALS, all_flags, find_command, leaves
 from clawperator.contract.actions import ACTION_ALIASES, ACTIONS
 from clawperator.contract.execution import validate
 from clawperator.errors import CODES
@@ -285,10 +285,10 @@ def test_no_error_code_is_misspelt(page: Path) -> None:
 def test_commands_named_in_the_text_exist(page: Path) -> None:
     for words in re.findall(r"`clawperator ([a-z][a-z-]*(?: [a-z][a-z-]*)?)", _without_blocks(_read(page))):
         name, _, verb = words.partition(" ")
-        command = find(name)
+        command = find_command(name)
         assert command is not None, words
         if command.subcommands and verb:
-            assert find(verb, command.subcommands) is not None, words
+            assert find_command(verb, command.subcommands) is not None, words
 
 
 @every_page

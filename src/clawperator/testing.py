@@ -37,7 +37,7 @@ from clawperator.phone import (
     Window,
     is_symbol,
 )
-from clawperator.ui.match import find, find_all
+from clawperator.ui.match import find_node, find_nodes
 from clawperator.ui.node import Hierarchy, Node
 
 if TYPE_CHECKING:
@@ -96,10 +96,10 @@ class SimulatedPhone:
 
     def find(self, text: str | None = None, **matcher: str) -> Node | None:
         """The first visible node with this label, or with every field of a ``NodeMatcher`` given."""
-        return find(self.hierarchy(), _matcher(text, matcher), self.phone.windows.display.bounds)
+        return find_node(self.hierarchy(), _matcher(text, matcher), self.phone.windows.display.bounds)
 
     def find_all(self, text: str | None = None, **matcher: str) -> list[Node]:
-        return find_all(self.hierarchy(), _matcher(text, matcher), self.phone.windows.display.bounds)
+        return find_nodes(self.hierarchy(), _matcher(text, matcher), self.phone.windows.display.bounds)
 
     def shows(self, text: str | None = None, **matcher: str) -> bool:
         return self.find(text, **matcher) is not None
@@ -243,7 +243,7 @@ class Person:
     def _find(self, text: str | None, matcher: Mapping[str, str]) -> Node:
         with self._phone.lock:
             manager = self._phone.windows
-            node = find(manager.hierarchy(), _matcher(text, matcher), manager.display.bounds)
+            node = find_node(manager.hierarchy(), _matcher(text, matcher), manager.display.bounds)
         if node is None:
             raise ClawError("NODE_NOT_FOUND", f"{text or dict(matcher)} is not on the screen")
         return node

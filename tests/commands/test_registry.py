@@ -9,8 +9,8 @@ import pytest
 
 from clawperator.agent.tools import builtin_tools
 from clawperator.commands.claw import CLAW_COMMANDS, CLAW_GLOBALS
-from clawperator.commands.model import LEVELS, Command, Level, resolve
-from clawperator.commands.registry import COMMANDS, find, find_path, leaves, value_flags
+from clawperator.commands.model import LEVELS, Command, Level, resolve_handler
+from clawperator.commands.registry import COMMANDS, find_by_path, find_command, leaves, value_flags
 
 CLAWPERATOR = dict(leaves())
 CLAW = {command.name: command for command in CLAW_COMMANDS}
@@ -19,9 +19,9 @@ EVERY = [*CLAWPERATOR.items(), *CLAW.items()]
 
 @pytest.mark.parametrize(("name", "command"), EVERY, ids=[name for name, _ in EVERY])
 def test_the_handler_of_every_command_exists(name: str, command: Command) -> None:
-    assert callable(resolve(command.handler)), name
+    assert callable(resolve_handler(command.handler)), name
     if command.execution:
-        assert callable(resolve(command.execution)), name
+        assert callable(resolve_handler(command.execution)), name
 
 
 def test_a_family_of_subcommands_has_no_handler() -> None:
@@ -50,9 +50,9 @@ def test_summaries_are_sentences_and_names_are_unique() -> None:
 
 
 def test_a_command_is_found_by_name_synonym_and_path() -> None:
-    assert find("tap") == find("click") == find_path(["click"])
-    assert find_path(["recording", "parse"]) == CLAWPERATOR["recording parse"]
-    assert find("parse") is None
+    assert find_command("tap") == find_command("click") == find_by_path(["click"])
+    assert find_by_path(["recording", "parse"]) == CLAWPERATOR["recording parse"]
+    assert find_command("parse") is None
     assert value_flags()["--coordinate"] == 2
 
 

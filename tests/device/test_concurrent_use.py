@@ -23,10 +23,10 @@ import select, sys
 from clawperator.contract.execution import validate
 from clawperator.contract.wire import OPERATOR_PACKAGE
 from clawperator.device.run import run_plan
-from clawperator.device.discovery import resolve
+from clawperator.device.discovery import resolve_device
 
 me, serial = sys.argv[1:]
-device = resolve(serial)
+device = resolve_device(serial)
 done = 0
 while not select.select([sys.stdin], [], [], 0)[0]:
     command = f"{me}-{done}"

@@ -6,7 +6,7 @@ import pytest
 
 from clawperator.device.adb import binary
 from clawperator.device.adb.client import Endpoint, adb_endpoint
-from clawperator.device.discovery import ListedDevice, list_devices, resolve
+from clawperator.device.discovery import ListedDevice, list_devices, resolve_device
 from clawperator.errors import ClawError
 from tests.device.adb.scripted_server import scripted, text
 from tests.support.routes import registered
@@ -47,7 +47,7 @@ def put_in_box(stack: ExitStack, home: Path, serial: str, server_port: int = SER
 
 def refused(serial: str | None = None) -> ClawError:
     with pytest.raises(ClawError) as error:
-        resolve(serial)
+        resolve_device(serial)
     assert error.value.hint
     return error.value
 
@@ -74,13 +74,13 @@ def test_adbs_own_variables_set_the_server_address(
 
 def test_the_only_phone_is_meant(adb: Adb) -> None:
     adb.lists(pixel="device")
-    assert resolve(None).serial == "pixel"
-    assert resolve(None).endpoint == Endpoint("127.0.0.1", adb.port)
+    assert resolve_device(None).serial == "pixel"
+    assert resolve_device(None).endpoint == Endpoint("127.0.0.1", adb.port)
 
 
 def test_the_only_phone_that_is_ready_is_meant(adb: Adb) -> None:
     adb.lists(old="offline", pixel="device", new="unauthorized")
-    assert resolve(None).serial == "pixel"
+    assert resolve_device(None).serial == "pixel"
 
 
 def test_of_several_phones_one_must_be_chosen(adb: Adb) -> None:
@@ -90,7 +90,7 @@ def test_of_several_phones_one_must_be_chosen(adb: Adb) -> None:
         "MULTIPLE_DEVICES_DEVICE_ID_REQUIRED",
         {"devices": ["pixel", "galaxy"]},
     )
-    assert resolve("galaxy").serial == "galaxy"
+    assert resolve_device("galaxy").serial == "galaxy"
 
 
 @pytest.mark.parametrize(
@@ -137,16 +137,16 @@ def test_an_invalid_serial_is_rejected_before_any_request(serial: str) -> None:
 def test_a_simulated_phone_needs_no_adb(stack: ExitStack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(binary, "find_adb", lambda: pytest.fail("nobody should look for adb"))
     put_in_box(stack, tmp_path, "claw-1", server_port=4_711)
-    device = resolve(None)
+    device = resolve_device(None)
     assert (device.serial, device.endpoint) == ("claw-1", Endpoint("127.0.0.1", 4_711, simulated=True))
-    assert resolve("claw-1") == device
+    assert resolve_device("claw-1") == device
 
 
 def test_a_simulated_phone_that_adb_knows_too_is_one_phone(stack: ExitStack, tmp_path: Path, adb: Adb) -> None:
     server = stack.enter_context(scripted(text("claw-1\tdevice\n"))).endpoint
     put_in_box(stack, tmp_path, "claw-1", server_port=server.port, adbd_port=4_712)
     adb.lists(**{"127.0.0.1:4712": "device"})
-    assert resolve(None).serial == "claw-1"
+    assert resolve_device(None).serial == "claw-1"
     assert list_devices() == [ListedDevice("claw-1", "device")]
 
 
@@ -172,7 +172,7 @@ def test_a_simulated_phone_that_stopped_is_not_meant(stack: ExitStack, tmp_path:
 
 @pytest.mark.usefixtures("stack")
 def test_a_missing_adb_is_reported() -> None:
-    for ask in (lambda: resolve(None), lambda: resolve("pixel"), list_devices):
+    for ask in (lambda: resolve_device(None), lambda: resolve_device("pixel"), list_devices):
         with pytest.raises(ClawError) as error:
             ask()
         assert error.value.code == "ADB_NOT_FOUND"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from clawperator.device.adb.client import exec_out
-from clawperator.device.discovery import resolve
+from clawperator.device.discovery import resolve_device
 from clawperator.errors import CODES
 from clawperator.phone.core.faults import FAULTS
 from tests.support.hanging import HANG_SECONDS
@@ -151,7 +151,7 @@ def test_full_storage_fails_a_recording_with_its_code() -> None:
 
 def test_a_phone_that_is_stopped_in_the_middle_is_a_typed_error() -> None:
     pid = clawperator("phone", "start", "other").json["pid"]
-    device = resolve("other")
+    device = resolve_device("other")
 
     def kill_when_it_works() -> None:
         end = time.monotonic() + HANG_SECONDS

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clawperator.device import host_log
-from clawperator.device.host_log import HostLogReader, log_file, log_folder, note
+from clawperator.device.host_log import HostLogReader, log_event, log_file, log_folder
 
 
 @pytest.fixture(autouse=True)
@@ -30,7 +30,7 @@ def lines() -> list[dict[str, Any]]:
 
 
 def test_a_note_is_one_line_of_json_with_the_time_in_utc() -> None:
-    note("execution.finished", "done", commandId="click-1", deviceId="claw-1", durationMs=12, code=None)
+    log_event("execution.finished", "done", commandId="click-1", deviceId="claw-1", durationMs=12, code=None)
     (line,) = lines()
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", line.pop("ts"))
     assert line == {
@@ -45,13 +45,13 @@ def test_a_note_is_one_line_of_json_with_the_time_in_utc() -> None:
 
 def test_the_time_of_a_note_is_now() -> None:
     before = time.time()
-    note("x")
+    log_event("x")
     written = datetime.fromisoformat(lines()[0]["ts"]).timestamp()
     assert before - 0.001 <= written <= time.time()
 
 
 def test_the_folder_and_the_file_are_for_their_owner_only(folder: Path) -> None:
-    note("x")
+    log_event("x")
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert stat.S_IMODE(Path(log_file()).stat().st_mode) == 0o600
 
@@ -71,7 +71,7 @@ def test_the_threshold_keeps_what_is_at_or_above_it(
 ) -> None:
     monkeypatch.setenv("CLAWPERATOR_LOG_LEVEL", threshold)
     for level in host_log.LOG_LEVELS:
-        note("x", level=level)
+        log_event("x", level=level)
     assert [line["level"] for line in lines()] == kept
 
 
@@ -90,9 +90,9 @@ def test_without_a_writable_folder_nothing_is_logged_and_nothing_fails(
     for place in (tmp_path / "file", tmp_path / "file" / "below", Path("/proc/none"), Path("a\0b")):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(host_log, "log_folder", lambda place=place: str(place))
-            note("x")
+            log_event("x")
     monkeypatch.setattr(os, "write", lambda *_: (_ for _ in ()).throw(OSError("the disk is full")))
-    note("x")
+    log_event("x")
 
 
 def test_a_link_in_place_of_the_file_is_not_followed(folder: Path, tmp_path: Path) -> None:
@@ -100,14 +100,14 @@ def test_a_link_in_place_of_the_file_is_not_followed(folder: Path, tmp_path: Pat
     victim = tmp_path / "victim"
     victim.write_text("mine")
     Path(log_file()).symlink_to(victim)
-    note("x")
+    log_event("x")
     assert victim.read_text() == "mine"
 
 
 def test_a_full_file_is_put_aside_and_only_two_are_kept(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     monkeypatch.setattr(host_log, "MAX_BYTES", 1_000)
     for number in range(100):
-        note("x", number=number)
+        log_event("x", number=number)
     sizes = sorted(path.stat().st_size for path in folder.iterdir())
     assert len(sizes) == 2
     assert sizes[-1] < 1_300
@@ -121,7 +121,7 @@ def test_old_days_are_forgotten_when_a_new_one_begins_and_other_files_are_not(fo
     old = {"clawperator-2001-01-01.ndjson", "clawperator-2001-01-01.1.ndjson"}
     for name in keep | old:
         (folder / name).write_text("{}\n")
-    note("x")
+    log_event("x")
     assert {path.name for path in folder.iterdir()} == keep | {os.path.basename(log_file())}
 
 
@@ -132,7 +132,7 @@ def test_lines_of_several_threads_do_not_mix_even_while_files_are_put_aside(
 
     def write_many() -> None:
         for _ in range(60):
-            note("x", "y" * 100)
+            log_event("x", "y" * 100)
 
     threads = [threading.Thread(target=write_many) for _ in range(4)]
     for thread in threads:
@@ -148,7 +148,7 @@ def test_lines_of_several_threads_do_not_mix_even_while_files_are_put_aside(
 @given(st.text(max_size=2_000), st.text(max_size=50), st.integers() | st.floats() | st.booleans() | st.none())
 def test_any_text_makes_one_valid_line(message: str, value: str, number: float | None) -> None:
     Path(log_file()).unlink(missing_ok=True)
-    note("x", message, commandId=value, number=number)
+    log_event("x", message, commandId=value, number=number)
     text = Path(log_file()).read_bytes() if Path(log_file()).exists() else b""
     assert text.count(b"\n") <= 1
     assert len(text) < 8_000
@@ -159,10 +159,10 @@ def test_any_text_makes_one_valid_line(message: str, value: str, number: float |
 def test_a_reader_gets_what_is_there_then_what_comes(folder: Path) -> None:
     reader = HostLogReader()
     assert reader.read() == b""
-    note("one")
+    log_event("one")
     assert json.loads(reader.read())["event"] == "one"
     assert reader.read() == b""
-    note("two")
+    log_event("two")
     assert json.loads(reader.read())["event"] == "two"
     reader.close()
     assert folder.exists()
@@ -173,7 +173,7 @@ def test_a_reader_goes_on_in_the_new_file_when_the_old_one_was_full(monkeypatch:
     reader = HostLogReader()
     seen = []
     for number in range(20):
-        note("x", number=number)
+        log_event("x", number=number)
         while data := reader.read():
             seen += [json.loads(line)["number"] for line in data.splitlines()]
     reader.close()
@@ -181,10 +181,10 @@ def test_a_reader_goes_on_in_the_new_file_when_the_old_one_was_full(monkeypatch:
 
 
 def test_a_reader_goes_on_over_midnight(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
-    note("before")
+    log_event("before")
     reader = HostLogReader()
     assert b"before" in reader.read()
     monkeypatch.setattr(host_log, "log_file", lambda _=None: str(folder / "clawperator-2099-01-01.ndjson"))
-    note("after")
+    log_event("after")
     assert b"after" in reader.read()
     reader.close()

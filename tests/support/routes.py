@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from clawperator._home import PhoneFolder, PhoneRecord
 from clawperator.contract.wire import OPERATOR_PACKAGE
-from clawperator.device.adb.client import Device, Endpoint, shell
+from clawperator.device.adb.client import Device, Endpoint, run_shell
 from clawperator.phone.process.server import HOST, PhoneServer, PhoneServerConfig
 from tests.phone.adb.real_adb import adb_server, connected
 from tests.support.running import Ran, clawperator
@@ -35,7 +35,7 @@ class Route(Struct, frozen=True):
 
     def shell(self, script: str) -> str:
         """The output of a command line on the phone, which must succeed."""
-        answer = shell(self.device, script, seconds=10)
+        answer = run_shell(self.device, script, seconds=10)
         assert answer.code == 0, answer
         return answer.text
 

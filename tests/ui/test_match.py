@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clawperator.contract.selectors import NodeMatcher
-from clawperator.ui.match import compile_matcher, find, find_all, matches
+from clawperator.ui.match import compile_matcher, find_node, find_nodes, matches
 from clawperator.ui.node import Bounds, Hierarchy
-from clawperator.ui.visible import visible
+from clawperator.ui.visible import visible_nodes
 from tests.ui.trees import hierarchies, hierarchy, node
 
 FRAME = Bounds(0, 0, 1000, 2000)
@@ -70,23 +70,26 @@ def test_an_empty_field_is_a_demand_too(field: str, bare: bool, full: bool) -> N
 
 def test_the_first_found_is_the_first_depth_first() -> None:
     tree = hierarchy(node(node(node(text="x", resource_id="deep")), node(text="x", resource_id="beside")))
-    found = find(tree, NodeMatcher(textEquals="x"), FRAME)
+    found = find_node(tree, NodeMatcher(textEquals="x"), FRAME)
     assert found is not None
     assert found.resource_id == "deep"
-    assert [each.resource_id for each in find_all(tree, NodeMatcher(textEquals="x"), FRAME)] == ["deep", "beside"]
+    assert [each.resource_id for each in find_nodes(tree, NodeMatcher(textEquals="x"), FRAME)] == [
+        "deep",
+        "beside",
+    ]
 
 
 def test_what_cannot_be_seen_is_not_found() -> None:
     hidden = node(node(text="x"), bounds="[0,0][0,0]")
     away = node(text="x", bounds="[0,3000][10,3010]")
-    assert find(hierarchy(node(hidden, away)), NodeMatcher(textEquals="x"), FRAME) is None
+    assert find_node(hierarchy(node(hidden, away)), NodeMatcher(textEquals="x"), FRAME) is None
 
 
 def test_a_search_below_a_node_stays_there() -> None:
     box = node(node(text="x", resource_id="in"), text="x", resource_id="box")
     tree = hierarchy(node(node(text="x", resource_id="out"), box))
-    assert [each.resource_id for each in find_all(box, NodeMatcher(textEquals="x"), FRAME)] == ["box", "in"]
-    assert len(find_all(tree, NodeMatcher(textEquals="x"), FRAME)) == 3
+    assert [each.resource_id for each in find_nodes(box, NodeMatcher(textEquals="x"), FRAME)] == ["box", "in"]
+    assert len(find_nodes(tree, NodeMatcher(textEquals="x"), FRAME)) == 3
 
 
 def test_a_matcher_is_compiled_once() -> None:
@@ -106,9 +109,9 @@ def test_a_matcher_is_compiled_once() -> None:
 )
 def test_a_search_finds_what_matches_among_what_is_seen(tree: Hierarchy, given_fields: dict[str, str]) -> None:
     matcher = NodeMatcher(**given_fields)
-    expected = [each for each in visible(tree, FRAME) if matches(each, matcher)]
-    assert find_all(tree, matcher, FRAME) == expected
-    assert find(tree, matcher, FRAME) is (expected[0] if expected else None)
+    expected = [each for each in visible_nodes(tree, FRAME) if matches(each, matcher)]
+    assert find_nodes(tree, matcher, FRAME) == expected
+    assert find_node(tree, matcher, FRAME) is (expected[0] if expected else None)
     for each in expected:
         wanted = given_fields.get("textContains", "")
         assert wanted.casefold() in each.label.casefold()

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from clawperator.ui import roles
 from clawperator.ui.node import Node
-from clawperator.ui.roles import role, role_test, takes_click
+from clawperator.ui.roles import role_of, role_test, takes_click
 from tests.ui.trees import node
 
 CLASSES = [
@@ -87,7 +87,7 @@ ALL = [
     ],
 )
 def test_the_class_determines_most_roles(name: str, expected: str) -> None:
-    assert role(node(class_=name)) == expected
+    assert role_of(node(class_=name)) == expected
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_parent_and_extras_determine_the_other_roles(
 ) -> None:
     made = node(**attributes)  # type: ignore[arg-type] # none of the keys is extras
     made.extras = frozenset(extras)
-    assert role(made) == expected
+    assert role_of(made) == expected
 
 
 @pytest.mark.parametrize(
@@ -140,15 +140,15 @@ def test_a_labelled_child_of_tabs_is_a_tab_whatever_its_class(
 ) -> None:
     child = node(class_="x.Button", text=text)
     node(child, **parent)  # type: ignore[arg-type] # none of the keys is extras
-    assert role(child) == expected
+    assert role_of(child) == expected
 
 
 def test_a_text_in_a_toolbar_is_its_title_unless_it_takes_clicks() -> None:
     child = node(class_="x.TextView", text="Settings")
     bar = node(child, class_="androidx.appcompat.widget.Toolbar")
-    assert role(child) == "title"
+    assert role_of(child) == "title"
     bar.attributes["clickable"] = "true"
-    assert role(child) == "button"
+    assert role_of(child) == "button"
 
 
 def test_a_click_is_taken_up_to_three_levels_above() -> None:
@@ -156,20 +156,20 @@ def test_a_click_is_taken_up_to_three_levels_above() -> None:
     third = node(node(node(leaf)))
     top = node(third, clickable="true")
     assert not takes_click(leaf)
-    assert role(leaf) == "image"
+    assert role_of(leaf) == "image"
     third.attributes["clickable"] = "true"
     assert takes_click(leaf)
-    assert role(leaf) == "icon"
+    assert role_of(leaf) == "icon"
     assert takes_click(top)
 
 
 def test_what_is_remembered_of_names_has_a_limit() -> None:
     for i in range(5_000):
-        role(node(class_=f"a.Class{i}"))
-    role(node(class_="x" * 10_000))
+        role_of(node(class_=f"a.Class{i}"))
+    role_of(node(class_="x" * 10_000))
     assert len(roles._KIND_OF_CLASS) <= 4_096
     assert max(map(len, roles._KIND_OF_CLASS)) <= 256
-    assert role(node(class_="after.that.a.Button")) == "button"
+    assert role_of(node(class_="after.that.a.Button")) == "button"
 
 
 @pytest.mark.random
@@ -184,5 +184,5 @@ def test_a_test_for_a_role_agrees_with_the_role(data: st.DataObject) -> None:
             "resource-id": data.draw(st.sampled_from(("", "a:id/tabs"))),
         }
         parent = Node(written, parent, data.draw(st.frozensets(st.sampled_from(EXTRAS))))
-        found = role(parent)
+        found = role_of(parent)
         assert [name for name in ALL if role_test(name)(parent)] == [found]

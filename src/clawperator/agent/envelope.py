@@ -56,7 +56,7 @@ _DEFAULT_HINTS: Mapping[str, str] = {
 }
 
 
-def envelope(command: str, exit_code: int, payload: Mapping[str, Any]) -> dict[str, Any]:
+def build_envelope(command: str, exit_code: int, payload: Mapping[str, Any]) -> dict[str, Any]:
     """Build the document. The payload must not contain common fields."""
     reserved = [name for name in payload if name in COMMON]
     assert not reserved, f"the payload of {command} contains common fields: {reserved}"

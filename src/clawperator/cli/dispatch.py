@@ -16,8 +16,8 @@ from clawperator.cli.handler import (
     incomplete,
 )
 from clawperator.cli.parsing import usage
-from clawperator.commands.model import Command, resolve
-from clawperator.commands.registry import COMMANDS, find, replacement
+from clawperator.commands.model import Command, resolve_handler
+from clawperator.commands.registry import COMMANDS, find_command, replacement
 from clawperator.errors import ClawError
 
 # These documents are printed on one line whatever format was requested.
@@ -56,7 +56,7 @@ def _dispatch(options: GlobalOptions, rest: list[str], argv: list[str]) -> Handl
         return incomplete("no command was given", hint="Run 'clawperator help' for the commands.")
     if rest[0].startswith("-"):
         raise usage(f"unknown option {rest[0]} before the command", "Run 'clawperator help'.")
-    command = find(rest[0])
+    command = find_command(rest[0])
     if command is None:
         raise _unknown_command(rest)
     if not command.subcommands:
@@ -65,7 +65,7 @@ def _dispatch(options: GlobalOptions, rest: list[str], argv: list[str]) -> Handl
     hint = f"Run 'clawperator {command.name} --help' for more."
     if len(rest) == 1:
         return incomplete(f"{command.name} needs a subcommand: {', '.join(names)}", hint=hint)
-    subcommand = find(rest[1], command.subcommands)
+    subcommand = find_command(rest[1], command.subcommands)
     if subcommand is None:
         near = nearest(rest[1], names, max(2, len(rest[1]) // 2))
         offer = f"did you mean {near!r}?" if near else f"choose from {', '.join(names)}"
@@ -78,7 +78,7 @@ def _call(command: Command, name: str, tokens: list[str], options: GlobalOptions
     arguments = read_arguments(command, tokens, name)
     for flag in arguments.ignored:
         console.warn(f"{name} has no option {flag}; ignored")
-    result: HandlerResult = resolve(command.handler)(Call(name, arguments, options, console))
+    result: HandlerResult = resolve_handler(command.handler)(Call(name, arguments, options, console))
     return result
 
 

@@ -15,9 +15,9 @@ def print_help(call: Call) -> TextResult:
 
 def help_text(words: list[str]) -> str:
     """Help for the ``clawperator`` command that ``words`` begin with; for all commands when they name none."""
-    from clawperator.commands.registry import COMMANDS, GLOBALS, find
+    from clawperator.commands.registry import COMMANDS, GLOBALS, find_command
 
-    command = find(words[0]) if words else None
+    command = find_command(words[0]) if words else None
     if command is None:
         title = f"clawperator {__version__}: Android automation for AI agents, with verified results"
         lines = [
@@ -25,7 +25,7 @@ def help_text(words: list[str]) -> str:
             "Run 'clawperator <command> --help' for the flags and examples of a command.",
         ]
         return _overview(title, COMMANDS, "Options for every command:", GLOBALS, lines)
-    subcommand = find(words[1], command.subcommands) if len(words) > 1 else None
+    subcommand = find_command(words[1], command.subcommands) if len(words) > 1 else None
     title = f"{command.name} {subcommand.name}" if subcommand else command.name
     return (
         command_help(subcommand or command, "clawperator", title)

@@ -72,7 +72,7 @@ class Command(Struct, frozen=True):
         return self.level_with(self.raised_by)
 
 
-def resolve(reference: str) -> Callable[[Any], Any]:
+def resolve_handler(reference: str) -> Callable[[Any], Any]:
     """Import the function that a row names as ``module:function``."""
     module, _, function = reference.partition(":")
     # importlib would cost every command a quarter of a millisecond.

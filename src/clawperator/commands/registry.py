@@ -74,7 +74,7 @@ COMMANDS: tuple[Command, ...] = (
 _FOREIGN_VALUE_FLAGS = ("--name", "--port", "--host")
 
 
-def find(name: str, among: tuple[Command, ...] = COMMANDS) -> Command | None:
+def find_command(name: str, among: tuple[Command, ...] = COMMANDS) -> Command | None:
     """The command of that name or synonym; names come first."""
     for command in among:
         if command.name == name:
@@ -82,10 +82,10 @@ def find(name: str, among: tuple[Command, ...] = COMMANDS) -> Command | None:
     return next((command for command in among if name in command.synonyms), None)
 
 
-def find_path(path: list[str]) -> Command | None:
+def find_by_path(path: list[str]) -> Command | None:
     """The command with this full name: ``["recording", "parse"]``."""
-    command = find(path[0])
-    return find(path[1], command.subcommands) if command and len(path) > 1 else command
+    command = find_command(path[0])
+    return find_command(path[1], command.subcommands) if command and len(path) > 1 else command
 
 
 def replacement(words: list[str]) -> tuple[str, str | None] | None:

@@ -69,11 +69,11 @@ def connect(
     """
     from clawperator.commands.model import BACKENDS
     from clawperator.connection.phone import ConnectedPhone
-    from clawperator.device.discovery import resolve
+    from clawperator.device.discovery import resolve_device
 
     if backend not in BACKENDS:
         raise ClawError("USAGE", f"unknown backend {backend!r}", hint=f"Use one of: {', '.join(BACKENDS)}.")
-    return ConnectedPhone(resolve(serial), operator_package=operator_package, backend=backend)
+    return ConnectedPhone(resolve_device(serial), operator_package=operator_package, backend=backend)
 
 
 async def connect_async(

@@ -21,11 +21,11 @@ from clawperator.connection.results import (
     Scrolled,
     action_result,
     json_value,
-    number,
     only_step,
+    read_count,
+    read_scrolled,
     recorded,
     required_value,
-    scrolled,
 )
 from clawperator.connection.selectors import Selector, SelectorKwargs, find_matcher, require_matcher
 from clawperator.connection.snapshot import Snapshot, read_snapshot
@@ -142,7 +142,7 @@ class ConnectedPhone:
     ) -> Scrolled:
         """Scroll once. ``distance`` is the fraction of the container that one swipe covers."""
         params = _given(direction=direction, container=_container(container), distanceRatio=distance)
-        return scrolled(self._step("scroll", params))
+        return read_scrolled(self._step("scroll", params))
 
     def scroll_until(
         self,
@@ -163,7 +163,7 @@ class ConnectedPhone:
             maxScrolls=max_scrolls,
             maxDurationMs=limit,
         )
-        return scrolled(self._step("scroll_until", params, timeout_ms=waiting_timeout(limit)))
+        return read_scrolled(self._step("scroll_until", params, timeout_ms=waiting_timeout(limit)))
 
     def scroll_and_click(
         self,
@@ -184,7 +184,7 @@ class ConnectedPhone:
             clickAfter=True,
             clickType="long_click" if long else None,
         )
-        return scrolled(self._step("scroll_and_click", params))
+        return read_scrolled(self._step("scroll_and_click", params))
 
     # Reading
 
@@ -255,7 +255,7 @@ class ConnectedPhone:
         limit = _milliseconds(timeout, MAX_NAVIGATION_TIMEOUT_MS)
         params = _given(expectedPackage=package, expectedNode=find_matcher(text, selector), timeoutMs=limit)
         data = self._step("wait_for_navigation", params, timeout_ms=waiting_timeout(limit)).data
-        return Arrived(data.get("resolved_package"), number(data, "elapsed_ms"))
+        return Arrived(data.get("resolved_package"), read_count(data, "elapsed_ms"))
 
     def sleep(self, seconds: float) -> None:
         """Wait for a number of seconds while holding the device's lease."""
@@ -302,11 +302,11 @@ class ConnectedPhone:
 
     def shell(self, command: str, *arguments: str, timeout: float = 30) -> ShellAnswer:
         """Run one command on the device. Its arguments are quoted: the shell interprets none of them."""
-        from clawperator.device.adb.client import shell
+        from clawperator.device.adb.client import run_shell
         from clawperator.device.adb.quoting import command_line
 
         limit = _milliseconds(timeout, _LONGEST_SHELL_MS)
-        return shell(self.device, command_line(command, *arguments), seconds=limit / 1000)
+        return run_shell(self.device, command_line(command, *arguments), seconds=limit / 1000)
 
     def _step(
         self, action: str, params: Mapping[str, Any] | None = None, *, timeout_ms: int | float | None = None

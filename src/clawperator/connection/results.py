@@ -73,15 +73,15 @@ def action_result(step: StepResult) -> ActionResult:
     return ActionResult(**_evidence(step))
 
 
-def scrolled(step: StepResult) -> Scrolled:
+def read_scrolled(step: StepResult) -> Scrolled:
     data = step.data
     outcome = data.get("termination_reason") or data.get("scroll_outcome", "")
-    swipes = number(data, "scrolls_executed") if "scrolls_executed" in data else 1
+    swipes = read_count(data, "scrolls_executed") if "scrolls_executed" in data else 1
     return Scrolled(outcome=outcome, scrolls=swipes, **_evidence(step))
 
 
 def recorded(step: StepResult) -> Recorded:
-    events = number(step.data, "eventCount") if "eventCount" in step.data else None
+    events = read_count(step.data, "eventCount") if "eventCount" in step.data else None
     return Recorded(required_value(step, "sessionId"), step.data.get("filePath", ""), events)
 
 
@@ -100,7 +100,7 @@ def json_value(step: StepResult, name: str, kind: type[T]) -> T:
         raise _malformed(step, f"{name}: {e}") from e
 
 
-def number(data: Mapping[str, str], name: str) -> int:
+def read_count(data: Mapping[str, str], name: str) -> int:
     """A count in a step's data; 0 when it is missing."""
     written = data.get(name, "")
     return int(written) if written.isascii() and written.isdecimal() and len(written) < 19 else 0
@@ -156,8 +156,8 @@ def _evidence(step: StepResult) -> dict[str, Any]:
     return {
         "effect": _EFFECTS.get(data.get("effect", ""), "unknown"),
         "matched_target": target,
-        "candidate_count": number(data, "candidate_count"),
+        "candidate_count": read_count(data, "candidate_count"),
         "dispatch_method": data.get("dispatch_method", ""),
-        "settled_ms": number(data, "settled_ms"),
+        "settled_ms": read_count(data, "settled_ms"),
         "data": data,
     }

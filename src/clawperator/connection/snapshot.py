@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Unpack
 
 from msgspec import Struct
 
-from clawperator.connection.results import number, required_value
+from clawperator.connection.results import read_count, required_value
 from clawperator.connection.selectors import SelectorKwargs, require_matcher
 from clawperator.contract.results import StepResult
 
@@ -56,19 +56,19 @@ class Snapshot(Struct, frozen=True, dict=True):
     def find_all(self, text: str | None = None, **selector: Unpack[SelectorKwargs]) -> list["Node"]:
         """Every visible node that matches, depth first."""
         from clawperator.contract.selectors import NodeMatcher
-        from clawperator.ui.match import find_all
+        from clawperator.ui.match import find_nodes
 
         matcher = NodeMatcher(**require_matcher(text, selector, "find"))
-        return find_all(self.hierarchy, matcher, self.frame)
+        return find_nodes(self.hierarchy, matcher, self.frame)
 
     def shows(self, text: str | None = None, **selector: Unpack[SelectorKwargs]) -> bool:
         return self.find(text, **selector) is not None
 
     def labels(self) -> list[str]:
         """Every visible label, in tree order."""
-        from clawperator.ui.visible import visible
+        from clawperator.ui.visible import visible_nodes
 
-        return [node.label for node in visible(self.hierarchy, self.frame) if node.label]
+        return [node.label for node in visible_nodes(self.hierarchy, self.frame) if node.label]
 
 
 def read_snapshot(step: StepResult) -> Snapshot:
@@ -77,5 +77,5 @@ def read_snapshot(step: StepResult) -> Snapshot:
         required_value(step, "text"),
         data.get("foreground_package"),
         data.get("overlay_package"),
-        number(data, "window_count"),
+        read_count(data, "window_count"),
     )

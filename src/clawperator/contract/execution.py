@@ -18,7 +18,7 @@ from clawperator._typed import convert
 from clawperator.contract import limits
 from clawperator.contract.action_types import Params
 from clawperator.contract.actions import ACTIONS
-from clawperator.contract.normalise import normalise
+from clawperator.contract.normalise import normalise_execution
 from clawperator.contract.selectors import Problem
 from clawperator.errors import ClawError
 
@@ -136,7 +136,7 @@ def validate(document: Any) -> Plan:
     """The plan of a document, or ``EXECUTION_VALIDATION_FAILED`` with every issue found."""
     wire = document
     try:
-        wire = normalise(document)
+        wire = normalise_execution(document)
         shape = convert(wire, ExecutionShape)
         actions = tuple(
             Action(a.id, a.type, convert({} if a.params is UNSET else a.params, ACTIONS[a.type].params))

@@ -56,7 +56,7 @@ _MATCHER_PARAMS = ("matcher", "container", "expectedNode", "labelMatcher")
 _KEYWORD_PARAMS = ("direction", "key", "validator")
 
 
-def normalise(document: Any) -> Any:
+def normalise_execution(document: Any) -> Any:
     """The document with canonical names and numbers. Unknown parts stay as they are."""
     if not isinstance(document, dict):
         return document

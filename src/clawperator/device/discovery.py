@@ -45,7 +45,7 @@ def list_devices() -> list[ListedDevice]:
     return found + _adb_devices(simulated)
 
 
-def resolve(serial: str | None) -> Device:
+def resolve_device(serial: str | None) -> Device:
     """The device with this serial, or the only ready one."""
     if serial is not None:
         return _named(serial)

@@ -36,7 +36,7 @@ def log_file(now: float | None = None) -> str:
     return os.path.join(log_folder(), f"clawperator-{day}.ndjson")
 
 
-def note(event: str, message: str = "", *, level: Level = "info", **fields: Value) -> None:
+def log_event(event: str, message: str = "", *, level: Level = "info", **fields: Value) -> None:
     """Write a line, unless its level is below ``CLAWPERATOR_LOG_LEVEL``. Never raises.
 
     Fields that are None are left out. Pass ids, codes and numbers only: no payload, no text of an app.

@@ -3,7 +3,7 @@
 import re
 
 from clawperator.contract.wire import OPERATOR_PACKAGES
-from clawperator.device.adb.client import Device, shell
+from clawperator.device.adb.client import Device, run_shell
 from clawperator.device.adb.quoting import command_line
 from clawperator.errors import ClawError
 
@@ -14,7 +14,7 @@ _NAME = re.compile(r"[A-Za-z0-9_]+(?:\.[A-Za-z0-9_]+)*")
 def list_packages(device: Device, *, third_party: bool = False, seconds: float = _SECONDS) -> list[str]:
     """The names of installed packages; with ``third_party`` without those of the system."""
     words = ["pm", "list", "packages", *(["-3"] if third_party else [])]
-    answer = shell(device, command_line(*words), seconds=seconds)
+    answer = run_shell(device, command_line(*words), seconds=seconds)
     if answer.code != 0:
         raise ClawError(
             "DEVICE_SHELL_UNAVAILABLE",

@@ -13,7 +13,7 @@ from clawperator.contract.wire import OPERATOR_PACKAGE
 from clawperator.device.adb.client import Device
 from clawperator.device.adb.quoting import command_line
 from clawperator.device.backends import Backend, choose_backend
-from clawperator.device.host_log import Level, note
+from clawperator.device.host_log import Level, log_event
 from clawperator.device.lease import lease
 from clawperator.errors import ClawError
 
@@ -35,19 +35,19 @@ def run_plan(
 ) -> ExecutionResult:
     """Run a plan while holding the device's lease. The host log gets its ids and status, not its content."""
     ids = {"commandId": plan.document["commandId"], "taskId": plan.document["taskId"], "deviceId": device.serial}
-    note("execution.started", **ids)
+    log_event("execution.started", **ids)
     started = time.monotonic()
     try:
         with lease(device.serial, plan.document["commandId"], plan.document["timeoutMs"] / 1000):
             envelope = choose_backend(backend, device, package).run(plan)
     except ClawError as e:
-        note("execution.failed", level="error", code=e.code, durationMs=_elapsed_ms(started), **ids)
+        log_event("execution.failed", level="error", code=e.code, durationMs=_elapsed_ms(started), **ids)
         raise
     envelope = reconcile(envelope, device.serial, package)
     level: Level = "info" if envelope.status == "success" else "warn"
     code = envelope.errorCode or None
     elapsed = _elapsed_ms(started)
-    note("execution.finished", level=level, status=envelope.status, code=code, durationMs=elapsed, **ids)
+    log_event("execution.finished", level=level, status=envelope.status, code=code, durationMs=elapsed, **ids)
     return ExecutionResult(envelope, device.serial)
 
 

@@ -2,8 +2,8 @@
 
 import re
 
-from clawperator.device.adb.client import Device, shell
-from clawperator.device.discovery import resolve, simulated_endpoint, simulated_phones
+from clawperator.device.adb.client import Device, run_shell
+from clawperator.device.discovery import resolve_device, simulated_endpoint, simulated_phones
 from clawperator.errors import ClawError
 
 _SECONDS = 5.0
@@ -13,14 +13,14 @@ _STATE = re.compile(r"mWakefulness=(\w+)")
 def known_device(serial: str | None) -> Device | None:
     """The named device, or the only simulated phone. The adb server is not started to find one."""
     if serial is not None:
-        return resolve(serial)
+        return resolve_device(serial)
     simulated = list(simulated_phones().values())
     return Device(simulated[0].serial, simulated_endpoint(simulated[0])) if len(simulated) == 1 else None
 
 
 def require_awake(device: Device) -> None:
     """``DEVICE_NOT_INTERACTIVE`` when the device reports that it is asleep."""
-    found = _STATE.search(shell(device, "dumpsys power", seconds=_SECONDS).text)
+    found = _STATE.search(run_shell(device, "dumpsys power", seconds=_SECONDS).text)
     if found is not None and found[1] in ("Asleep", "Dozing"):
         raise ClawError(
             "DEVICE_NOT_INTERACTIVE",

@@ -11,10 +11,10 @@ from clawperator.engine.context import ActionContext, StepData
 from clawperator.engine.driver import NodeAction, NodeActions
 from clawperator.engine.retry import with_retry
 from clawperator.engine.settle import evidence, settle
-from clawperator.engine.targets import describe, describe_node, nearest, resolve, visible_centre
+from clawperator.engine.targets import describe, describe_node, nearest_self_or_ancestor, resolve, visible_centre
 from clawperator.errors import ClawError
 from clawperator.ui.node import Hierarchy, Node
-from clawperator.ui.visible import visible
+from clawperator.ui.visible import visible_nodes
 
 ClickKind = Literal["click", "long_click", "focus"]
 
@@ -83,7 +83,7 @@ def press(context: ActionContext, node: Node, kind: ClickKind) -> str | None:
     if kind == "focus":
         return _focus(context, node)
     gesture = _GESTURES[kind]
-    holder = nearest(node, lambda n: n.flag(gesture.attribute))
+    holder = nearest_self_or_ancestor(node, lambda n: n.flag(gesture.attribute))
     if (holder or node).attributes.get("enabled") == "false":
         return None
     driver = context.driver_or_timeout()
@@ -95,7 +95,7 @@ def press(context: ActionContext, node: Node, kind: ClickKind) -> str | None:
 
 
 def _focus(context: ActionContext, node: Node) -> str | None:
-    holder = nearest(node, lambda n: n.flag("focusable"))
+    holder = nearest_self_or_ancestor(node, lambda n: n.flag("focusable"))
     driver = context.driver_or_timeout()
     if not isinstance(driver, NodeActions):
         return None
@@ -132,7 +132,7 @@ def _click_point(context: ActionContext, point: Coordinate, kind: ClickKind) -> 
 def _node_at(context: ActionContext, screen: Hierarchy, point: Coordinate) -> Node | None:
     """The topmost node that covers the point."""
     found = None
-    for node in visible(screen, context.driver.frame()):
+    for node in visible_nodes(screen, context.driver.frame()):
         if node.bounds.normalised().contains(point.x, point.y):
             found = node
     return found

@@ -10,7 +10,7 @@ from clawperator.engine.settle import Settled, settle
 from clawperator.engine.targets import describe_matcher, describe_node, find_containers, optional_matcher
 from clawperator.errors import ClawError
 from clawperator.ui.node import Bounds, Hierarchy, Node
-from clawperator.ui.visible import visible
+from clawperator.ui.visible import visible_nodes
 
 SWIPE_MS = 250
 METHOD = "gesture_swipe"
@@ -50,7 +50,7 @@ def find_container(context: ActionContext, screen: Hierarchy, params: SwipeParam
     """
     matcher = optional_matcher(params.container)
     if matcher is None:
-        scrolling = [node for node in visible(screen, context.driver.frame()) if node.flag("scrollable")]
+        scrolling = [node for node in visible_nodes(screen, context.driver.frame()) if node.flag("scrollable")]
         if not scrolling:
             raise ClawError("CONTAINER_NOT_FOUND", "no scrollable node on the screen")
         return Container(scrolling[0], len(scrolling))
@@ -59,7 +59,7 @@ def find_container(context: ActionContext, screen: Hierarchy, params: SwipeParam
     if node.flag("scrollable"):
         return Container(node, len(found))
     if params.findFirstScrollableChild:
-        for child in visible(node, context.driver.frame()):
+        for child in visible_nodes(node, context.driver.frame()):
             if child.flag("scrollable"):
                 return Container(child, len(found))
     raise ClawError(

@@ -11,7 +11,7 @@ from clawperator._text import printable
 from clawperator.contract.selectors import NodeMatcher
 from clawperator.engine.driver import Clock, Driver
 from clawperator.errors import ClawError
-from clawperator.ui.match import find_all
+from clawperator.ui.match import find_nodes
 from clawperator.ui.node import Hierarchy, Node
 
 # A step whose data has ``error`` failed, and the next action still runs. An action that raises ends the execution.
@@ -76,7 +76,7 @@ class ActionContext(Struct, frozen=True):
 
     def find_all(self, within: Hierarchy | Node, matcher: NodeMatcher) -> list[Node]:
         """Every visible node that matches, depth first."""
-        return find_all(within, matcher, self.driver.frame())
+        return find_nodes(within, matcher, self.driver.frame())
 
 
 def failure(code: str, message: str, data: Mapping[str, str] | None = None) -> StepData:

@@ -13,8 +13,8 @@ from clawperator.engine.retry import with_retry
 from clawperator.engine.targets import describe_matcher, optional_matcher, resolve
 from clawperator.errors import ClawError
 from clawperator.ui.node import Node
-from clawperator.ui.roles import role
-from clawperator.ui.visible import visible
+from clawperator.ui.roles import role_of
+from clawperator.ui.visible import visible_nodes
 
 Check = Callable[[str], bool]
 
@@ -72,7 +72,7 @@ def read_key_value_pair(context: ActionContext, params: ReadKeyValuePairParams) 
     def attempt() -> list[dict[str, str]]:
         screen = context.capture()
         labels = resolve(context, screen, params.labelMatcher)
-        shown = {id(node) for node in visible(screen, context.driver.frame())}
+        shown = {id(node) for node in visible_nodes(screen, context.driver.frame())}
         pairs = [
             {"label": valid_text(shown_label(label)), "value": valid_text(shown_label(value))}
             for label in (labels if params.all else labels[:1])
@@ -113,4 +113,4 @@ def _value_of(label: Node, shown: set[int]) -> Node | None:
 
 
 def _is_row(node: Node, parent: Node) -> bool:
-    return role(node) in _ROWS or parent.flag("scrollable") or role(parent) in ("list", "grid")
+    return role_of(node) in _ROWS or parent.flag("scrollable") or role_of(parent) in ("list", "grid")

@@ -77,7 +77,7 @@ def self_and_ancestors(node: Node) -> Iterator[Node]:
     yield from islice(node.ancestors(), LEVELS)
 
 
-def nearest(node: Node, holds: Callable[[Node], bool]) -> Node | None:
+def nearest_self_or_ancestor(node: Node, holds: Callable[[Node], bool]) -> Node | None:
     """The node itself, or its closest ancestor, for which ``holds`` is true."""
     return next((n for n in self_and_ancestors(node) if holds(n)), None)
 

@@ -9,7 +9,7 @@ from clawperator.engine.driver import NodeActions
 from clawperator.engine.privacy import HIDDEN
 from clawperator.engine.retry import with_retry
 from clawperator.engine.settle import evidence, settle
-from clawperator.engine.targets import describe_node, nearest, resolve
+from clawperator.engine.targets import describe_node, nearest_self_or_ancestor, resolve
 from clawperator.errors import ClawError
 from clawperator.ui.node import Hierarchy, Node
 
@@ -58,7 +58,7 @@ def _type(context: ActionContext, params: EnterTextParams) -> TypedText:
 
 def _field(node: Node) -> Node:
     """The field that the node is or lies in, or the node itself."""
-    return nearest(node, _is_field) or node
+    return nearest_self_or_ancestor(node, _is_field) or node
 
 
 def _is_field(node: Node) -> bool:

@@ -20,7 +20,7 @@ from clawperator.recording.user_actions import (
     UserText,
     WindowShown,
 )
-from clawperator.recording.writing import output, pretty
+from clawperator.recording.writing import open_output, pretty_json
 
 StepKind = Literal[
     "open_app",
@@ -74,8 +74,8 @@ def describe_recording(source: str, out: str | None = None) -> tuple[Narrative, 
     """Describe the recording or export in ``source``. Returns the document, and one line of text per step."""
     narrative = describe(load_demonstration(source), outputFile=out or UNSET)
     if out:
-        with output(out, source, "RECORDING_PARSE_FAILED") as result:
-            result.file.write(pretty(narrative))
+        with open_output(out, source, "RECORDING_PARSE_FAILED") as result:
+            result.file.write(pretty_json(narrative))
     return narrative, summary_lines(narrative)
 
 

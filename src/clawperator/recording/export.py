@@ -37,7 +37,7 @@ from clawperator.recording.events import (
     whole_bounds,
 )
 from clawperator.recording.reader import Progress, Recording, unreadable
-from clawperator.recording.writing import ListWriter, derived_path, output, pretty
+from clawperator.recording.writing import ListWriter, derived_path, open_output, pretty_json
 
 # The difference of two 64-bit numbers may not fit 64 bits.
 Difference = int | float
@@ -173,7 +173,7 @@ class _Tally:
         if not isinstance(event, PressKey) and event.packageName != self._package:
             if self._package is not None:
                 change = PackageTransition(event.seq, event.ts, self._package, event.packageName)
-                self.transitions.append(b",\n    " + pretty(change, 2))
+                self.transitions.append(b",\n    " + pretty_json(change, 2))
             self._package = event.packageName
         previous, self.last = self.last, event.ts
         if previous is None:
@@ -196,7 +196,7 @@ def export_recording(
     include = snapshots == "include"
     with (
         Recording(source, code="RECORDING_EXPORT_FAILED", progress=progress) as recording,
-        output(target, source, "RECORDING_EXPORT_FAILED", make_folders=True) as result,
+        open_output(target, source, "RECORDING_EXPORT_FAILED", make_folders=True) as result,
     ):
         write = result.file.write
 
@@ -219,11 +219,11 @@ def export_recording(
 
         tally = recording.in_order(build)
         total = sum(tally.by_type.values())
-        write(b',\n  "counts": ' + pretty(Counts(total, tally.by_type), 1))
+        write(b',\n  "counts": ' + pretty_json(Counts(total, tally.by_type), 1))
         write(b',\n  "packageTransitions": [')
         tally.transitions.copy_to(result.file, skip=1)
         write(b"\n  ]" if tally.transitions.count else b"]")
-        write(b',\n  "timeline": ' + pretty(tally.timeline(), 1) + b"\n}")
+        write(b',\n  "timeline": ' + pretty_json(tally.timeline(), 1) + b"\n}")
     return ExportResult(
         outputFile=target,
         sessionId=recording.header.sessionId,
@@ -236,7 +236,7 @@ def export_recording(
 def _head(header: Header, snapshots: SnapshotMode) -> bytes:
     session = Session(header.sessionId, header.schemaVersion, header.startedAt, header.operatorPackage)
     head = {"exportVersion": RECORDING_EXPORT_VERSION, "session": session, "snapshotMode": snapshots}
-    return pretty(head)[: -len(b"\n}")] + b',\n  "events": '
+    return pretty_json(head)[: -len(b"\n}")] + b',\n  "events": '
 
 
 def _is_present(event: Event) -> bool:

@@ -19,7 +19,7 @@ from clawperator.recording.events import (
     whole_bounds,
 )
 from clawperator.recording.reader import Progress, Recording
-from clawperator.recording.writing import ListWriter, derived_path, output, pretty
+from clawperator.recording.writing import ListWriter, derived_path, open_output, pretty_json
 
 # The result lists this many warnings and counts the others; the file has all of them.
 MAX_REPORTED = 1_000
@@ -114,13 +114,13 @@ def parse_recording(
     target = out or derived_path(source, ".steps.json")
     with (
         Recording(source, progress=progress) as recording,
-        output(target, source, "RECORDING_PARSE_FAILED") as result,
+        open_output(target, source, "RECORDING_PARSE_FAILED") as result,
     ):
         head = {"sessionId": recording.header.sessionId, "schemaVersion": recording.header.schemaVersion}
 
         def build(events: Iterator[Event]) -> _StepLogWriter:
             result.restart()
-            result.file.write(pretty(head)[: -len(b"\n}")] + b',\n  "steps": ')
+            result.file.write(pretty_json(head)[: -len(b"\n}")] + b',\n  "steps": ')
             log = _StepLogWriter()
             log.write(events, result.file)
             return log

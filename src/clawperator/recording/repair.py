@@ -13,7 +13,7 @@ from clawperator.contract.limits import MAX_RECORDING_LINE_BYTES
 from clawperator.errors import ClawError
 from clawperator.recording.events import Header, InvalidLineError, decode_event, decode_header, trim_line
 from clawperator.recording.reader import open_recording, raw_lines, reading
-from clawperator.recording.writing import derived_path, output
+from clawperator.recording.writing import derived_path, open_output
 
 _CODE = "RECORDING_PARSE_FAILED"
 MAX_REPORTED = 100
@@ -44,7 +44,7 @@ def repair_recording(source: str, out: str | None = None) -> RepairResult:
     header: Header | None = None
     kept = dropped_count = 0
     dropped: list[DroppedLine] = []
-    with open_recording(source, _CODE) as file, output(target, source, _CODE) as result:
+    with open_recording(source, _CODE) as file, open_output(target, source, _CODE) as result:
         for number, (line, size) in enumerate(_sized_lines(file, source), 1):
             trimmed = trim_line(line)
             if not trimmed and size <= MAX_RECORDING_LINE_BYTES:

@@ -11,7 +11,7 @@ from clawperator._files import AtomicFile, is_same_file, why
 from clawperator.errors import ClawError
 
 
-def pretty(value: Any, depth: int = 0) -> bytes:
+def pretty_json(value: Any, depth: int = 0) -> bytes:
     """``value`` as it appears ``depth`` levels deep in an indented document, without its first indent."""
     text = msgspec.json.format(msgspec.json.encode(value), indent=2)
     return text.replace(b"\n", b"\n" + b"  " * depth) if depth else text
@@ -45,7 +45,7 @@ class ListWriter:
 
     @staticmethod
     def text_of(element: Any) -> bytes:
-        return pretty(element, 2)
+        return pretty_json(element, 2)
 
     def end(self) -> None:
         self._flush()
@@ -65,7 +65,7 @@ class ListWriter:
 
 
 @contextmanager
-def output(path: str, source: str, code: str, *, make_folders: bool = False) -> Iterator[AtomicFile]:
+def open_output(path: str, source: str, code: str, *, make_folders: bool = False) -> Iterator[AtomicFile]:
     """An output file that is written completely or not at all. Its errors have the given code."""
     if is_same_file(path, source):
         raise ClawError(

@@ -5,8 +5,8 @@ from msgspec import Struct
 from clawperator.connection.snapshot import Snapshot
 from clawperator.errors import ClawError
 from clawperator.ui.node import Node
-from clawperator.ui.roles import role
-from clawperator.ui.visible import visible
+from clawperator.ui.roles import role_of
+from clawperator.ui.visible import visible_nodes
 
 # The part of the recorded marks that must be on the live screen.
 MIN_LIKENESS = 0.5
@@ -44,7 +44,7 @@ def screen_marks(screen: Snapshot) -> ScreenMarks:
     """The marks of a screen. ``HIERARCHY_INVALID`` when its hierarchy cannot be read."""
     ids: set[str] = set()
     labels: set[str] = set()
-    for node in visible(screen.hierarchy, screen.frame):
+    for node in visible_nodes(screen.hierarchy, screen.frame):
         if len(ids) + len(labels) >= _MAX_MARKS:
             break
         if node.resource_id and not node.resource_id.startswith(SHARED_IDS):
@@ -66,4 +66,4 @@ def recorded_screen(xml: str | None) -> Snapshot | None:
 
 
 def is_text_field(node: Node) -> bool:
-    return role(node) == "textfield" or node.flag("password")
+    return role_of(node) == "textfield" or node.flag("password")

@@ -11,9 +11,9 @@ from clawperator.contract.selectors import NodeMatcher
 from clawperator.errors import ClawError
 from clawperator.replay.planner import ReplayStep
 from clawperator.replay.target import RecordedTarget, click_taker, first_label, matching_nodes, text_fields
-from clawperator.ui.match import find_all
+from clawperator.ui.match import find_nodes
 from clawperator.ui.node import NOWHERE, Node
-from clawperator.ui.roles import role
+from clawperator.ui.roles import role_of
 
 FoundBy = Literal[
     "id_and_text", "text", "description", "id", "role_and_label", "position", "coordinate", "focus", "only_field"
@@ -55,7 +55,7 @@ def find_target(
     for locator in target.locators[:1] if best_only else target.locators:
         matching = matching_nodes(locator.name, target, screen)
         if len(matching) > 1 and target.role:
-            matching = [node for node in matching if role(node) == target.role] or matching
+            matching = [node for node in matching if role_of(node) == target.role] or matching
         if len(matching) == 1:
             return _located(locator.name, matching[0], screen)
         if allow_position and matching and locator.count == len(matching):
@@ -89,7 +89,7 @@ def find_field(step: ReplayStep, screen: Snapshot) -> LocatedTarget:
 def _located(found_by: FoundBy, node: Node, screen: Snapshot) -> LocatedTarget:
     description = _describe(node)
     for matcher in _matchers(node):
-        matched = find_all(screen.hierarchy, NodeMatcher(**matcher), screen.frame)
+        matched = find_nodes(screen.hierarchy, NodeMatcher(**matcher), screen.frame)
         if matched and all(click_taker(other) is node or other is node for other in matched):
             return LocatedTarget(found_by, matcher, None, description, node)
     return LocatedTarget(found_by, None, _centre(node, screen), description, node)
@@ -105,9 +105,9 @@ def _matchers(node: Node) -> list[dict[str, Any]]:
         ids,
         label,
         {"textEquals": inner} if inner and inner != node.label else {},
-        {**ids, "role": role(node)} if ids else {},
-        {**label, "role": role(node)} if label else {},
-        {"role": role(node)} if role(node) == "textfield" else {},
+        {**ids, "role": role_of(node)} if ids else {},
+        {**label, "role": role_of(node)} if label else {},
+        {"role": role_of(node)} if role_of(node) == "textfield" else {},
     ]
     return [m for m in matchers if m and all(len(v) <= MAX_MATCHER_VALUE_LENGTH // 2 for v in m.values())]
 
@@ -152,7 +152,7 @@ def _not_found(step: ReplayStep, screen: Snapshot) -> ClawError:
         clickable = (node for node in screen.hierarchy.nodes if node.flag("clickable"))
         nodes = [node for node in clickable if node.package == target.package]
         same_id = [node for node in nodes if target.resource_id and node.resource_id == target.resource_id]
-        similar = same_id or [node for node in nodes if target.role and role(node) == target.role]
+        similar = same_id or [node for node in nodes if target.role and role_of(node) == target.role]
     has_no_locator = target is not None and not target.locators
     reason = "the recording holds no locator for it" if has_no_locator else "it is not on the screen"
     return ClawError(

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from msgspec import UNSET, Struct, UnsetType
 
 from clawperator.connection.phone import ConnectedPhone
-from clawperator.connection.results import only_step, scrolled
+from clawperator.connection.results import only_step, read_scrolled
 from clawperator.connection.snapshot import Snapshot, read_snapshot
 from clawperator.contract.results import ResultEnvelope, StepResult
 from clawperator.errors import ClawError
@@ -247,7 +247,7 @@ class _StepRunner:
             action = {"type": "scroll", "params": {"direction": direction}}
             envelope = self._phone.run([action], timeout=_EXECUTION_SECONDS)
             try:
-                at_edge = scrolled(only_step(envelope, self._phone.serial)).at_edge
+                at_edge = read_scrolled(only_step(envelope, self._phone.serial)).at_edge
             except ClawError:
                 return  # nothing scrolls in this direction
             yield self._observe()

@@ -15,8 +15,8 @@ from clawperator.recording.events import ClickFacts
 from clawperator.recording.heuristics import id_name
 from clawperator.replay.fingerprint import SHARED_IDS, is_text_field
 from clawperator.ui.node import NOWHERE, Bounds, Node
-from clawperator.ui.roles import role
-from clawperator.ui.visible import visible
+from clawperator.ui.roles import role_of
+from clawperator.ui.visible import visible_nodes
 
 LocatorName = Literal["id_and_text", "text", "description", "id", "role_and_label"]
 # How far above a label the node that takes its click may be.
@@ -75,7 +75,7 @@ def recorded_target(click: ClickFacts, screen: Snapshot | None) -> RecordedTarge
         return replace(target, locators=tuple(map(Locator, _locator_names(target, id_is_unique=False))))
     target = replace(
         target,
-        role=role(node),
+        role=role_of(node),
         label=first_label(node),
         is_field=is_text_field(node),
         is_password=node.flag("password"),
@@ -160,7 +160,7 @@ _MATCHERS: dict[LocatorName, Callable[[Node, RecordedTarget], bool]] = {
     "text": lambda node, target: first_label(node) == target.text,
     "description": lambda node, target: node.content_desc.strip() == target.description,
     "id": lambda node, target: node.resource_id == target.resource_id,
-    "role_and_label": lambda node, target: first_label(node) == target.label and role(node) == target.role,
+    "role_and_label": lambda node, target: first_label(node) == target.label and role_of(node) == target.role,
 }
 
 
@@ -169,7 +169,7 @@ def _takes_clicks(node: Node) -> bool:
 
 
 def _visible_nodes(screen: Snapshot, package: str) -> list[Node]:
-    nodes = visible(screen.hierarchy, screen.frame)
+    nodes = visible_nodes(screen.hierarchy, screen.frame)
     return [node for node in nodes if not package or node.package in ("", package)]
 
 

@@ -11,7 +11,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from clawperator._files import why
 from clawperator.contract.skill_result import FRAME_MARKER, SkillResult, check_version
-from clawperator.device.host_log import note
+from clawperator.device.host_log import log_event
 from clawperator.device.run import operator_package
 from clawperator.device.wakefulness import known_device, require_awake
 from clawperator.errors import ClawError
@@ -88,11 +88,11 @@ def run_skill(
     prepared = _prepare(registry, request)
     _check_device(request)
     seconds = _seconds(request, prepared.agent)
-    note("skills.run.start", skillId=request.skill_id, deviceId=request.device)
+    log_event("skills.run.start", skillId=request.skill_id, deviceId=request.device)
     try:
         outcome = run_script(prepared.argv, prepared.environment, seconds=seconds, listener=listener, stop=stop)
     except OSError as e:
-        note("skills.run.failed", level="error", skillId=request.skill_id)
+        log_event("skills.run.failed", level="error", skillId=request.skill_id)
         raise ClawError(
             "SKILL_EXECUTION_FAILED",
             f"script {prepared.argv[0]} cannot be started: {why(e)}",
@@ -198,10 +198,10 @@ def _build_result(
 ) -> SkillRun:
     details = _run_details(request, outcome)
     if outcome.reason == "stopped":
-        note("skills.run.failed", level="error", skillId=request.skill_id, durationMs=details["durationMs"])
+        log_event("skills.run.failed", level="error", skillId=request.skill_id, durationMs=details["durationMs"])
         raise _failure("INTERRUPTED", f"skill {request.skill_id} was interrupted", details)
     if outcome.reason:
-        note("skills.run.timeout", level="error", skillId=request.skill_id, durationMs=details["durationMs"])
+        log_event("skills.run.timeout", level="error", skillId=request.skill_id, durationMs=details["durationMs"])
         if outcome.reason == "timeout":
             message = f"skill {request.skill_id} timed out after {seconds:g} s"
             hint = "Raise --timeout. The output so far is in stdout and stderr."
@@ -214,14 +214,14 @@ def _build_result(
         raise _failure(e.code, e.message, {**details, "exitCode": outcome.code}, hint=e.hint) from None
     details |= {"exitCode": outcome.code, "skillResult": result}
     if outcome.code != 0:
-        note("skills.run.failed", level="error", skillId=request.skill_id, durationMs=details["durationMs"])
+        log_event("skills.run.failed", level="error", skillId=request.skill_id, durationMs=details["durationMs"])
         raise _failure("SKILL_EXECUTION_FAILED", _failure_message(request.skill_id, outcome, result), details)
     if request.expect is not None and request.expect not in outcome.stdout:
         message = f"the output of {request.skill_id} does not contain {request.expect!r}"
         raise _failure("SKILL_OUTPUT_ASSERTION_FAILED", message, {**details, "output": outcome.stdout})
     if result is not None:
         _check_result(request.skill_id, prepared, result, details)
-    note("skills.run.complete", skillId=request.skill_id, durationMs=details["durationMs"])
+    log_event("skills.run.complete", skillId=request.skill_id, durationMs=details["durationMs"])
     return SkillRun(
         skillId=request.skill_id,
         output=outcome.stdout,
@@ -246,7 +246,7 @@ def _result(skill_id: str, prepared: _PreparedSkill, output: str) -> dict[str, A
         )
     if result is not None and is_newer_contract(result):
         version = result["contractVersion"]
-        note("skills.run.output", f"result contract {version} is newer", level="warn", skillId=skill_id)
+        log_event("skills.run.output", f"result contract {version} is newer", level="warn", skillId=skill_id)
     return result
 
 

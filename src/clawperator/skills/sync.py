@@ -18,7 +18,7 @@ _MAX_ERROR_LENGTH = 2_000
 _REF = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._/+-]{0,199}")
 
 
-def install() -> dict[str, Any]:
+def install_skills() -> dict[str, Any]:
     """Clone or update the skills. The document includes the variable that selects their registry."""
     fetched = _sync(MAIN)
     path = home_registry()
@@ -30,7 +30,7 @@ def install() -> dict[str, Any]:
     }
 
 
-def sync(ref: str = MAIN) -> dict[str, Any]:
+def sync_skills(ref: str = MAIN) -> dict[str, Any]:
     """Check out a branch, tag or commit of the skills, after cloning them if necessary."""
     if not _REF.fullmatch(ref) or ".." in ref:
         raise ClawError("USAGE", f"invalid branch, tag or commit {ref!r}", operation="argparse")

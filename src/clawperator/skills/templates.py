@@ -13,7 +13,7 @@ from clawperator.recording.actions import read_actions
 from clawperator.recording.compare.strategies.derived import derive_checkpoints
 from clawperator.recording.describe import DescribedStep, described_steps
 from clawperator.recording.export import Export, ExportedClick, ExportedEvent, ExportedTextChange, read_export
-from clawperator.ui.match import find_all
+from clawperator.ui.match import find_nodes
 from clawperator.ui.parse import parse_hierarchy
 
 _MAX_BYTES = 256 * 1024 * 1024
@@ -101,7 +101,7 @@ def _count(matcher: NodeMatcher, xml: str | None) -> int | None:
         frame = hierarchy.roots[0].bounds if hierarchy.roots else None
     except ClawError:
         return None
-    return len(find_all(hierarchy, matcher, frame)) if frame is not None else None
+    return len(find_nodes(hierarchy, matcher, frame)) if frame is not None else None
 
 
 def matcher_keywords(matcher: NodeMatcher) -> dict[str, Any]:

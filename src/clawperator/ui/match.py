@@ -19,12 +19,12 @@ def matches(node: Node, matcher: NodeMatcher) -> bool:
     return compile_matcher(matcher)(node)
 
 
-def find(where: Hierarchy | Node, matcher: NodeMatcher, frame: Bounds) -> Node | None:
+def find_node(where: Hierarchy | Node, matcher: NodeMatcher, frame: Bounds) -> Node | None:
     """The first node, depth first, that matches and is visible in ``frame``."""
     return next(_found(where, matcher, frame), None)
 
 
-def find_all(where: Hierarchy | Node, matcher: NodeMatcher, frame: Bounds) -> list[Node]:
+def find_nodes(where: Hierarchy | Node, matcher: NodeMatcher, frame: Bounds) -> list[Node]:
     """All nodes that match and are visible in ``frame``, depth first."""
     return list(_found(where, matcher, frame))
 

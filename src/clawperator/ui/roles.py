@@ -39,7 +39,7 @@ _MAX_CACHED_NAME = 256
 Value = TypeVar("Value")
 
 
-def role(node: Node) -> str:
+def role_of(node: Node) -> str:
     """The name of the role, in lower case, or ``unknown``.
 
     A tree parsed from XML has no extras, so some roles (``title``, ``listitem``, ``grid``, ``row``, ``column``,

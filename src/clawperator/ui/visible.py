@@ -7,7 +7,7 @@ from msgspec import MsgspecError
 from clawperator.ui.node import Bounds, Hierarchy, Node, decode_edges
 
 
-def visible(where: Hierarchy | Node, frame: Bounds) -> list[Node]:
+def visible_nodes(where: Hierarchy | Node, frame: Bounds) -> list[Node]:
     """The nodes that are visible in ``frame``, depth first.
 
     A node is visible when it covers part of the frame and the device does not report it as hidden. Descendants of

@@ -7,7 +7,13 @@ import msgspec
 import pytest
 
 import clawperator
-from clawperator.agent.inventory.inventory import Inventory, InventoryEntry, commands, graph, tools
+from clawperator.agent.inventory.inventory import (
+    Inventory,
+    InventoryEntry,
+    command_inventory,
+    group_by_origin,
+    tool_inventory,
+)
 from clawperator.agent.inventory.plugins import Plugin, PluginScan
 from clawperator.agent.ports import Tool, ToolResult
 from clawperator.agent.turns.events import STAGES
@@ -18,7 +24,7 @@ from clawperator.errors import ClawError
 from clawperator.skills.registry import shipped_registry
 
 SOURCE = Path(clawperator.__file__).parent.parent
-BUILTIN = commands("shipped", plugins=PluginScan())
+BUILTIN = command_inventory("shipped", plugins=PluginScan())
 
 
 def tool(name: str, *aliases: str, family: str = "action", level: Level = "act") -> Tool:
@@ -73,8 +79,8 @@ def test_a_skill_has_keywords_for_routing() -> None:
 
 def test_the_graph_groups_commands_by_origin() -> None:
     plugin = Plugin("greet", "greeting", "greeting.plugin:greet", "Greet.", lambda _p, _c: "hello", "read-only")
-    inventory = commands("shipped", plugins=PluginScan((plugin,), ("a warning",)))
-    found = graph(inventory)
+    inventory = command_inventory("shipped", plugins=PluginScan((plugin,), ("a warning",)))
+    found = group_by_origin(inventory)
     assert [entry.source_hint for entry in found.plugin_like] == ["plugins/greeting/greeting.plugin:greet"]
     assert found.plugin_like[0].level == "read-only"
     assert len(found.skill_like) == 4
@@ -102,16 +108,16 @@ def test_a_broken_registry_is_a_warning(tmp_path: Path, text: str | None) -> Non
     path = tmp_path / "skills-registry.json"
     if text is not None:
         path.write_text(text)
-    inventory = commands(str(path), plugins=PluginScan())
-    assert graph(inventory).skill_like == ()
-    assert len(graph(inventory).builtins) == len(graph(BUILTIN).builtins)
+    inventory = command_inventory(str(path), plugins=PluginScan())
+    assert group_by_origin(inventory).skill_like == ()
+    assert len(group_by_origin(inventory).builtins) == len(group_by_origin(BUILTIN).builtins)
     (warning,) = inventory.warnings
     assert warning.startswith("skills ignored: cannot read the skills registry")
 
 
 def test_a_broken_variable_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CLAWPERATOR_SKILLS_REGISTRY", " ")
-    assert len(commands(plugins=PluginScan()).warnings) == 1
+    assert len(command_inventory(plugins=PluginScan()).warnings) == 1
 
 
 def test_a_broken_skill_is_a_warning_and_its_siblings_are_kept(tmp_path: Path) -> None:
@@ -125,8 +131,8 @@ def test_a_broken_skill_is_a_warning_and_its_siblings_are_kept(tmp_path: Path) -
         skill("line\nend"),
         skill(""),
     )
-    inventory = commands(path, plugins=PluginScan())
-    assert [entry.name for entry in graph(inventory).skill_like] == ["com.a.sound"]
+    inventory = command_inventory(path, plugins=PluginScan())
+    assert [entry.name for entry in group_by_origin(inventory).skill_like] == ["com.a.sound"]
     assert len(inventory.warnings) == 6
     assert inventory.warnings[0].startswith("skills[0] ignored: skill 'com.a.lacking' has no applicationId")
     assert all(line.isprintable() for line in inventory.warnings)
@@ -135,7 +141,7 @@ def test_a_broken_skill_is_a_warning_and_its_siblings_are_kept(tmp_path: Path) -
 def test_skills_and_plugins_cannot_take_names_of_the_product(tmp_path: Path) -> None:
     path = registry(tmp_path / "skills", skill("TAP"), skill("com.a.b"), skill("com.a.b"), skill("doctor"))
     plugins = tuple(Plugin(n, "d", "m:f", "", lambda _p, _c: "") for n in ("Route", "com.a.b", "mine"))
-    inventory = commands(path, plugins=PluginScan(plugins))
+    inventory = command_inventory(path, plugins=PluginScan(plugins))
     more = [entry.name for entry in inventory.entries if entry.family != "builtin"]
     assert more == ["com.a.b", "mine"]
     assert len(inventory.warnings) == 5
@@ -201,7 +207,7 @@ def test_a_hostile_name_is_not_found_and_shortened(given: str) -> None:
 
 
 def test_the_default_inventory_contains_everything() -> None:
-    assert commands().find("com.android.settings.overview").family == "skill"
+    assert command_inventory().find("com.android.settings.overview").family == "skill"
 
 
 def test_the_first_tool_of_a_name_is_used() -> None:
@@ -211,7 +217,7 @@ def test_the_first_tool_of_a_name_is_used() -> None:
         tool("mcp__s__look", family="mcp", level="read-only"),
         tool("Click"),
     ]
-    inventory = tools(rows)
+    inventory = tool_inventory(rows)
     assert [entry.name for entry in inventory.entries] == ["click", "open_app", "mcp__s__look"]
     assert len(inventory.warnings) == 1
     entry = inventory.find(" TAP ")
@@ -222,9 +228,9 @@ def test_the_first_tool_of_a_name_is_used() -> None:
         "Does click.",
     )
     assert (inventory.find("mcp__s__look").family, inventory.find("mcp__s__look").level) == ("mcp", "read-only")
-    assert tools(rows).find("click") == entry
+    assert tool_inventory(rows).find("click") == entry
     with pytest.raises(ClawError) as e:
-        tools(rows).find("clikc")
+        tool_inventory(rows).find("clikc")
     assert e.value.code == "TOOL_NOT_FOUND"
     assert e.value.hint == "Run 'claw show-tool click'."
 

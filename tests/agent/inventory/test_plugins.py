@@ -9,7 +9,7 @@ from textwrap import dedent
 import pytest
 
 from clawperator.agent.cancellation import TurnCancelledError
-from clawperator.agent.inventory.plugins import Plugin, PluginContext, PluginScan, discover, run_plugin
+from clawperator.agent.inventory.plugins import Plugin, PluginContext, PluginScan, discover_plugins, run_plugin
 from clawperator.errors import ClawError
 
 CONTEXT = PluginContext(folder="/tmp", device="claw-1", directory=".claw/sessions")
@@ -61,7 +61,7 @@ def test_a_function_is_a_plugin_with_its_docstring_as_responsibility(site: Site)
             return f"hello {prompt} on {context.device}"
         ''',
     )
-    plugin = only(discover())
+    plugin = only(discover_plugins())
     assert (plugin.name, plugin.distribution, plugin.responsibility) == ("greet", "greeting", "Print a greeting.")
     assert plugin.source_hint == "plugins/greeting/fake_greeting:greet"
     assert plugin.level == "act"
@@ -85,7 +85,7 @@ def test_an_object_or_class_is_a_plugin_and_may_return_a_document(site: Site, at
         tally = Tally()
         """,
     )
-    plugin = only(discover())
+    plugin = only(discover_plugins())
     assert (plugin.responsibility, plugin.level) == ("Count words.", "read-only")
     result = run_plugin(plugin, "one two", CONTEXT)
     assert result.message == "counted"
@@ -110,7 +110,7 @@ def test_a_broken_plugin_is_a_warning_and_its_siblings_are_kept(site: Site, name
     points, source, reason = BROKEN[name]
     site.add(name, points, source)
     site.add("sound", "sound = @:f", "def f(prompt, context):\n    'Works.'\n    return prompt")
-    found = discover()
+    found = discover_plugins()
     assert [plugin.name for plugin in found.plugins] == ["sound"]
     (warning,) = found.warnings
     assert warning.startswith(f"plugin 'x' of {name} ignored")
@@ -122,7 +122,7 @@ def test_plugin_names_are_unique_words(site: Site) -> None:
     source = "def f(prompt, context):\n    return prompt"
     site.add("first", "same = @:f", source)
     site.add("second", "Same = @:f\ntwo words = @:f\n-x = @:f", source)
-    found = discover()
+    found = discover_plugins()
     assert [(p.name, p.distribution) for p in found.plugins] == [("Same", "second")]
     assert len(found.warnings) == 3
     assert any("'same' of first ignored: the name is taken by second" in line for line in found.warnings)
@@ -131,13 +131,13 @@ def test_plugin_names_are_unique_words(site: Site) -> None:
 
 def test_entry_points_of_other_groups_are_ignored(site: Site) -> None:
     site.add("other", "x = @:x", "raise RuntimeError", group="console_scripts")
-    assert discover() == PluginScan()
+    assert discover_plugins() == PluginScan()
 
 
 def test_without_plugins_importlib_metadata_is_not_imported() -> None:
     script = (
-        "import sys; from clawperator.agent.inventory.plugins import discover;"
-        "found = discover(); print(len(found.plugins), 'importlib.metadata' in sys.modules)"
+        "import sys; from clawperator.agent.inventory.plugins import discover_plugins;"
+        "found = discover_plugins(); print(len(found.plugins), 'importlib.metadata' in sys.modules)"
     )
     ran = subprocess.run(
         [sys.executable, "-I", "-c", script], capture_output=True, text=True, check=True, timeout=30
@@ -154,7 +154,7 @@ def test_plugins_in_a_zip_file_are_found(tmp_path: Path, monkeypatch: pytest.Mon
         file.writestr("zipped-1.0.dist-info/entry_points.txt", "[clawperator.plugins]\nz = fake_zipped:f\n")
         file.writestr("fake_zipped.py", "def f(prompt, context):\n    return prompt")
     monkeypatch.syspath_prepend(str(archive))
-    assert only(discover()).name == "z"
+    assert only(discover_plugins()).name == "z"
     sys.modules.pop("fake_zipped")
 
 

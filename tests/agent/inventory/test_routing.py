@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.agent.inventory.inventory import InventoryEntry, Kind, commands, tools
+from clawperator.agent.inventory.inventory import InventoryEntry, Kind, command_inventory, tool_inventory
 from clawperator.agent.inventory.plugins import PluginScan
 from clawperator.agent.inventory.routing import Match, Router
 from clawperator.agent.inventory.tokens import STOP_WORDS, SYNONYMS, stem, tokens
@@ -32,8 +32,8 @@ def tool(name: str, responsibility: str, aliases: tuple[str, ...] = ()) -> Tool:
     )
 
 
-COMMANDS = commands("shipped", plugins=PluginScan()).entries
-TOOLS = tools([tool(row.name, row.summary, row.aliases) for row in ACTIONS.values()]).entries
+COMMANDS = command_inventory("shipped", plugins=PluginScan()).entries
+TOOLS = tool_inventory([tool(row.name, row.summary, row.aliases) for row in ACTIONS.values()]).entries
 ROUTER = Router((*COMMANDS, *TOOLS))
 SECOND = Router((*COMMANDS, *TOOLS))
 

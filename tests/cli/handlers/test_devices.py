@@ -13,7 +13,7 @@ import pytest
 
 from clawperator import __version__
 from clawperator.contract.wire import OPERATOR_PACKAGE, OPERATOR_PACKAGES
-from clawperator.device.host_log import log_file, note
+from clawperator.device.host_log import log_event, log_file
 from tests.phone.core.apks import make_apk
 from tests.support.hanging import HANG_SECONDS
 from tests.support.operator_state import take_away
@@ -245,8 +245,8 @@ def test_logs_prints_what_there_is(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     nothing = clawperator("logs", "--no-follow")
     assert (nothing.code, nothing.out) == (0, b"")
     assert log_file() in nothing.err
-    note("one")
-    note("two")
+    log_event("one")
+    log_event("two")
     ran = clawperator("logs", "--no-follow")
     assert (ran.code, ran.err) == (0, "")
     assert [json.loads(line)["event"] for line in ran.out.splitlines()] == ["one", "two"]
@@ -263,12 +263,12 @@ def test_logs_follows_until_it_is_stopped(
     end: signal.Signals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CLAWPERATOR_LOG_DIR", str(tmp_path))
-    note("before")
+    log_event("before")
     with subprocess.Popen([BINARY, "logs"], stdout=subprocess.PIPE, env=os.environ) as following:
         assert following.stdout is not None
         try:
             assert json.loads(following.stdout.readline())["event"] == "before"
-            note("after")
+            log_event("after")
             assert json.loads(following.stdout.readline())["event"] == "after"
             time.sleep(0.05)
             following.send_signal(end)
@@ -279,7 +279,7 @@ def test_logs_follows_until_it_is_stopped(
 
 def test_logs_ends_when_the_reader_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CLAWPERATOR_LOG_DIR", str(tmp_path))
-    note("before")
+    log_event("before")
     with subprocess.Popen(
         [BINARY, "logs"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=os.environ
     ) as following:
@@ -288,7 +288,7 @@ def test_logs_ends_when_the_reader_is_gone(tmp_path: Path, monkeypatch: pytest.M
         try:
             following.stdout.readline()
             following.stdout.close()
-            note("after")
+            log_event("after")
             assert following.wait(HANG_SECONDS) == 0
             assert following.stderr.read() == b""
         finally:

@@ -11,7 +11,7 @@ from clawperator.device.adb.client import (
     ShellStream,
     exec_out,
     open_service,
-    shell,
+    run_shell,
 )
 from clawperator.engine.clock import SystemClock
 from clawperator.errors import ClawError, RefusedError
@@ -31,7 +31,7 @@ def code_of(error: pytest.ExceptionInfo[ClawError]) -> str:
 
 
 def test_output_errors_and_exit_code_come_apart(phone: Device) -> None:
-    answer = shell(phone, "echo out; echo err >&2; exit 7", seconds=5)
+    answer = run_shell(phone, "echo out; echo err >&2; exit 7", seconds=5)
     assert (answer.code, answer.stdout, answer.stderr) == (7, b"out\n", b"err\n")
     assert (answer.text, answer.complaint) == ("out\n", "err")
 
@@ -49,7 +49,7 @@ def test_raw_output_is_not_changed(phone: Device) -> None:
 
 
 def test_too_much_output_of_a_command_is_truncated(phone: Device) -> None:
-    for run in (shell, exec_out):
+    for run in (run_shell, exec_out):
         with pytest.raises(ClawError, match="more than 1000 bytes") as error:
             run(phone, "head -c 100000 /dev/zero", seconds=5, max_bytes=1000)
         assert code_of(error) == "DEVICE_SHELL_UNAVAILABLE"
@@ -58,14 +58,14 @@ def test_too_much_output_of_a_command_is_truncated(phone: Device) -> None:
 def test_a_command_that_does_not_end_is_left_at_its_deadline(phone: Device) -> None:
     start = time.monotonic()
     with pytest.raises(ClawError, match="timeout") as error:
-        shell(phone, "sleep 600", seconds=0.2)
+        run_shell(phone, "sleep 600", seconds=0.2)
     assert code_of(error) == "DEVICE_SHELL_UNAVAILABLE"
     assert time.monotonic() - start < HANG_SECONDS
 
 
 def test_a_command_line_adb_cannot_carry_is_refused_at_once(phone: Device) -> None:
     with pytest.raises(ClawError) as error:
-        shell(phone, "echo " + "x" * 70_000, seconds=5)
+        run_shell(phone, "echo " + "x" * 70_000, seconds=5)
     assert code_of(error) == "PAYLOAD_TOO_LARGE"
 
 
@@ -96,7 +96,7 @@ def test_a_refused_service_reports_the_reason() -> None:
 )
 def test_a_stream_that_ends_early_is_an_error(stream: bytes) -> None:
     with scripted(OKAY, OKAY, after=stream) as device, pytest.raises(ClawError) as error:
-        shell(device, "true", seconds=5)
+        run_shell(device, "true", seconds=5)
     assert code_of(error) == "DEVICE_SHELL_UNAVAILABLE"
 
 

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from clawperator.contract.execution import validate
 from clawperator.contract.results import ResultEnvelope, StepResult
-from clawperator.device.adb.client import Device, Endpoint, shell
+from clawperator.device.adb.client import Device, Endpoint, run_shell
 from clawperator.device.adb.quoting import command_line
 from clawperator.device.backends.adb import AdbBackend, AdbDriver
 from clawperator.engine.clock import SystemClock
@@ -293,7 +293,7 @@ def test_any_arguments_reach_a_program_on_the_phone_unchanged(bench: Bench) -> N
 
     @given(words)
     def reach(arguments: list[str]) -> None:
-        answer = shell(bench.device, command_line("printf", r"%s\0", "first", *arguments), seconds=5)
+        answer = run_shell(bench.device, command_line("printf", r"%s\0", "first", *arguments), seconds=5)
         assert answer.text.split("\0") == ["first", *arguments, ""]
 
     reach()

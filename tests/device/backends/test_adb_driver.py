@@ -51,7 +51,7 @@ def meet(monkeypatch: pytest.MonkeyPatch) -> Callable[[ToldPhone], AdbDriver]:
     monkeypatch.setattr(adb_driver, "_CHECK_PAUSE", 0.001)
 
     def met(phone: ToldPhone) -> AdbDriver:
-        monkeypatch.setattr(adb_driver, "shell", phone.shell)
+        monkeypatch.setattr(adb_driver, "run_shell", phone.shell)
         return AdbDriver(Device("x", Endpoint("127.0.0.1", 1)))
 
     return met

@@ -11,7 +11,7 @@ from clawperator.contract.wire import OPERATOR_PACKAGE, OPERATOR_PACKAGES
 from clawperator.device.adb.client import Device
 from clawperator.device.lease import lease
 from clawperator.device.setup import doctor
-from clawperator.device.setup.doctor import Report, examine, report_text
+from clawperator.device.setup.doctor import Report, report_text, run_doctor
 from clawperator.device.setup.host_checks import Check, check_adb, check_java, check_python, check_server
 from clawperator.errors import CODES, ClawError
 from tests.support.operator_state import is_granted, take_away
@@ -37,7 +37,7 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def look(**more: bool) -> Report:
-    return examine("claw-1", OPERATOR_PACKAGE, **more)
+    return run_doctor("claw-1", OPERATOR_PACKAGE, **more)
 
 
 def last(report: Report) -> Check:
@@ -69,7 +69,7 @@ def empty_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[No
 
 
 def test_a_simulated_phone_is_well_and_needs_no_adb(route: Route) -> None:
-    report = examine(None, OPERATOR_PACKAGE)
+    report = run_doctor(None, OPERATOR_PACKAGE)
     assert report.ok
     assert report.criticalOk
     assert report.deviceId == route.serial
@@ -119,7 +119,7 @@ def test_an_operator_whose_process_is_dead_is_not_called_absent(route: Route) ->
 @pytest.mark.parametrize("serial", ["claw-1", None])
 def test_a_phone_that_does_not_answer_ends_the_examination(route: Route, fault: str, serial: str | None) -> None:
     route.phone_server.phone.set_fault(fault, "on")
-    report = examine(serial, OPERATOR_PACKAGE)
+    report = run_doctor(serial, OPERATOR_PACKAGE)
     assert not report.criticalOk
     assert last(report).code == f"DEVICE_{fault.upper()}"
     assert report.nextActions == [f"clawperator phone fault {fault} off --device claw-1"]
@@ -127,7 +127,7 @@ def test_a_phone_that_does_not_answer_ends_the_examination(route: Route, fault: 
 
 @pytest.mark.usefixtures("empty_server")
 def test_a_missing_device_is_reported_with_the_connected_ones(route: Route) -> None:
-    report = examine("nowhere", OPERATOR_PACKAGE)
+    report = run_doctor("nowhere", OPERATOR_PACKAGE)
     assert last(report).code == "DEVICE_NOT_FOUND"
     assert report.nextActions == [f"Use one of: {route.serial}."]
 
@@ -140,8 +140,8 @@ def test_a_simulated_phone_may_be_named_by_the_address_adb_has_for_it(
     with adb_server("system", tmp_path) as adb, connected(adb, route.phone_server.adbd_port) as address:
         monkeypatch.setenv("ADB_PATH", adb.program)
         monkeypatch.setenv("ANDROID_ADB_SERVER_PORT", str(adb.port))
-        assert examine(None, OPERATOR_PACKAGE).deviceId == "claw-1"
-        report = examine(address, OPERATOR_PACKAGE)
+        assert run_doctor(None, OPERATOR_PACKAGE).deviceId == "claw-1"
+        report = run_doctor(address, OPERATOR_PACKAGE)
     assert report.ok, report
     assert report.deviceId == address
 
@@ -152,8 +152,8 @@ def test_a_device_that_disconnects_during_the_checks_is_a_failed_check(
     def gone(serial: str) -> Device:
         raise ClawError("DEVICE_NOT_FOUND", f"{serial} went away", hint="Connect it again.")
 
-    monkeypatch.setattr(doctor, "resolve", gone)
-    report = examine(route.serial, OPERATOR_PACKAGE)
+    monkeypatch.setattr(doctor, "resolve_device", gone)
+    report = run_doctor(route.serial, OPERATOR_PACKAGE)
     assert not report.ok
     assert last(report).code == "DEVICE_NOT_FOUND"
 
@@ -224,7 +224,7 @@ def test_the_full_examination_builds_installs_and_launches_the_project_it_stands
     (tmp_path / "made.apk").write_bytes(make_apk(OPERATOR_PACKAGES[1], version_name="9.9.9"))
     fake(tmp_path / "gradlew", f'mkdir -p "{apk.parent}" && cp made.apk "{apk}" && echo "$1" > task')
     try:
-        report = examine("claw-1", OPERATOR_PACKAGES[1], full=True)
+        report = run_doctor("claw-1", OPERATOR_PACKAGES[1], full=True)
     finally:
         route.phone_server.phone.packages.remove(OPERATOR_PACKAGES[1])
     assert (tmp_path / "task").read_text() == ":app:assembleDebug\n"
@@ -258,7 +258,7 @@ def test_an_operator_of_another_version_is_not_spoken_to(route: Route, monkeypat
 
 def test_the_other_operator_is_a_warning_that_names_it(route: Route) -> None:
     assert route
-    report = examine("claw-1", OPERATOR_PACKAGES[1])
+    report = run_doctor("claw-1", OPERATOR_PACKAGES[1])
     check = by_id(report, "readiness.apk.presence")
     assert (check.status, check.code) == ("warn", "OPERATOR_VARIANT_MISMATCH")
     assert OPERATOR_PACKAGE in str(report.nextActions)
@@ -295,7 +295,7 @@ def test_with_two_phones_one_must_be_chosen(route: Route, tmp_path: Path) -> Non
         patch.setenv("ANDROID_ADB_SERVER_PORT", str(server.start()))
         patch.setenv("ADB_PATH", fake(tmp_path / "adb", "echo Android Debug Bridge version 1.0.41"))
         try:
-            report = examine(None, OPERATOR_PACKAGE)
+            report = run_doctor(None, OPERATOR_PACKAGE)
         finally:
             server.stop()
             other.close()
@@ -307,7 +307,7 @@ def test_with_two_phones_one_must_be_chosen(route: Route, tmp_path: Path) -> Non
 
 
 def test_with_no_adb_and_no_phone_the_way_out_is_named() -> None:
-    report = examine(None, OPERATOR_PACKAGE)
+    report = run_doctor(None, OPERATOR_PACKAGE)
     assert not report.ok
     assert last(report).code == "ADB_NOT_FOUND"
     assert "clawperator phone start" in str(report.nextActions)
@@ -316,7 +316,7 @@ def test_with_no_adb_and_no_phone_the_way_out_is_named() -> None:
 
 @pytest.mark.usefixtures("empty_server")
 def test_with_adb_and_no_phone_there_are_no_devices() -> None:
-    report = examine(None, OPERATOR_PACKAGE)
+    report = run_doctor(None, OPERATOR_PACKAGE)
     assert [check.status for check in report.checks] == ["pass", "pass", "pass", "fail"]
     assert last(report).code == "NO_DEVICES"
 
@@ -326,11 +326,11 @@ def test_an_adb_server_that_does_not_start_is_started_anew_by_fixing(
 ) -> None:
     said = tmp_path / "said"
     monkeypatch.setenv("ADB_PATH", fake(tmp_path / "adb", f'echo "$1" >> "{said}"; test "$1" != start-server'))
-    report = examine(None, OPERATOR_PACKAGE)
+    report = run_doctor(None, OPERATOR_PACKAGE)
     assert last(report).code == "ADB_SERVER_FAILED"
     assert report.nextActions == ["adb kill-server", "adb start-server"]
     said.unlink()
-    report = examine(None, OPERATOR_PACKAGE, fix=True)
+    report = run_doctor(None, OPERATOR_PACKAGE, fix=True)
     assert "kill-server" in said.read_text().split()
     assert isinstance(report.repairs, list)
     assert report.repairs[0].ok is False
@@ -410,7 +410,7 @@ def test_the_doctor_notes_failures_in_the_log(
 def test_through_a_real_adb_it_finds_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with open_route("real adb", tmp_path) as real:
         real.take(monkeypatch)
-        report = examine(real.serial, OPERATOR_PACKAGE)
+        report = run_doctor(real.serial, OPERATOR_PACKAGE)
     assert report.ok, report
     assert [check.id for check in report.checks] == WHOLE
     assert by_id(report, "host.adb.server").evidence is None

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from clawperator.contract.wire import OPERATOR_PACKAGE, OPERATOR_PACKAGES, accessibility_service
-from clawperator.device.adb.client import Device, ShellAnswer, shell
+from clawperator.device.adb.client import Device, ShellAnswer, run_shell
 from clawperator.device.setup import install
 from clawperator.device.setup.install import grant_permissions, restart_service, set_up_operator, write_setting
 from clawperator.errors import ClawError
@@ -83,9 +83,9 @@ def answer_grant(monkeypatch: pytest.MonkeyPatch, answer: ShellAnswer) -> None:
     """Let the phone answer ``pm grant`` in another way."""
 
     def answered(device: Device, script: str, *, seconds: float) -> ShellAnswer:
-        return answer if script.startswith("pm grant") else shell(device, script, seconds=seconds)
+        return answer if script.startswith("pm grant") else run_shell(device, script, seconds=seconds)
 
-    monkeypatch.setattr(install, "shell", answered)
+    monkeypatch.setattr(install, "run_shell", answered)
 
 
 def test_nothing_is_granted_to_an_operator_that_is_not_there(route: Route) -> None:

@@ -101,7 +101,7 @@ def test_an_invalid_package_name_is_rejected(route: Route, monkeypatch: pytest.M
         text = "WARNING: linker\npackage:com.a.b\npackage:com.a;rm -rf /\npackage:\n\npackage:a\r\n"
         complaint = ""
 
-    monkeypatch.setattr(packages, "shell", lambda *_, **__: Odd)
+    monkeypatch.setattr(packages, "run_shell", lambda *_, **__: Odd)
     assert list_packages(route.device) == ["com.a.b", "a"]
 
 
@@ -113,7 +113,7 @@ def test_a_device_that_does_not_list_its_packages_is_reported(
         text = ""
         complaint = "cmd: Can't find service: package"
 
-    monkeypatch.setattr(packages, "shell", lambda *_, **__: Failed)
+    monkeypatch.setattr(packages, "run_shell", lambda *_, **__: Failed)
     with pytest.raises(ClawError) as caught:
         list_packages(route.device)
     assert caught.value.code == "DEVICE_SHELL_UNAVAILABLE"

@@ -94,15 +94,15 @@ class CommandGraph(Struct, frozen=True):
         return len(self.builtins) + len(self.plugin_like) + len(self.skill_like)
 
 
-def commands(registry: str | None = None, *, plugins: "PluginScan | None" = None) -> Inventory:
+def command_inventory(registry: str | None = None, *, plugins: "PluginScan | None" = None) -> Inventory:
     """All commands. A broken registry, skill or plugin becomes a warning.
 
     ``registry`` is the skills registry, as for ``open_registry``; ``plugins`` avoids discovering them again.
     """
     if plugins is None:
-        from clawperator.agent.inventory.plugins import discover
+        from clawperator.agent.inventory.plugins import discover_plugins
 
-        plugins = discover()
+        plugins = discover_plugins()
     entries = list(builtin_commands())
     taken = {_key(name): entry for entry in entries for name in (entry.name, *entry.aliases)}
     warnings = [*plugins.warnings]
@@ -115,7 +115,7 @@ def commands(registry: str | None = None, *, plugins: "PluginScan | None" = None
     return Inventory("command", tuple(entries), tuple(warnings))
 
 
-def tools(rows: Sequence[Tool]) -> Inventory:
+def tool_inventory(rows: Sequence[Tool]) -> Inventory:
     """The inventory of these tools. Of two with the same name the first is used."""
     entries: dict[str, InventoryEntry] = {}
     warnings = []
@@ -136,7 +136,7 @@ def tools(rows: Sequence[Tool]) -> Inventory:
     return Inventory("tool", tuple(entries.values()), tuple(warnings))
 
 
-def graph(inventory: Inventory) -> CommandGraph:
+def group_by_origin(inventory: Inventory) -> CommandGraph:
     """Group the commands of an inventory by origin."""
 
     def of(*families: str) -> tuple[InventoryEntry, ...]:

@@ -65,7 +65,7 @@ class PluginScan(Struct, frozen=True):
     warnings: tuple[str, ...] = ()
 
 
-def discover() -> PluginScan:
+def discover_plugins() -> PluginScan:
     """Load all plugins. One that fails to load becomes a warning."""
     if not _may_have_plugins():
         return PluginScan()

@@ -9,7 +9,7 @@ from unicodedata import normalize
 from clawperator._text import distance, is_blank, one_line
 from clawperator.agent.inventory.tokens import stem
 from clawperator.agent.offline.known_places import normalize_label
-from clawperator.engine.targets import nearest
+from clawperator.engine.targets import nearest_self_or_ancestor
 from clawperator.ui.node import Node
 
 # How a name matches a node, best first.
@@ -181,7 +181,7 @@ def is_checkable(node: Node) -> bool:
 
 def click_target(node: Node) -> Node | None:
     """The node that receives a click on this one, if any."""
-    return nearest(node, lambda n: n.flag("clickable") or n.flag("long-clickable"))
+    return nearest_self_or_ancestor(node, lambda n: n.flag("clickable") or n.flag("long-clickable"))
 
 
 def display_label(node: Node) -> str:

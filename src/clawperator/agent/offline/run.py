@@ -11,7 +11,7 @@ from clawperator.agent.ports import ToolCall, ToolResult
 from clawperator.contract.limits import MAX_MATCHER_VALUE_LENGTH
 from clawperator.contract.selectors import NodeMatcher
 from clawperator.errors import ClawError
-from clawperator.ui.match import find_all
+from clawperator.ui.match import find_nodes
 from clawperator.ui.node import Node
 
 T = TypeVar("T")
@@ -170,7 +170,7 @@ def find_matcher(screen: CapturedScreen, node: Node) -> dict[str, str] | None:
     """A matcher that finds only this node, or finds it first; None when there is none."""
     first = None
     for fields in _candidate_matchers(node):
-        found = find_all(screen.snapshot.hierarchy, NodeMatcher(**fields), screen.snapshot.frame)
+        found = find_nodes(screen.snapshot.hierarchy, NodeMatcher(**fields), screen.snapshot.frame)
         if len(found) == 1 and found[0] is node:
             return fields
         if first is None and found and found[0] is node:

@@ -36,11 +36,11 @@ from clawperator.agent.offline.labels import (
 )
 from clawperator.connection.snapshot import Snapshot
 from clawperator.engine.privacy import HIDDEN
-from clawperator.engine.targets import nearest
+from clawperator.engine.targets import nearest_self_or_ancestor
 from clawperator.errors import ClawError
 from clawperator.ui.node import Node
-from clawperator.ui.roles import role
-from clawperator.ui.visible import visible
+from clawperator.ui.roles import role_of
+from clawperator.ui.visible import visible_nodes
 
 _MAX_LABEL_LENGTH = 200
 _MAX_LISTED = 8
@@ -66,7 +66,7 @@ class CapturedScreen(Struct, frozen=True, dict=True):
     @cached_property
     def nodes(self) -> list[Node]:
         """The visible nodes, depth first."""
-        return visible(self.snapshot.hierarchy, self.snapshot.frame)
+        return visible_nodes(self.snapshot.hierarchy, self.snapshot.frame)
 
     @property
     def labels(self) -> list[str]:
@@ -130,7 +130,7 @@ def _may_have_role(node: Node, wanted: str) -> bool:
             clicked = click_target(node)
             return is_checkable(node) or (clicked is not None and row_switch(node) is not None)
         case "tab":
-            return role(node) == "tab" or any(role(child) == "tab" for child in node.children)
+            return role_of(node) == "tab" or any(role_of(child) == "tab" for child in node.children)
         case "button" | "icon" | "row" | "link":
             return click_target(node) is not None
         case _:
@@ -146,7 +146,7 @@ def _has_role(node: Node, wanted: str) -> bool:
         case "switch" | "checkbox":
             return is_checkable(node)
         case "tab":
-            return role(node) == "tab"
+            return role_of(node) == "tab"
         case "button":
             return node.flag("clickable") and "button" in name and not is_checkable(node)
         case "icon":
@@ -172,7 +172,7 @@ def choose_node(screen: CapturedScreen, target: TargetPhrase, *, clickable_only:
 
 def is_disabled(node: Node, *, hold: bool = False) -> bool:
     """Whether the element that receives the click is disabled."""
-    clicked = nearest(node, lambda n: n.flag("long-clickable" if hold else "clickable"))
+    clicked = nearest_self_or_ancestor(node, lambda n: n.flag("long-clickable" if hold else "clickable"))
     return (clicked or node).attributes.get("enabled") == "false"
 
 

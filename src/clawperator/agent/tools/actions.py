@@ -17,7 +17,7 @@ from clawperator.contract.action_types import ActionType
 from clawperator.contract.actions import ACTION_ALIASES, ACTIONS
 from clawperator.contract.execution import TimeoutMs
 from clawperator.contract.limits import MAX_EXECUTION_ACTIONS
-from clawperator.contract.normalise import normalise
+from clawperator.contract.normalise import normalise_execution
 from clawperator.errors import ClawError
 
 RUN_EXECUTION = "run_execution"
@@ -48,7 +48,7 @@ def planned_calls(params: object) -> list[ToolCall]:
     """The tool calls of a plan, by canonical names, for the policy. Never raises."""
     actions = params.get("actions") if isinstance(params, Mapping) else None
     try:
-        named = normalise({"actions": actions}).get("actions")
+        named = normalise_execution({"actions": actions}).get("actions")
     except RecursionError:
         return []
     found = [action for action in named if isinstance(action, dict)] if isinstance(named, list) else []
@@ -62,7 +62,7 @@ def planned_calls(params: object) -> list[ToolCall]:
 def action_subject(name: str, params: Mapping[str, Any]) -> str:
     """The target of an action: an app, a URI, a key, or the label or id of a node. Empty for a point."""
     action = {"type": ACTION_ALIASES.get(name, name), "params": dict(params)}
-    own = normalise({"actions": [action]})["actions"][0]["params"]
+    own = normalise_execution({"actions": [action]})["actions"][0]["params"]
     for field in _SUBJECTS:
         if isinstance(own.get(field), str):
             return str(own[field])

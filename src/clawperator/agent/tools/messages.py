@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 
 from clawperator._text import one_line, printable
-from clawperator.connection.results import number
+from clawperator.connection.results import read_count
 from clawperator.contract.actions import ACTIONS
 from clawperator.contract.execution import Action
 from clawperator.contract.results import StepResult
@@ -108,7 +108,7 @@ def scroll(_: Action, data: Data) -> str:
 
 
 def scroll_until(action: Action, data: Data) -> str:
-    swipes = number(data, "scrolls_executed")
+    swipes = read_count(data, "scrolls_executed")
     times = f"after {swipes} scroll{'' if swipes == 1 else 's'}"
     if data.get("click_after") == "true":
         return f"{times} {click(action, data)}" if swipes else click(action, data)
@@ -134,7 +134,7 @@ def read_text(_: Action, data: Data) -> str:
 
 
 def read_key_value_pair(_: Action, data: Data) -> str:
-    more = number(data, "count") - 1
+    more = read_count(data, "count") - 1
     pair = f"read: {one_line(data.get('label', ''))} = {one_line(data.get('value', ''))}"
     return f"{pair}, and {more} more" if more > 0 else pair
 
@@ -161,7 +161,7 @@ def wait_for_node(action: Action, data: Data) -> str:
 def wait_for_navigation(action: Action, data: Data) -> str:
     package = data.get("resolved_package") or getattr(action.params, "expectedPackage", None)
     reached = one_line(package) if isinstance(package, str) else "the expected node"
-    return f"{reached} is in the foreground after {number(data, 'elapsed_ms')} ms"
+    return f"{reached} is in the foreground after {read_count(data, 'elapsed_ms')} ms"
 
 
 def start_recording(_: Action, data: Data) -> str:
@@ -169,5 +169,5 @@ def start_recording(_: Action, data: Data) -> str:
 
 
 def stop_recording(_: Action, data: Data) -> str:
-    events = f" with {number(data, 'eventCount')} events" if "eventCount" in data else ""
+    events = f" with {read_count(data, 'eventCount')} events" if "eventCount" in data else ""
     return f"stopped the recording {one_line(data.get('sessionId', ''))}{events}"

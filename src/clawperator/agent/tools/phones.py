@@ -38,17 +38,17 @@ def _outline(step: dict[str, Any]) -> dict[str, Any]:
     from clawperator.connection.snapshot import read_snapshot
     from clawperator.contract.results import StepResult
     from clawperator.engine.privacy import shown_label
-    from clawperator.ui.roles import role
-    from clawperator.ui.visible import visible
+    from clawperator.ui.roles import role_of
+    from clawperator.ui.visible import visible_nodes
 
     screen = read_snapshot(convert(step, StepResult))
-    found = [node for node in visible(screen.hierarchy, screen.frame) if node.label]
+    found = [node for node in visible_nodes(screen.hierarchy, screen.frame) if node.label]
     return {
         "package": screen.package,
         "overlayPackage": screen.overlay_package,
         "labelCount": len(found),
         "labels": [
-            {"label": printable(shown_label(node))[:_LONGEST_LABEL], "role": role(node)}
+            {"label": printable(shown_label(node))[:_LONGEST_LABEL], "role": role_of(node)}
             for node in found[:_MOST_LABELS]
         ],
     }
@@ -64,10 +64,10 @@ def _list_devices(_: NoParams, __: ToolContext) -> ToolResult:
 
 
 def _list_packages(params: ListPackagesParams, context: ToolContext) -> ToolResult:
-    from clawperator.device.discovery import resolve
+    from clawperator.device.discovery import resolve_device
     from clawperator.device.packages import list_packages
 
-    device = resolve(context.device)
+    device = resolve_device(context.device)
     context.deadline.check()
     found = list_packages(
         device, third_party=params.thirdParty, seconds=context.deadline.within(_PACKAGES_SECONDS)
@@ -84,10 +84,10 @@ def _doctor(_: NoParams, context: ToolContext) -> ToolResult:
     from clawperator.contract.limits import MIN_EXECUTION_TIMEOUT_MS
     from clawperator.device.run import operator_package
     from clawperator.device.setup.device_checks import HANDSHAKE_MS
-    from clawperator.device.setup.doctor import examine
+    from clawperator.device.setup.doctor import run_doctor
 
     limit = max(context.deadline.within(HANDSHAKE_MS / 1000) * 1000, MIN_EXECUTION_TIMEOUT_MS)
-    report = examine(context.device, operator_package(context.operator_package), timeout_ms=limit)
+    report = run_doctor(context.device, operator_package(context.operator_package), timeout_ms=limit)
     failed = next((check for check in report.checks if check.status == "fail"), None)
     if report.ok:
         message = f"ready: {_count(len(report.checks), 'check')} run"

@@ -10,14 +10,14 @@ from clawperator.agent.cancellation import timeout_error
 from clawperator.agent.ports import Evidence, ToolContext, ToolResult
 from clawperator.agent.tools.messages import describe_steps
 from clawperator.agent.tools.privacy import is_password_field, mask_result, mask_steps, plan_secrets
-from clawperator.agent.tools.row import confine, failed
+from clawperator.agent.tools.row import confine, failed_result
 from clawperator.connection.results import only_step
 from clawperator.contract.actions import ACTIONS
 from clawperator.contract.execution import Action, Plan, new_command_id, new_execution, validate, waiting_timeout
 from clawperator.contract.limits import MAX_EXECUTION_TIMEOUT_MS, MIN_EXECUTION_TIMEOUT_MS
 from clawperator.contract.results import ExecutionResult, StepResult
 from clawperator.device.adb.client import Device
-from clawperator.device.discovery import resolve
+from clawperator.device.discovery import resolve_device
 from clawperator.device.run import operator_package, run_plan
 from clawperator.errors import ClawError
 
@@ -47,7 +47,7 @@ def run_actions(
     Invalid actions raise before a device is resolved. Errors on the device are part of the result.
     """
     plan = make_plan(tool, actions, context.folder)
-    device = resolve(context.device)
+    device = resolve_device(context.device)
     known = None
     if tool in ACTIONS and ACTIONS[tool].typed_param:  # afterwards the kind of field cannot be seen
         known = is_password_field(plan.execution.actions[0], _snapshot(device, context))
@@ -57,10 +57,10 @@ def run_actions(
         secrets = () if e.code in _NOT_BEGUN and not known else plan_secrets(plan, None, known)
         done = mask_steps(e.extra.get("stepResults", []), secrets)
         if not done:
-            return failed(e, secrets=secrets)
+            return failed_result(e, secrets=secrets)
         steps = msgspec.to_builtins(done)
         error = e.with_(extra={**e.extra, "stepResults": steps})
-        return failed(error, result={"stepResults": steps, "deviceId": device.serial}, secrets=secrets)
+        return failed_result(error, result={"stepResults": steps, "deviceId": device.serial}, secrets=secrets)
     secrets = plan_secrets(plan, result.envelope, known)
     return _report(plan, mask_result(result, secrets), secrets)
 
@@ -122,7 +122,7 @@ def _report(plan: Plan, result: ExecutionResult, secrets: tuple[str, ...]) -> To
         only_step(result.envelope, result.deviceId)
     except ClawError as e:
         hint = e.hint or _HINTS.get(e.code, _DOCTOR).format(serial=result.deviceId)
-        return failed(e.with_(hint=hint), result=document, evidence=evidence, secrets=secrets)
+        return failed_result(e.with_(hint=hint), result=document, evidence=evidence, secrets=secrets)
     return ToolResult(
         handled=True,
         message=describe_steps(plan.execution.actions, result.envelope.stepResults, is_secret=bool(secrets)),

@@ -74,8 +74,8 @@ def _masked_action(action: Any) -> Any:
 def is_password_field(action: Action, snapshot: ExecutionResult) -> bool | None:
     """Whether an ``enter_text`` targets a password field, by a snapshot; None when the field is not visible."""
     from clawperator.connection.snapshot import read_snapshot
-    from clawperator.engine.targets import nearest
-    from clawperator.ui.match import find_all
+    from clawperator.engine.targets import nearest_self_or_ancestor
+    from clawperator.ui.match import find_nodes
 
     step = next(iter(snapshot.envelope.stepResults), None)
     if step is None or not step.success:
@@ -83,12 +83,12 @@ def is_password_field(action: Action, snapshot: ExecutionResult) -> bool | None:
     try:
         screen = read_snapshot(step)
         matcher = getattr(action.params, "matcher")  # noqa: B009 - every action that types has one
-        found = find_all(screen.hierarchy, matcher, screen.frame)
+        found = find_nodes(screen.hierarchy, matcher, screen.frame)
     except ClawError:
         return None
     if not found:
         return None
-    return nearest(found[0], lambda node: node.flag("password")) is not None
+    return nearest_self_or_ancestor(found[0], lambda node: node.flag("password")) is not None
 
 
 def plan_secrets(plan: Plan, envelope: ResultEnvelope | None, known: bool | None) -> tuple[str, ...]:  # noqa: FBT001 - the answer of is_password_field

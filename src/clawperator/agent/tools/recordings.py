@@ -11,7 +11,7 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from clawperator.agent.ports import Evidence, Tool, ToolContext, ToolResult
-from clawperator.agent.tools.row import confine, failed, make_tool, payload_error
+from clawperator.agent.tools.row import confine, failed_result, make_tool, payload_error
 from clawperator.contract.limits import MAX_ID_LENGTH
 from clawperator.errors import CODES, ClawError
 
@@ -70,13 +70,13 @@ class ReplayParams(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def _pull(params: PullParams, context: ToolContext) -> ToolResult:
-    from clawperator.device.discovery import resolve
+    from clawperator.device.discovery import resolve_device
     from clawperator.device.recordings import PULL_SECONDS, check_session_id, pull_recording
     from clawperator.device.run import operator_package
 
     session = None if params.sessionId is UNSET else check_session_id(params.sessionId)
     folder = confine(context.folder, params.folder, "recording_pull")
-    device = resolve(context.device)
+    device = resolve_device(context.device)
     seconds = max(context.deadline.within(PULL_SECONDS), _MIN_SECONDS)
     package = operator_package(context.operator_package)
     pulled = pull_recording(device, package, session, folder, seconds=seconds)
@@ -153,7 +153,7 @@ def _compare(params: CompareParams, context: ToolContext) -> ToolResult:
 def _replay(params: ReplayParams, context: ToolContext) -> ToolResult:
     """Run the steps until one is not proved. A cancellation takes effect between two steps."""
     from clawperator.connection import ConnectedPhone
-    from clawperator.device.discovery import resolve
+    from clawperator.device.discovery import resolve_device
     from clawperator.replay import open_demonstration, plan_replay, replay
 
     demonstration = open_demonstration(_input(params.input, context, "recording_replay"))
@@ -165,7 +165,7 @@ def _replay(params: ReplayParams, context: ToolContext) -> ToolResult:
             message=f"{planned.stepCount} steps would be replayed",
             result=msgspec.to_builtins(planned),
         )
-    device = resolve(context.device)
+    device = resolve_device(context.device)
     context.deadline.check()
     report = replay(
         demonstration,
@@ -178,7 +178,7 @@ def _replay(params: ReplayParams, context: ToolContext) -> ToolResult:
     evidence = (Evidence("document", report.sessionId, device.serial, document=document),)
     if report.error is not UNSET:
         error = _step_error(report.error, device.serial)
-        return failed(error, result=document, evidence=evidence)
+        return failed_result(error, result=document, evidence=evidence)
     message = f"replayed {report.provedCount} of {report.stepCount} steps, each of them proved"
     return ToolResult(handled=True, message=message, result=document, evidence=evidence)
 

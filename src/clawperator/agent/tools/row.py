@@ -66,12 +66,12 @@ def returning_errors(run: ToolFunction) -> ToolFunction:
         try:
             return run(params, context)
         except ClawError as e:
-            return failed(e)
+            return failed_result(e)
 
     return answer
 
 
-def failed(error: ClawError, **more: Any) -> ToolResult:
+def failed_result(error: ClawError, **more: Any) -> ToolResult:
     return ToolResult(handled=False, message=error.message, error=error, **more)
 
 

@@ -7,7 +7,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from clawperator._text import printable
 from clawperator.agent.ports import Evidence, Tool, ToolContext, ToolResult
-from clawperator.agent.tools.row import failed, make_tool, payload_error
+from clawperator.agent.tools.row import failed_result, make_tool, payload_error
 from clawperator.errors import ClawError
 
 _MAX_TIMEOUT_MS = 3_600_000
@@ -63,7 +63,7 @@ def _run_skill(params: RunSkillParams, context: ToolContext) -> ToolResult:
         ran = run_skill(open_registry(), request, stop=lambda: context.deadline.is_over)
     except ClawError as e:
         context.deadline.check()  # raises when the turn itself ended the skill
-        return failed(e, **_failure_evidence(e, request))
+        return failed_result(e, **_failure_evidence(e, request))
     document = msgspec.to_builtins(ran)
     return ToolResult(
         handled=True,

@@ -19,7 +19,7 @@ from clawperator.agent.cancellation import (
     run_within,
     timeout_error,
 )
-from clawperator.agent.inventory.inventory import commands, tools
+from clawperator.agent.inventory.inventory import command_inventory, tool_inventory
 from clawperator.agent.inventory.routing import Match, Router
 from clawperator.agent.ports import Brain, Usage
 from clawperator.agent.sessions.store import SessionStore
@@ -226,9 +226,9 @@ def make_brain(kind: str, model: str | None) -> Brain:
 def _route(request: RunRequest, parts: Assembly, events: EventStream, warnings: list[str]) -> list[Match]:
     """Route the prompt once: all turns report the same matches."""
     events.emit("stage", stage="route")
-    inventory = commands()
+    inventory = command_inventory()
     warnings += inventory.warnings
-    entries = (*inventory.entries, *tools(parts.registry.tools).entries)
+    entries = (*inventory.entries, *tool_inventory(parts.registry.tools).entries)
     matches = Router(entries).route(request.prompt, request.limit)
     events.emit("routed", matches=[{"kind": match.kind, "name": match.name} for match in matches])
     return matches

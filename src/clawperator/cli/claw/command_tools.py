@@ -12,14 +12,14 @@ from clawperator.agent.inventory.inventory import InventoryEntry
 from clawperator.agent.inventory.plugins import Plugin, PluginContext, run_plugin
 from clawperator.agent.ports import Level, Tool, ToolCall, ToolContext, ToolResult
 from clawperator.agent.sessions.store import DEFAULT_DIRECTORY
-from clawperator.agent.tools.row import failed
+from clawperator.agent.tools.row import failed_result
 from clawperator.cli.command_line import read_arguments, split_globals
 from clawperator.cli.console import Console
 from clawperator.cli.handler import Call
 from clawperator.cli.handlers.execution import is_best_effort, run_execution
 from clawperator.commands.claw import CLAW_COMMANDS
-from clawperator.commands.model import Command, resolve
-from clawperator.commands.registry import find, find_path
+from clawperator.commands.model import Command, resolve_handler
+from clawperator.commands.registry import find_by_path, find_command
 from clawperator.contract.limits import MIN_EXECUTION_TIMEOUT_MS
 from clawperator.contract.results import ExecutionResult
 from clawperator.errors import CODES, ClawError
@@ -106,7 +106,7 @@ def _parts(
 
         return run, entry.level, ()
     program, *path = entry.argv
-    command = find(path[0], CLAW_COMMANDS) if program == "claw" else find_path(path)
+    command = find_command(path[0], CLAW_COMMANDS) if program == "claw" else find_by_path(path)
     assert command is not None
     level = command.level_with(_given_flags(command, words))
     if program == "claw":
@@ -145,7 +145,7 @@ class ExecutionCall(Struct, frozen=True):
         try:
             result = run_execution(self._timed(context), self._call(context)).document
         except ClawError as e:
-            return failed(e)
+            return failed_result(e)
         if isinstance(result, ExecutionResult):
             return self._report(result)
         return ToolResult(True, f"{self.call.name} is valid", result)
@@ -178,7 +178,7 @@ class ExecutionCall(Struct, frozen=True):
         try:
             only_step(result.envelope, result.deviceId)
         except ClawError as e:
-            return failed(e, result=document)
+            return failed_result(e, result=document)
         actions = validate(self.document).execution.actions
         return ToolResult(True, describe_steps(actions, result.envelope.stepResults), document)
 
@@ -191,7 +191,7 @@ def _execution_call(command: Command, name: str, words: list[str]) -> ExecutionC
 
     options, rest = split_globals(words)
     call = Call(name, read_arguments(command, rest, name), replace(options, json=True), Console("error"))
-    document = resolve(command.execution)(call)
+    document = resolve_handler(command.execution)(call)
     return ExecutionCall(call, document, tuple(planned_calls(document)))
 
 
@@ -224,7 +224,7 @@ def _run_claw(command: Command, words: list[str], context: CommandContext, tools
         operation=error["operation"],
         target=error["target"],
     )
-    return failed(raised, result=document)
+    return failed_result(raised, result=document)
 
 
 def _inherited_flags(command: Command, words: list[str], context: CommandContext, tools: ToolContext) -> list[str]:
@@ -253,7 +253,7 @@ def _run_command(path: list[str], words: list[str], context: ToolContext) -> Too
 
     title = " ".join(path)
     if path[0] in _STREAMING:
-        return failed(
+        return failed_result(
             ClawError(
                 "USAGE",
                 f"{title} prints while it runs and has no single result",
@@ -266,7 +266,7 @@ def _run_command(path: list[str], words: list[str], context: ToolContext) -> Too
     document = _decode(text or b"")
     error = _error(document, code, title)
     if error is not None:
-        return failed(error, result=document)
+        return failed_result(error, result=document)
     return ToolResult(True, _message(document, title), document)
 
 

@@ -7,13 +7,13 @@ is that of the process: 0, 1 for errors, 2 when the time limit was exceeded.
 import os
 
 from clawperator._text import encodable
-from clawperator.agent.envelope import envelope, filesystem_error
+from clawperator.agent.envelope import build_envelope, filesystem_error
 from clawperator.cli.claw.command_line import FORMAT_VARIABLE, attempted_command, parse_line, requested_format
 from clawperator.cli.claw.response import Response, failure
 from clawperator.cli.claw.signals import signal_restorer
 from clawperator.cli.console import Console, print_bytes
 from clawperator.cli.parsing import ParsedArguments
-from clawperator.commands.model import resolve
+from clawperator.commands.model import resolve_handler
 from clawperator.errors import ClawError
 
 
@@ -51,7 +51,7 @@ def respond(arguments: ParsedArguments) -> Response:
     if arguments.has("--help"):
         return _help(arguments)
     assert arguments.command is not None
-    response: Response = resolve(arguments.command.handler)(arguments)
+    response: Response = resolve_handler(arguments.command.handler)(arguments)
     return response
 
 
@@ -107,7 +107,9 @@ def _render(response: Response, command: str) -> bytes:
     """One line of ASCII, with a space after each comma and colon. Values nested beyond 100 levels are left out."""
     import json
 
-    document = envelope(command, response.exit_code, {**response.payload, "warnings": list(response.warnings)})
+    document = build_envelope(
+        command, response.exit_code, {**response.payload, "warnings": list(response.warnings)}
+    )
     try:
         return json.dumps(encodable(document), allow_nan=False).encode()
     except RecursionError:

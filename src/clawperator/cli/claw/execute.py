@@ -82,12 +82,12 @@ def _tool_call(job: _Job, deadline: TurnDeadline) -> Iterator[_Act]:
 
 @contextmanager
 def _command_call(job: _Job, deadline: TurnDeadline) -> Iterator[_Act]:
-    from clawperator.agent.inventory.inventory import commands
-    from clawperator.agent.inventory.plugins import discover
+    from clawperator.agent.inventory.inventory import command_inventory
+    from clawperator.agent.inventory.plugins import discover_plugins
     from clawperator.cli.claw.command_tools import CommandContext, prepare
 
-    options, plugins = agent_options(job.arguments), discover()
-    inventory = commands(plugins=plugins)
+    options, plugins = agent_options(job.arguments), discover_plugins()
+    inventory = command_inventory(plugins=plugins)
     job.warnings += inventory.warnings
     entry = inventory.find(job.name)
     job.found(entry.name, entry.source_hint)

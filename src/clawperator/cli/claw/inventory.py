@@ -4,7 +4,12 @@ from typing import Any
 
 import msgspec
 
-from clawperator.agent.inventory.inventory import InventoryEntry, commands, graph, tools
+from clawperator.agent.inventory.inventory import (
+    InventoryEntry,
+    command_inventory,
+    group_by_origin,
+    tool_inventory,
+)
 from clawperator.cli.claw.response import Response, failure
 from clawperator.cli.parsing import ParsedArguments
 from clawperator.errors import ClawError
@@ -13,7 +18,7 @@ _SHOWN_TOOLS = 15
 
 
 def show_command(arguments: ParsedArguments) -> Response:
-    inventory = commands()
+    inventory = command_inventory()
     try:
         entry = inventory.find(arguments.words[0])
     except ClawError as e:
@@ -27,7 +32,7 @@ def show_tool(arguments: ParsedArguments) -> Response:
     name = arguments.words[0]
     try:
         with tool_pool(name=name) as pool:
-            entry = tools(pool.tools).find(name)
+            entry = tool_inventory(pool.tools).find(name)
             schema = next(tool.schema() for tool in pool.tools if tool.name == entry.name)
     except ClawError as e:
         return _not_found(e, arguments, "Tool", ())
@@ -62,8 +67,8 @@ def _row(entry: InventoryEntry) -> dict[str, str]:
 
 
 def command_graph(_: ParsedArguments) -> Response:
-    inventory = commands()
-    by_origin = graph(inventory)
+    inventory = command_inventory()
+    by_origin = group_by_origin(inventory)
     payload = {
         "builtins_count": len(by_origin.builtins),
         "plugin_like_count": len(by_origin.plugin_like),
@@ -96,7 +101,7 @@ def list_tool_pool(arguments: ParsedArguments) -> Response:
             deny_tools=arguments.all("--deny-tool"),
             deny_prefixes=arguments.all("--deny-prefix"),
         )
-    inventory = tools(kept)
+    inventory = tool_inventory(kept)
     payload = {
         "simple_mode": simple,
         "include_mcp": include_mcp,
@@ -128,8 +133,8 @@ def route(arguments: ParsedArguments) -> Response:
     from clawperator.cli.claw.inputs import text_of
 
     prompt, limit = text_of(arguments.words[0]), arguments.whole("--limit", 5)
-    inventory = commands()
-    matches = Router((*inventory.entries, *tools(builtin_tools()).entries)).route(prompt, limit)
+    inventory = command_inventory()
+    matches = Router((*inventory.entries, *tool_inventory(builtin_tools()).entries)).route(prompt, limit)
     rows = [msgspec.to_builtins(match) for match in matches]
     payload = {"prompt": prompt, "limit": limit, "match_count": len(rows), "matches": rows}
     lines = [f"{m.kind}\t{m.name}\t{m.score}\t{m.source_hint}" for m in matches]

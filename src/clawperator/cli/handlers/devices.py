@@ -15,10 +15,10 @@ def list_connected(_: Call) -> CommandResult:
 
 
 def list_installed(call: Call) -> CommandResult:
-    from clawperator.device.discovery import resolve
+    from clawperator.device.discovery import resolve_device
     from clawperator.device.packages import list_packages
 
-    device = resolve(call.options.device)
+    device = resolve_device(call.options.device)
     third_party = call.arguments.has("--third-party")
     return CommandResult({"packages": list_packages(device, third_party=third_party, **seconds_given(call))})
 
@@ -27,12 +27,12 @@ def set_up(call: Call) -> CommandResult:
     apk = call.arguments.get("--apk")
     if not apk:
         return incomplete("operator setup needs --apk <file>")
-    from clawperator.device.discovery import resolve
+    from clawperator.device.discovery import resolve_device
     from clawperator.device.setup.install import set_up_operator
 
     # Without a name, the package is read from the installed APK.
     package = call.options.operator_package or os.environ.get("CLAWPERATOR_OPERATOR_PACKAGE")
-    return CommandResult(set_up_operator(resolve(call.options.device), apk, package, **seconds_given(call)))
+    return CommandResult(set_up_operator(resolve_device(call.options.device), apk, package, **seconds_given(call)))
 
 
 def print_setup(_: Call) -> CommandResult:
@@ -43,12 +43,12 @@ def print_setup(_: Call) -> CommandResult:
 
 
 def grant(call: Call) -> CommandResult:
-    from clawperator.device.discovery import resolve
+    from clawperator.device.discovery import resolve_device
     from clawperator.device.run import operator_package
     from clawperator.device.setup.install import grant_permissions
 
     package = operator_package(call.options.operator_package)
-    return CommandResult(grant_permissions(resolve(call.options.device), package))
+    return CommandResult(grant_permissions(resolve_device(call.options.device), package))
 
 
 def seconds_given(call: Call) -> dict[str, float]:

@@ -7,10 +7,10 @@ from clawperator.contract.limits import MAX_EXECUTION_TIMEOUT_MS, MIN_EXECUTION_
 
 def check(call: Call) -> HandlerResult:
     from clawperator.device.run import operator_package
-    from clawperator.device.setup.doctor import examine, report_text
+    from clawperator.device.setup.doctor import report_text, run_doctor
 
     given = call.arguments
-    report = examine(
+    report = run_doctor(
         call.options.device,
         operator_package(call.options.operator_package),
         full=given.has("--full"),

@@ -10,7 +10,7 @@ from clawperator._files import why
 from clawperator._text import trim
 from clawperator.cli.handler import Call, CommandResult
 from clawperator.cli.parsing import ParsedArguments, invalid, usage
-from clawperator.commands.model import BACKENDS, BackendName, resolve
+from clawperator.commands.model import BACKENDS, BackendName, resolve_handler
 from clawperator.contract.execution import Plan, validate, with_timeout
 from clawperator.contract.limits import MAX_PAYLOAD_BYTES
 from clawperator.errors import ClawError
@@ -25,7 +25,7 @@ _MAX_DOCUMENT_BYTES = 16 * MAX_PAYLOAD_BYTES
 def run_command(call: Call) -> CommandResult:
     """Build the execution of a command, then run it or print it."""
     assert call.arguments.command is not None
-    return run_execution(resolve(call.arguments.command.execution)(call), call)
+    return run_execution(resolve_handler(call.arguments.command.execution)(call), call)
 
 
 def exec_command(call: Call) -> CommandResult:
@@ -77,7 +77,7 @@ def run_execution(document: Any, call: Call) -> CommandResult:
 
 
 def _run(plan: Plan, call: Call) -> "ExecutionResult":
-    from clawperator.device.discovery import resolve as resolve_device
+    from clawperator.device.discovery import resolve_device
     from clawperator.device.run import operator_package, run_plan
 
     backend = chosen_backend(call.arguments)

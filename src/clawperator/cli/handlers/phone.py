@@ -8,7 +8,7 @@ from clawperator._home import PhoneFolder, phone_folders
 from clawperator._text import read_number, whole
 from clawperator.cli.handler import Call, CommandResult
 from clawperator.cli.parsing import usage
-from clawperator.device.host_log import note
+from clawperator.device.host_log import log_event
 from clawperator.errors import ClawError
 from clawperator.phone import (
     DEFAULT_SERIAL,
@@ -43,9 +43,9 @@ def start(call: Call) -> CommandResult:
         phone = start_phone(serial, **options)
     except ClawError as e:
         if e.code == "PHONE_START_FAILED":
-            note("phone.failed", level="error", deviceId=serial, code=e.code)
+            log_event("phone.failed", level="error", deviceId=serial, code=e.code)
         raise
-    note("phone.started", deviceId=serial, pid=phone.pid)
+    log_event("phone.started", deviceId=serial, pid=phone.pid)
     return CommandResult({**describe_phone(PhoneFolder(serial)), "recovered": phone.recovered})
 
 
@@ -59,7 +59,7 @@ def stop(call: Call) -> CommandResult:
 def _stop_one(serial: str) -> dict[str, Any]:
     stopped = stop_phone(serial)
     if stopped.was_running:
-        note("phone.stopped", deviceId=serial)
+        log_event("phone.stopped", deviceId=serial)
     return {"serial": serial, "state": "stopped", "wasRunning": stopped.was_running, "crashed": stopped.crashed}
 
 

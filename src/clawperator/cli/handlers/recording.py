@@ -82,7 +82,7 @@ def compare(call: Call) -> CommandResult:
 
 
 def pull(call: Call) -> CommandResult:
-    from clawperator.device.discovery import resolve
+    from clawperator.device.discovery import resolve_device
     from clawperator.device.recordings import PULL_SECONDS, check_session_id, pull_recording
     from clawperator.device.run import operator_package
 
@@ -95,7 +95,9 @@ def pull(call: Call) -> CommandResult:
     seconds = PULL_SECONDS if timeout is None else timeout / 1000
     package = operator_package(call.options.operator_package)
     folder = call.arguments.get("--out") or _PULL_FOLDER
-    return CommandResult(pull_recording(resolve(call.options.device), package, session, folder, seconds=seconds))
+    return CommandResult(
+        pull_recording(resolve_device(call.options.device), package, session, folder, seconds=seconds)
+    )
 
 
 def _with_progress(call: Call, work: Callable[[Progress | None], T]) -> T:

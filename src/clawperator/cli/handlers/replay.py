@@ -26,11 +26,11 @@ def replay_recording(call: Call) -> CommandResult:
 
 def _replay(call: Call, demonstration: Any, last: int | float | None) -> CommandResult:
     from clawperator.connection import ConnectedPhone
-    from clawperator.device.discovery import resolve
+    from clawperator.device.discovery import resolve_device
     from clawperator.replay import replay
 
     backend = chosen_backend(call.arguments)
-    device = resolve(call.options.device)
+    device = resolve_device(call.options.device)
     phone = ConnectedPhone(device, operator_package=call.options.operator_package, backend=backend)
     report = replay(
         demonstration,
@@ -57,8 +57,8 @@ def _written(call: Call, source: str, result: CommandResult) -> CommandResult:
     """The result, also written to the file of --out."""
     out = call.arguments.get("--out")
     if out:
-        from clawperator.recording.writing import output, pretty
+        from clawperator.recording.writing import open_output, pretty_json
 
-        with output(out, source, "RECORDING_REPLAY_FAILED", make_folders=True) as file:
-            file.file.write(pretty(result.document))
+        with open_output(out, source, "RECORDING_REPLAY_FAILED", make_folders=True) as file:
+            file.file.write(pretty_json(result.document))
     return result

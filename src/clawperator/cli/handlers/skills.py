@@ -161,20 +161,19 @@ def _relay() -> "OutputListener":
 
 
 def install(_: Call) -> CommandResult:
-    from clawperator.skills.sync import install as install_skills
+    from clawperator.skills.sync import install_skills
 
     return CommandResult(install_skills())
 
 
 def update(call: Call) -> CommandResult:
-    from clawperator.skills.sync import MAIN
-    from clawperator.skills.sync import sync as sync_skills
+    from clawperator.skills.sync import MAIN, sync_skills
 
     return CommandResult(sync_skills(call.arguments.get("--ref") or MAIN))
 
 
 def sync(call: Call) -> CommandResult:
-    from clawperator.skills.sync import sync as sync_skills
+    from clawperator.skills.sync import sync_skills
 
     ref = call.arguments.get("--ref")
     if ref is None:

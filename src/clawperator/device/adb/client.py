@@ -241,7 +241,7 @@ class ShellStream:
         self._connection.write(bytes([_CLOSE_STDIN]) + bytes(4))
 
 
-def shell(device: Device, script: str, *, seconds: float, max_bytes: int = 16 * 1024 * 1024) -> ShellAnswer:
+def run_shell(device: Device, script: str, *, seconds: float, max_bytes: int = 16 * 1024 * 1024) -> ShellAnswer:
     """Run a command line on the device. Build it with ``quoting.command_line``.
 
     ``DEVICE_SHELL_UNAVAILABLE`` when it did not complete in time and within ``max_bytes`` of output.

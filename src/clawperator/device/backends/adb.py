@@ -13,7 +13,7 @@ from clawperator.contract.limits import MAX_EXECUTION_TIMEOUT_MS
 from clawperator.contract.results import ResultEnvelope
 from clawperator.device.adb import dumpsys
 from clawperator.device.adb import input as adb_input
-from clawperator.device.adb.client import Device, ShellAnswer, shell
+from clawperator.device.adb.client import Device, ShellAnswer, run_shell
 from clawperator.device.adb.input import input_line
 from clawperator.device.adb.quoting import command_line
 from clawperator.device.backends.host_actions import capture_png, force_stop, save_screenshot
@@ -280,7 +280,7 @@ class AdbDriver:
 
     def _run(self, script: str) -> ShellAnswer:
         with self._deadline_errors():
-            return shell(self._device, script, seconds=self._left(_CALL_SECONDS))
+            return run_shell(self._device, script, seconds=self._left(_CALL_SECONDS))
 
     @contextmanager
     def _deadline_errors(self) -> Iterator[None]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from clawperator.contract.actions import ACTIONS
 from clawperator.contract.results import StepResult
-from clawperator.device.adb.client import Device, exec_out, shell
+from clawperator.device.adb.client import Device, exec_out, run_shell
 from clawperator.device.adb.quoting import command_line
 from clawperator.errors import ClawError
 
@@ -32,7 +32,7 @@ def run_host_action(device: Device, action: dict[str, Any], command_id: str) -> 
 
 def force_stop(device: Device, package: str, *, seconds: float = _CLOSE_SECONDS) -> None:
     """Force-stop an app."""
-    answer = shell(device, command_line("am", "force-stop", package), seconds=seconds)
+    answer = run_shell(device, command_line("am", "force-stop", package), seconds=seconds)
     if answer.code != 0:
         raise ClawError(
             "DEVICE_SHELL_UNAVAILABLE",

@@ -9,8 +9,8 @@ from msgspec import Struct
 
 from clawperator._deadline import Deadline
 from clawperator.device.adb.binary import start_server
-from clawperator.device.adb.client import Device, shell
-from clawperator.device.discovery import list_devices, resolve
+from clawperator.device.adb.client import Device, run_shell
+from clawperator.device.discovery import list_devices, resolve_device
 from clawperator.device.emulators.avd import (
     DEFAULT_NAME,
     PROFILE,
@@ -264,7 +264,7 @@ def _has_booted(serial: str) -> bool:
 
 def _properties(serial: str, *names: str) -> list[str]:
     script = "; ".join(f"getprop {name}" for name in names)
-    lines = shell(resolve(serial), script, seconds=_QUERY_SECONDS).text.splitlines()
+    lines = run_shell(resolve_device(serial), script, seconds=_QUERY_SECONDS).text.splitlines()
     return [line.strip() for line in (*lines, *[""] * len(names))][: len(names)]
 
 
@@ -312,7 +312,7 @@ def _wait_for_boot(name: str, serial: str, limits: EmulatorTimeouts) -> None:
 def _allow_development(serial: str) -> None:
     from clawperator.device.setup.install import write_setting
 
-    device: Device = resolve(serial)
+    device: Device = resolve_device(serial)
     for setting in ("development_settings_enabled", "adb_enabled"):
         with suppress(ClawError):  # doctor reports it when it fails
             write_setting(device, "global", setting, "1")

@@ -6,8 +6,8 @@ from contextlib import suppress
 from msgspec.structs import replace
 
 from clawperator.contract.wire import OPERATOR_PACKAGE, accessibility_service
-from clawperator.device.adb.client import Device, shell
-from clawperator.device.discovery import ListedDevice, list_devices, resolve
+from clawperator.device.adb.client import Device, run_shell
+from clawperator.device.discovery import ListedDevice, list_devices, resolve_device
 from clawperator.device.setup.host_checks import Check, Fix, Guidance, Step, failed_check, passed
 from clawperator.device.setup.install import read_setting
 from clawperator.device.setup.version_check import install_command, probe_compatibility, require_operator
@@ -56,7 +56,7 @@ def discover(serial: str | None, simulated: str | None = None) -> tuple[Check, s
     state = next((device.state for device in listed if device.serial == chosen), None)
     if serial is not None and state is None:
         with suppress(ClawError):  # a simulated phone is listed by name, and may be chosen by address too
-            resolve(serial)
+            resolve_device(serial)
             state = "device"
     if state == "device" and chosen is not None:
         return passed(id_, f"device {chosen} is ready", serial=chosen), chosen
@@ -107,7 +107,7 @@ def check_capability(device: Device) -> Check:
     id_ = "device.capability"
     script = "getprop ro.build.version.sdk; getprop ro.product.model; wm size; wm density"
     try:
-        answer = shell(device, script, seconds=_SHELL_SECONDS)
+        answer = run_shell(device, script, seconds=_SHELL_SECONDS)
     except ClawError as e:
         return failed_check(id_, e)
     lines = [*answer.text.splitlines(), "", ""]

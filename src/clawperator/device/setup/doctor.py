@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from msgspec import UNSET, Struct, UnsetType
 
 from clawperator.device.adb.client import Device
-from clawperator.device.discovery import resolve, simulated_phones
-from clawperator.device.host_log import Level, note
+from clawperator.device.discovery import resolve_device, simulated_phones
+from clawperator.device.host_log import Level, log_event
 from clawperator.device.setup import device_checks, host_checks
 from clawperator.device.setup.host_checks import Check
 from clawperator.errors import ClawError
@@ -47,7 +47,7 @@ def is_critical(check: Check) -> bool:
     return not check.id.startswith(_ADVISORY)
 
 
-def examine(
+def run_doctor(
     serial: str | None,
     package: str,
     *,
@@ -69,7 +69,7 @@ def examine(
             found = examination.run()
     chosen = examination.serial
     for check in found:
-        note(
+        log_event(
             "doctor.check",
             check.id,
             level=_LEVELS[check.status],
@@ -78,7 +78,7 @@ def examine(
             deviceId=chosen,
         )
     is_well = not any(check.status == "fail" and is_critical(check) for check in found)
-    note("doctor.finished", status="ready" if is_well else "not ready", deviceId=chosen)
+    log_event("doctor.finished", status="ready" if is_well else "not ready", deviceId=chosen)
     return Report(
         ok=is_well,
         criticalOk=is_well,
@@ -127,7 +127,7 @@ class _Examination:
             return
         self.serial = serial
         try:
-            self.device = resolve(serial)
+            self.device = resolve_device(serial)
         except ClawError as e:  # it was disconnected meanwhile
             yield host_checks.failed_check(discovery.id, e)
             return
@@ -183,7 +183,7 @@ def _repair(found: list[Check], device: Device | None, package: str) -> Iterator
             yield Repair(check.id, did, False, f"{e.code}: {e.message}")
         else:
             yield Repair(check.id, did, True)
-        note("doctor.fix", did, deviceId=device.serial if device else None)
+        log_event("doctor.fix", did, deviceId=device.serial if device else None)
 
 
 def _restart_server(_: Check, __: Device | None, ___: str) -> None:

@@ -2,7 +2,7 @@
 
 import os
 
-from clawperator.device.adb.client import Device, shell
+from clawperator.device.adb.client import Device, run_shell
 from clawperator.device.adb.quoting import command_line
 from clawperator.device.setup.host_checks import Check, failed_check, passed
 from clawperator.errors import ClawError
@@ -77,7 +77,7 @@ def check_launch(device: Device, package: str) -> Check:
     id_ = "build.android.launch"
     launch = command_line("monkey", "-p", package, "-c", "android.intent.category.LAUNCHER", "1")
     try:
-        answer = shell(device, launch, seconds=_LAUNCH_SECONDS)
+        answer = run_shell(device, launch, seconds=_LAUNCH_SECONDS)
     except ClawError as e:
         return failed_check(id_, e)
     if answer.code == 0 and "Events injected: 1" in answer.text:

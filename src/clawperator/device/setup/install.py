@@ -6,7 +6,7 @@ from collections.abc import Callable
 from msgspec import UNSET, Struct, UnsetType
 
 from clawperator.contract.wire import OPERATOR_PACKAGES, accessibility_service, notification_listener
-from clawperator.device.adb.client import Device, shell
+from clawperator.device.adb.client import Device, run_shell
 from clawperator.device.adb.quoting import command_line
 from clawperator.device.packages import list_packages
 from clawperator.device.setup.version_check import require_operator
@@ -188,7 +188,7 @@ def _enable_service(device: Device, package: str) -> Grant:
 
 
 def _grant_notifications(device: Device, package: str) -> Grant:
-    answer = shell(device, command_line("pm", "grant", package, _NOTIFICATIONS), seconds=_SECONDS)
+    answer = run_shell(device, command_line("pm", "grant", package, _NOTIFICATIONS), seconds=_SECONDS)
     if answer.code == 0:
         return Grant(True, skipped=False)
     if any(words in answer.complaint.lower() for words in _NOTHING_TO_GRANT):
@@ -222,7 +222,7 @@ def write_setting(device: Device, table: str, name: str, value: str) -> None:
 
 
 def _run(device: Device, *words: str) -> str:
-    answer = shell(device, command_line(*words), seconds=_SECONDS)
+    answer = run_shell(device, command_line(*words), seconds=_SECONDS)
     if answer.code != 0:
         raise ClawError(
             "DEVICE_SHELL_UNAVAILABLE",

@@ -6,7 +6,7 @@ from typing import Any
 from msgspec import UNSET, Struct, UnsetType
 
 from clawperator import __version__
-from clawperator.device.adb.client import Device, shell
+from clawperator.device.adb.client import Device, run_shell
 from clawperator.device.adb.quoting import command_line
 from clawperator.device.packages import list_packages, other_variants
 from clawperator.errors import ClawError
@@ -100,7 +100,7 @@ def install_command(serial: str) -> str:
 
 
 def _read_versions(device: Device, package: str) -> tuple[str, int | UnsetType]:
-    answer = shell(device, command_line("dumpsys", "package", package), seconds=_SECONDS)
+    answer = run_shell(device, command_line("dumpsys", "package", package), seconds=_SECONDS)
     name = _VERSION_NAME.search(answer.text)
     if answer.code != 0 or name is None:
         raise ClawError(

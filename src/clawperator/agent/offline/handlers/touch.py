@@ -39,7 +39,7 @@ from clawperator.agent.offline.screens import (
     not_found_error,
 )
 from clawperator.agent.tools.messages import effect
-from clawperator.connection.results import number
+from clawperator.connection.results import read_count
 from clawperator.errors import ClawError
 from clawperator.ui.node import Node
 
@@ -272,7 +272,7 @@ def _scroll_to_end(run: OfflineRun, direction: Direction) -> ToolSteps[str]:
             "scroll_until", {"direction": direction, "maxScrolls": _MAX_SCROLLS_TO_END - moves}
         )
         at_edge = result.get("termination_reason") == "EDGE_REACHED"
-        moves += max(number(result, "scrolls_executed") - at_edge, 0)  # the last scroll moved nothing
+        moves += max(read_count(result, "scrolls_executed") - at_edge, 0)  # the last scroll moved nothing
         if not at_edge:
             break
         if not (yield from run.scroll_once(direction, {})):

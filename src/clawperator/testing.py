@@ -109,7 +109,7 @@ class SimulatedPhone:
         return [node.label for node in self.hierarchy().nodes if node.label and "invisible" not in node.extras]
 
     def foreground(self) -> str:
-        """The package in front."""
+        """The package in the foreground."""
         return self.phone.foreground()
 
     # Actions

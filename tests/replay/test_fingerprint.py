@@ -7,7 +7,7 @@ import pytest
 from clawperator.connection.snapshot import Snapshot
 from clawperator.errors import ClawError
 from clawperator.recording.events import ClickFacts, EventBounds
-from clawperator.replay.fingerprint import MIN_LIKENESS, recorded_screen, screen_marks
+from clawperator.replay.fingerprint import MIN_SIMILARITY, recorded_screen, screen_marks
 from clawperator.replay.locate import LocatedTarget, find_target
 from clawperator.replay.planner import ReplayStep
 from clawperator.replay.target import recorded_target
@@ -36,8 +36,8 @@ def seen(xml: str) -> Snapshot:
     return found
 
 
-def likeness(recorded: str, live: str, title: str | None = None) -> float:
-    return screen_marks(seen(recorded)).likeness(screen_marks(seen(live)), title)
+def similarity(recorded: str, live: str, title: str | None = None) -> float:
+    return screen_marks(seen(recorded)).similarity(screen_marks(seen(live)), title)
 
 
 def sought(xml: str, live: str, *, allow_position: bool = False, **click: Any) -> LocatedTarget:
@@ -58,15 +58,17 @@ def refusal(xml: str, live: str, **click: Any) -> str:
 
 
 def test_a_feed_with_other_words_under_the_same_ids_is_the_same_screen() -> None:
-    assert likeness(screen(node("Old", "a"), node("News", "b")), screen(node("New", "a"), node("Tales", "b"))) == 1
+    assert (
+        similarity(screen(node("Old", "a"), node("News", "b")), screen(node("New", "a"), node("Tales", "b"))) == 1
+    )
 
 
 def test_a_page_that_lost_its_title_needs_more_than_the_ids_all_pages_share() -> None:
     display = screen(node("Display", "title"), node("Dark theme", "row"), node("Font size", "row"))
     sound = screen(node("Sound", "title"), node("Ring tone", "row"), node("Volume", "row"))
-    assert likeness(display, sound) == 1
-    assert likeness(display, sound, "Display") < MIN_LIKENESS
-    assert likeness(display, display, "Display") == 1
+    assert similarity(display, sound) == 1
+    assert similarity(display, sound, "Display") < MIN_SIMILARITY
+    assert similarity(display, display, "Display") == 1
 
 
 def test_another_dialog_is_not_taken_for_the_recorded_one() -> None:
@@ -74,12 +76,12 @@ def test_another_dialog_is_not_taken_for_the_recorded_one() -> None:
     other = [
         node(words, f"android:id/{name}") for words, name in (("Rate us!", "t"), ("Later", "b2"), ("OK", "b1"))
     ]
-    assert likeness(screen(*asked), screen(*other)) < MIN_LIKENESS
+    assert similarity(screen(*asked), screen(*other)) < MIN_SIMILARITY
 
 
 def test_what_stands_in_a_field_does_not_matter() -> None:
     typed = screen(node("Name"), node("Ann", kind="EditText"), node("Save"))
-    assert likeness(typed, screen(node("Name"), node("", kind="EditText"), node("Save"))) == 1
+    assert similarity(typed, screen(node("Name"), node("", kind="EditText"), node("Save"))) == 1
 
 
 # Targets

@@ -251,7 +251,7 @@ class ConnectedPhone:
         timeout: float = 10,
         **selector: Unpack[SelectorKwargs],
     ) -> Arrived:
-        """Wait until an app is in front or a node is visible, whichever comes first."""
+        """Wait until an app is in the foreground or a node is visible, whichever comes first."""
         limit = _milliseconds(timeout, MAX_NAVIGATION_TIMEOUT_MS)
         params = _given(expectedPackage=package, expectedNode=find_matcher(text, selector), timeoutMs=limit)
         data = self._step("wait_for_navigation", params, timeout_ms=waiting_timeout(limit)).data

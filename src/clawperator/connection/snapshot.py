@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class Snapshot(Struct, frozen=True, dict=True):
     """A captured screen. The XML is parsed on first use of the tree.
 
-    ``package`` is the app in front and ``overlay_package`` an overlay, where the device reported them.
+    ``package`` is the foreground app and ``overlay_package`` an overlay, if the device reported them.
     """
 
     xml: str

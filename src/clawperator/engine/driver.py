@@ -63,7 +63,7 @@ class ScreenSource(Protocol):
     def windows(self) -> Windows: ...
 
     def foreground(self) -> str | None:
-        """The package in front."""
+        """The package in the foreground."""
         ...
 
     def frame(self) -> Bounds:

@@ -9,7 +9,7 @@ from clawperator.ui.roles import role_of
 from clawperator.ui.visible import visible_nodes
 
 # The part of the recorded marks that must be on the live screen.
-MIN_LIKENESS = 0.5
+MIN_SIMILARITY = 0.5
 # A single label may be on any screen; a resource id belongs to one app.
 _MIN_IDS, _MIN_MARKS = 1, 2
 # Every dialog has the ids of this package, whatever it shows.
@@ -24,7 +24,7 @@ class ScreenMarks(Struct, frozen=True):
     ids: frozenset[str]
     labels: frozenset[str]
 
-    def likeness(self, other: "ScreenMarks", title: str | None = None) -> float:
+    def similarity(self, other: "ScreenMarks", title: str | None = None) -> float:
         """The part of these marks that ``other`` has, by ids or by all marks; 1 if there are too few.
 
         Feeds show other labels each day under the same ids, and web pages have labels and no ids. But if the

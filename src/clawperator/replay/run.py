@@ -18,7 +18,7 @@ from clawperator.contract.results import ResultEnvelope, StepResult
 from clawperator.errors import ClawError
 from clawperator.recording.heuristics import is_keyboard
 from clawperator.recording.user_actions import Direction
-from clawperator.replay.fingerprint import MIN_LIKENESS, ScreenMarks, screen_marks
+from clawperator.replay.fingerprint import MIN_SIMILARITY, ScreenMarks, screen_marks
 from clawperator.replay.locate import LocatedTarget, find_field, find_target
 from clawperator.replay.planner import ReplayStep
 from clawperator.replay.target import switch_state, text_fields
@@ -233,7 +233,7 @@ class _StepRunner:
         if wanted and screen.package not in (wanted, None) and not _shows_app(screen, wanted):
             raise ClawError(
                 "REPLAY_SCREEN_UNEXPECTED",
-                f"cannot {step.description}: {screen.package} is in front, not {wanted}",
+                f"cannot {step.description}: {screen.package} is in the foreground, not {wanted}",
                 details={"seq": step.seq, "expected": wanted, **_observed(screen)},
                 operation="replay",
             )
@@ -279,45 +279,45 @@ class _StepRunner:
         changed = effect == "changed" or not must_change
         recorded = [*(step.window.screens if step.window else ()), *((step.after,) if step.after else ())]
         wanted = {step.window.package if step.window else step.package, step.next_package} - {""}
-        likeness = 0.0
+        similarity = 0.0
         for screen in self._poll():
             changed = changed or not screen.hierarchy.has_same_content(before.hierarchy)
             in_front = not wanted or screen.package is None or screen.package in wanted
-            likeness = _likeness(recorded, screen, step.window.title if step.window else None)
-            if changed and in_front and likeness >= MIN_LIKENESS:
-                return _evidence(step, likeness if recorded else None, screen)
+            similarity = _similarity(recorded, screen, step.window.title if step.window else None)
+            if changed and in_front and similarity >= MIN_SIMILARITY:
+                return _evidence(step, similarity if recorded else None, screen)
         if not changed:
             raise self._not_proved(step, "REPLAY_EFFECT_MISSING", "nothing on the screen changed")
         reason = "the screen is not the recorded one"
-        raise self._not_proved(step, "REPLAY_SCREEN_UNEXPECTED", reason, likeness)
+        raise self._not_proved(step, "REPLAY_SCREEN_UNEXPECTED", reason, similarity)
 
-    def _not_proved(self, step: ReplayStep, code: str, reason: str, likeness: float | None = None) -> ClawError:
+    def _not_proved(self, step: ReplayStep, code: str, reason: str, similarity: float | None = None) -> ClawError:
         wanted = step.window.package if step.window else step.package
         details: dict[str, Any] = {"seq": step.seq, "expected": wanted}
         if step.window is not None and step.window.title:
             details["expectedTitle"] = step.window.title
         if self._screen is not None:
             details |= _observed(self._screen)
-        if likeness is not None:
-            details["likeness"] = round(likeness, 2)
+        if similarity is not None:
+            details["similarity"] = round(similarity, 2)
         return ClawError(
             code, f"could not prove: {step.description}: {reason}", details=details, operation="replay"
         )
 
 
-def _likeness(recorded: list[ScreenMarks], screen: Snapshot, title: str | None) -> float:
+def _similarity(recorded: list[ScreenMarks], screen: Snapshot, title: str | None) -> float:
     """How much of one of the recorded screens is on the live one."""
     if not recorded:
         return 1.0
     live = screen_marks(screen)
-    return max(marks.likeness(live, title) for marks in recorded)
+    return max(marks.similarity(live, title) for marks in recorded)
 
 
-def _evidence(step: ReplayStep, likeness: float | None, screen: Snapshot) -> str:
-    if step.window is None and likeness is None:
+def _evidence(step: ReplayStep, similarity: float | None, screen: Snapshot) -> str:
+    if step.window is None and similarity is None:
         return "the screen changed" if step.changes is not False else "the recorded click changed nothing either"
-    marks = "" if likeness is None else f", with {round(likeness * 100)} % of the recorded marks"
-    return f"{screen.package or 'the app'} is in front{marks}"
+    marks = "" if similarity is None else f", with {round(similarity * 100)} % of the recorded ids and labels"
+    return f"{screen.package or 'the app'} is in the foreground{marks}"
 
 
 def _shows_app(screen: Snapshot, package: str) -> bool:

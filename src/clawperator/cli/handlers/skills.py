@@ -67,7 +67,7 @@ def validate(call: Call) -> CommandResult:
             raise usage("skills validate takes a skill id or --all, not both")
         return CommandResult(validate_all(_registry(call), dry_run=dry_run))
     if skill_id is None:
-        return incomplete("skills validate needs a skill id, or --all")
+        return incomplete("skills validate needs a skill id, or --all", hint="Run 'clawperator skills list'.")
     return CommandResult(validate_skill(_registry(call), skill_id, dry_run=dry_run))
 
 
@@ -93,7 +93,8 @@ def compile_artifact(call: Call) -> CommandResult:
 
     skill_id, artifact = _id(call), call.arguments.get("--artifact")
     if skill_id is None or not artifact:
-        return incomplete("skills compile-artifact needs a skill id and --artifact <name>")
+        hint = "Run 'clawperator skills compile-artifact --help'."
+        return incomplete("skills compile-artifact needs a skill id and --artifact <name>", hint=hint)
     execution = compile_(_registry(call), skill_id, artifact, call.arguments.get("--vars"))
     return CommandResult({"execution": execution})
 

@@ -135,7 +135,7 @@ class Phone:
             return paint(self.windows, self.clock.now_ms()).encode()
 
     def foreground(self) -> str:
-        """The package in front."""
+        """The package in the foreground."""
         with self.lock:
             return self.windows.top().package
 

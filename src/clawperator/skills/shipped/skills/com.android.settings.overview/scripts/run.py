@@ -43,8 +43,8 @@ with Skill(
 
     skill.answer(found)
     read = [name for name, value in found.items() if value.strip()]
-    version_is_one = re.fullmatch(r"\d+(\.\d+)*", found["androidVersion"]) is not None
+    version_is_valid = re.fullmatch(r"\d+(\.\d+)*", found["androidVersion"]) is not None
     skill.verify(
-        expected={"read": NAMES, "androidVersionIsOne": True},
-        observed={"read": read, "androidVersionIsOne": version_is_one},
+        expected={"read": NAMES, "androidVersionIsValid": True},
+        observed={"read": read, "androidVersionIsValid": version_is_valid},
     )

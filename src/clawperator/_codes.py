@@ -1,4 +1,4 @@
-"""The table of error codes: what is true of every error with a code, grouped by error class."""
+"""The table of error codes, grouped by error class: kind, whether to retry, meaning and hint."""
 
 from collections.abc import Mapping
 
@@ -6,7 +6,7 @@ from msgspec import Struct
 
 
 class Code(Struct, frozen=True):
-    """What is true of every error with this code.
+    """The properties of every error with this code.
 
     ``kind`` is its class in documents, ``retryable`` whether repeating the same call unattended can succeed, and
     ``hint`` advice that always applies.

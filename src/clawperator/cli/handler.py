@@ -1,4 +1,4 @@
-"""What a command handler receives and returns."""
+"""Arguments and results of command handlers."""
 
 from collections.abc import Callable
 from typing import Any

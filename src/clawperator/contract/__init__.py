@@ -1,1 +1,1 @@
-"""What crosses a boundary: errors, limits, selectors, actions, executions, results, schemas. No I/O."""
+"""Documents that cross a boundary: errors, limits, selectors, actions, executions, results, schemas. No I/O."""

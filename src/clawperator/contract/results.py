@@ -33,7 +33,7 @@ class ResultEnvelope(Struct, frozen=True):
 
 
 class Outcome(Struct, frozen=True):
-    """What the steps of an execution amount to."""
+    """The overall outcome of an execution's steps."""
 
     status: Literal["success", "failed"]
     error: str | None = None
@@ -52,7 +52,7 @@ def outcome_of(steps: Iterable[StepResult]) -> Outcome:
 
 
 class ExecutionResult(Struct, frozen=True):
-    """What a command that ran on a phone prints."""
+    """The document that a command prints after an execution on a device."""
 
     envelope: ResultEnvelope
     deviceId: str

@@ -10,7 +10,7 @@ FRAME = Bounds(0, 0, 1080, 2400)
 
 
 def node(text: str = "", *children: Node, **attributes: str) -> Node:
-    """A node. ``id``, ``desc`` and ``cls`` are short names of attributes; ``_`` in a name stands for ``-``."""
+    """A node. ``id``, ``desc`` and ``cls`` are short names of attributes; ``_`` in a name becomes ``-``."""
     long = {"id": "resource-id", "desc": "content-desc", "cls": "class"}
     named = {long.get(name, name.replace("_", "-")): value for name, value in attributes.items()}
     made = Node({"text": text, "class": "android.view.View", "bounds": "[0,0][1080,2400]"} | named)
@@ -29,7 +29,7 @@ class ScriptedDriver:
     """A ``Driver`` that shows ``screen``, without any optional part. ``calls`` records what it was asked.
 
     ``answers`` maps a method to its result, an exception to raise, or a function to call; a function that returns
-    None stands for the default result.
+    None means the default result.
     """
 
     def __init__(self, clock: VirtualClock, *roots: Node, **answers: Any) -> None:

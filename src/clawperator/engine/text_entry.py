@@ -57,7 +57,7 @@ def _type(context: ActionContext, params: EnterTextParams) -> TypedText:
 
 
 def _field(node: Node) -> Node:
-    """The field that the node is or lies in, or the node itself."""
+    """The field that is or contains the node, or the node itself."""
     return nearest_self_or_ancestor(node, _is_field) or node
 
 

@@ -72,7 +72,7 @@ def read_actions(
 
 
 def literal_step(event: EventFacts, *, is_open: bool) -> Literal["open_app", "click", "dropped"] | None:
-    """What the step log of ``parse`` makes of an event: the first window opens the app, every click is a step.
+    """The step of an event in the log of ``parse``: the first window opens the app, every click is a step.
 
     The log's form is fixed. It knows no other actions, and reports scrolls as dropped.
     """
@@ -235,7 +235,7 @@ class _ActionReader:
         self._append(opened)
 
     def _role_in_front(self, event: WindowChangeFacts) -> WindowRole:
-        """What another window of the app in front is."""
+        """The role of another window of the foreground app."""
         here = (event.className, event.title)
         path = self._path
         if self._last_key() == "recents" and is_launcher(event.packageName) and self._passes_recents(event):

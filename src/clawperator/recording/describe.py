@@ -101,7 +101,7 @@ def summary_lines(narrative: Narrative) -> list[str]:
 
 
 class _Step(Struct, kw_only=True):
-    """What a step is, before its sentence."""
+    """A step without its sentence."""
 
     kind: StepKind
     label: str = ""

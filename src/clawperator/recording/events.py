@@ -140,7 +140,7 @@ def own_fields(facts: type[EventFacts]) -> tuple[str, ...]:
 
 
 def has_snapshot(event: Event) -> bool:
-    """Whether a snapshot was taken. An empty one counts: it is no reason for a warning."""
+    """Whether a snapshot was taken. An empty one counts and gives no warning."""
     return not _is_null(event.snapshot)
 
 

@@ -45,7 +45,7 @@ class ExpectedWindow(Struct, frozen=True):
 
 
 class ReplayStep(Struct, frozen=True, kw_only=True):
-    """One step. ``seq`` to ``last_seq`` are the events it stands for.
+    """One step. ``seq`` to ``last_seq`` are its events.
 
     ``window`` is the window that came after it, ``after`` and ``next_package`` the screen and the app of the next
     touch. ``changes``: the recorded screen changed; ``switches_to``: the state of the tapped switch afterwards;
@@ -108,7 +108,7 @@ def steps_until(recorded: RecordedSteps, seq: int | float) -> RecordedSteps:
 
 
 class _EventScreen(Struct, frozen=True):
-    """What a replay needs of the screen of one event.
+    """The screen of one event, as far as a replay needs it.
 
     ``switch`` is the state, on this screen, of the switch that was tapped before.
     """

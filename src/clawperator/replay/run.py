@@ -306,7 +306,7 @@ class _StepRunner:
 
 
 def _similarity(recorded: list[ScreenMarks], screen: Snapshot, title: str | None) -> float:
-    """How much of one of the recorded screens is on the live one."""
+    """The similarity of the live screen and the most similar recorded one."""
     if not recorded:
         return 1.0
     live = screen_marks(screen)

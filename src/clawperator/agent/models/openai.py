@@ -82,7 +82,7 @@ def _json(value: Any) -> str:
 
 
 class _Memory(Struct, frozen=True):
-    """What some services require back once they have sent it: reasoning, and extra content of a call."""
+    """Data that some services require back: reasoning, and extra content of a call."""
 
     reasoning: str
     extras: tuple[Any, ...]

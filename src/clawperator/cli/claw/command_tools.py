@@ -35,7 +35,7 @@ Run = Callable[[Mapping[str, Any], ToolContext], ToolResult]
 
 
 class CommandContext(Struct, frozen=True):
-    """What a command gets besides its prompt: the known plugins, and the caller's own limits.
+    """The input of a command besides its prompt: the known plugins, and the caller's own limits.
 
     ``flags`` are also passed to a nested ``claw``, which may do no more than its caller. ``is_json`` means that no
     user can confirm a call.

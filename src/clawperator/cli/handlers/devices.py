@@ -26,7 +26,7 @@ def list_installed(call: Call) -> CommandResult:
 def set_up(call: Call) -> CommandResult:
     apk = call.arguments.get("--apk")
     if not apk:
-        return incomplete("operator setup needs --apk <file>")
+        return incomplete("operator setup needs --apk <file>", hint="Run 'clawperator operator setup --help'.")
     from clawperator.device.discovery import resolve_device
     from clawperator.device.setup.install import set_up_operator
 

@@ -32,7 +32,7 @@ class Fix(Struct, frozen=True):
 
 
 class Guidance(Struct, frozen=True):
-    """What to do on the device itself."""
+    """Instructions for the device itself."""
 
     screen: str
     steps: list[str]

@@ -15,7 +15,7 @@ _PENDING = 64 * 1024  # bytes waiting for the peer before a writer waits too
 
 
 class AdbdTransport(Protocol):
-    """What a stream needs of its connection."""
+    """The part of a connection that its streams use."""
 
     max_payload: int
     writer: PacketWriter

@@ -43,7 +43,7 @@ _MAX_NOTE_LENGTH = 120
 
 
 class PlayerHost(InputTarget, Protocol):
-    """What a player uses of the phone it runs on."""
+    """The part of the phone that a player uses."""
 
     @property
     def lock(self) -> AbstractContextManager[object]: ...

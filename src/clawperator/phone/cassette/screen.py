@@ -20,7 +20,7 @@ _BULLET = "•"
 
 
 class TapTarget(Struct, frozen=True):
-    """What a recorded click was on: a node of a snapshot by its key, or, with an empty key, only an area."""
+    """The target of a recorded click: a node of a snapshot by its key, or, with an empty key, only an area."""
 
     snapshot: int
     key: str
@@ -53,7 +53,7 @@ def keys(tree: Hierarchy, number: int) -> list[str]:
 
 
 class ScreenState(Struct, frozen=True):
-    """What changed on a screen since its snapshot, and the callbacks of its fields."""
+    """The changes of a screen since its snapshot, and the callbacks of its fields."""
 
     entry: BackStackEntry
     scale: float
@@ -106,7 +106,7 @@ def _view(node: Node, key: str, state: ScreenState) -> View:
 
 
 def find_target(tree: Hierarchy, number: int, click: ClickFacts) -> TapTarget | None:
-    """What a recorded click was on: the node that matches most fields of the click.
+    """The target of a recorded click: the node that matches most fields of the click.
 
     Real phones sometimes leave out the bounds or the label. Being clickable alone is no match.
     """

@@ -100,7 +100,7 @@ def labels(steps: list[CassetteStep], snapshots: list[CassetteSnapshot]) -> dict
 
 
 def describe_step(step: CassetteStep) -> str:
-    """What a step waits for."""
+    """The action that a step waits for, as text."""
     match step:
         case TapStep(click=click):
             label = click.text or click.contentDesc or click.resourceId or "an element without a label"
@@ -148,7 +148,7 @@ class CassetteSteps:
         raise KeyError(package)
 
     def target(self, at: int) -> TapTarget | None:
-        """What a click was on: on its own snapshot, or, if that was taken too late, on the screen before."""
+        """The target of a click: on its own snapshot, or, if that was taken too late, on the screen before."""
         if at not in self._targets:
             step = self.steps[at]
             assert isinstance(step, TapStep)

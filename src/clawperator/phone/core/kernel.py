@@ -1,4 +1,4 @@
-"""What the phone's kernel provides: processes, the files in ``/proc`` and ``/sys``, timers and sockets."""
+"""The phone's kernel: processes, the files in ``/proc`` and ``/sys``, timers and sockets."""
 
 import heapq
 import socket

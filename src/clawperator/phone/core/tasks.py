@@ -209,7 +209,7 @@ class Tasks:
 
 
 class ScreenWindows(Protocol):
-    """What a context uses of the window manager."""
+    """The part of the window manager that an app context uses."""
 
     def top(self) -> BackStackEntry: ...
     def show_keyboard(self) -> None: ...
@@ -217,7 +217,7 @@ class ScreenWindows(Protocol):
 
 
 class AppHost(SystemServices, Protocol):
-    """What a context uses of the phone."""
+    """The part of the phone that an app context uses."""
 
     @property
     def tasks(self) -> Tasks: ...

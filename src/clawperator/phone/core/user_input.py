@@ -68,7 +68,7 @@ _CHARACTERS = {
 
 
 class InputTarget(Protocol):
-    """What input code uses of the phone. The phone's lock is held by the caller."""
+    """The part of the phone that input code uses. The phone's lock is held by the caller."""
 
     @property
     def windows(self) -> WindowManager: ...
@@ -89,7 +89,7 @@ class TouchTarget(InputTarget, Protocol):
 
 
 class KeyTarget(InputTarget, Protocol):
-    """What keys use of the phone."""
+    """The part of the phone that keys use."""
 
     def go_back(self) -> None: ...
     def go_home(self) -> None: ...

@@ -13,7 +13,7 @@ from clawperator.ui.node import Bounds, Hierarchy, Node
 
 
 class OperatorAccess(Protocol):
-    """What the driver uses of the Operator."""
+    """The part of the Operator that the driver uses."""
 
     @property
     def recorder(self) -> Recorder: ...
@@ -21,7 +21,7 @@ class OperatorAccess(Protocol):
 
 
 class AccessibilitySource(Protocol):
-    """What the driver uses of the phone."""
+    """The part of the phone that the driver uses."""
 
     @property
     def lock(self) -> AbstractContextManager[object]: ...

@@ -43,7 +43,7 @@ _CLOSE_SECONDS = 2
 
 
 class OperatorHost(AccessibilitySource, Protocol):
-    """What the Operator uses of the phone."""
+    """The part of the phone that the Operator uses."""
 
     @property
     def clock(self) -> Clock: ...
@@ -197,7 +197,7 @@ class Operator:
         self._log("I", f"{RESULT_PREFIX} {document}")
 
     def _without_tree(self, step: StepResult) -> StepResult:
-        """Log a snapshot's hierarchy beside the result. The step carries its size and checksum."""
+        """Log a snapshot's hierarchy beside the result. The step has its size and checksum."""
         if not is_snapshot(step.actionType) or "text" not in step.data:
             return step
         text = step.data["text"]

@@ -51,7 +51,7 @@ class OperatorService(Protocol):
 
 
 class SystemServices(Protocol):
-    """What system apps such as the launcher and Settings use of the phone."""
+    """The part of the phone that system apps such as the launcher and Settings use."""
 
     @property
     def packages(self) -> PackageService: ...
@@ -84,7 +84,7 @@ class AppContext(Protocol):
 
     @property
     def data(self) -> dict[str, Any]:
-        """What the app has saved. It is lost when the app is cleared."""
+        """The saved data of the app. It is lost when the app is cleared."""
         ...
 
     @property

@@ -102,7 +102,7 @@ class Coverage(Struct, frozen=True):
 
 
 class Divergence(Struct, frozen=True):
-    """Where the run first left the path."""
+    """The first place where the run left the path."""
 
     index: int
     baselineCheckpoint: str
@@ -330,7 +330,7 @@ def _recording_run(
     repeated: ComparedRecording,
     checkpoints: Sequence[BaselineCheckpoint],
 ) -> SkillResult:
-    """The run that a second recording stands for. The phone recorded both, so its checkpoints are proved."""
+    """A second recording as a run. The phone recorded both, so its checkpoints are proved."""
     return SkillResult(
         contractVersion="1.0.0",
         skillId=repeated.export.session.sessionId,

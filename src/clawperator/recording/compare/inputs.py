@@ -62,7 +62,7 @@ class ComparedRecording:
 
 
 class Baseline(Struct, frozen=True):
-    """What a run is compared with. ``problem`` is the reason why nothing can be compared with it.
+    """The recording side of a comparison. ``problem`` is the reason why nothing can be compared with it.
 
     ``minimum_coverage`` is how many of the checkpoints a run on another path must name.
     """

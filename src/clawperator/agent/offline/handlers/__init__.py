@@ -1,1 +1,1 @@
-"""What the offline brain does for each kind of instruction."""
+"""Handlers of the offline brain, by kind of instruction."""

@@ -1,4 +1,4 @@
-"""What Android's service commands share: their arguments, and how they report errors.
+"""Common parts of Android's service commands: arguments and error reports.
 
 A service takes a command and its arguments. An invalid one ends in a Java exception, printed to stderr, and the
 exit code -1.

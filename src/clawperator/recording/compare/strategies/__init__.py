@@ -1,4 +1,4 @@
-"""Where a baseline's checkpoints come from: declared, derived, or the SolaX flow; and what a checkpoint is."""
+"""Strategies for the checkpoints of a baseline: declared, derived, or the SolaX flow."""
 
 from msgspec import Struct
 

@@ -1,4 +1,4 @@
-"""Errors: the class of each code, their text, copies, and travel between processes."""
+"""Errors: the class of each code, messages, copies and pickling."""
 
 import ast
 import builtins

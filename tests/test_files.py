@@ -1,4 +1,4 @@
-"""Files appear whole or not at all."""
+"""Atomic file writes."""
 
 import os
 import signal

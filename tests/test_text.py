@@ -1,4 +1,4 @@
-"""Text as the contract sees it."""
+"""Text rules of the contract."""
 
 import pytest
 from hypothesis import given

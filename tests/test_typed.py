@@ -1,4 +1,4 @@
-"""Types that many threads use for the first time at once."""
+"""First use of a type by many threads at once."""
 
 import subprocess
 import sys

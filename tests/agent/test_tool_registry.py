@@ -1,4 +1,4 @@
-"""The registry: finding tools, asking the policy, and turning whatever happens into an answer."""
+"""The tool registry: lookup, policy checks, and a result for every failure."""
 
 from collections.abc import Callable, Mapping
 from typing import Any

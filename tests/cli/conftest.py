@@ -1,4 +1,4 @@
-"""What the tests of commands share."""
+"""Fixtures for tests of the commands."""
 
 import os
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The frame: finding commands, options anywhere, one document, exit codes."""
+"""Dispatch: finding commands, options anywhere, one document, exit codes."""
 
 import json
 import os

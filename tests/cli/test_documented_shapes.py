@@ -1,4 +1,4 @@
-"""The commands as the contract's documents show them, typed as shown, with the shapes shown."""
+"""The commands of the contract's documents, typed as shown, print the documented shapes."""
 
 import json
 import shlex

@@ -1,4 +1,4 @@
-"""A program drives a phone through ``clawperator.connect``: over adb's protocol, by the phone's own Operator."""
+"""``clawperator.connect`` drives a phone over the adb protocol with the phone's own Operator."""
 
 import asyncio
 import inspect

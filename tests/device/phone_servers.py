@@ -1,4 +1,4 @@
-"""A phone in this process that the command finds like any other, and whose inside a test can see."""
+"""A phone in this process that the command finds like any other, and that a test can inspect."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""Whatever is wrong with the phone: no hang, no wrong success, a typed error that helps, and all is well afterwards."""
+"""Driving under every fault: no hang, no wrong success, a typed error with a hint, and recovery afterwards."""
 
 import os
 import signal

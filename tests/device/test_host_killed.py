@@ -1,4 +1,4 @@
-"""The host dies in the middle: the phone goes on, nothing it recorded is lost, and the next command works."""
+"""The host process is killed: the phone keeps running, no recorded event is lost, the next command works."""
 
 import json
 import subprocess

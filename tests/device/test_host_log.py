@@ -1,4 +1,4 @@
-"""The host's own log: a line per event, bounded, private, and never in the way."""
+"""The host log: one line per event, bounded and private; logging never fails a command."""
 
 import json
 import os

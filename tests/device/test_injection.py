@@ -1,4 +1,4 @@
-"""Hostile text through every command: the phone gets just what was given, and no file appears where none belongs."""
+"""Hostile text in every command: the device gets exactly the given text, and no unexpected file appears."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The clock that jumps."""
+"""The virtual clock."""
 
 import threading
 

@@ -1,4 +1,4 @@
-"""Pauses between tries, in virtual time."""
+"""Pauses between attempts, in virtual time."""
 
 from random import Random
 

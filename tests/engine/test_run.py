@@ -1,4 +1,4 @@
-"""What holds for every execution: steps survive, failures are typed, time is kept."""
+"""Properties of every execution: results are kept, failures are typed, timeouts apply."""
 
 from typing import Any
 

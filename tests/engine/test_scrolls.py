@@ -1,4 +1,4 @@
-"""Scrolling once, until something is there, and to a click."""
+"""Scrolling once, until a node is on the screen, and to a click."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""What an action says came of it."""
+"""The reported effect of an action."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Text entry, and what it may not tell."""
+"""Text entry, and texts that must not be reported."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""Any bytes at all end in one document and exit 0 or 1."""
+"""Any input gives one document and exit code 0 or 1."""
 
 from pathlib import Path
 

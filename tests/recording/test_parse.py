@@ -1,4 +1,4 @@
-"""parse: the step log, its warnings and its refusals."""
+"""parse: the step log, its warnings and its errors."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The streaming reader: what it takes, what it refuses and in which words, at any size."""
+"""The streaming reader: accepted and rejected input and its errors, at any size."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""repair: every whole event is kept, the rest is named, the damaged file stays."""
+"""repair: every complete event is kept, dropped lines are listed, the damaged file is unchanged."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Which screens are taken for the recorded ones, and which nodes for the recorded targets."""
+"""Which screens match the recorded ones, and which nodes match the recorded targets."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Grant and revoke what the Operator on a simulated phone needs, and check it."""
+"""Grant, revoke and check the Operator's permissions on a simulated phone."""
 
 from clawperator.contract.wire import OPERATOR_PACKAGE, accessibility_service, notification_listener
 from tests.support.routes import Route

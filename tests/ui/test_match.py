@@ -1,4 +1,4 @@
-"""Selectors: which nodes they mean."""
+"""Which nodes match a selector."""
 
 import pytest
 from hypothesis import given

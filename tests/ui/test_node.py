@@ -1,4 +1,4 @@
-"""Nodes: what their attributes mean."""
+"""Nodes and the meaning of their attributes."""
 
 import pytest
 

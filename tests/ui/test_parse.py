@@ -1,4 +1,4 @@
-"""Reading dumps: real ones, faulty ones, hostile ones."""
+"""Parsing dumps: real, faulty and hostile ones."""
 
 from contextlib import suppress
 

@@ -1,4 +1,4 @@
-"""Roles: what a view is for."""
+"""Inferred roles of nodes."""
 
 import pytest
 from hypothesis import given

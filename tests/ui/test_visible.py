@@ -1,4 +1,4 @@
-"""Which nodes can be seen."""
+"""Which nodes are visible."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Writing trees: the form a phone gives them, and back."""
+"""Writing trees as XML, and parsing them again."""
 
 import pytest
 from hypothesis import given

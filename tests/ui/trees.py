@@ -1,4 +1,4 @@
-"""Trees for the tests of the screen: built by hand, and drawn at random."""
+"""Trees for tests of the ui package: fixed and random ones."""
 
 from hypothesis import strategies as st
 

@@ -1,7 +1,7 @@
-"""``claw`` in hostile hands: odd names, damaged files, full disks, closed streams, signals, crowds.
+"""``claw`` under hostile conditions: odd names, damaged files, full disks, closed streams, signals, concurrency.
 
-Whatever is tried, the promise of JSON mode holds: one document on one line, nothing on stderr, the exit code of the
-process in it; no turn that was committed is lost, and no file appears outside the folder that was chosen.
+JSON mode always prints one document on one line with the exit code of the process, and nothing to stderr. No
+committed turn is lost, and no file appears outside the chosen folder.
 """
 
 import hashlib

@@ -1,4 +1,4 @@
-"""How a line of ``claw`` is read: strictly, and with the same words whatever is wrong with it."""
+"""Parsing the command line of ``claw``: strict, with consistent messages."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""What builders of automation ask for: twenty-five properties, each with a test of its own.
+"""Twenty-five properties that automation relies on, each with its own test.
 
 The numbers and the order are those of the contract. Where a property holds for the whole process and not only for
 an answer, the command is run as a process.

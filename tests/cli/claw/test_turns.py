@@ -1,4 +1,4 @@
-"""Whole calls of ``claw`` on a simulated phone: from the sentence to the evidence, by every kind of brain."""
+"""Whole calls of ``claw`` on a simulated phone, from prompt to evidence, with every kind of brain."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The commands that look after phones, as they are typed and as they answer."""
+"""The commands that set up and inspect devices, as typed on the command line."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Every command that drives a phone, typed as the contract's pages show it, by two routes to the same kind of phone.
+"""Every command that drives a phone, typed as in the contract's pages, by two routes to the same kind of phone.
 
 What is printed is compared with golden documents, field by field.
 """

@@ -1,4 +1,4 @@
-"""``clawperator phone``: phones that run in processes of their own."""
+"""``clawperator phone``: phones in their own processes."""
 
 import json
 import os

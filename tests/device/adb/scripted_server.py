@@ -1,4 +1,4 @@
-"""An adb server that says what a test tells it to, right or wrong."""
+"""An adb server that sends scripted answers, valid or not."""
 
 import socket
 import threading

@@ -1,4 +1,4 @@
-"""The same questions to phones of several versions: each words its answers differently."""
+"""Parsing ``dumpsys`` output of several Android versions."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Typing with ``input``: the commands, and the look afterwards."""
+"""Typing with ``input``: the commands, and the check afterwards."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Every action over plain adb commands, on the simulated phone by way of its server door."""
+"""Every action with plain adb commands, on the simulated phone through its server port."""
 
 import json
 from collections.abc import Iterator

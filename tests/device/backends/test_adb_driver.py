@@ -1,4 +1,4 @@
-"""What phones of the field say to the driver, and what it makes of that."""
+"""The adb driver with the answers of real devices."""
 
 from collections.abc import Callable
 

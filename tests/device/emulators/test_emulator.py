@@ -1,4 +1,4 @@
-"""Android's emulators through fake tools: what is asked of the tools, and what is made of their answers.
+"""Android emulators with fake SDK tools: the commands that run, and how their output is used.
 
 The emulator itself is a simulated phone behind an adb server that lists it while a file says that it runs.
 """

@@ -1,4 +1,4 @@
-"""The doctor looks at everything in order, tells the truth about it, and puts right what it can."""
+"""The doctor: checks in order, correct reports, and repairs."""
 
 import os
 from collections.abc import Iterator

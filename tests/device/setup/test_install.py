@@ -1,4 +1,4 @@
-"""Making a phone ready: what is granted, what was so already, and what is told when it does not work."""
+"""Setting up a device: grants, existing grants, and reported failures."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Program and Operator must have the same version, and whoever asks is told what to do when they have not."""
+"""This program and the Operator must have the same version; otherwise the error has the fix."""
 
 import pytest
 

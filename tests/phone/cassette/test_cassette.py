@@ -1,4 +1,4 @@
-"""Phones made of recordings: what was shown is shown again, and what was done leads through it."""
+"""Phones that play a recording back: the recorded screens, and the recorded actions that lead through them."""
 
 import json
 import zlib

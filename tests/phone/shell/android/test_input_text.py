@@ -1,4 +1,4 @@
-"""Text reaches a field as it was meant, whichever way it goes.
+"""Text reaches a field unchanged by every input path.
 
 ``input text`` has no way to type a literal ``%s``: on every phone those two characters are a space.
 """

@@ -1,4 +1,4 @@
-"""Declared checkpoints: rules over events, where they are looked for, and what is refused."""
+"""Declared checkpoints: rules over events, the search for their file, and rejected rules."""
 
 import json
 from pathlib import Path

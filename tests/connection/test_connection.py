@@ -350,8 +350,8 @@ def test_a_result_without_what_it_must_hold_is_malformed(
 def test_invalid_result_data_is_replaced_by_defaults(
     hand: ConnectedPhone, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told = {"effect": "wonderful", "matched_target": "[", "candidate_count": "-1", "settled_ms": "9" * 5_000}
-    envelope = ResultEnvelope("c", "t", "success", [StepResult("click", "click", True, told)], None)
+    data = {"effect": "wonderful", "matched_target": "[", "candidate_count": "-1", "settled_ms": "9" * 5_000}
+    envelope = ResultEnvelope("c", "t", "success", [StepResult("click", "click", True, data)], None)
     monkeypatch.setattr(hand, "_run", lambda _: envelope)
     clicked = hand.click("Display")
     assert (clicked.effect, clicked.matched_target, clicked.candidate_count, clicked.settled_ms) == (

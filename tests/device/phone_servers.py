@@ -9,7 +9,7 @@ from clawperator.phone.process.server import HOST, PhoneServer, PhoneServerConfi
 
 @contextmanager
 def running_phone_server(serial: str = "claw-1", seed: int = 0) -> Iterator[PhoneServer]:
-    """Its doors are open and its folder is where ``CLAWPERATOR_HOME`` says, until the ``with`` block ends."""
+    """Its ports are open and its folder is in ``CLAWPERATOR_HOME`` until the ``with`` block ends."""
     folder = PhoneFolder(serial)
     folder.make()
     with folder.lock() as ours:

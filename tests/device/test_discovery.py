@@ -28,7 +28,7 @@ def adb(stack: ExitStack, monkeypatch: pytest.MonkeyPatch) -> "Adb":
 
 
 class Adb:
-    """An adb server that lists what a test says."""
+    """An adb server that lists the devices of a test."""
 
     def __init__(self, stack: ExitStack, monkeypatch: pytest.MonkeyPatch) -> None:
         self._stack = stack

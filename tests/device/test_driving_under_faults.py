@@ -64,7 +64,7 @@ def phone(home: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def outcome(ran: Ran) -> str:
-    """``success``, or the code of what went wrong. Every failure is typed and told."""
+    """``success``, or the error code. Every failure has a code and a message."""
     document: dict[str, Any] = ran.json
     envelope = document.get("envelope")
     if envelope is None:

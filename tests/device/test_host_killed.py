@@ -38,7 +38,7 @@ def test_a_host_that_dies_in_mid_execution_leaves_the_phone_free(tmp_path: Path)
     begin = time.monotonic()
     answer = clawperator("snapshot").json
     assert answer["envelope"]["status"] == "success"
-    assert time.monotonic() - begin < HANG_SECONDS, "the Operator finishes what it was told, then takes the next"
+    assert time.monotonic() - begin < HANG_SECONDS, "the Operator finishes the execution, then takes the next"
     assert not list(tmp_path.rglob("*.part"))
 
 

@@ -144,10 +144,10 @@ def test_with_all_each_text_must_be_valid() -> None:
 def test_all_is_valid_json_whatever_the_texts(texts: list[str]) -> None:
     a = phone(node("root", *(node(text, id="t") for text in texts)))
     data = read(a, matcher={"resourceId": "t"}, all=True)
-    told = json.loads(data["text"])
-    assert len(told) == len(texts)
+    values = json.loads(data["text"])
+    assert len(values) == len(texts)
     json.dumps(data, ensure_ascii=False).encode()
-    for got, text in zip(told, texts, strict=True):
+    for got, text in zip(values, texts, strict=True):
         assert got == text or not text.strip() or not text.isprintable() or "\ufffd" in got
 
 

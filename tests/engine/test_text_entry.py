@@ -135,8 +135,8 @@ def test_a_password_is_in_no_part_of_the_result(trouble: dict[str, Any]) -> None
     )
     result = run(a, *actions)
     assert len(result.stepResults) == 6
-    told = json.dumps([s.data for s in result.stepResults]) + str(result.error) + str(result.hint)
-    assert "hunter" not in told
+    reported = json.dumps([s.data for s in result.stepResults]) + str(result.error) + str(result.hint)
+    assert "hunter" not in reported
     assert result.stepResults[2].data["text"] == "••••"
     assert result.stepResults[5].success is (not trouble)
 

@@ -17,10 +17,10 @@ def phone(*roots: Node, **answers: Any) -> FullScriptedDriver:
     return FullScriptedDriver(VirtualClock(), *roots, **answers)
 
 
-@pytest.mark.parametrize(("duration", "told"), [(0, "0"), (1500, "1500"), (0.5, "0.5"), (10.0, "10")])
-def test_sleep_takes_its_time(duration: float, told: str) -> None:
+@pytest.mark.parametrize(("duration", "expected"), [(0, "0"), (1500, "1500"), (0.5, "0.5"), (10.0, "10")])
+def test_sleep_takes_its_time(duration: float, expected: str) -> None:
     a = phone()
-    assert step(a, "sleep", durationMs=duration).data == {"duration_ms": told}
+    assert step(a, "sleep", durationMs=duration).data == {"duration_ms": expected}
     assert a.clock.monotonic() == pytest.approx(duration / 1000)
 
 

@@ -18,10 +18,10 @@ APP = "com.example.app"
 def node(text: str = "", id_: str = "", top: int = 0, kind: str = "Button", inner: str = "", **flags: str) -> str:
     known = {"clickable": "true", "enabled": "true", "content-desc": "", **flags}
     named = f"{APP}:id/{id_}" if id_ and ":" not in id_ else id_
-    said = " ".join(f'{name}="{value}"' for name, value in known.items())
+    attributes = " ".join(f'{name}="{value}"' for name, value in known.items())
     place = f"[0,{top}][100,{top + 50}]"
     return (
-        f'<node text="{text}" resource-id="{named}" class="android.widget.{kind}" package="{APP}" {said} '
+        f'<node text="{text}" resource-id="{named}" class="android.widget.{kind}" package="{APP}" {attributes} '
         f'bounds="{place}">{inner}</node>'
     )
 

@@ -26,7 +26,7 @@ NOWHERE = EventBounds(0, 0, 0, 0)
 
 
 class Story:
-    """Events one after the other, a second apart unless said otherwise."""
+    """Events one after the other, a second apart by default."""
 
     def __init__(self) -> None:
         self.seen: list[tuple[EventFacts, str | None]] = []

@@ -66,7 +66,7 @@ def _serve(listener: socket.socket, answers: Iterable[bytes | Pause], after: byt
 
 
 def _hang_up(peer: socket.socket) -> None:
-    """In order: who closes with something unread takes back what it said last."""
+    """Close gracefully: closing with unread input would reset the connection and discard the last answer."""
     peer.shutdown(socket.SHUT_WR)
     peer.settimeout(0.2)
     while peer.recv(65_536):

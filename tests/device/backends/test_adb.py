@@ -56,7 +56,7 @@ class Bench(Struct, frozen=True):
         return step
 
     def data(self, kind: str, **params: Any) -> dict[str, str]:
-        """What a step that must succeed tells."""
+        """The data of a step that must succeed."""
         step = self.step(kind, **params)
         assert step.success, step
         return step.data

@@ -15,7 +15,7 @@ IDLE = "ERROR: could not get idle state.\n"
 SIZE = "Physical size: 100x200\n"
 
 
-def say(out: str = "", err: str = "", code: int = 0) -> ShellAnswer:
+def reply(out: str = "", err: str = "", code: int = 0) -> ShellAnswer:
     return ShellAnswer(code, out.encode(), err.encode())
 
 
@@ -24,8 +24,8 @@ def xml(*fields: str, rotation: int = 0) -> str:
     return f"<?xml version='1.0'?><hierarchy rotation=\"{rotation}\">{nodes}</hierarchy>"
 
 
-class ToldPhone:
-    """Answers scripts by the first rule whose words stand in them; a rule given several answers uses them up."""
+class ScriptedShell:
+    """Answers a script by the first rule whose words it contains; several answers of a rule are used in order."""
 
     def __init__(self, **rules: ShellAnswer | list[ShellAnswer]) -> None:
         self.rules = {words.replace("_", " "): answer for words, answer in rules.items()}
@@ -39,25 +39,25 @@ class ToldPhone:
                 if isinstance(answer, ShellAnswer):
                     return answer
                 return answer.pop(0) if len(answer) > 1 else answer[0]
-        return say()
+        return reply()
 
     def named(self, words: str) -> list[str]:
         return [script for script in self.asked if words in script]
 
 
 @pytest.fixture
-def meet(monkeypatch: pytest.MonkeyPatch) -> Callable[[ToldPhone], AdbDriver]:
+def connect_driver(monkeypatch: pytest.MonkeyPatch) -> Callable[[ScriptedShell], AdbDriver]:
     monkeypatch.setattr(adb_driver, "_DUMP_PAUSE", 0.001)
     monkeypatch.setattr(adb_driver, "_CHECK_PAUSE", 0.001)
 
-    def met(phone: ToldPhone) -> AdbDriver:
+    def connect(phone: ScriptedShell) -> AdbDriver:
         monkeypatch.setattr(adb_driver, "run_shell", phone.shell)
         return AdbDriver(Device("x", Endpoint("127.0.0.1", 1)))
 
-    return met
+    return connect
 
 
-Meet = Callable[[ToldPhone], AdbDriver]
+ConnectDriver = Callable[[ScriptedShell], AdbDriver]
 
 
 def refusal(call: Callable[[], object]) -> ClawError:
@@ -69,21 +69,23 @@ def refusal(call: Callable[[], object]) -> ClawError:
 # The screen
 
 
-def test_a_screen_that_did_not_rest_is_asked_again(meet: Meet) -> None:
-    phone = ToldPhone(uiautomator=[say(SIZE, IDLE), say(SIZE + xml('text="a"'))])
-    assert meet(phone).dump().nodes[0].text == "a"
+def test_a_screen_that_did_not_rest_is_asked_again(connect_driver: ConnectDriver) -> None:
+    phone = ScriptedShell(uiautomator=[reply(SIZE, IDLE), reply(SIZE + xml('text="a"'))])
+    assert connect_driver(phone).dump().nodes[0].text == "a"
     assert len(phone.asked) == 2
 
 
-def test_a_dump_that_took_long_is_not_made_again(meet: Meet, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_dump_that_took_long_is_not_made_again(
+    connect_driver: ConnectDriver, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(adb_driver, "_DUMPS_SECONDS", -1)
-    phone = ToldPhone(uiautomator=say(SIZE, IDLE))
-    assert refusal(meet(phone).dump).code == "SNAPSHOT_HIERARCHY_UNAVAILABLE"
+    phone = ScriptedShell(uiautomator=reply(SIZE, IDLE))
+    assert refusal(connect_driver(phone).dump).code == "SNAPSHOT_HIERARCHY_UNAVAILABLE"
     assert len(phone.asked) == 1
 
 
-def test_a_screen_that_never_rests_has_no_hierarchy(meet: Meet) -> None:
-    error = refusal(meet(ToldPhone(uiautomator=say(SIZE, IDLE))).dump)
+def test_a_screen_that_never_rests_has_no_hierarchy(connect_driver: ConnectDriver) -> None:
+    error = refusal(connect_driver(ScriptedShell(uiautomator=reply(SIZE, IDLE))).dump)
     assert error.code == "SNAPSHOT_HIERARCHY_UNAVAILABLE"
     assert "could not get idle state" in error.message
 
@@ -91,67 +93,73 @@ def test_a_screen_that_never_rests_has_no_hierarchy(meet: Meet) -> None:
 @pytest.mark.parametrize(
     "out", ["<?xml ?><hierarchy", "<?xml version='1.0'?><hierarchy rotation='0'/>", "<?xml ?><!DOCTYPE a>"]
 )
-def test_half_a_hierarchy_and_an_empty_one_are_none(meet: Meet, out: str) -> None:
-    assert refusal(meet(ToldPhone(uiautomator=say(out))).dump).code == "SNAPSHOT_HIERARCHY_UNAVAILABLE"
+def test_half_a_hierarchy_and_an_empty_one_are_none(connect_driver: ConnectDriver, out: str) -> None:
+    assert (
+        refusal(connect_driver(ScriptedShell(uiautomator=reply(out))).dump).code
+        == "SNAPSHOT_HIERARCHY_UNAVAILABLE"
+    )
 
 
-def test_a_file_that_could_not_be_written_is_replaced_by_a_pipe(meet: Meet) -> None:
-    written = say(SIZE, "UI hierchary dumped to: x\ncat: x: No such file\n", 1)
-    phone = ToldPhone(**{"| cat": say(xml("")), "uiautomator": written})
-    assert meet(phone).dump().nodes
+def test_a_file_that_could_not_be_written_is_replaced_by_a_pipe(connect_driver: ConnectDriver) -> None:
+    written = reply(SIZE, "UI hierchary dumped to: x\ncat: x: No such file\n", 1)
+    phone = ScriptedShell(**{"| cat": reply(xml("")), "uiautomator": written})
+    assert connect_driver(phone).dump().nodes
     assert [("| cat" in script) for script in phone.asked] == [False, True]
 
 
-def test_the_frame_follows_the_display_as_it_turns(meet: Meet) -> None:
-    driver = meet(ToldPhone(uiautomator=[say(SIZE + xml("")), say(xml("", rotation=3))]))
+def test_the_frame_follows_the_display_as_it_turns(connect_driver: ConnectDriver) -> None:
+    driver = connect_driver(ScriptedShell(uiautomator=[reply(SIZE + xml("")), reply(xml("", rotation=3))]))
     driver.dump()
     assert str(driver.frame()) == "[0,0][100,200]"
     driver.dump()
     assert str(driver.frame()) == "[0,0][200,100]"
 
 
-def test_without_a_display_size_the_windows_give_it(meet: Meet) -> None:
-    driver = meet(ToldPhone(uiautomator=say(xml("", rotation=1))))
+def test_without_a_display_size_the_windows_give_it(connect_driver: ConnectDriver) -> None:
+    driver = connect_driver(ScriptedShell(uiautomator=reply(xml("", rotation=1))))
     driver.dump()
     assert str(driver.frame()) == "[0,0][10,10]"
-    assert refusal(meet(ToldPhone()).frame).code == "DEVICE_SHELL_UNAVAILABLE"
+    assert refusal(connect_driver(ScriptedShell()).frame).code == "DEVICE_SHELL_UNAVAILABLE"
 
 
-def test_the_app_in_front_is_asked_of_one_service_after_the_other(meet: Meet) -> None:
-    phone = ToldPhone(activities=say("  mResumedActivity: ActivityRecord{1 u0 com.a/.B t1}\n"))
-    driver = meet(phone)
+def test_the_app_in_front_is_asked_of_one_service_after_the_other(connect_driver: ConnectDriver) -> None:
+    phone = ScriptedShell(activities=reply("  mResumedActivity: ActivityRecord{1 u0 com.a/.B t1}\n"))
+    driver = connect_driver(phone)
     assert driver.foreground() == "com.a"
     assert len(phone.asked) == 3
     assert driver.windows().foreground_package == "com.a"
-    assert meet(ToldPhone()).foreground() is None
+    assert connect_driver(ScriptedShell()).foreground() is None
 
 
 # Touches
 
 
-def test_a_device_that_forbids_input_gets_a_hint_to_allow_it(meet: Meet) -> None:
-    told = "java.lang.SecurityException: Injecting to another application requires INJECT_EVENTS permission\n"
-    driver = meet(ToldPhone(wm=say(SIZE), input=say("", told, 255)))
+def test_a_device_that_forbids_input_gets_a_hint_to_allow_it(connect_driver: ConnectDriver) -> None:
+    answer = "java.lang.SecurityException: Injecting to another application requires INJECT_EVENTS permission\n"
+    driver = connect_driver(ScriptedShell(wm=reply(SIZE), input=reply("", answer, 255)))
     error = refusal(lambda: driver.tap(1, 1, 0))
     assert error.code == "SECURITY_BLOCK_DETECTED"
     assert "Security settings" in str(error.hint)
 
 
 @pytest.mark.parametrize(
-    "answer", [say("Error: Invalid arguments"), say("Unknown command: tap\n"), say(code=1), say("Killed\n")]
+    "answer",
+    [reply("Error: Invalid arguments"), reply("Unknown command: tap\n"), reply(code=1), reply("Killed\n")],
 )
-def test_an_input_that_complains_was_not_taken(meet: Meet, answer: ShellAnswer) -> None:
-    assert meet(ToldPhone(wm=say(SIZE), input=answer)).tap(1, 1, 0) is False
+def test_an_input_that_complains_was_not_taken(connect_driver: ConnectDriver, answer: ShellAnswer) -> None:
+    assert connect_driver(ScriptedShell(wm=reply(SIZE), input=answer)).tap(1, 1, 0) is False
 
 
-def test_a_linker_that_warns_changes_nothing(meet: Meet) -> None:
-    driver = meet(ToldPhone(wm=say(SIZE), input=say("", "WARNING: linker: libx.so has text relocations\n")))
+def test_a_linker_that_warns_changes_nothing(connect_driver: ConnectDriver) -> None:
+    driver = connect_driver(
+        ScriptedShell(wm=reply(SIZE), input=reply("", "WARNING: linker: libx.so has text relocations\n"))
+    )
     assert driver.tap(1, 1, 0) is True
 
 
-def test_a_short_touch_is_a_tap_and_a_long_one_a_swipe_that_stays(meet: Meet) -> None:
-    phone = ToldPhone(wm=say(SIZE))
-    driver = meet(phone)
+def test_a_short_touch_is_a_tap_and_a_long_one_a_swipe_that_stays(connect_driver: ConnectDriver) -> None:
+    phone = ScriptedShell(wm=reply(SIZE))
+    driver = connect_driver(phone)
     assert [driver.tap(3, 4, 120), driver.tap(3, 4, 650), driver.tap(100, 4, 120)] == [True, True, False]
     assert phone.named("input") == ["input tap 3 4", "input swipe 3 4 3 4 650"]
 
@@ -159,44 +167,48 @@ def test_a_short_touch_is_a_tap_and_a_long_one_a_swipe_that_stays(meet: Meet) ->
 # Apps
 
 
-def launch(meet: Meet, resolved: str, **rules: ShellAnswer) -> tuple[bool, list[str]]:
-    phone = ToldPhone(**{"resolve-activity": say(resolved), **rules})
-    return meet(phone).launch("com.a"), [script.split(" ")[0] for script in phone.asked]
+def launch(connect_driver: ConnectDriver, resolved: str, **rules: ShellAnswer) -> tuple[bool, list[str]]:
+    phone = ScriptedShell(**{"resolve-activity": reply(resolved), **rules})
+    return connect_driver(phone).launch("com.a"), [script.split(" ")[0] for script in phone.asked]
 
 
-def test_an_app_is_started_by_the_activity_a_launcher_would_start(meet: Meet) -> None:
-    assert launch(meet, "priority=0 match=0x1\ncom.a/.Main\n") == (True, ["cmd", "am"])
-    warned = say(
+def test_an_app_is_started_by_the_activity_a_launcher_would_start(connect_driver: ConnectDriver) -> None:
+    assert launch(connect_driver, "priority=0 match=0x1\ncom.a/.Main\n") == (True, ["cmd", "am"])
+    warned = reply(
         "Starting: Intent { }\n", "Warning: Activity not started, its current task has been brought to the front\n"
     )
-    assert launch(meet, "com.a/.Main\r\n", **{"am start": warned}) == (True, ["cmd", "am"])
+    assert launch(connect_driver, "com.a/.Main\r\n", **{"am start": warned}) == (True, ["cmd", "am"])
 
 
 @pytest.mark.parametrize(
     "resolved", ["android/com.android.internal.app.ResolverActivity", "Unknown command", "com.a/.B;reboot", ""]
 )
-def test_without_a_resolved_activity_monkey_starts_the_app(meet: Meet, resolved: str) -> None:
-    assert launch(meet, resolved, monkey=say("Events injected: 1\n")) == (True, ["cmd", "monkey"])
+def test_without_a_resolved_activity_monkey_starts_the_app(connect_driver: ConnectDriver, resolved: str) -> None:
+    assert launch(connect_driver, resolved, monkey=reply("Events injected: 1\n")) == (True, ["cmd", "monkey"])
     assert (
-        launch(meet, resolved, monkey=say("** No activities found to run, monkey aborted.\n", code=252))[0]
+        launch(
+            connect_driver, resolved, monkey=reply("** No activities found to run, monkey aborted.\n", code=252)
+        )[0]
         is False
     )
 
 
-def test_an_app_that_cannot_be_started_is_not(meet: Meet) -> None:
-    assert launch(meet, "No activity found\n") == (False, ["cmd"])
-    gone = say("Starting: Intent { }\n", "Error type 3\nError: Activity class {com.a/.B} does not exist.\n")
-    assert launch(meet, "com.a/.B", **{"am start": gone})[0] is False
-    assert meet(ToldPhone()).launch("com.a; reboot") is False
+def test_an_app_that_cannot_be_started_is_not(connect_driver: ConnectDriver) -> None:
+    assert launch(connect_driver, "No activity found\n") == (False, ["cmd"])
+    gone = reply("Starting: Intent { }\n", "Error type 3\nError: Activity class {com.a/.B} does not exist.\n")
+    assert launch(connect_driver, "com.a/.B", **{"am start": gone})[0] is False
+    assert connect_driver(ScriptedShell()).launch("com.a; reboot") is False
 
 
-def test_an_unhandled_link_is_detected_despite_exit_code_0(meet: Meet) -> None:
-    told = say(
+def test_an_unhandled_link_is_detected_despite_exit_code_0(connect_driver: ConnectDriver) -> None:
+    answer = reply(
         "Starting: Intent { dat=http://a/error }\n", "Error: Activity not started, unable to resolve Intent { }\n"
     )
-    assert meet(ToldPhone(**{"am start": told})).view("http://a") is False
+    assert connect_driver(ScriptedShell(**{"am start": answer})).view("http://a") is False
     assert (
-        meet(ToldPhone(**{"am start": say("Starting: Intent { dat=http://a/exception }\n")})).view("http://a")
+        connect_driver(ScriptedShell(**{"am start": reply("Starting: Intent { dat=http://a/exception }\n")})).view(
+            "http://a"
+        )
         is True
     )
 
@@ -209,41 +221,43 @@ def focused(text: str) -> Node:
 
 
 def shows(text: str) -> ShellAnswer:
-    return say(SIZE + xml(f'focused="true" text="{text}"'))
+    return reply(SIZE + xml(f'focused="true" text="{text}"'))
 
 
-def test_a_character_that_cannot_be_typed_is_reported_with_a_hint(meet: Meet) -> None:
-    npe = say("", "Exception occurred while executing 'text':\njava.lang.NullPointerException\n", 255)
-    error = refusal(lambda: meet(ToldPhone(input=npe)).set_text(focused(""), "é"))
+def test_a_character_that_cannot_be_typed_is_reported_with_a_hint(connect_driver: ConnectDriver) -> None:
+    npe = reply("", "Exception occurred while executing 'text':\njava.lang.NullPointerException\n", 255)
+    error = refusal(lambda: connect_driver(ScriptedShell(input=npe)).set_text(focused(""), "é"))
     assert error.code == "TEXT_NOT_ACCEPTED"
     assert "ASCII" in error.message
     assert "Operator" in str(error.hint)
 
 
-def test_a_field_that_took_something_else_is_cleared_round_the_cursor_and_typed_once_more(meet: Meet) -> None:
-    phone = ToldPhone(uiautomator=[shows("newd"), shows("newd"), shows("new")])
-    assert meet(phone).set_text(focused("old"), "new") is True
+def test_a_field_that_took_something_else_is_cleared_round_the_cursor_and_typed_once_more(
+    connect_driver: ConnectDriver,
+) -> None:
+    phone = ScriptedShell(uiautomator=[shows("newd"), shows("newd"), shows("new")])
+    assert connect_driver(phone).set_text(focused("old"), "new") is True
     first, second = phone.named("input")
     assert first == "input keyevent 123 67 67 67 && input text new"
     assert second == "input keyevent 123 67 67 67 67 112 112 112 112 && input text new"
 
 
-def test_a_field_that_never_holds_the_text_did_not_take_it(meet: Meet) -> None:
-    phone = ToldPhone(uiautomator=shows("ne"))
-    assert refusal(lambda: meet(phone).set_text(focused(""), "new")).code == "TEXT_NOT_ACCEPTED"
+def test_a_field_that_never_holds_the_text_did_not_take_it(connect_driver: ConnectDriver) -> None:
+    phone = ScriptedShell(uiautomator=shows("ne"))
+    assert refusal(lambda: connect_driver(phone).set_text(focused(""), "new")).code == "TEXT_NOT_ACCEPTED"
     assert len(phone.named("input")) == 2
 
 
-def test_a_field_that_was_just_emptied_is_not_emptied_again(meet: Meet) -> None:
-    phone, node = ToldPhone(uiautomator=shows("new")), focused("old")
-    driver = meet(phone)
+def test_a_field_that_was_just_emptied_is_not_emptied_again(connect_driver: ConnectDriver) -> None:
+    phone, node = ScriptedShell(uiautomator=shows("new")), focused("old")
+    driver = connect_driver(phone)
     assert driver.set_text(node, "") is True
     assert driver.set_text(node, "new") is True
     assert phone.named("input") == ["input keyevent 123 67 67 67", "input text new"]
 
 
-def test_a_field_that_gets_no_focus_is_not_typed_into(meet: Meet) -> None:
-    phone = ToldPhone(uiautomator=say(SIZE + xml('text="a"')))
-    driver = meet(phone)
+def test_a_field_that_gets_no_focus_is_not_typed_into(connect_driver: ConnectDriver) -> None:
+    phone = ScriptedShell(uiautomator=reply(SIZE + xml('text="a"')))
+    driver = connect_driver(phone)
     assert driver.set_text(driver.dump().nodes[0], "new") is False
     assert phone.named("input") == ["input tap 5 5"]

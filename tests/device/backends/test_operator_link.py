@@ -44,7 +44,7 @@ def result(document: Any) -> bytes:
 
 
 def delivered(*output: bytes, code: int | None = None) -> Delivered:
-    """What a phone that says this delivers. It hangs up then, with an exit code or without."""
+    """The delivery of a phone with this output, which then closes the connection, with or without an exit code."""
     stream = b"".join(packet(1, piece) for piece in output)
     if code is not None:
         stream += packet(3, bytes([code]))
@@ -103,7 +103,7 @@ def test_an_operator_that_is_not_there_is_named(package: str, served: tuple[Simu
     assert package in error.value.message
 
 
-# A phone that says what it likes
+# A phone with arbitrary output
 
 
 def test_the_result_of_another_command_is_passed_over() -> None:

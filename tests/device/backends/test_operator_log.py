@@ -23,11 +23,11 @@ TREE = """<?xml version='1.0' encoding='UTF-8' standalone='yes' ?>
 </hierarchy>"""
 
 
-def said(message: str, tid: int = 7, tag: str = "TaskScope") -> Record:
+def record(message: str, tid: int = 7, tag: str = "TaskScope") -> Record:
     return Record(5, tid, tag, message)
 
 
-def heard(*records: Record) -> tuple[OperatorLogReader, list[dict[str, object]]]:
+def read_log(*records: Record) -> tuple[OperatorLogReader, list[dict[str, object]]]:
     reader = OperatorLogReader()
     documents = [document for record in records if (document := reader.feed(record)) is not None]
     return reader, documents
@@ -57,43 +57,43 @@ def test_invalid_log_records_are_ignored(line: bytes) -> None:
 
 
 def test_a_result_comes_as_soon_as_it_is_complete() -> None:
-    assert heard(said('[Clawperator-Result] {"commandId":"a"}'))[1] == [{"commandId": "a"}]
+    assert read_log(record('[Clawperator-Result] {"commandId":"a"}'))[1] == [{"commandId": "a"}]
 
 
 def test_a_result_in_several_pieces_is_put_together() -> None:
     text = '[Clawperator-Result] {"commandId":"a","b":{"c":"d"}}'
-    pieces = [said(text[i : i + 25]) for i in range(0, len(text), 25)]
-    assert heard(*pieces)[1] == [{"commandId": "a", "b": {"c": "d"}}]
+    pieces = [record(text[i : i + 25]) for i in range(0, len(text), 25)]
+    assert read_log(*pieces)[1] == [{"commandId": "a", "b": {"c": "d"}}]
 
 
 def test_lines_of_other_processes_between_two_chunks_are_ignored() -> None:
     pieces = ('[Clawperator-Result] {"commandId":', '"a"}')
-    assert heard(said(pieces[0]), said("}", tid=8), said("}", tag="Other"), said(pieces[1]))[1] == [
+    assert read_log(record(pieces[0]), record("}", tid=8), record("}", tag="Other"), record(pieces[1]))[1] == [
         {"commandId": "a"}
     ]
 
 
 @pytest.mark.parametrize("bad", ["{nonsense}", "[1]", "{" * 3000 + "}", '"}'])
 def test_a_result_that_makes_no_sense_does_not_stop_the_next(bad: str) -> None:
-    records = (said(f"[Clawperator-Result] {bad}"), said('[Clawperator-Result] {"commandId":"a"}'))
-    assert heard(*records)[1] == [{"commandId": "a"}]
+    records = (record(f"[Clawperator-Result] {bad}"), record('[Clawperator-Result] {"commandId":"a"}'))
+    assert read_log(*records)[1] == [{"commandId": "a"}]
 
 
 def test_a_hierarchy_is_complete_with_its_last_line() -> None:
     lines = TREE.split("\n")
-    reader, _ = heard(said("[TaskScope] UI Hierarchy:"), *map(said, lines), said("after"))
+    reader, _ = read_log(record("[TaskScope] UI Hierarchy:"), *map(record, lines), record("after"))
     assert reader.hierarchies == [LoggedTree(tuple(lines), True)]
 
 
 @pytest.mark.parametrize("next_message", ["[TaskScope] UI Hierarchy:", "[Clawperator-Result] {}", "[Other] x"])
 def test_a_hierarchy_without_its_end_is_not_whole(next_message: str) -> None:
-    reader, _ = heard(said("[TaskScope] UI Hierarchy:"), said("<hierarchy>"), said(next_message))
+    reader, _ = read_log(record("[TaskScope] UI Hierarchy:"), record("<hierarchy>"), record(next_message))
     assert reader.hierarchies == [LoggedTree(("<hierarchy>",), False)]
 
 
 def test_two_hierarchies_stay_apart() -> None:
     one = ("[TaskScope] UI Hierarchy:", "<hierarchy>", "</hierarchy>")
-    reader, _ = heard(*map(said, one + one))
+    reader, _ = read_log(*map(record, one + one))
     assert [tree.is_complete for tree in reader.hierarchies] == [True, True]
 
 

@@ -1,6 +1,6 @@
 """Android emulators with fake SDK tools: the commands that run, and how their output is used.
 
-The emulator itself is a simulated phone behind an adb server that lists it while a file says that it runs.
+The emulator itself is a simulated phone behind an adb server that lists it while a file exists.
 """
 
 import os
@@ -40,9 +40,9 @@ case "$*" in
   *"emu kill"*) rm "$FAKE/running" ;;
 esac
 """
-EMULATOR = 'echo "$@" >> "$FAKE/said.emulator"; echo "${1#@}" > "$FAKE/running"'
+EMULATOR = 'echo "$@" >> "$FAKE/calls.emulator"; echo "${1#@}" > "$FAKE/running"'
 SDKMANAGER = """
-echo "$@" >> "$FAKE/said.sdkmanager"
+echo "$@" >> "$FAKE/calls.sdkmanager"
 case "$1" in
   --list_installed) cat "$FAKE/installed" 2>/dev/null ;;
   --licenses) read answer; test "$answer" = y ;;
@@ -50,7 +50,7 @@ case "$1" in
 esac
 """
 AVDMANAGER = """
-echo "$@" >> "$FAKE/said.avdmanager"
+echo "$@" >> "$FAKE/calls.avdmanager"
 if [ "$1" = create ]; then
   mkdir -p "$ANDROID_AVD_HOME/$5.avd"
   echo "target=android-35" > "$ANDROID_AVD_HOME/$5.ini"
@@ -64,7 +64,7 @@ fi
 
 
 class Sdk:
-    """Fake tools, each a shell script, and what they were told."""
+    """Fake tools, each a shell script, and the arguments of their calls."""
 
     def __init__(self, folder: Path, phone: Phone) -> None:
         self.folder = folder
@@ -79,8 +79,8 @@ class Sdk:
         path.write_text(f"#!/bin/sh\n{script}\n")
         path.chmod(0o755)
 
-    def said(self, name: str) -> list[str]:
-        file = self.folder / f"said.{name}"
+    def calls(self, name: str) -> list[str]:
+        file = self.folder / f"calls.{name}"
         return file.read_text().splitlines() if file.exists() else []
 
     def run_avd(self, name: str) -> None:
@@ -143,8 +143,8 @@ def test_a_new_avd_is_made_of_the_image_for_this_computer(sdk: Sdk) -> None:
         "supported": True,
         "unsupportedReasons": [],
     }
-    assert sdk.said("sdkmanager") == ["--list_installed", "--licenses", system_image()]
-    assert sdk.said("avdmanager") == [
+    assert sdk.calls("sdkmanager") == ["--list_installed", "--licenses", system_image()]
+    assert sdk.calls("avdmanager") == [
         f"create avd --force --name {DEFAULT_NAME} --package {system_image()} --device pixel_7"
     ]
 
@@ -152,7 +152,7 @@ def test_a_new_avd_is_made_of_the_image_for_this_computer(sdk: Sdk) -> None:
 def test_an_image_that_is_there_is_not_fetched_again(sdk: Sdk) -> None:
     (sdk.folder / "installed").write_text(f"{system_image()} | 9\n")
     create_avd("other")
-    assert sdk.said("sdkmanager") == ["--list_installed"]
+    assert sdk.calls("sdkmanager") == ["--list_installed"]
 
 
 def test_an_avd_that_exists_is_not_overwritten(sdk: Sdk) -> None:
@@ -160,7 +160,7 @@ def test_an_avd_that_exists_is_not_overwritten(sdk: Sdk) -> None:
     with pytest.raises(ClawError) as caught:
         create_avd("mine")
     refused(caught, "EMULATOR_CREATE_FAILED")
-    assert sdk.said("avdmanager") == []
+    assert sdk.calls("avdmanager") == []
 
 
 @pytest.mark.parametrize(
@@ -267,7 +267,7 @@ def test_starting_waits_until_it_has_booted_and_allows_development(sdk: Sdk) -> 
     sdk.phone.settings.put("global", "development_settings_enabled", "0")
     started = start_emulator("a", SOON)
     assert msgspec.to_builtins(started) == {"type": "emulator", "avdName": "a", "serial": SERIAL, "booted": True}
-    assert sdk.said("emulator") == ["@a -no-snapshot-load -no-boot-anim"]
+    assert sdk.calls("emulator") == ["@a -no-snapshot-load -no-boot-anim"]
     assert sdk.phone.settings.get("global", "development_settings_enabled") == "1"
     with pytest.raises(ClawError) as caught:
         start_emulator("a", SOON)
@@ -275,16 +275,16 @@ def test_starting_waits_until_it_has_booted_and_allows_development(sdk: Sdk) -> 
 
 
 @pytest.mark.parametrize(
-    ("script", "told"),
+    ("script", "expected"),
     [("echo 'PANIC: no KVM' >&2; exit 1", "PANIC: no KVM"), ("exit 0", "adb did not list")],
 )
-def test_an_emulator_that_does_not_start_is_reported_with_its_output(sdk: Sdk, script: str, told: str) -> None:
+def test_an_emulator_that_does_not_start_is_reported_with_its_output(sdk: Sdk, script: str, expected: str) -> None:
     sdk.make_avd("a")
     sdk.put("emulator", script)
     with pytest.raises(ClawError) as caught:
         start_emulator("a", EmulatorTimeouts(registration=0.3, boot=0.3, poll=0.01))
     refused(caught, "EMULATOR_START_FAILED")
-    assert told in caught.value.message
+    assert expected in caught.value.message
 
 
 def test_an_emulator_that_does_not_boot_is_given_up(sdk: Sdk) -> None:

@@ -49,7 +49,7 @@ def by_id(report: Report, id_: str) -> Check:
 
 
 def fake(path: Path, script: str) -> str:
-    """A program that does what a shell script says."""
+    """A program that runs a shell script."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f"#!/bin/sh\n{script}\n")
     path.chmod(0o755)
@@ -324,14 +324,14 @@ def test_with_adb_and_no_phone_there_are_no_devices() -> None:
 def test_an_adb_server_that_does_not_start_is_started_anew_by_fixing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    said = tmp_path / "said"
-    monkeypatch.setenv("ADB_PATH", fake(tmp_path / "adb", f'echo "$1" >> "{said}"; test "$1" != start-server'))
+    calls = tmp_path / "calls"
+    monkeypatch.setenv("ADB_PATH", fake(tmp_path / "adb", f'echo "$1" >> "{calls}"; test "$1" != start-server'))
     report = run_doctor(None, OPERATOR_PACKAGE)
     assert last(report).code == "ADB_SERVER_FAILED"
     assert report.nextActions == ["adb kill-server", "adb start-server"]
-    said.unlink()
+    calls.unlink()
     report = run_doctor(None, OPERATOR_PACKAGE, fix=True)
-    assert "kill-server" in said.read_text().split()
+    assert "kill-server" in calls.read_text().split()
     assert isinstance(report.repairs, list)
     assert report.repairs[0].ok is False
     assert "ADB_SERVER_FAILED" in str(report.repairs[0].error)

@@ -49,16 +49,16 @@ def test_a_listed_service_is_not_enough_when_accessibility_as_a_whole_is_off(rou
 
 
 @pytest.mark.parametrize(
-    "said",
+    "message",
     [
         "java.lang.IllegalArgumentException: Unknown permission: android.permission.POST_NOTIFICATIONS",
         "Permission android.permission.POST_NOTIFICATIONS is not a changeable permission type",
     ],
 )
 def test_a_device_without_the_permission_is_not_a_failure(
-    route: Route, said: str, monkeypatch: pytest.MonkeyPatch
+    route: Route, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    answer_grant(monkeypatch, ShellAnswer(255, b"", said.encode()))
+    answer_grant(monkeypatch, ShellAnswer(255, b"", message.encode()))
     granted = grant_permissions(route.device, OPERATOR_PACKAGE)
     assert granted.permissions.notification.skipped is True
 

@@ -32,7 +32,7 @@ def test_the_same_version_fits(route: Route) -> None:
         (f"{__version__}-rc1", "APK_VERSION_INVALID"),
         ("garbage", "APK_VERSION_INVALID"),
         ("1.2", "APK_VERSION_INVALID"),
-        ("", "APK_VERSION_INVALID"),  # the phone says null
+        ("", "APK_VERSION_INVALID"),  # the device prints null
     ],
 )
 def test_only_the_same_numbers_fit(route: Route, version: str, code: str, monkeypatch: pytest.MonkeyPatch) -> None:

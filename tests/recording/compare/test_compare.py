@@ -213,9 +213,9 @@ def test_another_app_is_insufficient_and_named(tmp_path: Path) -> None:
 
 
 def test_snapshots_change_nothing_even_when_they_mention_the_words(tmp_path: Path) -> None:
-    said = [{**e, "snapshot": "<node text='discharge save confirm'/>"} for e in FLOW[:5]]
+    noisy = [{**e, "snapshot": "<node text='discharge save confirm'/>"} for e in FLOW[:5]]
     (tmp_path / "run.json").write_text(json.dumps(run_of()))
-    for flow in (FLOW, said, said + FLOW[7:]):
+    for flow in (FLOW, noisy, noisy + FLOW[7:]):
         reports = []
         for mode in ("omit", "include"):
             path = baseline(tmp_path, flow, mode)

@@ -59,10 +59,9 @@ def _cycle(phone: SimulatedPhone, label: str) -> None:
 
 def measure_trip() -> float:
     """Seconds from a validated snapshot to its result, on the running simulated phone."""
-    from clawperator.contract.execution import single_action, validate
+    from clawperator.contract import single_action, validate
     from clawperator.contract.wire import OPERATOR_PACKAGE
-    from clawperator.device.discovery import resolve_device
-    from clawperator.device.run import run_plan
+    from clawperator.device import resolve_device, run_plan
 
     device = resolve_device(None)
 
@@ -83,7 +82,7 @@ def measure_weight() -> int:
 
 def measure_ports() -> dict[str, float]:
     """Seconds for ``shell:true`` through the adbd port, the server port, and in process."""
-    from clawperator.engine.clock import SystemClock
+    from clawperator.engine import SystemClock
 
     with (
         simulated_phone(clock=SystemClock()) as phone,

@@ -9,10 +9,8 @@ from random import Random
 from time import perf_counter
 from typing import NamedTuple
 
-from clawperator.contract.selectors import NodeMatcher
-from clawperator.ui.match import find_nodes
-from clawperator.ui.node import Bounds, Hierarchy
-from clawperator.ui.parse import parse_hierarchy
+from clawperator.contract import NodeMatcher
+from clawperator.ui import Bounds, Hierarchy, find_nodes, parse_hierarchy
 from hierarchy import FOREIGN_LABELS, LABELS, PACKAGES, hierarchy
 from measure import fastest
 

@@ -16,22 +16,23 @@ import msgspec
 
 import clawperator
 from clawperator import skill_api, testing
-from clawperator.agent.envelope import KINDS
+from clawperator.agent import KINDS
 from clawperator.cli.help import claw_help_text, help_text
-from clawperator.commands.claw import CLAW_COMMANDS
-from clawperator.commands.model import Command
-from clawperator.commands.registry import COMMANDS, leaves
+from clawperator.commands import CLAW_COMMANDS, COMMANDS, Command, leaves
 from clawperator.connection.phone import ConnectedPhone
-from clawperator.contract.action_types import Retry
-from clawperator.contract.actions import ACTION_ALIASES, ACTIONS
-from clawperator.contract.execution import ExecutionShape
-from clawperator.contract.normalise import PARAM_ALIASES, TOP_ALIASES
-from clawperator.contract.selectors import MATCHER_ALIASES, NodeMatcher
+from clawperator.contract import (
+    ACTION_ALIASES,
+    ACTIONS,
+    MATCHER_ALIASES,
+    PARAM_ALIASES,
+    TOP_ALIASES,
+    ExecutionShape,
+    NodeMatcher,
+    Retry,
+)
 from clawperator.errors import CODES, ClawError
 from clawperator.phone import FAULTS
-from clawperator.recording.compare.compare import MATCHES, SUMMARIES
-from clawperator.recording.compare.strategies.solax import REQUIRED
-from clawperator.recording.events import FACTS, own_fields
+from clawperator.recording import FACTS, MATCHES, REQUIRED, SUMMARIES, own_fields
 from clawperator.schemas import list_schemas
 
 ROOT = Path(__file__).resolve().parent.parent

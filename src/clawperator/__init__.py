@@ -51,8 +51,8 @@ if TYPE_CHECKING:
         connect,
         connect_async,
     )
-    from clawperator.contract.results import ResultEnvelope, StepResult
-    from clawperator.device.adb.client import ShellAnswer
+    from clawperator.contract import ResultEnvelope, StepResult
+    from clawperator.device import ShellAnswer
     from clawperator.errors import (
         ActionError,
         ClawError,
@@ -67,25 +67,25 @@ if TYPE_CHECKING:
         UsageError,
         ValidationError,
     )
-    from clawperator.phone.process.launch import PhoneProcess, start_phone
-    from clawperator.ui.node import Node
+    from clawperator.phone import PhoneProcess, start_phone
+    from clawperator.ui import Node
 else:
     from clawperator._lazy import lazy_exports
 
-    _MODULES = {
-        "connection": (
-            "ActionResult AsyncConnectedPhone ConnectedPhone FoundNode LabelValue Scrolled Snapshot "
-            "connect connect_async"
-        ),
-        "contract.results": "ResultEnvelope StepResult",
-        "device.adb.client": "ShellAnswer",
-        "errors": (
-            "ActionError ClawError DeadlineError DeliveryError DeviceError OperatorError PolicyError "
-            "RecordingError SkillError TargetError UsageError ValidationError"
-        ),
-        "phone.process.launch": "PhoneProcess start_phone",
-        "ui.node": "Node",
-    }
     __getattr__, __dir__ = lazy_exports(
-        __name__, {name: module for module, names in _MODULES.items() for name in names.split()}
+        __name__,
+        {
+            "connection": (
+                "ActionResult AsyncConnectedPhone ConnectedPhone FoundNode LabelValue Scrolled Snapshot "
+                "connect connect_async"
+            ),
+            "contract.results": "ResultEnvelope StepResult",
+            "device.adb.client": "ShellAnswer",
+            "errors": (
+                "ActionError ClawError DeadlineError DeliveryError DeviceError OperatorError PolicyError "
+                "RecordingError SkillError TargetError UsageError ValidationError"
+            ),
+            "phone.process.launch": "PhoneProcess start_phone",
+            "ui.node": "Node",
+        },
     )

@@ -7,26 +7,31 @@ import msgspec
 from msgspec import Struct
 
 from clawperator._text import nearest
-from clawperator.agent.envelope import CLASSES, COMMON, KINDS, SCHEMA_VERSION
-from clawperator.agent.sessions.records import SessionMeta, TurnRecord
-from clawperator.contract.actions import ACTIONS
-from clawperator.contract.execution import ExecutionShape
-from clawperator.contract.results import ExecutionResult, ResultEnvelope
-from clawperator.contract.selectors import NodeMatcher
-from clawperator.contract.skill_result import SkillResult, SkillsRun
-from clawperator.device.emulators.avd import Avd
-from clawperator.device.setup.doctor import Report
-from clawperator.device.setup.install import Granted, OperatorSetup
-from clawperator.device.setup.version_check import Compatibility
+from clawperator.agent import CLASSES, COMMON, KINDS, SCHEMA_VERSION, SessionMeta, TurnRecord
+from clawperator.contract import (
+    ACTIONS,
+    ExecutionResult,
+    ExecutionShape,
+    NodeMatcher,
+    ResultEnvelope,
+    SkillResult,
+    SkillsRun,
+)
+from clawperator.device import Avd, Compatibility, Granted, OperatorSetup, Report
 from clawperator.errors import CODES, ClawError
-from clawperator.recording.compare.compare import CompareReport
-from clawperator.recording.compare.strategies.declared import Declaration
-from clawperator.recording.describe import Narrative
-from clawperator.recording.events import FACTS, Header
-from clawperator.recording.export import Export, ExportResult
-from clawperator.recording.parse import ParseResult, StepLog
-from clawperator.recording.repair import RepairResult
-from clawperator.replay.report import ReplayPlan, ReplayReport
+from clawperator.recording import (
+    FACTS,
+    CompareReport,
+    Declaration,
+    Export,
+    ExportResult,
+    Header,
+    Narrative,
+    ParseResult,
+    RepairResult,
+    StepLog,
+)
+from clawperator.replay import ReplayPlan, ReplayReport
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _REF = "#/$defs/{name}"

@@ -18,13 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from clawperator.contract.execution import Plan, new_execution, validate
-from clawperator.contract.results import ResultEnvelope, StepResult, outcome_of
-from clawperator.contract.selectors import NodeMatcher
-from clawperator.engine.clock import VirtualClock
-from clawperator.engine.driver import Clock
-from clawperator.engine.run import Engine
-from clawperator.engine.scripted import FullScriptedDriver, ScriptedDriver
+from clawperator.contract import NodeMatcher, Plan, ResultEnvelope, StepResult, new_execution, outcome_of, validate
+from clawperator.engine import Clock, Engine, FullScriptedDriver, ScriptedDriver, VirtualClock
 from clawperator.errors import ClawError
 from clawperator.phone import (
     DELETE_KEY,
@@ -37,8 +32,7 @@ from clawperator.phone import (
     Window,
     is_symbol,
 )
-from clawperator.ui.match import find_node, find_nodes
-from clawperator.ui.node import Hierarchy, Node
+from clawperator.ui import Hierarchy, Node, find_node, find_nodes
 
 if TYPE_CHECKING:
     from clawperator.phone import AccessibilityEvent, AdbdServer, Cassette

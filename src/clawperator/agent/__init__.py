@@ -1,1 +1,141 @@
 """The agent behind ``claw``: tools under a policy, turns of a brain, sessions, MCP and model services."""
+
+# Type checkers know this name; importing it from typing would cost every command some milliseconds.
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from clawperator.agent.cancellation import (
+        TurnCancelledError,
+        TurnDeadline,
+        WorkAbandonedError,
+        run_within,
+        timeout_error,
+    )
+    from clawperator.agent.envelope import (
+        CLASSES,
+        COMMON,
+        KINDS,
+        SCHEMA_VERSION,
+        build_envelope,
+        error_object,
+        filesystem_error,
+        is_not_found,
+    )
+    from clawperator.agent.inventory.inventory import (
+        InventoryEntry,
+        command_inventory,
+        group_by_origin,
+        tool_inventory,
+    )
+    from clawperator.agent.inventory.plugins import Plugin, PluginContext, PluginScan, discover_plugins, run_plugin
+    from clawperator.agent.inventory.routing import Router
+    from clawperator.agent.policy import read_level
+    from clawperator.agent.ports import LEVELS, Level, Tool, ToolCall, ToolContext, ToolResult, Usage
+    from clawperator.agent.redaction import map_strings
+    from clawperator.agent.sessions.files import is_session_path
+    from clawperator.agent.sessions.reading import is_session_file
+    from clawperator.agent.sessions.records import SessionMeta, TurnRecord
+    from clawperator.agent.sessions.store import DEFAULT_DIRECTORY, LoadedSession, SessionStore, SessionSummary
+    from clawperator.agent.tool_registry import ToolRegistry, filter_tools
+    from clawperator.agent.tools import builtin_tools
+    from clawperator.agent.tools.actions import planned_calls
+    from clawperator.agent.tools.messages import describe_steps
+    from clawperator.agent.tools.row import failed_result, payload_error, require_object
+    from clawperator.agent.turns.assembly import AgentOptions, assemble, is_mcp_name, tool_pool
+    from clawperator.agent.turns.conversation import BRAINS, RunRequest, RunResult, run_request
+    from clawperator.agent.turns.events import NOTE, STAGES, EventStream
+    from clawperator.agent.turns.results import TurnResult
+else:
+    from clawperator._lazy import lazy_exports
+
+    __getattr__, __dir__ = lazy_exports(
+        __name__,
+        {
+            "cancellation": "TurnCancelledError TurnDeadline WorkAbandonedError run_within timeout_error",
+            "envelope": (
+                "CLASSES COMMON KINDS SCHEMA_VERSION build_envelope error_object filesystem_error is_not_found"
+            ),
+            "inventory.inventory": "InventoryEntry command_inventory group_by_origin tool_inventory",
+            "inventory.plugins": "Plugin PluginContext PluginScan discover_plugins run_plugin",
+            "inventory.routing": "Router",
+            "policy": "read_level",
+            "ports": "LEVELS Level Tool ToolCall ToolContext ToolResult Usage",
+            "redaction": "map_strings",
+            "sessions.files": "is_session_path",
+            "sessions.reading": "is_session_file",
+            "sessions.records": "SessionMeta TurnRecord",
+            "sessions.store": "DEFAULT_DIRECTORY LoadedSession SessionStore SessionSummary",
+            "tool_registry": "ToolRegistry filter_tools",
+            "tools": "builtin_tools",
+            "tools.actions": "planned_calls",
+            "tools.messages": "describe_steps",
+            "tools.row": "failed_result payload_error require_object",
+            "turns.assembly": "AgentOptions assemble is_mcp_name tool_pool",
+            "turns.conversation": "BRAINS RunRequest RunResult run_request",
+            "turns.events": "EventStream NOTE STAGES",
+            "turns.results": "TurnResult",
+        },
+    )
+
+__all__ = [
+    "BRAINS",
+    "CLASSES",
+    "COMMON",
+    "DEFAULT_DIRECTORY",
+    "KINDS",
+    "LEVELS",
+    "NOTE",
+    "SCHEMA_VERSION",
+    "STAGES",
+    "AgentOptions",
+    "EventStream",
+    "InventoryEntry",
+    "Level",
+    "LoadedSession",
+    "Plugin",
+    "PluginContext",
+    "PluginScan",
+    "Router",
+    "RunRequest",
+    "RunResult",
+    "SessionMeta",
+    "SessionStore",
+    "SessionSummary",
+    "Tool",
+    "ToolCall",
+    "ToolContext",
+    "ToolRegistry",
+    "ToolResult",
+    "TurnCancelledError",
+    "TurnDeadline",
+    "TurnRecord",
+    "TurnResult",
+    "Usage",
+    "WorkAbandonedError",
+    "assemble",
+    "build_envelope",
+    "builtin_tools",
+    "command_inventory",
+    "describe_steps",
+    "discover_plugins",
+    "error_object",
+    "failed_result",
+    "filesystem_error",
+    "filter_tools",
+    "group_by_origin",
+    "is_mcp_name",
+    "is_not_found",
+    "is_session_file",
+    "is_session_path",
+    "map_strings",
+    "payload_error",
+    "planned_calls",
+    "read_level",
+    "require_object",
+    "run_plugin",
+    "run_request",
+    "run_within",
+    "timeout_error",
+    "tool_inventory",
+    "tool_pool",
+]

@@ -19,7 +19,7 @@ import msgspec
 from msgspec import Struct
 
 from clawperator.agent.ports import Tool
-from clawperator.commands.model import LEVELS, Level
+from clawperator.commands import LEVELS, Level
 from clawperator.errors import ClawError
 
 DEFAULT_MODE: Level = "act"

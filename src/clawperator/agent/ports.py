@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from clawperator.agent.cancellation import TurnDeadline
 from clawperator.agent.sessions.records import Denial, Usage
-from clawperator.commands.model import LEVELS, BackendName, Level
+from clawperator.commands import LEVELS, BackendName, Level
 from clawperator.errors import ClawError
 
 __all__ = [

@@ -22,7 +22,7 @@ from msgspec import Struct
 
 from clawperator._files import why
 from clawperator.agent.policy import Permissions, PolicyRule, read_level, read_rule
-from clawperator.commands.model import LEVELS, Level
+from clawperator.commands import LEVELS, Level
 
 _MOST_BYTES = 1024 * 1024
 _MOST_RULES = 1_000

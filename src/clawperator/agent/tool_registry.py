@@ -7,7 +7,7 @@ from clawperator._text import nearest
 from clawperator.agent.cancellation import TurnCancelledError
 from clawperator.agent.policy import Policy, PolicyDecision
 from clawperator.agent.ports import Tool, ToolCall, ToolContext, ToolResult
-from clawperator.contract.actions import ACTIONS
+from clawperator.contract import ACTIONS
 from clawperator.errors import ClawError
 
 Asker = Callable[[Tool, Mapping[str, Any], str], bool]

@@ -7,8 +7,7 @@ from msgspec import Struct
 from clawperator._text import is_blank, read_number
 from clawperator.cli.console import LOG_LEVELS
 from clawperator.cli.parsing import ParsedArguments, by_name, invalid, parse, usage
-from clawperator.commands.model import Command
-from clawperator.commands.registry import GLOBALS, value_flags
+from clawperator.commands import GLOBALS, Command, value_flags
 
 
 class GlobalOptions(Struct, frozen=True):

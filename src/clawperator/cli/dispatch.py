@@ -16,8 +16,7 @@ from clawperator.cli.handler import (
     incomplete,
 )
 from clawperator.cli.parsing import usage
-from clawperator.commands.model import Command, resolve_handler
-from clawperator.commands.registry import COMMANDS, find_command, replacement
+from clawperator.commands import COMMANDS, Command, find_command, replacement, resolve_handler
 from clawperator.errors import ClawError
 
 # These documents are printed on one line whatever format was requested.

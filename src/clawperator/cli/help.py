@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from clawperator import __version__
 from clawperator.cli.handler import Call, TextResult
-from clawperator.commands.model import Command, Flag
+from clawperator.commands import Command, Flag
 
 _WIDTH = 34
 
@@ -15,7 +15,7 @@ def print_help(call: Call) -> TextResult:
 
 def help_text(words: list[str]) -> str:
     """Help for the ``clawperator`` command that ``words`` begin with; for all commands when they name none."""
-    from clawperator.commands.registry import COMMANDS, GLOBALS, find_command
+    from clawperator.commands import COMMANDS, GLOBALS, find_command
 
     command = find_command(words[0]) if words else None
     if command is None:
@@ -35,7 +35,7 @@ def help_text(words: list[str]) -> str:
 
 def claw_help_text(command: Command | None) -> str:
     """Help for one command of ``claw``, or for all."""
-    from clawperator.commands.claw import CLAW_COMMANDS, CLAW_GLOBALS
+    from clawperator.commands import CLAW_COMMANDS, CLAW_GLOBALS
 
     if command is not None:
         return command_help(command, "claw", command.name)

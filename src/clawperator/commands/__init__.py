@@ -1,1 +1,47 @@
 """The command registry: one row per command, from which parsing, help, schemas and docs derive."""
+
+# Type checkers know this name; importing it from typing would cost every command some milliseconds.
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from clawperator.commands.claw import CLAW_COMMANDS, CLAW_GLOBALS
+    from clawperator.commands.model import BACKENDS, LEVELS, BackendName, Command, Flag, Level, resolve_handler
+    from clawperator.commands.registry import (
+        COMMANDS,
+        GLOBALS,
+        find_by_path,
+        find_command,
+        leaves,
+        replacement,
+        value_flags,
+    )
+else:
+    from clawperator._lazy import lazy_exports
+
+    __getattr__, __dir__ = lazy_exports(
+        __name__,
+        {
+            "claw": "CLAW_COMMANDS CLAW_GLOBALS",
+            "model": "BACKENDS BackendName Command Flag LEVELS Level resolve_handler",
+            "registry": "COMMANDS GLOBALS find_by_path find_command leaves replacement value_flags",
+        },
+    )
+
+__all__ = [
+    "BACKENDS",
+    "CLAW_COMMANDS",
+    "CLAW_GLOBALS",
+    "COMMANDS",
+    "GLOBALS",
+    "LEVELS",
+    "BackendName",
+    "Command",
+    "Flag",
+    "Level",
+    "find_by_path",
+    "find_command",
+    "leaves",
+    "replacement",
+    "resolve_handler",
+    "value_flags",
+]

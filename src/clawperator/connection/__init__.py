@@ -16,29 +16,36 @@ from clawperator._lazy import lazy_exports
 from clawperator.errors import ClawError
 
 if TYPE_CHECKING:
-    from clawperator.commands.model import BackendName
+    from clawperator.commands import BackendName
     from clawperator.connection.async_phone import AsyncConnectedPhone
     from clawperator.connection.phone import ConnectedPhone
     from clawperator.connection.recording import RecordingSession
-    from clawperator.connection.results import ActionResult, Arrived, FoundNode, LabelValue, Recorded, Scrolled
+    from clawperator.connection.results import (
+        ActionResult,
+        Arrived,
+        FoundNode,
+        LabelValue,
+        Recorded,
+        Scrolled,
+        only_step,
+        read_count,
+        read_scrolled,
+    )
     from clawperator.connection.selectors import Selector
-    from clawperator.connection.snapshot import Snapshot
+    from clawperator.connection.snapshot import Snapshot, read_snapshot
 else:
     # Reading the results of a step must not import everything that drives a device.
     __getattr__, __dir__ = lazy_exports(
         __name__,
         {
-            "AsyncConnectedPhone": "async_phone",
-            "ConnectedPhone": "phone",
-            "RecordingSession": "recording",
-            "ActionResult": "results",
-            "Arrived": "results",
-            "FoundNode": "results",
-            "LabelValue": "results",
-            "Recorded": "results",
-            "Scrolled": "results",
-            "Selector": "selectors",
-            "Snapshot": "snapshot",
+            "async_phone": "AsyncConnectedPhone",
+            "phone": "ConnectedPhone",
+            "recording": "RecordingSession",
+            "results": (
+                "ActionResult Arrived FoundNode LabelValue Recorded Scrolled only_step read_count read_scrolled"
+            ),
+            "selectors": "Selector",
+            "snapshot": "Snapshot read_snapshot",
         },
     )
 
@@ -56,6 +63,10 @@ __all__ = [
     "Snapshot",
     "connect",
     "connect_async",
+    "only_step",
+    "read_count",
+    "read_scrolled",
+    "read_snapshot",
 ]
 
 
@@ -67,9 +78,9 @@ def connect(
     ``operator_package`` and ``backend`` mean the same as the command-line flags. Nothing stays open: each
     action uses a connection of its own and holds the device's lease while it runs.
     """
-    from clawperator.commands.model import BACKENDS
+    from clawperator.commands import BACKENDS
     from clawperator.connection.phone import ConnectedPhone
-    from clawperator.device.discovery import resolve_device
+    from clawperator.device import resolve_device
 
     if backend not in BACKENDS:
         raise ClawError("USAGE", f"unknown backend {backend!r}", hint=f"Use one of: {', '.join(BACKENDS)}.")

@@ -10,7 +10,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Unpack
 
-from clawperator.commands.model import BackendName
+from clawperator.commands import BackendName
 from clawperator.connection.recording import RecordingSession
 from clawperator.connection.results import (
     ActionResult,
@@ -29,9 +29,11 @@ from clawperator.connection.results import (
 )
 from clawperator.connection.selectors import Selector, SelectorKwargs, find_matcher, require_matcher
 from clawperator.connection.snapshot import Snapshot, read_snapshot
-from clawperator.contract.actions import click_type
-from clawperator.contract.execution import (
+from clawperator.contract import (
     LONGEST_WAIT_MS,
+    ResultEnvelope,
+    StepResult,
+    click_type,
     new_command_id,
     new_execution,
     single_action,
@@ -40,11 +42,8 @@ from clawperator.contract.execution import (
     with_timeout,
 )
 from clawperator.contract.limits import MAX_EXECUTION_TIMEOUT_MS, MAX_NAVIGATION_TIMEOUT_MS
-from clawperator.contract.results import ResultEnvelope, StepResult
-from clawperator.device.adb.client import Device, ShellAnswer
-from clawperator.device.backends import Backend
-from clawperator.device.run import operator_package as chosen_operator
-from clawperator.device.run import run_plan
+from clawperator.device import Backend, Device, ShellAnswer, run_plan
+from clawperator.device import operator_package as chosen_operator
 from clawperator.errors import ClawError
 
 Direction = Literal["down", "up", "left", "right"]
@@ -274,7 +273,7 @@ class ConnectedPhone:
 
     def pull_recording(self, session_id: str | None = None, folder: str | os.PathLike[str] = "recordings") -> str:
         """Pull a recording from the device, by default the last one. Returns the path of the file."""
-        from clawperator.device.recordings import pull_recording
+        from clawperator.device import pull_recording
 
         return pull_recording(self.device, self._package, session_id, os.fspath(folder)).localPath
 
@@ -302,8 +301,7 @@ class ConnectedPhone:
 
     def shell(self, command: str, *arguments: str, timeout: float = 30) -> ShellAnswer:
         """Run one command on the device. Its arguments are quoted: the shell interprets none of them."""
-        from clawperator.device.adb.client import run_shell
-        from clawperator.device.adb.quoting import command_line
+        from clawperator.device import command_line, run_shell
 
         limit = _milliseconds(timeout, _LONGEST_SHELL_MS)
         return run_shell(self.device, command_line(command, *arguments), seconds=limit / 1000)

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Struct
 
-from clawperator.contract.results import Effect, ResultEnvelope, StepResult
+from clawperator.contract import Effect, ResultEnvelope, StepResult
 from clawperator.errors import CODES, ClawError
 
 T = TypeVar("T")

@@ -7,10 +7,10 @@ from msgspec import Struct
 
 from clawperator.connection.results import read_count, required_value
 from clawperator.connection.selectors import SelectorKwargs, require_matcher
-from clawperator.contract.results import StepResult
+from clawperator.contract import StepResult
 
 if TYPE_CHECKING:
-    from clawperator.ui.node import Bounds, Hierarchy, Node
+    from clawperator.ui import Bounds, Hierarchy, Node
 
 
 class Snapshot(Struct, frozen=True, dict=True):
@@ -30,14 +30,14 @@ class Snapshot(Struct, frozen=True, dict=True):
     @cached_property
     def hierarchy(self) -> "Hierarchy":
         """The tree. ``HIERARCHY_INVALID`` when the XML is malformed."""
-        from clawperator.ui.parse import parse_hierarchy
+        from clawperator.ui import parse_hierarchy
 
         return parse_hierarchy(self.xml)
 
     @cached_property
     def frame(self) -> "Bounds":
         """The area that the windows cover."""
-        from clawperator.ui.node import NOWHERE, Bounds
+        from clawperator.ui import NOWHERE, Bounds
 
         roots = [root.bounds.normalised() for root in self.hierarchy.roots]
         if not roots:
@@ -55,8 +55,8 @@ class Snapshot(Struct, frozen=True, dict=True):
 
     def find_all(self, text: str | None = None, **selector: Unpack[SelectorKwargs]) -> list["Node"]:
         """Every visible node that matches, depth first."""
-        from clawperator.contract.selectors import NodeMatcher
-        from clawperator.ui.match import find_nodes
+        from clawperator.contract import NodeMatcher
+        from clawperator.ui import find_nodes
 
         matcher = NodeMatcher(**require_matcher(text, selector, "find"))
         return find_nodes(self.hierarchy, matcher, self.frame)
@@ -66,7 +66,7 @@ class Snapshot(Struct, frozen=True, dict=True):
 
     def labels(self) -> list[str]:
         """Every visible label, in tree order."""
-        from clawperator.ui.visible import visible_nodes
+        from clawperator.ui import visible_nodes
 
         return [node.label for node in visible_nodes(self.hierarchy, self.frame) if node.label]
 

@@ -1,1 +1,166 @@
-"""Documents that cross a boundary: errors, limits, selectors, actions, executions, results, schemas. No I/O."""
+"""Documents that cross a boundary: limits, selectors, actions, executions, results, the wire format. No I/O."""
+
+# Type checkers know this name; importing it from typing would cost every command some milliseconds.
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from clawperator.contract.action_types import ActionType, Retry, is_snapshot, unsettles
+    from clawperator.contract.actions import (
+        ACTION_ALIASES,
+        ACTIONS,
+        DIRECTIONS,
+        PACKAGE_NAME,
+        SESSION_ID,
+        UI_READINESS,
+        ClickParams,
+        CloseAppParams,
+        Coordinate,
+        EnterTextParams,
+        OpenAppParams,
+        OpenUriParams,
+        PressKeyParams,
+        ReadKeyValuePairParams,
+        ReadTextParams,
+        RecordingParams,
+        ScrollAndClickParams,
+        ScrollParams,
+        ScrollUntilParams,
+        SleepParams,
+        SnapshotUiParams,
+        SwipeParams,
+        TakeScreenshotParams,
+        WaitForNavigationParams,
+        WaitForNodeParams,
+        click_type,
+    )
+    from clawperator.contract.execution import (
+        LONGEST_WAIT_MS,
+        Action,
+        Execution,
+        ExecutionShape,
+        Plan,
+        TimeoutMs,
+        new_command_id,
+        new_execution,
+        single_action,
+        validate,
+        waiting_timeout,
+        with_timeout,
+    )
+    from clawperator.contract.issues import struct_issues
+    from clawperator.contract.normalise import PARAM_ALIASES, TOP_ALIASES, normalise_execution
+    from clawperator.contract.results import Effect, ExecutionResult, ResultEnvelope, StepResult, outcome_of
+    from clawperator.contract.selectors import MATCHER_ALIASES, NodeMatcher
+    from clawperator.contract.skill_result import (
+        CONTRACT_VERSION,
+        FRAME_MARKER,
+        AgentSource,
+        Checkpoint,
+        Diagnostics,
+        EnvelopeEvidence,
+        JsonEvidence,
+        ScriptSource,
+        SkillResult,
+        SkillsRun,
+        TerminalVerification,
+        TextEvidence,
+        check_version,
+    )
+else:
+    from clawperator._lazy import lazy_exports
+
+    __getattr__, __dir__ = lazy_exports(
+        __name__,
+        {
+            "action_types": "ActionType Retry is_snapshot unsettles",
+            "actions": (
+                "ACTIONS ACTION_ALIASES ClickParams CloseAppParams Coordinate DIRECTIONS EnterTextParams "
+                "OpenAppParams OpenUriParams PACKAGE_NAME PressKeyParams ReadKeyValuePairParams "
+                "ReadTextParams RecordingParams SESSION_ID ScrollAndClickParams ScrollParams "
+                "ScrollUntilParams SleepParams SnapshotUiParams SwipeParams TakeScreenshotParams UI_READINESS "
+                "WaitForNavigationParams WaitForNodeParams click_type"
+            ),
+            "execution": (
+                "Action Execution ExecutionShape LONGEST_WAIT_MS Plan TimeoutMs new_command_id new_execution "
+                "single_action validate waiting_timeout with_timeout"
+            ),
+            "issues": "struct_issues",
+            "normalise": "PARAM_ALIASES TOP_ALIASES normalise_execution",
+            "results": "Effect ExecutionResult ResultEnvelope StepResult outcome_of",
+            "selectors": "MATCHER_ALIASES NodeMatcher",
+            "skill_result": (
+                "AgentSource CONTRACT_VERSION Checkpoint Diagnostics EnvelopeEvidence FRAME_MARKER "
+                "JsonEvidence ScriptSource SkillResult SkillsRun TerminalVerification TextEvidence "
+                "check_version"
+            ),
+        },
+    )
+
+__all__ = [
+    "ACTIONS",
+    "ACTION_ALIASES",
+    "CONTRACT_VERSION",
+    "DIRECTIONS",
+    "FRAME_MARKER",
+    "LONGEST_WAIT_MS",
+    "MATCHER_ALIASES",
+    "PACKAGE_NAME",
+    "PARAM_ALIASES",
+    "SESSION_ID",
+    "TOP_ALIASES",
+    "UI_READINESS",
+    "Action",
+    "ActionType",
+    "AgentSource",
+    "Checkpoint",
+    "ClickParams",
+    "CloseAppParams",
+    "Coordinate",
+    "Diagnostics",
+    "Effect",
+    "EnterTextParams",
+    "EnvelopeEvidence",
+    "Execution",
+    "ExecutionResult",
+    "ExecutionShape",
+    "JsonEvidence",
+    "NodeMatcher",
+    "OpenAppParams",
+    "OpenUriParams",
+    "Plan",
+    "PressKeyParams",
+    "ReadKeyValuePairParams",
+    "ReadTextParams",
+    "RecordingParams",
+    "ResultEnvelope",
+    "Retry",
+    "ScriptSource",
+    "ScrollAndClickParams",
+    "ScrollParams",
+    "ScrollUntilParams",
+    "SkillResult",
+    "SkillsRun",
+    "SleepParams",
+    "SnapshotUiParams",
+    "StepResult",
+    "SwipeParams",
+    "TakeScreenshotParams",
+    "TerminalVerification",
+    "TextEvidence",
+    "TimeoutMs",
+    "WaitForNavigationParams",
+    "WaitForNodeParams",
+    "check_version",
+    "click_type",
+    "is_snapshot",
+    "new_command_id",
+    "new_execution",
+    "normalise_execution",
+    "outcome_of",
+    "single_action",
+    "struct_issues",
+    "unsettles",
+    "validate",
+    "waiting_timeout",
+    "with_timeout",
+]

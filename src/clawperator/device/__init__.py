@@ -1,1 +1,75 @@
 """Finding phones and talking to them: adb's protocol, the Operator, leases, checks."""
+
+# Type checkers know this name; importing it from typing would cost every command some milliseconds.
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from clawperator.device.adb.client import Device, ShellAnswer, run_shell
+    from clawperator.device.adb.quoting import command_line
+    from clawperator.device.backends import Backend
+    from clawperator.device.discovery import list_devices, resolve_device
+    from clawperator.device.emulators.avd import DEFAULT_NAME, Avd
+    from clawperator.device.host_log import HostLogReader, log_event, log_file
+    from clawperator.device.packages import list_packages
+    from clawperator.device.recordings import PULL_SECONDS, check_session_id, pull_recording
+    from clawperator.device.run import operator_package, run_plan
+    from clawperator.device.setup.device_checks import HANDSHAKE_MS
+    from clawperator.device.setup.doctor import Report, report_text, run_doctor
+    from clawperator.device.setup.install import Granted, OperatorSetup, grant_permissions, set_up_operator
+    from clawperator.device.setup.version_check import Compatibility, probe_compatibility
+    from clawperator.device.wakefulness import known_device, require_awake
+else:
+    from clawperator._lazy import lazy_exports
+
+    __getattr__, __dir__ = lazy_exports(
+        __name__,
+        {
+            "adb.client": "Device ShellAnswer run_shell",
+            "adb.quoting": "command_line",
+            "backends": "Backend",
+            "discovery": "list_devices resolve_device",
+            "emulators.avd": "Avd DEFAULT_NAME",
+            "host_log": "HostLogReader log_event log_file",
+            "packages": "list_packages",
+            "recordings": "PULL_SECONDS check_session_id pull_recording",
+            "run": "operator_package run_plan",
+            "setup.device_checks": "HANDSHAKE_MS",
+            "setup.doctor": "Report report_text run_doctor",
+            "setup.install": "Granted OperatorSetup grant_permissions set_up_operator",
+            "setup.version_check": "Compatibility probe_compatibility",
+            "wakefulness": "known_device require_awake",
+        },
+    )
+
+__all__ = [
+    "DEFAULT_NAME",
+    "HANDSHAKE_MS",
+    "PULL_SECONDS",
+    "Avd",
+    "Backend",
+    "Compatibility",
+    "Device",
+    "Granted",
+    "HostLogReader",
+    "OperatorSetup",
+    "Report",
+    "ShellAnswer",
+    "check_session_id",
+    "command_line",
+    "grant_permissions",
+    "known_device",
+    "list_devices",
+    "list_packages",
+    "log_event",
+    "log_file",
+    "operator_package",
+    "probe_compatibility",
+    "pull_recording",
+    "report_text",
+    "require_awake",
+    "resolve_device",
+    "run_doctor",
+    "run_plan",
+    "run_shell",
+    "set_up_operator",
+]

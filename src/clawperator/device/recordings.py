@@ -5,7 +5,7 @@ import os
 from msgspec import Struct
 
 from clawperator._files import why
-from clawperator.contract.actions import PACKAGE_NAME, SESSION_ID
+from clawperator.contract import PACKAGE_NAME, SESSION_ID
 from clawperator.contract.limits import MAX_ID_LENGTH
 from clawperator.device.adb.client import Device
 from clawperator.device.adb.sync import NoSuchFileError, TransferError, pull_file, read_file

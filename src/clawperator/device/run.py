@@ -5,10 +5,8 @@ import time
 
 from msgspec.structs import replace
 
-from clawperator.commands.model import BackendName
-from clawperator.contract.actions import SESSION_ID
-from clawperator.contract.execution import Plan
-from clawperator.contract.results import ExecutionResult, ResultEnvelope, StepResult, outcome_of
+from clawperator.commands import BackendName
+from clawperator.contract import SESSION_ID, ExecutionResult, Plan, ResultEnvelope, StepResult, outcome_of
 from clawperator.contract.wire import OPERATOR_PACKAGE
 from clawperator.device.adb.client import Device
 from clawperator.device.adb.quoting import command_line

@@ -1,1 +1,42 @@
 """Runs a validated execution against a Driver: waits, settling, scrolling, effects. No sockets, no real time."""
+
+# Type checkers know this name; importing it from typing would cost every command some milliseconds.
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from clawperator.engine.clock import SystemClock, VirtualClock
+    from clawperator.engine.driver import Clock, Key, NodeAction, RecordingInfo, Windows
+    from clawperator.engine.privacy import HIDDEN, shown_label
+    from clawperator.engine.run import Engine
+    from clawperator.engine.scripted import FullScriptedDriver, ScriptedDriver
+    from clawperator.engine.targets import nearest_self_or_ancestor
+else:
+    from clawperator._lazy import lazy_exports
+
+    __getattr__, __dir__ = lazy_exports(
+        __name__,
+        {
+            "clock": "SystemClock VirtualClock",
+            "driver": "Clock Key NodeAction RecordingInfo Windows",
+            "privacy": "HIDDEN shown_label",
+            "run": "Engine",
+            "scripted": "FullScriptedDriver ScriptedDriver",
+            "targets": "nearest_self_or_ancestor",
+        },
+    )
+
+__all__ = [
+    "HIDDEN",
+    "Clock",
+    "Engine",
+    "FullScriptedDriver",
+    "Key",
+    "NodeAction",
+    "RecordingInfo",
+    "ScriptedDriver",
+    "SystemClock",
+    "VirtualClock",
+    "Windows",
+    "nearest_self_or_ancestor",
+    "shown_label",
+]

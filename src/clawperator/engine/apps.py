@@ -2,7 +2,7 @@
 
 import re
 
-from clawperator.contract.actions import CloseAppParams, OpenAppParams, OpenUriParams, PressKeyParams
+from clawperator.contract import CloseAppParams, OpenAppParams, OpenUriParams, PressKeyParams
 from clawperator.engine.context import ActionContext, StepData, failure
 from clawperator.engine.driver import AppControl
 from clawperator.engine.retry import with_retry

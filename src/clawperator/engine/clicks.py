@@ -4,17 +4,14 @@ from typing import Literal
 
 from msgspec import Struct
 
-from clawperator.contract.action_types import Retry
-from clawperator.contract.actions import ClickParams, Coordinate
-from clawperator.contract.selectors import NodeMatcher
+from clawperator.contract import ClickParams, Coordinate, NodeMatcher, Retry
 from clawperator.engine.context import ActionContext, StepData
 from clawperator.engine.driver import NodeAction, NodeActions
 from clawperator.engine.retry import with_retry
 from clawperator.engine.settle import evidence, settle
 from clawperator.engine.targets import describe, describe_node, nearest_self_or_ancestor, resolve, visible_centre
 from clawperator.errors import ClawError
-from clawperator.ui.node import Hierarchy, Node
-from clawperator.ui.visible import visible_nodes
+from clawperator.ui import Hierarchy, Node, visible_nodes
 
 ClickKind = Literal["click", "long_click", "focus"]
 

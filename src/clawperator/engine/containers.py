@@ -4,13 +4,12 @@ from itertools import islice
 
 from msgspec import Struct
 
-from clawperator.contract.actions import SwipeParams
+from clawperator.contract import SwipeParams
 from clawperator.engine.context import ActionContext
 from clawperator.engine.settle import Settled, settle
 from clawperator.engine.targets import describe_matcher, describe_node, find_containers, optional_matcher
 from clawperator.errors import ClawError
-from clawperator.ui.node import Bounds, Hierarchy, Node
-from clawperator.ui.visible import visible_nodes
+from clawperator.ui import Bounds, Hierarchy, Node, visible_nodes
 
 SWIPE_MS = 250
 METHOD = "gesture_swipe"

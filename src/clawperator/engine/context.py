@@ -8,11 +8,10 @@ from msgspec import Struct
 
 from clawperator._deadline import Deadline, command_timeout
 from clawperator._text import printable
-from clawperator.contract.selectors import NodeMatcher
+from clawperator.contract import NodeMatcher
 from clawperator.engine.driver import Clock, Driver
 from clawperator.errors import ClawError
-from clawperator.ui.match import find_nodes
-from clawperator.ui.node import Hierarchy, Node
+from clawperator.ui import Hierarchy, Node, find_nodes
 
 # A step whose data has ``error`` failed, and the next action still runs. An action that raises ends the execution.
 StepData = dict[str, str]

@@ -10,7 +10,7 @@ from typing import Literal, Protocol, runtime_checkable
 
 from msgspec import Struct
 
-from clawperator.ui.node import Bounds, Hierarchy, Node
+from clawperator.ui import Bounds, Hierarchy, Node
 
 NodeAction = Literal["click", "long_click", "focus", "select"]
 Key = Literal["back", "home", "recents"]

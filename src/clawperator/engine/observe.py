@@ -1,13 +1,12 @@
 """Observation: snapshots, screenshots and recordings."""
 
-from clawperator.contract.action_types import unsettles
-from clawperator.contract.actions import RecordingParams, SnapshotUiParams, TakeScreenshotParams
+from clawperator.contract import RecordingParams, SnapshotUiParams, TakeScreenshotParams, unsettles
 from clawperator.engine.context import ActionContext, StepData, failure, string_details
 from clawperator.engine.driver import RecordingControl, ScreenshotSource
 from clawperator.engine.privacy import mask_passwords
 from clawperator.engine.retry import with_retry
 from clawperator.errors import ClawError
-from clawperator.ui.write import write_hierarchy
+from clawperator.ui import write_hierarchy
 
 UNSETTLED = (
     "snapshot captured without a preceding sleep step; UI may not have settled - consider adding a sleep step "

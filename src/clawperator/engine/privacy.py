@@ -1,7 +1,7 @@
 """Mask password fields."""
 
 from clawperator._text import is_blank
-from clawperator.ui.node import Hierarchy, Node
+from clawperator.ui import Hierarchy, Node
 
 HIDDEN = "••••"
 

@@ -6,15 +6,13 @@ from collections.abc import Callable
 import msgspec
 
 from clawperator._text import compile_pattern, trim
-from clawperator.contract.actions import ReadKeyValuePairParams, ReadTextParams
+from clawperator.contract import ReadKeyValuePairParams, ReadTextParams
 from clawperator.engine.context import ActionContext, StepData, failure, string_details, valid_text
 from clawperator.engine.privacy import shown_label
 from clawperator.engine.retry import with_retry
 from clawperator.engine.targets import describe_matcher, optional_matcher, resolve
 from clawperator.errors import ClawError
-from clawperator.ui.node import Node
-from clawperator.ui.roles import role_of
-from clawperator.ui.visible import visible_nodes
+from clawperator.ui import Node, role_of, visible_nodes
 
 Check = Callable[[str], bool]
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from random import Random
 from typing import TypeVar
 
-from clawperator.contract.action_types import Retry
+from clawperator.contract import Retry
 from clawperator.engine.context import ActionContext
 from clawperator.errors import ClawError
 

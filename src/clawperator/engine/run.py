@@ -9,9 +9,7 @@ from random import Random
 from typing import Any
 
 from clawperator._deadline import Deadline
-from clawperator.contract.actions import ACTIONS
-from clawperator.contract.execution import Action, Execution
-from clawperator.contract.results import ResultEnvelope, StepResult, outcome_of
+from clawperator.contract import ACTIONS, Action, Execution, ResultEnvelope, StepResult, outcome_of
 from clawperator.engine import apps, clicks, observe, reads, scrolls, text_entry, waits
 from clawperator.engine.context import ActionContext, SaveScreenshot, StepData, failure, string_details, valid_text
 from clawperator.engine.driver import Clock, Driver

@@ -5,7 +5,7 @@ from typing import NoReturn
 from msgspec import Struct
 
 from clawperator._text import whole
-from clawperator.contract.actions import UI_READINESS, ScrollAndClickParams, ScrollParams, ScrollUntilParams
+from clawperator.contract import UI_READINESS, ScrollAndClickParams, ScrollParams, ScrollUntilParams
 from clawperator.engine.clicks import click_kind, click_node
 from clawperator.engine.containers import METHOD, Container, Swipe, name_of_container, swipe_once
 from clawperator.engine.context import ActionContext, StepData, failure, string_details
@@ -13,7 +13,7 @@ from clawperator.engine.retry import with_retry
 from clawperator.engine.settle import Settled, evidence
 from clawperator.engine.targets import describe, describe_matcher, describe_node, optional_matcher, resolve
 from clawperator.errors import ClawError
-from clawperator.ui.node import Hierarchy, Node
+from clawperator.ui import Hierarchy, Node
 
 Searching = ScrollUntilParams | ScrollAndClickParams
 

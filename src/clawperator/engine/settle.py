@@ -5,9 +5,9 @@ Nothing here fails a step: the action has been performed, and an effect that can
 
 from msgspec import Struct
 
-from clawperator.contract.results import Effect
+from clawperator.contract import Effect
 from clawperator.engine.context import ActionContext, StepData
-from clawperator.ui.node import Hierarchy
+from clawperator.ui import Hierarchy
 
 BUDGET_MS = 1_000
 POLL_MS = 50

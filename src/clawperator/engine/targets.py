@@ -7,11 +7,11 @@ import msgspec
 from msgspec import UnsetType
 
 from clawperator._text import printable
-from clawperator.contract.selectors import NodeMatcher
+from clawperator.contract import NodeMatcher
 from clawperator.engine.context import ActionContext
 from clawperator.engine.privacy import shown_label
 from clawperator.errors import ClawError
-from clawperator.ui.node import Hierarchy, Node
+from clawperator.ui import Hierarchy, Node
 
 # How many levels above a node its clickable ancestor may be.
 LEVELS = 8

@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from clawperator.contract.actions import EnterTextParams
+from clawperator.contract import EnterTextParams
 from clawperator.engine.clicks import press
 from clawperator.engine.context import ActionContext, StepData
 from clawperator.engine.driver import NodeActions
@@ -11,7 +11,7 @@ from clawperator.engine.retry import with_retry
 from clawperator.engine.settle import evidence, settle
 from clawperator.engine.targets import describe_node, nearest_self_or_ancestor, resolve
 from clawperator.errors import ClawError
-from clawperator.ui.node import Hierarchy, Node
+from clawperator.ui import Hierarchy, Node
 
 _FIELDS = ("edittext", "autocompletetextview")
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from clawperator.phone.operator.driver import PhoneDriver, PrivilegedPhoneDriver
     from clawperator.phone.process.launch import (
         DEFAULT_SERIAL,
+        PhoneProcess,
         control_phone,
         describe_phone,
         existing_folder,
@@ -59,32 +60,32 @@ if TYPE_CHECKING:
 else:
     from clawperator._lazy import lazy_exports
 
-    _MODULES = {
-        "adb.adbd": "AdbdServer",
-        "adb.device": "PhoneDevice",
-        "adb.server": "AdbServer",
-        "apps.system": "DELETE_KEY ENTER_KEY SHIFT_KEY SYMBOLS_KEY is_symbol",
-        "cassette.cassette": "Cassette load_cassette",
-        "core.events": "AccessibilityEvent",
-        "core.faults": "FAULTS Fault read_setting",
-        "core.phone": "Phone",
-        "core.window": "Window",
-        "operator.driver": "PhoneDriver PrivilegedPhoneDriver",
-        "process.launch": (
-            "DEFAULT_SERIAL control_phone describe_phone existing_folder list_phones "
-            "reset_phone start_phone stop_phone"
-        ),
-        "shell.language.interpreter": "run_script",
-        "toolkit.app": "App back go put start",
-        "toolkit.appfile": "load_apps",
-        "toolkit.context": "AppContext Effect",
-        "toolkit.views": (
-            "Rows View button checkbox column field frame icon image item listing progress "
-            "radio row scroll strip switch tab tabs text title toolbar web"
-        ),
-    }
     __getattr__, __dir__ = lazy_exports(
-        __name__, {name: module for module, names in _MODULES.items() for name in names.split()}
+        __name__,
+        {
+            "adb.adbd": "AdbdServer",
+            "adb.device": "PhoneDevice",
+            "adb.server": "AdbServer",
+            "apps.system": "DELETE_KEY ENTER_KEY SHIFT_KEY SYMBOLS_KEY is_symbol",
+            "cassette.cassette": "Cassette load_cassette",
+            "core.events": "AccessibilityEvent",
+            "core.faults": "FAULTS Fault read_setting",
+            "core.phone": "Phone",
+            "core.window": "Window",
+            "operator.driver": "PhoneDriver PrivilegedPhoneDriver",
+            "process.launch": (
+                "DEFAULT_SERIAL PhoneProcess control_phone describe_phone existing_folder list_phones "
+                "reset_phone start_phone stop_phone"
+            ),
+            "shell.language.interpreter": "run_script",
+            "toolkit.app": "App back go put start",
+            "toolkit.appfile": "load_apps",
+            "toolkit.context": "AppContext Effect",
+            "toolkit.views": (
+                "Rows View button checkbox column field frame icon image item listing progress radio row "
+                "scroll strip switch tab tabs text title toolbar web"
+            ),
+        },
     )
 
 __all__ = [
@@ -105,6 +106,7 @@ __all__ = [
     "Phone",
     "PhoneDevice",
     "PhoneDriver",
+    "PhoneProcess",
     "PrivilegedPhoneDriver",
     "Rows",
     "View",

@@ -3,58 +3,147 @@
 Each public name is imported when it is first used, because a command needs few of them.
 """
 
-from clawperator._lazy import TYPE_CHECKING, lazy_exports
+# Type checkers know this name; importing it from typing would cost every command some milliseconds.
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from clawperator.recording.compare.compare import CompareReport, compare_recording
+    from clawperator.recording.actions import CAUSED_WITHIN_MS, read_actions
+    from clawperator.recording.compare.compare import MATCHES, MODES, SUMMARIES, CompareReport, compare_recording
+    from clawperator.recording.compare.inputs import STRATEGIES, declaration_beside
+    from clawperator.recording.compare.strategies import BaselineCheckpoint
+    from clawperator.recording.compare.strategies.declared import Declaration
     from clawperator.recording.compare.strategies.derived import derive_checkpoints
-    from clawperator.recording.describe import Narrative, describe_recording
+    from clawperator.recording.compare.strategies.solax import REQUIRED, SOLAR_PACKAGE
+    from clawperator.recording.describe import DescribedStep, Narrative, describe_recording, described_steps
+    from clawperator.recording.events import (
+        FACTS,
+        ClickFacts,
+        Event,
+        EventFacts,
+        Header,
+        Number,
+        ScrollFacts,
+        TextChangeFacts,
+        has_snapshot,
+        own_fields,
+    )
     from clawperator.recording.export import (
+        SNAPSHOT_MODES,
         Export,
+        ExportedClick,
+        ExportedEvent,
+        ExportedTextChange,
         ExportResult,
         export_recording,
+        is_export,
         load_demonstration,
+        newest_recording,
         read_export,
     )
-    from clawperator.recording.parse import ParseResult, parse_recording
+    from clawperator.recording.heuristics import SYSTEM_UI, NavigationKey, id_name, is_keyboard, is_launcher
+    from clawperator.recording.parse import ParseResult, StepLog, parse_recording
     from clawperator.recording.reader import Recording
     from clawperator.recording.repair import RepairResult, repair_recording
+    from clawperator.recording.user_actions import (
+        Direction,
+        UserAction,
+        UserKey,
+        UserScroll,
+        UserTap,
+        UserText,
+        WindowShown,
+    )
+    from clawperator.recording.writing import derived_path, open_output, pretty_json
 else:
+    from clawperator._lazy import lazy_exports
+
     __getattr__, __dir__ = lazy_exports(
         __name__,
         {
-            "CompareReport": "compare.compare",
-            "Export": "export",
-            "ExportResult": "export",
-            "Narrative": "describe",
-            "ParseResult": "parse",
-            "Recording": "reader",
-            "RepairResult": "repair",
-            "compare_recording": "compare.compare",
-            "derive_checkpoints": "compare.strategies.derived",
-            "describe_recording": "describe",
-            "export_recording": "export",
-            "load_demonstration": "export",
-            "parse_recording": "parse",
-            "read_export": "export",
-            "repair_recording": "repair",
+            "actions": "CAUSED_WITHIN_MS read_actions",
+            "compare.compare": "CompareReport MATCHES MODES SUMMARIES compare_recording",
+            "compare.inputs": "STRATEGIES declaration_beside",
+            "compare.strategies": "BaselineCheckpoint",
+            "compare.strategies.declared": "Declaration",
+            "compare.strategies.derived": "derive_checkpoints",
+            "compare.strategies.solax": "REQUIRED SOLAR_PACKAGE",
+            "describe": "DescribedStep Narrative describe_recording described_steps",
+            "events": (
+                "ClickFacts Event EventFacts FACTS Header Number ScrollFacts TextChangeFacts has_snapshot "
+                "own_fields"
+            ),
+            "export": (
+                "Export ExportResult ExportedClick ExportedEvent ExportedTextChange SNAPSHOT_MODES "
+                "export_recording is_export load_demonstration newest_recording read_export"
+            ),
+            "heuristics": "NavigationKey SYSTEM_UI id_name is_keyboard is_launcher",
+            "parse": "ParseResult StepLog parse_recording",
+            "reader": "Recording",
+            "repair": "RepairResult repair_recording",
+            "user_actions": "Direction UserAction UserKey UserScroll UserTap UserText WindowShown",
+            "writing": "derived_path open_output pretty_json",
         },
     )
 
 __all__ = [
+    "CAUSED_WITHIN_MS",
+    "FACTS",
+    "MATCHES",
+    "MODES",
+    "REQUIRED",
+    "SNAPSHOT_MODES",
+    "SOLAR_PACKAGE",
+    "STRATEGIES",
+    "SUMMARIES",
+    "SYSTEM_UI",
+    "BaselineCheckpoint",
+    "ClickFacts",
     "CompareReport",
+    "Declaration",
+    "DescribedStep",
+    "Direction",
+    "Event",
+    "EventFacts",
     "Export",
     "ExportResult",
+    "ExportedClick",
+    "ExportedEvent",
+    "ExportedTextChange",
+    "Header",
     "Narrative",
+    "NavigationKey",
+    "Number",
     "ParseResult",
     "Recording",
     "RepairResult",
+    "ScrollFacts",
+    "StepLog",
+    "TextChangeFacts",
+    "UserAction",
+    "UserKey",
+    "UserScroll",
+    "UserTap",
+    "UserText",
+    "WindowShown",
     "compare_recording",
+    "declaration_beside",
     "derive_checkpoints",
+    "derived_path",
     "describe_recording",
+    "described_steps",
     "export_recording",
+    "has_snapshot",
+    "id_name",
+    "is_export",
+    "is_keyboard",
+    "is_launcher",
     "load_demonstration",
+    "newest_recording",
+    "open_output",
+    "own_fields",
     "parse_recording",
+    "pretty_json",
+    "read_actions",
     "read_export",
     "repair_recording",
 ]

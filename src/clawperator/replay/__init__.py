@@ -6,7 +6,28 @@ demonstration = open_demonstration("demo.ndjson")
 report = replay(demonstration, clawperator.connect())
 """
 
-from clawperator.replay.demonstration import open_demonstration, plan_replay, replay
-from clawperator.replay.report import Demonstration, ReplayPlan, ReplayReport
+# Type checkers know this name; importing it from typing would cost every command some milliseconds.
+TYPE_CHECKING = False
 
-__all__ = ["Demonstration", "ReplayPlan", "ReplayReport", "open_demonstration", "plan_replay", "replay"]
+if TYPE_CHECKING:
+    from clawperator.replay.demonstration import open_demonstration, plan_replay, replay
+    from clawperator.replay.report import Demonstration, ReplayPlan, ReplayReport
+else:
+    from clawperator._lazy import lazy_exports
+
+    __getattr__, __dir__ = lazy_exports(
+        __name__,
+        {
+            "demonstration": "open_demonstration plan_replay replay",
+            "report": "Demonstration ReplayPlan ReplayReport",
+        },
+    )
+
+__all__ = [
+    "Demonstration",
+    "ReplayPlan",
+    "ReplayReport",
+    "open_demonstration",
+    "plan_replay",
+    "replay",
+]

@@ -5,12 +5,17 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 
-from clawperator.connection.phone import ConnectedPhone
+from clawperator.connection import ConnectedPhone
 from clawperator.errors import ClawError
-from clawperator.recording.compare.strategies.derived import derive_checkpoints
-from clawperator.recording.events import Event, has_snapshot
-from clawperator.recording.export import Export, is_export, load_demonstration
-from clawperator.recording.reader import Recording
+from clawperator.recording import (
+    Event,
+    Export,
+    Recording,
+    derive_checkpoints,
+    has_snapshot,
+    is_export,
+    load_demonstration,
+)
 from clawperator.replay.planner import EventWithScreen, RecordedSteps, build_steps, steps_until
 from clawperator.replay.report import Demonstration, ReplayPlan, ReplayReport, plan_document, report_document
 from clawperator.replay.run import StepOutcome, run_steps

@@ -5,15 +5,13 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from clawperator._text import printable
-from clawperator.connection.snapshot import Snapshot
+from clawperator.connection import Snapshot
+from clawperator.contract import NodeMatcher
 from clawperator.contract.limits import MAX_MATCHER_VALUE_LENGTH
-from clawperator.contract.selectors import NodeMatcher
 from clawperator.errors import ClawError
 from clawperator.replay.planner import ReplayStep
 from clawperator.replay.target import RecordedTarget, click_taker, first_label, matching_nodes, text_fields
-from clawperator.ui.match import find_nodes
-from clawperator.ui.node import NOWHERE, Node
-from clawperator.ui.roles import role_of
+from clawperator.ui import NOWHERE, Node, find_nodes, role_of
 
 FoundBy = Literal[
     "id_and_text", "text", "description", "id", "role_and_label", "position", "coordinate", "focus", "only_field"

@@ -11,17 +11,22 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from clawperator.recording.actions import read_actions
-from clawperator.recording.events import ClickFacts, EventFacts, ScrollFacts, TextChangeFacts
-from clawperator.recording.heuristics import SYSTEM_UI, NavigationKey, is_launcher
-from clawperator.recording.user_actions import (
+from clawperator.recording import (
+    SYSTEM_UI,
+    ClickFacts,
     Direction,
+    EventFacts,
+    NavigationKey,
+    ScrollFacts,
+    TextChangeFacts,
     UserAction,
     UserKey,
     UserScroll,
     UserTap,
     UserText,
     WindowShown,
+    is_launcher,
+    read_actions,
 )
 from clawperator.replay.fingerprint import ScreenMarks, recorded_screen, screen_marks
 from clawperator.replay.target import RecordedTarget, matching_nodes, recorded_target, switch_state

@@ -4,7 +4,7 @@ from typing import Any
 
 from msgspec import UNSET, Struct, UnsetType
 
-from clawperator.contract.skill_result import (
+from clawperator.contract import (
     Checkpoint,
     Diagnostics,
     EnvelopeEvidence,
@@ -14,7 +14,7 @@ from clawperator.contract.skill_result import (
     TerminalVerification,
 )
 from clawperator.errors import ClawError
-from clawperator.recording.compare.strategies import BaselineCheckpoint
+from clawperator.recording import BaselineCheckpoint
 from clawperator.replay.planner import ExpectedWindow, RecordedSteps, ReplayStep
 from clawperator.replay.run import ReplayRun, StepOutcome
 

@@ -11,13 +11,10 @@ from typing import Any, Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
-from clawperator.connection.phone import ConnectedPhone
-from clawperator.connection.results import only_step, read_scrolled
-from clawperator.connection.snapshot import Snapshot, read_snapshot
-from clawperator.contract.results import ResultEnvelope, StepResult
+from clawperator.connection import ConnectedPhone, Snapshot, only_step, read_scrolled, read_snapshot
+from clawperator.contract import ResultEnvelope, StepResult
 from clawperator.errors import ClawError
-from clawperator.recording.heuristics import is_keyboard
-from clawperator.recording.user_actions import Direction
+from clawperator.recording import Direction, is_keyboard
 from clawperator.replay.fingerprint import MIN_SIMILARITY, ScreenMarks, screen_marks
 from clawperator.replay.locate import LocatedTarget, find_field, find_target
 from clawperator.replay.planner import ReplayStep

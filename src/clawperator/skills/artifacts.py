@@ -8,7 +8,7 @@ import msgspec
 
 from clawperator._files import why
 from clawperator._text import whole
-from clawperator.contract.execution import validate
+from clawperator.contract import validate
 from clawperator.errors import ClawError
 from clawperator.skills.registry import SkillEntry, SkillRegistry, parse_entry
 

@@ -10,10 +10,8 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from clawperator._files import why
-from clawperator.contract.skill_result import FRAME_MARKER, SkillResult, check_version
-from clawperator.device.host_log import log_event
-from clawperator.device.run import operator_package
-from clawperator.device.wakefulness import known_device, require_awake
+from clawperator.contract import FRAME_MARKER, SkillResult, check_version
+from clawperator.device import known_device, log_event, operator_package, require_awake
 from clawperator.errors import ClawError
 from clawperator.skills.contract import (
     SkillAgent,

@@ -7,14 +7,20 @@ from msgspec import Struct
 
 from clawperator._files import why
 from clawperator._text import printable
-from clawperator.contract.selectors import NodeMatcher
+from clawperator.contract import NodeMatcher
 from clawperator.errors import ClawError
-from clawperator.recording.actions import read_actions
-from clawperator.recording.compare.strategies.derived import derive_checkpoints
-from clawperator.recording.describe import DescribedStep, described_steps
-from clawperator.recording.export import Export, ExportedClick, ExportedEvent, ExportedTextChange, read_export
-from clawperator.ui.match import find_nodes
-from clawperator.ui.parse import parse_hierarchy
+from clawperator.recording import (
+    DescribedStep,
+    Export,
+    ExportedClick,
+    ExportedEvent,
+    ExportedTextChange,
+    derive_checkpoints,
+    described_steps,
+    read_actions,
+    read_export,
+)
+from clawperator.ui import find_nodes, parse_hierarchy
 
 _MAX_BYTES = 256 * 1024 * 1024
 _MAX_STEPS = 200

@@ -1,1 +1,40 @@
 """The screen as data: the hierarchy tree, labels, roles, matching. No I/O."""
+
+# Type checkers know this name; importing it from typing would cost every command some milliseconds.
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from clawperator.ui.match import find_node, find_nodes
+    from clawperator.ui.node import NOWHERE, Bounds, Hierarchy, Node
+    from clawperator.ui.parse import parse_hierarchy
+    from clawperator.ui.roles import role_of
+    from clawperator.ui.visible import visible_nodes
+    from clawperator.ui.write import ATTRIBUTES, write_hierarchy
+else:
+    from clawperator._lazy import lazy_exports
+
+    __getattr__, __dir__ = lazy_exports(
+        __name__,
+        {
+            "match": "find_node find_nodes",
+            "node": "Bounds Hierarchy NOWHERE Node",
+            "parse": "parse_hierarchy",
+            "roles": "role_of",
+            "visible": "visible_nodes",
+            "write": "ATTRIBUTES write_hierarchy",
+        },
+    )
+
+__all__ = [
+    "ATTRIBUTES",
+    "NOWHERE",
+    "Bounds",
+    "Hierarchy",
+    "Node",
+    "find_node",
+    "find_nodes",
+    "parse_hierarchy",
+    "role_of",
+    "visible_nodes",
+    "write_hierarchy",
+]

@@ -12,9 +12,7 @@ from msgspec import Struct
 from clawperator._text import nearest, printable
 from clawperator.agent.inventory.tokens import APP_NAMES
 from clawperator.agent.ports import Level, Tool
-from clawperator.commands.claw import CLAW_COMMANDS
-from clawperator.commands.model import Command
-from clawperator.commands.registry import COMMANDS
+from clawperator.commands import CLAW_COMMANDS, COMMANDS, Command
 from clawperator.errors import ClawError
 
 # TYPE_CHECKING without importing typing at start-up; plugins are loaded only for a list of commands.
@@ -176,7 +174,7 @@ def _builtin(
 
 
 def _skills(registry: str | None, warnings: list[str]) -> Iterator[InventoryEntry]:
-    from clawperator.skills.registry import open_registry
+    from clawperator.skills import open_registry
 
     try:
         rows = open_registry(registry).entries
@@ -191,7 +189,7 @@ def _skills(registry: str | None, warnings: list[str]) -> Iterator[InventoryEntr
 
 
 def _skill(row: Mapping[str, Any]) -> InventoryEntry:
-    from clawperator.skills.registry import parse_entry
+    from clawperator.skills import parse_entry
 
     skill = parse_entry(row)
     if not skill.id.isprintable() or skill.id.split() != [skill.id]:

@@ -37,7 +37,7 @@ from clawperator.agent.offline.instructions import (
     WaitForInstruction,
 )
 from clawperator.agent.offline.known_places import find_place, known_app
-from clawperator.contract.execution import LONGEST_WAIT_MS
+from clawperator.contract import LONGEST_WAIT_MS
 
 State = tuple[Literal["on", "off"], Literal["", "enabled", "selected"]]
 

@@ -8,11 +8,10 @@ from clawperator.agent.cancellation import TurnDeadline
 from clawperator.agent.offline.labels import is_field
 from clawperator.agent.offline.screens import CapturedScreen, parse_screen
 from clawperator.agent.ports import ToolCall, ToolResult
+from clawperator.contract import NodeMatcher
 from clawperator.contract.limits import MAX_MATCHER_VALUE_LENGTH
-from clawperator.contract.selectors import NodeMatcher
 from clawperator.errors import ClawError
-from clawperator.ui.match import find_nodes
-from clawperator.ui.node import Node
+from clawperator.ui import Node, find_nodes
 
 T = TypeVar("T")
 ToolSteps = Generator[ToolCall, ToolResult, T]

@@ -34,13 +34,10 @@ from clawperator.agent.offline.labels import (
     row_value,
     word_set,
 )
-from clawperator.connection.snapshot import Snapshot
-from clawperator.engine.privacy import HIDDEN
-from clawperator.engine.targets import nearest_self_or_ancestor
+from clawperator.connection import Snapshot
+from clawperator.engine import HIDDEN, nearest_self_or_ancestor
 from clawperator.errors import ClawError
-from clawperator.ui.node import Node
-from clawperator.ui.roles import role_of
-from clawperator.ui.visible import visible_nodes
+from clawperator.ui import Node, role_of, visible_nodes
 
 _MAX_LABEL_LENGTH = 200
 _MAX_LISTED = 8

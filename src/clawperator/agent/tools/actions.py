@@ -13,11 +13,8 @@ from clawperator.agent.tools.row import (
     schema_of,
     source_of,
 )
-from clawperator.contract.action_types import ActionType
-from clawperator.contract.actions import ACTION_ALIASES, ACTIONS
-from clawperator.contract.execution import TimeoutMs
+from clawperator.contract import ACTION_ALIASES, ACTIONS, ActionType, TimeoutMs, normalise_execution
 from clawperator.contract.limits import MAX_EXECUTION_ACTIONS
-from clawperator.contract.normalise import normalise_execution
 from clawperator.errors import ClawError
 
 RUN_EXECUTION = "run_execution"

@@ -8,12 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 
 from clawperator._text import one_line, printable
-from clawperator.connection.results import read_count
-from clawperator.contract.actions import ACTIONS
-from clawperator.contract.execution import Action
-from clawperator.contract.results import StepResult
-from clawperator.contract.selectors import NodeMatcher
-from clawperator.engine.privacy import HIDDEN
+from clawperator.connection import read_count
+from clawperator.contract import ACTIONS, Action, NodeMatcher, StepResult
+from clawperator.engine import HIDDEN
 
 DOTS = "•••"
 _MOST_LISTED = 5

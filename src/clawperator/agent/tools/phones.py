@@ -35,11 +35,10 @@ def _outline(step: dict[str, Any]) -> dict[str, Any]:
     """The visible labels in tree order. Passwords are masked, control characters escaped."""
     from clawperator._text import printable
     from clawperator._typed import convert
-    from clawperator.connection.snapshot import read_snapshot
-    from clawperator.contract.results import StepResult
-    from clawperator.engine.privacy import shown_label
-    from clawperator.ui.roles import role_of
-    from clawperator.ui.visible import visible_nodes
+    from clawperator.connection import read_snapshot
+    from clawperator.contract import StepResult
+    from clawperator.engine import shown_label
+    from clawperator.ui import role_of, visible_nodes
 
     screen = read_snapshot(convert(step, StepResult))
     found = [node for node in visible_nodes(screen.hierarchy, screen.frame) if node.label]
@@ -55,7 +54,7 @@ def _outline(step: dict[str, Any]) -> dict[str, Any]:
 
 
 def _list_devices(_: NoParams, __: ToolContext) -> ToolResult:
-    from clawperator.device.discovery import list_devices
+    from clawperator.device import list_devices
 
     found = list_devices()
     listed = ", ".join(f"{device.serial} ({device.state})" for device in found)
@@ -64,8 +63,7 @@ def _list_devices(_: NoParams, __: ToolContext) -> ToolResult:
 
 
 def _list_packages(params: ListPackagesParams, context: ToolContext) -> ToolResult:
-    from clawperator.device.discovery import resolve_device
-    from clawperator.device.packages import list_packages
+    from clawperator.device import list_packages, resolve_device
 
     device = resolve_device(context.device)
     context.deadline.check()
@@ -82,9 +80,7 @@ def _list_packages(params: ListPackagesParams, context: ToolContext) -> ToolResu
 def _doctor(_: NoParams, context: ToolContext) -> ToolResult:
     """Handled whatever the checks find: that is in the result and in the message."""
     from clawperator.contract.limits import MIN_EXECUTION_TIMEOUT_MS
-    from clawperator.device.run import operator_package
-    from clawperator.device.setup.device_checks import HANDSHAKE_MS
-    from clawperator.device.setup.doctor import run_doctor
+    from clawperator.device import HANDSHAKE_MS, operator_package, run_doctor
 
     limit = max(context.deadline.within(HANDSHAKE_MS / 1000) * 1000, MIN_EXECUTION_TIMEOUT_MS)
     report = run_doctor(context.device, operator_package(context.operator_package), timeout_ms=limit)

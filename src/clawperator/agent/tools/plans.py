@@ -11,14 +11,20 @@ from clawperator.agent.ports import Evidence, ToolContext, ToolResult
 from clawperator.agent.tools.messages import describe_steps
 from clawperator.agent.tools.privacy import is_password_field, mask_result, mask_steps, plan_secrets
 from clawperator.agent.tools.row import confine, failed_result
-from clawperator.connection.results import only_step
-from clawperator.contract.actions import ACTIONS
-from clawperator.contract.execution import Action, Plan, new_command_id, new_execution, validate, waiting_timeout
+from clawperator.connection import only_step
+from clawperator.contract import (
+    ACTIONS,
+    Action,
+    ExecutionResult,
+    Plan,
+    StepResult,
+    new_command_id,
+    new_execution,
+    validate,
+    waiting_timeout,
+)
 from clawperator.contract.limits import MAX_EXECUTION_TIMEOUT_MS, MIN_EXECUTION_TIMEOUT_MS
-from clawperator.contract.results import ExecutionResult, StepResult
-from clawperator.device.adb.client import Device
-from clawperator.device.discovery import resolve_device
-from clawperator.device.run import operator_package, run_plan
+from clawperator.device import Device, operator_package, resolve_device, run_plan
 from clawperator.errors import ClawError
 
 _SOURCE = "claw"

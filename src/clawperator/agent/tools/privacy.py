@@ -11,11 +11,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from clawperator.agent.ports import ToolCall
-from clawperator.contract.actions import ACTIONS
-from clawperator.contract.execution import Action, Plan
-from clawperator.contract.normalise import PARAM_ALIASES
-from clawperator.contract.results import ExecutionResult, ResultEnvelope, StepResult
-from clawperator.engine.privacy import HIDDEN
+from clawperator.contract import ACTIONS, PARAM_ALIASES, Action, ExecutionResult, Plan, ResultEnvelope, StepResult
+from clawperator.engine import HIDDEN
 from clawperator.errors import ClawError
 
 # The only action that types, by name and aliases, and the parameters that hold the text.
@@ -73,9 +70,9 @@ def _masked_action(action: Any) -> Any:
 
 def is_password_field(action: Action, snapshot: ExecutionResult) -> bool | None:
     """Whether an ``enter_text`` targets a password field, by a snapshot; None when the field is not visible."""
-    from clawperator.connection.snapshot import read_snapshot
-    from clawperator.engine.targets import nearest_self_or_ancestor
-    from clawperator.ui.match import find_nodes
+    from clawperator.connection import read_snapshot
+    from clawperator.engine import nearest_self_or_ancestor
+    from clawperator.ui import find_nodes
 
     step = next(iter(snapshot.envelope.stepResults), None)
     if step is None or not step.success:

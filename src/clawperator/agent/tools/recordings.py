@@ -70,9 +70,7 @@ class ReplayParams(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def _pull(params: PullParams, context: ToolContext) -> ToolResult:
-    from clawperator.device.discovery import resolve_device
-    from clawperator.device.recordings import PULL_SECONDS, check_session_id, pull_recording
-    from clawperator.device.run import operator_package
+    from clawperator.device import PULL_SECONDS, check_session_id, operator_package, pull_recording, resolve_device
 
     session = None if params.sessionId is UNSET else check_session_id(params.sessionId)
     folder = confine(context.folder, params.folder, "recording_pull")
@@ -89,7 +87,7 @@ def _pull(params: PullParams, context: ToolContext) -> ToolResult:
 
 
 def _parse(params: ParseParams, context: ToolContext) -> ToolResult:
-    from clawperator.recording.parse import parse_recording
+    from clawperator.recording import parse_recording
 
     source = _input(params.input, context, "recording_parse")
     out = _out(params.out, source, ".steps.json", context, "recording_parse")
@@ -102,7 +100,7 @@ def _parse(params: ParseParams, context: ToolContext) -> ToolResult:
 
 
 def _describe(params: DescribeParams, context: ToolContext) -> ToolResult:
-    from clawperator.recording.describe import describe_recording
+    from clawperator.recording import describe_recording
 
     narrative, _ = describe_recording(_input(params.input, context, "recording_describe"))
     where = f" in {narrative.appPackage}" if narrative.appPackage else ""
@@ -114,7 +112,7 @@ def _describe(params: DescribeParams, context: ToolContext) -> ToolResult:
 
 
 def _export(params: ExportParams, context: ToolContext) -> ToolResult:
-    from clawperator.recording.export import export_recording, newest_recording
+    from clawperator.recording import export_recording, newest_recording
 
     tool = "recording_export"
     # The newest file of a folder may be a link to outside the working folder.
@@ -131,8 +129,7 @@ def _export(params: ExportParams, context: ToolContext) -> ToolResult:
 
 def _compare(params: CompareParams, context: ToolContext) -> ToolResult:
     """Handled whether the run matches or not; see ``outcome``."""
-    from clawperator.recording.compare.compare import compare_recording
-    from clawperator.recording.compare.inputs import declaration_beside
+    from clawperator.recording import compare_recording, declaration_beside
 
     tool = "recording_compare"
     baseline, result = _input(params.baseline, context, tool), _input(params.result, context, tool)
@@ -153,7 +150,7 @@ def _compare(params: CompareParams, context: ToolContext) -> ToolResult:
 def _replay(params: ReplayParams, context: ToolContext) -> ToolResult:
     """Run the steps until one is not proved. A cancellation takes effect between two steps."""
     from clawperator.connection import ConnectedPhone
-    from clawperator.device.discovery import resolve_device
+    from clawperator.device import resolve_device
     from clawperator.replay import open_demonstration, plan_replay, replay
 
     demonstration = open_demonstration(_input(params.input, context, "recording_replay"))
@@ -204,7 +201,7 @@ def _input(path: str, context: ToolContext, tool: str) -> str:
 
 
 def _out(path: str | UnsetType, source: str, ending: str, context: ToolContext, tool: str) -> str:
-    from clawperator.recording.writing import derived_path
+    from clawperator.recording import derived_path
 
     whole = confine(context.folder, derived_path(source, ending) if path is UNSET else path, tool)
     if os.path.exists(whole) and not os.path.isfile(whole):

@@ -10,7 +10,7 @@ from msgspec import Struct
 from clawperator._text import is_blank
 from clawperator._typed import convert
 from clawperator.agent.ports import Tool, ToolContext, ToolResult
-from clawperator.commands.model import Level
+from clawperator.commands import Level
 from clawperator.errors import ClawError
 
 P = TypeVar("P", bound=Struct)
@@ -94,7 +94,7 @@ def read_params(shape: type[P], params: object, tool: str) -> P:
     try:
         return convert(given, shape)
     except (msgspec.ValidationError, RecursionError):
-        from clawperator.contract.issues import struct_issues
+        from clawperator.contract import struct_issues
 
         issues = struct_issues(shape, given, "")
         found = [{"path": issue.path, "message": issue.message} for issue in issues]

@@ -31,7 +31,7 @@ class RunSkillParams(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def _list_skills(params: ListSkillsParams, _: ToolContext) -> ToolResult:
-    from clawperator.skills.registry import open_registry, search_skills
+    from clawperator.skills import open_registry, search_skills
 
     app = None if params.app is UNSET else params.app
     keyword = None if params.keyword is UNSET else params.keyword
@@ -49,8 +49,7 @@ def _listed(entry: Any) -> dict[str, Any]:
 
 
 def _run_skill(params: RunSkillParams, context: ToolContext) -> ToolResult:
-    from clawperator.skills.registry import open_registry
-    from clawperator.skills.run import SkillRunRequest, run_skill
+    from clawperator.skills import SkillRunRequest, open_registry, run_skill
 
     request = SkillRunRequest(
         params.skill,

@@ -14,7 +14,7 @@ from clawperator.agent.settings import AgentSettings, read_settings
 from clawperator.agent.tool_registry import Asker, ToolRegistry
 from clawperator.agent.tools import builtin_tools
 from clawperator.agent.turns.events import EventStream
-from clawperator.commands.model import BackendName
+from clawperator.commands import BackendName
 
 # The prefix of every MCP tool's name.
 MCP_PREFIX = "mcp__"

@@ -8,20 +8,26 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from clawperator.agent.inventory.inventory import InventoryEntry
-from clawperator.agent.inventory.plugins import Plugin, PluginContext, run_plugin
-from clawperator.agent.ports import Level, Tool, ToolCall, ToolContext, ToolResult
-from clawperator.agent.sessions.store import DEFAULT_DIRECTORY
-from clawperator.agent.tools.row import failed_result
+from clawperator.agent import (
+    DEFAULT_DIRECTORY,
+    InventoryEntry,
+    Level,
+    Plugin,
+    PluginContext,
+    Tool,
+    ToolCall,
+    ToolContext,
+    ToolResult,
+    failed_result,
+    run_plugin,
+)
 from clawperator.cli.command_line import read_arguments, split_globals
 from clawperator.cli.console import Console
 from clawperator.cli.handler import Call
 from clawperator.cli.handlers.execution import is_best_effort, run_execution
-from clawperator.commands.claw import CLAW_COMMANDS
-from clawperator.commands.model import Command, resolve_handler
-from clawperator.commands.registry import find_by_path, find_command
+from clawperator.commands import CLAW_COMMANDS, Command, find_by_path, find_command, resolve_handler
+from clawperator.contract import ExecutionResult
 from clawperator.contract.limits import MIN_EXECUTION_TIMEOUT_MS
-from clawperator.contract.results import ExecutionResult
 from clawperator.errors import CODES, ClawError
 
 # These print while they run, and have no single result.
@@ -170,9 +176,9 @@ class ExecutionCall(Struct, frozen=True):
         return {**self.document, "timeoutMs": min(self.document.get("timeoutMs", most), most)}
 
     def _report(self, result: ExecutionResult) -> ToolResult:
-        from clawperator.agent.tools.messages import describe_steps
-        from clawperator.connection.results import only_step
-        from clawperator.contract.execution import validate
+        from clawperator.agent import describe_steps
+        from clawperator.connection import only_step
+        from clawperator.contract import validate
 
         document = msgspec.to_builtins(result)
         try:
@@ -187,7 +193,7 @@ def _execution_call(command: Command, name: str, words: list[str]) -> ExecutionC
     """The execution that a command builds. Errors in its arguments are raised."""
     if not command.execution or is_best_effort(words) or "--help" in words:
         return None
-    from clawperator.agent.tools.actions import planned_calls
+    from clawperator.agent import planned_calls
 
     options, rest = split_globals(words)
     call = Call(name, read_arguments(command, rest, name), replace(options, json=True), Console("error"))
@@ -196,7 +202,7 @@ def _execution_call(command: Command, name: str, words: list[str]) -> ExecutionC
 
 
 def _run_skill(call: ToolCall, context: ToolContext) -> ToolResult:
-    from clawperator.agent.tools import builtin_tools
+    from clawperator.agent import builtin_tools
 
     run_skill = next(tool for tool in builtin_tools() if tool.name == call.name)
     return run_skill.run(call.params, context)

@@ -7,13 +7,13 @@ is that of the process: 0, 1 for errors, 2 when the time limit was exceeded.
 import os
 
 from clawperator._text import encodable
-from clawperator.agent.envelope import build_envelope, filesystem_error
+from clawperator.agent import build_envelope, filesystem_error
 from clawperator.cli.claw.command_line import FORMAT_VARIABLE, attempted_command, parse_line, requested_format
 from clawperator.cli.claw.response import Response, failure
 from clawperator.cli.claw.signals import signal_restorer
 from clawperator.cli.console import Console, print_bytes
 from clawperator.cli.parsing import ParsedArguments
-from clawperator.commands.model import resolve_handler
+from clawperator.commands import resolve_handler
 from clawperator.errors import ClawError
 
 
@@ -57,7 +57,7 @@ def respond(arguments: ParsedArguments) -> Response:
 
 def _help(arguments: ParsedArguments) -> Response:
     from clawperator.cli.help import claw_help_text
-    from clawperator.commands.claw import CLAW_COMMANDS
+    from clawperator.commands import CLAW_COMMANDS
 
     command, text = arguments.command, claw_help_text(arguments.command)
     if command is None:
@@ -113,6 +113,6 @@ def _render(response: Response, command: str) -> bytes:
     try:
         return json.dumps(encodable(document), allow_nan=False).encode()
     except RecursionError:
-        from clawperator.agent.redaction import map_strings
+        from clawperator.agent import map_strings
 
         return json.dumps(map_strings(document, lambda text, _: str(encodable(text))), allow_nan=False).encode()

@@ -6,9 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from clawperator._files import why
-from clawperator.agent.sessions.files import is_session_path
-from clawperator.agent.sessions.reading import is_session_file
-from clawperator.agent.turns.events import EventStream
+from clawperator.agent import EventStream, is_session_file, is_session_path
 from clawperator.cli.claw.inputs import directory
 from clawperator.cli.parsing import ParsedArguments
 from clawperator.errors import ClawError

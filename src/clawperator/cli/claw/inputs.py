@@ -2,7 +2,7 @@
 
 import sys
 
-from clawperator.agent.sessions.store import DEFAULT_DIRECTORY
+from clawperator.agent import DEFAULT_DIRECTORY
 from clawperator.cli.parsing import ParsedArguments, parse_error
 from clawperator.errors import ClawError
 

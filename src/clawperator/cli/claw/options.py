@@ -5,12 +5,10 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from clawperator.agent.policy import read_level
-from clawperator.agent.ports import LEVELS, Tool
-from clawperator.agent.turns.assembly import AgentOptions
+from clawperator.agent import LEVELS, AgentOptions, Tool, read_level
 from clawperator.cli.claw.command_line import FORMAT_FLAG, FORMAT_VARIABLE
 from clawperator.cli.parsing import ParsedArguments
-from clawperator.commands.model import BACKENDS, BackendName
+from clawperator.commands import BACKENDS, BackendName
 
 
 def agent_options(arguments: ParsedArguments) -> AgentOptions:

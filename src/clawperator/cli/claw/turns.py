@@ -7,11 +7,16 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from clawperator.agent.cancellation import TurnDeadline
-from clawperator.agent.envelope import error_object
-from clawperator.agent.ports import Usage
-from clawperator.agent.turns.conversation import BRAINS, RunRequest, RunResult, run_request
-from clawperator.agent.turns.results import TurnResult
+from clawperator.agent import (
+    BRAINS,
+    RunRequest,
+    RunResult,
+    TurnDeadline,
+    TurnResult,
+    Usage,
+    error_object,
+    run_request,
+)
 from clawperator.cli.claw.event_sinks import open_events
 from clawperator.cli.claw.inputs import chosen_session, directory, text_of
 from clawperator.cli.claw.options import agent_options

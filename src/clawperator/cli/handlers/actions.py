@@ -7,8 +7,14 @@ from clawperator._text import is_blank, read_number
 from clawperator.cli.handler import Call
 from clawperator.cli.handlers import selectors
 from clawperator.cli.parsing import ParsedArguments, invalid
-from clawperator.contract.actions import DIRECTIONS, click_type
-from clawperator.contract.execution import LONGEST_WAIT_MS, single_action, waiting_timeout, with_timeout
+from clawperator.contract import (
+    DIRECTIONS,
+    LONGEST_WAIT_MS,
+    click_type,
+    single_action,
+    waiting_timeout,
+    with_timeout,
+)
 from clawperator.contract.limits import MAX_NAVIGATION_TIMEOUT_MS
 from clawperator.errors import ClawError
 

@@ -9,14 +9,13 @@ _LONGEST_MS = 3_600_000
 
 
 def list_connected(_: Call) -> CommandResult:
-    from clawperator.device.discovery import list_devices
+    from clawperator.device import list_devices
 
     return CommandResult({"devices": list_devices()})
 
 
 def list_installed(call: Call) -> CommandResult:
-    from clawperator.device.discovery import resolve_device
-    from clawperator.device.packages import list_packages
+    from clawperator.device import list_packages, resolve_device
 
     device = resolve_device(call.options.device)
     third_party = call.arguments.has("--third-party")
@@ -27,8 +26,7 @@ def set_up(call: Call) -> CommandResult:
     apk = call.arguments.get("--apk")
     if not apk:
         return incomplete("operator setup needs --apk <file>", hint="Run 'clawperator operator setup --help'.")
-    from clawperator.device.discovery import resolve_device
-    from clawperator.device.setup.install import set_up_operator
+    from clawperator.device import resolve_device, set_up_operator
 
     # Without a name, the package is read from the installed APK.
     package = call.options.operator_package or os.environ.get("CLAWPERATOR_OPERATOR_PACKAGE")
@@ -43,9 +41,7 @@ def print_setup(_: Call) -> CommandResult:
 
 
 def grant(call: Call) -> CommandResult:
-    from clawperator.device.discovery import resolve_device
-    from clawperator.device.run import operator_package
-    from clawperator.device.setup.install import grant_permissions
+    from clawperator.device import grant_permissions, operator_package, resolve_device
 
     package = operator_package(call.options.operator_package)
     return CommandResult(grant_permissions(resolve_device(call.options.device), package))

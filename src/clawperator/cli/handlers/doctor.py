@@ -6,8 +6,7 @@ from clawperator.contract.limits import MAX_EXECUTION_TIMEOUT_MS, MIN_EXECUTION_
 
 
 def check(call: Call) -> HandlerResult:
-    from clawperator.device.run import operator_package
-    from clawperator.device.setup.doctor import report_text, run_doctor
+    from clawperator.device import operator_package, report_text, run_doctor
 
     given = call.arguments
     report = run_doctor(
@@ -25,7 +24,7 @@ def check(call: Call) -> HandlerResult:
 
 def _timeout(call: Call) -> float:
     """The timeout of the Operator handshake."""
-    from clawperator.device.setup.device_checks import HANDSHAKE_MS
+    from clawperator.device import HANDSHAKE_MS
 
     given = call.options.timeout_ms
     if given is not None and not MIN_EXECUTION_TIMEOUT_MS <= given <= MAX_EXECUTION_TIMEOUT_MS:

@@ -10,13 +10,13 @@ from clawperator._files import why
 from clawperator._text import trim
 from clawperator.cli.handler import Call, CommandResult
 from clawperator.cli.parsing import ParsedArguments, invalid, usage
-from clawperator.commands.model import BACKENDS, BackendName, resolve_handler
-from clawperator.contract.execution import Plan, validate, with_timeout
+from clawperator.commands import BACKENDS, BackendName, resolve_handler
+from clawperator.contract import Plan, validate, with_timeout
 from clawperator.contract.limits import MAX_PAYLOAD_BYTES
 from clawperator.errors import ClawError
 
 if TYPE_CHECKING:
-    from clawperator.contract.results import ExecutionResult
+    from clawperator.contract import ExecutionResult
 
 # A document may contain white space; anything longer cannot become a payload.
 _MAX_DOCUMENT_BYTES = 16 * MAX_PAYLOAD_BYTES
@@ -77,8 +77,7 @@ def run_execution(document: Any, call: Call) -> CommandResult:
 
 
 def _run(plan: Plan, call: Call) -> "ExecutionResult":
-    from clawperator.device.discovery import resolve_device
-    from clawperator.device.run import operator_package, run_plan
+    from clawperator.device import operator_package, resolve_device, run_plan
 
     backend = chosen_backend(call.arguments)
     package = operator_package(call.options.operator_package)

@@ -8,7 +8,7 @@ from typing import NoReturn
 from clawperator._files import why
 from clawperator.cli.handler import Call, StreamedResult
 from clawperator.cli.parsing import usage
-from clawperator.device.host_log import HostLogReader, log_file
+from clawperator.device import HostLogReader, log_file
 
 _POLL_SECONDS = 0.5
 

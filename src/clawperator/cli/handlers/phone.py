@@ -8,7 +8,7 @@ from clawperator._home import PhoneFolder, phone_folders
 from clawperator._text import read_number, whole
 from clawperator.cli.handler import Call, CommandResult
 from clawperator.cli.parsing import usage
-from clawperator.device.host_log import log_event
+from clawperator.device import log_event
 from clawperator.errors import ClawError
 from clawperator.phone import (
     DEFAULT_SERIAL,

@@ -19,7 +19,7 @@ def parse(call: Call) -> CommandResult:
     source, out = call.arguments.get("--input"), call.arguments.get("--out")
     if not source:
         return _needs_input(call)
-    from clawperator.recording.parse import parse_recording
+    from clawperator.recording import parse_recording
 
     result, summary = _with_progress(call, lambda progress: parse_recording(source, out, progress=progress))
     call.console.lines("info", summary)
@@ -30,7 +30,7 @@ def describe(call: Call) -> CommandResult:
     source, out = call.arguments.get("--input"), call.arguments.get("--out")
     if not source:
         return _needs_input(call)
-    from clawperator.recording.describe import describe_recording
+    from clawperator.recording import describe_recording
 
     narrative, summary = describe_recording(source, out)
     call.console.lines("info", summary)
@@ -41,7 +41,7 @@ def export(call: Call) -> CommandResult:
     source, out = call.arguments.get("--input"), call.arguments.get("--out")
     if not source:
         return _needs_input(call)
-    from clawperator.recording.export import SNAPSHOT_MODES, export_recording
+    from clawperator.recording import SNAPSHOT_MODES, export_recording
 
     mode = SNAPSHOT_MODES.get(chosen := call.arguments.get("--snapshots") or "omit")
     if mode is None:
@@ -55,14 +55,13 @@ def repair(call: Call) -> CommandResult:
     source, out = call.arguments.get("--input"), call.arguments.get("--out")
     if not source:
         return _needs_input(call)
-    from clawperator.recording.repair import repair_recording
+    from clawperator.recording import repair_recording
 
     return CommandResult(repair_recording(source, out))
 
 
 def compare(call: Call) -> CommandResult:
-    from clawperator.recording.compare.compare import MODES, compare_recording
-    from clawperator.recording.compare.inputs import STRATEGIES
+    from clawperator.recording import MODES, STRATEGIES, compare_recording
 
     get = call.arguments.get
     baseline, result, checkpoints = get("--baseline"), get("--result"), get("--checkpoints")
@@ -82,9 +81,7 @@ def compare(call: Call) -> CommandResult:
 
 
 def pull(call: Call) -> CommandResult:
-    from clawperator.device.discovery import resolve_device
-    from clawperator.device.recordings import PULL_SECONDS, check_session_id, pull_recording
-    from clawperator.device.run import operator_package
+    from clawperator.device import PULL_SECONDS, check_session_id, operator_package, pull_recording, resolve_device
 
     session = call.arguments.get("--session-id")
     if session is not None:

@@ -26,7 +26,7 @@ def replay_recording(call: Call) -> CommandResult:
 
 def _replay(call: Call, demonstration: Any, last: int | float | None) -> CommandResult:
     from clawperator.connection import ConnectedPhone
-    from clawperator.device.discovery import resolve_device
+    from clawperator.device import resolve_device
     from clawperator.replay import replay
 
     backend = chosen_backend(call.arguments)
@@ -57,7 +57,7 @@ def _written(call: Call, source: str, result: CommandResult) -> CommandResult:
     """The result, also written to the file of --out."""
     out = call.arguments.get("--out")
     if out:
-        from clawperator.recording.writing import open_output, pretty_json
+        from clawperator.recording import open_output, pretty_json
 
         with open_output(out, source, "RECORDING_REPLAY_FAILED", make_folders=True) as file:
             file.file.write(pretty_json(result.document))

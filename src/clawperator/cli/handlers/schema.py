@@ -14,9 +14,7 @@ def print_schema(call: Call) -> CommandResult:
 def print_version(call: Call) -> CommandResult:
     if not call.arguments.has("--check-compat"):
         return CommandResult({"cliVersion": __version__})
-    from clawperator.device.discovery import resolve_device
-    from clawperator.device.run import operator_package
-    from clawperator.device.setup.version_check import probe_compatibility
+    from clawperator.device import operator_package, probe_compatibility, resolve_device
 
     package = operator_package(call.options.operator_package)
     found = probe_compatibility(resolve_device(call.options.device), package)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 from clawperator.cli.handler import Call, CommandResult, incomplete
 from clawperator.cli.parsing import usage
 from clawperator.cli.signals import interrupt_on_signals
-from clawperator.skills.registry import SkillRegistry, open_registry
+from clawperator.skills import SkillRegistry, open_registry
 
 if TYPE_CHECKING:
-    from clawperator.skills.process import OutputListener, Stream
+    from clawperator.skills import OutputListener, Stream
 
 
 def _registry(call: Call) -> SkillRegistry:
@@ -38,7 +38,7 @@ def get(call: Call) -> CommandResult:
 
 
 def search(call: Call) -> CommandResult:
-    from clawperator.skills.registry import search_skills
+    from clawperator.skills import search_skills
 
     words = call.arguments.words
     keyword = call.arguments.get("--keyword") or (words[0] if words else None)
@@ -51,7 +51,7 @@ def search(call: Call) -> CommandResult:
 
 
 def for_app(call: Call) -> CommandResult:
-    from clawperator.skills.registry import search_skills
+    from clawperator.skills import search_skills
 
     if not call.arguments.words:
         return incomplete("skills for-app needs a package name")
@@ -59,7 +59,7 @@ def for_app(call: Call) -> CommandResult:
 
 
 def validate(call: Call) -> CommandResult:
-    from clawperator.skills.validation import validate_all, validate_skill
+    from clawperator.skills import validate_all, validate_skill
 
     skill_id, dry_run = _id(call), call.arguments.has("--dry-run")
     if call.arguments.has("--all"):
@@ -72,7 +72,7 @@ def validate(call: Call) -> CommandResult:
 
 
 def new(call: Call) -> CommandResult:
-    from clawperator.skills.scaffold import new_skill
+    from clawperator.skills import new_skill
 
     skill_id = _id(call)
     if skill_id is None:
@@ -89,7 +89,7 @@ def new(call: Call) -> CommandResult:
 
 
 def compile_artifact(call: Call) -> CommandResult:
-    from clawperator.skills.artifacts import compile_artifact as compile_
+    from clawperator.skills import compile_artifact as compile_
 
     skill_id, artifact = _id(call), call.arguments.get("--artifact")
     if skill_id is None or not artifact:
@@ -100,7 +100,7 @@ def compile_artifact(call: Call) -> CommandResult:
 
 
 def run(call: Call) -> CommandResult:
-    from clawperator.skills.run import SkillRunRequest, run_skill
+    from clawperator.skills import SkillRunRequest, run_skill
 
     arguments, named = call.arguments, call.arguments.get("--skill-id")
     skill_id = _id(call)
@@ -124,16 +124,14 @@ def run(call: Call) -> CommandResult:
 
 def _banner(skill_id: str) -> str:
     from clawperator import __version__
-    from clawperator.device.host_log import log_file
+    from clawperator.device import log_file
 
     return f"clawperator {__version__}: running {skill_id}; log: {log_file()}"
 
 
 def _operator_line(serial: str | None, named: str | None) -> str:
     """A line about the Operator on the device. Errors are part of the line, never raised."""
-    from clawperator.device.run import operator_package
-    from clawperator.device.setup.version_check import probe_compatibility
-    from clawperator.device.wakefulness import known_device
+    from clawperator.device import known_device, operator_package, probe_compatibility
     from clawperator.errors import ClawError
 
     package = operator_package(named)
@@ -162,19 +160,19 @@ def _relay() -> "OutputListener":
 
 
 def install(_: Call) -> CommandResult:
-    from clawperator.skills.sync import install_skills
+    from clawperator.skills import install_skills
 
     return CommandResult(install_skills())
 
 
 def update(call: Call) -> CommandResult:
-    from clawperator.skills.sync import MAIN, sync_skills
+    from clawperator.skills import MAIN, sync_skills
 
     return CommandResult(sync_skills(call.arguments.get("--ref") or MAIN))
 
 
 def sync(call: Call) -> CommandResult:
-    from clawperator.skills.sync import sync_skills
+    from clawperator.skills import sync_skills
 
     ref = call.arguments.get("--ref")
     if ref is None:

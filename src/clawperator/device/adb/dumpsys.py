@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from clawperator.engine.driver import Windows
-from clawperator.recording.heuristics import SYSTEM_UI
+from clawperator.engine import Windows
+from clawperator.recording import SYSTEM_UI
 
 # Each names a component: the focused window, the focused app, the resumed activity. The first is most accurate,
 # but it names no app while a popup has the focus, and nothing during a transition.

@@ -2,9 +2,8 @@
 
 from typing import TYPE_CHECKING, Protocol
 
-from clawperator.commands.model import BackendName
-from clawperator.contract.execution import Plan
-from clawperator.contract.results import ResultEnvelope
+from clawperator.commands import BackendName
+from clawperator.contract import Plan, ResultEnvelope
 
 if TYPE_CHECKING:
     from clawperator.device.adb.client import Device

@@ -7,22 +7,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from clawperator._deadline import Deadline, command_timeout
-from clawperator.contract.actions import PACKAGE_NAME
-from clawperator.contract.execution import Plan
+from clawperator.contract import PACKAGE_NAME, Plan, ResultEnvelope
 from clawperator.contract.limits import MAX_EXECUTION_TIMEOUT_MS
-from clawperator.contract.results import ResultEnvelope
 from clawperator.device.adb import dumpsys
 from clawperator.device.adb import input as adb_input
 from clawperator.device.adb.client import Device, ShellAnswer, run_shell
 from clawperator.device.adb.input import input_line
 from clawperator.device.adb.quoting import command_line
 from clawperator.device.backends.host_actions import capture_png, force_stop, save_screenshot
-from clawperator.engine.clock import SystemClock
-from clawperator.engine.driver import Key, Windows
-from clawperator.engine.run import Engine
+from clawperator.engine import Engine, Key, SystemClock, Windows
 from clawperator.errors import ClawError
-from clawperator.ui.node import Bounds, Hierarchy, Node
-from clawperator.ui.parse import parse_hierarchy
+from clawperator.ui import Bounds, Hierarchy, Node, parse_hierarchy
 
 # uiautomator alone waits ten seconds for an idle screen.
 _CALL_SECONDS = 30.0

@@ -4,8 +4,7 @@ import os
 import time
 from typing import Any
 
-from clawperator.contract.actions import ACTIONS
-from clawperator.contract.results import StepResult
+from clawperator.contract import ACTIONS, StepResult
 from clawperator.device.adb.client import Device, exec_out, run_shell
 from clawperator.device.adb.quoting import command_line
 from clawperator.errors import ClawError

@@ -10,10 +10,8 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from clawperator._deadline import Deadline
-from clawperator.contract.action_types import is_snapshot, unsettles
-from clawperator.contract.execution import Plan
+from clawperator.contract import Plan, ResultEnvelope, StepResult, is_snapshot, unsettles
 from clawperator.contract.limits import MIN_EXECUTION_TIMEOUT_MS
-from clawperator.contract.results import ResultEnvelope, StepResult
 from clawperator.contract.wire import TEXT_BYTES, TEXT_SUM
 from clawperator.device.adb.client import Device
 from clawperator.device.backends.host_actions import HOST_ACTIONS, run_host_action

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from clawperator._deadline import Deadline
 from clawperator._typed import convert
-from clawperator.contract.results import ResultEnvelope, StepResult
+from clawperator.contract import ResultEnvelope, StepResult
 from clawperator.contract.wire import ACTION, PAYLOAD
 from clawperator.device.adb.client import Device, ShellStream
 from clawperator.device.adb.quoting import command_line, quote

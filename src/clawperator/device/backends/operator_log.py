@@ -125,7 +125,7 @@ def _readings(lines: tuple[str, ...]) -> Iterator[str]:
 
 def _well_formed(text: str) -> str | None:
     from clawperator.errors import ClawError
-    from clawperator.ui.parse import parse_hierarchy
+    from clawperator.ui import parse_hierarchy
 
     try:
         parse_hierarchy(text)

@@ -189,7 +189,7 @@ def _check_setting(device: Device, id_: str) -> Check:
 
 def check_handshake(device: Device, package: str, timeout_ms: float = HANDSHAKE_MS) -> Check:
     """Check that the Operator runs a command: a sleep of 0 ms, which changes nothing."""
-    from clawperator.contract.execution import validate
+    from clawperator.contract import validate
     from clawperator.device.backends.operator_link import deliver
     from clawperator.device.lease import lease
 
@@ -244,7 +244,7 @@ def _repair_steps(device: Device, package: str) -> list[Step]:
 
 def check_smoke(device: Device, package: str) -> Check:
     """Check a small plan: close Settings, open it, capture it."""
-    from clawperator.contract.execution import validate
+    from clawperator.contract import validate
     from clawperator.device.run import run_plan
 
     id_ = "readiness.smoke"
@@ -273,7 +273,7 @@ def check_smoke(device: Device, package: str) -> Check:
 
 
 def _execution(kind: str, timeout_ms: float, actions: list[dict[str, object]]) -> dict[str, object]:
-    from clawperator.contract.execution import new_command_id, new_execution
+    from clawperator.contract import new_command_id, new_execution
 
     return new_execution(
         actions,

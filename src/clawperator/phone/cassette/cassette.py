@@ -12,14 +12,11 @@ import msgspec
 from msgspec import Struct
 
 from clawperator._files import why
-from clawperator.contract.actions import PACKAGE_NAME
+from clawperator.contract import PACKAGE_NAME
 from clawperator.errors import ClawError
 from clawperator.phone.core.window import Display
-from clawperator.recording.events import Event, EventFacts, has_snapshot
-from clawperator.recording.export import ExportedEvent, read_export
-from clawperator.recording.reader import Recording
-from clawperator.ui.node import Bounds, Hierarchy
-from clawperator.ui.parse import parse_hierarchy
+from clawperator.recording import Event, EventFacts, ExportedEvent, Recording, has_snapshot, read_export
+from clawperator.ui import Bounds, Hierarchy, parse_hierarchy
 
 MAX_FILE_BYTES = 64 * 1024 * 1024
 MAX_EVENTS = 100_000

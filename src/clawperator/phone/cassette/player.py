@@ -34,8 +34,8 @@ from clawperator.phone.log.buffer import LogBuffer, Priority
 from clawperator.phone.toolkit.app import App, AppScreen, BackStackEntry
 from clawperator.phone.toolkit.layout import PlacedView
 from clawperator.phone.toolkit.views import View
-from clawperator.recording.heuristics import NavigationKey, is_launcher
-from clawperator.ui.node import Hierarchy
+from clawperator.recording import NavigationKey, is_launcher
+from clawperator.ui import Hierarchy
 
 _HOME = "home"
 _TAG = "Cassette"

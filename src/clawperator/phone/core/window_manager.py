@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 
 from msgspec.structs import replace
 
-from clawperator.engine.driver import Clock
+from clawperator.engine import Clock
 from clawperator.phone.apps.system import ANDROID, KEYBOARD
 from clawperator.phone.core.faults import Faults
 from clawperator.phone.core.tasks import Tasks
@@ -12,9 +12,8 @@ from clawperator.phone.core.window import Display, Window, lay_out, lay_out_bar,
 from clawperator.phone.toolkit.app import App, BackStackEntry
 from clawperator.phone.toolkit.context import AppContext
 from clawperator.phone.toolkit.layout import PlacedView
-from clawperator.recording.heuristics import SYSTEM_UI
-from clawperator.ui.node import Bounds, Hierarchy
-from clawperator.ui.write import write_hierarchy
+from clawperator.recording import SYSTEM_UI
+from clawperator.ui import Bounds, Hierarchy, write_hierarchy
 
 _TOAST_SECONDS = 2.0
 

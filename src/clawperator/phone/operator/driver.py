@@ -3,13 +3,13 @@
 from contextlib import AbstractContextManager
 from typing import Protocol
 
-from clawperator.engine.driver import Key, NodeAction, RecordingInfo, Windows
+from clawperator.engine import Key, NodeAction, RecordingInfo, Windows
 from clawperator.errors import ClawError
 from clawperator.phone.apps.system import ANDROID
 from clawperator.phone.core.window_manager import WindowManager
 from clawperator.phone.operator.recorder import Recorder
 from clawperator.phone.toolkit.layout import PlacedView
-from clawperator.ui.node import Bounds, Hierarchy, Node
+from clawperator.ui import Bounds, Hierarchy, Node
 
 
 class OperatorAccess(Protocol):

@@ -8,10 +8,7 @@ from typing import Protocol
 
 import msgspec
 
-from clawperator.contract import limits
-from clawperator.contract.action_types import is_snapshot
-from clawperator.contract.execution import Execution, validate
-from clawperator.contract.results import ResultEnvelope, StepResult
+from clawperator.contract import Execution, ResultEnvelope, StepResult, is_snapshot, limits, validate
 from clawperator.contract.wire import (
     RESULT_PREFIX,
     SNAPSHOT_MARKER,
@@ -21,9 +18,7 @@ from clawperator.contract.wire import (
     notification_listener,
     sum_of,
 )
-from clawperator.engine.clock import VirtualClock
-from clawperator.engine.driver import Clock
-from clawperator.engine.run import Engine
+from clawperator.engine import Clock, Engine, VirtualClock
 from clawperator.errors import ClawError
 from clawperator.phone.core.events import AccessibilityEvent
 from clawperator.phone.core.faults import Faults

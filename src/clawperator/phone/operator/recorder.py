@@ -16,15 +16,15 @@ import msgspec
 
 from clawperator._files import why
 from clawperator._text import trim
-from clawperator.contract.actions import SESSION_ID
+from clawperator.contract import SESSION_ID
 from clawperator.contract.limits import MAX_ID_LENGTH, MAX_RECORDING_LINE_BYTES, RECORDING_SCHEMA_VERSION
 from clawperator.contract.wire import OPERATOR_PACKAGES, recordings_folder
-from clawperator.engine.driver import RecordingInfo
+from clawperator.engine import RecordingInfo
 from clawperator.errors import ClawError
 from clawperator.phone.core.events import AccessibilityEvent
 from clawperator.phone.log.buffer import Priority
 from clawperator.phone.storage.filesystem import Storage
-from clawperator.ui.node import NOWHERE
+from clawperator.ui import NOWHERE
 
 _WITH_SNAPSHOT = ("window_state_changed", "view_clicked", "key_back")
 # A seeded phone generates the same names after each start; files of earlier sessions may use them.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from clawperator.contract.wire import OPERATOR_PACKAGE
-from clawperator.engine.clock import SystemClock
+from clawperator.engine import SystemClock
 from clawperator.errors import ClawError
 from clawperator.phone.adb.adbd import AdbdServer
 from clawperator.phone.adb.device import PhoneDevice

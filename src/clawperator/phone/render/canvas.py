@@ -8,7 +8,7 @@ import unicodedata
 import zlib
 from functools import cache, lru_cache
 
-from clawperator.ui.node import Bounds
+from clawperator.ui import Bounds
 
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _MAX_SIDE = 8_192

@@ -7,7 +7,7 @@ from clawperator.phone.core.window_manager import WindowManager
 from clawperator.phone.render.canvas import Canvas, text_height, text_width
 from clawperator.phone.toolkit.layout import PlacedView
 from clawperator.phone.toolkit.views import View
-from clawperator.ui.node import Bounds, Node
+from clawperator.ui import Bounds, Node
 
 _PAGE, _SCRIM, _INK, _MUTED, _LINE = 0xFAFAF7, 0x8A8A86, 0x1C1C1A, 0x6F6F6A, 0xDEDED8
 _ACCENT, _ON_ACCENT, _DARK, _ON_DARK = 0x0B57D0, 0xFFFFFF, 0x202124, 0xF1F3F4

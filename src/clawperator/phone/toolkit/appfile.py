@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from clawperator._files import why
-from clawperator.contract.actions import PACKAGE_NAME
+from clawperator.contract import PACKAGE_NAME
 from clawperator.errors import ClawError
 from clawperator.phone.toolkit import views
 from clawperator.phone.toolkit.app import App

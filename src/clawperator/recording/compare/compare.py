@@ -10,7 +10,7 @@ from typing import Literal
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
-from clawperator.contract.skill_result import (
+from clawperator.contract import (
     AgentSource,
     Checkpoint,
     ScriptSource,

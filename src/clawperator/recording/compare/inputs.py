@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from clawperator._files import why
-from clawperator.contract.skill_result import SkillResult, SkillsRun, check_version
+from clawperator.contract import SkillResult, SkillsRun, check_version
 from clawperator.errors import ClawError
 from clawperator.recording.actions import read_actions
 from clawperator.recording.compare.strategies import BaselineCheckpoint, FoundCheckpoints

@@ -25,8 +25,8 @@ from clawperator.agent.offline.screens import (
 from clawperator.agent.tools.messages import effect
 from clawperator.contract.wire import OPERATOR_PACKAGE
 from clawperator.errors import ClawError
-from clawperator.recording.heuristics import SYSTEM_UI, is_launcher
-from clawperator.ui.node import Node
+from clawperator.recording import SYSTEM_UI, is_launcher
+from clawperator.ui import Node
 
 T = TypeVar("T")
 

@@ -39,9 +39,9 @@ from clawperator.agent.offline.screens import (
     not_found_error,
 )
 from clawperator.agent.tools.messages import effect
-from clawperator.connection.results import read_count
+from clawperator.connection import read_count
 from clawperator.errors import ClawError
-from clawperator.ui.node import Node
+from clawperator.ui import Node
 
 _MAX_SCROLLS_TO_END = 3 * MAX_SCROLLS
 _SEARCH = TargetPhrase("search", "search")

@@ -1,11 +1,15 @@
-"""The command line of ``clawperator``: global options anywhere, then a command with its flags and words."""
+"""The command line of ``clawperator``: global options, the parsed call a handler receives, the result it returns.
 
+Global options may appear anywhere; then comes a command with its flags and words.
+"""
+
+from collections.abc import Callable
 from typing import Any
 
 from msgspec import Struct
 
 from clawperator._text import is_blank, read_number
-from clawperator.cli.console import LOG_LEVELS
+from clawperator.cli.console import LOG_LEVELS, Console
 from clawperator.cli.parsing import ParsedArguments, by_name, invalid, parse, usage
 from clawperator.commands import GLOBALS, Command, value_flags
 
@@ -30,6 +34,42 @@ class GlobalOptions(Struct, frozen=True):
         if number is None:
             raise invalid(f"--timeout must be a number of milliseconds, not {self.timeout!r}")
         return number
+
+
+class Call(Struct, frozen=True):
+    """A parsed command. ``name`` is its full canonical name: ``recording parse``."""
+
+    name: str
+    arguments: ParsedArguments
+    options: GlobalOptions
+    console: Console
+
+
+class CommandResult(Struct, frozen=True):
+    """A document to print, and the exit code."""
+
+    document: Any
+    exit_code: int = 0
+
+
+class TextResult(Struct, frozen=True):
+    """Text to print as it is, and the exit code."""
+
+    text: str
+    exit_code: int = 0
+
+
+class StreamedResult(Struct, frozen=True):
+    """The result of a command that has written its output to stdout already."""
+
+
+HandlerResult = CommandResult | TextResult | StreamedResult
+Handler = Callable[[Call], HandlerResult]
+
+
+def incomplete(message: str, **more: Any) -> CommandResult:
+    """The USAGE document of an incomplete command. It is not an error: exit code 0."""
+    return CommandResult({"code": "USAGE", "message": message, **more})
 
 
 def split_globals(argv: list[str]) -> tuple[GlobalOptions, list[str]]:

@@ -5,16 +5,18 @@ from typing import Any
 import msgspec
 
 from clawperator._text import distance, encodable, nearest
-from clawperator.cli.command_line import GlobalOptions, read_arguments, split_globals
-from clawperator.cli.console import Console, print_bytes
-from clawperator.cli.handler import (
+from clawperator.cli.command_line import (
     Call,
     CommandResult,
+    GlobalOptions,
     HandlerResult,
     StreamedResult,
     TextResult,
     incomplete,
+    read_arguments,
+    split_globals,
 )
+from clawperator.cli.console import Console, print_bytes
 from clawperator.cli.parsing import usage
 from clawperator.commands import COMMANDS, Command, find_command, replacement, resolve_handler
 from clawperator.errors import ClawError

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from clawperator import __version__
-from clawperator.cli.handler import Call, TextResult
+from clawperator.cli.command_line import Call, TextResult
 from clawperator.commands import Command, Flag
 
 _WIDTH = 34

@@ -21,9 +21,8 @@ from clawperator.agent import (
     failed_result,
     run_plugin,
 )
-from clawperator.cli.command_line import read_arguments, split_globals
+from clawperator.cli.command_line import Call, read_arguments, split_globals
 from clawperator.cli.console import Console
-from clawperator.cli.handler import Call
 from clawperator.cli.handlers.execution import is_best_effort, run_execution
 from clawperator.commands import CLAW_COMMANDS, Command, find_by_path, find_command, resolve_handler
 from clawperator.contract import ExecutionResult

@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 from clawperator._text import is_blank, read_number
-from clawperator.cli.handler import Call
-from clawperator.cli.handlers import selectors
+from clawperator.cli.command_line import Call
 from clawperator.cli.parsing import ParsedArguments, invalid
 from clawperator.contract import (
     DIRECTIONS,
@@ -21,6 +22,16 @@ from clawperator.errors import ClawError
 _SCHEME_MARK = "://"
 _SCHEME_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789+-.")
 
+# The flags of a selector, and the fields of a NodeMatcher they set.
+_MATCHER_FIELDS = {
+    "text": "textEquals",
+    "text-contains": "textContains",
+    "id": "resourceId",
+    "desc": "contentDescEquals",
+    "desc-contains": "contentDescContains",
+    "role": "role",
+}
+
 Document = dict[str, Any]
 
 
@@ -35,13 +46,13 @@ def screenshot(call: Call) -> Document:
 
 def click(call: Call) -> Document:
     arguments = call.arguments
-    matcher = selectors.element(arguments)
+    matcher = _element(arguments)
     params: Document = {}
     if arguments.has("--coordinate"):
         x, y = (_pixel(text) for text in arguments.values["--coordinate"])
         params["coordinate"] = {"x": x, "y": y}
     if matcher is not None or not params:
-        params["matcher"] = selectors.required(matcher, "click")
+        params["matcher"] = _required(matcher, "click")
     params |= click_type(long=arguments.has("--long"), focus=arguments.has("--focus"))
     return _build(call, "click", params)
 
@@ -76,18 +87,18 @@ def is_uri(target: str) -> bool:
 def enter_text(call: Call) -> Document:
     arguments = call.arguments
     text = _word_or_flag(arguments, "--text", "type", "the text to type")
-    matcher = selectors.required(selectors.element(arguments, without=("--text",)), "type")
+    matcher = _required(_element(arguments, without=("--text",)), "type")
     switches = {"submit": arguments.has("--submit"), "clear": arguments.has("--clear")}
     return _build(call, "enter_text", {"matcher": matcher, "text": text, **switches})
 
 
 def read(call: Call) -> Document:
-    params: Document = {"matcher": selectors.required(selectors.element(call.arguments), "read")}
+    params: Document = {"matcher": _required(_element(call.arguments), "read")}
     return _build(call, "read_text", _with_container(params | _all(call), call))
 
 
 def wait(call: Call) -> Document:
-    params: Document = {"matcher": selectors.required(selectors.element(call.arguments), "wait")}
+    params: Document = {"matcher": _required(_element(call.arguments), "wait")}
     timeout = call.options.timeout_ms
     if timeout is None:
         return single_action("wait_for_node", params)
@@ -108,7 +119,7 @@ def wait_for_nav(call: Call) -> Document:
         raise invalid("--timeout must be more than 0")
     if timeout > MAX_NAVIGATION_TIMEOUT_MS:
         raise invalid(f"--timeout must be at most {MAX_NAVIGATION_TIMEOUT_MS}, not {timeout}")
-    node = selectors.element(call.arguments)
+    node = _element(call.arguments)
     if app is None and node is None:
         raise _missing("wait-for-nav needs --app or a selector", "Add --app com.android.settings.")
     expected = {"expectedPackage": app, "expectedNode": node, "timeoutMs": timeout}
@@ -156,7 +167,7 @@ def scroll_and_click(call: Call) -> Document:
 
 
 def _scroll_params(call: Call) -> Document:
-    matcher = selectors.required(selectors.element(call.arguments), call.name)
+    matcher = _required(_element(call.arguments), call.name)
     is_given = call.arguments.words or call.arguments.has("--direction")
     direction = _direction(call) if is_given else "down"
     return _with_container({"direction": direction, "matcher": matcher}, call)
@@ -218,9 +229,63 @@ def _all(call: Call) -> Document:
 
 
 def _with_container(params: Document, call: Call) -> Document:
-    inside = selectors.container(call.arguments)
+    inside = _container(call.arguments)
     return params if inside is None else {**params, "container": inside}
 
 
 def _missing(message: str, hint: str | None = None) -> ClawError:
     return ClawError("MISSING_ARGUMENT", message, hint=hint, operation="argparse")
+
+
+# Selectors
+
+
+def _element(arguments: ParsedArguments, *, without: tuple[str, ...] = ()) -> dict[str, Any] | None:
+    """The selector of the element, or None. ``without`` names flags that have another meaning."""
+    return _matcher(arguments, "--", without)
+
+
+def _container(arguments: ParsedArguments) -> dict[str, Any] | None:
+    return _matcher(arguments, "--container-", ())
+
+
+def _required(matcher: dict[str, Any] | None, command: str) -> dict[str, Any]:
+    if matcher is None:
+        raise ClawError(
+            "MISSING_SELECTOR",
+            f"{command} needs a selector",
+            hint="Add one of --text, --text-contains, --id, --desc, --desc-contains, --role or --selector.",
+            operation="argparse",
+        )
+    return matcher
+
+
+def _matcher(arguments: ParsedArguments, prefix: str, without: tuple[str, ...]) -> dict[str, Any] | None:
+    simple = {
+        field: value
+        for name, field in _MATCHER_FIELDS.items()
+        if f"--{name}" not in without and (value := arguments.get(prefix + name)) is not None
+    }
+    json = arguments.get(prefix + "selector")
+    if json is not None:
+        if simple:
+            raise invalid(f"{prefix}selector cannot be combined with other selector flags")
+        return _matcher_from_json(json, prefix + "selector")
+    for field, value in simple.items():
+        if is_blank(value):
+            flag = next(name for name, other in _MATCHER_FIELDS.items() if other == field)
+            raise invalid(f"{prefix}{flag} must not be blank")
+    return simple or None
+
+
+def _matcher_from_json(text: str, flag: str) -> dict[str, Any]:
+    hint = f'Write {flag} \'{{"textEquals":"Wi-Fi"}}\'.'
+    if is_blank(text):
+        raise invalid(f"{flag} must not be blank", hint)
+    try:
+        value = msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError, UnicodeError) as e:
+        raise invalid(f"{flag} is not valid JSON: {e}", hint) from None
+    if not isinstance(value, dict):
+        raise invalid(f"{flag} must be a JSON object", hint)
+    return value

@@ -2,7 +2,7 @@
 
 import os
 
-from clawperator.cli.handler import Call, CommandResult, incomplete
+from clawperator.cli.command_line import Call, CommandResult, incomplete
 from clawperator.cli.parsing import invalid
 
 _LONGEST_MS = 3_600_000

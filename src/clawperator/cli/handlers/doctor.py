@@ -1,6 +1,6 @@
 """``doctor``: check the host, the device and the Operator."""
 
-from clawperator.cli.handler import Call, CommandResult, HandlerResult, TextResult
+from clawperator.cli.command_line import Call, CommandResult, HandlerResult, TextResult
 from clawperator.cli.parsing import invalid
 from clawperator.contract.limits import MAX_EXECUTION_TIMEOUT_MS, MIN_EXECUTION_TIMEOUT_MS
 

@@ -1,6 +1,6 @@
 """``emulator``: Android emulators of the SDK."""
 
-from clawperator.cli.handler import Call, CommandResult
+from clawperator.cli.command_line import Call, CommandResult
 from clawperator.cli.handlers.devices import seconds_given
 from clawperator.cli.parsing import usage
 from clawperator.device import DEFAULT_NAME

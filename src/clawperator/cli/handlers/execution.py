@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from clawperator._files import why
 from clawperator._text import trim
-from clawperator.cli.handler import Call, CommandResult
+from clawperator.cli.command_line import Call, CommandResult
 from clawperator.cli.parsing import ParsedArguments, invalid, usage
 from clawperator.commands import BACKENDS, BackendName, resolve_handler
 from clawperator.contract import Plan, validate, with_timeout
@@ -113,6 +112,8 @@ def _document(text: str) -> Any:
         with open(text, "rb") as file:
             data = file.read(_MAX_DOCUMENT_BYTES + 1)
     except (OSError, ValueError) as e:
+        from clawperator._files import why
+
         reason = why(e)
         raise invalid(
             f"cannot read {text}: {reason}",

@@ -6,7 +6,7 @@ import time
 from typing import NoReturn
 
 from clawperator._files import why
-from clawperator.cli.handler import Call, StreamedResult
+from clawperator.cli.command_line import Call, StreamedResult
 from clawperator.cli.parsing import usage
 from clawperator.device import HostLogReader, log_file
 

@@ -6,7 +6,7 @@ from typing import Any
 from clawperator._files import AtomicFile, why
 from clawperator._home import PhoneFolder, phone_folders
 from clawperator._text import read_number, whole
-from clawperator.cli.handler import Call, CommandResult
+from clawperator.cli.command_line import Call, CommandResult
 from clawperator.cli.parsing import usage
 from clawperator.device import log_event
 from clawperator.errors import ClawError

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import TypeVar
 
+from clawperator.cli.command_line import Call, CommandResult, incomplete
 from clawperator.cli.console import Progress
-from clawperator.cli.handler import Call, CommandResult, incomplete
 from clawperator.cli.parsing import invalid, usage
 
 _PULL_FOLDER = "./recordings/"

@@ -3,7 +3,7 @@
 from typing import Any
 
 from clawperator._text import printable, read_number
-from clawperator.cli.handler import Call, CommandResult, incomplete
+from clawperator.cli.command_line import Call, CommandResult, incomplete
 from clawperator.cli.handlers.execution import chosen_backend
 from clawperator.cli.parsing import invalid
 

@@ -1,7 +1,7 @@
 """``schema`` and ``version``."""
 
 from clawperator import __version__
-from clawperator.cli.handler import Call, CommandResult
+from clawperator.cli.command_line import Call, CommandResult
 
 
 def print_schema(call: Call) -> CommandResult:

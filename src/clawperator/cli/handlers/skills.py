@@ -4,7 +4,7 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from clawperator.cli.handler import Call, CommandResult, incomplete
+from clawperator.cli.command_line import Call, CommandResult, incomplete
 from clawperator.cli.parsing import usage
 from clawperator.cli.signals import interrupt_on_signals
 from clawperator.skills import SkillRegistry, open_registry

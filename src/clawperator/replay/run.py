@@ -4,13 +4,13 @@ A step is proved when the device performed it and the screen shows what the reco
 at the first step that is not proved.
 """
 
-import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Any, Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
+from clawperator._deadline import Deadline
 from clawperator.connection import ConnectedPhone, Snapshot, only_step, read_scrolled, read_snapshot
 from clawperator.contract import ResultEnvelope, StepResult
 from clawperator.errors import ClawError
@@ -264,10 +264,10 @@ class _StepRunner:
 
     def _poll(self, most: int = MAX_POLLS) -> Iterator[Snapshot]:
         """Snapshots at intervals, the first at once, until the time is up."""
-        end = time.monotonic() + POLL_SECONDS
+        deadline = Deadline(POLL_SECONDS)
         yield self._observe()
         for _ in range(most - 1):
-            if time.monotonic() > end:
+            if deadline.is_over:
                 return
             yield self._observe(POLL_INTERVAL_MS)
 

@@ -11,6 +11,8 @@ from typing import IO, Literal
 
 from msgspec import Struct
 
+from clawperator._deadline import Deadline
+
 Stream = Literal["stdout", "stderr"]
 OutputListener = Callable[[Stream, bytes], None]
 Reason = Literal["", "timeout", "output", "stopped"]
@@ -98,7 +100,7 @@ def run_script(
     reader = _OutputReader(child, listener)
     with child:
         try:
-            reason = _read_until_exit(child, reader, started + seconds, stop)
+            reason = _read_until_exit(child, reader, Deadline(seconds), stop)
             if reason:
                 _end_group(child, reader)
         except BaseException:
@@ -112,21 +114,20 @@ def run_script(
 
 
 def _read_until_exit(
-    child: subprocess.Popen[bytes], reader: _OutputReader, deadline: float, stop: Callable[[], bool] | None
+    child: subprocess.Popen[bytes], reader: _OutputReader, deadline: Deadline, stop: Callable[[], bool] | None
 ) -> Reason:
     is_open = True
     while child.poll() is None:
-        left = deadline - time.monotonic()
-        if left <= 0:
+        if deadline.is_over:
             return "timeout"
         if stop is not None and stop():
             return "stopped"
         # A script may close its streams, or leave them open in a child: poll the process as well.
         if is_open:
-            is_open = reader.read(min(left, _POLL_SECONDS))
+            is_open = reader.read(deadline.within(_POLL_SECONDS))
         else:
             with suppress(subprocess.TimeoutExpired):
-                child.wait(min(left, _POLL_SECONDS))
+                child.wait(deadline.within(_POLL_SECONDS))
         if reader.is_full:
             return "output"
     _drain(reader, _DRAIN_SECONDS)
@@ -135,16 +136,16 @@ def _read_until_exit(
 
 def _drain(reader: _OutputReader, seconds: float) -> None:
     """Read the remaining output. A child of the script may hold the streams open forever."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end and not reader.is_full and reader.read(end - time.monotonic()):
+    deadline = Deadline(seconds)
+    while not deadline.is_over and not reader.is_full and reader.read(deadline.within(seconds)):
         pass
 
 
 def _end_group(child: subprocess.Popen[bytes], reader: _OutputReader) -> None:
     """Send SIGTERM to the group, read its remaining output, then send SIGKILL."""
     _signal(child.pid, signal.SIGTERM)
-    end = time.monotonic() + _TERM_SECONDS
-    while time.monotonic() < end and _group_lives(child):
+    deadline = Deadline(_TERM_SECONDS)
+    while not deadline.is_over and _group_lives(child):
         if not reader.read(0.02) or reader.is_full:
             time.sleep(0.02)
     _signal(child.pid, signal.SIGKILL)

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from clawperator._deadline import Deadline
 from clawperator.agent.cancellation import TurnCancelledError, TurnDeadline
 from clawperator.agent.mcp import client as mcp_client
 from clawperator.agent.mcp.client import McpServerClient
@@ -366,7 +367,7 @@ def test_writing_to_a_closed_input_is_an_end_of_file(tmp_path: Path) -> None:
     process = ServerProcess(("/bin/sh", "-c", "exec <&-; sleep 600"), {"PATH": os.environ["PATH"]}, str(tmp_path))
     time.sleep(0.1)
     with pytest.raises(EOFError):
-        process.send(b"x" * 1_000_000, time.monotonic() + HANG_SECONDS, TurnDeadline(HANG_SECONDS))
+        process.send(b"x" * 1_000_000, Deadline(HANG_SECONDS), TurnDeadline(HANG_SECONDS))
     process.close(0.1)
 
 

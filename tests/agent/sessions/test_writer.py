@@ -15,6 +15,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from clawperator._deadline import Deadline
 from clawperator.agent.ports import Evidence
 from clawperator.agent.sessions import files
 from clawperator.agent.sessions.records import CallRecord, Denial, Usage
@@ -368,7 +369,7 @@ def test_a_deleter_that_was_too_slow_does_not_take_the_next_session(
     path = written(tmp_path, "s", "old")
     real = files.take_lock
 
-    def overtaken(descriptor: int, deadline: float) -> bool:
+    def overtaken(descriptor: int, deadline: Deadline) -> bool:
         monkeypatch.setattr("clawperator.agent.sessions.store.take_lock", real)
         path.unlink()
         held.append(store.open("s"))

@@ -8,7 +8,6 @@ it must not see keys of models and of other servers.
 """
 
 import os
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from types import TracebackType
@@ -17,6 +16,7 @@ from typing import Any, Literal, Self
 import msgspec
 
 from clawperator import __version__
+from clawperator._deadline import Deadline
 from clawperator._files import why
 from clawperator._text import encodable, printable
 from clawperator.agent.cancellation import TurnCancelledError, TurnDeadline
@@ -101,9 +101,7 @@ class McpServerClient:
             raise self._failed(phase, f"unsupported protocol version {version!r}")
         initialized = {"jsonrpc": "2.0", "method": "notifications/initialized"}
         with self._translate_errors(self._process, phase, "initialize", seconds, self._deadline):
-            self._process.send(
-                _encode(initialized), time.monotonic() + self._deadline.within(seconds), self._deadline
-            )
+            self._process.send(_encode(initialized), Deadline(self._deadline.within(seconds)), self._deadline)
 
     def _open_stateless(self, rejection: str) -> None:
         """Connect without a handshake; ``rejection`` is the server's answer to ``initialize``."""
@@ -122,13 +120,13 @@ class McpServerClient:
     def list_tools(self, deadline: TurnDeadline | None = None) -> list[dict[str, Any]]:
         """The tool descriptions of the server, all pages."""
         phase: Phase = "tool_discovery"
-        end = time.monotonic() + self._server.timeouts.list
+        listing = Deadline(self._server.timeouts.list)
         tools: list[dict[str, Any]] = []
         cursors: list[str] = []
         while True:
             params = {"cursor": cursors[-1]} if cursors else {}
-            left = max(end - time.monotonic(), 0.0)
-            answer = self._request_or_fail(phase, "tools/list", params, left, deadline or self._deadline)
+            seconds = listing.within(self._server.timeouts.list)
+            answer = self._request_or_fail(phase, "tools/list", params, seconds, deadline or self._deadline)
             listed = answer.get("tools")
             if not isinstance(listed, list):
                 raise self._failed(phase, "the tool list is not a list")
@@ -175,7 +173,7 @@ class McpServerClient:
         """Send a request and wait for its answer, handling requests of the server meanwhile."""
         process = self._process
         assert process is not None
-        end = time.monotonic() + deadline.within(seconds)
+        end = Deadline(deadline.within(seconds))
         self._last_id += 1
         request = {"jsonrpc": "2.0", "id": self._last_id, "method": method, "params": {**params, **self._meta}}
         with self._translate_errors(process, phase, method, seconds, deadline):
@@ -189,7 +187,7 @@ class McpServerClient:
             raise self._failed(phase, f"no result in the answer to {method}")
         return result
 
-    def _receive_answer(self, process: ServerProcess, end: float, deadline: TurnDeadline) -> dict[str, Any]:
+    def _receive_answer(self, process: ServerProcess, end: Deadline, deadline: TurnDeadline) -> dict[str, Any]:
         while True:
             for message in _messages(process.receive(end, deadline)):
                 if "method" in message:
@@ -220,7 +218,7 @@ class McpServerClient:
             raise
 
     def _handle_request(
-        self, process: ServerProcess, message: dict[str, Any], end: float, deadline: TurnDeadline
+        self, process: ServerProcess, message: dict[str, Any], end: Deadline, deadline: TurnDeadline
     ) -> None:
         """Answer a request of the server. Only ping is supported; notifications need no answer."""
         if message.get("id") is None:

@@ -11,6 +11,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
+from clawperator._deadline import Deadline
 from clawperator.agent.cancellation import TurnDeadline
 
 LONGEST_LINE = 16 * 1024 * 1024
@@ -70,7 +71,7 @@ class ServerProcess:
         """The end of its stderr."""
         return self._errors.decode("utf-8", "replace").strip()
 
-    def send(self, line: bytes, end: float, deadline: TurnDeadline) -> None:
+    def send(self, line: bytes, end: Deadline, deadline: TurnDeadline) -> None:
         self._outgoing += line + b"\n"
         self._selector.register(self._stdin, selectors.EVENT_WRITE)
         try:
@@ -80,7 +81,7 @@ class ServerProcess:
             self._outgoing.clear()
             self._selector.unregister(self._stdin)
 
-    def receive(self, end: float, deadline: TurnDeadline) -> bytes:
+    def receive(self, end: Deadline, deadline: TurnDeadline) -> bytes:
         """The next line, without its line end."""
         while (at := self._incoming.find(b"\n", self._searched)) < 0:
             self._searched = len(self._incoming)
@@ -114,13 +115,10 @@ class ServerProcess:
         self._stdout.close()
         self._stderr.close()
 
-    def _step(self, end: float, deadline: TurnDeadline) -> None:
+    def _step(self, end: Deadline, deadline: TurnDeadline) -> None:
         """Transfer available data, or wait briefly."""
         deadline.check()
-        left = end - time.monotonic()
-        if left <= 0:
-            raise TimeoutError
-        self._pump(min(left, _SLICE))
+        self._pump(min(end.left(), _SLICE))
 
     def _pump(self, seconds: float) -> bool:
         """Transfer data that becomes available within this time; False for none."""
@@ -164,9 +162,9 @@ class ServerProcess:
 
     def _wait(self, seconds: float) -> bool:
         """Whether it exits within this time. Its output is still read."""
-        end = time.monotonic() + seconds
+        deadline = Deadline(seconds)
         while self._child.poll() is None:
-            if time.monotonic() >= end:
+            if deadline.is_over:
                 return False
             self._incoming.clear()
             self._pump(0.01)

@@ -18,6 +18,7 @@ from typing import Any, Protocol
 from msgspec import Struct
 
 from clawperator import __version__
+from clawperator._deadline import Deadline
 from clawperator._files import why
 from clawperator.agent.cancellation import TurnDeadline
 from clawperator.agent.models.config import BaseUrl, ModelConfig
@@ -129,7 +130,7 @@ def _final_error(config: ModelConfig, error: _UnavailableError) -> ClawError:
 
 
 def _attempt(request: ModelRequest, deadline: TurnDeadline) -> Iterator[ServerEvent]:
-    end = time.monotonic() + request.timeouts.reply
+    end = Deadline(request.timeouts.reply)
     try:
         opened = _connect(request.config.base_url, deadline, request.timeouts)
         connection = _CancellableSocket(opened, deadline, request.timeouts, end)
@@ -181,7 +182,9 @@ def _start_tls(opened: socket.socket, base_url: BaseUrl) -> socket.socket:
 class _CancellableSocket:
     """The part of a socket that HTTP needs. ``TimeoutError`` when nothing moves, or at ``end``."""
 
-    def __init__(self, opened: socket.socket, deadline: TurnDeadline, timeouts: ModelTimeouts, end: float) -> None:
+    def __init__(
+        self, opened: socket.socket, deadline: TurnDeadline, timeouts: ModelTimeouts, end: Deadline
+    ) -> None:
         self._socket = opened
         self._deadline = deadline
         self._idle = timeouts.idle
@@ -207,13 +210,10 @@ class _CancellableSocket:
             self._socket.close()
 
     def _wait_for(self, operation: Callable[[], int]) -> int:
-        end = min(self._end, time.monotonic() + self._idle)
+        end = Deadline(self._end.within(self._idle))
         while True:
             self._deadline.check()
-            left = end - time.monotonic()
-            if left <= 0:
-                raise TimeoutError
-            self._socket.settimeout(min(left, _SLICE))
+            self._socket.settimeout(min(end.left(), _SLICE))
             with suppress(TimeoutError):
                 return operation()
 

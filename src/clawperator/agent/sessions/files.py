@@ -11,6 +11,7 @@ import stat
 import time
 from contextlib import suppress
 
+from clawperator._deadline import Deadline
 from clawperator._files import why
 from clawperator.errors import ClawError
 
@@ -189,12 +190,12 @@ def is_held(descriptor: int) -> bool:
     return False
 
 
-def take_lock(descriptor: int, deadline: float) -> bool:
+def take_lock(descriptor: int, deadline: Deadline) -> bool:
     """Lock the session until the descriptor is closed. False when a writer holds it past the deadline."""
-    readers_end = max(deadline, time.monotonic() + _READER_SECONDS)
+    readers = Deadline(_READER_SECONDS)
     while not _flock(descriptor, fcntl.LOCK_EX):
         # Readers hold the lock briefly; do not report busy for them.
-        if time.monotonic() >= (deadline if is_held(descriptor) else readers_end):
+        if deadline.is_over and (readers.is_over or is_held(descriptor)):
             return False
         # Random pauses, so that no waiting process is starved.
         time.sleep(_POLL_SECONDS * (0.5 + os.urandom(1)[0] / 256))

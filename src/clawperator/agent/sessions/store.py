@@ -5,11 +5,11 @@
 
 import errno
 import os
-import time
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from clawperator._deadline import Deadline
 from clawperator._files import why
 from clawperator.agent.sessions.files import (
     DEFAULT_DIRECTORY,
@@ -114,7 +114,7 @@ class SessionStore:
         may_create = create and not resume
         session_id = check_id(session_id if session_id is not None else make_id() if may_create else "")
         path = self._path(session_id)
-        descriptor = self._lock(session_id, path, time.monotonic() + wait_seconds, may_create=may_create)
+        descriptor = self._lock(session_id, path, Deadline(wait_seconds), may_create=may_create)
         try:
             records = read_turns(read_file(descriptor, path), session_id, path)
             if records.turns and not resume:
@@ -143,7 +143,7 @@ class SessionStore:
     def _path(self, session_id: str, suffix: str = SUFFIX) -> str:
         return os.path.join(self.directory, session_id + suffix)
 
-    def _lock(self, session_id: str, path: str, deadline: float, *, may_create: bool) -> int:
+    def _lock(self, session_id: str, path: str, deadline: Deadline, *, may_create: bool) -> int:
         """Open and lock the file of a session."""
         for _ in range(_MOST_TRIES):
             descriptor = self._open_to_write(session_id, path, may_create=may_create)
@@ -193,7 +193,7 @@ class SessionStore:
             descriptor = None
             try:
                 descriptor = open_file(path)
-                if not take_lock(descriptor, time.monotonic()):
+                if not take_lock(descriptor, Deadline(0)):
                     break
                 if is_at(descriptor, path):
                     return _remove(path, evidence)

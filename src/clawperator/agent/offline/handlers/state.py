@@ -1,8 +1,8 @@
 """Read, check, wait for and change the state of elements on the screen."""
 
 import re
-import time
 
+from clawperator._deadline import Deadline
 from clawperator._text import one_line
 from clawperator.agent.offline.handlers.apps import go_to_place, is_on_page
 from clawperator.agent.offline.instructions import (
@@ -269,13 +269,12 @@ def wait_until_idle(run: OfflineRun, _: SettleInstruction) -> ToolSteps[str]:
 
 def wait_for(run: OfflineRun, instruction: WaitForInstruction) -> ToolSteps[str]:
     interval = max(_MIN_INTERVAL_S, instruction.seconds / _MAX_CAPTURES)
-    end = time.monotonic() + instruction.seconds
+    deadline = Deadline(instruction.seconds)
     screen = yield from run.capture()
     for _ in range(_MAX_CAPTURES):
-        left = end - time.monotonic()
-        if _check_holds(screen, instruction.check) or left <= 0:
+        if _check_holds(screen, instruction.check) or deadline.is_over:
             break
-        run.deadline.sleep(min(interval, left))
+        run.deadline.sleep(deadline.within(interval))
         screen = yield from run.capture()
     if not _check_holds(screen, instruction.check):
         raise _timeout_error(screen, instruction)

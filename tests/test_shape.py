@@ -1,0 +1,71 @@
+"""The shape of the package: no import cycles, unique class names, packages used through their API."""
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from tests.support.paths import REPOSITORY
+
+
+def _load_tool() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("shape", REPOSITORY / "tools" / "shape.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["shape"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+shape = _load_tool()
+MODULES = shape.load(REPOSITORY / "src")
+GRAPH = shape.import_graph(MODULES)
+
+# Modules that other packages import directly: tables of constants, read by their module's name.
+DIRECT = {"clawperator.contract": 2, "clawperator.device": 1}
+
+
+def test_there_are_no_import_cycles_type_only_imports_included() -> None:
+    assert shape.cycles(GRAPH) == []
+
+
+def test_public_class_names_are_used_once_with_few_exceptions() -> None:
+    assert len(shape.reused_class_names(MODULES)) <= 5
+
+
+def test_packages_are_used_through_their_api() -> None:
+    assert shape.entered_past_api(MODULES, GRAPH) == DIRECT
+
+
+def test_an_action_is_described_in_at_most_five_places() -> None:
+    places = shape.action_places(MODULES)
+    assert len(places) == 18
+    assert {action: found for action, found in places.items() if len(found) > shape.MOST_PLACES} == {}
+
+
+@pytest.mark.parametrize(
+    ("graph", "expected"),
+    [
+        ({"a": {"b"}, "b": {"c"}, "c": set()}, []),
+        ({"a": {"b"}, "b": {"a"}, "c": {"a"}}, [["a", "b"]]),
+        ({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"e"}, "e": {"d"}}, [["a", "b", "c"], ["d", "e"]]),
+    ],
+)
+def test_cycles_are_found(graph: dict[str, set[str]], expected: list[list[str]]) -> None:
+    assert shape.cycles(graph) == expected
+
+
+def test_imports_are_found_at_any_depth(tmp_path: Path) -> None:
+    package = tmp_path / "clawperator"
+    package.mkdir()
+    for name, source in {
+        "__init__": "",
+        "a": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from clawperator.b import X\n",
+        "b": "def f():\n    from clawperator import a\n",
+    }.items():
+        (package / f"{name}.py").write_text(source)
+    graph = shape.import_graph(shape.load(tmp_path))
+    assert graph == {"clawperator": set(), "clawperator.a": {"clawperator.b"}, "clawperator.b": {"clawperator.a"}}

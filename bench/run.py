@@ -167,7 +167,7 @@ def _driving(folder: str) -> Iterator[Row]:
 def _screens() -> Iterator[Row]:
     _log("reading and searching screens")
     ratio = tree.measure_parse()
-    yield Row("read a screen of 500 nodes", f"{ratio:.2f} x a bare expat pass", "<= 1.3 x", ratio <= 1.3)
+    yield Row("read a screen of 500 nodes", f"{ratio:.2f} x a bare expat pass", "<= 1.35 x", ratio <= 1.35)
     bare, found = tree.measure_matchers()
     slowest = max(found, key=found.__getitem__)
     ratio = found[slowest] / bare

@@ -86,9 +86,14 @@ def test_close_app_runs_in_its_place() -> None:
         ("open_app", {"applicationId": "com.app"}),
         ("close_app", {"applicationId": "com.app"}),
     )
-    assert [c[0] for c in a.calls if c[0] != "dump"] == ["launch", "force_stop"]
+    assert [c[0] for c in a.calls if c[0] != "dump"] == ["launch", "is_running", "force_stop"]
     data = result.stepResults[1].data
     assert (data["application_id"], data["dispatch_method"]) == ("com.app", "force_stop")
+    assert "was_running" not in data
+
+
+def test_closing_an_app_that_does_not_run_says_so() -> None:
+    assert step(phone(is_running=False), "close_app", applicationId="com.app").data["was_running"] == "false"
 
 
 @pytest.mark.parametrize("driver", [ScriptedDriver(VirtualClock()), phone(force_stop=False)])

@@ -174,3 +174,12 @@ def test_control_and_bidi_characters_of_an_app_are_escaped_in_the_target() -> No
     target = json.loads(step(a, "click", matcher={"resourceId": "x"}).data["matched_target"])
     assert target["label"].isprintable()
     assert len(target["label"]) < 150
+
+
+def test_a_message_that_appears_after_a_click_is_reported() -> None:
+    save = node("Save", clickable="true", id="b")
+    phone = FullScriptedDriver(VirtualClock(), node("Form"), save)
+    error = node("Title is required")
+    phone.answers["act"] = lambda *_: phone.show(node("Form"), save, error)
+    assert step(phone, "click", matcher={"resourceId": "b"}).data["screen_message"] == "Title is required"
+    assert "screen_message" not in step(phone, "click", matcher={"resourceId": "b"}).data

@@ -65,11 +65,12 @@ def _check_scheme(context: ActionContext, uri: str) -> None:
 def close_app(context: ActionContext, params: CloseAppParams) -> StepData:
     before = context.try_dump()
     driver = context.driver_or_timeout()
+    was_running = not isinstance(driver, AppControl) or driver.is_running(params.applicationId)
     if not (isinstance(driver, AppControl) and driver.force_stop(params.applicationId)):
         data = {"application_id": params.applicationId}
         return failure("UNSUPPORTED_RUNTIME_CLOSE", "this driver cannot close apps", data)
     data = evidence(describe(package=params.applicationId), 1, "force_stop", settle(context, before))
-    return {"application_id": params.applicationId, **data}
+    return {"application_id": params.applicationId, **data, **({} if was_running else {"was_running": "false"})}
 
 
 def press_key(context: ActionContext, params: PressKeyParams) -> StepData:

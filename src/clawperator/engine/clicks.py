@@ -72,7 +72,7 @@ def click_node(
         return screen, found, method
 
     screen, found, method = with_retry(context, retry, attempt)
-    return evidence(describe_node(found[0]), len(found), method, settle(context, screen))
+    return evidence(describe_node(found[0]), len(found), method, settle(context, screen), screen)
 
 
 def press(context: ActionContext, node: Node, kind: ClickKind) -> str | None:
@@ -123,7 +123,7 @@ def _click_point(context: ActionContext, point: Coordinate, kind: ClickKind) -> 
         )
     target = describe(point=where) if under is None else describe_node(under)
     settled = settle(context, before)
-    return {"click_types": kind, "coordinate": where, **evidence(target, 1, gesture.name, settled)}
+    return {"click_types": kind, "coordinate": where, **evidence(target, 1, gesture.name, settled, before)}
 
 
 def _node_at(context: ActionContext, screen: Hierarchy, point: Coordinate) -> Node | None:

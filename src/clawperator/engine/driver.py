@@ -118,6 +118,10 @@ class NodeActions(Protocol):
 class AppControl(Protocol):
     """Optional: closing apps."""
 
+    def is_running(self, package: str) -> bool:
+        """Whether the app has a process; True when that is not known."""
+        ...
+
     def force_stop(self, package: str) -> bool: ...
 
 

@@ -104,6 +104,9 @@ class FullScriptedDriver(ScriptedDriver):
     def act(self, node: Node, action: NodeAction) -> bool:
         return bool(self._answer("act", node, action))
 
+    def is_running(self, package: str) -> bool:
+        return bool(self._answer("is_running", package))
+
     def force_stop(self, package: str) -> bool:
         return bool(self._answer("force_stop", package))
 

@@ -5,9 +5,10 @@ Nothing here fails a step: the action has been performed, and an effect that can
 
 from msgspec import Struct
 
+from clawperator._text import printable
 from clawperator.contract import Effect
 from clawperator.engine.context import ActionContext, StepData
-from clawperator.ui import Hierarchy
+from clawperator.ui import Hierarchy, appeared_notices
 
 BUDGET_MS = 1_000
 POLL_MS = 50
@@ -51,12 +52,20 @@ def settle(context: ActionContext, before: Hierarchy | None, since: float | None
             return Settled("unknown", context.since_ms(start), screen)
 
 
-def evidence(target: str, candidates: int, method: str, settled: Settled) -> StepData:
-    """The fields that every mutating action reports beside its own data."""
+def evidence(
+    target: str, candidates: int, method: str, settled: Settled, before: Hierarchy | None = None
+) -> StepData:
+    """The fields that every mutating action reports beside its own data.
+
+    With ``before``, the messages that the app shows after an input are among them, one on each line.
+    """
+    after = settled.screen if settled.effect != "unchanged" else None
+    notices = appeared_notices(before, after) if before is not None and after is not None else []
     return {
         "matched_target": target,
         "candidate_count": str(candidates),
         "dispatch_method": method,
         "effect": settled.effect,
         "settled_ms": str(round(settled.after_ms)),
+        **({"screen_message": "\n".join(printable(notice) for notice in notices)} if notices else {}),
     }

@@ -34,7 +34,7 @@ def enter_text(context: ActionContext, params: EnterTextParams) -> StepData:
     return {
         "text": HIDDEN if typed.field.flag("password") else params.text,
         "submit": "true" if params.submit else "false",
-        **evidence(describe_node(typed.found[0]), len(typed.found), method, settled),
+        **evidence(describe_node(typed.found[0]), len(typed.found), method, settled, typed.before),
     }
 
 

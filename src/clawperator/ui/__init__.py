@@ -6,6 +6,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from clawperator.ui.match import find_node, find_nodes
     from clawperator.ui.node import NOWHERE, Bounds, Hierarchy, Node
+    from clawperator.ui.notices import appeared_notices
     from clawperator.ui.parse import parse_hierarchy
     from clawperator.ui.roles import role_of
     from clawperator.ui.visible import visible_nodes
@@ -18,6 +19,7 @@ else:
         {
             "match": "find_node find_nodes",
             "node": "Bounds Hierarchy NOWHERE Node",
+            "notices": "appeared_notices",
             "parse": "parse_hierarchy",
             "roles": "role_of",
             "visible": "visible_nodes",
@@ -31,6 +33,7 @@ __all__ = [
     "Bounds",
     "Hierarchy",
     "Node",
+    "appeared_notices",
     "find_node",
     "find_nodes",
     "parse_hierarchy",

@@ -255,6 +255,21 @@ def test_an_action_returns_the_document_and_a_message_with_its_effect(route: Rou
     assert still.message == "clicked the point (1,1): nothing changed on the screen"
 
 
+@pytest.mark.usefixtures("route")
+def test_the_message_of_a_click_includes_an_error_text_that_appeared() -> None:
+    do("open_app", applicationId=NOTES)
+    do("click", matcher={"contentDescEquals": "Add note"})
+    saved = do("click", matcher={"textEquals": "Save"})
+    assert saved.message == "clicked 'Save': the screen changed and now says 'Title is required'"
+
+
+@pytest.mark.usefixtures("route")
+def test_closing_an_app_that_does_not_run_is_reported_as_such() -> None:
+    do("open_app", applicationId=NOTES)
+    assert do("close_app", applicationId=NOTES).message == f"closed {NOTES}"
+    assert do("close_app", applicationId=NOTES).message == f"{NOTES} was not running"
+
+
 def test_the_message_of_a_read_contains_the_text(route: Route) -> None:
     open_settings(route)
     found = do("scroll_and_click", matcher={"text": "About phone"}).message

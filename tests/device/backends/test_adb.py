@@ -118,7 +118,9 @@ def test_an_app_is_opened_and_closed(bench: Bench) -> None:
     opened = bench.data("open_app", applicationId=SETTINGS)
     assert (opened["dispatch_method"], opened["effect"]) == ("launch_intent", "changed")
     assert bench.phone.foreground() == SETTINGS
-    assert bench.data("close_app", applicationId=SETTINGS)["effect"] == "changed"
+    closed = bench.data("close_app", applicationId=SETTINGS)
+    assert (closed["effect"], "was_running" in closed) == ("changed", False)
+    assert bench.data("close_app", applicationId=SETTINGS)["was_running"] == "false"
     assert bench.phone.foreground() != SETTINGS
 
 

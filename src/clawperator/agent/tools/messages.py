@@ -43,8 +43,10 @@ def _describe(action: Action, step: StepResult, *, is_secret: bool) -> str:
 
 
 def effect(data: Data) -> str:
-    """The effect of an action."""
-    return _EFFECTS.get(data.get("effect", ""), _UNKNOWN_EFFECT)
+    """The effect of an action, with the messages that the app shows after it."""
+    known = _EFFECTS.get(data.get("effect", ""), _UNKNOWN_EFFECT)
+    notices = " and ".join(_quoted(line) for line in data.get("screen_message", "").splitlines())
+    return f"{known} and now says {notices}" if notices else known
 
 
 def _quoted(text: str) -> str:
@@ -81,7 +83,8 @@ def open_uri(_: Action, data: Data) -> str:
 
 
 def close_app(_: Action, data: Data) -> str:
-    return f"closed {one_line(data.get('application_id', ''))}"
+    package = one_line(data.get("application_id", ""))
+    return f"{package} was not running" if data.get("was_running") == "false" else f"closed {package}"
 
 
 def press_key(_: Action, data: Data) -> str:

@@ -14,7 +14,7 @@ from clawperator.device.adb import input as adb_input
 from clawperator.device.adb.client import Device, ShellAnswer, run_shell
 from clawperator.device.adb.input import input_line
 from clawperator.device.adb.quoting import command_line
-from clawperator.device.backends.host_actions import capture_png, force_stop, save_screenshot
+from clawperator.device.backends.host_actions import capture_png, force_stop, is_running, save_screenshot
 from clawperator.engine import Engine, Key, SystemClock, Windows
 from clawperator.errors import ClawError
 from clawperator.ui import Bounds, Hierarchy, Node, parse_hierarchy
@@ -265,6 +265,10 @@ class AdbDriver:
         # am echoes the intent, and a link may contain any word.
         lines = [line for line in output.splitlines() if not line.startswith("Starting:")]
         return answer.code == 0 and not _FAILED.search("\n".join(lines))
+
+    def is_running(self, package: str) -> bool:
+        with self._deadline_errors():
+            return is_running(self._device, package, seconds=self._left(_CALL_SECONDS))
 
     def force_stop(self, package: str) -> bool:
         with self._deadline_errors():

@@ -22,11 +22,22 @@ def run_host_action(device: Device, action: dict[str, Any], command_id: str) -> 
         if ACTIONS[action["type"]].evidence == "screenshot":
             data = {"path": save_screenshot(capture_png(device), params.get("path"), command_id)}
         else:
+            was_running = is_running(device, params["applicationId"])
             force_stop(device, params["applicationId"])
-            data = {"application_id": params["applicationId"]}
+            data = {"application_id": params["applicationId"], **({} if was_running else {"was_running": "false"})}
     except ClawError as e:
         data = {"error": e.code, "message": e.message, **({"hint": e.hint} if e.hint else {})}
     return StepResult(action["id"], action["type"], "error" not in data, data)
+
+
+def is_running(device: Device, package: str, *, seconds: float = _CLOSE_SECONDS) -> bool:
+    """Whether an app has a process. Also true when the device cannot list its processes."""
+    try:
+        answer = run_shell(device, command_line("ps", "-A", "-o", "NAME"), seconds=seconds)
+    except ClawError:
+        return True
+    names = answer.text.split()
+    return answer.code != 0 or any(name == package or name.startswith(f"{package}:") for name in names)
 
 
 def force_stop(device: Device, package: str, *, seconds: float = _CLOSE_SECONDS) -> None:

@@ -252,6 +252,11 @@ class Phone:
             app = self.packages.app(package)
             self.tasks.start(app, app.link_screen, {"uri": uri})
 
+    def is_running(self, package: str) -> bool:
+        """Whether an app has a process."""
+        with self.lock:
+            return self.tasks.process(package) is not None
+
     def stop_app(self, package: str) -> bool:
         """Force-stop an app. False when it was not running."""
         with self.lock:

@@ -43,6 +43,7 @@ class AccessibilitySource(Protocol):
     def show_recents(self) -> None: ...
     def launch(self, package: str, /) -> bool: ...
     def view(self, uri: str, /) -> bool: ...
+    def is_running(self, package: str, /) -> bool: ...
     def stop_app(self, package: str, /) -> bool: ...
 
 
@@ -144,6 +145,9 @@ class PhoneDriver:
 
 class PrivilegedPhoneDriver(PhoneDriver):
     """A ``PhoneDriver`` that can also stop apps and take screenshots."""
+
+    def is_running(self, package: str) -> bool:
+        return self._phone.is_running(package)
 
     def force_stop(self, package: str) -> bool:
         self._phone.stop_app(package)

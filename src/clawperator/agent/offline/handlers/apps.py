@@ -172,8 +172,9 @@ def close(run: OfflineRun, instruction: CloseInstruction) -> ToolSteps[str]:
             operation="close",
             target=package,
         )
-    yield from run.run_action("close_app", {"applicationId": package})
-    return f"Closed {one_line(instruction.name) or package}."
+    closed = yield from run.run_action("close_app", {"applicationId": package})
+    name = one_line(instruction.name) or package
+    return f"{name} was not running." if closed.get("was_running") == "false" else f"Closed {name}."
 
 
 def list_apps(run: OfflineRun, _: ListAppsInstruction) -> ToolSteps[str]:

@@ -151,3 +151,23 @@ def test_any_parameters_get_a_decision(name: str, params: Any) -> None:
     policy = Policy(deny=rules("click(x:*)", "run_skill(y)", "doctor({})"))
     decision = policy.decide(TOOLS[name], params)
     assert decision.allowed == (decision.decision == "allow")
+
+
+@pytest.mark.parametrize(
+    ("policy", "can_ask", "expected"),
+    [
+        (Policy("act"), False, True),
+        (Policy("read-only"), False, False),
+        (Policy("full", deny=rules("click")), True, False),
+        (Policy("full", deny=rules("tap")), True, False),
+        (Policy("full", deny=rules("click(*)")), True, False),
+        (Policy("full", deny=rules("click(Delete)")), True, True),
+        (Policy("full", ask=rules("click")), True, True),
+        (Policy("full", ask=rules("click")), False, False),
+        (Policy("read-only", ask=rules("click")), True, True),
+        (Policy("read-only", allow=rules("click(Save)")), False, True),
+        (Policy("read-only", allow=rules("click"), deny=rules("*")), False, False),
+    ],
+)
+def test_whether_any_call_of_a_tool_can_be_allowed(policy: Policy, can_ask: bool, expected: bool) -> None:  # noqa: FBT001 - columns of the table
+    assert policy.may_allow(TOOLS["click"], can_ask=can_ask) is expected

@@ -191,3 +191,17 @@ def test_any_json_in_its_places_gives_settings(
     document = {"permissions": {"deny": rules, "ask": [rules]}, "mcpServers": {"a": server}}
     write(folder / ".claw" / "settings.json", document)
     assert isinstance(read_settings(str(folder)), AgentSettings)
+
+
+def test_a_file_without_a_known_key_counts_as_unreadable(folder: Path, home: Path) -> None:
+    own = write(folder / ".claw/settings.json", {"sessionId": "demo", "events": []})
+    read = read_settings(str(folder))
+    assert read.permissions.unreadable == str(own)
+    assert any(
+        "no known key" in warning and "read-only until it is repaired" in warning for warning in read.warnings
+    )
+    readable: Any
+    for readable in ({}, {"$schema": "x"}, {"permissions": {}, "other": 1}, {"mcpServers": {}}):
+        write(own, readable)
+        assert not read_settings(str(folder)).permissions.unreadable
+    assert not home.exists()

@@ -105,6 +105,15 @@ class Policy(Struct, frozen=True):
         reason = f"{tool.name} requires --permission-mode {tool.level}; the mode is {self.mode}"
         return PolicyDecision(False, "deny", reason, "mode")
 
+    def may_allow(self, tool: Tool, *, can_ask: bool) -> bool:
+        """Whether some call of the tool can be allowed. ``can_ask``: a user can confirm calls."""
+        if _covers(self.deny, tool) or (not can_ask and _covers(self.ask, tool)):
+            return False
+        if LEVELS.index(tool.level) <= LEVELS.index(self.mode):
+            return True
+        confirmable = can_ask and any(rule.matches_tool(tool) for rule in self.ask)
+        return confirmable or any(rule.matches_tool(tool) for rule in self.allow)
+
     def describe(self) -> dict[str, Any]:
         """The mode, its source, and the number of rules of each kind."""
         return {
@@ -187,6 +196,11 @@ def _first(rules: tuple[PolicyRule, ...], tool: Tool, subject: str, *, exact: bo
     return next(
         (rule for rule in rules if rule.matches_tool(tool) and rule.matches_subject(subject, exact=exact)), None
     )
+
+
+def _covers(rules: tuple[PolicyRule, ...], tool: Tool) -> bool:
+    """Whether a rule applies to every call of the tool."""
+    return any(rule.subject in (None, _ANY) and rule.matches_tool(tool) for rule in rules)
 
 
 def _flag_rules(texts: Iterable[str], flag: str) -> tuple[PolicyRule, ...]:

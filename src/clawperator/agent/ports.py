@@ -105,6 +105,7 @@ class Exchange(Struct, frozen=True):
 class BrainRequest(Struct, frozen=True):
     """The input of a brain for one turn.
 
+    ``offered`` are the tools to offer to a model; None means all. Calls of other tools are denied.
     ``on_text`` receives the answer piece by piece. ``on_usage`` receives the usage of each reply of a model
     service, so that it is known also when the turn is broken off.
     """
@@ -113,6 +114,7 @@ class BrainRequest(Struct, frozen=True):
     tools: tuple[Tool, ...]
     deadline: TurnDeadline
     history: tuple[Exchange, ...] = ()
+    offered: tuple[Tool, ...] | None = None
     on_text: Callable[[str], None] = lambda _: None
     on_usage: Callable[[Usage], None] = lambda _: None
 

@@ -9,7 +9,8 @@
 
 Rule lists are concatenated, so a deny rule of any layer stays in force. A later layer that sets a server's command
 redefines the server; otherwise it overrides single keys. ``disabled`` servers are dropped. Invalid content becomes
-a warning and the rest applies; if it could contain restrictions, the mode falls back to read-only.
+a warning and the rest applies; if it could contain restrictions, the mode falls back to read-only. A file without
+any known key counts as unreadable: something may have overwritten it.
 """
 
 import os
@@ -29,6 +30,7 @@ _MOST_RULES = 1_000
 _MOST_SERVERS = 64
 _MOST_WARNINGS = 100
 _LONGEST_SECONDS = 3_600.0
+_KEYS = ("permissions", "mcpServers", "$schema")
 _SERVER_KEYS = ("command", "args", "env", "cwd", "timeouts", "disabled")
 
 
@@ -101,6 +103,8 @@ class _Layers:
                 self._mcp_servers(value, path)
             elif key != "$schema":
                 self._warn(path, f"unknown key {key[:80]!r}")
+        if document and not any(key in document for key in _KEYS):
+            self._restrict(path, "no known key: it may be another file's content")
 
     def merge(self) -> AgentSettings:
         servers = {name: server for name, server in self._parse_servers() if server is not None}

@@ -47,6 +47,11 @@ class ToolRegistry:
             target=name[:128],
         )
 
+    def offered(self) -> tuple[Tool, ...]:
+        """The tools to offer to a model: those of which the policy can allow a call."""
+        can_ask = self._asker is not None
+        return tuple(tool for tool in self.tools if self.policy.may_allow(tool, can_ask=can_ask))
+
     def decide(self, tool: Tool, params: Mapping[str, Any]) -> PolicyDecision:
         """Apply the policy to a call. A plan is allowed when each of its actions is."""
         decisions = [self.policy.decide(tool, params)]

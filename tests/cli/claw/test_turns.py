@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from clawperator.agent.sessions.store import SessionStore
+from clawperator.agent.tools import builtin_tools
 from clawperator.agent.turns import conversation
 from tests.agent.inventory.test_plugins import Site
 from tests.agent.models.model_server import model_server
@@ -115,6 +116,19 @@ def test_a_model_that_exceeds_its_permissions_is_denied(monkeypatch: pytest.Monk
     (turn,) = ran.json["turns"]
     assert [denial["tool_name"] for denial in turn["permission_denials"]] == ["press_key"]
     assert "read-only" in content
+
+
+def test_denied_tools_are_not_offered_to_a_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    denied = ("--deny-tool", "click", "--deny-prefix", "recording", "--ask-tool", "run_skill")
+    with model_server(text_reply("Nothing to do."), text_reply("Nothing to do.")) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        claw_json("bootstrap", "hello", "--brain", "openai", "--model", "m", *denied)
+        claw_json("bootstrap", "hello", "--brain", "openai", "--model", "m", "--permission-mode", "read-only")
+        acting, looking = ({tool["function"]["name"] for tool in body["tools"]} for body in server.bodies)
+    everything = {tool.name for tool in builtin_tools()}
+    recordings = {name for name in everything if name.startswith("recording")}
+    assert everything - acting == {"click", "run_skill", *recordings}
+    assert looking == {tool.name for tool in builtin_tools() if tool.level == "read-only"}
 
 
 def test_a_model_that_is_not_there_leaves_no_session(monkeypatch: pytest.MonkeyPatch) -> None:

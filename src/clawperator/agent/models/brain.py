@@ -120,7 +120,8 @@ class ModelBrain(ABC):
 
     def respond(self, request: BrainRequest) -> Generator[ToolCall, ToolResult, Answer]:
         names = wire_names(request.tools)
-        definitions = [define_tool(name, tool) for name, tool in names.items()]
+        offered = {tool.name for tool in (request.tools if request.offered is None else request.offered)}
+        definitions = [define_tool(name, tool) for name, tool in names.items() if tool.name in offered]
         output = _Output(request.on_text)
         messages = self._initial_messages(request)
         useless = 0

@@ -186,6 +186,7 @@ class TurnEngine:
             tools=self._registry.tools,
             deadline=self.deadline,
             history=self._history(),
+            offered=self._registry.offered(),
             on_text=lambda text: self._events.emit("message_delta", text=text),
             on_usage=progress.add_usage,
         )

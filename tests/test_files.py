@@ -5,11 +5,12 @@ import signal
 import stat
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from clawperator._files import AtomicFile, Spill
+from clawperator._files import AtomicFile, Spill, make_private_folder, open_regular
 
 
 def test_nothing_is_there_before_the_end(tmp_path: Path) -> None:
@@ -70,6 +71,99 @@ def test_mode_and_links_are_kept(tmp_path: Path) -> None:
     assert link.is_symlink()
     assert target.read_bytes() == b"new"
     assert stat.S_IMODE(target.stat().st_mode) == 0o640
+
+
+@pytest.fixture
+def open_umask() -> Iterator[None]:
+    """A umask that takes nothing away."""
+    before = os.umask(0)
+    yield
+    os.umask(before)
+
+
+@pytest.mark.usefixtures("open_umask")
+@pytest.mark.parametrize("old_mode", [None, 0o644])
+def test_a_private_file_is_readable_by_its_owner_only_from_the_start(tmp_path: Path, old_mode: int | None) -> None:
+    target = tmp_path / "a"
+    if old_mode is not None:
+        target.write_bytes(b"old")
+        target.chmod(old_mode)
+    with AtomicFile(str(target), private=True) as out:
+        part = next(path for path in tmp_path.iterdir() if path != target)
+        assert stat.S_IMODE(part.stat().st_mode) == 0o600
+        out.file.write(b"new")
+    assert stat.S_IMODE(target.stat().st_mode) == 0o600
+
+
+@pytest.mark.usefixtures("open_umask")
+def test_the_part_of_a_replaced_file_is_never_more_readable_than_the_file(tmp_path: Path) -> None:
+    target = tmp_path / "a"
+    target.write_bytes(b"old")
+    target.chmod(0o640)
+    with AtomicFile(str(target)):
+        part = next(path for path in tmp_path.iterdir() if path != target)
+        assert stat.S_IMODE(part.stat().st_mode) == 0o600
+    assert stat.S_IMODE(target.stat().st_mode) == 0o640
+
+
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_link_is_refused_when_links_are_not_followed(tmp_path: Path, *, exists: bool) -> None:
+    target, link = tmp_path / "a", tmp_path / "link"
+    if exists:
+        target.write_bytes(b"old")
+    link.symlink_to(target)
+    with pytest.raises(OSError, match="symbolic link"):
+        AtomicFile(str(link), follow_links=False)
+    assert link.is_symlink()
+    assert target.exists() is exists
+
+
+def test_a_link_planted_while_writing_is_replaced_and_not_followed(tmp_path: Path) -> None:
+    victim, target = tmp_path / "victim", tmp_path / "a"
+    victim.write_bytes(b"keep")
+    with AtomicFile(str(target), follow_links=False) as out:
+        out.file.write(b"new")
+        target.symlink_to(victim)
+    assert victim.read_bytes() == b"keep"
+    assert not target.is_symlink()
+    assert target.read_bytes() == b"new"
+
+
+def test_a_file_in_a_linked_folder_is_written(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "folder")
+    with AtomicFile(str(tmp_path / "link" / "a"), follow_links=False) as out:
+        out.file.write(b"new")
+    assert (tmp_path / "folder" / "a").read_bytes() == b"new"
+
+
+@pytest.mark.parametrize("follow_links", [True, False])
+def test_a_pipe_is_refused_at_once(tmp_path: Path, *, follow_links: bool) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OSError, match="named pipe"):
+        AtomicFile(str(tmp_path / "pipe"), follow_links=follow_links)
+    with pytest.raises(OSError, match="named pipe"):
+        open_regular(str(tmp_path / "pipe"))
+
+
+def test_a_folder_or_a_device_is_no_regular_file(tmp_path: Path) -> None:
+    with pytest.raises(IsADirectoryError):
+        open_regular(str(tmp_path))
+    with pytest.raises(IsADirectoryError):
+        AtomicFile(str(tmp_path))
+    with pytest.raises(OSError, match="a device"):
+        open_regular(os.devnull)
+
+
+@pytest.mark.usefixtures("open_umask")
+def test_every_new_parent_of_a_private_folder_is_private(tmp_path: Path) -> None:
+    make_private_folder(str(tmp_path / "a" / "b" / "c"))
+    for folder in ("a", "a/b", "a/b/c"):
+        assert stat.S_IMODE((tmp_path / folder).stat().st_mode) == 0o700
+    make_private_folder(str(tmp_path / "a" / "b"))
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(NotADirectoryError):
+        make_private_folder(str(tmp_path / "file"))
 
 
 def test_a_device_is_written_to_and_stays_a_device() -> None:

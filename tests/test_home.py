@@ -1,6 +1,7 @@
 """The folder of a phone, and the lock that shows whether it runs."""
 
 import os
+import stat
 import threading
 from pathlib import Path
 
@@ -15,6 +16,21 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PhoneFolder:
     made = PhoneFolder("t")
     made.make()
     return made
+
+
+def test_the_folder_of_a_phone_is_private_whatever_the_umask(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLAWPERATOR_HOME", str(tmp_path / "home"))
+    before = os.umask(0)
+    try:
+        (tmp_path / "home" / "phones" / "old").mkdir(parents=True, mode=0o777)
+        for serial in ("new", "old"):
+            PhoneFolder(serial).make()
+    finally:
+        os.umask(before)
+    for folder in ("phones/new", "phones/new/files", "phones/old", "phones/old/files"):
+        assert stat.S_IMODE((tmp_path / "home" / folder).stat().st_mode) == 0o700
 
 
 def test_many_may_look_at_once_and_none_takes_another_for_the_phone(folder: PhoneFolder) -> None:

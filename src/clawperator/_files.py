@@ -1,7 +1,9 @@
-"""Atomic files, and lists that spill to disk."""
+"""Atomic files, private folders, and lists that spill to disk."""
 
+import errno
 import os
 import stat
+from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
 from typing import IO, Self
@@ -13,18 +15,34 @@ _SPILL_BYTES = 1024 * 1024
 class AtomicFile:
     """A file that appears under its name only when the ``with`` block ends well.
 
-    Until then, and after a failure or a crash, an older file of that name stays as it was. A symbolic link is
-    followed, and the mode of a replaced file is kept. A device or pipe is written directly. There is no fsync: our
-    files can be made again from their source.
+    Until then, and after a failure or a crash, an older file of that name stays as it was. The data are written to
+    a new file with a random name in the same folder, never through a link. There is no fsync: our files can be
+    made again from their source.
+
+    ``private``: only the owner can read the file, from the moment it exists and whatever the umask. Otherwise the
+    mode of a replaced file is kept. ``follow_links``: replace the target of a symbolic link; False refuses a link.
+    A character device such as /dev/null is written directly. Other kinds, such as a named pipe, are refused: they
+    could block for ever. All refusals are ``OSError``.
     """
 
-    def __init__(self, path: str) -> None:
-        self._target = os.path.realpath(path)
-        self._mode = _mode(self._target)
+    def __init__(self, path: str, *, private: bool = False, follow_links: bool = True) -> None:
+        if not follow_links and os.path.islink(path):
+            raise OSError(errno.ELOOP, "it is a symbolic link", path)
+        self._target = os.path.realpath(path) if follow_links else _beside_links(path)
+        before = _mode(self._target)
         self._part: str | None = None
-        if self._mode is None or stat.S_ISREG(self._mode):
+        # The mode of the new file, and the one that it gets at the end.
+        self._mode = 0o666
+        self._final_mode: int | None = None
+        if before is not None and not stat.S_ISREG(before):
+            if not stat.S_ISCHR(before):
+                raise _not_a_file(path, before)
+        else:
             name = f".clawperator-{os.getpid()}-{os.urandom(6).hex()}.part"
             self._part = os.path.join(os.path.dirname(self._target), name)
+            if private or before is not None:
+                self._mode = 0o600
+                self._final_mode = 0o600 if private or before is None else stat.S_IMODE(before)
         self._file: IO[bytes] | None = None
 
     @property
@@ -42,8 +60,11 @@ class AtomicFile:
 
     def __enter__(self) -> Self:
         try:
-            # An exclusive new file with the default mode.
-            self._file = open(self._part, "xb", buffering=_BUFFER) if self._part else open(self._target, "wb")
+            if self._part:
+                new = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+                self._file = open(os.open(self._part, new, self._mode), "wb", buffering=_BUFFER)
+            else:
+                self._file = open(_open_device(self._target), "wb")
         except BaseException:  # an interrupt may come after the file was created
             self._discard()
             raise
@@ -57,8 +78,8 @@ class AtomicFile:
             return
         try:
             self.file.flush()
-            if self._part and self._mode is not None:
-                os.fchmod(self.file.fileno(), stat.S_IMODE(self._mode))
+            if self._final_mode is not None:
+                os.fchmod(self.file.fileno(), self._final_mode)
             self.file.close()
             if self._part:
                 os.replace(self._part, self._target)
@@ -75,11 +96,79 @@ class AtomicFile:
                 os.unlink(self._part)
 
 
+def _beside_links(path: str) -> str:
+    """The absolute path with the links of its folder resolved, and its last component as given."""
+    folder, name = os.path.split(path)
+    if name in ("", ".", ".."):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+    return os.path.join(os.path.realpath(folder or "."), name)
+
+
 def _mode(path: str) -> int | None:
     try:
-        return os.stat(path).st_mode
+        return os.lstat(path).st_mode
     except FileNotFoundError:
         return None
+
+
+def _open_device(path: str) -> int:
+    # Non-blocking, because a pipe may have taken the place of the device.
+    descriptor = os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    try:
+        _check_kind(descriptor, path, stat.S_ISCHR)
+        os.set_blocking(descriptor, True)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def open_regular(path: str) -> IO[bytes]:
+    """Open a regular file for reading. Other kinds are refused with ``OSError``: a pipe could block for ever."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    try:
+        _check_kind(descriptor, path, stat.S_ISREG)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return open(descriptor, "rb", buffering=_BUFFER)
+
+
+def _check_kind(descriptor: int, path: str, is_kind: Callable[[int], bool]) -> None:
+    mode = os.fstat(descriptor).st_mode
+    if not is_kind(mode):
+        raise _not_a_file(path, mode)
+
+
+def _not_a_file(path: str, mode: int) -> OSError:
+    if stat.S_ISDIR(mode):
+        return IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+    if stat.S_ISLNK(mode):
+        return OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
+    kind = "a named pipe" if stat.S_ISFIFO(mode) else "a socket" if stat.S_ISSOCK(mode) else "a device"
+    return OSError(errno.EINVAL, f"it is {kind}, not a regular file", path)
+
+
+def make_private_folder(path: str) -> None:
+    """Create a folder and its missing parents, accessible by the owner only, whatever the umask."""
+    missing, at = [], path
+    while True:
+        try:
+            os.mkdir(at, 0o700)
+            break
+        except FileNotFoundError:
+            above = os.path.dirname(at.rstrip("/"))
+            if above in ("", at):
+                raise
+            missing.append(at)
+            at = above
+        except FileExistsError:
+            if not os.path.isdir(at):
+                raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), at) from None
+            break
+    for at in reversed(missing):
+        with suppress(FileExistsError):  # another process may create it, too
+            os.mkdir(at, 0o700)
 
 
 class Spill:

@@ -19,7 +19,7 @@ import msgspec
 from msgspec import Struct
 
 from clawperator._deadline import Deadline
-from clawperator._files import AtomicFile
+from clawperator._files import AtomicFile, make_private_folder
 from clawperator._typed import decode
 from clawperator.errors import ClawError
 
@@ -88,7 +88,9 @@ class PhoneFolder:
         return os.path.isdir(self.path)
 
     def make(self) -> None:
-        os.makedirs(self.files, mode=0o700, exist_ok=True)
+        """Create the folder, accessible by the owner only."""
+        make_private_folder(self.files)
+        os.chmod(self.path, 0o700)
 
     @contextmanager
     def lock(self) -> Iterator[bool]:
@@ -125,12 +127,8 @@ class PhoneFolder:
 
     def write(self, record: PhoneRecord) -> None:
         """Write the record, readable by its owner only: it has the control token."""
-        before = os.umask(0o077)
-        try:
-            with AtomicFile(self._record) as out:
-                out.file.write(msgspec.json.encode(record))
-        finally:
-            os.umask(before)
+        with AtomicFile(self._record, private=True) as out:
+            out.file.write(msgspec.json.encode(record))
 
     def forget(self) -> None:
         """Remove the record after a clean stop."""
@@ -142,7 +140,7 @@ class PhoneFolder:
         import shutil
 
         shutil.rmtree(self.files, ignore_errors=True)
-        os.makedirs(self.files, mode=0o700, exist_ok=True)
+        make_private_folder(self.files)
 
     def state(self) -> PhoneState:
         """Whether the phone runs, has crashed, or was stopped."""

@@ -227,7 +227,7 @@ class ConnectedPhone:
         return read_snapshot(self._step("snapshot_ui"))
 
     def screenshot(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Save the screen as PNG, by default to a new temporary file. Returns the path."""
+        """Save the screen as PNG, by default to a new file in the product home. Returns the path."""
         params = {} if path is None else {"path": os.fspath(path)}
         return required_value(self._step("take_screenshot", params), "path")
 

@@ -12,6 +12,7 @@ from typing import Literal
 
 import msgspec
 
+from clawperator._files import make_private_folder
 from clawperator._home import product_home
 
 KEEP_DAYS = 14
@@ -68,7 +69,7 @@ def _append(path: str, line: bytes, now: float) -> None:
     try:
         descriptor = _open(path)
     except FileNotFoundError:
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        make_private_folder(os.path.dirname(path))
         descriptor = _open(path)
     try:
         size = os.fstat(descriptor).st_size

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from clawperator._deadline import Deadline
-from clawperator._files import why
+from clawperator._files import make_private_folder, why
 from clawperator._home import product_home
 from clawperator._typed import decode
 from clawperator.errors import ClawError
@@ -49,7 +49,7 @@ def _open(serial: str) -> int:
     # In hex any serial is a valid file name, and 200 digits distinguish devices.
     name = f"{serial.encode().hex()[:200]}.lock"
     try:
-        os.makedirs(folder, mode=0o700, exist_ok=True)
+        make_private_folder(folder)
         return os.open(os.path.join(folder, name), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as e:
         raise ClawError(

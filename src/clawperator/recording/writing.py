@@ -66,7 +66,7 @@ class ListWriter:
 
 @contextmanager
 def open_output(path: str, source: str, code: str, *, make_folders: bool = False) -> Iterator[AtomicFile]:
-    """An output file that is written completely or not at all. Its errors have the given code."""
+    """A private output file that is written completely or not at all. Its errors have the given code."""
     if is_same_file(path, source):
         raise ClawError(
             code,
@@ -78,7 +78,7 @@ def open_output(path: str, source: str, code: str, *, make_folders: bool = False
     try:
         if make_folders and (folder := os.path.dirname(path)):
             os.makedirs(folder, exist_ok=True)
-        target = AtomicFile(path)
+        target = AtomicFile(path, private=True)
     except (OSError, ValueError) as e:
         raise _unwritable(path, why(e), code) from e
     try:
@@ -92,7 +92,9 @@ def _unwritable(path: str, reason: str, code: str) -> ClawError:
     return ClawError(
         code,
         f"Cannot write {path}: {reason}",
-        hint="Check that the folder of --out exists, is writable and has free space.",
+        hint="Choose a new or a regular file with --out."
+        if os.path.exists(path) and not os.path.isfile(path)
+        else "Check that the folder of --out exists, is writable and has free space.",
         details={"path": path, "reason": reason},
         operation="write",
         target=path,

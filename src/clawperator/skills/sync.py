@@ -5,7 +5,7 @@ import re
 import subprocess
 from typing import Any
 
-from clawperator._files import why
+from clawperator._files import make_private_folder, why
 from clawperator._home import product_home
 from clawperator.errors import ClawError
 from clawperator.skills.registry import VARIABLE, home_registry, read_registry
@@ -57,7 +57,7 @@ def _clone(folder: str, repository: str, ref: str) -> None:
     if os.path.isdir(folder) and os.listdir(folder):
         raise _failed(f"{folder} exists and is not a git clone", "Move it away and run the command again.")
     try:
-        os.makedirs(os.path.dirname(folder), mode=0o700, exist_ok=True)
+        make_private_folder(os.path.dirname(folder))
     except OSError as e:
         raise _failed(f"{os.path.dirname(folder)} cannot be created: {why(e)}") from e
     _git("clone", "--branch", MAIN, "--", repository, folder)

@@ -1,6 +1,8 @@
 """Every action with plain adb commands, on the simulated phone through its server port."""
 
 import json
+import os
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -213,6 +215,38 @@ def test_a_screenshot_goes_to_its_file_in_its_turn(settings: Bench, tmp_path: Pa
 def test_a_screenshot_that_cannot_be_written_fails_its_step(settings: Bench, tmp_path: Path) -> None:
     step = settings.step("take_screenshot", path=str(tmp_path / "none" / "a.png"), retry=ONCE)
     assert step.data["error"] == "SCREENSHOT_NOT_SAVED"
+
+
+def test_a_screenshot_without_a_path_goes_to_a_private_file_in_the_product_home(
+    settings: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLAWPERATOR_HOME", str(tmp_path / "home"))
+    before = os.umask(0)
+    try:
+        paths = [Path(settings.step("take_screenshot").data["path"]) for _ in range(2)]
+    finally:
+        os.umask(before)
+    assert paths[0] != paths[1]
+    for path in paths:
+        assert path.parent == tmp_path / "home" / "screenshots"
+        assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        assert path.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_screenshot_is_private_and_never_written_through_a_link(settings: Bench, tmp_path: Path) -> None:
+    target, link, pipe = tmp_path / "victim", tmp_path / "link.png", tmp_path / "pipe"
+    target.write_bytes(b"keep")
+    link.symlink_to(target)
+    os.mkfifo(pipe)
+    refused = settings.step("take_screenshot", path=str(link), retry=ONCE)
+    assert refused.data["error"] == "SCREENSHOT_NOT_SAVED"
+    assert "symbolic link" in refused.data["message"]
+    assert str(target) in refused.data["hint"]
+    assert target.read_bytes() == b"keep"
+    assert "named pipe" in settings.step("take_screenshot", path=str(pipe), retry=ONCE).data["message"]
+    assert settings.step("take_screenshot", path=str(target)).success
+    assert stat.S_IMODE(target.stat().st_mode) == 0o600
 
 
 def test_recordings_need_the_operator_and_the_next_action_still_runs(bench: Bench) -> None:

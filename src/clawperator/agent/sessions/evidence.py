@@ -102,8 +102,7 @@ class EvidenceFolder:
             os.mkdir(self.path, 0o700)
         if os.path.islink(self.path):
             raise OSError(f"{self.path} is a link, not a folder")
-        with AtomicFile(os.path.join(self.path, name)) as out:
-            os.fchmod(out.file.fileno(), 0o600)
+        with AtomicFile(os.path.join(self.path, name), private=True, follow_links=False) as out:
             out.file.write(data)
             out.file.flush()
             os.fsync(out.file.fileno())

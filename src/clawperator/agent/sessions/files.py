@@ -9,7 +9,6 @@ import fcntl
 import os
 import stat
 import time
-from contextlib import suppress
 
 from clawperator._deadline import Deadline
 from clawperator._files import why
@@ -158,28 +157,6 @@ def _nearest(path: str) -> str:
     while path and not os.path.lexists(path):
         path = os.path.dirname(path)
     return path or "."
-
-
-def make_folder(path: str) -> None:
-    """Create a folder and its parents, accessible by the owner only."""
-    missing, at = [], path
-    while True:
-        try:
-            os.mkdir(at, 0o700)
-            break
-        except FileNotFoundError:
-            above = os.path.dirname(at.rstrip("/"))
-            if above in ("", at):
-                raise
-            missing.append(at)
-            at = above
-        except FileExistsError:
-            if not os.path.isdir(at):
-                raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), at) from None
-            break
-    for at in reversed(missing):
-        with suppress(FileExistsError):  # another process may create it, too
-            os.mkdir(at, 0o700)
 
 
 def is_held(descriptor: int) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from clawperator._deadline import Deadline
-from clawperator._files import why
+from clawperator._files import make_private_folder, why
 from clawperator.agent.sessions.files import (
     DEFAULT_DIRECTORY,
     LEGACY_SUFFIX,
@@ -21,7 +21,6 @@ from clawperator.agent.sessions.files import (
     is_absent,
     is_at,
     is_session_id,
-    make_folder,
     make_id,
     not_found,
     open_file,
@@ -180,7 +179,7 @@ class SessionStore:
 
     def _make_directory(self) -> None:
         try:
-            make_folder(self.directory)
+            make_private_folder(self.directory)
         except (OSError, ValueError) as e:
             raise unwritable(self.directory, e, "mkdir") from e
 

@@ -98,9 +98,9 @@ def screenshot(call: Call) -> CommandResult:
     path = call.arguments.get("--path") or f"{serial}.png"
     png = base64.b64decode(control_phone(serial, "screenshot")["png"])
     try:
-        with AtomicFile(path) as out:
+        with AtomicFile(path, private=True, follow_links=False) as out:
             out.file.write(png)
-    except OSError as e:
+    except (OSError, ValueError) as e:
         raise usage(f"cannot write {path}: {why(e)}", "Choose another file with --path.") from e
     return CommandResult({"serial": serial, "path": os.path.abspath(path), "bytes": len(png)})
 

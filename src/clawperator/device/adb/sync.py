@@ -36,9 +36,9 @@ class NoSuchFileError(TransferError):
 def pull_file(
     device: Device, remote: str, local_path: str, *, seconds: float, max_bytes: int = _MAX_PULLED
 ) -> int:
-    """Copy a file from the device, completely or not at all. Returns its size."""
+    """Copy a file from the device into a private file, completely or not at all. Returns its size."""
     size = 0
-    with AtomicFile(local_path) as out:
+    with AtomicFile(local_path, private=True, follow_links=False) as out:
         for block in _received(device, remote, seconds, max_bytes):
             out.file.write(block)
             size += len(block)

@@ -12,6 +12,8 @@ from clawperator.errors import ClawError
 HOST_ACTIONS = frozenset(name for name, row in ACTIONS.items() if row.runs_on_host)
 _CLOSE_SECONDS = 10.0
 _SCREENSHOT_SECONDS = 30.0
+# Of a command id in a file name: at most 255 bytes in all, and a character may take four.
+_MAX_NAME = 40
 _PNG = b"\x89PNG\r\n\x1a\n"
 
 
@@ -65,24 +67,40 @@ def capture_png(device: Device, *, seconds: float = _SCREENSHOT_SECONDS) -> byte
 
 
 def save_screenshot(png: bytes, path: str | None, command_id: str) -> str:
-    """Write a PNG to ``path``, or to a new temporary file. Returns the path."""
-    import tempfile
+    """Write a PNG to ``path``, or to a new file in the product home. Returns the path.
 
-    from clawperator._files import AtomicFile, why
+    Only the owner can read the file. A symbolic link at ``path`` is refused.
+    """
+    import shlex
 
-    if path is None:
-        safe = "".join(c if c.isalnum() or c in "-_." else "_" for c in command_id)
-        path = os.path.join(
-            tempfile.gettempdir(), f"clawperator-screenshot-{safe}-{time.time_ns() // 1_000_000}.png"
-        )
+    from clawperator._files import AtomicFile, make_private_folder, why
+
+    given, path = path, path if path is not None else _new_path(command_id)
+    folder = os.path.dirname(path) or "."
     try:
-        with AtomicFile(path) as out:
+        if given is None:
+            make_private_folder(folder)
+        with AtomicFile(path, private=True, follow_links=False) as out:
             out.file.write(png)
-    except OSError as e:
-        import shlex
-
-        folder = shlex.quote(os.path.dirname(path) or ".")
-        missing = f"Run 'mkdir -p {folder}' first." if isinstance(e, FileNotFoundError) else None
-        hint = missing or f"Run 'ls -ld {folder}' to check its permissions, or choose another path."
+    except (OSError, ValueError) as e:
+        if given is None:
+            hint = "Set CLAWPERATOR_HOME to a writable folder, or choose a file with --path."
+        elif os.path.islink(path):
+            hint = f"Pass the file itself: --path {shlex.quote(os.path.realpath(path))}."
+        elif isinstance(e, FileNotFoundError):
+            hint = f"Run 'mkdir -p {shlex.quote(folder)}' first."
+        elif os.path.lexists(path) and not os.path.isfile(path):
+            hint = "Choose another path with --path: the name of a new file or of a regular file."
+        else:
+            hint = f"Run 'ls -ld {shlex.quote(folder)}' to check its permissions, or choose another path."
         raise ClawError("SCREENSHOT_NOT_SAVED", f"cannot write {path}: {why(e)}", hint=hint, target=path) from e
     return path
+
+
+def _new_path(command_id: str) -> str:
+    """A path that cannot be guessed, in the product home."""
+    from clawperator._home import product_home
+
+    safe = "".join(c if c.isalnum() or c in "-_." else "_" for c in command_id[:_MAX_NAME])
+    name = f"clawperator-screenshot-{safe}-{time.time_ns() // 1_000_000}-{os.urandom(8).hex()}.png"
+    return os.path.abspath(os.path.join(product_home(), "screenshots", name))

@@ -319,10 +319,11 @@ def _allow_development(serial: str) -> None:
 
 
 def _log_of(name: str) -> str:
+    from clawperator._files import make_private_folder
     from clawperator._home import product_home
 
     folder = os.path.join(product_home(), "emulators")
-    os.makedirs(folder, mode=0o700, exist_ok=True)
+    make_private_folder(folder)
     return os.path.join(folder, f"{name}.log")
 
 

@@ -54,6 +54,20 @@ def test_a_copy_leaves_the_error_as_it_was() -> None:
     assert type(copy) is TargetError
 
 
+def test_an_error_after_an_effect_is_never_retryable() -> None:
+    error = ClawError("NODE_NOT_FOUND", "no node")
+    assert (error.after_effect, error.retryable) == (False, True)
+    after = error.with_(after_effect=True)
+    assert (after.after_effect, after.retryable) == (True, False)
+    assert not after.with_(retryable=True).retryable
+    assert not pickle.loads(pickle.dumps(after)).retryable
+
+
+@pytest.mark.parametrize("code", ["NO_DEVICES", "DEVICE_NOT_FOUND", "DEVICE_UNAUTHORIZED"])
+def test_an_error_that_needs_a_person_is_not_retryable(code: str) -> None:
+    assert not ClawError(code, "connect a device").retryable
+
+
 def test_an_error_survives_pickling_and_rendering() -> None:
     error = ClawError("NODE_NOT_FOUND", "no node", hint="look", details={"a": 1})
     for back in (pickle.loads(pickle.dumps(error)), ClawError.from_document(error.document())):

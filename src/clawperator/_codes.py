@@ -91,15 +91,15 @@ GROUPS: Mapping[str, Mapping[str, Code]] = {
         "FILESYSTEM_FAILED": Code(_FILES, True, "a file could not be read or written"),
     },
     "device": {
-        "NO_DEVICES": Code(_RUNTIME, True, "no device is connected"),
+        "NO_DEVICES": Code(_RUNTIME, False, "no device is connected"),
         "MULTIPLE_DEVICES_DEVICE_ID_REQUIRED": Code(
             _USAGE, False, "several devices are connected, none was chosen"
         ),
-        "DEVICE_NOT_FOUND": Code(_RUNTIME, True, "the chosen device is not connected"),
-        "DEVICE_UNAUTHORIZED": Code(_RUNTIME, True, "the device has not authorized this computer"),
+        "DEVICE_NOT_FOUND": Code(_RUNTIME, False, "the chosen device is not connected"),
+        "DEVICE_UNAUTHORIZED": Code(_RUNTIME, False, "the device has not authorized this computer"),
         "DEVICE_OFFLINE": Code(_RUNTIME, True, "the device is connected but does not respond"),
         "DEVICE_SHELL_UNAVAILABLE": Code(_RUNTIME, True, "the device's shell did not run a command"),
-        "DEVICE_NOT_INTERACTIVE": Code(_RUNTIME, True, "the device is asleep"),
+        "DEVICE_NOT_INTERACTIVE": Code(_RUNTIME, False, "the device is asleep"),
         "DEVICE_DEV_OPTIONS_DISABLED": Code(_RUNTIME, False, "developer options are off"),
         "DEVICE_USB_DEBUGGING_DISABLED": Code(_RUNTIME, False, "USB debugging is off"),
         "DEVICE_ACCESSIBILITY_NOT_RUNNING": Code(

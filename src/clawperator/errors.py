@@ -51,7 +51,8 @@ class ClawError(ClawperatorException):
 
     ``message`` is one sentence about what is wrong, with the value; ``hint`` is the next thing to do.
     ``operation`` and ``target`` name what was being done to what. ``extra`` holds further members of the
-    rendered object, for codes whose contract has them.
+    rendered object, for codes whose contract has them. ``after_effect`` means that something on the device may
+    have changed before the failure; such an error is never ``retryable``, because a retry could do it twice.
     """
 
     _classes: "dict[str, type[ClawError]]" = {}  # noqa: RUF012 - filled by the subclasses below
@@ -73,6 +74,7 @@ class ClawError(ClawperatorException):
         target: str = "",
         extra: Mapping[str, Any] | None = None,
         retryable: bool | None = None,
+        after_effect: bool = False,
     ) -> None:
         row = CODES[code]
         super().__init__(code, message)
@@ -81,7 +83,8 @@ class ClawError(ClawperatorException):
         self.hint: Final = row.hint if hint is None else hint
         self.details: Final = details
         self.kind: Final = row.kind
-        self.retryable: Final = row.retryable if retryable is None else retryable
+        self.after_effect: Final = after_effect
+        self.retryable: Final = (row.retryable if retryable is None else retryable) and not after_effect
         self.operation: Final = operation
         self.target: Final = target
         self.extra: Final[Mapping[str, Any]] = extra or {}
@@ -97,7 +100,7 @@ class ClawError(ClawperatorException):
         return ClawError(self.code, self.message, **{**self._optional(), **changes})
 
     def _optional(self) -> dict[str, Any]:
-        names = ("hint", "details", "operation", "target", "extra", "retryable")
+        names = ("hint", "details", "operation", "target", "extra", "retryable", "after_effect")
         return {name: getattr(self, name) for name in names}
 
     @classmethod

@@ -188,6 +188,22 @@ def test_a_declared_verification_is_required(tmp_path: Path, verification: Any, 
     assert run(registry, "--", "Ann").json.get("code") == code
 
 
+@pytest.mark.parametrize("flags", [(), ("--expect-contains", "hello"), ("--timeout", "20000")])
+def test_a_declared_verification_is_missing_without_a_frame(tmp_path: Path, flags: tuple[str, ...]) -> None:
+    contract = {"verification": {"kind": "node_text_matches", "matcher": "Hello"}}
+    ran = run(write_skill(tmp_path, "print('hello')", contract=contract), *flags)
+    assert (ran.code, ran.json["code"]) == (1, "SKILL_VERIFICATION_INDETERMINATE")
+    assert ran.json["message"] == f"skill {ID} did not verify its goal: it printed no result frame"
+    assert (ran.json["exitCode"], ran.json["stdout"], ran.json["skillResult"]) == (0, "hello\n", None)
+
+
+def test_a_skill_that_ran_is_never_retryable(tmp_path: Path) -> None:
+    registry = read_registry(str(write_skill(tmp_path, "import time\ntime.sleep(60)")))
+    with pytest.raises(ClawError) as error:
+        run_skill(registry, SkillRunRequest(ID), stop=lambda: True)
+    assert (error.value.code, error.value.after_effect, error.value.retryable) == ("INTERRUPTED", True, False)
+
+
 def test_a_shell_script_is_executed_directly(tmp_path: Path) -> None:
     ran = run(write_skill(tmp_path, '#!/bin/sh\necho "sh $1"\n', "run.sh"), "--", "me")
     assert ran.json["output"] == "sh me\n"

@@ -217,8 +217,7 @@ def _build_result(
     if request.expect is not None and request.expect not in outcome.stdout:
         message = f"the output of {request.skill_id} does not contain {request.expect!r}"
         raise _failure("SKILL_OUTPUT_ASSERTION_FAILED", message, {**details, "output": outcome.stdout})
-    if result is not None:
-        _check_result(request.skill_id, prepared, result, details)
+    _check_result(request.skill_id, prepared, result, details)
     log_event("skills.run.complete", skillId=request.skill_id, durationMs=details["durationMs"])
     return SkillRun(
         skillId=request.skill_id,
@@ -249,17 +248,23 @@ def _result(skill_id: str, prepared: _PreparedSkill, output: str) -> dict[str, A
 
 
 def _check_result(
-    skill_id: str, prepared: _PreparedSkill, result: dict[str, Any], details: dict[str, Any]
+    skill_id: str, prepared: _PreparedSkill, result: dict[str, Any] | None, details: dict[str, Any]
 ) -> None:
-    """Check the result of a script with exit code 0: its status, and the verification its contract requires."""
-    status = result["status"]
-    if status == "failed":
+    """Check the result of a script with exit code 0: its status, and the verification its contract requires.
+
+    A skill whose contract requires no verification may end without a result.
+    """
+    rule = prepared.contract.verification
+    if result is None and rule is None:
+        return
+    if result is not None and result["status"] == "failed":
         message = f"skill {skill_id} reported failure{_failure_point(result)}"
         raise _failure("SKILL_EXECUTION_FAILED", message, details)
-    verification = result.get("terminalVerification") or {}
-    rule = prepared.contract.verification
+    verification = (result or {}).get("terminalVerification") or {}
     problem = ""
-    if status == "indeterminate":
+    if result is None:
+        problem = "it printed no result frame"
+    elif result["status"] == "indeterminate":
         problem = "its result is indeterminate"
     elif rule is not None and verification.get("status") != "verified":
         problem = f"its terminal verification is {verification.get('status', 'missing')}"
@@ -269,7 +274,8 @@ def _check_result(
             problem = f"the observed value does not contain {expected!r}"
     if problem:
         message = f"skill {skill_id} did not verify its goal: {problem}"
-        raise _failure("SKILL_VERIFICATION_INDETERMINATE", message, details)
+        hint = "Run 'clawperator snapshot' to see the screen; the output of the skill is in stdout."
+        raise _failure("SKILL_VERIFICATION_INDETERMINATE", message, details, hint=hint)
 
 
 def _run_details(request: SkillRunRequest, outcome: ScriptExit) -> dict[str, Any]:
@@ -283,7 +289,16 @@ def _run_details(request: SkillRunRequest, outcome: ScriptExit) -> dict[str, Any
 
 
 def _failure(code: str, message: str, details: dict[str, Any], *, hint: str | None = None) -> ClawError:
-    return ClawError(code, message, hint=hint, extra=details, operation="skills run", target=details["skillId"])
+    # The script has run, and what it did on the device is not known.
+    return ClawError(
+        code,
+        message,
+        hint=hint,
+        extra=details,
+        operation="skills run",
+        target=details["skillId"],
+        after_effect=True,
+    )
 
 
 def _failure_message(skill_id: str, outcome: ScriptExit, result: dict[str, Any] | None) -> str:

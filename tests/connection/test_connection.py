@@ -313,6 +313,18 @@ def test_a_failed_step_is_raised_with_all_its_data(hand: ConnectedPhone) -> None
     assert error.details["step"]["data"]["uri"] == "intent://x"
 
 
+def test_a_failure_after_an_effect_is_not_retryable(hand: ConnectedPhone) -> None:
+    hand.open_app(SETTINGS)
+    missing = {"type": "click", "params": {"matcher": {"textEquals": "Nowhere"}, "retry": {"maxAttempts": 1}}}
+    look = {"type": "read_text", "params": {"matcher": {"textEquals": "Settings"}}}
+    press = {"type": "press_key", "params": {"key": "home"}}
+    for earlier, retryable in ((look, True), (press, False)):
+        with pytest.raises(ClawError) as error:
+            only_step(hand.run([earlier, missing]), "claw-1")
+        assert (error.value.code, error.value.retryable) == ("NODE_NOT_FOUND", retryable)
+        assert error.value.after_effect is not retryable
+
+
 def test_an_operator_without_its_service_is_reported(hand: ConnectedPhone, simulator: SimulatedPhone) -> None:
     simulator.fault("accessibility_off")
     with pytest.raises(ClawError) as info:

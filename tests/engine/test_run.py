@@ -66,7 +66,8 @@ def test_the_first_of_two_failures_names_the_error() -> None:
 @pytest.mark.parametrize("code", ["SERVICE_UNAVAILABLE", "DEVICE_OFFLINE"])
 def test_an_error_of_the_driver_becomes_the_code_of_the_step(code: str) -> None:
     result = run(phone(launch=ClawError(code, "gone", hint="look")), SLEEP, ("open_app", {"applicationId": "a.b"}))
-    assert result.stepResults[1].data == {"error": code, "message": "gone", "hint": "look"}
+    unsure = {"dispatched": "true"} if code == "DEVICE_OFFLINE" else {}
+    assert result.stepResults[1].data == {"error": code, "message": "gone", "hint": "look", **unsure}
     assert (result.errorCode, result.hint) == (code, "look")
 
 
@@ -99,8 +100,24 @@ def test_only_plain_details_of_an_error_reach_the_step() -> None:
     error = ClawError(
         "DEVICE_OFFLINE", "m", details={"n": 3, "yes": True, "list": [1], "error": "x", "message": "y"}
     )
-    result = run(phone(view=error), ("open_uri", {"uri": "https://a.b"}))
-    assert result.stepResults[0].data == {"n": "3", "yes": "true", "error": "DEVICE_OFFLINE", "message": "m"}
+    data = run(phone(view=error), ("open_uri", {"uri": "https://a.b"})).stepResults[0].data
+    assert data.pop("dispatched") == "true"
+    assert data == {"n": "3", "yes": "true", "error": "DEVICE_OFFLINE", "message": "m"}
+
+
+def test_a_failed_step_reports_whether_the_device_accepted_a_part_of_it() -> None:
+    click = ("click", {"matcher": {"textEquals": "Settings"}, "retry": {"maxAttempts": 1}})
+    unsure = phone(tap=ClawError("DEVICE_OFFLINE", "gone"))
+    steps = [run(phone(), MISSING), run(unsure, click), run(phone(tap=False), click)]
+    assert [result.stepResults[0].data.get("dispatched") for result in steps] == [None, "true", None]
+
+
+def test_a_later_attempt_does_not_forget_what_an_earlier_one_did() -> None:
+    driver = phone()
+    driver.show(node("list", scrollable="true"))
+    search = {"matcher": {"textEquals": "nowhere"}, "maxSwipes": 1, "scrollRetry": {"maxAttempts": 2}}
+    data = run(driver, ("scroll_and_click", search)).stepResults[0].data
+    assert (data["error"], data["dispatched"]) == ("TARGET_NOT_FOUND", "true")
 
 
 def test_when_time_is_over_the_running_step_fails_and_earlier_ones_survive() -> None:

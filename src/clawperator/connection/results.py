@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Struct
 
-from clawperator.contract import Effect, ResultEnvelope, StepResult
+from clawperator.contract import Effect, ResultEnvelope, StepResult, may_have_changed
 from clawperator.errors import CODES, ClawError
 
 T = TypeVar("T")
@@ -110,7 +110,7 @@ def only_step(envelope: ResultEnvelope, serial: str) -> StepResult:
     """The step of an execution with one action. Raises the error of a failed step."""
     failed = next((step for step in envelope.stepResults if not step.success), None)
     if failed is not None:
-        raise _failure(failed, serial)
+        raise _failure(failed, serial, after_effect=may_have_changed(envelope.stepResults))
     if envelope.status == "failed" or not envelope.stepResults:
         code = envelope.errorCode if isinstance(envelope.errorCode, str) else "UNKNOWN"
         raise ClawError(
@@ -120,11 +120,13 @@ def only_step(envelope: ResultEnvelope, serial: str) -> StepResult:
             details={"commandId": envelope.commandId, "errorCode": code},
             operation="execute",
             target=serial,
+            # Without steps nothing is known of what ran, except that the service never did.
+            after_effect=code != "SERVICE_UNAVAILABLE",
         )
     return envelope.stepResults[0]
 
 
-def _failure(step: StepResult, serial: str) -> ClawError:
+def _failure(step: StepResult, serial: str, *, after_effect: bool) -> ClawError:
     """The error of a failed step. An unknown code becomes ``UNKNOWN``; the step in the details keeps it."""
     code = step.data.get("error", "UNKNOWN")
     return ClawError(
@@ -134,6 +136,7 @@ def _failure(step: StepResult, serial: str) -> ClawError:
         details={"step": msgspec.to_builtins(step)},
         operation=step.actionType,
         target=serial,
+        after_effect=after_effect,
     )
 
 

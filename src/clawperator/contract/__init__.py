@@ -4,7 +4,7 @@
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from clawperator.contract.action_types import ActionType, Retry, is_snapshot, unsettles
+    from clawperator.contract.action_types import ActionType, Retry, changes_device, is_snapshot, unsettles
     from clawperator.contract.actions import (
         ACTION_ALIASES,
         ACTIONS,
@@ -49,7 +49,16 @@ if TYPE_CHECKING:
     )
     from clawperator.contract.issues import struct_issues
     from clawperator.contract.normalise import PARAM_ALIASES, TOP_ALIASES, normalise_execution
-    from clawperator.contract.results import Effect, ExecutionResult, ResultEnvelope, StepResult, outcome_of
+    from clawperator.contract.results import (
+        DISPATCHED,
+        Effect,
+        ExecutionResult,
+        ResultEnvelope,
+        StepResult,
+        may_have_changed,
+        outcome_of,
+        step_mismatch,
+    )
     from clawperator.contract.selectors import MATCHER_ALIASES, NodeMatcher
     from clawperator.contract.skill_result import (
         CONTRACT_VERSION,
@@ -72,7 +81,7 @@ else:
     __getattr__, __dir__ = lazy_exports(
         __name__,
         {
-            "action_types": "ActionType Retry is_snapshot unsettles",
+            "action_types": "ActionType Retry changes_device is_snapshot unsettles",
             "actions": (
                 "ACTIONS ACTION_ALIASES ClickParams CloseAppParams Coordinate DIRECTIONS EnterTextParams "
                 "OpenAppParams OpenUriParams PACKAGE_NAME PressKeyParams ReadKeyValuePairParams "
@@ -86,7 +95,10 @@ else:
             ),
             "issues": "struct_issues",
             "normalise": "PARAM_ALIASES TOP_ALIASES normalise_execution",
-            "results": "Effect ExecutionResult ResultEnvelope StepResult outcome_of",
+            "results": (
+                "DISPATCHED Effect ExecutionResult ResultEnvelope StepResult may_have_changed outcome_of "
+                "step_mismatch"
+            ),
             "selectors": "MATCHER_ALIASES NodeMatcher",
             "skill_result": (
                 "AgentSource CONTRACT_VERSION Checkpoint Diagnostics EnvelopeEvidence FRAME_MARKER "
@@ -101,6 +113,7 @@ __all__ = [
     "ACTION_ALIASES",
     "CONTRACT_VERSION",
     "DIRECTIONS",
+    "DISPATCHED",
     "FRAME_MARKER",
     "LONGEST_WAIT_MS",
     "MATCHER_ALIASES",
@@ -150,14 +163,17 @@ __all__ = [
     "TimeoutMs",
     "WaitForNavigationParams",
     "WaitForNodeParams",
+    "changes_device",
     "check_version",
     "click_type",
     "is_snapshot",
+    "may_have_changed",
     "new_command_id",
     "new_execution",
     "normalise_execution",
     "outcome_of",
     "single_action",
+    "step_mismatch",
     "struct_issues",
     "unsettles",
     "validate",

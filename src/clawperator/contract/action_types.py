@@ -105,3 +105,9 @@ def is_snapshot(action_type: str | None) -> bool:
 def unsettles(action_type: str | None) -> bool:
     """Whether the screen may still be moving after an action."""
     return action_type is not None and action_type in REGISTERED and REGISTERED[action_type].unsettles
+
+
+def changes_device(action_type: str) -> bool:
+    """Whether an action may change something on the device. A screenshot only writes a file on the host."""
+    row = REGISTERED.get(action_type)
+    return row is None or not (row.read_only or row.evidence == "screenshot")

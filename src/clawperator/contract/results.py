@@ -1,12 +1,39 @@
 """Results of executions: one envelope per execution, one step per action, all values strings."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
+from clawperator.contract.action_types import changes_device
+
 # The effect of an action on the screen.
 Effect = Literal["changed", "unchanged", "unknown"]
+
+# In the data of a failed step: the device accepted a touch, a key, a text or an intent before the step failed.
+DISPATCHED = "dispatched"
+# With these codes a step that does not say otherwise has done nothing.
+_NOT_PERFORMED = frozenset(
+    {
+        "NODE_NOT_FOUND",
+        "NODE_NOT_CLICKABLE",
+        "CONTAINER_NOT_FOUND",
+        "CONTAINER_NOT_SCROLLABLE",
+        "GESTURE_FAILED",
+        "GLOBAL_ACTION_FAILED",
+        "SNAPSHOT_HIERARCHY_UNAVAILABLE",
+        "APP_NOT_FOUND",
+        "URI_NOT_HANDLED",
+        "URI_SCHEME_NOT_ALLOWED",
+        "UNSUPPORTED_RUNTIME_CLOSE",
+        "EXECUTION_ACTION_UNSUPPORTED",
+        "SECURITY_BLOCK_DETECTED",
+        "SERVICE_UNAVAILABLE",
+        "RECORDING_ALREADY_IN_PROGRESS",
+        "RECORDING_NOT_IN_PROGRESS",
+        "RECORDING_UNAVAILABLE",
+    }
+)
 
 
 class StepResult(Struct, frozen=True):
@@ -49,6 +76,29 @@ def outcome_of(steps: Iterable[StepResult]) -> Outcome:
     code = failed.data.get("error", "UNKNOWN")
     error = f"step {failed.id} ({failed.actionType}) failed: {code}"
     return Outcome("failed", error, code, failed.data.get("hint", UNSET))
+
+
+def may_have_changed(steps: Iterable[StepResult]) -> bool:
+    """Whether these steps may have changed something on the device. In doubt they have."""
+    return any(_may_have_changed(step) for step in steps)
+
+
+def _may_have_changed(step: StepResult) -> bool:
+    if not changes_device(step.actionType):
+        return False
+    return step.success or DISPATCHED in step.data or step.data.get("error") not in _NOT_PERFORMED
+
+
+def step_mismatch(steps: Sequence[StepResult], actions: Sequence[tuple[str, str]]) -> str | None:
+    """Why these are not the steps of a complete run: one per action, with its id and type, in order."""
+    if len(steps) != len(actions):
+        return f"it has {len(steps)} steps for {len(actions)} actions"
+    for step, (action_id, action_type) in zip(steps, actions, strict=True):
+        if step.id != action_id:
+            return f"it has step {step.id!r} in place of {action_id!r}"
+        if step.actionType != action_type:
+            return f"step {step.id!r} is a {step.actionType!r}, not a {action_type!r}"
+    return None
 
 
 class ExecutionResult(Struct, frozen=True):

@@ -6,7 +6,15 @@ import time
 from msgspec.structs import replace
 
 from clawperator.commands import BackendName
-from clawperator.contract import SESSION_ID, ExecutionResult, Plan, ResultEnvelope, StepResult, outcome_of
+from clawperator.contract import (
+    SESSION_ID,
+    ExecutionResult,
+    Plan,
+    ResultEnvelope,
+    StepResult,
+    outcome_of,
+    step_mismatch,
+)
 from clawperator.contract.wire import OPERATOR_PACKAGE
 from clawperator.device.adb.client import Device
 from clawperator.device.adb.quoting import command_line
@@ -38,6 +46,7 @@ def run_plan(
     try:
         with lease(device.serial, plan.document["commandId"], plan.document["timeoutMs"] / 1000):
             envelope = choose_backend(backend, device, package).run(plan)
+        _check_steps(plan, envelope, device)
     except ClawError as e:
         log_event("execution.failed", level="error", code=e.code, durationMs=_elapsed_ms(started), **ids)
         raise
@@ -47,6 +56,23 @@ def run_plan(
     elapsed = _elapsed_ms(started)
     log_event("execution.finished", level=level, status=envelope.status, code=code, durationMs=elapsed, **ids)
     return ExecutionResult(envelope, device.serial)
+
+
+def _check_steps(plan: Plan, envelope: ResultEnvelope, device: Device) -> None:
+    """``RESULT_ENVELOPE_MALFORMED`` for a success without one step per action."""
+    if envelope.status != "success":
+        return
+    problem = step_mismatch(envelope.stepResults, [(a.id, a.type) for a in plan.execution.actions])
+    if problem is not None:
+        raise ClawError(
+            "RESULT_ENVELOPE_MALFORMED",
+            f"the result of the execution is malformed: {problem}",
+            hint="Run 'clawperator snapshot' before retrying: the plan may have run.",
+            details={"commandId": plan.execution.commandId},
+            operation="execute",
+            target=device.serial,
+            after_effect=True,
+        )
 
 
 def _elapsed_ms(started: float) -> int:

@@ -4,7 +4,7 @@ import re
 
 from clawperator.contract import CloseAppParams, OpenAppParams, OpenUriParams, PressKeyParams
 from clawperator.engine.context import ActionContext, StepData, failure
-from clawperator.engine.driver import AppControl
+from clawperator.engine.driver import AppControl, Driver
 from clawperator.engine.retry import with_retry
 from clawperator.engine.settle import evidence, settle
 from clawperator.engine.targets import describe
@@ -17,7 +17,7 @@ def open_app(context: ActionContext, params: OpenAppParams) -> StepData:
     before = context.try_dump()
 
     def launch() -> None:
-        if not context.driver_or_timeout().launch(params.applicationId):
+        if not context.perform(lambda driver: driver.launch(params.applicationId)):
             raise ClawError(
                 "APP_NOT_FOUND",
                 f"no launchable app {params.applicationId} on the device",
@@ -36,7 +36,7 @@ def open_uri(context: ActionContext, params: OpenUriParams) -> StepData:
     before = context.try_dump()
 
     def view() -> None:
-        if not context.driver_or_timeout().view(params.uri):
+        if not context.perform(lambda driver: driver.view(params.uri)):
             raise ClawError(
                 "URI_NOT_HANDLED",
                 f"no app on the device opens {params.uri}",
@@ -66,7 +66,11 @@ def close_app(context: ActionContext, params: CloseAppParams) -> StepData:
     before = context.try_dump()
     driver = context.driver_or_timeout()
     was_running = not isinstance(driver, AppControl) or driver.is_running(params.applicationId)
-    if not (isinstance(driver, AppControl) and driver.force_stop(params.applicationId)):
+
+    def stop(driver: Driver) -> bool:
+        return isinstance(driver, AppControl) and driver.force_stop(params.applicationId)
+
+    if not context.perform(stop):
         data = {"application_id": params.applicationId}
         return failure("UNSUPPORTED_RUNTIME_CLOSE", "this driver cannot close apps", data)
     data = evidence(describe(package=params.applicationId), 1, "force_stop", settle(context, before))
@@ -75,7 +79,7 @@ def close_app(context: ActionContext, params: CloseAppParams) -> StepData:
 
 def press_key(context: ActionContext, params: PressKeyParams) -> StepData:
     before = context.try_dump()
-    if not context.driver_or_timeout().key(params.key):
+    if not context.perform(lambda driver: driver.key(params.key)):
         return failure("GLOBAL_ACTION_FAILED", f"the device rejected the key {params.key}", {"key": params.key})
     data = evidence(describe(key=params.key), 1, "global_action", settle(context, before))
     return {"key": params.key, **data}

@@ -83,22 +83,22 @@ def press(context: ActionContext, node: Node, kind: ClickKind) -> str | None:
     holder = nearest_self_or_ancestor(node, lambda n: n.flag(gesture.attribute))
     if (holder or node).attributes.get("enabled") == "false":
         return None
-    driver = context.driver_or_timeout()
-    if holder is not None and isinstance(driver, NodeActions):
+    if holder is not None and isinstance(context.driver, NodeActions):
         # Do not tap the old position of a vanished node: another element may be there now.
-        return f"accessibility_{gesture.action}" if driver.act(holder, gesture.action) else None
+        return f"accessibility_{gesture.action}" if _act(context, holder, gesture.action) else None
     x, y = visible_centre(context, node)
-    return gesture.name if driver.tap(x, y, gesture.hold_ms) else None
+    return gesture.name if context.perform(lambda driver: driver.tap(x, y, gesture.hold_ms)) else None
+
+
+def _act(context: ActionContext, node: Node, action: NodeAction) -> bool:
+    return context.perform(lambda driver: isinstance(driver, NodeActions) and driver.act(node, action))
 
 
 def _focus(context: ActionContext, node: Node) -> str | None:
     holder = nearest_self_or_ancestor(node, lambda n: n.flag("focusable"))
-    driver = context.driver_or_timeout()
-    if not isinstance(driver, NodeActions):
-        return None
-    if holder is not None and driver.act(holder, "focus"):
+    if holder is not None and _act(context, holder, "focus"):
         return "accessibility_focus"
-    return "accessibility_select" if driver.act(node, "select") else None
+    return "accessibility_select" if _act(context, node, "select") else None
 
 
 def _not_clickable(found: list[Node]) -> ClawError:
@@ -114,7 +114,7 @@ def _click_point(context: ActionContext, point: Coordinate, kind: ClickKind) -> 
     where = f"({point.x},{point.y})"
     before = context.try_dump()
     under = None if before is None else _node_at(context, before, point)
-    if not context.driver_or_timeout().tap(point.x, point.y, gesture.hold_ms):
+    if not context.perform(lambda driver: driver.tap(point.x, point.y, gesture.hold_ms)):
         raise ClawError(
             "GESTURE_FAILED",
             f"the device rejected a tap at {where}",

@@ -114,7 +114,7 @@ def swipe_once(context: ActionContext, screen: Hierarchy, params: SwipeParams) -
     container = find_container(context, screen, params)
     area = container.node.bounds.normalised().intersection(context.driver.frame())
     start, end = swipe_line(area, params.direction, params.distanceRatio)
-    if not context.driver_or_timeout().swipe(start, end, SWIPE_MS):
+    if not context.perform(lambda driver: driver.swipe(start, end, SWIPE_MS)):
         details = {"matched_target": describe_node(container.node), "candidate_count": container.candidates}
         raise ClawError("GESTURE_FAILED", "the device rejected the swipe", details=details)
     swiped = context.clock.monotonic()

@@ -18,6 +18,12 @@ StepData = dict[str, str]
 SaveScreenshot = Callable[[str | None, bytes], str]
 
 
+class ActionProgress(Struct):
+    """Whether the device accepted a touch, a key, a text or an intent of the running action."""
+
+    dispatched: bool = False
+
+
 class ActionContext(Struct, frozen=True):
     """``deadline`` is that of the whole execution; ``previous`` is the type of the previous action."""
 
@@ -28,6 +34,7 @@ class ActionContext(Struct, frozen=True):
     previous: str | None
     save_screenshot: SaveScreenshot | None
     uri_schemes: frozenset[str]
+    progress: ActionProgress
 
     def left_ms(self) -> float:
         remaining = self.deadline.remaining
@@ -57,10 +64,26 @@ class ActionContext(Struct, frozen=True):
         return True
 
     def driver_or_timeout(self) -> Driver:
-        """The driver; ``COMMAND_TIMEOUT`` after the deadline. Use it for everything that acts on the device."""
+        """The driver; ``COMMAND_TIMEOUT`` after the deadline."""
         if self.left_ms() <= 0:
             raise command_timeout()
         return self.driver
+
+    def perform(self, act: Callable[[Driver], bool]) -> bool:
+        """Call a method of the driver that acts on the device. ``COMMAND_TIMEOUT`` after the deadline.
+
+        A call that returned False had no effect. One that failed may have had one, unless the service was off.
+        """
+        driver = self.driver_or_timeout()
+        accepted = True
+        try:
+            accepted = act(driver)
+        except ClawError as e:
+            accepted = e.code != "SERVICE_UNAVAILABLE"
+            raise
+        finally:
+            self.progress.dispatched = self.progress.dispatched or accepted
+        return accepted
 
     def capture(self) -> Hierarchy:
         """Capture the screen; ``COMMAND_TIMEOUT`` after the deadline."""

@@ -9,9 +9,17 @@ from random import Random
 from typing import Any
 
 from clawperator._deadline import Deadline
-from clawperator.contract import ACTIONS, Action, Execution, ResultEnvelope, StepResult, outcome_of
+from clawperator.contract import ACTIONS, DISPATCHED, Action, Execution, ResultEnvelope, StepResult, outcome_of
 from clawperator.engine import apps, clicks, observe, reads, scrolls, text_entry, waits
-from clawperator.engine.context import ActionContext, SaveScreenshot, StepData, failure, string_details, valid_text
+from clawperator.engine.context import (
+    ActionContext,
+    ActionProgress,
+    SaveScreenshot,
+    StepData,
+    failure,
+    string_details,
+    valid_text,
+)
 from clawperator.engine.driver import Clock, Driver
 from clawperator.errors import ClawError
 
@@ -60,6 +68,7 @@ class Engine:
                 previous,
                 self._save_screenshot,
                 self._uri_schemes,
+                ActionProgress(),
             )
             step, may_continue = _run_action(context, action)
             steps.append(step)
@@ -74,11 +83,18 @@ def _run_action(context: ActionContext, action: Action) -> tuple[StepResult, boo
     try:
         data = {name: valid_text(value) for name, value in _act(context, action).items()}
     except ClawError as e:
-        return StepResult(action.id, action.type, False, _error_data(e)), False
+        return _failed(context, action, _error_data(e)), False
     except Exception as e:  # noqa: BLE001 - a defect of a driver must not lose the earlier steps
-        error = ClawError("UNKNOWN", f"{type(e).__name__}: {e}")
-        return StepResult(action.id, action.type, False, _error_data(error)), False
-    return StepResult(action.id, action.type, "error" not in data, data), True
+        return _failed(context, action, _error_data(ClawError("UNKNOWN", f"{type(e).__name__}: {e}"))), False
+    if "error" in data:
+        return _failed(context, action, data), True
+    return StepResult(action.id, action.type, True, data), True
+
+
+def _failed(context: ActionContext, action: Action, data: StepData) -> StepResult:
+    """A failed step, which reports whether the device accepted a part of it."""
+    dispatched = {DISPATCHED: "true"} if context.progress.dispatched else {}
+    return StepResult(action.id, action.type, False, {**data, **dispatched})
 
 
 def _act(context: ActionContext, action: Action) -> StepData:

@@ -43,9 +43,7 @@ def _type(context: ActionContext, params: EnterTextParams) -> TypedText:
     found = resolve(context, before, params.matcher)
     field = _field(found[0])
     if not field.flag("focused"):
-        driver = context.driver_or_timeout()
-        if isinstance(driver, NodeActions):
-            driver.act(field, "focus")
+        context.perform(lambda driver: isinstance(driver, NodeActions) and driver.act(field, "focus"))
         press(context, field, "click")
         # The click may have moved the field, opened the keyboard, or opened another screen with the real field.
         field = next((_field(node) for node in context.find_all(context.capture(), params.matcher)), field)
@@ -69,7 +67,7 @@ def _is_field(node: Node) -> bool:
 def _set_text(context: ActionContext, field: Node, text: str) -> bool:
     """Set the text. Errors for a password field are reported without their message, which may quote the text."""
     try:
-        return context.driver_or_timeout().set_text(field, text)
+        return context.perform(lambda driver: driver.set_text(field, text))
     except Exception as e:
         if not field.flag("password"):
             raise
@@ -89,7 +87,7 @@ def _not_accepted(found: list[Node], field: Node) -> ClawError:
 
 def _submit(context: ActionContext, typed: TypedText) -> str:
     """Submit the field. Returns the dispatch method; the step fails when the field accepts none."""
-    if context.driver_or_timeout().submit(typed.field):
+    if context.perform(lambda driver: driver.submit(typed.field)):
         return "submit"
     method = press(context, typed.field, "click")
     if method is not None:

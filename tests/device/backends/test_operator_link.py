@@ -8,6 +8,7 @@ import pytest
 from clawperator.device.adb.client import Device, Endpoint
 from clawperator.device.backends import operator_link as operator
 from clawperator.device.backends.operator_link import Delivered, deliver
+from clawperator.device.run import reconcile
 from clawperator.engine.clock import SystemClock
 from clawperator.errors import ClawError
 from clawperator.testing import SimulatedPhone, simulated_phone
@@ -124,14 +125,14 @@ def test_a_result_comes_through_however_it_is_cut() -> None:
 
 
 def test_data_that_are_no_strings_are_made_strings() -> None:
-    step = {"id": "a1", "actionType": "x", "success": True, "data": {"n": 1, "b": True, "l": [1], "z": None}}
+    step = {"id": "a1", "actionType": "sleep", "success": True, "data": {"n": 1, "b": True, "l": [1], "z": None}}
     steps = delivered(HEAD + result(envelope(stepResults=[step]))).envelope.stepResults
     assert steps[0].data == {"n": "1", "b": "true", "l": "[1]", "z": "null"}
 
 
 @pytest.mark.parametrize("data", [None, [], "text", 1])
 def test_data_that_are_no_object_are_none(data: Any) -> None:
-    step = {"id": "a1", "actionType": "x", "success": True, "data": data}
+    step = {"id": "a1", "actionType": "sleep", "success": True, "data": data}
     assert delivered(HEAD + result(envelope(stepResults=[step]))).envelope.stepResults[0].data == {}
 
 
@@ -153,6 +154,65 @@ def test_our_own_result_must_keep_the_contract(changes: dict[str, Any]) -> None:
     error = lost(HEAD + result(envelope(**changes)))
     assert error.code == "RESULT_ENVELOPE_MALFORMED"
     assert not error.retryable
+
+
+def _step(action_id: str = "a1", action_type: str = "sleep", *, success: bool = True) -> dict[str, Any]:
+    return {"id": action_id, "actionType": action_type, "success": success, "data": {}}
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [],
+        [_step(), _step("a2")],
+        [_step(), _step()],
+        [_step("a2")],
+        [_step("")],
+        [_step(action_type="click")],
+    ],
+    ids=["fewer steps", "more steps", "a step twice", "another id", "an empty id", "another type"],
+)
+def test_a_success_needs_one_step_per_action(steps: list[dict[str, Any]]) -> None:
+    error = lost(HEAD + result(envelope(stepResults=steps)))
+    assert (error.code, error.retryable) == ("RESULT_ENVELOPE_MALFORMED", False)
+    assert error.message.startswith("the Operator's result is malformed: ")
+
+
+def test_a_success_with_swapped_steps_is_malformed() -> None:
+    actions = [{"id": name, "type": "sleep", "params": {"durationMs": 0}} for name in ("a1", "a2")]
+    stream = packet(1, HEAD + result(envelope(stepResults=[_step("a2"), _step("a1")])))
+    with scripted(OKAY, OKAY, after=stream) as device, pytest.raises(ClawError, match="'a2' in place of 'a1'"):
+        deliver(device, PACKAGE, execution(*actions))
+
+
+@pytest.mark.parametrize("status", ["success", "failed"])
+def test_a_failed_step_makes_the_execution_fail_whatever_its_status(status: str) -> None:
+    failed = delivered(HEAD + result(envelope(status=status, stepResults=[_step(success=False)]))).envelope
+    assert reconcile(failed, "claw-1", PACKAGE).status == "failed"
+
+
+def test_a_failed_execution_may_have_fewer_steps() -> None:
+    assert delivered(HEAD + result(envelope(status="failed", stepResults=[], error="e"))).envelope.error == "e"
+
+
+@pytest.mark.parametrize(
+    ("action", "output", "changed"),
+    [
+        ({"id": "a1", "type": "press_key", "params": {"key": "home"}}, b"", False),
+        ({"id": "a1", "type": "press_key", "params": {"key": "home"}}, b"clock 1\n", True),
+        ({"id": "a1", "type": "press_key", "params": {"key": "home"}}, HEAD, True),
+        ({"id": "a1", "type": "snapshot_ui"}, HEAD, False),
+    ],
+)
+def test_a_lost_plan_that_acts_is_not_retryable_once_it_may_have_been_sent(
+    action: dict[str, Any],
+    output: bytes,
+    changed: bool,  # noqa: FBT001 - the expected result
+) -> None:
+    after = packet(1, output)
+    with scripted(OKAY, OKAY, after=after) as device, pytest.raises(ClawError) as error:
+        deliver(device, PACKAGE, execution(action))
+    assert (error.value.after_effect, error.value.retryable) == (changed, not changed)
 
 
 def test_a_result_without_the_word_error_breaks_the_contract() -> None:

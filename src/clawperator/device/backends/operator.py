@@ -10,7 +10,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from clawperator._deadline import Deadline
-from clawperator.contract import Plan, ResultEnvelope, StepResult, is_snapshot, unsettles
+from clawperator.contract import Plan, ResultEnvelope, StepResult, is_snapshot, may_have_changed, unsettles
 from clawperator.contract.limits import MIN_EXECUTION_TIMEOUT_MS
 from clawperator.contract.wire import TEXT_BYTES, TEXT_SUM
 from clawperator.device.adb.client import Device
@@ -87,7 +87,9 @@ class _OperatorRun:
             delivered = deliver(self._device, self._package, document)
         except ClawError as e:
             if self._steps:  # earlier steps have had their effect: report them with the error
-                raise e.with_(extra={**e.extra, "stepResults": self._steps}) from e.__cause__
+                extra = {**e.extra, "stepResults": self._steps}
+                changed = e.after_effect or may_have_changed(self._steps)
+                raise e.with_(extra=extra, after_effect=changed) from e.__cause__
             raise
         steps = attach_hierarchies(delivered)
         self._steps += [step for step in steps if not more or step.id != self._marker]

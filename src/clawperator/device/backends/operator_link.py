@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from clawperator._deadline import Deadline
 from clawperator._typed import convert
-from clawperator.contract import ResultEnvelope, StepResult
+from clawperator.contract import ResultEnvelope, StepResult, changes_device, step_mismatch
 from clawperator.contract.wire import ACTION, PAYLOAD
 from clawperator.device.adb.client import Device, ShellStream
 from clawperator.device.adb.quoting import command_line, quote
@@ -135,18 +135,28 @@ class _Delivery:
         try:
             wire = convert(document, _WireEnvelope)
         except msgspec.ValidationError as e:
-            raise ClawError(
-                "RESULT_ENVELOPE_MALFORMED",
-                f"the Operator's result is malformed: {e}",
-                hint="Run 'clawperator version --check-compat'.",
-                details={"commandId": self._document["commandId"]},
-                extra=self._diagnostics(),
-            ) from e
+            raise self._malformed(str(e)) from e
         steps = [StepResult(s.id, s.actionType, s.success, _strings(s.data)) for s in wire.stepResults]
+        if wire.status == "success":
+            actions = [(action["id"], action["type"]) for action in self._document["actions"]]
+            if (problem := step_mismatch(steps, actions)) is not None:
+                raise self._malformed(problem)
         code = wire.errorCode if wire.errorCode is not None else msgspec.UNSET
         return ResultEnvelope(wire.commandId, wire.taskId, wire.status, steps, wire.error, code)
 
     # Errors
+
+    def _malformed(self, problem: str) -> ClawError:
+        return self._error(
+            "RESULT_ENVELOPE_MALFORMED",
+            f"the Operator's result is malformed: {problem}",
+            "Run 'clawperator version --check-compat'. The plan may have run: check the screen before retrying.",
+        )
+
+    def _may_have_changed(self) -> bool:
+        """Whether actions that change the device may have reached it."""
+        acts = any(changes_device(action["type"]) for action in self._document["actions"])
+        return acts and self._dispatched != "not_sent"
 
     def _diagnostics(self) -> dict[str, Any]:
         return {
@@ -181,6 +191,7 @@ class _Delivery:
             extra=self._diagnostics(),
             operation="execute",
             target=self._device.serial,
+            after_effect=self._may_have_changed(),
         )
 
     def _connection_error(self, reason: str) -> ClawError:
@@ -223,6 +234,7 @@ class _Delivery:
             extra=self._diagnostics(),
             operation="execute",
             target=self._device.serial,
+            after_effect=self._may_have_changed(),
         )
 
 

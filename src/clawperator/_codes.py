@@ -293,6 +293,12 @@ GROUPS: Mapping[str, Mapping[str, Code]] = {
         "TURN_STEPS_REACHED": Code(
             _RUNTIME, False, "tool-call limit reached", "Run it again with a larger --max-steps."
         ),
+        "TURN_CALL_REPEATED": Code(
+            _RUNTIME,
+            False,
+            "the model repeated the same call without end; the turn was stopped",
+            "Run 'clawperator snapshot' to see the screen, then describe the task in more detail.",
+        ),
         "TURN_BUDGET_REACHED": Code(
             _RUNTIME,
             False,

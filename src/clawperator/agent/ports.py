@@ -31,11 +31,15 @@ Outcome = Literal["done", "failed", "not_understood"]
 
 
 class ToolCall(Struct, frozen=True):
-    """A request to run a tool. ``id`` is the brain's identifier of the call."""
+    """A request to run a tool. ``id`` is the brain's identifier of the call.
+
+    ``problem`` is set for a call that a model wrote wrongly: it is recorded with this error and not run.
+    """
 
     name: str
     params: Mapping[str, Any]
     id: str = ""
+    problem: ClawError | None = None
 
 
 class Evidence(Struct, frozen=True):
@@ -107,7 +111,8 @@ class BrainRequest(Struct, frozen=True):
 
     ``offered`` are the tools to offer to a model; None means all. Calls of other tools are denied.
     ``on_text`` receives the answer piece by piece. ``on_usage`` receives the usage of each reply of a model
-    service, so that it is known also when the turn is broken off.
+    service before its first call is requested: a turn over its budget makes no more calls. ``on_warning`` receives
+    problems that do not stop the turn.
     """
 
     prompt: str
@@ -117,6 +122,7 @@ class BrainRequest(Struct, frozen=True):
     offered: tuple[Tool, ...] | None = None
     on_text: Callable[[str], None] = lambda _: None
     on_usage: Callable[[Usage], None] = lambda _: None
+    on_warning: Callable[[str], None] = lambda _: None
 
 
 class Answer(Struct, frozen=True):

@@ -12,6 +12,7 @@ from msgspec import Struct
 from clawperator.agent.cancellation import TurnDeadline
 from clawperator.agent.models.http import ModelTimeouts
 from clawperator.agent.ports import Answer, Brain, BrainRequest, Tool, ToolCall, ToolResult
+from clawperator.errors import ClawError
 from tests.support.hanging import HANG_SECONDS, NEVER_SECONDS
 
 QUICK = ModelTimeouts(connect=2, idle=0.3, reply=5, pauses=(0.01, 0.01))
@@ -126,6 +127,10 @@ def tool(name: str, schema: dict[str, Any] | None = None) -> Tool:
     )
 
 
+def _unmade(problem: ClawError) -> ToolResult:
+    return ToolResult(handled=False, message=problem.message, error=problem)
+
+
 class Turn(Struct, frozen=True):
     answer: Answer
     calls: list[ToolCall]
@@ -153,7 +158,7 @@ def take_turn(
         call = next(thinking)
         while True:
             calls.append(call)
-            call = thinking.send(act(call))
+            call = thinking.send(act(call) if call.problem is None else _unmade(call.problem))
     except StopIteration as e:
         return Turn(e.value, calls, streamed)
     finally:

@@ -164,7 +164,9 @@ def test_calls_of_one_reply_run_in_order_and_failures_are_marked() -> None:
 
     with model_server(first, reply(text_block(0, "Partly."))) as server:
         turn = take_turn(brain_at(server.url), act=act)
-    assert [(call.id, call.params) for call in turn.calls] == [("t1", {"text": "a"}), ("t2", {"text": "b"})]
+    made = [(call.id, call.params) for call in turn.calls if call.problem is None]
+    assert made == [("t1", {"text": "a"}), ("t2", {"text": "b"})]
+    assert [call.problem.code for call in turn.calls if call.problem] == ["TOOL_NOT_FOUND", "TOOL_PAYLOAD_INVALID"]
     assistant, results = server.bodies[1]["messages"][1:]
     assert [block["input"] for block in assistant["content"]] == [{"text": "a"}, {"text": "b"}, {}, {}]
     assert [(block["tool_use_id"], block["is_error"]) for block in results["content"]] == [
@@ -278,9 +280,25 @@ def test_missing_token_counts_keep_their_value() -> None:
         assert take_turn(brain_at(server.url)).answer.usage == Usage(23, 9)
 
 
-def test_a_turn_without_output_is_marked() -> None:
+def test_a_turn_that_ends_without_an_answer_failed() -> None:
     with model_server(reply()) as server:
-        assert take_turn(brain_at(server.url)).answer.text == "[The model ended its turn without output.]"
+        answer = take_turn(brain_at(server.url)).answer
+    assert (answer.text, answer.outcome) == ("[The model ended its turn without an answer.]", "failed")
+    assert answer.error is not None
+    assert answer.error.code == "BRAIN_ANSWER_INVALID"
+
+
+@pytest.mark.parametrize("reason", ["refusal", "max_tokens", "model_context_window_exceeded", "pause_turn", "new"])
+def test_a_stopped_reply_makes_none_of_its_calls(reason: str) -> None:
+    stopped = reply(text_block(0, "On it."), call_block(1, "click", "{}"), reason=reason)
+    with model_server(stopped, reply(text_block(0, "Done."))) as server:
+        turn = take_turn(brain_at(server.url))
+    assert turn.calls == []
+    assert len(server.received) == 1
+    assert turn.answer.outcome == "failed"
+    assert turn.answer.error is not None
+    assert reason in turn.answer.error.message
+    assert "were not made" in turn.answer.text
 
 
 def error_document(kind: str, message: str) -> dict[str, Any]:
@@ -301,12 +319,12 @@ def error_document(kind: str, message: str) -> dict[str, Any]:
             "BRAIN_REQUEST_REFUSED",
             1,
         ),
-        (Scripted((events(start(), error_document("overloaded_error", "bad")),)), "BRAIN_UNAVAILABLE", 1),
+        (Scripted((events(start(), error_document("overloaded_error", "bad")),)), "BRAIN_UNAVAILABLE", 3),
         (Scripted((events(error_document("authentication_error", "bad")),)), "BRAIN_AUTH_FAILED", 1),
         (Scripted((events(start(), error_document("invalid_request_error", "bad")),)), "BRAIN_REQUEST_REFUSED", 1),
-        (Scripted((events(start(), *text_block(0, "Half")),), end="cut"), "BRAIN_UNAVAILABLE", 1),
-        (Scripted((events(start(), *text_block(0, "Half")),)), "BRAIN_UNAVAILABLE", 1),
-        (Scripted((events(start(), *text_block(0, "Half")),), end="stall"), "BRAIN_UNAVAILABLE", 1),
+        (Scripted((events(start(), *text_block(0, "Half")),), end="cut"), "BRAIN_UNAVAILABLE", 3),
+        (Scripted((events(start(), *text_block(0, "Half")),)), "BRAIN_UNAVAILABLE", 3),
+        (Scripted((events(start(), *text_block(0, "Half")),), end="stall"), "BRAIN_UNAVAILABLE", 3),
         (Scripted((events(start(), "garbage"),)), "BRAIN_ANSWER_INVALID", 1),
         (Scripted((events({"no": "type"}),)), "BRAIN_ANSWER_INVALID", 1),
         (Scripted((b'{"hello": "you"}',)), "BRAIN_ANSWER_INVALID", 1),

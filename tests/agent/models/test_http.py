@@ -14,7 +14,16 @@ from clawperator.agent.models.http import _retry_after
 from clawperator.agent.models.openai import OpenAIBrain
 from clawperator.errors import ClawError
 from tests.agent.models.model_server import QUICK, Scripted, bytewise, events, model_server, take_turn
-from tests.agent.models.openai_script import KEY, brain_at, chunk, error_body, failing, text_reply
+from tests.agent.models.openai_script import (
+    KEY,
+    brain_at,
+    call_piece,
+    call_reply,
+    chunk,
+    error_body,
+    failing,
+    text_reply,
+)
 from tests.support.hanging import HANG_SECONDS, NEVER_SECONDS
 
 
@@ -37,7 +46,7 @@ def test_a_reply_shorter_than_its_content_length_is_cut_off() -> None:
     raw = b"HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n" + events(chunk(content="Half"))
     error, requests = failing(Scripted(raw=raw))
     assert error.code == "BRAIN_UNAVAILABLE"
-    assert requests == 1
+    assert requests == 3
 
 
 @pytest.mark.parametrize("status", [401, 403])
@@ -90,16 +99,33 @@ def test_a_rejected_request_is_an_error(status: int, headers: Mapping[str, str])
     assert requests == 1
 
 
-def test_a_stream_cut_in_the_middle_is_not_retried() -> None:
-    error, requests = failing(Scripted((events(chunk(content="Half")),), end="cut"))
+@pytest.mark.parametrize(
+    "broken",
+    [
+        Scripted((events(chunk(content="Half")),), end="cut"),
+        Scripted((events(chunk(content="Half")) + b'data: {"choices":',)),
+        Scripted((events(chunk(content="Half"), {"error": {"message": "overloaded", "code": 1}}),)),
+    ],
+)
+def test_a_reply_that_breaks_off_is_requested_again(broken: Scripted) -> None:
+    with model_server(broken, text_reply("All.")) as server:
+        turn = take_turn(brain_at(server.url))
+    assert turn.answer.outcome == "done"
+    assert turn.answer.text.startswith("Half[")
+    assert turn.answer.text.endswith("the request is repeated]\n\nAll.")
+    assert "".join(turn.streamed) == turn.answer.text
+    assert server.bodies[0] == server.bodies[1]
+    error, requests = failing(broken)
     assert error.code == "BRAIN_UNAVAILABLE"
-    assert requests == 1
+    assert requests == 3
 
 
-def test_a_stream_that_ends_too_early_is_an_error() -> None:
-    error, requests = failing(Scripted((events(chunk(content="Half")) + b'data: {"choices":',)))
-    assert error.code == "BRAIN_UNAVAILABLE"
-    assert requests == 1
+def test_a_call_of_a_reply_that_breaks_off_is_made_once() -> None:
+    call = chunk(tool_calls=[call_piece(0, "{}", call_id="c1", name="click")])
+    broken = Scripted((events(call),), end="cut")
+    with model_server(broken, call_reply("click", "{}"), text_reply("ok")) as server:
+        turn = take_turn(brain_at(server.url))
+    assert [made.name for made in turn.calls] == ["click"]
 
 
 def test_a_reply_cut_before_its_first_event_is_retried() -> None:
@@ -145,7 +171,7 @@ def test_a_silent_service_times_out() -> None:
     error, requests = failing(Scripted((events(chunk(content="Well")),), end="stall"), idle=0.1)
     assert error.code == "BRAIN_UNAVAILABLE"
     assert "too long" in error.message
-    assert requests == 1
+    assert requests == 3
 
 
 def test_a_stalled_reply_ends_at_the_deadline() -> None:
@@ -181,7 +207,7 @@ def test_a_service_without_tls_is_an_error() -> None:
 
 
 def test_the_key_is_never_shown() -> None:
-    config = model_config("openai", model="m", environ={"OPENAI_BASE_URL": "http://h", "OPENAI_API_KEY": KEY})
+    config = model_config("openai", model="m", environ={"OPENAI_BASE_URL": "https://h", "OPENAI_API_KEY": KEY})
     assert KEY not in repr(config)
     error, _ = failing(Scripted((f"garbage {KEY} garbage".encode(),)))
     assert KEY not in f"{error.document()}{error!r}"

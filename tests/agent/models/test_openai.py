@@ -2,6 +2,7 @@
 
 import json
 import time
+from typing import Any
 
 import msgspec
 import pytest
@@ -25,12 +26,12 @@ from tests.agent.models.openai_script import (
 
 
 def test_text_is_streamed() -> None:
-    with model_server(text_reply("Hel", "lo ", "you.")) as server:
+    with model_server(text_reply("Hel", "lo ", "you.", usage=(3, 2))) as server:
         turn = take_turn(brain_at(server.url))
     assert turn.streamed == ["Hel", "lo ", "you."]
     assert turn.answer.text == "Hello you."
     assert turn.answer.outcome == "done"
-    assert turn.answer.usage is None
+    assert turn.answer.usage == Usage(3, 2)
 
 
 def test_the_request_contains_conversation_tools_and_key() -> None:
@@ -209,7 +210,7 @@ def test_a_denied_call_is_sent_with_its_reason() -> None:
 def test_an_invalid_call_is_reported_to_the_model(name: str, arguments: str, code: str) -> None:
     with model_server(call_reply(name, arguments), text_reply("Sorry.")) as server:
         turn = take_turn(brain_at(server.url))
-    assert turn.calls == []
+    assert [call.problem.code for call in turn.calls if call.problem] == [code]
     assert turn.answer.text == "Sorry."
     assistant, result = server.bodies[1]["messages"][2:]
     assert assistant["tool_calls"][0]["function"] == {"name": name.replace(" ", "_"), "arguments": "{}"}
@@ -268,13 +269,76 @@ def test_a_turn_ended_by_the_model_is_done_for_any_finish_reason(finish: str) ->
     assert (answer.outcome, answer.text) == ("done", "Well")
 
 
-def test_a_turn_without_output_is_marked() -> None:
-    with model_server(
-        Scripted((events(chunk(reasoning_content="hm"), chunk(finish="stop"), "[DONE]"),))
-    ) as server:
+def test_a_turn_that_ends_without_an_answer_failed() -> None:
+    silent = Scripted((events(chunk(reasoning_content="hm"), chunk(finish="stop"), "[DONE]"),))
+    with model_server(silent) as server:
         turn = take_turn(brain_at(server.url))
-    assert turn.answer.text == "[The model ended its turn without output.]"
+    assert turn.answer.text == "[The model ended its turn without an answer.]"
     assert turn.streamed == [turn.answer.text]
+    with model_server(call_reply("click", "{}"), silent) as server:
+        later = take_turn(brain_at(server.url))
+    for answer in (turn.answer, later.answer):
+        assert answer.outcome == "failed"
+        assert answer.error is not None
+        assert answer.error.code == "BRAIN_ANSWER_INVALID"
+
+
+def stopped_call(finish: str, **delta: Any) -> Scripted:
+    """A whole call in a reply that ends with this reason."""
+    call = chunk(content="On it.", tool_calls=[call_piece(0, "{}", call_id="c1", name="click")], **delta)
+    return Scripted((events(call, chunk(finish=finish), "[DONE]"),))
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        *map(stopped_call, ("length", "content_filter", "safety", "error", "never_heard_of")),
+        stopped_call("stop", refusal="I will not."),
+        stopped_call("tool_calls", refusal="I will not."),
+    ],
+)
+def test_a_stopped_reply_makes_none_of_its_calls(reply: Scripted) -> None:
+    with model_server(reply, text_reply("Done.")) as server:
+        turn = take_turn(brain_at(server.url))
+    assert turn.calls == []
+    assert len(server.received) == 1
+    assert turn.answer.outcome == "failed"
+    assert turn.answer.error is not None
+    assert "were not made" in turn.answer.text
+
+
+def test_a_refusal_without_a_call_failed() -> None:
+    with model_server(Scripted((events(chunk(refusal="I will not."), chunk(finish="stop")),))) as server:
+        answer = take_turn(brain_at(server.url)).answer
+    assert answer.outcome == "failed"
+    assert answer.error is not None
+    assert answer.error.code == "BRAIN_REQUEST_REFUSED"
+    assert answer.text.startswith("I will not.")
+
+
+def test_a_repeated_call_is_reported_to_the_model_and_then_ends_the_turn() -> None:
+    with model_server(call_reply("click", '{"text": "Save"}')) as server:
+        turn = take_turn(brain_at(server.url))
+    assert len(turn.calls) == 4
+    assert turn.answer.outcome == "failed"
+    assert turn.answer.error is not None
+    assert turn.answer.error.code == "TURN_CALL_REPEATED"
+    contents = [body["messages"][-1]["content"] for body in server.bodies[1:]]
+    assert ["same call" in content for content in contents] == [False, False, True, True]
+
+
+def test_waits_scrolls_and_presses_may_be_repeated() -> None:
+    for name in ("wait_for_node", "sleep", "scroll", "press_key"):
+        with model_server(*[call_reply(name, "{}")] * 7, text_reply("There.")) as server:
+            turn = take_turn(brain_at(server.url), tools=(name,))
+        assert len(turn.calls) == 7
+        assert turn.answer.outcome == "done"
+
+
+def test_calls_with_other_parameters_are_not_repeated_calls() -> None:
+    replies = [call_reply("click", f'{{"text": "{i % 2}"}}') for i in range(8)]
+    with model_server(*replies, text_reply("ok")) as server:
+        assert take_turn(brain_at(server.url)).answer.outcome == "done"
 
 
 def test_reasoning_and_extra_content_are_sent_back_and_not_shown() -> None:
@@ -305,17 +369,30 @@ def test_reasoning_and_extra_content_are_sent_back_and_not_shown() -> None:
     [
         ({"prompt_tokens": 3.0, "completion_tokens": 4}, Usage(3, 4)),
         ({"prompt_tokens": None, "completion_tokens": 4}, Usage(0, 4)),
-        ({"prompt_tokens": "many", "completion_tokens": -1}, None),
-        ({"total_tokens": 7}, None),
-        ([], None),
-        ("much", None),
     ],
 )
-def test_invalid_token_counts_do_not_lose_the_reply(usage: object, counted: Usage | None) -> None:
+def test_a_token_count_may_be_a_float_or_missing(usage: object, counted: Usage) -> None:
     last = {"choices": [], "usage": usage}
     with model_server(Scripted((events(chunk(content="ok"), chunk(finish="stop"), last, "[DONE]"),))) as server:
         answer = take_turn(brain_at(server.url)).answer
     assert (answer.text, answer.usage) == ("ok", counted)
+
+
+@pytest.mark.parametrize(
+    "usage", [None, {"prompt_tokens": "many", "completion_tokens": -1}, {"total_tokens": 7}, [], "much"]
+)
+def test_without_valid_token_counts_they_are_estimated_with_a_warning(usage: object) -> None:
+    last = {"choices": [], "usage": usage}
+    warnings: list[str] = []
+    with model_server(
+        Scripted((events(chunk(content="x" * 400), chunk(finish="stop"), last, "[DONE]"),))
+    ) as server:
+        answer = take_turn(brain_at(server.url), on_warning=warnings.append).answer
+    sent = len(json.dumps(server.bodies[0], separators=(",", ":")))
+    assert answer.usage is not None
+    assert answer.usage.output_tokens == 100
+    assert sent / 8 < answer.usage.input_tokens < sent / 2
+    assert ["estimated" in warning for warning in warnings] == [True]
 
 
 def test_a_chunk_without_choices_is_accepted() -> None:
@@ -353,11 +430,11 @@ def test_a_document_instead_of_a_stream_is_accepted() -> None:
     usage = {"prompt_tokens": 3, "completion_tokens": 4}
     document = {"choices": [{"index": 0, "message": message, "finish_reason": "tool_calls"}], "usage": usage}
     whole = Scripted((json.dumps(document, indent=1).encode(),), headers={"Content-Type": "application/json"})
-    with model_server(whole, text_reply("Two.")) as server:
+    with model_server(whole, text_reply("Two.", usage=(1, 1))) as server:
         turn = take_turn(brain_at(server.url))
     assert [call.name for call in turn.calls] == ["click"]
     assert turn.answer.text == "One.\n\nTwo."
-    assert turn.answer.usage == Usage(3, 4)
+    assert turn.answer.usage == Usage(4, 5)
 
 
 def test_too_many_calls_in_one_reply_are_an_error() -> None:

@@ -273,7 +273,41 @@ def test_reported_usage_is_kept_when_the_turn_is_refused_or_broken_off(tmp_path:
         assert (broken.committed, broken.spent, broken.usage) == (True, Usage(330, 30), Usage(330, 30))
     with engine_in(tmp_path, script, session_id="t", limits=Limits(max_budget_tokens=100)) as on:
         refused = on.engine.submit("p")
-    assert (refused.stop_reason, refused.spent, refused.usage) == ("max_budget_reached", Usage(330, 30), Usage())
+    assert (refused.stop_reason, refused.spent, refused.usage) == ("max_budget_reached", Usage(300, 20), Usage())
+    assert refused.tool_calls == ()
+
+
+def test_a_reply_over_the_budget_makes_none_of_its_calls(tmp_path: Path) -> None:
+    def script(request: BrainRequest) -> Generator[ToolCall, ToolResult, Answer]:
+        request.on_usage(Usage(90, 10))
+        yield ToolCall("click", {})
+        request.on_usage(Usage(90, 10))
+        yield ToolCall("click", {})
+        raise AssertionError("asked again after the budget was exceeded")
+
+    with engine_in(tmp_path, script, limits=Limits(max_budget_tokens=150)) as on:
+        result = on.engine.submit("p")
+    assert (result.stop_reason, result.committed, result.error) == ("max_budget_reached", False, None)
+    assert [call.handled for call in result.tool_calls] == [True]
+    assert result.spent == Usage(180, 20)
+    assert "150" in result.output
+
+
+def test_a_call_that_could_not_be_read_is_recorded_and_not_run(tmp_path: Path) -> None:
+    problem = ClawError("TOOL_PAYLOAD_INVALID", "the arguments are not a JSON object (x)")
+
+    def script(_request: BrainRequest) -> Generator[ToolCall, ToolResult, Answer]:
+        result = yield ToolCall("click", {}, "c1", problem)
+        assert result.error is problem
+        return Answer("Sorry.")
+
+    with engine_in(tmp_path, script) as on:
+        result = on.engine.submit("p")
+    assert [(call.name, call.handled, call.code) for call in result.tool_calls] == [
+        ("click", False, "TOOL_PAYLOAD_INVALID")
+    ]
+    (turn,) = SessionStore(str(tmp_path)).load("s").turns
+    assert [(call.name, call.code) for call in turn.tool_calls] == [("click", "TOOL_PAYLOAD_INVALID")]
 
 
 def test_text_typed_by_a_plan_is_masked(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from clawperator._text import encodable
+from clawperator._text import encodable, printable
 from clawperator.agent.lenient_json import read_raw_json
 from clawperator.agent.models.brain import (
     SYSTEM_PROMPT,
@@ -28,8 +28,9 @@ from clawperator.agent.ports import BrainRequest, Usage
 _HEADERS = {"anthropic-version": "2023-06-01"}
 # The protocol requires a limit for each reply. Every model supports this many tokens.
 _MOST_TOKENS = 4_096
-# Stop reasons with which the service, not the model, ends a reply.
-_STOPPED = ("max_tokens", "refusal", "model_context_window_exceeded", "pause_turn")
+# Stop reasons with which the model itself ends a reply. With any other reason the service stopped it.
+_ENDED = ("end_turn", "tool_use", "stop_sequence")
+_LONGEST_REASON = 80
 
 
 class AnthropicBrain(ModelBrain):
@@ -53,10 +54,8 @@ class AnthropicBrain(ModelBrain):
                 {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
                 for tool in tools
             ]
-        reader = _Reader(self._config, request)
         path = "/messages" if self._config.base_url.path.endswith("/v1") else "/v1/messages"
-        self._send(path, body, reader, request, _HEADERS)
-        return reader.reply()
+        return self._send(path, body, lambda: _Reader(self._config, request), request, _HEADERS).reply()
 
     def _result_messages(self, reply: Reply, calls: Sequence[FinishedCall]) -> list[dict[str, Any]]:
         uses = map(_tool_use, calls)
@@ -265,7 +264,7 @@ class _Reader:
         return Reply(
             "".join(self._text),
             requested_calls(self._config, given),
-            self._stop if self._stop in _STOPPED else "",
+            "" if self._stop in ("", *_ENDED) else printable(self._stop[:_LONGEST_REASON]),
             Usage(sum(inputs), output) if self._usage else None,
             [block for part in parts for block in part.to_memory()],
         )

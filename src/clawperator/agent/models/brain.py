@@ -1,8 +1,9 @@
 """Brains of model services: send the conversation, make the calls of the reply, send their results, and repeat.
 
 The text of the answer is all text of the replies, exactly what went to ``on_text``. A turn is ``done`` when the
-model ended it itself. A service that fails before its first reply raises; a later failure gives a ``failed``
-answer, so that text, calls and usage up to then are not lost.
+model ended it itself with a text. A reply that the service stopped makes none of its calls. A service that fails
+before its first reply raises; a later failure gives a ``failed`` answer, so that text, calls and usage up to then
+are not lost.
 """
 
 import os
@@ -13,11 +14,12 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from clawperator._text import encodable
+from clawperator._text import encodable, printable
 from clawperator.agent.lenient_json import read_json
 from clawperator.agent.models.config import ModelConfig
-from clawperator.agent.models.errors import invalid_reply, stopped_reply
-from clawperator.agent.models.http import ModelRequest, ModelTimeouts, ReplyReader, send_request
+from clawperator.agent.models.errors import empty_answer, invalid_reply, stopped_reply
+from clawperator.agent.models.http import ModelRequest, ModelTimeouts, R, send_request
+from clawperator.agent.models.repetition import Repetition
 from clawperator.agent.models.tools import ToolDefinition, define_tool, wire_name, wire_names
 from clawperator.agent.ports import Answer, BrainRequest, Tool, ToolCall, ToolResult, Usage
 from clawperator.errors import ClawError
@@ -45,6 +47,8 @@ MOST_CALLS = 64
 LONGEST_RESULT = 20_000
 _MOST_USELESS_REPLIES = 5
 _MOST_TOKENS = 10**12
+_LONGEST_TOOL_NAME = 128
+_BYTES_PER_TOKEN = 4
 _PARAGRAPH = "\n\n"
 
 
@@ -67,6 +71,11 @@ class Reply(Struct, frozen=True):
     stopped: str = ""
     usage: Usage | None = None
     memory: Any = None
+
+    def estimate_usage(self, sent: object) -> Usage:
+        """The usage of a reply whose service counts no tokens, by the bytes sent and received."""
+        received = [self.text, *(call.name + call.arguments for call in self.calls)]
+        return Usage(_token_estimate(_compact(sent)), sum(map(_token_estimate, received)))
 
 
 class FinishedCall(Struct, frozen=True):
@@ -109,13 +118,17 @@ class ModelBrain(ABC):
         self,
         path: str,
         body: Mapping[str, Any],
-        reader: ReplyReader,
+        new_reader: Callable[[], R],
         request: BrainRequest,
         headers: Mapping[str, str] | None = None,
-    ) -> None:
+    ) -> R:
+        """Send a request and return the reader of its reply. A reply that is cut off is requested again."""
         data = msgspec.json.encode(encodable(body))
-        send_request(
-            ModelRequest(self._config, path, headers or {}, data, self._timeouts), request.deadline, reader
+        return send_request(
+            ModelRequest(self._config, path, headers or {}, data, self._timeouts),
+            request.deadline,
+            new_reader,
+            on_retry=lambda reason: request.on_text(f"[{reason}; the request is repeated]\n\n"),
         )
 
     def respond(self, request: BrainRequest) -> Generator[ToolCall, ToolResult, Answer]:
@@ -124,6 +137,7 @@ class ModelBrain(ABC):
         definitions = [define_tool(name, tool) for name, tool in names.items() if tool.name in offered]
         output = _Output(request.on_text)
         messages = self._initial_messages(request)
+        repetition = Repetition()
         useless = 0
         while True:
             request.deadline.check()
@@ -132,37 +146,44 @@ class ModelBrain(ABC):
                 if useless >= _MOST_USELESS_REPLIES:
                     raise invalid_reply(self._config, f"{useless} replies in a row without a valid call")
                 reply = self._ask(messages, definitions, msgspec.structs.replace(request, on_text=output.add))
+                reply = self._count_tokens(reply, [messages, definitions], request)
                 output.end_reply(reply)
                 request.on_usage(reply.usage or Usage())
+                calls = [_parse_call(call, names) for call in reply.calls]
+                if reply.stopped or not calls:
+                    return self._answer(reply, output)
+                finished: list[FinishedCall] = []
+                useless = 0 if any(call.problem is None for call in calls) else useless + 1
+                for requested, call in zip(reply.calls, calls, strict=True):
+                    request.deadline.check()
+                    note = repetition.add(call)
+                    result = yield call
+                    is_mcp = call.problem is None and names[requested.name].family == "mcp"
+                    finished.append(_finish(requested, call.params, result, note, is_mcp=is_mcp))
             except ClawError as e:
                 if not output.replies:
                     raise
                 output.begin_reply()
                 output.add(f"[Stopped: {e.message}]")
                 return Answer(output.text, "failed", e, output.usage)
-            if not reply.calls:
-                return self._answer(reply, output)
-            finished: list[FinishedCall] = []
-            useless += 1
-            for call in reply.calls:
-                request.deadline.check()
-                parsed = _parse_call(call, names)
-                if isinstance(parsed, ToolCall):
-                    useless = 0
-                    result = yield parsed
-                    is_mcp = names[call.name].family == "mcp"
-                    finished.append(_finish(call, parsed.params, result, is_mcp=is_mcp))
-                else:
-                    finished.append(_finish(call, {}, ToolResult(False, parsed.message, error=parsed)))
             messages += self._result_messages(reply, finished)
 
+    def _count_tokens(self, reply: Reply, sent: object, request: BrainRequest) -> Reply:
+        """The reply with its usage, estimated if the service reports none."""
+        if reply.usage is not None:
+            return reply
+        request.on_warning("the model service reports no token usage; it is estimated at four bytes a token")
+        return msgspec.structs.replace(reply, usage=reply.estimate_usage(sent))
+
     def _answer(self, reply: Reply, output: "_Output") -> Answer:
-        """The end of a turn. A reply that the service stopped is a failure."""
-        if not output.text.strip():
-            output.add("[The model ended its turn without output.]")
-        if not reply.stopped:
+        """The end of a turn. A reply that is empty, or that the service stopped, is a failure."""
+        if reply.stopped:
+            return Answer(output.text, "failed", stopped_reply(self._config, reply.stopped), output.usage)
+        if reply.text.strip():
             return Answer(output.text, usage=output.usage)
-        return Answer(output.text, "failed", stopped_reply(self._config, reply.stopped), output.usage)
+        output.begin_reply()
+        output.add("[The model ended its turn without an answer.]")
+        return Answer(output.text, "failed", empty_answer(self._config), output.usage)
 
 
 class _Output:
@@ -195,7 +216,8 @@ class _Output:
         self.replies += 1
         if reply.stopped:
             self.begin_reply()
-            self.add(f"[The reply is incomplete: the service stopped it ({reply.stopped}).]")
+            unmade = " Its tool calls were not made." if reply.calls else ""
+            self.add(f"[The reply is incomplete: the service stopped it ({reply.stopped}).{unmade}]")
         if reply.usage is not None:
             used = self.usage or Usage()
             self.usage = Usage(
@@ -260,21 +282,28 @@ def conversation_messages(request: BrainRequest) -> list[dict[str, Any]]:
     return [*messages, {"role": "user", "content": _not_blank(request.prompt)}]
 
 
+def _token_estimate(text: str) -> int:
+    return -(-len(text.encode("utf-8", "replace")) // _BYTES_PER_TOKEN)
+
+
 def _not_blank(text: str) -> str:
     """Services reject blank messages."""
     return text if text.strip() else "(nothing)"
 
 
-def _parse_call(call: RequestedCall, names: Mapping[str, Tool]) -> ToolCall | ClawError:
+def _parse_call(call: RequestedCall, names: Mapping[str, Tool]) -> ToolCall:
+    """The call, with a ``problem`` if it cannot be made. No error quotes the arguments: they may hold secrets."""
     tool = names.get(call.name)
     if tool is None:
-        return ClawError(
+        name = printable(call.name[:_LONGEST_TOOL_NAME])
+        error = ClawError(
             "TOOL_NOT_FOUND",
-            f"unknown tool {call.name[:100]!r}",
+            f"unknown tool {name!r}",
             hint="Use a tool you were given.",
             operation="call",
-            target=call.name,
+            target=name,
         )
+        return ToolCall(name, {}, call.id, error)
     problem = "not an object"
     try:
         params = read_json(call.arguments) if call.arguments.strip() else {}
@@ -282,20 +311,22 @@ def _parse_call(call: RequestedCall, names: Mapping[str, Tool]) -> ToolCall | Cl
             return ToolCall(tool.name, params, call.id)
     except ValueError as e:
         problem = str(e)
-    return ClawError(
+    error = ClawError(
         "TOOL_PAYLOAD_INVALID",
-        f"the arguments are not a JSON object ({problem}): {call.arguments[:200]}",
+        f"the arguments are not a JSON object ({problem})",
         hint="Repeat the call with one complete JSON object as arguments.",
         operation="call",
         target=tool.name,
     )
+    return ToolCall(tool.name, {}, call.id, error)
 
 
 def _finish(
-    call: RequestedCall, params: Mapping[str, Any], result: ToolResult, *, is_mcp: bool = False
+    call: RequestedCall, params: Mapping[str, Any], result: ToolResult, note: str, *, is_mcp: bool
 ) -> FinishedCall:
     content = _mcp_content(result) if is_mcp and isinstance(result.result, dict) else _content(result)
-    return FinishedCall(call.id, wire_name(call.name), params, _truncate(content), failed=not result.handled)
+    content = "\n".join(part for part in (note, _truncate(content)) if part)
+    return FinishedCall(call.id, wire_name(call.name), params, content, failed=not result.handled)
 
 
 def _content(result: ToolResult) -> str:

@@ -77,7 +77,8 @@ _KINDS: Mapping[Kind, _Variables] = {
 def model_config(kind: Kind, *, model: str | None, environ: Mapping[str, str]) -> ModelConfig:
     """Read the configuration; ``BRAIN_NOT_CONFIGURED`` names the missing variables.
 
-    ``model`` overrides ``CLAW_MODEL``. A service on this machine needs no key.
+    ``model`` overrides ``CLAW_MODEL``. A service on this machine needs no key. A key is never sent over plain http
+    to another host; a service that needs none may be used there.
     """
     variables = _KINDS[kind]
     base = environ.get(variables.base_url, "").strip()
@@ -89,10 +90,17 @@ def model_config(kind: Kind, *, model: str | None, environ: Mapping[str, str]) -
         raise _not_configured(kind, f"{unset} not set", [name for name, given in wanted.items() if not given])
     base_url = _parse_base_url(kind, variables.base_url, base)
     if found is None:
-        if not base_url.is_loopback:
+        if base_url.secure and not base_url.is_loopback:
             raise _not_configured(kind, f"no key for {base_url}", [variables.keys[0][0]])
         return ModelConfig(kind=kind, base_url=base_url, model=chosen)
     name, bearer = found
+    if not base_url.secure and not base_url.is_loopback:
+        raise _not_configured(
+            kind,
+            f"{name} is not sent over plain http to {base_url.host}",
+            [variables.base_url],
+            hint=f"Set {variables.base_url} to an https URL, or run 'unset {name}' if the service needs no key.",
+        )
     key = environ[name].strip()
     if not _KEY.fullmatch(key):
         raise _not_configured(kind, f"{name} contains characters that are not allowed in a key", [name])
@@ -137,10 +145,11 @@ def base_url_variable(kind: Kind) -> str:
     return _KINDS[kind].base_url
 
 
-def _not_configured(kind: Kind, message: str, names: list[str]) -> ClawError:
-    wanted = " ".join(f"{name}={_EXAMPLES.get(name, 'KEY')}" for name in names)
-    hint = f"Run 'export {wanted}' with your own values"
-    hint += ", or add --model." if MODEL_VARIABLE in names else "."
+def _not_configured(kind: Kind, message: str, names: list[str], *, hint: str | None = None) -> ClawError:
+    if hint is None:
+        wanted = " ".join(f"{name}={_EXAMPLES.get(name, 'KEY')}" for name in names)
+        hint = f"Run 'export {wanted}' with your own values"
+        hint += ", or add --model." if MODEL_VARIABLE in names else "."
     return ClawError(
         "BRAIN_NOT_CONFIGURED",
         f"brain {kind} is not configured: {message}",

@@ -8,7 +8,7 @@ from typing import Any
 from clawperator._text import printable
 from clawperator.agent.lenient_json import read_json
 from clawperator.agent.models.config import ModelConfig, base_url_variable, key_variable
-from clawperator.errors import ClawError
+from clawperator.errors import ClawError, ClawperatorException
 
 _LONGEST_MESSAGE = 500
 _SHORTEST_SECRET = 8  # local services accept any word as a key, and a short word occurs in other text
@@ -16,6 +16,15 @@ _SHORTEST_SECRET = 8  # local services accept any word as a key, and a short wor
 _AUTH_KINDS = ("authentication_error", "permission_error", "invalid_api_key")
 _REFUSED_KINDS = ("invalid_request_error", "not_found_error", "request_too_large", "billing_error")
 _STOPPED_FOR_CONTENT = ("refusal", "content_filter", "safety", "recitation")
+
+
+class UnavailableError(ClawperatorException):
+    """A failed attempt, which may succeed later. ``pause`` is the wait that the service asks for."""
+
+    def __init__(self, message: str, status: int | None = None, pause: float | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.pause = pause
 
 
 def error_message(body: bytes) -> str:
@@ -36,15 +45,15 @@ def _parse_error(document: Any) -> tuple[str, str]:
     return next((kind for kind in kinds if isinstance(kind, str) and kind != "error"), ""), str(message)
 
 
-def stream_error(config: ModelConfig, document: Any) -> ClawError:
-    """An error that the service sent in the middle of its reply."""
+def stream_error(config: ModelConfig, document: Any) -> ClawError | UnavailableError:
+    """An error that the service sent in the middle of its reply. An overloaded service may be asked again."""
     kind, message = _parse_error(document)
     reason = f"reply broken off: {message or kind}".removesuffix(": ")
     if kind in _AUTH_KINDS:
         return auth_error(config, reason)
     if kind in _REFUSED_KINDS:
         return refused_error(config, reason, None)
-    return unavailable_error(config, reason)
+    return UnavailableError(reason)
 
 
 def stopped_reply(config: ModelConfig, reason: str) -> ClawError:
@@ -54,6 +63,12 @@ def stopped_reply(config: ModelConfig, reason: str) -> ClawError:
         return refused_error(config, message, None)
     hint = "Ask for less in one turn, or choose another --model."
     return _error("BRAIN_ANSWER_INVALID", config, message, hint=hint)
+
+
+def empty_answer(config: ModelConfig) -> ClawError:
+    """A model that ended its turn without a text: what it did, and whether it is done, is not known."""
+    hint = "Ask what was done in a new turn of the session, or choose another --model."
+    return _error("BRAIN_ANSWER_INVALID", config, "the model ended its turn without an answer", hint=hint)
 
 
 def invalid_reply(config: ModelConfig, reason: str, data: bytes = b"") -> ClawError:

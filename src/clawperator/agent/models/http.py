@@ -1,7 +1,8 @@
 """HTTP to a model service: send one request and pass its reply on, event by event.
 
-Every wait is limited and stops when the deadline expires or is cancelled. A request that fails before any part of
-its reply was used is repeated, twice at most. Redirects are not followed: the key is for one address only.
+Every wait is limited and stops when the deadline expires or is cancelled. A request without a complete reply is
+repeated, twice at most: no call of a reply is made before the reply is complete. Redirects are not followed: the
+key is for one address only.
 """
 
 import io
@@ -13,7 +14,7 @@ from functools import partial
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException, HTTPResponse, IncompleteRead
 from itertools import chain
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from msgspec import Struct
 
@@ -23,13 +24,14 @@ from clawperator._files import why
 from clawperator.agent.cancellation import TurnDeadline
 from clawperator.agent.models.config import BaseUrl, ModelConfig
 from clawperator.agent.models.errors import (
+    UnavailableError,
     auth_error,
     error_message,
     invalid_reply,
     refused_error,
     unavailable_error,
 )
-from clawperator.errors import ClawError, ClawperatorException
+from clawperator.errors import ClawError
 
 MOST_BYTES = 8 * 1024 * 1024
 _MOST_ERROR_BYTES = 65_536
@@ -64,15 +66,6 @@ class ModelRequest(Struct, frozen=True):
     timeouts: ModelTimeouts = ModelTimeouts()
 
 
-class _UnavailableError(ClawperatorException):
-    """A failed attempt. ``pause`` is the wait that the service asks for."""
-
-    def __init__(self, message: str, status: int | None = None, pause: float | None = None) -> None:
-        super().__init__(message)
-        self.status = status
-        self.pause = pause
-
-
 class ReplyReader(Protocol):
     """Reads a reply. ``add`` returns whether the event was the last, ``is_complete`` whether the reply may end."""
 
@@ -81,47 +74,55 @@ class ReplyReader(Protocol):
     def add(self, event: ServerEvent) -> bool: ...
 
 
-def send_request(request: ModelRequest, deadline: TurnDeadline, reader: ReplyReader) -> None:
-    """Send the request and pass the events of its reply to the reader.
+R = TypeVar("R", bound=ReplyReader)
 
+
+def send_request(
+    request: ModelRequest,
+    deadline: TurnDeadline,
+    new_reader: Callable[[], R],
+    *,
+    on_retry: Callable[[str], None] = lambda _: None,
+) -> R:
+    """Send the request and return the reader that received the whole reply.
+
+    Each attempt has a reader of its own. ``on_retry`` is called when a reply broke off after its start.
     Failures are ``BRAIN_UNAVAILABLE``, ``BRAIN_AUTH_FAILED``, ``BRAIN_REQUEST_REFUSED`` or
     ``BRAIN_ANSWER_INVALID``; ``TurnCancelledError`` after the deadline or a cancellation.
     """
-    try:
-        with closing(_with_retries(request, deadline)) as events:
-            for event in events:
-                deadline.check()
-                if reader.add(event):
-                    return
-    except ClawError as e:
-        # After the end of a reply only its token count can be lost.
-        if not (reader.is_complete and e.code == "BRAIN_UNAVAILABLE"):
-            raise
-    if not reader.is_complete:
-        raise unavailable_error(request.config, "the reply was cut off")
-
-
-def _with_retries(request: ModelRequest, deadline: TurnDeadline) -> Generator[ServerEvent, None, None]:
     pauses = list(request.timeouts.pauses)
     while True:
-        is_used = False
+        reader, is_started = new_reader(), False
         try:
-            for event in _attempt(request, deadline):
-                is_used = True
-                yield event
-        except _UnavailableError as e:
+            with closing(_attempt(request, deadline)) as events:
+                for event in events:
+                    is_started = True
+                    deadline.check()
+                    if reader.add(event):
+                        break
+            _require_complete(reader)
+        except UnavailableError as e:
+            if reader.is_complete:  # only its token count can be lost
+                return reader
             deadline.check()
             pause = e.pause if pauses and e.pause is not None else (pauses or [0.0])[0]
             left = deadline.remaining
-            if is_used or not pauses or pause > _LONGEST_PAUSE or (left is not None and pause >= left):
+            if not pauses or pause > _LONGEST_PAUSE or (left is not None and pause >= left):
                 raise _final_error(request.config, e) from None
+            if is_started:
+                on_retry(str(e))
         else:
-            return
+            return reader
         pauses.pop(0)
         deadline.sleep(pause)
 
 
-def _final_error(config: ModelConfig, error: _UnavailableError) -> ClawError:
+def _require_complete(reader: ReplyReader) -> None:
+    if not reader.is_complete:
+        raise UnavailableError("the reply was cut off")
+
+
+def _final_error(config: ModelConfig, error: UnavailableError) -> ClawError:
     facts = {"status": error.status, "retry_after_seconds": error.pause}
     details = {name: value for name, value in facts.items() if value is not None}
     is_limited = error.status == HTTPStatus.TOO_MANY_REQUESTS
@@ -129,7 +130,7 @@ def _final_error(config: ModelConfig, error: _UnavailableError) -> ClawError:
     return unavailable_error(config, str(error), hint=hint if is_limited else None, details=details)
 
 
-def _attempt(request: ModelRequest, deadline: TurnDeadline) -> Iterator[ServerEvent]:
+def _attempt(request: ModelRequest, deadline: TurnDeadline) -> Generator[ServerEvent, None, None]:
     end = Deadline(request.timeouts.reply)
     try:
         opened = _connect(request.config.base_url, deadline, request.timeouts)
@@ -142,11 +143,11 @@ def _attempt(request: ModelRequest, deadline: TurnDeadline) -> Iterator[ServerEv
         finally:
             connection.shut_down()
     except TimeoutError:
-        raise _UnavailableError("it took too long to answer") from None
+        raise UnavailableError("it took too long to answer") from None
     except OSError as e:
-        raise _UnavailableError(f"the connection failed: {why(e)}") from e
+        raise UnavailableError(f"the connection failed: {why(e)}") from e
     except IncompleteRead:
-        raise _UnavailableError("the reply was cut off") from None
+        raise UnavailableError("the reply was cut off") from None
     except HTTPException as e:
         raise invalid_reply(request.config, f"not HTTP ({type(e).__name__})") from e
 
@@ -266,7 +267,7 @@ def _events(config: ModelConfig, response: HTTPResponse) -> Iterator[ServerEvent
         if head.strip():
             break
     if not head.strip():
-        raise _UnavailableError("the reply is empty")
+        raise UnavailableError("the reply is empty")
     whole = chain((head,), blocks)
     if head.lstrip().startswith(b"{"):
         yield ServerEvent(b"".join(whole), is_whole=True)
@@ -307,7 +308,7 @@ def _blocks(config: ModelConfig, response: HTTPResponse) -> Iterator[bytes]:
             raise invalid_reply(config, f"longer than {MOST_BYTES} bytes")
         yield block
     if declared is not None and seen < declared:
-        raise _UnavailableError("the reply was cut off")
+        raise UnavailableError("the reply was cut off")
 
 
 def _status_error(config: ModelConfig, response: HTTPResponse) -> Exception:
@@ -320,7 +321,7 @@ def _status_error(config: ModelConfig, response: HTTPResponse) -> Exception:
     if status in (401, 403):
         return auth_error(config, message)
     if status in (408, 425, 429) or status >= 500:
-        return _UnavailableError(message, status, _retry_after(response.getheader("Retry-After")))
+        return UnavailableError(message, status, _retry_after(response.getheader("Retry-After")))
     return refused_error(config, message, status)
 
 

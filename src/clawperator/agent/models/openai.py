@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from clawperator._text import encodable
+from clawperator._text import encodable, printable
 from clawperator.agent.lenient_json import read_raw_json
 from clawperator.agent.models.brain import (
     SYSTEM_PROMPT,
@@ -25,11 +25,12 @@ from clawperator.agent.models.http import ServerEvent
 from clawperator.agent.models.tools import ToolDefinition
 from clawperator.agent.ports import BrainRequest, Usage
 
-# Finish reasons with which the service, not the model, ends a reply: of the protocol, and of other services.
-_STOPPED = (
-    *("length", "max_tokens", "model_length", "content_filter", "safety", "recitation"),
-    *("error", "abort", "insufficient_system_resource"),
-)
+# Finish reasons with which the model itself ends a reply: of the protocol, and of other services. With any other
+# reason the service stopped it.
+_ENDED = ("stop", "tool_calls", "function_call", "end_turn", "stop_sequence", "eos", "eos_token", "complete")
+
+
+_LONGEST_REASON = 80
 
 
 class OpenAIBrain(ModelBrain):
@@ -49,11 +50,9 @@ class OpenAIBrain(ModelBrain):
         }
         if tools:
             body["tools"] = [{"type": "function", "function": _function(tool)} for tool in tools]
-        reader = _Reader(self._config, request)
         # Base URLs are given with and without /v1. Another path is used as it is.
         path = "/chat/completions" if self._config.base_url.path else "/v1/chat/completions"
-        self._send(path, body, reader, request)
-        return reader.reply()
+        return self._send(path, body, lambda: _Reader(self._config, request), request).reply()
 
     def _result_messages(self, reply: Reply, calls: Sequence[FinishedCall]) -> list[dict[str, Any]]:
         memory: _Memory = reply.memory
@@ -141,6 +140,7 @@ class _Reader:
         self._reasoning = StreamedText()
         self._calls: list[_CallBuilder] = []
         self._finish = ""
+        self._refused = False
         self._usage: Usage | None = None
         self.is_complete = False
 
@@ -182,6 +182,8 @@ class _Reader:
             content = "".join(part for part in parts if isinstance(part, str))
         if isinstance(delta.reasoning_content, str):
             self._reasoning.add(delta.reasoning_content)
+        if delta.refusal:
+            self._refused = True
         for piece in (content, delta.refusal):
             if piece:
                 self._on_text(self._text.add(piece))
@@ -219,6 +221,8 @@ class _Reader:
     def reply(self) -> Reply:
         calls = sorted(self._calls, key=lambda call: call.index)
         given = [(encodable(call.id), encodable(call.name), call.arguments.text) for call in calls]
-        stopped = self._finish if self._finish.casefold() in _STOPPED else ""
+        stopped = "" if self._finish.casefold() in ("", *_ENDED) else printable(self._finish[:_LONGEST_REASON])
+        if self._refused:
+            stopped = "refusal"
         memory = _Memory(self._reasoning.text, tuple(call.extra for call in calls))
         return Reply(self._text.text, requested_calls(self._config, given), stopped, self._usage, memory)

@@ -39,7 +39,7 @@ from clawperator.agent.tool_registry import ToolRegistry
 from clawperator.agent.tools.privacy import mask_typed_text, typed_texts
 from clawperator.agent.turns.events import EventStream
 from clawperator.agent.turns.results import ToolCallSummary, TurnResult, cancelled, limit_reached
-from clawperator.errors import ClawError
+from clawperator.errors import ClawError, ClawperatorException
 
 
 class Limits(Struct, frozen=True):
@@ -83,6 +83,10 @@ class _Progress:
         self.usage = Usage(
             self.usage.input_tokens + usage.input_tokens, self.usage.output_tokens + usage.output_tokens
         )
+
+
+class _BudgetReachedError(ClawperatorException):
+    """The replies so far exceed the token budget."""
 
 
 class TurnEngine:
@@ -155,6 +159,8 @@ class TurnEngine:
             answer = self._run_brain(prompt, progress)
         except TurnCancelledError:
             return cancelled(prompt)
+        except _BudgetReachedError:
+            return limit_reached(prompt, self._budget_report(progress), "max_budget_reached", self.session.usage)
         except ClawError as e:
             if not progress.has_acted and e.code != "TURN_STEPS_REACHED":
                 return cancelled(prompt, e.message, e)
@@ -174,10 +180,20 @@ class TurnEngine:
             return limit_reached(prompt, reason, "max_budget_reached", self.session.usage)
         return None
 
-    def _exceeds_budget(self, usage: Usage) -> bool:
+    def _budget_report(self, progress: _Progress) -> str:
+        made = sum(call.handled for call in progress.calls)
+        return (
+            f"Token budget ({self._limits.max_budget_tokens}) exceeded: {self._tokens(progress.usage)} tokens "
+            f"used. The calls of the last reply were not made; {made} calls before it were."
+        )
+
+    def _tokens(self, usage: Usage) -> int:
+        """The tokens of the session and of this turn."""
         used = self.session.usage
-        total = used.input_tokens + used.output_tokens + usage.input_tokens + usage.output_tokens
-        return total > self._limits.max_budget_tokens
+        return used.input_tokens + used.output_tokens + usage.input_tokens + usage.output_tokens
+
+    def _exceeds_budget(self, usage: Usage) -> bool:
+        return self._tokens(usage) > self._limits.max_budget_tokens
 
     def _run_brain(self, prompt: str, progress: _Progress) -> Answer:
         """Run the brain to its answer, making each call it requests."""
@@ -189,6 +205,7 @@ class TurnEngine:
             offered=self._registry.offered(),
             on_text=lambda text: self._events.emit("message_delta", text=text),
             on_usage=progress.add_usage,
+            on_warning=self._events.warn_once,
         )
         steps = self._brain.respond(request)
         try:
@@ -196,12 +213,13 @@ class TurnEngine:
             call = next(steps)
             while True:
                 self.deadline.check()
+                self._check_budget(progress)
                 self._check_steps(progress, call)
                 call = steps.send(self._call_tool(call, progress))
         except StopIteration as e:
             answer: Answer = e.value
             return answer
-        except (ClawError, TurnCancelledError):
+        except (ClawError, TurnCancelledError, _BudgetReachedError):
             raise
         except Exception as e:  # a defective brain must not lose the calls that were made
             raise ClawError(
@@ -214,6 +232,11 @@ class TurnEngine:
         """The last turns, limited also for a long session that is resumed."""
         kept = self.session.turns[-self._limits.compact_after_turns :]
         return tuple(Exchange(turn.prompt, turn.output or "") for turn in kept)
+
+    def _check_budget(self, progress: _Progress) -> None:
+        """The usage of a reply counts before its calls: a reply over the budget makes none of them."""
+        if self._exceeds_budget(progress.usage):
+            raise _BudgetReachedError
 
     def _check_steps(self, progress: _Progress, call: ToolCall) -> None:
         if len(progress.calls) >= self._limits.max_steps:
@@ -228,7 +251,7 @@ class TurnEngine:
         params = mask_typed_text(call)
         self._events.enter("tool", tool=call.name)
         self._events.emit("tool_called", tool=call.name, step=len(progress.calls) + 1, params=params)
-        result = self._registry.call(call, self._context)
+        result = self._registry.call(call, self._context) if call.problem is None else _unmade(call.problem)
         code = result.error.code if result.error else None
         if code == "TURN_TIMEOUT":
             raise TurnCancelledError  # not enough time is left to start anything
@@ -315,6 +338,11 @@ class TurnEngine:
             self.deadline.end_commit()
         self._events.emit("committed", turn=kept.turn, path=self.session.path)
         return result
+
+
+def _unmade(problem: ClawError) -> ToolResult:
+    """The result of a call that could not be read."""
+    return ToolResult(handled=False, message=problem.message, error=problem)
 
 
 def word_count(text: str) -> int:

@@ -101,6 +101,11 @@ class EventStream:
                 self._sink = None
                 self.warnings.append(f"events stopped after {self._sequence - 1}: {why(e)}")
 
+    def warn_once(self, message: str) -> None:
+        """Add a warning to the run's document, unless it is there."""
+        if message not in self.warnings:
+            self.warnings.append(message)
+
     def _redact(self, value: Any) -> Any:
         if self._redactor is None:
             from clawperator.agent.redaction import Redactor

@@ -131,13 +131,13 @@ class McpServerClient:
             if not isinstance(listed, list):
                 raise self._failed(phase, "the tool list is not a list")
             tools += (tool for tool in listed if isinstance(tool, dict))
+            if len(tools) > _MOST_TOOLS:
+                raise self._failed(phase, f"more than {_MOST_TOOLS} tools")
             cursor = answer.get("nextCursor")
             if not cursor:
                 return tools
             if not isinstance(cursor, str) or cursor in cursors or len(cursors) >= _MOST_PAGES:
                 raise self._failed(phase, "the tool list does not end")
-            if len(tools) > _MOST_TOOLS:
-                raise self._failed(phase, f"more than {_MOST_TOOLS} tools")
             cursors.append(cursor)
 
     def call(
@@ -152,6 +152,8 @@ class McpServerClient:
             raise tool_failed(self.name, tool, self._sanitize(str(e))[:_LONGEST_MESSAGE]) from None
         if result.get("resultType", "complete") != "complete":
             raise tool_failed(self.name, tool, "it requires input from the user, which is not supported")
+        if not isinstance(result.get("isError", False), bool):
+            raise self._failed("invocation", f"the result of {tool} does not say whether it is an error")
         return result
 
     def close(self) -> None:

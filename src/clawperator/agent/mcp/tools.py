@@ -12,6 +12,7 @@ from functools import partial
 from types import TracebackType
 from typing import Any, Literal, Self
 
+import msgspec
 from msgspec import Struct
 
 from clawperator._text import printable
@@ -25,6 +26,7 @@ from clawperator.errors import ClawError
 _INVALID_IN_NAME = re.compile(r"[^A-Za-z0-9_-]")
 _LONGEST_NAME = 256
 _LONGEST_DESCRIPTION = 1_000
+_LARGEST_SCHEMA = 64 * 1024
 _MOST_AT_ONCE = 8
 _POLL_SECONDS = 0.1
 
@@ -213,16 +215,11 @@ def _name_tools(found: Mapping[str, _Listed | ClawError]) -> tuple[dict[str, _Na
     for server, listed in found.items():
         seen: set[str] = set()
         for entry in listed if isinstance(listed, list) else ():
-            tool = entry.get("name")
-            if not isinstance(tool, str) or not 0 < len(tool) <= _LONGEST_NAME:
-                warnings.append(f"MCP server {server}: tool without a valid name; ignored")
-            elif tool in seen:
-                warnings.append(f"MCP server {server}: duplicate tool {printable(tool)}; the first one is used")
-            elif _requires_task(entry):
-                warnings.append(f"MCP server {server}: tool {printable(tool)} requires task support; ignored")
+            if problem := _problem(entry, seen):
+                warnings.append(f"MCP server {server}: {problem}")
             else:
-                seen.add(tool)
-                entries.append((server, tool, entry))
+                seen.add(entry["name"])
+                entries.append((server, entry["name"], entry))
     names: dict[tuple[str, str], str] = {}
     taken: set[str] = set()
     for server, tool, _ in sorted(entries, key=lambda entry: _clean(entry[0] + entry[1]) != entry[0] + entry[1]):
@@ -239,6 +236,20 @@ def _name_tools(found: Mapping[str, _Listed | ClawError]) -> tuple[dict[str, _Na
     for server, tool, entry in entries:
         named[server].append((names[server, tool], entry))
     return named, warnings
+
+
+def _problem(entry: dict[str, Any], seen: set[str]) -> str:
+    """Why a tool cannot be used; empty for a usable one."""
+    tool = entry.get("name")
+    if not isinstance(tool, str) or not 0 < len(tool) <= _LONGEST_NAME:
+        return "tool without a valid name; ignored"
+    if tool in seen:
+        return f"duplicate tool {printable(tool)}; the first one is used"
+    if len(msgspec.json.encode(entry.get("inputSchema"))) > _LARGEST_SCHEMA:
+        return f"tool {printable(tool)} has a schema over 64 kB; ignored"
+    if _requires_task(entry):
+        return f"tool {printable(tool)} requires task support; ignored"
+    return ""
 
 
 def _requires_task(entry: dict[str, Any]) -> bool:

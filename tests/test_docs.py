@@ -276,6 +276,10 @@ def test_no_error_code_is_misspelt(page: Path) -> None:
         "CLAW_OUTPUT_USD_PER_MILLION",
         *(f"{service}_{what}" for service in ("OPENAI", "ANTHROPIC") for what in ("BASE_URL", "API_KEY")),
         "ANTHROPIC_AUTH_TOKEN",
+        "CLAWPERATOR_PARENT",
+        "CLAWPERATOR_ALLOW_SCHEMES",
+        *(f"{protocol}_PROXY" for protocol in ("HTTP", "HTTPS", "FTP", "ALL", "NO")),
+        *("LD_PRELOAD", "NODE_OPTIONS", "VIRTUAL_ENV"),
     }
     words = set(re.findall(r"`([A-Z]+(?:_[A-Z]+)+)`", _read(page)))
     assert words <= set(CODES) | variables

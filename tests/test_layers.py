@@ -27,6 +27,8 @@ LAYERS = (
     "ui",
     "commands",
     "contract",
+    "_environment",
+    "_config",
     "_home",
     "_typed",
     "_files",

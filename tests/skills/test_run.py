@@ -126,9 +126,10 @@ def test_arguments_and_environment_of_a_script(tmp_path: Path) -> None:
     assert variables.pop("SKILL_PROGRAM") == str(tmp_path / "skills" / ID / "SKILL.md")
     assert json.loads(variables.pop("SKILL_INPUTS")) == ["--any", "thing", "--", "-x"]
     assert variables == {
-        "BIN": f"{sys.executable} -m clawperator",
+        "BIN": f"{sys.executable} -P -m clawperator",
         "DEVICE_ID": "claw-7",
         "OPERATOR_PACKAGE": "com.op",
+        "PARENT": f"skill {ID}",
         "SKILL_ID": ID,
     }
 

@@ -43,7 +43,10 @@ class McpTimeouts(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class McpServer(Struct, frozen=True):
-    """How to start an MCP server. ``source`` is the settings file that sets its command."""
+    """How to start an MCP server. ``source`` is the settings file that sets its command.
+
+    ``pass_env`` are further variables of our environment that it receives.
+    """
 
     command: str
     args: tuple[str, ...] = ()
@@ -51,6 +54,7 @@ class McpServer(Struct, frozen=True):
     cwd: str | None = None
     timeouts: McpTimeouts = McpTimeouts()
     source: str = ""
+    pass_env: tuple[str, ...] = ()
 
 
 class AgentSettings(Struct, frozen=True):

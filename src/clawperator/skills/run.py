@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
+from clawperator._environment import child_environment
 from clawperator._files import why
 from clawperator.contract import FRAME_MARKER, SkillResult, check_version
 from clawperator.device import known_device, log_event, operator_package, require_awake
@@ -33,7 +34,7 @@ _KNOWN_MINOR = 0
 
 
 class SkillRunRequest(Struct, frozen=True):
-    """The skill to run and its options. ``args`` are passed to the script."""
+    """The skill to run and its options. ``args`` are passed to the script, ``pass_env`` are further variables."""
 
     skill_id: str
     args: tuple[str, ...] = ()
@@ -42,6 +43,7 @@ class SkillRunRequest(Struct, frozen=True):
     timeout_ms: int | float | None = None
     expect: str | None = None
     check: bool = True
+    pass_env: tuple[str, ...] = ()
 
 
 class SkillRun(Struct, frozen=True, kw_only=True):
@@ -171,7 +173,7 @@ def _environment(
     registry: SkillRegistry, entry: SkillEntry, request: SkillRunRequest, inputs: dict[str, str | int] | None
 ) -> dict[str, str]:
     variables = {
-        "CLAWPERATOR_BIN": os.environ.get("CLAWPERATOR_BIN") or f"{shlex.quote(sys.executable)} -m clawperator",
+        "CLAWPERATOR_BIN": os.environ.get("CLAWPERATOR_BIN") or f"{shlex.quote(sys.executable)} -P -m clawperator",
         "CLAWPERATOR_OPERATOR_PACKAGE": operator_package(request.operator_package),
         "CLAWPERATOR_SKILL_ID": entry.id,
         "CLAWPERATOR_SKILL_PROGRAM": registry.file(entry.skillFile),
@@ -179,7 +181,7 @@ def _environment(
     }
     if request.device:
         variables["CLAWPERATOR_DEVICE_ID"] = request.device
-    return {**os.environ, **variables}
+    return child_environment(f"skill {entry.id}", variables, pass_env=request.pass_env)
 
 
 def _seconds(request: SkillRunRequest, agent: SkillAgent | None) -> float:

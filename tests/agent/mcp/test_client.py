@@ -127,8 +127,20 @@ def test_a_server_gets_only_basic_environment_variables(monkeypatch: pytest.Monk
     monkeypatch.setenv("LANG", "C.UTF-8")
     result = run(found(env={"TOKEN": "mine"}), "env")
     seen = json.loads(result.result["content"][0]["text"])
-    assert set(seen) - {"LC_CTYPE", "__CF_USER_TEXT_ENCODING"} == {"PATH", "HOME", "LANG", "TOKEN"}
-    assert seen["TOKEN"] == "mine"
+    assert {"PATH", "HOME", "LANG", "TOKEN"} <= set(seen)
+    assert "OPENAI_API_KEY" not in seen
+    assert (seen["TOKEN"], seen["CLAWPERATOR_PARENT"]) == ("mine", "mcp box")
+
+
+def test_a_server_gets_a_variable_that_the_user_names_and_its_value_is_hidden_in_errors(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("SECRET_TOKEN", "hunter2-hunter2")
+    seen = json.loads(run(found(pass_env=("SECRET_TOKEN",)), "env").result["content"][0]["text"])
+    assert seen["SECRET_TOKEN"] == "hunter2-hunter2"
+    error = run(found(pass_env=("SECRET_TOKEN",)), "die").error
+    assert error is not None
+    assert "token [SECRET_TOKEN] is bad" in str(error.details)
 
 
 def failed(name_or_server: McpServer) -> Any:

@@ -3,11 +3,10 @@
 The ``initialize`` handshake is tried first. Servers that speak only the revision 2026-07-28 have none: there each
 request carries the protocol version.
 
-A server gets PATH, HOME and LANG of our environment, and the variables of its settings. Nothing else is passed on:
-it must not see keys of models and of other servers.
+A server gets a few variables of our environment (``_environment.py``), and those of its settings. Nothing else is
+passed on: it must not see keys of models and of other servers.
 """
 
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from types import TracebackType
@@ -17,6 +16,7 @@ import msgspec
 
 from clawperator import __version__
 from clawperator._deadline import Deadline
+from clawperator._environment import child_environment, is_inherited
 from clawperator._files import why
 from clawperator._text import encodable, printable
 from clawperator.agent.cancellation import TurnCancelledError, TurnDeadline
@@ -30,7 +30,6 @@ Phase = Literal["spawn_connect", "initialize_handshake", "tool_discovery", "invo
 PROTOCOL = "2025-06-18"
 KNOWN_PROTOCOLS = ("2024-11-05", "2025-03-26", PROTOCOL, "2025-11-25")
 STATELESS_PROTOCOL = "2026-07-28"
-INHERITED_VARIABLES = ("PATH", "HOME", "LANG")
 _MOST_TOOLS = 1_000
 _MOST_PAGES = 100
 _GRACE_SECONDS = 1.0
@@ -62,6 +61,7 @@ class McpServerClient:
         self._server = server
         self._deadline = deadline
         self._process: ServerProcess | None = None
+        self._variables: Mapping[str, str] = server.env
         self._last_id = 0
         self._meta: dict[str, Any] = {}  # sent with every request to a stateless server
 
@@ -83,7 +83,8 @@ class McpServerClient:
         server = self._server
         self._deadline.check()
         try:
-            self._process = ServerProcess((server.command, *server.args), environment(server), server.cwd)
+            self._variables = child_environment(f"mcp {self.name}", server.env, pass_env=server.pass_env)
+            self._process = ServerProcess((server.command, *server.args), self._variables, server.cwd)
         except (OSError, ValueError) as e:
             program = getattr(e, "filename", None) or server.command
             raise self._failed("spawn_connect", f"cannot start {program}: {why(e)}") from e
@@ -257,16 +258,10 @@ class McpServerClient:
 
     def _sanitize(self, text: str) -> str:
         """Text of the server, printable and without the values of its variables."""
-        for name, value in self._server.env.items():
-            if len(value) >= _SHORTEST_SECRET:
+        for name, value in self._variables.items():
+            if not is_inherited(name) and len(value) >= _SHORTEST_SECRET:
                 text = text.replace(value, f"[{name}]")
         return "\n".join(printable(line) for line in text.splitlines())
-
-
-def environment(server: McpServer) -> dict[str, str]:
-    """The environment of a server process."""
-    inherited = {name: os.environ[name] for name in INHERITED_VARIABLES if name in os.environ}
-    return {**inherited, **server.env}
 
 
 def tool_failed(server: str, tool: str, message: str) -> ClawError:

@@ -236,7 +236,7 @@ def _launch(folder: PhoneFolder, config: dict[str, Any]) -> PhoneRecord:
     """Start the process of a phone and wait for its record."""
     log_start = os.path.getsize(folder.log) if os.path.exists(folder.log) else 0
     pid, stdin, stdout = _spawn(
-        [sys.executable, "-m", "clawperator.phone.process.main", folder.serial], folder.log
+        [sys.executable, "-P", "-m", "clawperator.phone.process.main", folder.serial], folder.log
     )
     try:
         with (
@@ -265,13 +265,15 @@ def _launch(folder: PhoneFolder, config: dict[str, Any]) -> PhoneRecord:
 
 def _spawn(argv: list[str], log: str) -> tuple[int, int, int]:
     """Start a process in a session of its own, so that it outlives ours. Returns its id, stdin and stdout."""
+    from clawperator._environment import own_environment
+
     in_read, in_write = os.pipe()
     out_read, out_write = os.pipe()
     try:
         pid = os.posix_spawn(
             argv[0],
             argv,
-            os.environ,
+            own_environment(),
             file_actions=[
                 (os.POSIX_SPAWN_DUP2, in_read, 0),
                 (os.POSIX_SPAWN_DUP2, out_write, 1),

@@ -125,7 +125,7 @@ ACTING = {
         "--deny-tool",
         "--deny-prefix",
     ),
-    *("--ask-tool", "--timeout-seconds"),
+    *("--ask-tool", "--timeout-seconds", "--pass-env"),
 }
 SESSION = {"--directory", "--session-id", "--resume"}
 THINKING = {
@@ -141,7 +141,7 @@ OWN_FLAGS = {
     "exec-command": ACTING,
     "exec-tool": ACTING,
     "route": {"--limit"},
-    "tool-pool": {"--simple-mode", "--no-mcp", "--deny-tool", "--deny-prefix"},
+    "tool-pool": {"--simple-mode", "--no-mcp", "--deny-tool", "--deny-prefix", "--pass-env"},
     "bootstrap": THINKING | ACTING | SESSION,
     "turn-loop": THINKING | ACTING | SESSION | {"--max-turns", "--continuation-prompt", "--structured-output"},
 }
@@ -165,7 +165,7 @@ def test_claw_has_its_fourteen_commands_with_their_flags() -> None:
 
 def test_repeatable_flags_are_marked() -> None:
     repeated = {flag.name for command in CLAW_COMMANDS for flag in command.flags if flag.repeats}
-    assert repeated == {"--allow-tool", "--deny-tool", "--deny-prefix", "--ask-tool"}
+    assert repeated == {"--allow-tool", "--deny-tool", "--deny-prefix", "--ask-tool", "--pass-env"}
 
 
 def test_the_examples_of_claw_can_be_read() -> None:

@@ -72,13 +72,17 @@ class ToolResult(Struct, frozen=True):
 
 
 class ToolContext(Struct, frozen=True):
-    """The environment of a tool call: deadline, working folder, phone and backend."""
+    """The environment of a tool call: deadline, working folder, phone and backend.
+
+    ``pass_env`` are further variables that a skill receives.
+    """
 
     deadline: TurnDeadline
     folder: str = "."
     device: str | None = None
     operator_package: str | None = None
     backend: BackendName = "auto"
+    pass_env: tuple[str, ...] = ()
 
 
 class Tool(Struct, frozen=True, kw_only=True):

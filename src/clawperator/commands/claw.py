@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from clawperator.commands.model import BACKEND, Command, Flag, Level, switch
+from clawperator.commands.model import BACKEND, PASS_ENV, Command, Flag, Level, switch
 
 _INVENTORY = "clawperator.cli.claw.inventory:"
 _SESSIONS = "clawperator.cli.claw.sessions:"
@@ -43,9 +43,9 @@ _POLICY = (
     Flag("--ask-tool", "require confirmation for this tool; may be repeated", "<name>", repeats=True),
 )
 _TIME = Flag("--timeout-seconds", "time limit for the whole command (default: none)", "<s>")
-_ACTING = (*_PHONE, *_POLICY, _TIME)
+_ACTING = (*_PHONE, *_POLICY, PASS_ENV, _TIME)
 # A nested claw must not be able to allow itself what its caller was denied.
-_RAISED_BY: Mapping[str, Level] = {"--permission-mode": "full", "--allow-tool": "full"}
+_RAISED_BY: Mapping[str, Level] = {"--permission-mode": "full", "--allow-tool": "full", "--pass-env": "full"}
 _THINKING = (
     _LIMIT,
     Flag(
@@ -227,11 +227,13 @@ CLAW_COMMANDS: tuple[Command, ...] = (
             _NO_MCP,
             _DENY_TOOL,
             _DENY_PREFIX,
+            PASS_ENV,
             _FORMAT,
         ),
         examples=("claw tool-pool", "claw tool-pool --no-mcp --deny-prefix recording --output-format json"),
         handler=_INVENTORY + "list_tool_pool",
         level="read-only",
+        raised_by={"--pass-env": "full"},
     ),
     Command(
         "bootstrap-graph",

@@ -85,6 +85,9 @@ def switch(name: str, help_: str, *aliases: str) -> Flag:
 
 
 BACKEND = Flag("--backend", "execution backend: auto, operator or adb (default: auto)", "<backend>")
+PASS_ENV = Flag(
+    "--pass-env", "variable that skills and MCP servers also receive; may be repeated", "<name>", repeats=True
+)
 PLAN = (
     BACKEND,
     switch("--validate-only", "validate and print the execution; needs no device"),

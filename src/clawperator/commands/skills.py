@@ -1,6 +1,6 @@
 """``clawperator skills``: find, validate, create, install and run skills."""
 
-from clawperator.commands.model import Command, Flag, switch
+from clawperator.commands.model import PASS_ENV, Command, Flag, switch
 
 _HANDLERS = "clawperator.cli.handlers.skills:"
 _REGISTRY = Flag("--registry", "registry file, or 'shipped' for the skills of this package", "<file>")
@@ -110,6 +110,7 @@ SKILLS = Command(
                 _ID,
                 Flag("--expect-contains", "text that the output must contain", "<text>"),
                 switch("--skip-validate", "do not validate the skill first"),
+                PASS_ENV,
                 _REGISTRY,
             ),
             examples=(f"clawperator skills run {_SHIPPED}",),
@@ -119,7 +120,7 @@ SKILLS = Command(
             ),
             handler=_HANDLERS + "run",
             level="act",
-            raised_by={"--registry": "full"},
+            raised_by={"--registry": "full", "--pass-env": "full"},
             tools=("run_skill",),
         ),
         Command("install", "Install the published skills with git.", handler=_HANDLERS + "install"),

@@ -57,6 +57,7 @@ def _run_skill(params: RunSkillParams, context: ToolContext) -> ToolResult:
         device=context.device,
         operator_package=context.operator_package,
         timeout_ms=None if params.timeoutMs is UNSET else params.timeoutMs,
+        pass_env=context.pass_env,
     )
     try:
         ran = run_skill(open_registry(), request, stop=lambda: context.deadline.is_over)

@@ -1,16 +1,17 @@
 """Assembly of an agent: settings, tools and policy, shared by every command that acts."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from clawperator.agent.cancellation import TurnCancelledError, TurnDeadline, timeout_error
 from clawperator.agent.policy import Policy, make_policy
 from clawperator.agent.ports import Level, Tool, ToolContext
-from clawperator.agent.settings import AgentSettings, read_settings
+from clawperator.agent.settings import McpServer, read_settings
 from clawperator.agent.tool_registry import Asker, ToolRegistry
 from clawperator.agent.tools import builtin_tools
 from clawperator.agent.turns.events import EventStream
@@ -34,9 +35,10 @@ class AgentOptions(Struct, frozen=True, kw_only=True):
     include_mcp: bool = True
     asker: Asker | None = None
     backend: BackendName = "auto"
+    pass_env: tuple[str, ...] = ()
 
     def tool_context(self, deadline: TurnDeadline) -> ToolContext:
-        return ToolContext(deadline, self.folder, self.device, self.operator_package, self.backend)
+        return ToolContext(deadline, self.folder, self.device, self.operator_package, self.backend, self.pass_env)
 
 
 class Assembly(Struct, frozen=True, kw_only=True):
@@ -67,7 +69,8 @@ def assemble(
     events.emit("stage", stage="settings")
     settings = read_settings(options.folder)
     events.emit("stage", stage="inventory")
-    with _mcp_tools(settings, deadline, start=with_mcp and options.include_mcp, name=tool) as pool:
+    servers = _passing(settings.mcp_servers, options.pass_env)
+    with _mcp_tools(servers, deadline, start=with_mcp and options.include_mcp, name=tool) as pool:
         events.emit("stage", stage="policy")
         policy = make_policy(
             settings.permissions,
@@ -86,13 +89,21 @@ def assemble(
 
 
 @contextmanager
-def tool_pool(folder: str = ".", *, name: str | None = None, include_mcp: bool = True) -> Iterator[ToolPool]:
+def tool_pool(
+    folder: str = ".", *, name: str | None = None, include_mcp: bool = True, pass_env: tuple[str, ...] = ()
+) -> Iterator[ToolPool]:
     """All tools. With the ``name`` of one, only servers that can provide it are started."""
     settings = read_settings(folder)
     start = include_mcp and (name is None or is_mcp_name(name))
-    with _mcp_tools(settings, TurnDeadline(), start=start, name=name) as pool:
+    servers = _passing(settings.mcp_servers, pass_env)
+    with _mcp_tools(servers, TurnDeadline(), start=start, name=name) as pool:
         tools = (*builtin_tools(), *pool.tools)
         yield ToolPool(tools, pool.servers, (*settings.warnings, *pool.warnings))
+
+
+def _passing(servers: Mapping[str, McpServer], names: tuple[str, ...]) -> Mapping[str, McpServer]:
+    """The servers with further variables that they receive."""
+    return {name: replace(server, pass_env=names) for name, server in servers.items()} if names else servers
 
 
 def is_mcp_name(name: str) -> bool:
@@ -102,21 +113,19 @@ def is_mcp_name(name: str) -> bool:
 
 @contextmanager
 def _mcp_tools(
-    settings: AgentSettings, deadline: TurnDeadline, *, start: bool, name: str | None
+    configured: Mapping[str, McpServer], deadline: TurnDeadline, *, start: bool, name: str | None
 ) -> Iterator[ToolPool]:
     """The tools of the configured servers. A failed server is a warning and does not affect the others.
 
     If the tool called ``name`` is missing because its server failed, that failure is raised.
     """
-    if not start or not settings.mcp_servers:
+    if not start or not configured:
         yield ToolPool()
         return
     from clawperator.agent.mcp.tools import McpPool, discover, may_provide, server_error
 
     servers = {
-        server: program
-        for server, program in settings.mcp_servers.items()
-        if name is None or may_provide(server, name)
+        server: program for server, program in configured.items() if name is None or may_provide(server, name)
     }
     with McpPool() as pool:
         try:

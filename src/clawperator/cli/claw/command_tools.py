@@ -285,6 +285,8 @@ def _global_flags(path: list[str], context: ToolContext) -> list[str]:
     left = context.deadline.remaining
     if left is not None and path == ["skills", "run"]:  # on a timeout it ends all that it started
         out += ["--timeout", str(max(round(left * 1000), 1))]
+    if path == ["skills", "run"]:
+        out += [f"--pass-env={name}" for name in context.pass_env]
     return out
 
 

@@ -111,7 +111,7 @@ def _inherited_flags(arguments: ParsedArguments) -> tuple[str, ...]:
     """The flags that a nested claw call inherits."""
     flags = (
         *("--permission-mode", "--deny-tool", "--deny-prefix", "--ask-tool"),
-        *("--device", "--operator-package", "--backend"),
+        *("--device", "--operator-package", "--backend", "--pass-env"),
     )
     return tuple(f"{flag}={value}" for flag in flags for value in arguments.all(flag))
 

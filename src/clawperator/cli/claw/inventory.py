@@ -87,7 +87,7 @@ def list_tool_pool(arguments: ParsedArguments) -> Response:
     from clawperator.agent import filter_tools, tool_pool
 
     simple, include_mcp = arguments.has("--simple-mode"), not arguments.has("--no-mcp")
-    with tool_pool(include_mcp=include_mcp and not simple) as pool:
+    with tool_pool(include_mcp=include_mcp and not simple, pass_env=arguments.all("--pass-env")) as pool:
         kept = filter_tools(
             pool.tools,
             simple_mode=simple,

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+from clawperator._environment import check_names
 from clawperator.agent import LEVELS, AgentOptions, Tool, read_level
 from clawperator.cli.claw.command_line import FORMAT_FLAG, FORMAT_VARIABLE
 from clawperator.cli.parsing import ParsedArguments
@@ -23,6 +24,7 @@ def agent_options(arguments: ParsedArguments) -> AgentOptions:
         include_mcp=not arguments.has("--no-mcp"),
         asker=_confirm if _can_confirm(arguments) else None,
         backend=_backend(arguments),
+        pass_env=check_names(arguments.all("--pass-env")),
     )
 
 

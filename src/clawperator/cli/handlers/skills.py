@@ -114,6 +114,7 @@ def run(call: Call) -> CommandResult:
         timeout_ms=call.options.timeout_ms,
         expect=arguments.get("--expect-contains"),
         check=not arguments.has("--skip-validate"),
+        pass_env=arguments.all("--pass-env"),
     )
     registry = _registry(call)
     if call.options.pretty:

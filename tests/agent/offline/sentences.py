@@ -21,8 +21,10 @@ Each line of ``tests/fixtures/sentences/*.jsonl`` is one row::
 - ``field``: hint, description, id or label of a text field to its text;
 - ``setting``: ``table/key`` to value, for example ``{"secure/ui_night_mode": "2"}``;
 - ``answer_has``, ``answer_has_any``, ``answer_not``: texts of the answer, ignoring case;
+- ``answer_yes``: true for an answer that means yes ("Yes", "is on"), false for one that means no;
 - ``on_page``: a ``start`` to open after the run; then ``shows``, ``not_shows``, ``switch`` and ``value`` are read
-  there, from the whole page. All other keys are read before it is opened.
+  there, from the whole page. All other keys are read before it is opened;
+- ``also``: further expectations, for example on another page.
 
 A run claims to be done when its outcome is ``done``. It is **wrong** when it claims that and must be refused or one
 expectation is false, **truthful** when it claims that and all expectations are true, and otherwise **refused**.
@@ -31,6 +33,7 @@ Run ``python -m tests.agent.offline.sentences [file ...]`` to print the score an
 """
 
 import os
+import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -93,7 +96,9 @@ class Expected(Struct, frozen=True, forbid_unknown_fields=True):
     answer_has: list[str] = []
     answer_has_any: list[str] = []
     answer_not: list[str] = []
+    answer_yes: bool | None = None
     on_page: str = ""
+    also: list["Expected"] = []
 
 
 class SentenceScore(Struct, frozen=True):
@@ -268,6 +273,8 @@ def problems(phone: SimulatedPhone, expect: Expected, answer: str) -> Iterator[s
     if expect.answer_has_any and not any(text.casefold() in folded for text in expect.answer_has_any):
         yield f"the answer has none of {expect.answer_has_any}"
     yield from (f"the answer has {text!r}" for text in expect.answer_not if text.casefold() in folded)
+    if expect.answer_yes is not None and means_yes(answer) is not expect.answer_yes:
+        yield f"the answer does not mean {'yes' if expect.answer_yes else 'no'}"
     for name, wanted in expect.field.items():
         texts = [text for node in _nodes(phone) if is_field(node) and (text := _content(node, name)) is not None]
         if wanted not in texts:
@@ -278,6 +285,18 @@ def problems(phone: SimulatedPhone, expect: Expected, answer: str) -> Iterator[s
         if stored != wanted:
             yield f"setting {name} is {stored!r}"
     yield from _screen_problems(phone, expect)
+    for further in expect.also:
+        yield from problems(phone, further, answer)
+
+
+def means_yes(answer: str) -> bool | None:
+    """Whether an answer means yes or no, by its first word or its last words; None when it is not clear."""
+    words: list[str] = re.findall(r"[a-z]+", re.sub(r"'[^']*'", " ", answer.casefold()))
+    if words and words[0] in ("yes", "no"):
+        return words[0] == "yes"
+    positive = any(word in ("yes", "on", "enabled", "active") for word in words)
+    negative = any(word in ("no", "not", "off", "disabled", "inactive") for word in words)
+    return positive if positive is not negative else None
 
 
 def _screen_problems(phone: SimulatedPhone, expect: Expected) -> Iterator[str]:

@@ -10,6 +10,7 @@ from tests.agent.offline.sentences import (
     SentenceRow,
     go_to_start,
     load_rows,
+    means_yes,
     problems,
     report,
     score,
@@ -62,3 +63,17 @@ def test_expectations_are_read_from_the_phone(start: str, expect: Expected, prob
 def test_a_claim_that_had_to_be_refused_is_wrong() -> None:
     assert score(SentenceRow("x", "x", "home", "open Settings", Expected(refuse=True))).verdict == "wrong"
     assert score(SentenceRow("x", "x", "home", "frobnicate", Expected(refuse=True))).verdict == "refused"
+
+
+@pytest.mark.parametrize(
+    ("answer", "meaning"),
+    [
+        ("Yes: 'Wi-Fi' is on.", True),
+        ("No: 'Wi-Fi' is not on the screen.", False),
+        ("'Do Not Disturb' is on.", True),
+        ("'Turn on at sunset' is off.", False),
+        ("Opened Settings. 'Wi-Fi': Burrow.", None),
+    ],
+)
+def test_an_answer_means_yes_or_no_or_neither(answer: str, meaning: bool | None) -> None:  # noqa: FBT001 - a case of the table
+    assert means_yes(answer) is meaning

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Struct
 
-from clawperator.agent.redaction import REDACTED, TOO_DEEP, Redactor, environment_secrets
+from clawperator.agent.redaction import REDACTED, TOO_DEEP, Redactor, StreamRedactor, environment_secrets
 
 JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U"
 PEM = "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4\n\nMIIEow-IBAAKCAQEA\n-----END RSA PRIVATE KEY-----"
@@ -61,6 +61,7 @@ def test_texts_that_look_like_secrets_are_redacted(text: str, left: str) -> None
         "password: null, token=''",
         "https://example.org:8080/a?b=c",
         "monkey=banana; the keyboard: on",
+        "typed text into 'password': the screen changed",
         "eyJ and sk- and Bearer",
         "",
     ],
@@ -80,8 +81,91 @@ def test_known_secrets_are_redacted_everywhere() -> None:
     )
 
 
-def test_short_secrets_are_not_redacted() -> None:
-    assert Redactor(["abc", "", "    "]).text("abc    abcd") == "abc    abcd"
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("abc    abcd xabc abc-d", f"{REDACTED}    abcd xabc abc-d"),
+        ('type "abc" into the field, then abc.', f'type "{REDACTED}" into the field, then {REDACTED}.'),
+        (
+            '<node index="7" text="7" bounds="[7,7][9,9]"/>',
+            f'<node index="7" text="{REDACTED}" bounds="[7,7][9,9]"/>',
+        ),
+        ("PIN 7, not 77", f"PIN {REDACTED}, not 77"),
+    ],
+)
+def test_short_secrets_are_redacted_as_whole_words(text: str, left: str) -> None:
+    assert Redactor(["abc", "7", "", "    "]).text(text) == left
+
+
+def test_a_short_secret_does_not_hide_numbers() -> None:
+    assert Redactor(["7"]).value({"index": 7, "text": "7", "token": 7}) == {
+        "index": 7,
+        "text": REDACTED,
+        "token": REDACTED,
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("I typed the password Zx10-correcthorse", f"I typed the password {REDACTED}"),
+        ("Your PIN is 4711, keep it", f"Your PIN is {REDACTED} keep it"),
+        ('<node text="My password is Hunter2x"/>', f'<node text="My password is {REDACTED}"/>'),
+    ],
+)
+def test_sentences_with_a_value_that_looks_like_a_secret_are_redacted(text: str, left: str) -> None:
+    assert Redactor().text(text) == left
+
+
+def _pieces(text: str, cuts: list[int]) -> list[str]:
+    ends = sorted({min(cut, len(text)) for cut in cuts} | {len(text)})
+    return [text[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                "hunter2",
+                "correct horse battery",
+                "x7",
+                "the password is ",
+                "fine. ",
+                " ",
+                "hunter",
+                "corr",
+                "\n",
+                'password: "a b c"',
+                "sk-ant-api03-AbCdEfGhIjKlMnOp",
+                "Bearer abc.def-123456",
+                "ä",
+            ]
+        ),
+        max_size=12,
+    ).map("".join),
+    st.lists(st.integers(0, 120), max_size=30),
+)
+def test_a_streamed_text_has_no_secret_however_it_is_cut(text: str, cuts: list[int]) -> None:
+    stream = StreamRedactor(Redactor(["hunter2", "correct horse battery", "x7"]))
+    shown = "".join([*map(stream.add, _pieces(text, cuts)), stream.end()])
+    assert shown == Redactor(["hunter2", "correct horse battery", "x7"]).text(text)
+
+
+def test_a_streamed_text_is_released_word_by_word() -> None:
+    stream = StreamRedactor(Redactor(["correct horse battery"]))
+    assert [stream.add(piece) for piece in ("I t", "ap Dis", "play, ", "correct ", "answer ")] == [
+        "I ",
+        "tap ",
+        "Display, ",
+        "",
+        "correct answer ",
+    ]
+
+
+def test_a_long_word_is_released_before_its_end() -> None:
+    stream = StreamRedactor(Redactor(["hunter2"]))
+    shown = "".join(stream.add("語" * 100) for _ in range(200))
+    assert len(shown) > 10_000
 
 
 def test_values_are_redacted_by_name_and_by_content() -> None:

@@ -5,16 +5,24 @@ Every pattern takes linear time for any text: none backtracks far.
 
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
+from clawperator.agent.spoken_secrets import secret_places
+
 REDACTED = "[redacted]"
 TOO_DEEP = "[nested too deep]"
 
-_SHORTEST = 4
+_SHORTEST = 4  # of a known secret that is replaced anywhere, also within a word
+# Around a shorter one. An attribute such as index="1" is no text of the user; text="1" is.
+_WORD_START = r"""(?:(?<![^\s"'“\u2018«(:=,/])(?<!=")|(?<=\btext=")|(?<=content-desc="))"""
+_WORD_END = r"""(?![^\s"'”\u2019»).,;:!?/])"""
+# Held back at most; and kept of what was released, for patterns that begin there.
+_MOST_HELD = 4_096
+_CONTEXT = 8_192
 _SHORTEST_IN_ENVIRONMENT = 8
 _MAX_DEPTH = 100
 _MOST_BITS = 10_000
@@ -73,34 +81,127 @@ _PATTERNS = tuple((sign, re.compile(pattern)) for sign, pattern in _SHAPES)
 
 
 class Redactor:
-    """Replaces secrets by ``[redacted]``. Known secrets shorter than 4 characters are ignored."""
+    """Replaces secrets by ``[redacted]``: the known ones, and what looks like one.
+
+    A known secret of fewer than 4 characters is replaced where it is a word of its own, so that a one-letter
+    secret does not blank a whole text. Numbers, and attributes of a hierarchy other than texts, keep short values.
+    """
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        known = {
-            spelling for secret in secrets if len(secret.strip()) >= _SHORTEST for spelling in _spellings(secret)
-        }
-        # Longest first: a secret that starts with another one is replaced completely.
-        ordered = sorted(known, key=lambda secret: (-len(secret), secret))
-        self._literals = re.compile("|".join(map(re.escape, ordered))) if ordered else None
+        self.secrets = frozenset(secret for secret in secrets if secret.strip())
+        self._literals = literal_pattern(self.secrets)
 
     def text(self, text: str) -> str:
         """Redact a text. A lone surrogate, which cannot be encoded, becomes U+FFFD."""
         text = _replace_surrogates(text)
+        pieces, done = [], 0
+        for start, end in self.places(text):
+            pieces += [text[done:start], REDACTED]
+            done = end
+        return "".join([*pieces, text[done:]]) if pieces else text
+
+    def places(self, text: str) -> list[tuple[int, int]]:
+        """The start and end of each secret in a text, in order. They do not overlap."""
+        found: list[tuple[int, int]] = []
         if self._literals is not None:
-            text = self._literals.sub(REDACTED, text)
+            found += [match.span() for match in self._literals.finditer(text)]
         for sign, pattern in _PATTERNS:
             if sign in text:
-                text = pattern.sub(REDACTED, text)
-        return _redact_assignments(text)
+                found += [match.span() for match in pattern.finditer(text)]
+        found += _assignments(text)
+        found += secret_places(text)
+        merged: list[tuple[int, int]] = []
+        for start, end in sorted(found):
+            if merged and start < merged[-1][1]:
+                merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+            elif text[start:end] != REDACTED:
+                merged.append((start, end))
+        return merged
 
     def value(self, value: Any) -> Any:
         """Redact a document into plain JSON values; levels deeper than 100 are omitted."""
-        return map_strings(value, self._member)
+        return map_strings(value, self._member, self._number)
 
     def _member(self, text: str, name: str) -> str:
         if name and text.lower() not in _NOT_SECRET and _SECRET_NAME.search(name):
             return REDACTED
         return self.text(text)
+
+    def _number(self, text: str, name: str) -> str:
+        # A short secret is no reason to hide every small number.
+        if name and _SECRET_NAME.search(name):
+            return REDACTED
+        return self.text(text) if len(text) >= _SHORTEST else text
+
+
+def literal_pattern(secrets: Iterable[str]) -> re.Pattern[str] | None:
+    """A pattern of these secrets in all their spellings: short ones as words, others anywhere. None for none."""
+    # Longest first: a secret that starts with another one is replaced completely.
+    known = {spelling for secret in secrets if secret.strip() for spelling in _spellings(secret)}
+    ordered = sorted(known, key=lambda secret: (-len(secret), secret))
+    patterns = [
+        re.escape(secret) if len(secret.strip()) >= _SHORTEST else f"{_WORD_START}{re.escape(secret)}{_WORD_END}"
+        for secret in ordered
+    ]
+    return re.compile("|".join(patterns)) if patterns else None
+
+
+class StreamRedactor:
+    """Redacts a text that comes in pieces, such as the answer of a model.
+
+    A secret may be split between pieces. So text is held back while it may be the beginning of one: the last word,
+    the beginning of a known secret, and a value that is not complete.
+    """
+
+    def __init__(self, redactor: Redactor) -> None:
+        self.redactor = redactor
+        self._text = ""  # the last part that was released, and what is held back
+        self._released = 0
+
+    def add(self, piece: str) -> str:
+        """The text that can be shown after this piece."""
+        self._text = _replace_surrogates(self._text + piece)
+        places = self.redactor.places(self._text)
+        return self._release(self._safe_end(places), places)
+
+    def end(self) -> str:
+        """The rest of the text. The next piece begins another one."""
+        rest = self._release(len(self._text), self.redactor.places(self._text))
+        self._text, self._released = "", 0
+        return rest
+
+    def _safe_end(self, places: list[tuple[int, int]]) -> int:
+        text = self._text
+        end = len(text)
+        is_long = end - self._released > _MOST_HELD
+        while not is_long and end > self._released and not text[end - 1].isspace():
+            end -= 1
+        for secret in self.redactor.secrets:
+            # The longest end of the text that is the beginning of a secret.
+            for spelling in _spellings(secret):
+                first = max(len(text) - len(spelling) + 1, self._released)
+                at = text.find(spelling[0], first)
+                while 0 <= at < end:
+                    if spelling.startswith(text[at:]):
+                        end = at
+                        break
+                    at = text.find(spelling[0], at + 1)
+        if places and places[-1][1] >= end and not is_long:
+            end = min(end, places[-1][0])
+        return max(end, self._released)
+
+    def _release(self, end: int, places: list[tuple[int, int]]) -> str:
+        pieces, at = [], self._released
+        for start, stop in places:
+            if stop <= at or start >= end:
+                continue
+            pieces += [self._text[at : max(start, at)], REDACTED]
+            at = stop
+        pieces.append(self._text[at : max(end, at)])
+        self._released = max(end, at)
+        surplus = max(self._released - _CONTEXT, 0)
+        self._text, self._released = self._text[surplus:], self._released - surplus
+        return "".join(pieces)
 
 
 def environment_secrets(environment: Mapping[str, str] | None = None) -> tuple[str, ...]:
@@ -113,10 +214,16 @@ def environment_secrets(environment: Mapping[str, str] | None = None) -> tuple[s
     )
 
 
-def map_strings(value: Any, change: Callable[[str, str], str], name: str = "", depth: int = 0) -> Any:
+Change = Callable[[str, str], str]
+
+
+def map_strings(
+    value: Any, change: Change, change_number: Change | None = None, name: str = "", depth: int = 0
+) -> Any:
     """Copy a value as plain JSON, replacing each string by ``change(text, name)``.
 
-    ``name`` is the key of the string, also for strings in a list. For keys themselves it is empty.
+    ``name`` is the key of the string, also for strings in a list. For keys themselves it is empty. A whole number
+    that ``change_number`` (default: ``change``) alters as text becomes ``[redacted]``.
     """
     if isinstance(value, str):
         return change(value, name)
@@ -126,18 +233,20 @@ def map_strings(value: Any, change: Callable[[str, str], str], name: str = "", d
         # Numbers of several thousand digits can be neither encoded nor decoded.
         if value.bit_length() > _MOST_BITS:
             return "[number too long]"
-        return value if change(text := str(value), name) == text else REDACTED
+        return value if (change_number or change)(text := str(value), name) == text else REDACTED
     if depth >= _MAX_DEPTH:
         return TOO_DEEP
     if isinstance(value, Mapping):
         return {
-            change(key := str(k), ""): map_strings(member, change, key, depth + 1) for k, member in value.items()
+            change(key := str(k), ""): map_strings(member, change, change_number, key, depth + 1)
+            for k, member in value.items()
         }
     if isinstance(value, list | tuple | set | frozenset):
-        return [map_strings(member, change, name, depth + 1) for member in value]
+        return [map_strings(member, change, change_number, name, depth + 1) for member in value]
     if isinstance(value, Struct):
         members = {field: getattr(value, field) for field in value.__struct_fields__}
-        return map_strings({k: v for k, v in members.items() if v is not msgspec.UNSET}, change, name, depth)
+        members = {k: v for k, v in members.items() if v is not msgspec.UNSET}
+        return map_strings(members, change, change_number, name, depth)
     return change(str(value), name)
 
 
@@ -150,8 +259,8 @@ def _spellings(secret: str) -> tuple[str, ...]:
     return secret, in_json, in_xml, in_attribute, in_attribute.replace("'", "&apos;")
 
 
-def _redact_assignments(text: str) -> str:
-    """Redact values that are assigned to the name of a secret."""
+def _assignments(text: str) -> Iterator[tuple[int, int]]:
+    """Where values are assigned to the name of a secret."""
     lower = text.replace("\u0130", "I").lower()  # the only letter whose lower case is longer
     places: list[int] = []
     for start in _NAME_STARTS:
@@ -159,16 +268,17 @@ def _redact_assignments(text: str) -> str:
         while at >= 0:
             places.append(at)
             at = lower.find(start, at + 1)
-    pieces, done = [], 0
+    done = 0
     for place in sorted(places):
         found = _ASSIGNMENT.match(text, place) if place >= done else None
         if found is None:
             continue
         group = next(name for name in _VALUES if found[name] is not None)
-        if found[group].lower() not in _NOT_SECRET:
-            pieces += [text[done : found.start(group)], REDACTED]
+        value = found[group].lower()
+        # In a sentence such as "into 'password': the screen changed" no value is assigned.
+        if value not in _NOT_SECRET and not (group == "bare" and value == "the"):
+            yield found.start(group), found.end()
             done = found.end()
-    return "".join([*pieces, text[done:]]) if pieces else text
 
 
 def _replace_surrogates(text: str) -> str:

@@ -100,7 +100,8 @@ def test_a_model_acts_through_our_tools_and_is_counted(monkeypatch: pytest.Monke
     assert len(results) == 2
     assert "com.android.settings" in results[1]["content"]
     events = [json.loads(line) for line in Path("events.ndjson").read_text().splitlines()]
-    assert [event["text"] for event in events if event["event"] == "message_delta"] == ["Settings ", "is open."]
+    deltas = [event["text"] for event in events if event["event"] == "message_delta"]
+    assert (deltas[0], "".join(deltas)) == ("Settings ", "Settings is open.")
     (kept,) = claw_json("load-session", "s").json["turns"]
     assert kept["usage"] == {"input_tokens": 3000, "output_tokens": 31}
 

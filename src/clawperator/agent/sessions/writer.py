@@ -25,6 +25,7 @@ from clawperator.agent.sessions.records import (
     sum_usage,
     truncate,
 )
+from clawperator.agent.spoken_secrets import prompt_secrets
 from clawperator.errors import ClawError
 
 if TYPE_CHECKING:
@@ -98,10 +99,11 @@ class OpenSession:
     ) -> TurnRecord:
         """Append a turn and its evidence, and return it as written: numbered, redacted, with its links.
 
-        ``secrets`` are redacted in this turn and all later ones. ``SESSION_WRITE_FAILED`` when it fails.
+        ``secrets`` and those that the prompt names are redacted in this turn and all later ones.
+        ``SESSION_WRITE_FAILED`` when it fails.
         """
         with self._guard:
-            self._secrets.update(secrets)
+            self._secrets.update(secrets, prompt_secrets(record.prompt))
             redactor = Redactor((*environment_secrets(), *self._secrets))
             turn = self.turns[-1].turn + 1 if self.turns else 1
             try:

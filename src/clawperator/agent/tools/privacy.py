@@ -11,6 +11,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from clawperator.agent.ports import ToolCall
+from clawperator.agent.redaction import literal_pattern
 from clawperator.contract import ACTIONS, PARAM_ALIASES, Action, ExecutionResult, Plan, ResultEnvelope, StepResult
 from clawperator.engine import HIDDEN
 from clawperator.errors import ClawError
@@ -19,8 +20,6 @@ from clawperator.errors import ClawError
 _TYPING = frozenset(name for row in ACTIONS.values() if row.typed_param for name in (row.name, *row.aliases))
 _TYPED_PARAMS = {row.typed_param for row in ACTIONS.values() if row.typed_param}
 _TEXT_FIELDS = (*_TYPED_PARAMS, *(alias for alias, name in PARAM_ALIASES.items() if name in _TYPED_PARAMS))
-# Shorter secrets occur in too much unrelated text to be replaced.
-_SHORTEST = 4
 # Errors after which nothing was typed.
 _NOT_TYPED = ("NODE_NOT_FOUND",)
 
@@ -135,7 +134,5 @@ def _mask_data(data: Mapping[str, str], secrets: tuple[str, ...]) -> dict[str, s
 
 
 def _mask(text: str, secrets: tuple[str, ...]) -> str:
-    for secret in secrets:
-        if len(secret) >= _SHORTEST:
-            text = text.replace(secret, HIDDEN)
-    return text
+    pattern = literal_pattern(secrets)
+    return text if pattern is None else pattern.sub(HIDDEN, text)

@@ -32,9 +32,11 @@ from clawperator.agent.ports import (
     ToolResult,
     Usage,
 )
+from clawperator.agent.redaction import literal_pattern
 from clawperator.agent.sessions.files import now_ms
 from clawperator.agent.sessions.records import CallRecord, TurnRecord
 from clawperator.agent.sessions.writer import OpenSession
+from clawperator.agent.spoken_secrets import intended_texts, prompt_secrets
 from clawperator.agent.tool_registry import ToolRegistry
 from clawperator.agent.tools.privacy import mask_typed_text, typed_texts
 from clawperator.agent.turns.events import EventStream
@@ -66,6 +68,7 @@ class _Progress:
         self.denials: list[Denial] = []
         self.evidence: list[Evidence] = []
         self.secrets: list[str] = []
+        self.typed: set[str] = set()  # into fields that are no password fields
         self.usage = Usage()
         self.started_at_ms = now_ms()
         self._started = time.monotonic()
@@ -120,6 +123,7 @@ class TurnEngine:
         """Run one turn. Every failure is part of the result."""
         self.start_turn()
         number = self.session.prompt_count + 1
+        self._events.hide(prompt_secrets(prompt))
         self._events.enter("turn", turn=number)
         self._events.emit("turn_started", session_id=self.session.session_id, turn=number, brain=self._brain.name)
         return self.with_progress(self._check_limits(prompt) or self._run(prompt, self._progress))
@@ -203,7 +207,7 @@ class TurnEngine:
             deadline=self.deadline,
             history=self._history(),
             offered=self._registry.offered(),
-            on_text=lambda text: self._events.emit("message_delta", text=text),
+            on_text=self._events.emit_text,
             on_usage=progress.add_usage,
             on_warning=self._events.warn_once,
         )
@@ -227,6 +231,7 @@ class TurnEngine:
             ) from e
         finally:
             steps.close()
+            self._events.end_text()
 
     def _history(self) -> tuple[Exchange, ...]:
         """The last turns, limited also for a long session that is resumed."""
@@ -248,7 +253,8 @@ class TurnEngine:
             )
 
     def _call_tool(self, call: ToolCall, progress: _Progress) -> ToolResult:
-        params = mask_typed_text(call)
+        params, texts = mask_typed_text(call), typed_texts(call)
+        self._events.end_text()
         self._events.enter("tool", tool=call.name)
         self._events.emit("tool_called", tool=call.name, step=len(progress.calls) + 1, params=params)
         result = self._registry.call(call, self._context) if call.problem is None else _unmade(call.problem)
@@ -258,7 +264,11 @@ class TurnEngine:
         effect = _effect(result.result)
         progress.calls.append(ToolCallSummary(call.name, params, result.handled, result.message, code, effect))
         progress.evidence += result.evidence
-        progress.secrets += result.secrets
+        # Of a text that was not typed it is unknown whether it is a password.
+        secrets = result.secrets if result.handled else (*result.secrets, *texts)
+        progress.secrets += secrets
+        progress.typed.update(set(texts).difference(secrets))
+        self._events.hide(secrets)
         if result.error is not None and code == "PERMISSION_DENIED":
             progress.denials.append(Denial(call.name, result.error.message))
             self._events.emit("permission_denial", tool=call.name, reason=result.error.message)
@@ -267,7 +277,7 @@ class TurnEngine:
             tool=call.name,
             step=len(progress.calls),
             handled=result.handled,
-            message=_without(result.message, (*result.secrets, *typed_texts(call))),
+            message=_without(result.message, (*secrets, *texts)),
             code=code,
             effect=effect,
         )
@@ -320,7 +330,7 @@ class TurnEngine:
         try:
             self._events.enter("commit")
             self._events.emit("stage", stage="commit")
-            kept = self.session.commit(record, progress.evidence, secrets=progress.secrets)
+            kept = self.session.commit(record, progress.evidence, secrets=_secrets(prompt, answer, progress))
             result = TurnResult(
                 prompt=prompt,
                 output=answer.text,
@@ -345,14 +355,20 @@ def _unmade(problem: ClawError) -> ToolResult:
     return ToolResult(handled=False, message=problem.message, error=problem)
 
 
+def _secrets(prompt: str, answer: Answer, progress: _Progress) -> list[str]:
+    """The texts to redact. What a failed turn should have typed may be a password: its field was not seen."""
+    if answer.outcome == "done":
+        return progress.secrets
+    return [*progress.secrets, *(text for text in intended_texts(prompt) if text not in progress.typed)]
+
+
 def word_count(text: str) -> int:
     return len(text.split())
 
 
 def _without(text: str, secrets: Iterable[str]) -> str:
-    for secret in secrets:
-        text = text.replace(secret, "…")
-    return text
+    pattern = literal_pattern(secrets)
+    return text if pattern is None else pattern.sub("…", text)
 
 
 def _effect(result: Any) -> str | None:

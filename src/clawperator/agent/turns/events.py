@@ -1,11 +1,12 @@
 """Progress events: one JSON line each, with the run's correlation id and a sequence from 1; and the run's stages.
 
-Events contain neither prompts nor typed text: a stream may have readers that must not read the session.
+Events contain neither prompts nor typed text: a stream may have readers that must not read the session. Secrets
+are redacted as in sessions; the text of an answer is held back while it may be the beginning of one.
 """
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from clawperator._files import why
 from clawperator._text import encodable
 
 if TYPE_CHECKING:
-    from clawperator.agent.redaction import Redactor
+    from clawperator.agent.redaction import StreamRedactor
 
 Sink = Callable[[bytes], None]
 
@@ -78,7 +79,35 @@ class EventStream:
         self._sequence = 0
         self._last = time.monotonic()
         self._phase: Mapping[str, Any] = {"phase": "starting"}
-        self._redactor: Redactor | None = None
+        self._secrets: set[str] = set()
+        self._stream: StreamRedactor | None = None
+
+    def hide(self, secrets: Iterable[str]) -> None:
+        """Redact these texts in all later events."""
+        with self._lock:
+            self._secrets.update(secrets)
+            if self._stream is not None:
+                from clawperator.agent.redaction import Redactor
+
+                self._stream.redactor = Redactor((*self._stream.redactor.secrets, *self._secrets))
+
+    def emit_text(self, text: str) -> None:
+        """Write a piece of the answer, without an end that may be the beginning of a secret."""
+        if self._sink is not None:
+            with self._lock:
+                shown = self._redaction().add(text)
+            self._emit_delta(shown)
+
+    def end_text(self) -> None:
+        """Write the rest of the answer."""
+        if self._sink is not None:
+            with self._lock:
+                shown = self._redaction().end()
+            self._emit_delta(shown)
+
+    def _emit_delta(self, text: str) -> None:
+        for at in range(0, len(text), _LONGEST_TEXT):
+            self.emit("message_delta", text=text[at : at + _LONGEST_TEXT])
 
     def emit(self, event: str, **fields: Any) -> None:
         """Write an event. Fields that are None are omitted."""
@@ -107,14 +136,17 @@ class EventStream:
             self.warnings.append(message)
 
     def _redact(self, value: Any) -> Any:
-        if self._redactor is None:
-            from clawperator.agent.redaction import Redactor
-
-            self._redactor = Redactor()
-        value = encodable(self._redactor.value(value))
+        value = encodable(self._redaction().redactor.value(value))
         if isinstance(value, str) and len(value) > _LONGEST_TEXT:
             return value[:_LONGEST_TEXT] + "…"
         return value
+
+    def _redaction(self) -> "StreamRedactor":
+        if self._stream is None:
+            from clawperator.agent.redaction import Redactor, StreamRedactor, environment_secrets
+
+            self._stream = StreamRedactor(Redactor((*environment_secrets(), *self._secrets)))
+        return self._stream
 
     def enter(self, phase: str, **fields: Any) -> None:
         """Set the phase that heartbeats report."""

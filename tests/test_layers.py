@@ -30,6 +30,7 @@ LAYERS = (
     "_environment",
     "_config",
     "_home",
+    "_notes",
     "_typed",
     "_files",
     "_text",

@@ -117,7 +117,15 @@ def test_the_holder_of_a_busy_phone_is_named(phones: list[str]) -> None:
             waiting = clawperator("snapshot", "--device", phones[0], "--timeout", "1000")
         error = waiting.json
         assert error["code"] == "EXECUTION_CONFLICT_IN_FLIGHT"
-        assert error["details"] == {"deviceId": phones[0], "commandId": "long-one", "pid": holder.pid}
+        details = error["details"]
+        times = details.pop("since"), details.pop("until")
+        assert times[0] <= times[1] <= times[0] + 21_000
+        assert details == {
+            "deviceId": phones[0],
+            "commandId": "long-one",
+            "pid": holder.pid,
+            "action": "sleep",
+        }
         holder.kill()
         holder.communicate()
-    assert clawperator("snapshot", "--device", phones[0]).code == 0, "a dead holder's lease is free"
+    assert clawperator("snapshot", "--device", phones[0]).code == 0, "it waits for the end on the phone"

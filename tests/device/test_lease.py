@@ -4,11 +4,14 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from clawperator.device.lease import lease
+from clawperator._notes import listening
+from clawperator.device import lease as lease_module
+from clawperator.device.lease import Holder, lease, still_running
 from clawperator.errors import ClawError
 from tests.support.hanging import HANG_SECONDS
 
@@ -16,13 +19,16 @@ from tests.support.hanging import HANG_SECONDS
 @pytest.fixture(autouse=True)
 def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CLAWPERATOR_HOME", str(tmp_path))
+    monkeypatch.setattr(lease_module, "_sent", {})
 
 
 def test_a_held_lease_names_its_holder() -> None:
     with lease("a", "click-1", 0), pytest.raises(ClawError) as error, lease("a", "click-2", 0.01):
         pass
     assert error.value.code == "EXECUTION_CONFLICT_IN_FLIGHT"
-    assert error.value.details == {"deviceId": "a", "commandId": "click-1", "pid": os.getpid()}
+    details = dict(error.value.details or {})
+    assert isinstance(details.pop("since"), int)
+    assert details == {"deviceId": "a", "commandId": "click-1", "pid": os.getpid()}
     assert error.value.retryable
 
 
@@ -82,3 +88,123 @@ def test_no_serial_leads_out_of_the_folder(tmp_path: Path) -> None:
         pass
     assert len(os.listdir(tmp_path / "leases")) == 1
     assert os.listdir(tmp_path) == ["leases"]
+
+
+# Commands that the device runs on
+
+
+def abandon(*, seconds: float = 60.0) -> Holder:
+    """Leave a command running, as a process that is killed does."""
+    with lease("a", "left-1", 0, action="sleep") as held:
+        held.sending("left-1.2", seconds, "com.operator")
+        held.noted(device_time="12.5", operator_pid="7")
+    asked: list[Holder] = []
+
+    def ask(holder: Holder, _seconds: float) -> bool:
+        asked.append(holder)
+        return False
+
+    with suppress(ClawError), lease("a", "probe", 0.01, finished=ask):
+        pass
+    return asked[0]
+
+
+def test_a_command_that_may_still_run_is_named_until_its_end() -> None:
+    holder = abandon()
+    with pytest.raises(ClawError) as error, lease("a", "next", 0.05):
+        pass
+    assert error.value.details == {
+        "deviceId": "a",
+        "commandId": "left-1",
+        "pid": os.getpid(),
+        "action": "sleep",
+        "since": holder.since,
+        "until": holder.until,
+    }
+    assert error.value.message.startswith("device a still runs sleep of command left-1, started by process ")
+    assert (holder.sent, holder.operator, holder.operatorPid, holder.deviceTime) == (
+        "left-1.2",
+        "com.operator",
+        "7",
+        "12.5",
+    )
+
+
+def test_the_device_decides_when_an_abandoned_command_has_ended() -> None:
+    abandon()
+    answers = iter([False, False, True])
+    with lease("a", "next", HANG_SECONDS, finished=lambda _holder, _seconds: next(answers)):
+        pass
+    with lease("a", "after", 0):  # the record is gone
+        pass
+
+
+def test_an_abandoned_command_ends_at_its_latest_end() -> None:
+    with lease("a", "left-1", 0) as held:
+        held.sending("left-1", 0.05, "com.operator")
+    with lease("a", "next", HANG_SECONDS, finished=lambda _holder, _seconds: False):
+        pass
+
+
+def test_a_command_that_has_ended_leaves_no_record() -> None:
+    with lease("a", "done", 0) as held:
+        held.sending("done", 60, "com.operator")
+        held.ended()
+    with lease("a", "next", 0):
+        pass
+
+
+def test_a_restart_of_the_machine_ends_every_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    abandon()
+    start = time.monotonic()
+    monkeypatch.setattr("clawperator.device.lease.time.monotonic", lambda: time.perf_counter() - start - 10**6)
+    with lease("a", "next", 0):
+        pass
+
+
+def test_a_wait_can_be_stopped() -> None:
+    with lease("a", "first", 0), pytest.raises(ClawError) as error, lease("a", "b", 60, stop=lambda: True):
+        pass
+    assert error.value.code == "INTERRUPTED"
+
+
+def test_a_long_wait_is_noted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("clawperator.device.lease._NOTE_SECONDS", 0.0)
+    notes: list[str] = []
+    with (
+        listening(notes.append),
+        lease("a", "first", 0, action="click"),
+        pytest.raises(ClawError),
+        lease("a", "second", 0.05),
+    ):
+        pass
+    assert notes == [f"waiting: device a is busy: process {os.getpid()} runs click of command first"]
+
+
+def test_what_this_process_left_running_is_known() -> None:
+    assert still_running(0) == ()
+    with lease("a", "left-1", 0, action="sleep", finished=lambda _holder, _seconds: False) as held:
+        held.sending("left-1", 60, "com.operator")
+        assert [execution.commandId for execution in still_running(0)] == ["left-1"]
+    (running,) = still_running(0.02)
+    assert (running.deviceId, running.action) == ("a", "sleep")
+    assert running.describe().startswith("a may still run sleep (command left-1) for up to ")
+
+
+def test_what_this_process_left_running_is_forgotten_at_its_end() -> None:
+    with lease("a", "left-1", 0, finished=lambda _holder, _seconds: True) as held:
+        held.sending("left-1", 60, "com.operator")
+    assert still_running(HANG_SECONDS) == ()
+    with lease("a", "next", 0):  # the record is gone too
+        pass
+
+
+def test_a_device_that_cannot_be_asked_may_go_on() -> None:
+    def fail(_holder: Holder, _seconds: float) -> bool:
+        raise ClawError("DEVICE_OFFLINE", "offline")
+
+    with lease("a", "left-1", 0, finished=fail) as held:
+        held.sending("left-1", 60, "com.operator")
+    assert len(still_running(0.02)) == 1
+    with pytest.raises(ClawError, match="offline"), lease("a", "next", HANG_SECONDS, finished=fail):
+        pass

@@ -26,6 +26,9 @@ class Console:
     def warn(self, text: str) -> None:
         self.lines("warn", [f"clawperator: {text}"])
 
+    def note(self, text: str) -> None:
+        self.lines("info", [f"clawperator: {text}"])
+
     def progress(self, title: str) -> "Progress | None":
         """A progress meter, if stderr is a terminal or the level is debug."""
         is_terminal = sys.stderr is not None and sys.stderr.isatty() and self.is_enabled("info")

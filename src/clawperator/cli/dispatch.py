@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 
+from clawperator._notes import listening
 from clawperator._text import distance, encodable, nearest
 from clawperator.cli.command_line import (
     Call,
@@ -40,12 +41,28 @@ def render_line(argv: list[str]) -> tuple[bytes | None, int]:
     except ClawError as e:
         error, code = e, 1
     except KeyboardInterrupt:
-        error, code = ClawError("INTERRUPTED", "interrupted from the keyboard"), 130
+        error, code = _interrupted(), 130
     except Exception as e:  # noqa: BLE001 - the outermost frame reports every error as a document
         Console(options.log_level).lines("debug", [_trace()])
         hint = "Run again with --verbose for the trace, and report it."
         error, code = ClawError("UNKNOWN", f"{type(e).__name__}: {e}", hint=hint), 1
     return _render(CommandResult(error.document(), code), options)
+
+
+def _interrupted() -> ClawError:
+    """The error of an interrupt, with what a device may still run."""
+    from clawperator.device import still_running
+
+    running = still_running()
+    if not running:
+        return ClawError("INTERRUPTED", "interrupted from the keyboard")
+    return ClawError(
+        "INTERRUPTED",
+        f"interrupted from the keyboard; {'; '.join(execution.describe() for execution in running)}",
+        hint="The next command for this device waits until it has finished.",
+        details={"running": [msgspec.to_builtins(execution) for execution in running]},
+        after_effect=True,
+    )
 
 
 def _dispatch(options: GlobalOptions, rest: list[str], argv: list[str]) -> HandlerResult:
@@ -79,8 +96,9 @@ def _call(command: Command, name: str, tokens: list[str], options: GlobalOptions
     arguments = read_arguments(command, tokens, name)
     for flag in arguments.ignored:
         console.warn(f"{name} has no option {flag}; ignored")
-    result: HandlerResult = resolve_handler(command.handler)(Call(name, arguments, options, console))
-    return result
+    with listening(None if options.json else console.note):
+        result: HandlerResult = resolve_handler(command.handler)(Call(name, arguments, options, console))
+        return result
 
 
 def _unknown_command(rest: list[str]) -> ClawError:

@@ -5,6 +5,8 @@ EXPECTED_FORMAT = "android-ui-automator"
 MAX_EXECUTION_ACTIONS = 50
 MIN_EXECUTION_TIMEOUT_MS = 1_000
 MAX_EXECUTION_TIMEOUT_MS = 120_000
+# How long the host waits for a result beyond the timeout of an execution.
+HOST_GRACE_MS = 5_000
 MAX_PAYLOAD_BYTES = 64_000
 
 MAX_ID_LENGTH = 128

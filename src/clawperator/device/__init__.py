@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from clawperator.device.discovery import list_devices, resolve_device
     from clawperator.device.emulators.avd import DEFAULT_NAME, Avd
     from clawperator.device.host_log import HostLogReader, log_event, log_file
+    from clawperator.device.lease import RunningExecution, still_running
     from clawperator.device.packages import list_packages
     from clawperator.device.recordings import PULL_SECONDS, check_session_id, pull_recording
     from clawperator.device.run import operator_package, run_plan
@@ -30,6 +31,7 @@ else:
             "discovery": "list_devices resolve_device",
             "emulators.avd": "Avd DEFAULT_NAME",
             "host_log": "HostLogReader log_event log_file",
+            "lease": "RunningExecution still_running",
             "packages": "list_packages",
             "recordings": "PULL_SECONDS check_session_id pull_recording",
             "run": "operator_package run_plan",
@@ -53,6 +55,7 @@ __all__ = [
     "HostLogReader",
     "OperatorSetup",
     "Report",
+    "RunningExecution",
     "ShellAnswer",
     "check_session_id",
     "command_line",
@@ -72,4 +75,5 @@ __all__ = [
     "run_plan",
     "run_shell",
     "set_up_operator",
+    "still_running",
 ]

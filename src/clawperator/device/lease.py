@@ -1,47 +1,246 @@
-"""Device leases: one execution at a time per device, across processes. A lease ends with its process."""
+"""Device leases: one execution at a time per device, across processes.
+
+A lease ends with its process, but the device may go on: an Operator finishes its plan whatever happens to the
+host. The lease file keeps a record of that plan, and the next holder waits for its end.
+"""
 
 import fcntl
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from clawperator._deadline import Deadline
-from clawperator._files import make_private_folder, why
+from clawperator._files import why
 from clawperator._home import product_home
+from clawperator._notes import note
 from clawperator._typed import decode
 from clawperator.errors import ClawError
 
 _POLL_SECONDS = 0.004
+# How long to wait for a lease before a note reports it.
+_NOTE_SECONDS = 1.0
+# How long one question to the device about an abandoned command may take.
+_ASK_SECONDS = 0.5
+_MAX_RECORD = 4_096
 
 
 class Holder(Struct, frozen=True):
-    """The holder of a lease."""
+    """The holder of a lease, and what may run on the device for it.
+
+    ``since`` and ``until`` are epoch milliseconds. ``until`` is the latest end of the command on the device, or 0
+    when nothing was sent. ``started`` and ``ends`` are the same moments on the machine's monotonic clock, which no
+    clock change moves. ``sent`` is the id under which the device runs the command.
+    """
 
     pid: int
     commandId: str
     since: int
+    action: str = ""
+    until: int = 0
+    started: float = 0.0
+    ends: float = 0.0
+    sent: str = ""
+    operator: str = ""
+    operatorPid: str = ""
+    deviceTime: str = ""
+
+    @property
+    def seconds_left(self) -> float:
+        """How long the device may still run the command. 0 after a restart of this machine."""
+        now = time.monotonic()
+        return max(0.0, self.ends - now) if self.started <= now else 0.0
+
+
+# Whether the device has finished a holder's command, waiting no longer than these seconds for its end.
+FinishedCheck = Callable[[Holder, float], bool]
+
+
+class RunningExecution(Struct, frozen=True):
+    """An execution of this process that may still run on a device, until ``until`` at the latest."""
+
+    deviceId: str
+    commandId: str
+    action: str
+    since: int
+    until: int
+
+    def describe(self) -> str:
+        left = max(0, round((self.until - time.time() * 1000) / 1000))
+        return f"{self.deviceId} may still run {self.action} (command {self.commandId}) for up to {left} s"
+
+
+class _Sent(Struct):
+    """A command of this process on a device. ``is_held`` while a thread of this process follows it."""
+
+    serial: str
+    holder: Holder
+    finished: FinishedCheck | None
+    is_held: bool = True
+
+
+# The commands of this process that have not ended on their device, by serial and id.
+_sent: dict[tuple[str, str], _Sent] = {}
+
+
+def still_running(wait_seconds: float = _ASK_SECONDS) -> tuple[RunningExecution, ...]:
+    """The executions of this process that may still run on a device. Waits for their end, but not longer.
+
+    An Operator cannot be stopped: after a cancellation the device has stopped only when this is empty.
+    """
+    deadline = Deadline(wait_seconds)
+    while True:
+        pending = [sent for sent in list(_sent.values()) if not _has_ended(sent, deadline)]
+        if not pending or deadline.is_over:
+            break
+        time.sleep(deadline.within(_POLL_SECONDS))
+    return tuple(
+        RunningExecution(sent.serial, h.commandId, h.action, h.since, h.until)
+        for sent in pending
+        for h in (sent.holder,)
+    )
+
+
+def _has_ended(sent: _Sent, deadline: Deadline) -> bool:
+    if sent.holder.seconds_left > 0:
+        if sent.is_held or sent.finished is None:
+            return (sent.serial, sent.holder.sent) not in _sent
+        try:
+            if not sent.finished(sent.holder, deadline.within(_ASK_SECONDS)):
+                return False
+        except ClawError:
+            return False  # the device cannot be reached: it may go on
+        _clear_record(sent)
+    _sent.pop((sent.serial, sent.holder.sent), None)
+    return True
+
+
+def _clear_record(sent: _Sent) -> None:
+    """Clear the record of a command that has ended, if the lease is free and the record is still that one."""
+    with suppress(OSError, ClawError):
+        descriptor = _open(sent.serial)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if _read_holder(descriptor) == sent.holder:
+                os.ftruncate(descriptor, 0)
+        finally:
+            os.close(descriptor)
+
+
+class Lease:
+    """A lease that this process holds. The backend reports here what the device runs."""
+
+    def __init__(self, descriptor: int, serial: str, holder: Holder, finished: FinishedCheck | None) -> None:
+        self._descriptor = descriptor
+        self._serial = serial
+        self._holder = holder
+        self._finished = finished
+        self._write()
+
+    def sending(self, command_id: str, seconds: float, operator: str) -> None:
+        """From now on the device may run the command, for at most these seconds."""
+        self.ended()
+        now = time.monotonic()
+        self._holder = replace(
+            self._holder,
+            until=round((time.time() + seconds) * 1000),
+            started=now,
+            ends=now + seconds,
+            sent=command_id,
+            operator=operator,
+        )
+        _sent[self._serial, command_id] = _Sent(self._serial, self._holder, self._finished)
+        self._write()
+
+    def noted(self, *, device_time: str = "", operator_pid: str = "") -> None:
+        """Keep what finds the result in the log: the device's clock before the command, the Operator's process."""
+        holder = self._holder
+        self._holder = replace(
+            holder,
+            deviceTime=device_time or holder.deviceTime,
+            operatorPid=operator_pid or holder.operatorPid,
+        )
+        if (sent := _sent.get((self._serial, holder.sent))) is not None:
+            sent.holder = self._holder
+        self._write()
+
+    def ended(self) -> None:
+        """The device does not run the command, or no longer."""
+        _sent.pop((self._serial, self._holder.sent), None)
+        self._holder = replace(self._holder, until=0, ends=0.0, sent="", deviceTime="", operatorPid="")
+
+    def release(self) -> None:
+        """Clear the record, unless the device may still run the command."""
+        sent = _sent.get((self._serial, self._holder.sent))
+        if sent is not None:
+            sent.is_held = False
+        if self._holder.seconds_left == 0:
+            self.ended()
+            with suppress(OSError):
+                os.ftruncate(self._descriptor, 0)
+
+    def _write(self) -> None:
+        # Only the first line counts: a process that is killed between these two leaves a whole record.
+        line = msgspec.json.encode(self._holder) + b"\n"
+        os.pwrite(self._descriptor, line, 0)
+        os.ftruncate(self._descriptor, len(line))
 
 
 @contextmanager
-def lease(serial: str, command_id: str, wait_seconds: float) -> Iterator[None]:
-    """Hold the device while the ``with`` block runs. ``EXECUTION_CONFLICT_IN_FLIGHT`` when it stays busy."""
+def lease(  # noqa: PLR0913 - the facts of one lease
+    serial: str,
+    command_id: str,
+    wait_seconds: float,
+    *,
+    action: str = "",
+    finished: FinishedCheck | None = None,
+    stop: Callable[[], bool] | None = None,
+) -> Iterator[Lease]:
+    """Hold the device while the ``with`` block runs. ``EXECUTION_CONFLICT_IN_FLIGHT`` when it stays busy.
+
+    Also waits for a command that an earlier holder left running on the device. ``finished`` checks for its end;
+    without it only the time counts. The wait ends with ``INTERRUPTED`` when ``stop`` returns True.
+    """
     descriptor = _open(serial)
     try:
-        _acquire(descriptor, serial, wait_seconds)
-        holder = Holder(os.getpid(), command_id, int(time.time() * 1000))
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, msgspec.json.encode(holder), 0)
+        wait = _Wait(serial, Deadline(wait_seconds), stop)
+        _acquire(descriptor, wait)
+        _await_abandoned(descriptor, wait, finished)
+        holder = Holder(os.getpid(), command_id, int(time.time() * 1000), action)
+        held = Lease(descriptor, serial, holder, finished)
         try:
-            yield
+            yield held
         finally:
-            with suppress(OSError):
-                os.ftruncate(descriptor, 0)
+            held.release()
     finally:
         os.close(descriptor)
+
+
+class _Wait:
+    """A wait for a lease. Reports it once, when it takes longer than a moment."""
+
+    def __init__(self, serial: str, deadline: Deadline, stop: Callable[[], bool] | None) -> None:
+        self.serial = serial
+        self.deadline = deadline
+        self._stop = stop
+        self._noted = Deadline(_NOTE_SECONDS)
+        self._is_noted = False
+
+    def check(self, holder: Holder | None, *, abandoned: bool = False) -> None:
+        """Raise when the wait is over or was stopped."""
+        if self._stop is not None and self._stop():
+            raise ClawError(
+                "INTERRUPTED", f"interrupted while waiting for device {self.serial}", operation="lease"
+            )
+        if self.deadline.is_over:
+            raise _busy(self.serial, holder, abandoned=abandoned)
+        if not self._is_noted and self._noted.is_over:
+            self._is_noted = True
+            note(f"waiting: {_describe(self.serial, holder, abandoned=abandoned)}")
 
 
 def _open(serial: str) -> int:
@@ -49,7 +248,7 @@ def _open(serial: str) -> int:
     # In hex any serial is a valid file name, and 200 digits distinguish devices.
     name = f"{serial.encode().hex()[:200]}.lock"
     try:
-        make_private_folder(folder)
+        os.makedirs(folder, mode=0o700, exist_ok=True)
         return os.open(os.path.join(folder, name), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as e:
         raise ClawError(
@@ -61,33 +260,57 @@ def _open(serial: str) -> int:
         ) from e
 
 
-def _acquire(descriptor: int, serial: str, wait_seconds: float) -> None:
-    deadline = Deadline(wait_seconds)
+def _acquire(descriptor: int, wait: _Wait) -> None:
     while True:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            if deadline.is_over:
-                raise _busy(serial, _read_holder(descriptor)) from None
+            wait.check(_read_holder(descriptor))
         else:
             return
         # Random delays, so that no process always comes too late.
         time.sleep(_POLL_SECONDS * (0.5 + os.urandom(1)[0] / 256))
 
 
+def _await_abandoned(descriptor: int, wait: _Wait, finished: FinishedCheck | None) -> None:
+    holder = _read_holder(descriptor)
+    while holder is not None and holder.seconds_left > 0:
+        wait.check(holder, abandoned=True)
+        seconds = wait.deadline.within(min(_ASK_SECONDS, holder.seconds_left))
+        if finished is None:
+            time.sleep(min(seconds, _POLL_SECONDS))
+        elif finished(holder, seconds):
+            return
+
+
 def _read_holder(descriptor: int) -> Holder | None:
     try:
-        return decode(os.pread(descriptor, 4_096, 0), Holder)
+        return decode(os.pread(descriptor, _MAX_RECORD, 0).partition(b"\n")[0], Holder)
     except msgspec.DecodeError:
         return None
 
 
-def _busy(serial: str, holder: Holder | None) -> ClawError:
-    by = f": process {holder.pid} runs {holder.commandId}" if holder else ""
-    details = {"deviceId": serial, **({"commandId": holder.commandId, "pid": holder.pid} if holder else {})}
+def _describe(serial: str, holder: Holder | None, *, abandoned: bool) -> str:
+    if holder is None:
+        return f"device {serial} is busy"
+    what = f"{holder.action} of command {holder.commandId}" if holder.action else holder.commandId
+    if not abandoned:
+        return f"device {serial} is busy: process {holder.pid} runs {what}"
+    left = round(holder.seconds_left + 0.5)
+    return f"device {serial} still runs {what}, started by process {holder.pid}, for up to {left} s"
+
+
+def _busy(serial: str, holder: Holder | None, *, abandoned: bool) -> ClawError:
+    details: dict[str, str | int] = {"deviceId": serial}
+    if holder is not None:
+        details |= {"commandId": holder.commandId, "pid": holder.pid, "since": holder.since}
+        if holder.action:
+            details["action"] = holder.action
+        if holder.until:
+            details["until"] = holder.until
     return ClawError(
         "EXECUTION_CONFLICT_IN_FLIGHT",
-        f"device {serial} is busy{by}",
+        _describe(serial, holder, abandoned=abandoned),
         hint="Retry when it has finished, or use another device with --device.",
         details=details,
         operation="lease",

@@ -2,9 +2,12 @@
 
 import os
 import time
+from collections.abc import Callable
+from functools import partial
 
 from msgspec.structs import replace
 
+from clawperator._deadline import Deadline
 from clawperator.commands import BackendName
 from clawperator.contract import (
     SESSION_ID,
@@ -15,12 +18,13 @@ from clawperator.contract import (
     outcome_of,
     step_mismatch,
 )
+from clawperator.contract.limits import HOST_GRACE_MS, MIN_EXECUTION_TIMEOUT_MS
 from clawperator.contract.wire import OPERATOR_PACKAGE
 from clawperator.device.adb.client import Device
 from clawperator.device.adb.quoting import command_line
-from clawperator.device.backends import Backend, choose_backend
+from clawperator.device.backends import Backend, RunWatch, choose_backend
 from clawperator.device.host_log import Level, log_event
-from clawperator.device.lease import lease
+from clawperator.device.lease import Holder, lease
 from clawperator.errors import ClawError
 
 # Failures caused by an active recording, and the purpose of stopping it.
@@ -29,6 +33,7 @@ _STOP_PURPOSE = {
     "RECORDING_NOT_IN_PROGRESS": "to stop that one",
 }
 _RECORDING_FIELDS = ("sessionId", "filePath")
+_NOTICEABLE_SECONDS = 0.25
 
 
 def operator_package(given: str | None) -> str:
@@ -36,19 +41,44 @@ def operator_package(given: str | None) -> str:
     return given or os.environ.get("CLAWPERATOR_OPERATOR_PACKAGE") or OPERATOR_PACKAGE
 
 
-def run_plan(
-    plan: Plan, device: Device, *, package: str, backend: BackendName | Backend = "auto"
+def run_plan(  # noqa: PLR0913 - the facts of one run
+    plan: Plan,
+    device: Device,
+    *,
+    package: str,
+    backend: BackendName | Backend = "auto",
+    timeout_ms: float | None = None,
+    stop: Callable[[], bool] | None = None,
 ) -> ExecutionResult:
-    """Run a plan while holding the device's lease. The host log gets its ids and status, not its content."""
+    """Run a plan while holding the device's lease. The host log gets its ids and status, not its content.
+
+    The host ends within the plan's timeout, or within ``timeout_ms`` when that is shorter, and a grace; waiting
+    for the lease counts. When ``stop`` returns True, nothing more is sent to the device, and the result or error
+    follows as soon as the backend can. ``still_running`` lists what the device has not finished.
+    """
     ids = {"commandId": plan.document["commandId"], "taskId": plan.document["taskId"], "deviceId": device.serial}
     log_event("execution.started", **ids)
     started = time.monotonic()
+    seconds = min(plan.execution.timeoutMs, timeout_ms or plan.execution.timeoutMs) / 1000
+    deadline = Deadline(seconds + HOST_GRACE_MS / 1000)
     try:
-        with lease(device.serial, plan.document["commandId"], plan.document["timeoutMs"] / 1000):
-            envelope = choose_backend(backend, device, package).run(plan)
+        with lease(
+            device.serial,
+            plan.execution.commandId,
+            seconds,
+            action=_actions(plan),
+            finished=partial(_has_finished, device),
+            stop=stop,
+        ) as held:
+            timed = _with_time_left(plan, time.monotonic() - started)
+            watch = RunWatch(stop, deadline, held)
+            envelope = choose_backend(backend, device, package, watch).run(timed)
         _check_steps(plan, envelope, device)
     except ClawError as e:
         log_event("execution.failed", level="error", code=e.code, durationMs=_elapsed_ms(started), **ids)
+        raise
+    except KeyboardInterrupt:
+        log_event("execution.interrupted", level="warn", durationMs=_elapsed_ms(started), **ids)
         raise
     envelope = reconcile(envelope, device.serial, package)
     level: Level = "info" if envelope.status == "success" else "warn"
@@ -56,6 +86,26 @@ def run_plan(
     elapsed = _elapsed_ms(started)
     log_event("execution.finished", level=level, status=envelope.status, code=code, durationMs=elapsed, **ids)
     return ExecutionResult(envelope, device.serial)
+
+
+def _actions(plan: Plan) -> str:
+    """The actions of a plan in a few words."""
+    first, *others = (action.type for action in plan.execution.actions)
+    return f"{first} and {len(others)} more" if others else first
+
+
+def _has_finished(device: Device, holder: Holder, seconds: float) -> bool:
+    from clawperator.device.backends.abandoned import has_finished
+
+    return has_finished(device, holder, seconds)
+
+
+def _with_time_left(plan: Plan, waited: float) -> Plan:
+    """The plan with the rest of its time, when it had to wait: the device must not run longer than the host."""
+    if waited < _NOTICEABLE_SECONDS:
+        return plan
+    left = max(MIN_EXECUTION_TIMEOUT_MS, round(plan.execution.timeoutMs - waited * 1000))
+    return Plan(replace(plan.execution, timeoutMs=left), {**plan.document, "timeoutMs": left})
 
 
 def _check_steps(plan: Plan, envelope: ResultEnvelope, device: Device) -> None:

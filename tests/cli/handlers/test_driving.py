@@ -271,7 +271,7 @@ def test_a_missing_operator_is_reported_without_waiting(route: Route) -> None:
 
 
 def test_a_result_that_does_not_come_ends_at_its_deadline(faulty: Route, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(operator, "_GRACE_SECONDS", 0.1)
+    monkeypatch.setattr(operator, "GRACE_SECONDS", 0.1)
     faulty.phone_server.phone.set_fault("lost_log", "1")
     ran = typed_in(faulty, "clawperator snapshot --timeout 1000")
     check("snapshot.no-result", ran, faulty)

@@ -12,10 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Struct
 
-from clawperator.contract.execution import validate
+from clawperator.contract.execution import new_execution, validate
 from clawperator.contract.results import ResultEnvelope, StepResult
 from clawperator.device.adb.client import Device, Endpoint, run_shell
 from clawperator.device.adb.quoting import command_line
+from clawperator.device.backends import RunWatch
 from clawperator.device.backends.adb import AdbBackend, AdbDriver
 from clawperator.engine.clock import SystemClock
 from clawperator.engine.run import RUNNERS
@@ -402,6 +403,18 @@ def test_nothing_outlasts_the_time_of_the_execution(settings: Bench) -> None:
             call()
         assert e.value.code == "COMMAND_TIMEOUT"
     assert SystemClock().monotonic() - began < 1.5
+
+
+def test_a_stopped_execution_sends_nothing_more(settings: Bench) -> None:
+    stops = iter([False] * 3)
+    watch = RunWatch(stop=lambda: next(stops, True))
+    actions = [{"id": "nap", "type": "sleep", "params": {"durationMs": 60_000}}]
+    actions += [{"id": "home", "type": "press_key", "params": {"key": "home"}}]
+    document = new_execution(actions, command_id="c", source="test", timeout_ms=90_000)
+    envelope = AdbBackend(settings.device, watch).run(validate(document))
+    assert [step.id for step in envelope.stepResults] == ["nap"]
+    assert envelope.errorCode == "INTERRUPTED"
+    assert settings.phone.foreground() == SETTINGS
 
 
 def test_the_command_clicks_with_no_operator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

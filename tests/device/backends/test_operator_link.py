@@ -245,7 +245,7 @@ def test_a_failed_broadcast_reports_the_reason() -> None:
 
 
 def test_a_log_that_ends_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(operator, "_GRACE_SECONDS", 0.1)
+    monkeypatch.setattr(operator, "GRACE_SECONDS", 0.1)
     assert lost(HEAD + logged("working"), code=1).code == "LOGCAT_UNAVAILABLE"
 
 
@@ -256,11 +256,11 @@ def test_an_unreachable_device_is_reported_by_its_state() -> None:
 
 
 def test_silence_ends_at_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(operator, "_GRACE_SECONDS", -0.8)
+    monkeypatch.setattr(operator, "GRACE_SECONDS", -0.8)
     start = time.monotonic()
     with scripted(OKAY, OKAY, Pause()) as device, pytest.raises(ClawError) as error:
         deliver(device, PACKAGE, execution())
     assert time.monotonic() - start < HANG_SECONDS
     assert error.value.code == "RESULT_ENVELOPE_TIMEOUT"
-    assert error.value.extra["broadcastDispatchStatus"] == "not_sent"
+    assert error.value.extra["broadcastDispatchStatus"] == "unknown"
     assert (error.value.details or {})["lastActionId"] == "a1"

@@ -106,7 +106,13 @@ def _run(
         if limit < MIN_EXECUTION_TIMEOUT_MS:
             raise timeout_error(plan.execution.actions[0].type, device.serial)
     timed = Plan(replace(plan.execution, timeoutMs=limit), {**plan.document, "timeoutMs": limit})
-    return run_plan(timed, device, package=operator_package(context.operator_package), backend=context.backend)
+    return run_plan(
+        timed,
+        device,
+        package=operator_package(context.operator_package),
+        backend=context.backend,
+        stop=lambda: context.deadline.is_cancelled,
+    )
 
 
 def _usual_ms(actions: Sequence[Action]) -> int | float:

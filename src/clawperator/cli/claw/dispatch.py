@@ -6,6 +6,7 @@ is that of the process: 0, 1 for errors, 2 when the time limit was exceeded.
 
 import os
 
+from clawperator._notes import listening
 from clawperator._text import encodable
 from clawperator.agent import build_envelope, filesystem_error
 from clawperator.cli.claw.command_line import FORMAT_VARIABLE, attempted_command, parse_line, requested_format
@@ -26,7 +27,8 @@ def run(argv: list[str]) -> int:
     try:
         arguments = parse_line(argv, default)
         command = arguments.command.name if arguments.command else command
-        response = respond(arguments)
+        with listening(None if is_json else _print_note):
+            response = respond(arguments)
     except KeyboardInterrupt:
         response = failure(ClawError("INTERRUPTED", "interrupted from the keyboard", operation=command), command)
     except ClawError as e:
@@ -85,6 +87,10 @@ def _print_text(response: Response) -> int:
         _print_error(f"claw: {response.text}")
         return code
     return print_bytes(encodable(response.text).encode(), code)
+
+
+def _print_note(text: str) -> None:
+    _print_error(f"claw: {text}")
 
 
 def _print_error(text: str) -> None:

@@ -126,6 +126,15 @@ class Connection:
         data, self._buffer = self._buffer[:size], self._buffer[size:]
         return data
 
+    def read_part(self, most: int) -> bytes:
+        """The next bytes of a message that has ``most`` left: at least one, unless there are none left."""
+        if most and not self._buffer:
+            self._buffer = self._receive()
+            if not self._buffer:
+                raise ConnectionError("the connection was closed in the middle of a message")
+        data, self._buffer = self._buffer[:most], self._buffer[most:]
+        return data
+
     def read_some(self) -> bytes:
         """The next bytes; none at the end."""
         if self._buffer:
@@ -214,6 +223,7 @@ class ShellStream:
     def packets(self) -> Iterator[tuple[bool, bytes]]:
         """Pieces of output, each with whether it is stderr, until the command ends.
 
+        A packet comes in several pieces, so that none needs as much memory as its length claims.
         ``ConnectionError`` when the stream ends without an exit code.
         """
         while True:
@@ -224,12 +234,14 @@ class ShellStream:
                     raise
                 return
             kind, size = head[0], int.from_bytes(head[1:], "little")
-            data = self._connection.read_exactly(size)
-            if kind == _EXIT:
-                self.code = data[0] if data else 255
-                return
-            if kind in (_STDOUT, _STDERR):
-                yield kind == _STDERR, data
+            while size or kind == _EXIT:
+                data = self._connection.read_part(size)
+                if kind == _EXIT:
+                    self.code = data[0] if data else 255
+                    return
+                size -= len(data)
+                if kind in (_STDOUT, _STDERR):
+                    yield kind == _STDERR, data
 
     def send(self, data: bytes) -> None:
         """Write to its stdin."""

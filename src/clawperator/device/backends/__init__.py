@@ -1,12 +1,33 @@
 """Execution backends: the Operator app on the device, or the host engine over plain adb."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
+from msgspec import Struct
+
+from clawperator._deadline import Deadline
 from clawperator.commands import BackendName
 from clawperator.contract import Plan, ResultEnvelope
+from clawperator.device.lease import Lease
+from clawperator.errors import ClawError
 
 if TYPE_CHECKING:
     from clawperator.device.adb.client import Device
+
+
+class RunWatch(Struct, frozen=True):
+    """What a running backend observes: a request to stop, the host's deadline, and the lease it reports to."""
+
+    stop: Callable[[], bool] | None = None
+    deadline: Deadline | None = None
+    lease: Lease | None = None
+
+    def check_stop(self, *, after_effect: bool) -> None:
+        """``INTERRUPTED`` when the caller asked to stop."""
+        if self.stop is not None and self.stop():
+            raise ClawError(
+                "INTERRUPTED", "the execution was cancelled", operation="execute", after_effect=after_effect
+            )
 
 
 class Backend(Protocol):
@@ -18,14 +39,16 @@ class Backend(Protocol):
     def run(self, plan: Plan) -> ResultEnvelope: ...
 
 
-def choose_backend(backend: BackendName | Backend, device: "Device", package: str) -> Backend:
+def choose_backend(
+    backend: BackendName | Backend, device: "Device", package: str, watch: RunWatch | None = None
+) -> Backend:
     """The backend of this name, or the given one. ``auto`` is the Operator."""
     if not isinstance(backend, str):
         return backend
     if backend == "adb":
         from clawperator.device.backends.adb import AdbBackend
 
-        return AdbBackend(device)
+        return AdbBackend(device, watch)
     from clawperator.device.backends.operator import OperatorBackend
 
-    return OperatorBackend(device, package)
+    return OperatorBackend(device, package, watch)

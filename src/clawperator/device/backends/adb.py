@@ -14,6 +14,7 @@ from clawperator.device.adb import input as adb_input
 from clawperator.device.adb.client import Device, ShellAnswer, run_shell
 from clawperator.device.adb.input import input_line
 from clawperator.device.adb.quoting import command_line
+from clawperator.device.backends import RunWatch
 from clawperator.device.backends.host_actions import capture_png, force_stop, is_running, save_screenshot
 from clawperator.engine import Engine, Key, SystemClock, Windows
 from clawperator.errors import ClawError
@@ -22,6 +23,8 @@ from clawperator.ui import Bounds, Hierarchy, Node, parse_hierarchy
 # uiautomator alone waits ten seconds for an idle screen.
 _CALL_SECONDS = 30.0
 _CLOSE_SECONDS = 10.0
+# How soon a sleep notices that it must stop.
+_STOP_SECONDS = 0.05
 # No further attempt after a slow one: callers that only report on the screen would wait for several.
 _DUMPS = 3
 _DUMPS_SECONDS = 5.0
@@ -42,17 +45,38 @@ _FORBIDDEN = re.compile(r"INJECT_EVENTS|SecurityException")
 class AdbBackend:
     """Runs plans with commands that every device's shell has."""
 
-    def __init__(self, device: Device) -> None:
+    def __init__(self, device: Device, watch: RunWatch | None = None) -> None:
         self._device = device
+        self._watch = watch or RunWatch()
 
     def run(self, plan: Plan) -> ResultEnvelope:
+        """The device stops with the host: nothing more is sent to it after a stop or the deadline."""
         execution = plan.execution
-        driver = AdbDriver(self._device, seconds=execution.timeoutMs / 1000)
+        watch = self._watch
+        seconds = execution.timeoutMs / 1000
+        seconds = seconds if watch.deadline is None else watch.deadline.within(seconds)
+        driver = AdbDriver(self._device, seconds=seconds, watch=watch)
 
         def save(path: str | None, png: bytes) -> str:
             return save_screenshot(png, path, execution.commandId)
 
-        return Engine(driver, SystemClock(), save_screenshot=save).run(execution)
+        return Engine(driver, _WatchedClock(watch), save_screenshot=save).run(execution)
+
+
+class _WatchedClock(SystemClock):
+    """The system clock, whose sleep ends when the caller asks to stop."""
+
+    def __init__(self, watch: RunWatch) -> None:
+        self._watch = watch
+
+    def sleep(self, seconds: float) -> None:
+        if self._watch.stop is None:
+            super().sleep(seconds)
+            return
+        deadline = Deadline(max(0.0, seconds))
+        while not deadline.is_over:
+            self._watch.check_stop(after_effect=False)
+            super().sleep(deadline.within(_STOP_SECONDS))
 
 
 class AdbDriver:
@@ -61,8 +85,15 @@ class AdbDriver:
     It has no accessibility actions, so the engine uses gestures, and no recorder.
     """
 
-    def __init__(self, device: Device, *, seconds: float = MAX_EXECUTION_TIMEOUT_MS / 1000) -> None:
+    def __init__(
+        self,
+        device: Device,
+        *,
+        seconds: float = MAX_EXECUTION_TIMEOUT_MS / 1000,
+        watch: RunWatch | None = None,
+    ) -> None:
         self._device = device
+        self._watch = watch or RunWatch()
         self._deadline = Deadline(seconds)
         self._dump_file = f"/data/local/tmp/clawperator-{os.urandom(8).hex()}.xml"
         self._size: tuple[int, int] | None = None
@@ -292,6 +323,7 @@ class AdbDriver:
             raise
 
     def _left(self, most: float) -> float:
+        self._watch.check_stop(after_effect=False)
         try:
             return min(most, self._deadline.left())
         except TimeoutError as e:

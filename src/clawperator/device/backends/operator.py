@@ -14,6 +14,7 @@ from clawperator.contract import Plan, ResultEnvelope, StepResult, is_snapshot, 
 from clawperator.contract.limits import MIN_EXECUTION_TIMEOUT_MS
 from clawperator.contract.wire import TEXT_BYTES, TEXT_SUM
 from clawperator.device.adb.client import Device
+from clawperator.device.backends import RunWatch
 from clawperator.device.backends.host_actions import HOST_ACTIONS, run_host_action
 from clawperator.device.backends.operator_link import Delivered, deliver
 from clawperator.device.backends.operator_log import plausible_text, verified_text
@@ -28,21 +29,23 @@ _UNSETTLED = (
 class OperatorBackend:
     """Runs plans with the Operator ``package`` on one device."""
 
-    def __init__(self, device: Device, package: str) -> None:
+    def __init__(self, device: Device, package: str, watch: RunWatch | None = None) -> None:
         self._device = device
         self._package = package
+        self._watch = watch or RunWatch()
 
     def run(self, plan: Plan) -> ResultEnvelope:
-        return _OperatorRun(self._device, self._package, plan.document).run()
+        return _OperatorRun(self._device, self._package, plan.document, self._watch).run()
 
 
 class _OperatorRun:
     """One plan while it runs."""
 
-    def __init__(self, device: Device, package: str, document: dict[str, Any]) -> None:
+    def __init__(self, device: Device, package: str, document: dict[str, Any], watch: RunWatch) -> None:
         self._device = device
         self._package = package
         self._document = document
+        self._watch = watch
         self._deadline = Deadline(document["timeoutMs"] / 1000)
         self._steps: list[StepResult] = []
         self._deliveries = 0
@@ -55,6 +58,7 @@ class _OperatorRun:
         at = 0
         last: ResultEnvelope | None = None
         while at < len(actions):
+            self._watch.check_stop(after_effect=may_have_changed(self._steps))
             if actions[at]["type"] in HOST_ACTIONS:
                 self._steps.append(run_host_action(self._device, actions[at], self._document["commandId"]))
                 at += 1
@@ -84,7 +88,8 @@ class _OperatorRun:
             left = round((self._deadline.remaining or 0) * 1000)
             document["timeoutMs"] = max(MIN_EXECUTION_TIMEOUT_MS, left)
         try:
-            delivered = deliver(self._device, self._package, document)
+            watch = self._watch
+            delivered = deliver(self._device, self._package, document, lease=watch.lease, deadline=watch.deadline)
         except ClawError as e:
             if self._steps:  # earlier steps have had their effect: report them with the error
                 extra = {**e.extra, "stepResults": self._steps}

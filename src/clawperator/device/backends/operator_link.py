@@ -4,6 +4,7 @@ One adb connection runs one script: record the device time, broadcast, then foll
 to the Operator's process. Starting to read late loses nothing, so there is no race and no need to clear the log.
 """
 
+import re
 from typing import Any, Literal
 
 import msgspec
@@ -12,15 +13,25 @@ from msgspec import Struct
 from clawperator._deadline import Deadline
 from clawperator._typed import convert
 from clawperator.contract import ResultEnvelope, StepResult, changes_device, step_mismatch
+from clawperator.contract.limits import HOST_GRACE_MS
 from clawperator.contract.wire import ACTION, PAYLOAD
 from clawperator.device.adb.client import Device, ShellStream
 from clawperator.device.adb.quoting import command_line, quote
-from clawperator.device.backends.operator_log import LoggedTree, OperatorLogReader, read_record
+from clawperator.device.backends.operator_log import (
+    MAX_LINE_BYTES,
+    LoggedTree,
+    LogLines,
+    OperatorLogReader,
+    read_record,
+)
+from clawperator.device.lease import Lease
 from clawperator.errors import ClawError, RefusedError
 
-_GRACE_SECONDS = 5.0
-_MAX_LINE = 64 * 1024
+GRACE_SECONDS = HOST_GRACE_MS / 1000
 _MAX_EVENTS = 30
+# Lines of the script: the device's clock before the broadcast, the Operator's process after it.
+_CLOCK = re.compile(rb"clock ([0-9.]{1,32})")
+_PROCESS = re.compile(rb"process (\d{1,10})(?: |$)")
 # Exit codes of the script.
 _NOT_INSTALLED = 3
 _BROADCAST_FAILED = 4
@@ -54,35 +65,72 @@ class _WireEnvelope(Struct, frozen=True):
     errorCode: str | None = None
 
 
-def deliver(device: Device, package: str, document: dict[str, Any]) -> Delivered:
-    """Send an execution to the Operator and wait for its envelope."""
-    return _Delivery(device, package, document).run()
+def deliver(
+    device: Device,
+    package: str,
+    document: dict[str, Any],
+    *,
+    lease: Lease | None = None,
+    deadline: Deadline | None = None,
+) -> Delivered:
+    """Send an execution to the Operator and wait for its envelope: for its timeout, a grace and the deadline.
+
+    The lease records what the device runs, for the case that this process does not see the end of it.
+    """
+    return _Delivery(device, package, document, lease, deadline).run()
 
 
 class _Delivery:
     """A running delivery. Tracks its phase so that errors can report how far it got."""
 
-    def __init__(self, device: Device, package: str, document: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        device: Device,
+        package: str,
+        document: dict[str, Any],
+        lease: Lease | None,
+        deadline: Deadline | None,
+    ) -> None:
         self._device = device
         self._package = package
         self._document = document
-        self._seconds = document["timeoutMs"] / 1000 + _GRACE_SECONDS
+        self._lease = lease
+        seconds = document["timeoutMs"] / 1000 + GRACE_SECONDS
+        self._seconds = seconds if deadline is None else deadline.within(seconds)
         self._deadline = Deadline(self._seconds)
         self._phase = "connecting"
         self._dispatched = "not_sent"
+        self._is_over = False
         self._stderr = bytearray()
         self._events: list[str] = []
 
     def run(self) -> Delivered:
+        if self._lease is not None:
+            self._lease.sending(self._document["commandId"], self._document["timeoutMs"] / 1000, self._package)
+        try:
+            return self._run()
+        except ClawError:
+            # Nothing runs without a broadcast or without an Operator, and nothing more runs after a result.
+            if self._lease is not None and (self._dispatched == "not_sent" or self._is_over):
+                self._lease.ended()
+            raise
+
+    def _run(self) -> Delivered:
         try:
             with ShellStream(self._device, self._script(), self._deadline) as stream:
+                self._phase = "starting"
                 delivered = self._follow(stream)
         except TimeoutError as e:
+            if self._phase == "starting":  # the device has the script and may run it late
+                self._dispatched = "unknown"
             raise self._timeout_error() from e
         except (OSError, RefusedError) as e:
             raise self._connection_error(str(e)) from e
         if delivered is not None:
+            if self._lease is not None:
+                self._lease.ended()
             return delivered
+        self._is_over = stream.code in (_NOT_INSTALLED, _BROADCAST_FAILED, _NOT_RUNNING)
         raise self._script_error(stream.code)
 
     def _script(self) -> str:
@@ -101,14 +149,13 @@ class _Delivery:
 
     def _follow(self, stream: ShellStream) -> Delivered | None:
         reader = OperatorLogReader()
-        rest = b""
+        lines = LogLines()
         for is_error, data in stream.packets():
             if is_error:
-                self._stderr += data[: max(0, _MAX_LINE - len(self._stderr))]
+                self._stderr += data[: max(0, MAX_LINE_BYTES - len(self._stderr))]
                 continue
-            *lines, rest = (rest + data).split(b"\n")
-            rest = rest[:_MAX_LINE]
-            for line in lines:
+            for line in lines.feed(data):
+                self._deadline.left()  # a device may send faster than lines can be read
                 if self._phase != "waiting":
                     self._read_progress(line)
                     continue
@@ -119,6 +166,7 @@ class _Delivery:
                     self._events.append(record.message[:200])
                 document = reader.feed(record)
                 if document is not None and document.get("commandId") == self._document["commandId"]:
+                    self._is_over = True
                     return Delivered(self._envelope(document), tuple(reader.hierarchies))
         return None
 
@@ -126,10 +174,18 @@ class _Delivery:
         """Lines of the script itself, which precede those of the log."""
         if line.startswith(b"clock "):
             self._phase, self._dispatched = "dispatching", "unknown"
+            if found := _CLOCK.fullmatch(line):
+                self._note(device_time=found[1].decode())
         elif line == b"sent":
             self._phase, self._dispatched = "dispatched", "sent"
         elif line.startswith(b"process "):
             self._phase = "waiting"
+            if found := _PROCESS.match(line):
+                self._note(operator_pid=found[1].decode())
+
+    def _note(self, **facts: str) -> None:
+        if self._lease is not None:
+            self._lease.noted(**facts)
 
     def _envelope(self, document: dict[str, object]) -> ResultEnvelope:
         try:

@@ -10,12 +10,18 @@ from collections.abc import Iterator
 import msgspec
 from msgspec import Struct
 
+from clawperator.contract.limits import MAX_HIERARCHY_BYTES
 from clawperator.contract.wire import RESULT_PREFIX, SNAPSHOT_MARKER, sum_of
 
-# date time pid tid priority tag: message
-_RECORD = re.compile(rb"\S+ +\S+ +(\d+) +(\d+) ([VDIWEF]) (.*?) *: ?(.*)", re.DOTALL)
+# date time pid tid priority, then "tag: message"
+_HEAD = re.compile(rb"\S{1,32} {1,16}\S{1,32} {1,16}(\d{1,10}) {1,16}(\d{1,10}) [VDIWEF] ")
 _END = "</hierarchy>"
-_MAX_MESSAGE = 16 * 1024 * 1024
+# Logcat splits messages at about 4,000 characters, so a longer line is not a record.
+MAX_LINE_BYTES = 64 * 1024
+_MAX_RESULT = 4 * 1024 * 1024
+# A result in more pieces than this is not one of an Operator. Each piece may be tried as the last one.
+_MAX_PIECES = 1_000
+_MAX_HIERARCHIES_BYTES = 32 * 1024 * 1024
 
 
 class Record(Struct, frozen=True):
@@ -34,22 +40,55 @@ class LoggedTree(Struct, frozen=True):
     is_complete: bool
 
 
+class LogLines:
+    """Splits a stream into lines. What a line has beyond ``MAX_LINE_BYTES`` is dropped."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        """The lines that these bytes complete."""
+        first, newline, more = data.partition(b"\n")
+        self._rest += first[: max(0, MAX_LINE_BYTES - len(self._rest))]
+        if not newline:
+            return
+        yield self._rest
+        *lines, rest = more.split(b"\n")
+        self._rest = rest[:MAX_LINE_BYTES]
+        for line in lines:
+            yield line[:MAX_LINE_BYTES]
+
+
 def read_record(line: bytes) -> Record | None:
     """Parse a line of the log; None for other lines, such as buffer headers."""
-    found = _RECORD.fullmatch(line)
+    line = line[:MAX_LINE_BYTES]
+    found = _HEAD.match(line)
     if found is None:
         return None
-    pid, tid, _, tag, message = found.groups()
-    return Record(int(pid), int(tid), tag.decode("utf-8", "replace"), message.decode("utf-8", "replace"))
+    tag, colon, message = line[found.end() :].partition(b":")
+    if not colon:
+        return None
+    return Record(
+        int(found[1]),
+        int(found[2]),
+        tag.rstrip(b" ").decode("utf-8", "replace"),
+        message.removeprefix(b" ").decode("utf-8", "replace"),
+    )
 
 
 class OperatorLogReader:
-    """Reassembles messages from records. Collects hierarchies and returns each result when it is complete."""
+    """Reassembles messages from records. Collects hierarchies and returns each result when it is complete.
+
+    Only the last hierarchies are kept, up to a limit of memory.
+    """
 
     def __init__(self) -> None:
         self.hierarchies: list[LoggedTree] = []
+        self._sizes: list[int] = []
         self._lines: list[str] | None = None
-        self._result: str | None = None
+        self._size = 0
+        self._result: list[str] | None = None
+        self._result_size = 0
         self._source: tuple[int, str] | None = None
 
     def feed(self, record: Record) -> dict[str, object] | None:
@@ -65,6 +104,7 @@ class OperatorLogReader:
             self._source = (record.tid, record.tag)
             rest = message.partition(SNAPSHOT_MARKER)[2].strip()
             self._lines = [rest] if rest else []
+            self._size = len(rest)
         elif (record.tid, record.tag) != self._source:
             return None
         elif self._lines is not None:
@@ -79,23 +119,35 @@ class OperatorLogReader:
             self._close(complete=False)
             return
         self._lines.append(message)
-        if message.strip() == _END or message.endswith(_END):
+        self._size += len(message)
+        if self._size > MAX_HIERARCHY_BYTES:
+            self._lines = None
+        elif message.strip() == _END or message.endswith(_END):
             self._close(complete=True)
 
     def _close(self, *, complete: bool) -> None:
-        if self._lines is not None:
-            self.hierarchies.append(LoggedTree(tuple(self._lines), complete))
-            self._lines = None
+        if self._lines is None:
+            return
+        self.hierarchies.append(LoggedTree(tuple(self._lines), complete))
+        self._sizes.append(self._size)
+        self._lines = None
+        while sum(self._sizes) > _MAX_HIERARCHIES_BYTES:
+            del self._sizes[0], self.hierarchies[0]
 
     def _extend(self, piece: str, *, first: bool) -> dict[str, object] | None:
-        """Add a piece to the current result. A result that exceeds the size limit is dropped."""
-        text = piece if first else (self._result or "") + piece
-        self._result = text if len(text) <= _MAX_MESSAGE else None
-        if not text.endswith("}"):
+        """Add a piece to the current result. A result that exceeds the limits is dropped."""
+        if first or self._result is None:
+            self._result, self._result_size = [], 0
+        self._result.append(piece)
+        self._result_size += len(piece)
+        if self._result_size > _MAX_RESULT or len(self._result) > _MAX_PIECES:
+            self._result = None
+            return None
+        if not piece.endswith("}"):
             return None
         try:
-            document = msgspec.json.decode(text)
-        except (msgspec.DecodeError, RecursionError):
+            document = msgspec.json.decode("".join(self._result))
+        except (msgspec.DecodeError, RecursionError, UnicodeError):
             return None
         self._result = None
         return document if isinstance(document, dict) else None

@@ -189,7 +189,10 @@ def _check_setting(device: Device, id_: str) -> Check:
 
 def check_handshake(device: Device, package: str, timeout_ms: float = HANDSHAKE_MS) -> Check:
     """Check that the Operator runs a command: a sleep of 0 ms, which changes nothing."""
+    from functools import partial
+
     from clawperator.contract import validate
+    from clawperator.device.backends.abandoned import has_finished
     from clawperator.device.backends.operator_link import deliver
     from clawperator.device.lease import lease
 
@@ -198,8 +201,9 @@ def check_handshake(device: Device, package: str, timeout_ms: float = HANDSHAKE_
     document = validate(_execution("handshake", timeout_ms, actions)).document
     started = time.monotonic()
     try:
-        with lease(device.serial, document["commandId"], _LEASE_SECONDS):
-            envelope = deliver(device, package, document).envelope
+        command_id, finished = document["commandId"], partial(has_finished, device)
+        with lease(device.serial, command_id, _LEASE_SECONDS, action="handshake", finished=finished) as held:
+            envelope = deliver(device, package, document, lease=held).envelope
     except ClawError as e:
         return _delivery_failed(id_, e, device, package)
     elapsed = round((time.monotonic() - started) * 1000)

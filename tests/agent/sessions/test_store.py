@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from clawperator.agent.ports import Evidence
 from clawperator.agent.sessions import files
-from clawperator.agent.sessions.store import SessionStore
+from clawperator.agent.sessions.store import SessionList, SessionStore
 from clawperator.errors import ClawError
 from tests.agent.sessions.session_turns import refused, turn, written
 
@@ -76,6 +76,9 @@ def test_loading_a_missing_session_is_not_found(tmp_path: Path) -> None:
         (META + '{"no":"type"}\n', "line 2"),
         (META + '{"type":"turn","turn":1}\n', "prompt"),
         (META + META, "line 2"),
+        (META + TURN.replace('"output"', '"tool_calls":7,"output"'), "tool_calls"),
+        (META + TURN.replace('"output":"o"', '"output":"o","usage":{"input_tokens":-1}'), "input_tokens"),
+        (META + TURN.replace('"output":"o"', '"output":"o","evidence":[{"kind":"x"}]'), "evidence"),
         (META + '{"type":"turn","a":' + "[" * 50_000 + "]" * 50_000 + "}\n", "nested too deeply"),
     ],
 )
@@ -195,8 +198,9 @@ def test_only_files_with_the_name_of_a_session_are_listed(store: SessionStore, t
 
 def test_a_directory_that_is_absent_or_a_file_has_no_sessions(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    assert SessionStore(str(tmp_path / "none")).list().sessions == []
+    assert SessionStore(str(tmp_path / "none")).list() == SessionList(str(tmp_path / "none"), [])
     assert SessionStore(str(tmp_path / "file")).list().sessions == []
+    assert SessionStore(str(tmp_path / "file")).list().problem == f"{tmp_path / 'file'} is not a folder"
     assert SessionStore(str(tmp_path / "file" / "below")).list().sessions == []
 
 
@@ -393,7 +397,16 @@ def test_jsonl_takes_precedence_over_json_of_the_same_id(store: SessionStore, tm
 # --- any bytes
 
 
-_GOOD = (META + TURN).encode()
+_CALL = '{"name":"click","params":{"a":1},"handled":true,"message":"m","code":null}'
+_DENIED = '{"tool_name":"click","reason":"r","status":"blocked"}'
+_LINK = '{"kind":"execution","ref":"c","path":"s.evidence/x.json","bytes":3}'
+_RICH = (
+    '{"type":"turn","turn":2,"correlation_id":"c","prompt":"p","output":"o","stop_reason":"completed",'
+    '"outcome":"done","started_at_ms":1,"ended_at_ms":2,"brain":"offline",'
+    '"usage":{"input_tokens":1,"output_tokens":2},"matched_commands":["a"],"matched_tools":["b"],'
+    f'"tool_calls":[{_CALL}],"permission_denials":[{_DENIED}],"evidence":[{_LINK}]}}\n'
+)
+_GOOD = (META + TURN + _RICH).encode()
 
 
 @pytest.mark.random
@@ -403,7 +416,9 @@ _GOOD = (META + TURN).encode()
         lambda i, n, piece: _GOOD[:i] + piece + _GOOD[i + n :],
         st.integers(0, len(_GOOD)),
         st.integers(0, 20),
-        st.sampled_from([b"", b"\0", b"\xff", b"null", b"{", b'"', b"[", b"\n", b"-1e999", b"\\ud800", b"9" * 50]),
+        st.sampled_from(
+            [b"", b"\0", b"\xff", b"null", b"{", b'"', b"[", b"\n", b"-1e999", b"\\ud800", b"9" * 50, b"7"]
+        ),
     ),
     st.sampled_from(["s.jsonl", "s.json"]),
 )
@@ -419,12 +434,14 @@ def test_any_bytes_are_a_session_or_an_error_and_hide_no_other(
     one, sibling = store.list().sessions
     assert (sibling.session_id, sibling.valid, sibling.prompt_count) == ("sibling", True, 1)
     codes: list[str] = []
+    loaded, problem = None, None
     try:
         loaded = store.load("s")
-        assert one.valid
-        assert one.message_count == loaded.message_count
     except ClawError as e:
         codes.append(e.code)
+        problem = e.message
+    assert (one.valid, one.problem) == (loaded is not None, problem)
+    assert loaded is None or one.message_count == loaded.message_count
     try:
         with store.open("s", resume=True) as session:
             session.commit(turn("next"))

@@ -16,7 +16,6 @@ from clawperator.agent.sessions.records import (
     count_messages,
     legacy_turns,
     read_legacy,
-    read_turn_summaries,
     read_turns,
     sum_usage,
 )
@@ -33,6 +32,7 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
     path: str
     created_at: str
     last_modified: str
+    updated_at_ms: int
     prompt_count: int = 0
     message_count: int = 0
     stopped: bool = True
@@ -113,6 +113,7 @@ def summarise_file(session_id: str, path: str) -> SessionSummary | None:
         path=path,
         created_at=_timestamp(about.st_mtime),
         last_modified=_timestamp(about.st_mtime),
+        updated_at_ms=max(int(about.st_mtime * 1000), 0),
         size_bytes=about.st_size,
     )
     try:
@@ -126,7 +127,7 @@ def summarise_file(session_id: str, path: str) -> SessionSummary | None:
         if path.endswith(LEGACY_SUFFIX):
             count = len(read_legacy(data, path).messages)
             return replace(summary, prompt_count=count, message_count=count)
-        records = read_turn_summaries(data, session_id, path)
+        records = read_turns(data, session_id, path)
     except (OSError, ClawError) as e:
         error = unreadable(path, e) if isinstance(e, OSError) else e
         return replace(summary, valid=False, problem=error.message)

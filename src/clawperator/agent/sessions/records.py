@@ -4,7 +4,7 @@ A line is committed with its line end. Bytes after the last line end, left by a 
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Annotated, Any, Generic, TypeVar
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta, Struct
@@ -87,14 +87,6 @@ class TurnRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="turn"
     evidence: tuple[EvidenceLink, ...] = ()
 
 
-class TurnSummary(Struct, frozen=True, tag_field="type", tag="turn"):
-    """The fields of a turn that lists of sessions need."""
-
-    prompt: str
-    turn: int = 0
-    output: str | None = None
-
-
 class LegacySession(Struct, frozen=True):
     """A session of the reference harness: one document with the prompts only."""
 
@@ -108,21 +100,17 @@ class _Kind(Struct, frozen=True):
     type: str
 
 
-_Turn = TypeVar("_Turn", TurnRecord, TurnSummary)
-
-
-class SessionRecords(Struct, Generic[_Turn], frozen=True):
+class SessionRecords(Struct, frozen=True):
     """The records of a file. ``committed`` is the number of committed bytes; ``meta`` is None for none."""
 
     meta: SessionMeta | None
-    turns: tuple[_Turn, ...]
+    turns: tuple[TurnRecord, ...]
     committed: int
     warnings: tuple[str, ...]
 
 
 _META = msgspec.json.Decoder(SessionMeta)
 _TURN = msgspec.json.Decoder(TurnRecord)
-_SUMMARY = msgspec.json.Decoder(TurnSummary)
 _KIND = msgspec.json.Decoder(_Kind)
 _LEGACY = msgspec.json.Decoder(LegacySession)
 
@@ -131,19 +119,9 @@ def encode_line(record: SessionMeta | TurnRecord) -> bytes:
     return msgspec.json.encode(record) + b"\n"
 
 
-def read_turns(data: bytes, session_id: str, path: str) -> SessionRecords[TurnRecord]:
-    """Read all turns; ``SESSION_LOAD_FAILED`` with the reason for an invalid file."""
-    return _read(data, session_id, path, _TURN)
-
-
 def read_turn(line: bytes) -> TurnRecord:
     """Decode the line of a turn."""
     return _TURN.decode(line)
-
-
-def read_turn_summaries(data: bytes, session_id: str, path: str) -> SessionRecords[TurnSummary]:
-    """Read the turns with only the fields that lists need."""
-    return _read(data, session_id, path, _SUMMARY)
 
 
 def read_legacy(data: bytes, path: str) -> LegacySession:
@@ -153,7 +131,11 @@ def read_legacy(data: bytes, path: str) -> LegacySession:
         raise damaged(path, _reason(e)) from None
 
 
-def _read(data: bytes, session_id: str, path: str, decoder: msgspec.json.Decoder[_Turn]) -> SessionRecords[_Turn]:
+def read_turns(data: bytes, session_id: str, path: str) -> SessionRecords:
+    """Read all turns; ``SESSION_LOAD_FAILED`` with the reason for an invalid file.
+
+    Lists and loads use it alike, so a session that is listed as valid can be loaded.
+    """
     lines, committed = _whole_lines(data)
     torn = len(data) - committed
     warnings = [f"the last {torn} bytes are an incomplete line and are ignored"] if torn else []
@@ -165,11 +147,11 @@ def _read(data: bytes, session_id: str, path: str, decoder: msgspec.json.Decoder
     meta = _read_meta(lines[0], path)
     if meta.session_id != session_id:
         warnings.append(f"the file contains the session id {meta.session_id!r}")
-    turns: list[_Turn] = []
+    turns: list[TurnRecord] = []
     unknown: dict[str, int] = {}
     for number, line in enumerate(lines[1:], 2):
         try:
-            turns.append(decoder.decode(line))
+            turns.append(read_turn(line))
         except (msgspec.MsgspecError, ValueError, RecursionError) as e:
             if not line.strip():
                 continue
@@ -232,7 +214,7 @@ def _reason(error: Exception) -> str:
     return "nested too deeply" if isinstance(error, RecursionError) else str(error).replace("`", "")
 
 
-def count_messages(turns: Sequence[TurnRecord] | Sequence[TurnSummary]) -> int:
+def count_messages(turns: Sequence[TurnRecord]) -> int:
     """The number of prompts and answers."""
     return len(turns) + sum(turn.output is not None for turn in turns)
 

@@ -46,10 +46,11 @@ _NOT_OURS = (errno.ELOOP, errno.EACCES, errno.EPERM, errno.ENXIO)
 
 
 class SessionList(Struct, frozen=True):
-    """The sessions of a directory, sorted by id."""
+    """The sessions of a directory, sorted by id. ``problem`` is why the directory itself cannot have any."""
 
     directory: str
     sessions: list[SessionSummary]
+    problem: str | None = None
 
 
 class SessionStore:
@@ -71,7 +72,8 @@ class SessionStore:
                         names[stem] = max(names.get(stem, ""), entry.name)  # .jsonl before .json
         except (OSError, ValueError) as e:
             if is_absent(e):
-                return SessionList(self.directory, [])
+                is_file = isinstance(e, NotADirectoryError)
+                return SessionList(self.directory, [], f"{self.directory} is not a folder" if is_file else None)
             raise ClawError(
                 "FILESYSTEM_FAILED",
                 f"cannot list {self.directory}: {why(e)}",

@@ -44,7 +44,7 @@ class OpenSession:
         directory: str,
         session_id: str,
         descriptor: int,
-        records: SessionRecords[TurnRecord],
+        records: SessionRecords,
         *,
         resumed: bool,
     ) -> None:

@@ -21,8 +21,10 @@ def list_sessions(arguments: ParsedArguments) -> Response:
         "invalid_count": sum(not summary.valid for summary in listing.sessions),
     }
     text = "\n".join(summary.session_id for summary in listing.sessions) or "(no sessions)"
-    problems = tuple(f"{s.session_id}: {s.problem}" for s in listing.sessions if s.problem)
-    return Response(payload, text, warnings=problems)
+    problems = [f"{s.session_id}: {s.problem}" for s in listing.sessions if s.problem]
+    if listing.problem:
+        problems.append(f"{listing.problem}; it has no sessions")
+    return Response(payload, text, warnings=tuple(problems))
 
 
 def _row(summary: SessionSummary) -> dict[str, Any]:
@@ -37,6 +39,8 @@ def _row(summary: SessionSummary) -> dict[str, Any]:
         "valid": summary.valid,
         "size_bytes": summary.size_bytes,
         "problem": summary.problem,
+        "message_count": summary.message_count,
+        "updated_at_ms": summary.updated_at_ms,
     }
 
 

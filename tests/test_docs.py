@@ -297,7 +297,7 @@ def test_commands_named_in_the_text_exist(page: Path) -> None:
 
 @every_page
 def test_commands_of_claw_named_in_the_text_exist(page: Path) -> None:
-    known = {command.name for command in CLAW_COMMANDS}
+    known = {"help", *(command.name for command in CLAW_COMMANDS)}
     for name in re.findall(r"`claw ([a-z][a-z-]*)", _without_blocks(_read(page))):
         assert name in known, name
 

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from clawperator.agent.tools import builtin_tools
     from clawperator.agent.tools.actions import planned_calls
     from clawperator.agent.tools.messages import describe_steps
+    from clawperator.agent.tools.phones import outline_screen
     from clawperator.agent.tools.row import failed_result, payload_error, require_object
     from clawperator.agent.turns.assembly import AgentOptions, assemble, is_mcp_name, tool_pool
     from clawperator.agent.turns.conversation import BRAINS, RunRequest, RunResult, run_request
@@ -69,6 +70,7 @@ else:
             "tools": "builtin_tools",
             "tools.actions": "planned_calls",
             "tools.messages": "describe_steps",
+            "tools.phones": "outline_screen",
             "tools.row": "failed_result payload_error require_object",
             "turns.assembly": "AgentOptions assemble is_mcp_name tool_pool",
             "turns.conversation": "BRAINS RunRequest RunResult run_request",
@@ -128,6 +130,7 @@ __all__ = [
     "is_session_file",
     "is_session_path",
     "map_strings",
+    "outline_screen",
     "payload_error",
     "planned_calls",
     "read_level",

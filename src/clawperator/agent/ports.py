@@ -59,8 +59,8 @@ class Evidence(Struct, frozen=True):
 class ToolResult(Struct, frozen=True):
     """The result of a call. ``handled`` means that the work was done; otherwise ``error`` is the reason.
 
-    ``message`` is one line for users and models, ``result`` the whole document. ``secrets`` are texts that must
-    not be stored, such as text typed into a password field.
+    ``message`` is one line for users and models, ``result`` the whole document. ``text`` is for users only, in
+    place of the message. ``secrets`` are texts that must not be stored, such as text typed into a password field.
     """
 
     handled: bool
@@ -69,6 +69,7 @@ class ToolResult(Struct, frozen=True):
     error: ClawError | None = None
     evidence: tuple[Evidence, ...] = ()
     secrets: tuple[str, ...] = ()
+    text: str | None = None
 
 
 class ToolContext(Struct, frozen=True):

@@ -41,7 +41,11 @@ def claw_help_text(command: Command | None) -> str:
         return command_help(command, "claw", command.name)
     lines = [
         "With --output-format json, or CLAW_OUTPUT_FORMAT=json, every command prints exactly one line of JSON to",
-        "stdout, also on errors. Run 'claw <command> --help' for a command.",
+        "stdout, also on errors. Run 'claw help <command>' for a command.",
+        "",
+        "Examples:",
+        "  clawperator phone start",
+        *(f"  {example}" for example in CLAW_COMMANDS[0].examples[:2]),
     ]
     title = f"claw {__version__}: agent shell for Android automation: inventory, tools, turns and sessions"
     return _overview(title, CLAW_COMMANDS, "Options:", CLAW_GLOBALS, lines)

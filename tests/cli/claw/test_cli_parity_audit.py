@@ -1,6 +1,12 @@
 """The JSON contract of ``claw``: golden documents, a test over the whole registry, and the same fields everywhere.
 
-After a change that is meant, look at what a failing test shows, and write it into the golden document.
+After a change that is meant, write a golden document anew, look at its diff and commit it:
+
+    claw <command> --output-format json <args> > tests/fixtures/json/<command>.json
+
+or all of them at once:
+
+    UPDATE_GOLDEN=1 pytest tests/cli/claw/test_cli_parity_audit.py
 """
 
 import json
@@ -20,6 +26,7 @@ from clawperator.schemas import schema
 from tests.device.phone_servers import running_phone_server
 from tests.support import golden
 from tests.support.hanging import HANG_SECONDS
+from tests.support.paths import GOLDEN
 from tests.support.running import Ran, claw, claw_json
 
 pytestmark = pytest.mark.usefixtures("folder")
@@ -32,6 +39,11 @@ NAMES = [command.name for command in CLAW_COMMANDS]
 
 def _flush(session_id: str = "sess_abc") -> None:
     assert claw("flush-transcript", "open settings", "--session-id", session_id).code == 0
+
+
+def _forget_sessions() -> None:
+    for session_id in ("sess_abc", "sess_def"):
+        claw("delete-session", session_id)
 
 
 def _list_sessions() -> Ran:
@@ -96,12 +108,6 @@ def test_there_are_fourteen_commands_and_all_are_held_to_the_contract() -> None:
     assert all(any(flag.name == "--output-format" for flag in command.flags) for command in CLAW_COMMANDS)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_the_golden_document(name: str) -> None:
-    document = CASES[name]().json
-    assert golden.differences(name, document) == []
-
-
 # How each kind of failure looks as a whole.
 FAILING: dict[str, Callable[[], Ran]] = {
     "load-session.not-found": _asking("load-session", "nope"),
@@ -114,36 +120,75 @@ FAILING: dict[str, Callable[[], Ran]] = {
 }
 
 
+@pytest.mark.parametrize("name", NAMES)
+class TestJsonOutputContractEndToEnd:
+    """Each command, run once as a caller would type it."""
+
+    def test_the_document_is_the_golden_one(self, name: str) -> None:
+        assert golden.claw_differences(name, CASES[name]().json) == []
+
+    def test_the_common_fields_come_first_and_in_order(self, name: str) -> None:
+        ran = CASES[name]()
+        document = ran.json
+        assert tuple(document)[:5] == COMMON
+        assert list(document)[-1] == "warnings"
+        stamp = time.mktime(time.strptime(document["timestamp"], "%Y-%m-%dT%H:%M:%SZ")) - time.timezone
+        assert abs(stamp - time.time()) < HANG_SECONDS
+        assert document["command"] == name
+        assert document["exit_code"] == ran.code == 0
+        assert document["output_format"] == "json"
+        assert document["schema_version"] == "1.0"
+        assert "error" not in document
+
+    def test_it_is_one_line_of_ascii_with_spaces_after_commas_and_colons(self, name: str) -> None:
+        out = CASES[name]().out
+        assert out.isascii()
+        assert out == json.dumps(json.loads(out)).encode() + b"\n"
+
+    def test_the_document_matches_the_schema(self, name: str) -> None:
+        jsonschema.validate(CASES[name]().json, schema("claw-envelope"))
+
+    def test_its_output_as_it_is_can_be_the_golden_document(
+        self, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.delenv(golden.UPDATE, raising=False)
+        first = CASES[name]()
+        (tmp_path / f"{name}.json").write_bytes(first.out)
+        _forget_sessions()
+        assert golden.claw_differences(name, CASES[name]().json, tmp_path) == []
+        changed = {**first.json, "another": 1}
+        assert golden.claw_differences(name, changed, tmp_path) != []
+
+    def test_the_update_writes_the_golden_document_that_is_there(
+        self, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv(golden.UPDATE, "1")
+        assert golden.claw_differences(name, CASES[name]().json, tmp_path) == []
+        assert (tmp_path / f"{name}.json").read_text() == (GOLDEN / f"{name}.json").read_text()
+
+
 @pytest.mark.parametrize("name", FAILING)
 def test_the_golden_document_of_a_failure(name: str) -> None:
-    assert golden.differences(f"claw.{name}", FAILING[name]().json) == []
+    assert golden.claw_differences(f"claw.{name}", FAILING[name]().json) == []
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_the_common_fields_come_first_and_in_order(name: str) -> None:
-    ran = CASES[name]()
-    document = ran.json
-    assert tuple(document)[:5] == COMMON
-    assert list(document)[-1] == "warnings"
-    stamp = time.mktime(time.strptime(document["timestamp"], "%Y-%m-%dT%H:%M:%SZ")) - time.timezone
-    assert abs(stamp - time.time()) < HANG_SECONDS
-    assert document["command"] == name
-    assert document["exit_code"] == ran.code == 0
-    assert document["output_format"] == "json"
-    assert document["schema_version"] == "1.0"
-    assert "error" not in document
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_it_is_one_line_of_ascii_with_spaces_after_commas_and_colons(name: str) -> None:
-    out = CASES[name]().out
-    assert out.isascii()
-    assert out == json.dumps(json.loads(out)).encode() + b"\n"
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_the_document_matches_the_schema(name: str) -> None:
-    jsonschema.validate(CASES[name]().json, schema("claw-envelope"))
+def test_json_envelope_field_consistency() -> None:
+    """A member has one type in the documents of all commands, and no command lacks a common one."""
+    types: dict[str, set[str]] = {}
+    for path in sorted(GOLDEN.glob("*.json")):
+        document = json.loads(path.read_text(encoding="utf-8"))
+        if path.stem not in NAMES and not path.stem.startswith("claw."):
+            continue
+        assert tuple(document)[:5] == COMMON, path.stem
+        assert document["exit_code"] == (0 if "error" not in document else document["exit_code"]), path.stem
+        assert ("error" in document) == (document["exit_code"] != 0), path.stem
+        for name, member in (*document.items(), *document.get("error", {}).items()):
+            if member is not None and name != "result":  # the result of a tool has the shape of that tool
+                types.setdefault(name, set()).add(type(member).__name__)
+    assert {name: found for name, found in types.items() if len(found) > 1} == {}
+    assert {name for name in types if name.endswith("_count")} <= {
+        n for n, found in types.items() if found == {"int"}
+    }
 
 
 def test_a_failure_matches_the_schema() -> None:
@@ -317,7 +362,26 @@ def test_help_and_version_are_documents_too(name: str) -> None:
 def test_help_and_version_without_a_command() -> None:
     assert claw_json("--help").json["command"] == "help"
     assert len(claw_json("--help").json["commands"]) == 14
+    assert claw_json("help").json["help"] == claw_json("--help").json["help"]
     assert claw_json("-V").json["command"] == "version"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_help_of_a_command_may_be_asked_for_by_name(name: str) -> None:
+    assert claw("help", name) == claw(name, "--help")
+    assert claw_json("help", name).json["help"] == claw_json(name, "--help").json["help"]
+
+
+def test_help_starts_with_bootstrap_and_has_an_example_of_it() -> None:
+    lines = claw("help").out.decode().splitlines()
+    assert lines[lines.index("Commands:") + 1].split()[0] == "bootstrap"
+    assert any(line.startswith('  claw bootstrap "') for line in lines[lines.index("Examples:") :])
+
+
+def test_help_for_an_unknown_command_suggests_a_name() -> None:
+    ran = claw_json("help", "bootstrp")
+    assert (ran.code, ran.json["error"]["kind"]) == (1, "parse")
+    assert ran.json["error"]["hint"] == "Did you mean 'bootstrap'? Run 'claw bootstrap --help'."
 
 
 # Text mode.
@@ -325,7 +389,14 @@ def test_help_and_version_without_a_command() -> None:
 TEXTS: dict[str, tuple[list[str], int, str]] = {
     "no sessions": (["list-sessions"], 0, "(no sessions)\n"),
     "deleted already": (["delete-session", "x"], 0, "not found: x\n"),
-    "tool": (["show-tool", "CLICK"], 0, "click\nclawperator/agent/tools/actions.py\nClick a node or a point.\n"),
+    "tool": (
+        ["show-tool", "PRESS_KEY"],
+        0,
+        (
+            "press_key\nclawperator/agent/tools/actions.py\nPress Back, Home or Recents.\n\nParameters:\n"
+            "  key (one of back, home, recents, required): key to press\n"
+        ),
+    ),
     "no tool": (["show-tool", "nope-nope"], 1, "Tool not found: nope-nope\n"),
     "no command": (["show-command", "nope-nope"], 1, "Command not found: nope-nope\n"),
     "no match": (["route", "qqqq"], 0, "No command or tool matches.\n"),

@@ -57,7 +57,7 @@ def test_negative_numbers_are_values_and_words() -> None:
     ("argv", "expected"),
     [
         ([], "required: command"),
-        (["frobnicate"], "invalid choice: 'frobnicate' (choose from 'flush-transcript'"),
+        (["frobnicate"], "invalid choice: 'frobnicate' (choose from 'help', 'bootstrap'"),
         (["route"], "required: prompt"),
         (["exec-tool", "click"], "required: payload"),
         (["load-session"], "required: session_id"),

@@ -364,3 +364,27 @@ def test_failures_include_warnings(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_structured_output_is_json_also_of_a_turn_that_was_refused() -> None:
     ran = claw_json("turn-loop", "hello", "--structured-output", "--max-budget-tokens", "0").json
     assert json.loads(ran["turns"][0]["output"])["summary"]
+
+
+def test_quiet_prints_the_answer_only() -> None:
+    with running_phone_server():
+        quiet = claw("bootstrap", "open settings, then go home", "--quiet")
+        assert (quiet.code, quiet.err) == (0, "")
+        assert quiet.out.decode().count("\n") == 1
+        assert quiet.out.startswith(b"Opened settings.")
+        failed = claw("bootstrap", "tap Frobnicate", "-q")
+    assert (failed.code, failed.out) == (1, b"")
+    assert failed.err.startswith("claw: error: ")
+
+
+def test_the_help_of_the_offline_brain_has_short_lines() -> None:
+    answer = claw("bootstrap", "help", "--quiet").out.decode()
+    assert answer.count("\n") > 5
+    assert max(map(len, answer.splitlines())) <= 120
+
+
+@pytest.mark.parametrize("given", ["-1", "0", "2"])
+def test_the_turn_limit_is_echoed_as_it_was_given(given: str) -> None:
+    document = claw_json("turn-loop", "help", f"--max-turns={given}").json
+    assert document["max_turns"] == int(given)
+    assert document["turns_completed"] == max(min(int(given), 1), 0)

@@ -11,17 +11,20 @@ from clawperator.agent.offline.run import OfflineRun, ToolSteps
 from clawperator.agent.ports import Answer, BrainRequest, Tool, ToolCall, ToolResult
 from clawperator.errors import ClawError
 
-HELP = (
-    "I control an Android phone. Instructions, one after the other: open Settings; tap Display; "
-    "tap the second Save; "
-    "tap Delete next to Milk; long press the first note; type hello into Title and press enter; "
-    "search for cats in YouTube; "
-    "turn on Dark theme; scroll down; scroll to About phone; go back; go home; wait for Done; wait 2 seconds; "
-    "what is on the screen; what is the Android version; is Bluetooth on; check that Save is on the screen; "
-    "take a screenshot as screen.png; record this as demo; stop recording and pull it; list skills; "
-    "run the discharge skill with 40; which phones are connected; check the phone; list apps; close Settings; "
-    'use click {"matcher": {"textEquals": "Save"}}. Quoted text is taken literally.'
-)
+HELP = """\
+I control an Android phone. Write one instruction, or several with commas, 'and' or 'then':
+- apps: open Settings; close Settings; list apps
+- touch: tap Display; tap the second Save; tap Delete next to Milk; long press the first note
+- text: type hello into Title and press enter; search for cats in YouTube
+- switches: turn on Dark theme
+- moving: scroll down; scroll to About phone; go back; go home
+- waiting: wait for Done; wait 2 seconds
+- questions: what is on the screen; what is the Android version; is Bluetooth on; check that Save is on the screen
+- evidence: take a screenshot as screen.png; record this as demo; stop recording and pull it
+- skills: list skills; run the discharge skill with 40
+- phones: which phones are connected; check the phone
+- tools: use click {"matcher": {"textEquals": "Save"}}
+Quoted text is taken literally."""
 
 
 _MAX_NAME_WORDS = 4

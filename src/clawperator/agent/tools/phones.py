@@ -8,6 +8,11 @@ from msgspec import Meta, Struct
 from clawperator.agent.ports import Tool, ToolContext, ToolResult
 from clawperator.agent.tools.row import NoParams, make_tool
 
+# Type checkers know this name; importing it from typing would cost every command some milliseconds.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from clawperator.ui import Node
+
 _PACKAGES_SECONDS = 15.0
 _MOST_LABELS = 1_000
 _LONGEST_LABEL = 500
@@ -24,15 +29,18 @@ def _describe_screen(_: NoParams, context: ToolContext) -> ToolResult:
     if not snapshot.handled:
         return snapshot
     document = snapshot.result
-    outline = _outline(document["envelope"]["stepResults"][0])
+    outline = outline_screen(document["envelope"]["stepResults"][0])
     ids = {"commandId": document["envelope"]["commandId"], "deviceId": document["deviceId"]}
     app = f" in {outline['package']}" if outline["package"] else ""
     message = f"the screen shows {outline['labelCount']} labels{app}"
     return msgspec.structs.replace(snapshot, message=message, result={**outline, **ids})
 
 
-def _outline(step: dict[str, Any]) -> dict[str, Any]:
-    """The visible labels in tree order. Passwords are masked, control characters escaped."""
+def outline_screen(step: dict[str, Any]) -> dict[str, Any]:
+    """The visible labels of a snapshot step, in tree order, with the state of their switches and boxes.
+
+    Passwords are masked, control characters escaped.
+    """
     from clawperator._text import printable
     from clawperator._typed import convert
     from clawperator.connection import read_snapshot
@@ -42,15 +50,31 @@ def _outline(step: dict[str, Any]) -> dict[str, Any]:
 
     screen = read_snapshot(convert(step, StepResult))
     found = [node for node in visible_nodes(screen.hierarchy, screen.frame) if node.label]
+    states = _states(found)
     return {
         "package": screen.package,
         "overlayPackage": screen.overlay_package,
         "labelCount": len(found),
         "labels": [
-            {"label": printable(shown_label(node))[:_LONGEST_LABEL], "role": role_of(node)}
+            {"label": printable(shown_label(node))[:_LONGEST_LABEL], "role": role_of(node), **states.get(node, {})}
             for node in found[:_MOST_LABELS]
         ],
     }
+
+
+def _states(labelled: "list[Node]") -> "dict[Node, dict[str, str]]":
+    """The state of each label that can be checked: its own, or that of the only switch or box in its row."""
+    states: dict[Node, dict[str, str]] = {}
+    known: set[Node] = set()
+    for node in labelled:
+        row = next((above for above in node.ancestors() if above.flag("clickable")), None)
+        boxes = [node] if node.flag("checkable") else []
+        if not boxes and row is not None and row not in known:
+            known.add(row)  # only the first label of a row is its name
+            boxes = [below for below in row.walk() if below.flag("checkable")]
+        if len(boxes) == 1:
+            states[node] = {"state": "on" if boxes[0].flag("checked") else "off"}
+    return states
 
 
 def _list_devices(_: NoParams, __: ToolContext) -> ToolResult:

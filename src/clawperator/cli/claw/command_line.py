@@ -8,6 +8,7 @@ from clawperator.commands import CLAW_COMMANDS, CLAW_GLOBALS, Command
 FORMAT_FLAG = "--output-format"
 FORMAT_VARIABLE = "CLAW_OUTPUT_FORMAT"
 FORMATS = ("text", "json")
+HELP = "help"
 
 _LONGEST_QUOTED = 200
 
@@ -40,14 +41,23 @@ def _formats(argv: list[str]) -> Iterable[str]:
 
 
 def parse_line(argv: list[str], default_format: str | None = None) -> ParsedArguments:
-    """Parse a command line. Options may stand before or after the command, up to a bare ``--``."""
+    """Parse a command line. Options may stand before or after the command, up to a bare ``--``.
+
+    ``help <command>`` is ``<command> --help``, and ``help`` alone is ``--help``.
+    """
     place = _command_place(argv)
+    if place >= 0 and argv[place] == HELP:
+        argv = [*argv[:place], "--help", *argv[place + 1 :]]
+        place = _command_place(argv)
     named = argv[place] if place >= 0 else MISSING
     command = next((command for command in CLAW_COMMANDS if command.name == named), None)
     arguments = parse(command, argv, title=named, strict=True, shared=CLAW_GLOBALS, skip=place)
     _check_formats(arguments, default_format, named)
-    if not (arguments.has("--help") or arguments.has("--version")):
-        _check_words(_require(command, named), arguments.words)
+    only_asks = arguments.has("--help") or arguments.has("--version")
+    if named != MISSING or not only_asks:
+        command = _require(command, named)
+        if not only_asks:
+            _check_words(command, arguments.words)
     return arguments
 
 
@@ -82,7 +92,7 @@ def _require(command: Command | None, named: str) -> Command:
         return command
     if named == MISSING:
         raise parse_error("the following arguments are required: command", MISSING, HELP_HINT)
-    known = [command.name for command in CLAW_COMMANDS]
+    known = [HELP, *(command.name for command in CLAW_COMMANDS)]
     near = similar_name(named, known)
     raise parse_error(
         f"argument command: invalid choice: {named!r} (choose from {', '.join(map(repr, known))})",

@@ -21,6 +21,7 @@ from clawperator.agent import (
     failed_result,
     run_plugin,
 )
+from clawperator.cli.claw.readable import summary_of
 from clawperator.cli.command_line import Call, read_arguments, split_globals
 from clawperator.cli.console import Console
 from clawperator.cli.handlers.execution import is_best_effort, run_execution
@@ -33,7 +34,6 @@ from clawperator.errors import CODES, ClawError
 _STREAMING = ("logs",)
 # Codes of documents that exit 0 although nothing was done.
 _NOT_DONE = ("USAGE", "NOT_IMPLEMENTED")
-_LONGEST_MESSAGE = 500
 _LONGEST_LINE = 64 * 1024  # shlex takes quadratic time for a long word
 
 Run = Callable[[Mapping[str, Any], ToolContext], ToolResult]
@@ -219,7 +219,7 @@ def _run_claw(command: Command, words: list[str], context: CommandContext, tools
     document = {"exit_code": response.exit_code, **response.payload}
     if response.exit_code == 0:
         message = _last_output(response.payload) or response.text.partition("\n")[0]
-        return ToolResult(True, message, document)
+        return ToolResult(True, message, document, text=response.text)
     error = response.payload["error"]
     raised = ClawError(
         error["code"],
@@ -272,7 +272,7 @@ def _run_command(path: list[str], words: list[str], context: ToolContext) -> Too
     error = _error(document, code, title)
     if error is not None:
         return failed_result(error, result=document)
-    return ToolResult(True, _message(document, title), document)
+    return ToolResult(True, summary_of(document, title), document)
 
 
 def _global_flags(path: list[str], context: ToolContext) -> list[str]:
@@ -317,13 +317,3 @@ def _error(document: Any, code: int, title: str) -> ClawError | None:
     return ClawError(
         "UNKNOWN", str(summary), hint=f"Run 'clawperator {title} --help'.", operation=title, target=title
     )
-
-
-def _message(document: Any, title: str) -> str:
-    """The result in a line: its own summary, or the whole document if that is short."""
-    if isinstance(document, dict):
-        for name in ("message", "summary", "text"):
-            if isinstance(document.get(name), str):
-                return str(document[name])
-    whole = msgspec.json.encode(document).decode()
-    return whole if len(whole) <= _LONGEST_MESSAGE else f"{title} succeeded"

@@ -22,6 +22,7 @@ from clawperator.agent import (
 )
 from clawperator.cli.claw.inputs import text_of
 from clawperator.cli.claw.options import agent_options
+from clawperator.cli.claw.readable import readable
 from clawperator.cli.claw.response import Response, failure
 from clawperator.cli.claw.signals import ignore_signals
 from clawperator.cli.parsing import ParsedArguments
@@ -63,6 +64,7 @@ class _Job:
         self.input_name = input_name
         self.input = text_of(arguments.words[1])
         self.source_hint: str | None = None
+        self.only_looks = False
         self.warnings: tuple[str, ...] = ()
 
     def found(self, name: str, source_hint: str) -> None:
@@ -78,6 +80,7 @@ def _tool_call(job: _Job, deadline: TurnDeadline) -> Iterator[_Act]:
         job.warnings += parts.warnings
         tool = parts.registry.find(job.name)
         job.found(tool.name, tool.source_hint)
+        job.only_looks = tool.level == "read-only"
         call = ToolCall(tool.name, _params(job.input, tool.name))
         yield lambda: parts.registry.call(call, options.tool_context(deadline))
 
@@ -96,6 +99,7 @@ def _command_call(job: _Job, deadline: TurnDeadline) -> Iterator[_Act]:
     with assemble(options, deadline, EventStream(""), with_mcp=False) as parts:
         job.warnings += parts.warnings
         prepared = prepare(entry, job.input, context)
+        job.only_looks = prepared.tool.level == "read-only"
         own = ToolRegistry([prepared.tool], parts.policy, asker=options.asker)
 
         def act() -> ToolResult:
@@ -152,8 +156,8 @@ def _respond(job: _Job, result: ToolResult) -> Response:
         "result": document,
     }
     if error is None:
-        text = document.get("text") if isinstance(document, dict) else None
-        return Response(payload, text if isinstance(text, str) else message, warnings=job.warnings)
+        seen = readable(message, document) if job.only_looks else message
+        return Response(payload, seen if result.text is None else result.text, warnings=job.warnings)
     if document is not None and error.details:  # the result holds the step
         details = {name: value for name, value in error.details.items() if name != "step"}
         error = error.with_(details=details or None)

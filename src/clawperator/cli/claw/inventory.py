@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 
 from clawperator.agent import InventoryEntry, command_inventory, group_by_origin, tool_inventory
+from clawperator.cli.claw.readable import describe_parameters
 from clawperator.cli.claw.response import Response, failure
 from clawperator.cli.parsing import ParsedArguments
 from clawperator.errors import ClawError
@@ -31,7 +32,11 @@ def show_tool(arguments: ParsedArguments) -> Response:
             schema = next(tool.schema() for tool in pool.tools if tool.name == entry.name)
     except ClawError as e:
         return _not_found(e, arguments, "Tool", ())
-    return Response({**_entry_members(entry), "schema": schema}, _entry_text(entry), warnings=pool.warnings)
+    parameters = describe_parameters(schema)
+    text = "\n".join(
+        [_entry_text(entry), "", *(["Parameters:", *parameters] if parameters else ["No parameters."])]
+    )
+    return Response({**_entry_members(entry), "schema": schema}, text, warnings=pool.warnings)
 
 
 def _entry_members(entry: InventoryEntry) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from clawperator.agent import (
     BRAINS,
@@ -14,7 +15,6 @@ from clawperator.agent import (
     TurnDeadline,
     TurnResult,
     Usage,
-    error_object,
     run_request,
 )
 from clawperator.cli.claw.event_sinks import open_events
@@ -76,13 +76,18 @@ def _request(arguments: ParsedArguments) -> RunRequest:
         resume=resume,
         brain=brain,
         model=arguments.get("--model"),
-        turns=max(arguments.whole("--max-turns", _LOOP_TURNS, least=None), 0) if is_loop else 1,
+        turns=max(_max_turns(arguments), 0) if is_loop else 1,
         continuation=arguments.get("--continuation-prompt"),
         session_turns=session_turns,
         budget=budget,
         steps=steps,
         structured=arguments.has("--structured-output"),
     )
+
+
+def _max_turns(arguments: ParsedArguments) -> int:
+    """The turn limit as it was given. One of 0 or less means no turn."""
+    return arguments.whole("--max-turns", _LOOP_TURNS, least=None)
 
 
 def _heartbeat(arguments: ParsedArguments) -> float:
@@ -116,7 +121,7 @@ def _payload(call: _Call, result: RunResult | None) -> dict[str, Any]:
         last = turns[-1] if turns else None
         own = {
             "prompt": request.prompt,
-            "max_turns": request.turns,
+            "max_turns": _max_turns(call.arguments),
             "turns_completed": len(turns),
             "turns_committed": sum(turn.committed for turn in turns),
             "timeout_seconds": call.timeout_seconds,
@@ -156,12 +161,15 @@ def _respond(call: _Call, result: RunResult) -> Response:
     warnings = tuple(call.notes)
     if error is None:
         return Response(payload, text, warnings=warnings)
-    payload["error"] = error_object(error, call.arguments.name)
-    code = 2 if last and last.stop_reason == "timeout" else 1
-    return Response(payload, f"{text}\n{payload['error']['hint']}", code, warnings)
+    failed = failure(error, call.arguments.name, payload, warnings=warnings)
+    if call.arguments.has("--quiet"):
+        return failed
+    return replace(failed, text=f"{text}\n{failed.payload['error']['hint']}", to_stderr=False)
 
 
 def _text(call: _Call, result: RunResult) -> str:
+    if call.arguments.has("--quiet"):
+        return result.turns[0].output
     if call.arguments.name == "bootstrap":
         return _report(result)
     parts = (f"## Turn {k}\n{turn.output}\n{_stopped(turn)}" for k, turn in enumerate(result.turns, 1))

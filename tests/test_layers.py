@@ -25,6 +25,7 @@ LAYERS = (
     "engine",
     "recording",
     "ui",
+    "policy",
     "commands",
     "contract",
     "_environment",

@@ -15,7 +15,7 @@ PACKAGES = sorted(
 
 
 def test_the_packages_are_known() -> None:
-    names = "agent commands connection contract device engine phone recording replay skills ui"
+    names = "agent commands connection contract device engine phone policy recording replay skills ui"
     assert names.split() == PACKAGES
 
 

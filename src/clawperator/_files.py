@@ -5,8 +5,12 @@ import os
 import stat
 from collections.abc import Callable
 from contextlib import suppress
+from contextvars import ContextVar
 from types import TracebackType
 from typing import IO, Self
+
+# The working folder of an agent while it acts: there no file is opened through a link that leads out of it.
+confined_to: ContextVar[str | None] = ContextVar("confined_to", default=None)
 
 _BUFFER = 256 * 1024
 _SPILL_BYTES = 1024 * 1024
@@ -29,6 +33,7 @@ class AtomicFile:
         if not follow_links and os.path.islink(path):
             raise OSError(errno.ELOOP, "it is a symbolic link", path)
         self._target = os.path.realpath(path) if follow_links else _beside_links(path)
+        check_links(path, self._target)
         before = _mode(self._target)
         self._part: str | None = None
         # The mode of the new file, and the one that it gets at the end.
@@ -63,6 +68,8 @@ class AtomicFile:
             if self._part:
                 new = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
                 self._file = open(os.open(self._part, new, self._mode), "wb", buffering=_BUFFER)
+                # A folder may have been replaced by a link meanwhile.
+                check_links(self._part, os.path.realpath(self._part), moved=True)
             else:
                 self._file = open(_open_device(self._target), "wb")
         except BaseException:  # an interrupt may come after the file was created
@@ -96,6 +103,20 @@ class AtomicFile:
                 os.unlink(self._part)
 
 
+def is_inside(path: str, folder: str) -> bool:
+    """Whether an absolute path is the folder or lies in it, by the names alone."""
+    return path == folder or path.startswith(os.path.join(folder, ""))
+
+
+def check_links(path: str, target: str, *, moved: bool = False) -> None:
+    """Refuse a path in the folder ``confined_to`` whose resolved target is not there, or has ``moved`` at all."""
+    root = confined_to.get()
+    if root is None or not is_inside(os.path.abspath(path), root):
+        return
+    if not is_inside(target, root) or (moved and target != path):
+        raise OSError(errno.ELOOP, "a link leads out of the working folder", path)
+
+
 def _beside_links(path: str) -> str:
     """The absolute path with the links of its folder resolved, and its last component as given."""
     folder, name = os.path.split(path)
@@ -125,6 +146,7 @@ def _open_device(path: str) -> int:
 
 def open_regular(path: str) -> IO[bytes]:
     """Open a regular file for reading. Other kinds are refused with ``OSError``: a pipe could block for ever."""
+    check_links(path, os.path.realpath(path))
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     try:
         _check_kind(descriptor, path, stat.S_ISREG)

@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.agent.policy import Permissions, Policy, PolicyRule, make_policy, read_rule
+from clawperator.agent.policy import Permissions, make_policy
 from clawperator.agent.ports import Tool, ToolContext, ToolResult
 from clawperator.agent.tools import builtin_tools
 from clawperator.commands.model import LEVELS, Level
 from clawperator.errors import ClawError
+from clawperator.policy import Policy, PolicyRule, read_rule
 
 TOOLS = {tool.name: tool for tool in builtin_tools()}
 

@@ -6,12 +6,13 @@ from typing import Any
 import pytest
 
 from clawperator.agent.cancellation import TurnCancelledError, TurnDeadline
-from clawperator.agent.policy import Permissions, Policy, make_policy, read_rule
+from clawperator.agent.policy import Permissions, make_policy
 from clawperator.agent.ports import Tool, ToolCall, ToolContext, ToolResult
 from clawperator.agent.tool_registry import SIMPLE_TOOLS, ToolRegistry, filter_tools
 from clawperator.agent.tools import builtin_tools
 from clawperator.commands.model import Level
 from clawperator.errors import ClawError
+from clawperator.policy import Governed, Policy, read_rule
 
 Work = Callable[[Mapping[str, Any], ToolContext], ToolResult]
 
@@ -116,7 +117,7 @@ def test_without_a_terminal_ask_means_deny() -> None:
 def test_the_user_decides_when_asked() -> None:
     asked: list[tuple[str, Any, str]] = []
 
-    def ask(tool: Tool, params: Mapping[str, Any], reason: str) -> bool:
+    def ask(tool: Governed, params: Mapping[str, Any], reason: str) -> bool:
         asked.append((tool.name, params, reason))
         return bool(params["label"] == "OK")
 

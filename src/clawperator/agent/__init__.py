@@ -11,6 +11,7 @@ if TYPE_CHECKING:
         run_within,
         timeout_error,
     )
+    from clawperator.agent.confinement import Use, WorkingFolder, confine
     from clawperator.agent.envelope import (
         CLASSES,
         COMMON,
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     )
     from clawperator.agent.inventory.plugins import Plugin, PluginContext, PluginScan, discover_plugins, run_plugin
     from clawperator.agent.inventory.routing import Router
-    from clawperator.agent.policy import read_level
     from clawperator.agent.ports import LEVELS, Level, Tool, ToolCall, ToolContext, ToolResult, Usage
     from clawperator.agent.redaction import map_strings
     from clawperator.agent.sessions.files import is_session_path
@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from clawperator.agent.sessions.store import DEFAULT_DIRECTORY, LoadedSession, SessionStore, SessionSummary
     from clawperator.agent.tool_registry import ToolRegistry, filter_tools
     from clawperator.agent.tools import builtin_tools
-    from clawperator.agent.tools.actions import planned_calls
     from clawperator.agent.tools.messages import describe_steps
     from clawperator.agent.tools.phones import outline_screen
+    from clawperator.agent.tools.plans import confine_plan
     from clawperator.agent.tools.row import failed_result, payload_error, require_object
     from clawperator.agent.turns.assembly import AgentOptions, assemble, is_mcp_name, tool_pool
     from clawperator.agent.turns.conversation import BRAINS, RunRequest, RunResult, run_request
@@ -53,13 +53,13 @@ else:
         __name__,
         {
             "cancellation": "TurnCancelledError TurnDeadline WorkAbandonedError run_within timeout_error",
+            "confinement": "Use WorkingFolder confine",
             "envelope": (
                 "CLASSES COMMON KINDS SCHEMA_VERSION build_envelope error_object filesystem_error is_not_found"
             ),
             "inventory.inventory": "InventoryEntry command_inventory group_by_origin tool_inventory",
             "inventory.plugins": "Plugin PluginContext PluginScan discover_plugins run_plugin",
             "inventory.routing": "Router",
-            "policy": "read_level",
             "ports": "LEVELS Level Tool ToolCall ToolContext ToolResult Usage",
             "redaction": "map_strings",
             "sessions.files": "is_session_path",
@@ -68,9 +68,9 @@ else:
             "sessions.store": "DEFAULT_DIRECTORY LoadedSession SessionStore SessionSummary",
             "tool_registry": "ToolRegistry filter_tools",
             "tools": "builtin_tools",
-            "tools.actions": "planned_calls",
             "tools.messages": "describe_steps",
             "tools.phones": "outline_screen",
+            "tools.plans": "confine_plan",
             "tools.row": "failed_result payload_error require_object",
             "turns.assembly": "AgentOptions assemble is_mcp_name tool_pool",
             "turns.conversation": "BRAINS RunRequest RunResult run_request",
@@ -113,11 +113,15 @@ __all__ = [
     "TurnRecord",
     "TurnResult",
     "Usage",
+    "Use",
     "WorkAbandonedError",
+    "WorkingFolder",
     "assemble",
     "build_envelope",
     "builtin_tools",
     "command_inventory",
+    "confine",
+    "confine_plan",
     "describe_steps",
     "discover_plugins",
     "error_object",
@@ -132,8 +136,6 @@ __all__ = [
     "map_strings",
     "outline_screen",
     "payload_error",
-    "planned_calls",
-    "read_level",
     "require_object",
     "run_plugin",
     "run_request",

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from contextvars import copy_context
 from typing import TypeVar
 
 from clawperator._deadline import Deadline
@@ -95,7 +96,8 @@ def run_within(deadline: TurnDeadline, work: Callable[[], T], grace: float = GRA
         except BaseException as e:  # noqa: BLE001 - raised in the waiting thread
             errors.append(e)
 
-    worker = threading.Thread(target=run, daemon=True, name="turn")
+    context = copy_context()  # with the policy in force
+    worker = threading.Thread(target=lambda: context.run(run), daemon=True, name="turn")
     worker.start()
     try:
         worker.join(deadline.remaining)

@@ -6,6 +6,8 @@ from typing import Any, Literal, Protocol
 from msgspec import Struct
 
 from clawperator.agent.cancellation import TurnDeadline
+from clawperator.agent.confinement import WorkingFolder
+from clawperator.agent.sessions.files import DEFAULT_DIRECTORY
 from clawperator.agent.sessions.records import Denial, Usage
 from clawperator.commands import LEVELS, BackendName, Level
 from clawperator.errors import ClawError
@@ -75,7 +77,7 @@ class ToolResult(Struct, frozen=True):
 class ToolContext(Struct, frozen=True):
     """The environment of a tool call: deadline, working folder, phone and backend.
 
-    ``pass_env`` are further variables that a skill receives.
+    ``pass_env`` are further variables that a skill receives, ``sessions`` is the folder of the sessions.
     """
 
     deadline: TurnDeadline
@@ -84,12 +86,18 @@ class ToolContext(Struct, frozen=True):
     operator_package: str | None = None
     backend: BackendName = "auto"
     pass_env: tuple[str, ...] = ()
+    sessions: str = DEFAULT_DIRECTORY
+
+    @property
+    def working_folder(self) -> WorkingFolder:
+        return WorkingFolder(self.folder, self.sessions)
 
 
 class Tool(Struct, frozen=True, kw_only=True):
     """A tool. ``schema`` returns the JSON Schema of its parameters.
 
-    ``subject`` extracts the part of the parameters that policy rules match; without it they match all of them.
+    ``subjects`` extracts the parts of the parameters that policy rules match; without it they match all of them.
+    ``performs`` are the other tools that a call performs as well.
     """
 
     name: str
@@ -100,7 +108,8 @@ class Tool(Struct, frozen=True, kw_only=True):
     run: Callable[[Mapping[str, Any], ToolContext], ToolResult]
     aliases: tuple[str, ...] = ()
     family: str = "action"  # action, observation, recording, skill, doctor, mcp
-    subject: Callable[[Mapping[str, Any]], str] | None = None
+    subjects: Callable[[Mapping[str, Any]], tuple[str, ...]] | None = None
+    performs: Callable[[Mapping[str, Any]], tuple[str, ...]] | None = None
     takes_app_name: bool = False  # prompts with the name of an app lead to it
 
 

@@ -22,8 +22,9 @@ import msgspec
 from msgspec import Struct
 
 from clawperator._files import why
-from clawperator.agent.policy import Permissions, PolicyRule, read_level, read_rule
+from clawperator.agent.policy import Permissions
 from clawperator.commands import LEVELS, Level
+from clawperator.policy import PolicyRule, read_level, read_rule
 
 _MOST_BYTES = 1024 * 1024
 _MOST_RULES = 1_000

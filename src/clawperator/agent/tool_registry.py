@@ -1,16 +1,15 @@
 """Tool registry: find tools by name, apply the policy, and run them so that every failure becomes a result."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from clawperator._text import nearest
 from clawperator.agent.cancellation import TurnCancelledError
-from clawperator.agent.policy import Policy, PolicyDecision
+from clawperator.agent.confinement import confining
 from clawperator.agent.ports import Tool, ToolCall, ToolContext, ToolResult
 from clawperator.contract import ACTIONS
 from clawperator.errors import ClawError
-
-Asker = Callable[[Tool, Mapping[str, Any], str], bool]
+from clawperator.policy import Asker, Policy, PolicyDecision, PolicyGate, denial, enforcing, strictest
 
 # The tools of simple mode: read the screen, click and type.
 SIMPLE_TOOLS = frozenset(name for name, row in ACTIONS.items() if row.in_simple_mode)
@@ -55,17 +54,21 @@ class ToolRegistry:
     def decide(self, tool: Tool, params: Mapping[str, Any]) -> PolicyDecision:
         """Apply the policy to a call. A plan is allowed when each of its actions is."""
         decisions = [self.policy.decide(tool, params)]
-        if tool.name == _PLAN:
-            decisions += self._decide_plan(params)
-        return next(d for kind in ("deny", "ask", "allow") for d in decisions if d.decision == kind)
+        decisions += self._decide_plan(tool, params)
+        return strictest(*decisions)
 
     def call(self, call: ToolCall, context: ToolContext) -> ToolResult:
-        """Run a tool if the policy allows it. Raises nothing but ``TurnCancelledError``."""
+        """Run a tool if the policy allows it. Raises nothing but ``TurnCancelledError``.
+
+        Everything that the tool runs is checked as well: each action, also those of a replay or a nested command.
+        """
         context.deadline.check()
         try:
             tool = self.find(call.name)
-            denied = self._check(tool, call.params)
-            return tool.run(call.params, context) if denied is None else _failed(denied)
+            gate = PolicyGate(self.policy, self._asker)
+            with enforcing(gate), confining(context.working_folder):
+                self._require(tool, call.params, gate)
+                return tool.run(call.params, context)
         except ClawError as e:
             return _failed(e)
         except TurnCancelledError:
@@ -74,30 +77,32 @@ class ToolRegistry:
             message = f"{call.name} failed: {type(e).__name__}: {e}"
             return _failed(ClawError("UNKNOWN", message[:500], operation="call", target=call.name))
 
-    def check(self, call: ToolCall) -> ClawError | None:
-        """Apply the policy, asking the user where it requires that. None when the call is allowed."""
-        return self._check(self.find(call.name), call.params)
-
-    def _check(self, tool: Tool, params: Mapping[str, Any]) -> ClawError | None:
+    def _require(self, tool: Tool, params: Mapping[str, Any], gate: PolicyGate) -> None:
+        """Apply the policy, asking the user once where it requires that: about the whole call."""
         decision = self.decide(tool, params)
-        if decision.allowed:
-            return None
-        asker = self._asker if decision.decision == "ask" else None
-        if asker is not None and asker(tool, params, decision.reason):
-            return None
-        return _denial(tool, decision, asked=asker is not None)
+        if decision.decision == "ask":
+            asked = self._asker is not None
+            if self._asker is None or not self._asker(tool, params, decision.reason):
+                raise denial(tool, decision, asked=asked)
+            performed = tool.performs(params) if tool.performs else ()
+            gate.confirm((tool.name, *performed, *(action.name for action in self._planned(tool, params))))
+        elif not decision.allowed:
+            raise denial(tool, decision)
 
-    def _decide_plan(self, params: Mapping[str, Any]) -> list[PolicyDecision]:
-        from clawperator.agent.tools.actions import planned_calls
-
+    def _decide_plan(self, tool: Tool, params: Mapping[str, Any]) -> list[PolicyDecision]:
         decisions = []
-        for action in planned_calls(params):
-            tool = self._by_name.get(action.name)
-            if tool is None:
+        for action in self._planned(tool, params):
+            known = self._by_name.get(action.name)
+            if known is None:
                 decisions.append(PolicyDecision(False, "deny", f"{action.name} is not available", "tools"))
             else:
-                decisions.append(self.policy.decide(tool, action.params))
+                decisions.append(self.policy.decide(known, action.params))
         return decisions
+
+    def _planned(self, tool: Tool, params: Mapping[str, Any]) -> list[ToolCall]:
+        from clawperator.agent.tools.actions import planned_calls
+
+        return planned_calls(params) if tool.name == _PLAN else []
 
 
 def filter_tools(
@@ -124,18 +129,3 @@ def filter_tools(
 
 def _failed(error: ClawError) -> ToolResult:
     return ToolResult(handled=False, message=error.message, error=error)
-
-
-def _denial(tool: Tool, decision: PolicyDecision, *, asked: bool) -> ClawError:
-    if decision.source == "mode":
-        hint = f"Add '--permission-mode {tool.level}' or '--allow-tool {tool.name}'."
-    elif decision.source.startswith("--"):
-        hint = f"Remove '{decision.source}' from the command line to allow it."
-    elif decision.source == "tools":
-        hint = "Run 'claw tool-pool --output-format json' to list the tools."
-    else:
-        hint = f"Remove the rule from permissions.{decision.decision} in {decision.source}."
-    reason = decision.reason
-    if decision.decision == "ask":
-        reason += ": denied by the user" if asked else ": no terminal to ask on"
-    return ClawError("PERMISSION_DENIED", reason, hint=hint, operation="check_policy", target=tool.name)

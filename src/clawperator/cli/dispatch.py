@@ -1,5 +1,7 @@
 """Run a command line of ``clawperator``: find the command, call its handler, print one document."""
 
+import os
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -19,7 +21,7 @@ from clawperator.cli.command_line import (
 )
 from clawperator.cli.console import Console, print_bytes
 from clawperator.cli.parsing import usage
-from clawperator.commands import COMMANDS, Command, find_command, replacement, resolve_handler
+from clawperator.commands import COMMANDS, POLICY_VARIABLE, Command, find_command, replacement, resolve_handler
 from clawperator.errors import ClawError
 
 # These documents are printed on one line whatever format was requested.
@@ -34,10 +36,21 @@ def run(argv: list[str]) -> int:
 
 def render_line(argv: list[str]) -> tuple[bytes | None, int]:
     """Run a command line; its output and exit code. The output is None when it was streamed to stdout."""
-    options = GlobalOptions()
     try:
         options, rest = split_globals(argv)
-        return _render(_dispatch(options, rest, argv), options)
+    except ClawError as e:
+        return _render(CommandResult(e.document(), 1), GlobalOptions())
+    return _render_work(lambda: _dispatch(options, rest, argv), options)
+
+
+def render_call(call: Call) -> tuple[bytes | None, int]:
+    """Run a parsed command, as ``render_line`` runs a line."""
+    return _render_work(lambda: run_call(call), call.options)
+
+
+def _render_work(work: Callable[[], HandlerResult], options: GlobalOptions) -> tuple[bytes | None, int]:
+    try:
+        return _render(work(), options)
     except ClawError as e:
         error, code = e, 1
     except KeyboardInterrupt:
@@ -96,9 +109,19 @@ def _call(command: Command, name: str, tokens: list[str], options: GlobalOptions
     arguments = read_arguments(command, tokens, name)
     for flag in arguments.ignored:
         console.warn(f"{name} has no option {flag}; ignored")
+    if POLICY_VARIABLE in os.environ:  # started by a claw: its policy holds here too
+        from clawperator.policy import check_calls, command_entry
+
+        check_calls([(command_entry(command, name, arguments.words, arguments.values), {})])
     with listening(None if options.json else console.note):
-        result: HandlerResult = resolve_handler(command.handler)(Call(name, arguments, options, console))
-        return result
+        return run_call(Call(name, arguments, options, console))
+
+
+def run_call(call: Call) -> HandlerResult:
+    """Run the handler of a parsed command."""
+    assert call.arguments.command is not None
+    result: HandlerResult = resolve_handler(call.arguments.command.handler)(call)
+    return result
 
 
 def _unknown_command(rest: list[str]) -> ClawError:

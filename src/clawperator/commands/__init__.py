@@ -5,10 +5,21 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from clawperator.commands.claw import CLAW_COMMANDS, CLAW_GLOBALS
-    from clawperator.commands.model import BACKENDS, LEVELS, BackendName, Command, Flag, Level, resolve_handler
+    from clawperator.commands.model import (
+        BACKENDS,
+        LEVELS,
+        POLICY_VARIABLE,
+        BackendName,
+        Command,
+        Flag,
+        Level,
+        PathKind,
+        resolve_handler,
+    )
     from clawperator.commands.registry import (
         COMMANDS,
         GLOBALS,
+        command_names,
         find_by_path,
         find_command,
         leaves,
@@ -22,8 +33,8 @@ else:
         __name__,
         {
             "claw": "CLAW_COMMANDS CLAW_GLOBALS",
-            "model": "BACKENDS BackendName Command Flag LEVELS Level resolve_handler",
-            "registry": "COMMANDS GLOBALS find_by_path find_command leaves replacement value_flags",
+            "model": "BACKENDS BackendName Command Flag LEVELS Level POLICY_VARIABLE PathKind resolve_handler",
+            "registry": "COMMANDS GLOBALS command_names find_by_path find_command leaves replacement value_flags",
         },
     )
 
@@ -34,10 +45,13 @@ __all__ = [
     "COMMANDS",
     "GLOBALS",
     "LEVELS",
+    "POLICY_VARIABLE",
     "BackendName",
     "Command",
     "Flag",
     "Level",
+    "PathKind",
+    "command_names",
     "find_by_path",
     "find_command",
     "leaves",

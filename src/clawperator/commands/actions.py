@@ -78,7 +78,7 @@ ACTION_COMMANDS: tuple[Command, ...] = (
         "screenshot",
         "Capture the screen as a PNG file.",
         synonyms=("take-screenshot", "take_screenshot", "capture-screenshot"),
-        flags=(Flag("--path", "output file", "<file>", ("--file",)),),
+        flags=(Flag("--path", "output file", "<file>", ("--file",), path="out"),),
         examples=("clawperator screenshot --path screen.png",),
         tools=("take_screenshot",),
         replaces=("observe screenshot",),

@@ -13,7 +13,7 @@ CLAW_GLOBALS = (
     switch("--version", "print the version", "-V"),
 )
 
-_DIRECTORY = Flag("--directory", "session folder (default: .claw/sessions)", "<folder>")
+_DIRECTORY = Flag("--directory", "session folder (default: .claw/sessions)", "<folder>", path="sessions")
 _LIMIT = Flag("--limit", "maximum number of matches (default: 5)", "<n>")
 _NO_MCP = switch("--no-mcp", "exclude MCP tools; no server is started")
 _DENY_TOOL = Flag("--deny-tool", "deny this tool; may be repeated", "<name>", repeats=True)
@@ -52,7 +52,13 @@ _THINKING = (
         "--brain", "brain that turns the prompt into tool calls (default: offline)", "<offline|openai|anthropic>"
     ),
     Flag("--model", "model name; not for the offline brain", "<name>"),
-    Flag("--events", "write events as JSON lines to this file; - is stdout, before the answer", "<file|->"),
+    Flag(
+        "--events",
+        "write events as JSON lines to this file; - is stdout, before the answer",
+        "<file|->",
+        path="out",
+        not_paths=("-",),
+    ),
     Flag("--heartbeat-seconds", "interval of heartbeat events (default: 5)", "<s>"),
     Flag(
         "--max-budget-tokens",

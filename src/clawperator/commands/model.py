@@ -10,6 +10,12 @@ from msgspec import Struct
 Level = Literal["read-only", "act", "full"]
 LEVELS: tuple[Level, ...] = ("read-only", "act", "full")  # from the least to the most
 
+# Passes the policy of a claw command to its child processes.
+POLICY_VARIABLE = "CLAWPERATOR_POLICY"
+
+# A path that a command reads (a file, a file or JSON, a session folder) or writes (a file or folder, a registry).
+PathKind = Literal["", "in", "payload", "sessions", "out", "registry"]
+
 BackendName = Literal["auto", "operator", "adb"]
 BACKENDS: tuple[BackendName, ...] = ("auto", "operator", "adb")
 
@@ -17,7 +23,8 @@ BACKENDS: tuple[BackendName, ...] = ("auto", "operator", "adb")
 class Flag(Struct, frozen=True):
     """A flag with ``values`` values. One that ``repeats`` may be given several times.
 
-    A ``literal`` flag refuses a value that begins with a dash, unless it is written with ``=``.
+    A ``literal`` flag refuses a value that begins with a dash, unless it is written with ``=``. ``path`` is the
+    kind of path that its value is, except for the values ``not_paths``.
     """
 
     name: str
@@ -27,6 +34,8 @@ class Flag(Struct, frozen=True):
     values: int = 1
     literal: bool = False
     repeats: bool = False
+    path: PathKind = ""
+    not_paths: tuple[str, ...] = ()
 
 
 class Command(Struct, frozen=True):
@@ -35,7 +44,9 @@ class Command(Struct, frozen=True):
     ``usage`` lists the arguments, one per word; if it ends in ``...]`` any number of words and flags follows.
     ``handler`` names the function that runs the command, ``execution`` the one that builds the execution it stands
     for, both as ``module:function``. ``tools`` are the claw tools that do the same: a policy rule about them also
-    applies to the command. ``raised_by`` holds the flags that need a higher level than ``level``.
+    applies to the command. ``raised_by`` holds the flags that need a higher level than ``level``. ``subject`` is
+    the flag, or else the first word, with what the command is about. ``word_path`` is the kind of path that its
+    words are.
     ``replaces`` are removed commands that this one replaces. A prompt with an app's name leads to commands that
     ``takes_app_name``.
     """
@@ -52,6 +63,8 @@ class Command(Struct, frozen=True):
     level: Level = "full"
     raised_by: Mapping[str, Level] = {}
     tools: tuple[str, ...] = ()
+    subject: str = ""
+    word_path: PathKind = ""
     replaces: tuple[str, ...] = ()
     takes_app_name: bool = False
     subcommands: tuple["Command", ...] = ()

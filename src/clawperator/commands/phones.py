@@ -4,9 +4,11 @@ from clawperator.commands.model import Command, Flag, switch
 
 _HANDLERS = "clawperator.cli.handlers.phone:"
 _SEED = Flag("--seed", "random seed; the same seed reproduces the same faults", "<number>")
-_APP = Flag("--app", "app to install: a .py or .toml file", "<file>", repeats=True)
+_APP = Flag("--app", "app to install: a .py or .toml file", "<file>", repeats=True, path="in")
 _FAULT = Flag("--fault", "fault to start with, such as latency=200", "<name=setting>", repeats=True)
-_CASSETTE = Flag("--cassette", "recording, or export with snapshots, whose screens the phone shows", "<file>")
+_CASSETTE = Flag(
+    "--cassette", "recording, or export with snapshots, whose screens the phone shows", "<file>", path="in"
+)
 _WHICH = "Without --device the only running phone is used."
 
 PHONE = Command(
@@ -71,7 +73,7 @@ PHONE = Command(
         Command(
             "screenshot",
             "Save the screen of a simulated phone as a PNG file.",
-            flags=(Flag("--path", "output file (default: <serial>.png)", "<file>", ("--file",)),),
+            flags=(Flag("--path", "output file (default: <serial>.png)", "<file>", ("--file",), path="out"),),
             examples=("clawperator phone screenshot --path screen.png",),
             notes=_WHICH,
             handler=_HANDLERS + "screenshot",

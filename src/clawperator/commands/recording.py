@@ -4,9 +4,9 @@ from clawperator.commands.actions import RECORDING_ACTIONS
 from clawperator.commands.model import BACKEND, Command, Flag, switch
 
 _HANDLERS = "clawperator.cli.handlers.recording:"
-_INPUT = Flag("--input", "recording", "<file>")
-_OUT = Flag("--out", "output file", "<file>")
-_DEMONSTRATION = Flag("--input", "recording or export", "<file>")
+_INPUT = Flag("--input", "recording", "<file>", path="in")
+_OUT = Flag("--out", "output file", "<file>", path="out")
+_DEMONSTRATION = Flag("--input", "recording or export", "<file>", path="in")
 
 RECORDING = Command(
     "recording",
@@ -19,12 +19,13 @@ RECORDING = Command(
             "Copy a finished recording from the device.",
             flags=(
                 Flag("--session-id", "recording id: letters, digits, _ and -", "<id>"),
-                Flag("--out", "output folder (default: ./recordings/)", "<folder>"),
+                Flag("--out", "output folder (default: ./recordings/)", "<folder>", path="out"),
             ),
             examples=("clawperator recording pull --session-id demo",),
             handler=_HANDLERS + "pull",
             level="act",
             tools=("recording_pull",),
+            subject="--session-id",
         ),
         Command(
             "parse",
@@ -34,23 +35,25 @@ RECORDING = Command(
             handler=_HANDLERS + "parse",
             level="act",
             tools=("recording_parse",),
+            subject="--input",
         ),
         Command(
             "describe",
             "Describe a recording in readable steps.",
-            flags=(_DEMONSTRATION, Flag("--out", "also write the document to this file", "<file>")),
+            flags=(_DEMONSTRATION, Flag("--out", "also write the document to this file", "<file>", path="out")),
             examples=("clawperator recording describe --input ./recordings/demo.ndjson",),
             notes="Prints the document to stdout and one line per step to stderr.",
             handler=_HANDLERS + "describe",
             level="read-only",
             raised_by={"--out": "act"},
             tools=("recording_describe",),
+            subject="--input",
         ),
         Command(
             "export",
             "Export every event of a recording as one JSON document.",
             flags=(
-                Flag("--input", "recording, or a folder: its newest .ndjson", "<file|folder>"),
+                Flag("--input", "recording, or a folder: its newest .ndjson", "<file|folder>", path="in"),
                 _OUT,
                 Flag("--snapshots", "omit or include the XML snapshots (default: omit)", "<omit|include>"),
             ),
@@ -61,19 +64,21 @@ RECORDING = Command(
             handler=_HANDLERS + "export",
             level="act",
             tools=("recording_export",),
+            subject="--input",
         ),
         Command(
             "compare",
             "Compare a skill run, or another recording, with a baseline recording.",
             flags=(
-                Flag("--baseline", "export of the baseline recording", "<export.json>"),
-                Flag("--result", "saved output of 'skills run --json', or another export", "<file>"),
+                Flag("--baseline", "export of the baseline recording", "<export.json>", path="in"),
+                Flag("--result", "saved output of 'skills run --json', or another export", "<file>", path="in"),
                 Flag("--mode", "auto, literal or semantic (default: auto)", "<mode>"),
                 Flag("--strategy", "checkpoint strategy: declared, derived or solax_heuristic", "<strategy>"),
                 Flag(
                     "--checkpoints",
                     "declared checkpoints (default: compare-checkpoints.json beside the baseline)",
                     "<file>",
+                    path="in",
                 ),
             ),
             examples=(
@@ -84,6 +89,7 @@ RECORDING = Command(
             handler=_HANDLERS + "compare",
             level="read-only",
             tools=("recording_compare",),
+            subject="--baseline",
         ),
         Command(
             "replay",
@@ -94,21 +100,23 @@ RECORDING = Command(
                 switch("--dry-run", "print the steps and their targets; needs no device"),
                 switch("--allow-coordinates", "click the recorded position when no target is found"),
                 BACKEND,
-                Flag("--out", "also write the result to this file", "<file>"),
+                Flag("--out", "also write the result to this file", "<file>", path="out"),
             ),
             examples=("clawperator recording replay --input ./recordings/demo.ndjson --dry-run",),
             notes="Exit 1 when a step could not be verified.",
             handler="clawperator.cli.handlers.replay:replay_recording",
             level="act",
             tools=("recording_replay",),
+            subject="--input",
         ),
         Command(
             "repair",
             "Copy every complete event of a damaged recording to a new file.",
-            flags=(Flag("--input", "damaged recording; it is not modified", "<file>"), _OUT),
+            flags=(Flag("--input", "damaged recording; it is not modified", "<file>", path="in"), _OUT),
             examples=("clawperator recording repair --input ./recordings/demo.ndjson",),
             handler=_HANDLERS + "repair",
             level="act",
+            subject="--input",
         ),
     ),
 )

@@ -27,7 +27,13 @@ _EXEC = Command(
     "<json|file|->",
     ("execute",),
     (
-        Flag("--payload", "JSON, a file, or - for stdin", "<json|file|->", ("--execution", "--input", "--file")),
+        Flag(
+            "--payload",
+            "JSON, a file, or - for stdin",
+            "<json|file|->",
+            ("--execution", "--input", "--file"),
+            path="payload",
+        ),
         Flag("--goal", "reserved (best-effort is not implemented)", "<text>"),
         *PLAN,
     ),
@@ -40,6 +46,8 @@ _EXEC = Command(
     execution="clawperator.cli.handlers.execution:read_execution",
     level="act",
     tools=("run_execution",),
+    subject="--payload",
+    word_path="payload",
 )
 _SCHEMA = Command(
     "schema",
@@ -86,6 +94,21 @@ def find_by_path(path: list[str]) -> Command | None:
     """The command with this full name: ``["recording", "parse"]``."""
     command = find_command(path[0])
     return find_command(path[1], command.subcommands) if command and len(path) > 1 else command
+
+
+def command_names(path: str) -> tuple[str, ...]:
+    """Every other name of the command with this full name, in claw: with synonyms, by spaces and by dashes."""
+    family, *verb = path.split()
+    command = find_by_path([family])
+    if command is None:
+        return ()
+    families = (command.name, *command.synonyms)
+    if not verb:
+        return command.synonyms
+    found = find_command(verb[0], command.subcommands)
+    verbs = (found.name, *found.synonyms) if found else ()
+    names = (mark.join((one, two)) for one in families for two in verbs for mark in (" ", "-"))
+    return tuple(name for name in names if name != path.replace(" ", "-"))
 
 
 def replacement(words: list[str]) -> tuple[str, str | None] | None:

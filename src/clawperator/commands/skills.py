@@ -3,7 +3,13 @@
 from clawperator.commands.model import PASS_ENV, Command, Flag, switch
 
 _HANDLERS = "clawperator.cli.handlers.skills:"
-_REGISTRY = Flag("--registry", "registry file, or 'shipped' for the skills of this package", "<file>")
+_REGISTRY = Flag(
+    "--registry",
+    "registry file, or 'shipped' for the skills of this package",
+    "<file>",
+    path="registry",
+    not_paths=("shipped",),
+)
 _ID = Flag("--skill-id", "skill id, instead of the argument", "<id>")
 _DRY_RUN = switch("--dry-run", "also validate the artifacts as executions")
 _SHIPPED = "com.android.settings.overview"
@@ -36,6 +42,7 @@ SKILLS = Command(
             flags=(_ID, _REGISTRY),
             examples=(f"clawperator skills get {_SHIPPED}",),
             handler=_HANDLERS + "get",
+            subject="--skill-id",
             level="read-only",
             tools=("list_skills",),
         ),
@@ -51,6 +58,7 @@ SKILLS = Command(
             ),
             examples=("clawperator skills search battery",),
             handler=_HANDLERS + "search",
+            subject="--keyword",
             level="read-only",
             tools=("list_skills",),
         ),
@@ -71,6 +79,7 @@ SKILLS = Command(
             flags=(_ID, switch("--all", "validate every skill"), _DRY_RUN, _REGISTRY),
             examples=(f"clawperator skills validate {_SHIPPED}", "clawperator skills validate --all --dry-run"),
             handler=_HANDLERS + "validate",
+            subject="--skill-id",
             level="read-only",
         ),
         Command(
@@ -80,12 +89,13 @@ SKILLS = Command(
             flags=(
                 _ID,
                 Flag("--summary", "one sentence about the skill", "<text>"),
-                Flag("--recording-context", "export of a recording, kept as evidence", "<export.json>"),
+                Flag("--recording-context", "export of a recording, kept as evidence", "<export.json>", path="in"),
                 _REGISTRY,
             ),
             examples=(_NEW,),
             notes="The id is the app's package name, a dot and the intent. A missing registry is created.",
             handler=_HANDLERS + "new",
+            subject="--skill-id",
             level="act",
         ),
         Command(
@@ -100,6 +110,7 @@ SKILLS = Command(
             ),
             examples=(_COMPILE,),
             handler=_HANDLERS + "compile_artifact",
+            subject="--skill-id",
             level="read-only",
         ),
         Command(
@@ -119,6 +130,7 @@ SKILLS = Command(
                 "the skill and all its child processes are killed."
             ),
             handler=_HANDLERS + "run",
+            subject="--skill-id",
             level="act",
             raised_by={"--registry": "full", "--pass-env": "full"},
             tools=("run_skill",),

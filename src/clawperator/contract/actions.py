@@ -321,6 +321,7 @@ class SnapshotUiParams(Params, frozen=True):
         aliases=("screenshot", "capture_screenshot"),
         family="observation",
         runs_on_host=True,
+        path_param="path",
         evidence="screenshot",
     )
 )

@@ -26,6 +26,7 @@ from clawperator.device.backends import Backend, RunWatch, choose_backend
 from clawperator.device.host_log import Level, log_event
 from clawperator.device.lease import Holder, lease
 from clawperator.errors import ClawError
+from clawperator.policy import check_actions
 
 # Failures caused by an active recording, and the purpose of stopping it.
 _STOP_PURPOSE = {
@@ -55,7 +56,9 @@ def run_plan(  # noqa: PLR0913 - the facts of one run
     The host ends within the plan's timeout, or within ``timeout_ms`` when that is shorter, and a grace; waiting
     for the lease counts. When ``stop`` returns True, nothing more is sent to the device, and the result or error
     follows as soon as the backend can. ``still_running`` lists what the device has not finished.
+    Every action is checked before the first one runs: ``PERMISSION_DENIED`` when the policy in force denies one.
     """
+    check_actions(plan.document["actions"])
     ids = {"commandId": plan.document["commandId"], "taskId": plan.document["taskId"], "deviceId": device.serial}
     log_event("execution.started", **ids)
     started = time.monotonic()

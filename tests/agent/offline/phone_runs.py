@@ -1,10 +1,10 @@
 """Run a prompt with the offline brain and the real tools on a device."""
 
 from clawperator.agent.offline.brain import OfflineBrain
-from clawperator.agent.policy import Policy
 from clawperator.agent.ports import Answer, BrainRequest, ToolCall, ToolContext, ToolResult
 from clawperator.agent.tool_registry import ToolRegistry
 from clawperator.agent.tools import builtin_tools
+from clawperator.policy import Policy
 
 
 def run_on_phone(prompt: str, context: ToolContext) -> tuple[list[str], Answer]:

@@ -49,7 +49,6 @@ from clawperator._home import PhoneFolder, PhoneRecord
 from clawperator.agent.cancellation import TurnDeadline
 from clawperator.agent.offline.brain import OfflineBrain
 from clawperator.agent.offline.labels import enclosing_rows, is_checkable, is_field, own_label
-from clawperator.agent.policy import Policy
 from clawperator.agent.ports import Answer, BrainRequest, ToolCall, ToolContext, ToolResult
 from clawperator.agent.tool_registry import ToolRegistry
 from clawperator.agent.tools import builtin_tools
@@ -57,6 +56,7 @@ from clawperator.connection import only_step
 from clawperator.contract import ACTIONS
 from clawperator.errors import ClawError
 from clawperator.phone.toolkit.layout import PlacedView, field_text
+from clawperator.policy import Policy
 from clawperator.testing import SimulatedPhone, simulated_phone
 from clawperator.ui import Node, visible_nodes
 from tests.support.paths import REPOSITORY

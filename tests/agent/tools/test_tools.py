@@ -15,9 +15,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from clawperator.agent.cancellation import TurnCancelledError, TurnDeadline
+from clawperator.agent.confinement import WorkingFolder, confine
 from clawperator.agent.ports import ToolContext, ToolResult
 from clawperator.agent.tools import builtin_tools, plans
-from clawperator.agent.tools.row import confine
 from clawperator.commands.model import LEVELS
 from clawperator.contract.actions import ACTIONS
 from clawperator.contract.results import ExecutionResult, ResultEnvelope, StepResult
@@ -210,8 +210,9 @@ def test_paths_outside_the_folder_are_denied(tmp_path: Path, path: str) -> None:
 
 
 def test_a_path_inside_the_folder_may_be_absolute(tmp_path: Path) -> None:
-    assert confine(str(tmp_path), str(tmp_path / "a"), "x") == str(tmp_path / "a")
-    assert confine(str(tmp_path), "./b/../a", "x") == str(tmp_path / "a")
+    folder = WorkingFolder(str(tmp_path))
+    assert confine(folder, str(tmp_path / "a"), "x", "write") == str(tmp_path / "a")
+    assert confine(folder, "./b/../a", "x", "read") == str(tmp_path / "a")
 
 
 def test_a_pipe_is_not_a_recording(tmp_path: Path) -> None:

@@ -15,7 +15,6 @@ import msgspec
 import pytest
 
 from clawperator.agent.cancellation import TurnDeadline
-from clawperator.agent.policy import Policy
 from clawperator.agent.ports import Answer, BrainRequest, Evidence, Tool, ToolCall, ToolContext, ToolResult, Usage
 from clawperator.agent.sessions.store import SessionStore
 from clawperator.agent.tool_registry import ToolRegistry
@@ -23,6 +22,7 @@ from clawperator.agent.turns.conversation import run_turns
 from clawperator.agent.turns.engine import Limits, Matched, TurnEngine
 from clawperator.agent.turns.events import EventStream
 from clawperator.errors import ClawError
+from clawperator.policy import Policy
 from tests.agent.scripted import Script, ScriptedBrain, answering, tool
 from tests.support.hanging import HANG_SECONDS, NEVER_SECONDS
 

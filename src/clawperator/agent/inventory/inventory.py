@@ -12,7 +12,7 @@ from msgspec import Struct
 from clawperator._text import nearest, printable
 from clawperator.agent.inventory.tokens import APP_NAMES
 from clawperator.agent.ports import Level, Tool
-from clawperator.commands import CLAW_COMMANDS, COMMANDS, Command
+from clawperator.commands import CLAW_COMMANDS, COMMANDS, Command, command_names
 from clawperator.errors import ClawError
 
 # TYPE_CHECKING without importing typing at start-up; plugins are loaded only for a list of commands.
@@ -147,12 +147,10 @@ def builtin_commands() -> Iterator[InventoryEntry]:
     """The built-in commands."""
     for command in COMMANDS:
         if not command.subcommands:
-            yield _builtin("clawperator", command.name, command, command.synonyms)
+            yield _builtin("clawperator", command.name, command, command_names(command.name))
         for verb in command.subcommands:
-            families, verbs = (command.name, *command.synonyms), (verb.name, *verb.synonyms)
-            names = [(family, one) for family in families for one in verbs]
-            aliases = [mark.join(pair) for pair in names for mark in (" ", "-")]
-            yield _builtin("clawperator", f"{command.name} {verb.name}", verb, aliases)
+            path = f"{command.name} {verb.name}"
+            yield _builtin("clawperator", path, verb, command_names(path))
     for command in CLAW_COMMANDS:
         yield _builtin("claw", command.name, command, command.synonyms)
 

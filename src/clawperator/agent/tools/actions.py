@@ -13,16 +13,12 @@ from clawperator.agent.tools.row import (
     schema_of,
     source_of,
 )
-from clawperator.contract import ACTION_ALIASES, ACTIONS, ActionType, TimeoutMs, normalise_execution
+from clawperator.contract import ACTIONS, ActionType, TimeoutMs, normalise_execution
 from clawperator.contract.limits import MAX_EXECUTION_ACTIONS
 from clawperator.errors import ClawError
+from clawperator.policy import action_entry
 
 RUN_EXECUTION = "run_execution"
-
-# The subject of an action for policy rules: the first of these params that it has.
-_SUBJECTS = ("applicationId", "uri", "key", "path", "sessionId", "expectedPackage", "direction")
-_MATCHERS = ("matcher", "labelMatcher", "expectedNode")
-_MATCHER_FIELDS = ("textEquals", "textContains", "contentDescEquals", "contentDescContains", "resourceId", "role")
 
 
 class PlannedAction(Struct, frozen=True, forbid_unknown_fields=True):
@@ -56,22 +52,6 @@ def planned_calls(params: object) -> list[ToolCall]:
     ]
 
 
-def action_subject(name: str, params: Mapping[str, Any]) -> str:
-    """The target of an action: an app, a URI, a key, or the label or id of a node. Empty for a point."""
-    action = {"type": ACTION_ALIASES.get(name, name), "params": dict(params)}
-    own = normalise_execution({"actions": [action]})["actions"][0]["params"]
-    for field in _SUBJECTS:
-        if isinstance(own.get(field), str):
-            return str(own[field])
-    for field in _MATCHERS:
-        matcher = own.get(field)
-        marks = (matcher.get(mark) for mark in _MATCHER_FIELDS) if isinstance(matcher, dict) else ()
-        found = next((mark for mark in marks if isinstance(mark, str) and mark), None)
-        if found is not None:
-            return found
-    return ""
-
-
 def _action_tool(row: ActionType) -> Tool:
     def run(params: Mapping[str, Any], context: ToolContext) -> ToolResult:
         from clawperator.agent.tools.plans import run_actions
@@ -84,16 +64,18 @@ def _action_tool(row: ActionType) -> Tool:
                 raise e.with_(hint=f"Run 'clawperator schema action.{row.name}' for its parameters.") from e
             raise
 
+    entry = action_entry(row.name)
     return Tool(
         name=row.name,
         responsibility=row.summary,
         source_hint=source_of(__name__),
-        level="read-only" if row.read_only else "act",
+        level=entry.level,
         schema=lambda: schema_of(row.params),
         run=returning_errors(run),
         aliases=row.aliases,
         family=row.family,
-        subject=lambda params: action_subject(row.name, params),
+        subjects=entry.subjects,
+        performs=entry.performs,
         takes_app_name=row.takes_app_name,
     )
 

@@ -7,10 +7,11 @@ import msgspec
 from msgspec.structs import replace
 
 from clawperator.agent.cancellation import timeout_error
+from clawperator.agent.confinement import WorkingFolder, confine
 from clawperator.agent.ports import Evidence, ToolContext, ToolResult
 from clawperator.agent.tools.messages import describe_steps
 from clawperator.agent.tools.privacy import is_password_field, mask_result, mask_steps, plan_secrets
-from clawperator.agent.tools.row import confine, failed_result
+from clawperator.agent.tools.row import failed_result
 from clawperator.connection import only_step
 from clawperator.contract import (
     ACTIONS,
@@ -52,11 +53,11 @@ def run_actions(
 
     Invalid actions raise before a device is resolved. Errors on the device are part of the result.
     """
-    plan = make_plan(tool, actions, context.folder)
+    plan = make_plan(tool, actions, context.working_folder)
     device = resolve_device(context.device)
     known = None
     if tool in ACTIONS and ACTIONS[tool].typed_param:  # afterwards the kind of field cannot be seen
-        known = is_password_field(plan.execution.actions[0], _snapshot(device, context))
+        known = _is_password_field(plan.execution.actions[0], device, context)
     try:
         result = _run(plan, device, context, timeout_ms)
     except ClawError as e:
@@ -71,27 +72,41 @@ def run_actions(
     return _report(plan, mask_result(result, secrets), secrets)
 
 
-def make_plan(tool: str, actions: Sequence[Mapping[str, Any]], folder: str) -> Plan:
+def make_plan(tool: str, actions: Sequence[Mapping[str, Any]], folder: WorkingFolder) -> Plan:
     """The validated plan of these actions, with its files inside the folder."""
     command_id = new_command_id("claw-")
     document = new_execution(actions, command_id=command_id, source=_SOURCE, timeout_ms=_DEFAULT_MS)
-    plan = validate(document)
-    confined = [_confined(action, folder, tool) for action in plan.document["actions"]]
+    return confine_plan(validate(document), folder, tool)
+
+
+def confine_plan(plan: Plan, folder: WorkingFolder, operation: str) -> Plan:
+    """The plan with resolved paths inside the folder; ``PERMISSION_DENIED`` for any other path."""
+    confined = [_confined(action, folder, operation) for action in plan.document["actions"]]
     if confined == plan.document["actions"]:
         return plan
     return validate({**plan.document, "actions": confined})
 
 
-def _confined(action: dict[str, Any], folder: str, tool: str) -> dict[str, Any]:
-    params = action.get("params", {})
-    if "path" not in params:
+def _confined(action: dict[str, Any], folder: WorkingFolder, operation: str) -> dict[str, Any]:
+    params, path = action.get("params", {}), ACTIONS[action["type"]].path_param
+    if path not in params:
         return action
-    return {**action, "params": {**params, "path": confine(folder, params["path"], tool)}}
+    return {**action, "params": {**params, path: confine(folder, params[path], operation, "write")}}
+
+
+def _is_password_field(action: Action, device: Device, context: ToolContext) -> bool | None:
+    """Whether the text goes into a password field; None when that cannot be seen, or may not be looked at."""
+    try:
+        return is_password_field(action, _snapshot(device, context))
+    except ClawError as e:
+        if e.code != "PERMISSION_DENIED":
+            raise
+        return None
 
 
 def _snapshot(device: Device, context: ToolContext) -> ExecutionResult:
     """The screen before text is entered."""
-    return _run(make_plan("snapshot_ui", [{"type": "snapshot_ui"}], context.folder), device, context)
+    return _run(make_plan("snapshot_ui", [{"type": "snapshot_ui"}], context.working_folder), device, context)
 
 
 def _run(

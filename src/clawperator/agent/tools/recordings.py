@@ -10,8 +10,9 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from clawperator.agent.confinement import confine
 from clawperator.agent.ports import Evidence, Tool, ToolContext, ToolResult
-from clawperator.agent.tools.row import confine, failed_result, make_tool, payload_error
+from clawperator.agent.tools.row import failed_result, make_tool, payload_error
 from clawperator.contract.limits import MAX_ID_LENGTH
 from clawperator.errors import CODES, ClawError
 
@@ -73,7 +74,7 @@ def _pull(params: PullParams, context: ToolContext) -> ToolResult:
     from clawperator.device import PULL_SECONDS, check_session_id, operator_package, pull_recording, resolve_device
 
     session = None if params.sessionId is UNSET else check_session_id(params.sessionId)
-    folder = confine(context.folder, params.folder, "recording_pull")
+    folder = confine(context.working_folder, params.folder, "recording_pull", "write")
     device = resolve_device(context.device)
     seconds = max(context.deadline.within(PULL_SECONDS), _MIN_SECONDS)
     package = operator_package(context.operator_package)
@@ -116,7 +117,7 @@ def _export(params: ExportParams, context: ToolContext) -> ToolResult:
 
     tool = "recording_export"
     # The newest file of a folder may be a link to outside the working folder.
-    source = _input(newest_recording(confine(context.folder, params.input, tool)), context, tool)
+    source = _input(newest_recording(confine(context.working_folder, params.input, tool, "read")), context, tool)
     out = _out(params.out, source, ".export.json", context, tool)
     exported = export_recording(source, out, snapshots=params.snapshots)
     return ToolResult(
@@ -194,7 +195,7 @@ def _step_error(document: dict[str, object], serial: str) -> ClawError:
 
 def _input(path: str, context: ToolContext, tool: str) -> str:
     """A file to read. Reading a pipe or a device could block forever."""
-    whole = confine(context.folder, path, tool)
+    whole = confine(context.working_folder, path, tool, "read")
     if os.path.exists(whole) and not os.path.isfile(whole):
         raise payload_error(tool, f"{path!r} is not a file")
     return whole
@@ -203,14 +204,15 @@ def _input(path: str, context: ToolContext, tool: str) -> str:
 def _out(path: str | UnsetType, source: str, ending: str, context: ToolContext, tool: str) -> str:
     from clawperator.recording import derived_path
 
-    whole = confine(context.folder, derived_path(source, ending) if path is UNSET else path, tool)
+    named = derived_path(source, ending) if path is UNSET else path
+    whole = confine(context.working_folder, named, tool, "write")
     if os.path.exists(whole) and not os.path.isfile(whole):
         raise payload_error(tool, f"{whole!r} exists and is not a file")
     return whole
 
 
 def _relative(path: str, context: ToolContext) -> str:
-    return os.path.relpath(path, os.path.realpath(context.folder))
+    return os.path.relpath(path, context.working_folder.root)
 
 
 RECORDING_TOOLS: tuple[Tool, ...] = (

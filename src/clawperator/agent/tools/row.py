@@ -1,13 +1,11 @@
 """Build tools from a Struct, which gives schema and validation of the parameters, and a function."""
 
-import os
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct
 
-from clawperator._text import is_blank
 from clawperator._typed import convert
 from clawperator.agent.ports import Tool, ToolContext, ToolResult
 from clawperator.commands import Level
@@ -15,8 +13,6 @@ from clawperator.errors import ClawError
 
 P = TypeVar("P", bound=Struct)
 ToolFunction = Callable[[Mapping[str, Any], ToolContext], ToolResult]
-
-_LONGEST_PATH = 4_096
 
 
 class NoParams(Struct, frozen=True, forbid_unknown_fields=True):
@@ -43,7 +39,7 @@ def make_tool(  # noqa: PLR0913 - the columns of one row
         schema=lambda: schema_of(shape),
         run=returning_errors(lambda params, context: work(read_params(shape, params, name), context)),
         family=family,
-        subject=None if subject is None else (lambda params: str(params.get(subject, ""))),
+        subjects=None if subject is None else (lambda params: (str(params.get(subject, "")),)),
     )
 
 
@@ -112,24 +108,3 @@ def payload_error(tool: str, message: str, details: Mapping[str, Any] | None = N
         operation="validate",
         target=tool,
     )
-
-
-def confine(folder: str, path: str, tool: str) -> str:
-    """The absolute path inside the folder, links resolved. ``PERMISSION_DENIED`` when it leads out of it."""
-    if is_blank(path) or "\0" in path or len(path) > _LONGEST_PATH:
-        raise payload_error(tool, f"invalid path {path[:80]!r}")
-    try:
-        root = os.path.realpath(folder)
-        whole = os.path.realpath(os.path.join(root, path))
-        confined = os.path.commonpath([root, whole]) == root
-    except ValueError:
-        raise payload_error(tool, f"invalid path {path[:80]!r}") from None
-    if not confined:
-        raise ClawError(
-            "PERMISSION_DENIED",
-            f"the path {path!r} is outside of the folder {root}",
-            hint=f"Use a path inside {root}, or run claw in the folder of the file.",
-            operation=tool,
-            target=path,
-        )
-    return whole

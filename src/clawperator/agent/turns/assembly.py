@@ -9,13 +9,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from clawperator.agent.cancellation import TurnCancelledError, TurnDeadline, timeout_error
-from clawperator.agent.policy import Policy, make_policy
+from clawperator.agent.policy import make_policy
 from clawperator.agent.ports import Level, Tool, ToolContext
+from clawperator.agent.sessions.files import DEFAULT_DIRECTORY
 from clawperator.agent.settings import McpServer, read_settings
-from clawperator.agent.tool_registry import Asker, ToolRegistry
+from clawperator.agent.tool_registry import ToolRegistry
 from clawperator.agent.tools import builtin_tools
 from clawperator.agent.turns.events import EventStream
 from clawperator.commands import BackendName
+from clawperator.policy import Asker, Policy, inherited_policy, restricted
 
 # The prefix of every MCP tool's name.
 MCP_PREFIX = "mcp__"
@@ -36,9 +38,18 @@ class AgentOptions(Struct, frozen=True, kw_only=True):
     asker: Asker | None = None
     backend: BackendName = "auto"
     pass_env: tuple[str, ...] = ()
+    sessions: str = DEFAULT_DIRECTORY
 
     def tool_context(self, deadline: TurnDeadline) -> ToolContext:
-        return ToolContext(deadline, self.folder, self.device, self.operator_package, self.backend, self.pass_env)
+        return ToolContext(
+            deadline,
+            self.folder,
+            self.device,
+            self.operator_package,
+            self.backend,
+            pass_env=self.pass_env,
+            sessions=self.sessions,
+        )
 
 
 class Assembly(Struct, frozen=True, kw_only=True):
@@ -80,6 +91,7 @@ def assemble(
             deny_prefixes=options.deny_prefixes,
             ask_tools=options.ask_tools,
         )
+        policy = restricted(policy, inherited_policy())
         yield Assembly(
             policy=policy,
             registry=ToolRegistry((*builtin_tools(), *pool.tools), policy, asker=options.asker),

@@ -1,5 +1,6 @@
 """Inventory commands as tools: commands of ``clawperator`` and ``claw``, skills and plugins."""
 
+import os
 import shlex
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -11,24 +12,28 @@ from msgspec.structs import replace
 from clawperator.agent import (
     DEFAULT_DIRECTORY,
     InventoryEntry,
-    Level,
     Plugin,
     PluginContext,
     Tool,
     ToolCall,
     ToolContext,
     ToolResult,
+    Use,
+    WorkingFolder,
+    confine,
     failed_result,
     run_plugin,
 )
 from clawperator.cli.claw.readable import summary_of
-from clawperator.cli.command_line import Call, read_arguments, split_globals
+from clawperator.cli.command_line import Call, GlobalOptions, read_arguments, split_globals
 from clawperator.cli.console import Console
-from clawperator.cli.handlers.execution import is_best_effort, run_execution
-from clawperator.commands import CLAW_COMMANDS, Command, find_by_path, find_command, resolve_handler
+from clawperator.cli.handlers.execution import is_best_effort, is_payload_file, run_execution
+from clawperator.cli.parsing import ParsedArguments
+from clawperator.commands import Command, Flag, find_by_path, resolve_handler
 from clawperator.contract import ExecutionResult
 from clawperator.contract.limits import MIN_EXECUTION_TIMEOUT_MS
 from clawperator.errors import CODES, ClawError
+from clawperator.policy import PolicyEntry, check_actions, command_entry
 
 # These print while they run, and have no single result.
 _STREAMING = ("logs",)
@@ -36,44 +41,44 @@ _STREAMING = ("logs",)
 _NOT_DONE = ("USAGE", "NOT_IMPLEMENTED")
 _LONGEST_LINE = 64 * 1024  # shlex takes quadratic time for a long word
 
-Run = Callable[[Mapping[str, Any], ToolContext], ToolResult]
+Run = Callable[[ToolContext], ToolResult]
 
 
 class CommandContext(Struct, frozen=True):
     """The input of a command besides its prompt: the known plugins, and the caller's own limits.
 
     ``flags`` are also passed to a nested ``claw``, which may do no more than its caller. ``is_json`` means that no
-    user can confirm a call.
+    user can confirm a call. ``folder`` is where the command may name paths.
     """
 
     plugins: tuple[Plugin, ...] = ()
-    flags: tuple[str, ...] = ()
+    flags: Mapping[str, tuple[str, ...]] = {}
     is_json: bool = False
+    folder: WorkingFolder = WorkingFolder()
 
 
-class PreparedCommand(Struct, frozen=True):
-    """A command with its arguments as a tool, and the equivalent tool calls."""
+class _Parts(Struct, frozen=True):
+    """A parsed command: what the policy decides on, and its function."""
 
-    tool: Tool
-    calls: tuple[ToolCall, ...] = ()
+    entry: PolicyEntry
+    run: Run
 
 
-def prepare(entry: InventoryEntry, prompt: str, context: CommandContext) -> PreparedCommand:
-    """Prepare a command. The prompt holds the words that follow the command's name in a shell."""
-    words = _split(prompt, entry.name)
-    run, level, calls = _parts(entry, words, prompt, context)
-    tool = Tool(
+def prepare(entry: InventoryEntry, prompt: str, context: CommandContext) -> Tool:
+    """A command with its arguments as a tool. The prompt holds the words after the command's name in a shell."""
+    parts = _parts(entry, _split(prompt, entry.name), prompt, context)
+    return Tool(
         name=entry.name,
         responsibility=entry.responsibility,
         source_hint=entry.source_hint,
-        level=level,
+        level=parts.entry.level,
         schema=lambda: {"type": "object"},
-        run=run,
+        run=lambda _, tools: parts.run(tools),
         aliases=entry.aliases,
         family=entry.family,
-        subject=lambda _: prompt,
+        subjects=parts.entry.subjects,
+        performs=parts.entry.performs,
     )
-    return PreparedCommand(tool, calls)
 
 
 def _split(prompt: str, name: str) -> list[str]:
@@ -97,56 +102,81 @@ def _split(prompt: str, name: str) -> list[str]:
         ) from None
 
 
-def _parts(
-    entry: InventoryEntry, words: list[str], prompt: str, context: CommandContext
-) -> tuple[Run, Level, tuple[ToolCall, ...]]:
+def _parts(entry: InventoryEntry, words: list[str], prompt: str, context: CommandContext) -> _Parts:
     if entry.family == "skill":
         call = ToolCall("run_skill", {"skill": entry.name, "args": words})
-        return lambda _, tools: _run_skill(call, tools), entry.level, (call,)
+        subjects = tuple(dict.fromkeys((shlex.join(words), entry.name)))
+        own = PolicyEntry(entry.name, entry.level, (), lambda _: subjects, lambda _: ("run_skill",))
+        return _Parts(own, lambda tools: _run_skill(call, tools))
     if entry.family == "plugin":
         plugin = next(plugin for plugin in context.plugins if plugin.name == entry.name)
-
-        def run(_: Mapping[str, Any], tools: ToolContext) -> ToolResult:
-            return run_plugin(plugin, prompt, PluginContext(tools.folder, tools.device, DEFAULT_DIRECTORY))
-
-        return run, entry.level, ()
+        own = PolicyEntry(entry.name, entry.level, (), lambda _: (shlex.join(words),))
+        return _Parts(own, lambda tools: _run_plugin(plugin, prompt, tools))
     program, *path = entry.argv
-    command = find_command(path[0], CLAW_COMMANDS) if program == "claw" else find_by_path(path)
-    assert command is not None
-    level = command.level_with(_given_flags(command, words))
     if program == "claw":
-        return lambda _, tools: _run_claw(command, words, context, tools), level, ()
-    execution = _execution_call(command, " ".join(path), words)
-    if execution is not None:
-        return lambda _, tools: execution.run(tools), level, execution.calls
-    return lambda _, tools: _run_command(path, words, tools), level, _equal_calls(command, words)
+        return _claw_parts(path[0], words, context)
+    command = find_by_path(path)
+    assert command is not None
+    title = " ".join(path)
+    options, rest = split_globals(words)
+    if options.help:
+        own = command_entry(msgspec.structs.replace(command, level="read-only"), title, (), {})
+        return _Parts(own, lambda _: _help(title))
+    arguments = confined_arguments(read_arguments(command, rest, title), context.folder, title)
+    call_ = Call(title, arguments, replace(options, json=True, pretty=False), Console("error"))
+    own = command_entry(command, title, arguments.words, arguments.values)
+    if command.execution and not is_best_effort(arguments.words):
+        execution = ExecutionCall(call_, _confined_document(call_, command, context.folder))
+        return _Parts(own, execution.run)
+    return _Parts(own, lambda tools: _run_command(call_, tools))
 
 
-def _equal_calls(command: Command, words: list[str]) -> tuple[ToolCall, ...]:
-    """The calls of the tools that do the same as the command."""
-    if command.execution:  # only help is left: its executions are checked action by action
-        return ()
-    plain = [word for word in words if not word.startswith("-")]
-    return tuple(
-        ToolCall(tool, {"skill": plain[0]} if tool == "run_skill" and plain else {}) for tool in command.tools
-    )
+def confined_arguments(arguments: ParsedArguments, folder: WorkingFolder, title: str) -> ParsedArguments:
+    """The arguments with every path resolved; ``PERMISSION_DENIED`` for one that an agent may not use."""
+    command = arguments.command
+    assert command is not None
+    values = {
+        flag.name: tuple(_confined(text, flag, folder, title) for text in arguments.all(flag.name))
+        for flag in command.flags
+        if flag.path and arguments.has(flag.name)
+    }
+    words = arguments.words
+    if command.word_path:
+        word = Flag("", "", path=command.word_path)
+        words = tuple(_confined(text, word, folder, title) for text in words)
+    return replace(arguments, words=words, values={**arguments.values, **values})
 
 
-def _given_flags(command: Command, words: list[str]) -> list[str]:
-    """The flags among the words, by their own names."""
-    names = {name: flag.name for flag in command.flags for name in (flag.name, *flag.aliases)}
-    return [names[word.partition("=")[0]] for word in words if word.partition("=")[0] in names]
+def _confined(text: str, flag: Flag, folder: WorkingFolder, title: str) -> str:
+    if text in flag.not_paths or (flag.path == "payload" and not is_payload_file(text)):
+        return text
+    if flag.path == "sessions":
+        own = [
+            os.path.realpath(os.path.join(folder.root, place)) for place in (folder.sessions, DEFAULT_DIRECTORY)
+        ]
+        if os.path.realpath(os.path.join(folder.root, text)) in own:
+            return text
+    use: Use = "write" if flag.path in ("out", "sessions") else "read"
+    return confine(folder, text, title, use)
+
+
+def _confined_document(call: Call, command: Command, folder: WorkingFolder) -> Any:
+    """The execution that a command builds, with the paths of its actions inside the folder."""
+    from clawperator.agent import confine_plan
+    from clawperator.contract import validate
+
+    return confine_plan(validate(resolve_handler(command.execution)(call)), folder, call.name).document
 
 
 class ExecutionCall(Struct, frozen=True):
-    """A command that builds an execution, and the tool calls of its actions."""
+    """A command that builds an execution."""
 
     call: Call
     document: Any
-    calls: tuple[ToolCall, ...]
 
     def run(self, context: ToolContext) -> ToolResult:
         """Run the execution on the device of the context, unless the command itself names one."""
+        check_actions(self.document["actions"])
         try:
             result = run_execution(self._timed(context), self._call(context)).document
         except ClawError as e:
@@ -156,15 +186,10 @@ class ExecutionCall(Struct, frozen=True):
         return ToolResult(True, f"{self.call.name} is valid", result)
 
     def _call(self, context: ToolContext) -> Call:
-        options = self.call.options
         values = dict(self.call.arguments.values)
         if context.backend != "auto":
             values.setdefault("--backend", (context.backend,))
-        chosen = replace(
-            options,
-            device=options.device or context.device,
-            operator_package=options.operator_package or context.operator_package,
-        )
+        chosen = _options(self.call, context)
         return replace(self.call, options=chosen, arguments=replace(self.call.arguments, values=values))
 
     def _timed(self, context: ToolContext) -> Any:
@@ -188,18 +213,6 @@ class ExecutionCall(Struct, frozen=True):
         return ToolResult(True, describe_steps(actions, result.envelope.stepResults), document)
 
 
-def _execution_call(command: Command, name: str, words: list[str]) -> ExecutionCall | None:
-    """The execution that a command builds. Errors in its arguments are raised."""
-    if not command.execution or is_best_effort(words) or "--help" in words:
-        return None
-    from clawperator.agent import planned_calls
-
-    options, rest = split_globals(words)
-    call = Call(name, read_arguments(command, rest, name), replace(options, json=True), Console("error"))
-    document = resolve_handler(command.execution)(call)
-    return ExecutionCall(call, document, tuple(planned_calls(document)))
-
-
 def _run_skill(call: ToolCall, context: ToolContext) -> ToolResult:
     from clawperator.agent import builtin_tools
 
@@ -207,15 +220,37 @@ def _run_skill(call: ToolCall, context: ToolContext) -> ToolResult:
     return run_skill.run(call.params, context)
 
 
-def _run_claw(command: Command, words: list[str], context: CommandContext, tools: ToolContext) -> ToolResult:
+def _run_plugin(plugin: Plugin, prompt: str, tools: ToolContext) -> ToolResult:
+    return run_plugin(plugin, prompt, PluginContext(tools.folder, tools.device, tools.sessions))
+
+
+def _help(title: str) -> ToolResult:
+    from clawperator.cli.help import help_text
+
+    text = help_text(title.split())
+    return ToolResult(True, text, {"text": text})
+
+
+def _claw_parts(name: str, words: list[str], context: CommandContext) -> _Parts:
+    from clawperator.cli.claw.command_line import parse_line
+
+    arguments = parse_line([name, *words])
+    command = arguments.command
+    assert command is not None
+    confined = confined_arguments(arguments, context.folder, name)
+    own = command_entry(command, name, arguments.words, arguments.values, command.synonyms)
+    return _Parts(own, lambda tools: _run_claw(confined, context, tools))
+
+
+def _run_claw(arguments: ParsedArguments, context: CommandContext, tools: ToolContext) -> ToolResult:
     """Run a ``claw`` command. Nesting is finite: each level needs one more layer of quotes."""
-    from clawperator.cli.claw.command_line import FORMAT_FLAG, parse_line
+    from clawperator.cli.claw.command_line import FORMAT_FLAG
     from clawperator.cli.claw.dispatch import respond
 
-    arguments = parse_line([command.name, *_inherited_flags(command, words, context, tools), *words])
+    values = {**_inherited_values(arguments, context, tools), **arguments.values}
     if context.is_json:
-        arguments = replace(arguments, values={**arguments.values, FORMAT_FLAG: ("json",)})
-    response = respond(arguments)
+        values[FORMAT_FLAG] = ("json",)
+    response = respond(replace(arguments, values=values))
     document = {"exit_code": response.exit_code, **response.payload}
     if response.exit_code == 0:
         message = _last_output(response.payload) or response.text.partition("\n")[0]
@@ -232,18 +267,18 @@ def _run_claw(command: Command, words: list[str], context: CommandContext, tools
     return failed_result(raised, result=document)
 
 
-def _inherited_flags(command: Command, words: list[str], context: CommandContext, tools: ToolContext) -> list[str]:
-    """The caller's limits. A flag that may be given once counts as the nested command gives it."""
-    if not any(flag.name == "--permission-mode" for flag in command.flags):
-        return []
-    given = {word.partition("=")[0] for word in words}
-    repeatable = {flag.name for flag in command.flags if flag.repeats}
-    names = ((flag, flag.partition("=")[0]) for flag in context.flags)
-    flags = [flag for flag, name in names if name not in given or name in repeatable]
+def _inherited_values(
+    arguments: ParsedArguments, context: CommandContext, tools: ToolContext
+) -> dict[str, tuple[str, ...]]:
+    """The caller's limits, for a command that has these flags. Its policy is in force anyway."""
+    assert arguments.command is not None
+    if not any(flag.name == "--permission-mode" for flag in arguments.command.flags):
+        return {}
+    values = {name: texts for name, texts in context.flags.items() if texts}
     left = tools.deadline.remaining
-    if left is not None and "--timeout-seconds" not in given:
-        flags.append(f"--timeout-seconds={left:.3f}")
-    return flags
+    if left is not None:
+        values["--timeout-seconds"] = (f"{left:.3f}",)
+    return values
 
 
 def _last_output(payload: Mapping[str, Any]) -> str | None:
@@ -253,11 +288,11 @@ def _last_output(payload: Mapping[str, Any]) -> str | None:
     return str(last["output"]) if isinstance(last, dict) else None
 
 
-def _run_command(path: list[str], words: list[str], context: ToolContext) -> ToolResult:
-    from clawperator.cli.dispatch import render_line
+def _run_command(call: Call, context: ToolContext) -> ToolResult:
+    from clawperator.cli.dispatch import render_call
 
-    title = " ".join(path)
-    if path[0] in _STREAMING:
+    title = call.name
+    if title in _STREAMING:
         return failed_result(
             ClawError(
                 "USAGE",
@@ -267,7 +302,11 @@ def _run_command(path: list[str], words: list[str], context: ToolContext) -> Too
                 target=title,
             )
         )
-    text, code = render_line([*_global_flags(path, context), *path, *words])
+    arguments = call.arguments
+    if title == "skills run":
+        names = {"--pass-env": (*context.pass_env, *arguments.all("--pass-env"))}
+        arguments = replace(arguments, values={**arguments.values, **names})
+    text, code = render_call(replace(call, arguments=arguments, options=_options(call, context)))
     document = _decode(text or b"")
     error = _error(document, code, title)
     if error is not None:
@@ -275,19 +314,18 @@ def _run_command(path: list[str], words: list[str], context: ToolContext) -> Too
     return ToolResult(True, summary_of(document, title), document)
 
 
-def _global_flags(path: list[str], context: ToolContext) -> list[str]:
-    """JSON, a quiet stderr, and the chosen device."""
-    out = ["--json", "--log-level", "error"]
-    if context.device is not None:
-        out += ["--device", context.device]
-    if context.operator_package is not None:
-        out += ["--operator-package", context.operator_package]
-    left = context.deadline.remaining
-    if left is not None and path == ["skills", "run"]:  # on a timeout it ends all that it started
-        out += ["--timeout", str(max(round(left * 1000), 1))]
-    if path == ["skills", "run"]:
-        out += [f"--pass-env={name}" for name in context.pass_env]
-    return out
+def _options(call: Call, context: ToolContext) -> GlobalOptions:
+    """The options of the command, with the chosen device where it names none."""
+    options = call.options
+    timeout, left = options.timeout, context.deadline.remaining
+    if timeout is None and left is not None and call.name == "skills run":
+        timeout = str(max(round(left * 1000), 1))  # on a timeout it ends all that it started
+    return replace(
+        options,
+        device=options.device or context.device,
+        operator_package=options.operator_package or context.operator_package,
+        timeout=timeout,
+    )
 
 
 def _decode(text: bytes) -> Any:

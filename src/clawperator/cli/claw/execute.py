@@ -95,29 +95,20 @@ def _command_call(job: _Job, deadline: TurnDeadline) -> Iterator[_Act]:
     job.warnings += inventory.warnings
     entry = inventory.find(job.name)
     job.found(entry.name, entry.source_hint)
-    context = CommandContext(plugins.plugins, _inherited_flags(job.arguments), options.asker is None)
+    folder = options.tool_context(deadline).working_folder
+    context = CommandContext(plugins.plugins, _inherited_flags(job.arguments), options.asker is None, folder)
     with assemble(options, deadline, EventStream(""), with_mcp=False) as parts:
         job.warnings += parts.warnings
-        prepared = prepare(entry, job.input, context)
-        job.only_looks = prepared.tool.level == "read-only"
-        own = ToolRegistry([prepared.tool], parts.policy, asker=options.asker)
-
-        def act() -> ToolResult:
-            for call in prepared.calls:
-                if denied := parts.registry.check(call):
-                    return ToolResult(handled=False, message=denied.message, error=denied)
-            return own.call(ToolCall(entry.name, {}), options.tool_context(deadline))
-
-        yield act
+        command = prepare(entry, job.input, context)
+        job.only_looks = command.level == "read-only"
+        own = ToolRegistry([command], parts.policy, asker=options.asker)
+        yield lambda: own.call(ToolCall(entry.name, {}), options.tool_context(deadline))
 
 
-def _inherited_flags(arguments: ParsedArguments) -> tuple[str, ...]:
-    """The flags that a nested claw call inherits."""
-    flags = (
-        *("--permission-mode", "--deny-tool", "--deny-prefix", "--ask-tool"),
-        *("--device", "--operator-package", "--backend", "--pass-env"),
-    )
-    return tuple(f"{flag}={value}" for flag in flags for value in arguments.all(flag))
+def _inherited_flags(arguments: ParsedArguments) -> dict[str, tuple[str, ...]]:
+    """The flags that a nested claw call inherits, besides the policy."""
+    flags = ("--device", "--operator-package", "--backend", "--pass-env")
+    return {flag: arguments.all(flag) for flag in flags}
 
 
 def _params(payload: str, tool: str) -> dict[str, Any]:

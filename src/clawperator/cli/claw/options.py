@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from clawperator._environment import check_names
-from clawperator.agent import LEVELS, AgentOptions, Tool, read_level
+from clawperator.agent import DEFAULT_DIRECTORY, LEVELS, AgentOptions
 from clawperator.cli.claw.command_line import FORMAT_FLAG, FORMAT_VARIABLE
 from clawperator.cli.parsing import ParsedArguments
 from clawperator.commands import BACKENDS, BackendName
+from clawperator.policy import Governed, read_level
 
 
 def agent_options(arguments: ParsedArguments) -> AgentOptions:
@@ -25,6 +26,7 @@ def agent_options(arguments: ParsedArguments) -> AgentOptions:
         asker=_confirm if _can_confirm(arguments) else None,
         backend=_backend(arguments),
         pass_env=check_names(arguments.all("--pass-env")),
+        sessions=arguments.get("--directory") or DEFAULT_DIRECTORY,
     )
 
 
@@ -40,7 +42,7 @@ def _can_confirm(arguments: ParsedArguments) -> bool:
     return is_terminal and given.casefold() == "text" and "-" not in arguments.words
 
 
-def _confirm(tool: Tool, params: Mapping[str, Any], reason: str) -> bool:
+def _confirm(tool: Governed, params: Mapping[str, Any], reason: str) -> bool:
     import json
 
     from clawperator._text import printable

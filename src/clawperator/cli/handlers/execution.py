@@ -101,11 +101,16 @@ def _outline(plan: Plan) -> dict[str, Any]:
     }
 
 
+def is_payload_file(text: str) -> bool:
+    """Whether the argument of ``exec`` names a file: it is neither JSON nor ``-`` for stdin."""
+    inline = trim(text)
+    return text != "-" and not inline.startswith("{") and (not inline.startswith("[") or os.path.isfile(text))
+
+
 def _document(text: str) -> Any:
     """JSON from the argument itself, from stdin, or from the file it names."""
-    inline = trim(text)
-    if inline.startswith("{") or (inline.startswith("[") and not os.path.isfile(text)):
-        return _decode(inline.encode("utf-8", "surrogateescape"), "the payload")
+    if not is_payload_file(text) and text != "-":
+        return _decode(trim(text).encode("utf-8", "surrogateescape"), "the payload")
     if text == "-":
         return _decode(_within_limit(sys.stdin.buffer.read(_MAX_DOCUMENT_BYTES + 1)), "stdin")
     try:

@@ -1,0 +1,172 @@
+"""Paths that an agent names: inside the working folder, and never the files that control the agent.
+
+Those files are: everything in ``.claw``, the user's configuration and the product home; settings and sessions,
+wherever they are. Skills and their registries can be read, not written. Links are resolved first, and existing
+files and folders are compared by identity, so that another spelling, a link or a second name changes nothing.
+"""
+
+import os
+import unicodedata
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Literal
+
+from msgspec import Struct
+
+from clawperator._files import confined_to, is_inside
+from clawperator._home import product_home
+from clawperator._text import is_blank
+from clawperator.agent.sessions.files import DEFAULT_DIRECTORY, EVIDENCE_SUFFIX, SUFFIX
+from clawperator.agent.sessions.reading import is_session_file
+from clawperator.errors import ClawError
+
+Use = Literal["read", "write"]
+
+_CONTROL = ".claw"
+_SETTINGS = ("settings.json", "settings.local.json")
+# A folder with one of these contains skills.
+_SKILL_FILES = ("skills-registry.json", "skill.json")
+_REGISTRY_VARIABLE = "CLAWPERATOR_SKILLS_REGISTRY"
+_LONGEST_PATH = 4_096
+
+_Identity = tuple[int, int]
+
+
+class WorkingFolder(Struct, frozen=True):
+    """The folder in which an agent may name paths, and the folder of its sessions."""
+
+    path: str = "."
+    sessions: str = DEFAULT_DIRECTORY
+
+    @property
+    def root(self) -> str:
+        return os.path.realpath(self.path)
+
+
+def confine(folder: WorkingFolder, path: str, operation: str, use: Use) -> str:
+    """The absolute path, links resolved. ``PERMISSION_DENIED`` outside of the folder and for protected files.
+
+    ``TOOL_PAYLOAD_INVALID`` for a text that is not a path.
+    """
+    root = folder.root
+    try:
+        if is_blank(path) or "\0" in path or len(path) > _LONGEST_PATH:
+            raise ValueError  # noqa: TRY301 - reported like a path that the system refuses
+        whole = os.path.realpath(os.path.join(root, path))
+        os.fsencode(whole)
+    except (ValueError, OSError):
+        raise ClawError(
+            "TOOL_PAYLOAD_INVALID",
+            f"invalid path {path[:80]!r}",
+            hint=f"Pass a path inside {root}.",
+            operation=operation,
+            target=path[:80],
+        ) from None
+    if not is_inside(whole, root):
+        raise _denied(path, f"is outside of the folder {root}", operation, root)
+    reason = protection(folder, whole) or (skill_protection(whole, root) if use == "write" else None)
+    if reason is not None:
+        raise _denied(path, reason, operation, root)
+    return whole
+
+
+@contextmanager
+def confining(folder: WorkingFolder) -> Iterator[None]:
+    """While the block runs, no file in the folder is opened through a link that leads out of it."""
+    token = confined_to.set(folder.root)
+    try:
+        yield
+    finally:
+        confined_to.reset(token)
+
+
+def protection(folder: WorkingFolder, path: str) -> str | None:
+    """Why an agent may neither read nor write this resolved path; None when it may."""
+    if any(_folded(part) == _CONTROL for part in path.split(os.sep)):
+        return f"is in a {_CONTROL} folder"
+    parents = list(_parents(path))
+    if set(_identities(parents)).intersection(_identities(_control_folders(folder))):
+        return "is in a folder of settings, sessions or product files"
+    if any(is_inside(path, os.path.realpath(place)) for place in _control_folders(folder)):
+        return "is in a folder of settings, sessions or product files"
+    if set(_identities([path])).intersection(_identities(settings_files(folder))):
+        return "is a settings file"
+    if is_session_file(path) or any(_is_evidence(parent) for parent in parents):
+        return "belongs to a session"
+    return None
+
+
+def skill_protection(path: str, root: str) -> str | None:
+    """Why an agent may not write this resolved path, if it belongs to a skill."""
+    is_registry = set(_identities([path])).intersection(_identities(_registries(root)))
+    if is_registry or _folded(os.path.basename(path)) in _SKILL_FILES:
+        return "is a file that describes skills"
+    for parent in _parents(path):
+        inside = parent != root and is_inside(parent, root)
+        if inside and any(os.path.lexists(os.path.join(parent, name)) for name in _SKILL_FILES):
+            return "is in a folder of skills"
+    return None
+
+
+def settings_files(folder: WorkingFolder) -> list[str]:
+    """The settings files that apply in the folder."""
+    places = (config_home(), os.path.join(folder.root, _CONTROL))
+    return [os.path.join(place, name) for place in places for name in _SETTINGS]
+
+
+def _registries(root: str) -> list[str]:
+    """The skills registries that apply in the folder."""
+    named = os.environ.get(_REGISTRY_VARIABLE)
+    local = os.path.join(root, "skills", _SKILL_FILES[0])
+    return [local, os.path.expanduser(named)] if named else [local]
+
+
+def config_home() -> str:
+    """The folder of the user's own settings."""
+    return os.environ.get("CLAW_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), _CONTROL)
+
+
+def _control_folders(folder: WorkingFolder) -> list[str]:
+    sessions = os.path.join(folder.root, folder.sessions)
+    own = os.path.join(folder.root, _CONTROL)
+    # The folder of the configuration may be the working folder itself: then only its files count.
+    places = (own, os.path.join(own, "sessions"), config_home(), product_home(), sessions)
+    return [place for place in places if not is_inside(folder.root, os.path.realpath(place))]
+
+
+def _parents(path: str) -> Iterator[str]:
+    """The path and every folder above it."""
+    while True:
+        yield path
+        above = os.path.dirname(path)
+        if above == path:
+            return
+        path = above
+
+
+def _identities(paths: Iterable[str]) -> Iterator[_Identity]:
+    for path in paths:
+        with suppress(OSError, ValueError):
+            about = os.stat(path)
+            yield about.st_dev, about.st_ino
+
+
+def _is_evidence(path: str) -> bool:
+    stem, dot, _ = path.rpartition(EVIDENCE_SUFFIX)
+    return bool(dot) and path.endswith(EVIDENCE_SUFFIX) and os.path.lexists(stem + SUFFIX)
+
+
+def _folded(name: str) -> str:
+    """A name as file systems that ignore case and invisible characters compare it."""
+    visible = "".join(c for c in unicodedata.normalize("NFKC", name) if unicodedata.category(c) != "Cf")
+    return visible.casefold()
+
+
+def _denied(path: str, reason: str, operation: str, root: str) -> ClawError:
+    return ClawError(
+        "PERMISSION_DENIED",
+        f"the path {path!r} {reason}",
+        hint=f"Use another path inside {root}.",
+        operation=operation,
+        target=path,
+    )

@@ -1,0 +1,45 @@
+"""The actions of plans, as a policy sees them: names, levels, subjects, and what they perform."""
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from clawperator.contract import ACTION_ALIASES, ACTIONS, ActionType, normalise_execution
+from clawperator.policy.rules import PolicyEntry
+
+# The subjects of an action: those of these params that it has.
+_SUBJECTS = ("applicationId", "uri", "key", "path", "sessionId", "expectedPackage", "direction")
+_MATCHERS = ("matcher", "labelMatcher", "expectedNode")
+_MATCHER_FIELDS = ("textEquals", "textContains", "contentDescEquals", "contentDescContains", "resourceId", "role")
+
+
+@lru_cache(maxsize=64)
+def action_entry(name: str) -> PolicyEntry:
+    """The entry of an action type, by its canonical name."""
+    row = ACTIONS[name]
+    return PolicyEntry(
+        name,
+        "read-only" if row.read_only else "act",
+        row.aliases,
+        lambda params: action_subjects(name, params),
+        lambda params: performed_actions(row, params),
+    )
+
+
+def action_subjects(name: str, params: Mapping[str, Any]) -> tuple[str, ...]:
+    """The targets of an action: an app, a URI, a key, labels and ids of its node. Empty for a point."""
+    action = {"type": ACTION_ALIASES.get(name, name), "params": dict(params)}
+    own = normalise_execution({"actions": [action]})["actions"][0]["params"]
+    values = [own.get(field) for field in _SUBJECTS]
+    for field in _MATCHERS:
+        matcher = own.get(field)
+        values += [matcher.get(mark) for mark in _MATCHER_FIELDS] if isinstance(matcher, dict) else []
+    return tuple(value for value in values if isinstance(value, str) and value)
+
+
+def performed_actions(row: ActionType, params: Mapping[str, Any]) -> tuple[str, ...]:
+    """The other actions that an action performs: one that scrolls to a node may click it as well."""
+    fields = row.params.__struct_fields__
+    clicks = "clickAfter" in fields and row.params.__struct_defaults__[fields.index("clickAfter") - len(fields)]
+    given = [params[name] for name in ("clickAfter", "click_after") if name in params]
+    return ("click",) if clicks or any(value is not False for value in given) else ()

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
         run_within,
         timeout_error,
     )
-    from clawperator.agent.confinement import Use, WorkingFolder, confine
+    from clawperator.agent.confinement import Use, WorkingFolder, confine, is_control_file
     from clawperator.agent.envelope import (
         CLASSES,
         COMMON,
@@ -53,7 +53,7 @@ else:
         __name__,
         {
             "cancellation": "TurnCancelledError TurnDeadline WorkAbandonedError run_within timeout_error",
-            "confinement": "Use WorkingFolder confine",
+            "confinement": "Use WorkingFolder confine is_control_file",
             "envelope": (
                 "CLASSES COMMON KINDS SCHEMA_VERSION build_envelope error_object filesystem_error is_not_found"
             ),
@@ -129,6 +129,7 @@ __all__ = [
     "filesystem_error",
     "filter_tools",
     "group_by_origin",
+    "is_control_file",
     "is_mcp_name",
     "is_not_found",
     "is_session_file",

@@ -108,6 +108,16 @@ def skill_protection(path: str, root: str) -> str | None:
     return None
 
 
+def is_control_file(folder: WorkingFolder, path: str) -> bool:
+    """Whether not even the user should append to this file: settings, a registry, or a skill's description."""
+    whole = os.path.realpath(os.path.join(folder.root, path))
+    known = [*settings_files(folder), *_registries(folder.root)]
+    name, parent = (_folded(part) for part in (os.path.basename(whole), os.path.basename(os.path.dirname(whole))))
+    named = name in _SKILL_FILES or (parent == _CONTROL and name.endswith(".json"))
+    is_known = whole in map(os.path.realpath, known) or set(_identities([whole])).intersection(_identities(known))
+    return named or bool(is_known)
+
+
 def settings_files(folder: WorkingFolder) -> list[str]:
     """The settings files that apply in the folder."""
     places = (config_home(), os.path.join(folder.root, _CONTROL))

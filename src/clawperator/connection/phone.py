@@ -300,8 +300,15 @@ class ConnectedPhone:
         return self._run(new_execution(plan, command_id=command_id, source=_SOURCE, timeout_ms=timeout_ms))
 
     def shell(self, command: str, *arguments: str, timeout: float = 30) -> ShellAnswer:
-        """Run one command on the device. Its arguments are quoted: the shell interprets none of them."""
+        """Run one command on the device. Its arguments are quoted: the shell interprets none of them.
+
+        A shell can do anything: under a policy it requires the level full.
+        """
         from clawperator.device import command_line, run_shell
+        from clawperator.policy import PolicyEntry, check_calls
+
+        entry = PolicyEntry("shell", "full", subjects=lambda _: (command_line(command, *arguments), command))
+        check_calls([(entry, {})])
 
         limit = _milliseconds(timeout, _LONGEST_SHELL_MS)
         return run_shell(self.device, command_line(command, *arguments), seconds=limit / 1000)

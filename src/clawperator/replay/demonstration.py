@@ -7,6 +7,7 @@ import msgspec
 
 from clawperator.connection import ConnectedPhone
 from clawperator.errors import ClawError
+from clawperator.policy import check_actions
 from clawperator.recording import (
     Event,
     Export,
@@ -52,11 +53,13 @@ def replay(
 ) -> ReplayReport:
     """Run the steps up to the event ``last`` on a phone, and stop at the first that is not proved.
 
-    ``on_step`` gets the outcome of each step at once. ``REPLAY_TEXT_HIDDEN``, before anything is touched, when one
-    of them types a text that the recording holds only masked.
+    ``on_step`` gets the outcome of each step at once. Before anything is touched: ``REPLAY_TEXT_HIDDEN`` when one
+    of them types a text that the recording holds only masked, ``PERMISSION_DENIED`` when the policy in force does
+    not allow one.
     """
     chosen = _chosen(demonstration, last)
     _refuse_secrets(chosen)
+    check_actions(step.action for step in chosen.steps)
     run = run_steps(phone, chosen.steps, allow_coordinates=allow_coordinates, on_step=on_step)
     is_whole = len(chosen.steps) == len(demonstration.recorded.steps)
     return report_document(demonstration, phone.serial, chosen, run, is_whole=is_whole)

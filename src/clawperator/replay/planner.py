@@ -6,7 +6,7 @@ nothing else of them.
 
 from collections.abc import Iterable, Iterator
 from hashlib import blake2b
-from typing import Literal
+from typing import Any, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -76,6 +76,20 @@ class ReplayStep(Struct, frozen=True, kw_only=True):
     changes: bool | None = None
     switches_to: bool | None = None
     note: str = ""
+
+    @property
+    def action(self) -> dict[str, Any]:
+        """The action as it was recorded, for the policy. A replay finds the node by what is on the screen then."""
+        if self.kind == "open_app":
+            return {"type": "open_app", "params": {"applicationId": self.package}}
+        if self.kind == "press":
+            return {"type": "press_key", "params": {"key": self.key}}
+        matcher = {}
+        if self.target is not None:
+            labels = {"textEquals": self.target.text or self.target.label, "role": self.target.role}
+            ids = {"contentDescEquals": self.target.description, "resourceId": self.target.resource_id}
+            matcher = {name: value for name, value in (labels | ids).items() if value}
+        return {"type": self.kind, "params": {"matcher": matcher}}
 
     @property
     def description(self) -> str:

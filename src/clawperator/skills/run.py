@@ -14,6 +14,7 @@ from clawperator._files import why
 from clawperator.contract import FRAME_MARKER, SkillResult, check_version
 from clawperator.device import known_device, log_event, operator_package, require_awake
 from clawperator.errors import ClawError
+from clawperator.policy import PolicyEntry, check_calls, policy_environment
 from clawperator.skills.contract import (
     SkillAgent,
     SkillContract,
@@ -81,8 +82,11 @@ def run_skill(
     """Run a skill to its end. Anything but a verified success is raised, with the skill's output.
 
     The skill's files are validated first, unless ``check`` is False. ``listener`` receives output while the skill
-    runs. When ``stop`` returns True, the skill's process group is killed and ``INTERRUPTED`` is raised.
+    runs. When ``stop`` returns True, the skill's process group is killed and ``INTERRUPTED`` is raised. The policy
+    in force is checked first, and holds for everything that the skill does by our commands or the Python API.
     """
+    run = PolicyEntry("run_skill", "act", subjects=lambda _: (request.skill_id,))
+    check_calls([(run, {})])
     if request.check:
         validate_skill(registry, request.skill_id, dry_run=True)
     prepared = _prepare(registry, request)
@@ -181,7 +185,8 @@ def _environment(
     }
     if request.device:
         variables["CLAWPERATOR_DEVICE_ID"] = request.device
-    return child_environment(f"skill {entry.id}", variables, pass_env=request.pass_env)
+    inherited = child_environment(f"skill {entry.id}", variables, pass_env=request.pass_env)
+    return {**inherited, **policy_environment()}
 
 
 def _seconds(request: SkillRunRequest, agent: SkillAgent | None) -> float:

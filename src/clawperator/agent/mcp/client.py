@@ -24,6 +24,7 @@ from clawperator.agent.lenient_json import read_json
 from clawperator.agent.mcp.process import LONGEST_LINE, ServerProcess
 from clawperator.agent.settings import McpServer
 from clawperator.errors import ClawError, RefusedError
+from clawperator.policy import policy_environment
 
 Phase = Literal["spawn_connect", "initialize_handshake", "tool_discovery", "invocation"]
 
@@ -83,7 +84,8 @@ class McpServerClient:
         server = self._server
         self._deadline.check()
         try:
-            self._variables = child_environment(f"mcp {self.name}", server.env, pass_env=server.pass_env)
+            variables = child_environment(f"mcp {self.name}", server.env, pass_env=server.pass_env)
+            self._variables = {**variables, **policy_environment()}
             self._process = ServerProcess((server.command, *server.args), self._variables, server.cwd)
         except (OSError, ValueError) as e:
             program = getattr(e, "filename", None) or server.command

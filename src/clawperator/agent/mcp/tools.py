@@ -8,6 +8,7 @@ import re
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from contextvars import copy_context
 from functools import partial
 from types import TracebackType
 from typing import Any, Literal, Self
@@ -192,7 +193,8 @@ def _run_parallel(jobs: list[Callable[[], None]]) -> None:
             job()
 
     workers = [
-        threading.Thread(target=work, daemon=True, name="mcp") for _ in range(min(len(jobs), _MOST_AT_ONCE))
+        threading.Thread(target=copy_context().run, args=(work,), daemon=True, name="mcp")
+        for _ in range(min(len(jobs), _MOST_AT_ONCE))
     ]
     for worker in workers:
         worker.start()

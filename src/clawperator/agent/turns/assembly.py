@@ -17,7 +17,7 @@ from clawperator.agent.tool_registry import ToolRegistry
 from clawperator.agent.tools import builtin_tools
 from clawperator.agent.turns.events import EventStream
 from clawperator.commands import BackendName
-from clawperator.policy import Asker, Policy, inherited_policy, restricted
+from clawperator.policy import Asker, Policy, PolicyGate, enforcing, inherited_policy, restricted
 
 # The prefix of every MCP tool's name.
 MCP_PREFIX = "mcp__"
@@ -75,23 +75,27 @@ def assemble(
 ) -> Iterator[Assembly]:
     """Assemble all parts. MCP servers are started only ``with_mcp``, and stopped at the end of the block.
 
+    The policy is in force in the block, restricted by an inherited one.
+
     With the name of a single ``tool``, only servers that can provide it are started.
     """
     events.emit("stage", stage="settings")
     settings = read_settings(options.folder)
+    policy = make_policy(
+        settings.permissions,
+        mode=options.mode,
+        allow_tools=options.allow_tools,
+        deny_tools=options.deny_tools,
+        deny_prefixes=options.deny_prefixes,
+        ask_tools=options.ask_tools,
+    )
+    policy = restricted(policy, inherited_policy())
     events.emit("stage", stage="inventory")
     servers = _passing(settings.mcp_servers, options.pass_env)
-    with _mcp_tools(servers, deadline, start=with_mcp and options.include_mcp, name=tool) as pool:
+    start = with_mcp and options.include_mcp
+    gate = PolicyGate(policy, options.asker)
+    with enforcing(gate), _mcp_tools(servers, deadline, start=start, name=tool) as pool:
         events.emit("stage", stage="policy")
-        policy = make_policy(
-            settings.permissions,
-            mode=options.mode,
-            allow_tools=options.allow_tools,
-            deny_tools=options.deny_tools,
-            deny_prefixes=options.deny_prefixes,
-            ask_tools=options.ask_tools,
-        )
-        policy = restricted(policy, inherited_policy())
         yield Assembly(
             policy=policy,
             registry=ToolRegistry((*builtin_tools(), *pool.tools), policy, asker=options.asker),

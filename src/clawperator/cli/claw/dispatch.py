@@ -14,7 +14,7 @@ from clawperator.cli.claw.response import Response, failure
 from clawperator.cli.claw.signals import signal_restorer
 from clawperator.cli.console import Console, print_bytes
 from clawperator.cli.parsing import ParsedArguments
-from clawperator.commands import resolve_handler
+from clawperator.commands import POLICY_VARIABLE, resolve_handler
 from clawperator.errors import ClawError
 
 
@@ -52,8 +52,13 @@ def respond(arguments: ParsedArguments) -> Response:
         return Response({"version": __version__, "name": "claw"}, __version__, command=named)
     if arguments.has("--help"):
         return _help(arguments)
-    assert arguments.command is not None
-    response: Response = resolve_handler(arguments.command.handler)(arguments)
+    command = arguments.command
+    assert command is not None
+    if POLICY_VARIABLE in os.environ:  # started by another claw: its policy holds here too
+        from clawperator.policy import check_calls, command_entry
+
+        check_calls([(command_entry(command, command.name, arguments.words, arguments.values, ()), {})])
+    response: Response = resolve_handler(command.handler)(arguments)
     return response
 
 

@@ -5,8 +5,8 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from clawperator._files import why
-from clawperator.agent import EventStream, is_session_file, is_session_path
+from clawperator._files import check_links, why
+from clawperator.agent import EventStream, WorkingFolder, is_control_file, is_session_file, is_session_path
 from clawperator.cli.claw.inputs import directory
 from clawperator.cli.parsing import ParsedArguments
 from clawperator.errors import ClawError
@@ -40,9 +40,12 @@ def open_events(arguments: ParsedArguments, correlation_id: str) -> Iterator[Eve
 
 
 def _open_to_append(path: str, folder: str) -> int:
-    """Open a file for appending. Session files are refused, and so is a pipe without a reader."""
+    """Open a file for appending. Files that control the agent are refused, and so is a pipe without a reader."""
     if is_session_path(path, folder) or is_session_file(path):
         raise ValueError("it is in a session folder")
+    if is_control_file(WorkingFolder(sessions=folder), path):
+        raise ValueError("it is a settings file or describes skills")
+    check_links(path, os.path.realpath(path))
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK | os.O_CLOEXEC
     return os.open(path, flags, 0o600)
 

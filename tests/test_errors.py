@@ -2,6 +2,7 @@
 
 import ast
 import builtins
+import json
 import pickle
 from pathlib import Path
 
@@ -84,3 +85,15 @@ def test_every_exception_class_of_the_package_has_the_common_base() -> None:
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.ClassDef) and any(b in BUILTIN for b in map(ast.unparse, node.bases)):
                 assert {ast.unparse(base) for base in node.bases} & allowed, f"{path}: {node.name}"
+
+
+def test_every_text_of_an_error_can_be_encoded() -> None:
+    odd = "x\udcff\ud800"
+    error = ClawError(
+        "UNKNOWN", odd, hint=odd, details={odd: [odd]}, operation=odd, target=odd, extra={"more": (odd,)}
+    )
+    json.dumps([error.document(), error.operation, error.target, str(error)], ensure_ascii=False).encode()
+
+
+def test_an_unknown_code_of_another_process_is_an_internal_error() -> None:
+    assert ClawError.from_document({"code": "FROM_THE_FUTURE"}).code == "UNKNOWN"

@@ -34,10 +34,10 @@ LAYERS = (
     "_notes",
     "_typed",
     "_files",
-    "_text",
     "_deadline",
     "errors",
     "_codes",
+    "_text",
     "_lazy",
     "__init__",
 )

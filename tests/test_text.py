@@ -95,3 +95,12 @@ def test_the_nearest_name_is_the_first_of_the_closest() -> None:
 def test_distance_is_a_distance(a: str, b: str) -> None:
     assert distance(a, b) == distance(b, a) <= max(len(a), len(b))
     assert (distance(a, b) == 0) == (a == b)
+
+
+@pytest.mark.parametrize("text", ["0x" + "f" * 5_000, "0b" + "1" * 20_000, "9" * 5_000, "1e999"])
+def test_a_number_beyond_the_range_of_json_is_none(text: str) -> None:
+    assert read_number(text) is None
+
+
+def test_a_large_hexadecimal_number_is_rounded_as_in_javascript() -> None:
+    assert read_number("0xffffffffffffffffff") == float(0xFFFFFFFFFFFFFFFFFF)

@@ -12,7 +12,7 @@ import os
 import re
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Literal
 
 import msgspec
@@ -122,7 +122,7 @@ class PhoneFolder:
         try:
             with open(self._record, "rb") as file:
                 return decode(file.read(), PhoneRecord)
-        except (OSError, msgspec.DecodeError):
+        except (OSError, ValueError):
             return None
 
     def write(self, record: PhoneRecord) -> None:
@@ -134,6 +134,19 @@ class PhoneFolder:
         """Remove the record after a clean stop."""
         with suppress(FileNotFoundError):
             os.remove(self._record)
+
+    def discard(self) -> None:
+        """Remove the folder of a phone that has never started. Nothing happens while a phone runs in it."""
+        import shutil
+
+        with ExitStack() as stack:
+            if os.path.exists(self._lock):
+                descriptor = self._open_lock()
+                stack.callback(os.close, descriptor)
+                if not _flock(descriptor, fcntl.LOCK_EX):
+                    return
+            if self.read() is None:
+                shutil.rmtree(self.path, ignore_errors=True)
 
     def wipe(self) -> None:
         """Remove the phone's files."""

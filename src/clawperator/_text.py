@@ -44,6 +44,15 @@ def one_line(text: str, max_length: int = 80) -> str:
     return shown if len(shown) <= max_length else shown[: max_length - 1] + "…"
 
 
+def is_encodable(text: str) -> bool:
+    """Whether UTF-8 can encode the text: it has no bytes of an argument that are not text, no lone surrogates."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def encodable(value: Any) -> Any:
     """A JSON value whose texts UTF-8 can encode: invalid parts become U+FFFD."""
     if isinstance(value, str):
@@ -69,9 +78,7 @@ def read_number(text: str) -> int | float | None:
     """A number from a command line: decimal, exponent, 0x, 0o and 0b forms. None when it is not a number."""
     text = trim(text)
     try:
-        if text[:2].lower() in {"0x", "0o", "0b"}:
-            return int(text, 0)
-        number = float(text)
+        number = float(int(text, 0) if text[:2].lower() in {"0x", "0o", "0b"} else text)
     except (ValueError, OverflowError):
         return None
     if "_" in text or number != number or abs(number) == float("inf"):  # noqa: PLR0124 - a NaN test

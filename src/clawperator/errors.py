@@ -33,6 +33,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from clawperator._codes import GROUPS, Code
+from clawperator._text import encodable
 
 CODES: Mapping[str, Code] = {code: row for rows in GROUPS.values() for code, row in rows.items()}
 _GROUP_OF = {code: group for group, rows in GROUPS.items() for code in rows}
@@ -53,6 +54,7 @@ class ClawError(ClawperatorException):
     ``operation`` and ``target`` name what was being done to what. ``extra`` holds further members of the
     rendered object, for codes whose contract has them. ``after_effect`` means that something on the device may
     have changed before the failure; such an error is never ``retryable``, because a retry could do it twice.
+    Every text in an error can be encoded as UTF-8, whatever bytes the caller quoted in it.
     """
 
     _classes: "dict[str, type[ClawError]]" = {}  # noqa: RUF012 - filled by the subclasses below
@@ -77,17 +79,18 @@ class ClawError(ClawperatorException):
         after_effect: bool = False,
     ) -> None:
         row = CODES[code]
+        message = encodable(message)
         super().__init__(code, message)
         self.code: Final = code
         self.message: Final = message
-        self.hint: Final = row.hint if hint is None else hint
-        self.details: Final = details
+        self.hint: Final[str | None] = encodable(row.hint if hint is None else hint)
+        self.details: Final[Mapping[str, Any] | None] = encodable(details)
         self.kind: Final = row.kind
         self.after_effect: Final = after_effect
         self.retryable: Final = (row.retryable if retryable is None else retryable) and not after_effect
-        self.operation: Final = operation
-        self.target: Final = target
-        self.extra: Final[Mapping[str, Any]] = extra or {}
+        self.operation: Final[str] = encodable(operation)
+        self.target: Final[str] = encodable(target)
+        self.extra: Final[Mapping[str, Any]] = encodable(extra or {})
 
     def __str__(self) -> str:
         return f"{self.code}: {self.message}" + (f"\nHint: {self.hint}" if self.hint else "")
@@ -106,8 +109,10 @@ class ClawError(ClawperatorException):
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> "ClawError":
         """The error that another process of ours rendered."""
+        code = str(document.get("code"))
         hint, details = document.get("hint"), document.get("details")
-        return ClawError(document["code"], document["message"], hint=hint, details=details)
+        message = str(document.get("message", ""))
+        return ClawError(code if code in CODES else "UNKNOWN", message, hint=hint, details=details)
 
     def document(self) -> dict[str, Any]:
         """The object that an entry point prints."""

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import msgspec
 
+from clawperator._typed import decode
 from clawperator.contract import CONTRACT_VERSION, FRAME_MARKER
 from clawperator.errors import ClawError
 
@@ -41,8 +42,8 @@ _UNAVAILABLE_CODES = ("NO_DEVICES", "SERVICE_UNAVAILABLE", "MULTIPLE_DEVICES_DEV
 def declared_inputs() -> dict[str, Any]:
     """The inputs that ``skills run`` read from its arguments, by their names in ``skill.json``."""
     try:
-        given = msgspec.json.decode(os.environ.get("CLAWPERATOR_SKILL_INPUTS", "{}"))
-    except msgspec.DecodeError:
+        given = decode(os.environ.get("CLAWPERATOR_SKILL_INPUTS", "{}"))
+    except ValueError:
         given = None
     if not isinstance(given, dict):
         raise ClawError(

@@ -366,3 +366,25 @@ def test_any_change_to_a_good_plan_is_a_plan_or_a_typed_error(data: st.DataObjec
         # What was accepted is canonical: it is accepted again, unchanged, and the schema agrees.
         assert validate(made.document).document == made.document
         jsonschema.validate(made.document, schema("execution"))
+
+
+@pytest.mark.parametrize(
+    ("action", "path"),
+    [
+        ({"id": "\ud800", "type": "click", "params": {"matcher": M}}, "actions.0.id"),
+        ({"id": "a", "type": "\udcff"}, "actions.0.type"),
+        ({"id": "a", "type": "click", "params": {"\ud800": 1}}, "actions.0.params"),
+        ({"id": "a", "type": "click", "params": {1: 2}}, "actions.0.params"),
+        (
+            {"id": "a", "type": "click", "params": {"matcher": {"textEquals": "x\udcff"}}},
+            "actions.0.params.matcher.textEquals",
+        ),
+    ],
+)
+def test_text_that_is_not_unicode_is_an_issue_with_its_path(action: dict[str, Any], path: str) -> None:
+    with pytest.raises(ClawError) as raised:
+        validate(document(action))
+    error = raised.value
+    assert error.code == "EXECUTION_VALIDATION_FAILED"
+    assert error.target == path
+    assert json.loads(json.dumps(error.document(), ensure_ascii=False).encode())["details"]["path"] == path

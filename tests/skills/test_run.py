@@ -371,3 +371,11 @@ def test_a_skill_that_closed_its_streams_can_be_stopped(tmp_path: Path) -> None:
 def test_a_skill_without_a_signal_runs_to_its_end(tmp_path: Path) -> None:
     registry = read_registry(str(write_skill(tmp_path, "print('hello')")))
     assert run_skill(registry, SkillRunRequest(ID), stop=lambda: False).output == "hello\n"
+
+
+@pytest.mark.parametrize("odd", ["a\0b", "\ud800", "x\udcff"])
+def test_an_argument_or_device_that_is_not_text_is_refused(tmp_path: Path, odd: str) -> None:
+    registry = write_skill(tmp_path, "print('hello')")
+    for argv in (["--", odd], ["--device", odd]):
+        ran = run(registry, *argv)
+        assert (ran.code, ran.json["code"]) == (1, "SKILL_INPUT_INVALID")

@@ -62,6 +62,6 @@ def _leave_out_working_folder() -> None:
 
 def _print_version() -> int:
     from clawperator import __version__
+    from clawperator.cli.console import print_bytes
 
-    sys.stdout.write(__version__ + "\n")
-    return 0
+    return print_bytes(__version__.encode(), 0)

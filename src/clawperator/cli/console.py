@@ -20,7 +20,7 @@ class Console:
         return LOG_LEVELS.index(level) >= self._threshold
 
     def lines(self, level: str, texts: Iterable[str]) -> None:
-        if self.is_enabled(level) and sys.stderr is not None:
+        if self.is_enabled(level):
             self.write("".join(text + "\n" for text in texts))
 
     def warn(self, text: str) -> None:
@@ -35,7 +35,7 @@ class Console:
         return Progress(self, title, rewrite=is_terminal) if is_terminal or self.is_enabled("debug") else None
 
     def write(self, text: str) -> None:
-        with suppress(OSError, ValueError):
+        with suppress(OSError, ValueError, AttributeError):  # closed, or not there at all
             sys.stderr.write(text)
             sys.stderr.flush()
 
@@ -62,6 +62,18 @@ class Progress:
     def done(self) -> None:
         if self._shown and self._rewrite:
             self._console.write("\r\x1b[K")
+
+
+def read_stdin(max_bytes: int) -> bytes:
+    """Up to ``max_bytes`` from stdin; ``USAGE`` when it is closed or cannot be read."""
+    try:
+        return sys.stdin.buffer.read(max_bytes)
+    except (OSError, ValueError, AttributeError) as e:  # it is None when the process was started without it
+        from clawperator._files import why
+        from clawperator.errors import ClawError
+
+        reason = "it is closed" if isinstance(e, AttributeError) else why(e)
+        raise ClawError("USAGE", f"cannot read stdin: {reason}", operation="read", target="stdin") from e
 
 
 def print_bytes(text: bytes, code: int) -> int:

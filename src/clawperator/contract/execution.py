@@ -142,11 +142,11 @@ def validate(document: Any) -> Plan:
             Action(a.id, a.type, convert({} if a.params is UNSET else a.params, ACTIONS[a.type].params))
             for a in shape.actions
         )
-    except (msgspec.ValidationError, KeyError, RecursionError) as e:
+        size = len(msgspec.json.encode(wire))
+    except (msgspec.ValidationError, KeyError, RecursionError, UnicodeEncodeError) as e:
         from clawperator.contract.issues import explain
 
         explain(ExecutionShape, wire, document, e)
-    size = _size(wire)
     if size > limits.MAX_PAYLOAD_BYTES:
         raise ClawError(
             "PAYLOAD_TOO_LARGE",
@@ -161,17 +161,6 @@ def validate(document: Any) -> Plan:
 
         refuse([Issue(path, message) for path, message in problems], document)
     return Plan(execution, {name: wire[name] for name in ExecutionShape.__struct_fields__ if name in wire})
-
-
-def _size(wire: Any) -> int:
-    try:
-        return len(msgspec.json.encode(wire))
-    except UnicodeEncodeError:
-        raise ClawError(
-            "EXECUTION_VALIDATION_FAILED",
-            "the execution contains text that is not valid Unicode",
-            operation="validate",
-        ) from None
 
 
 def with_timeout(document: dict[str, Any], timeout_ms: int | float | None) -> dict[str, Any]:

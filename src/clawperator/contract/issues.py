@@ -5,13 +5,13 @@ all issues at once, each with an exact path.
 """
 
 import types
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal, NoReturn, Union, get_args, get_origin
 
 import msgspec
 from msgspec import NODEFAULT, Struct
 
-from clawperator._text import nearest
+from clawperator._text import is_encodable, nearest
 from clawperator._typed import convert
 from clawperator.contract.actions import ACTION_ALIASES, ACTIONS
 from clawperator.contract.normalise import PARAM_ALIASES
@@ -120,6 +120,8 @@ def explain(shape: type[Struct], wire: Any, document: Any, cause: Exception) -> 
         refuse([Issue("", "an execution must be a JSON object")], document)
     if isinstance(cause, RecursionError):
         refuse([Issue("", "the execution is nested too deeply")], document)
+    if unreadable := list(_text_issues(wire, "")):
+        refuse(unreadable, document)
     structural = struct_issues(shape, wire, "")
     params: list[Issue] = []
     for i, action in enumerate(wire["actions"] if isinstance(wire.get("actions"), list) else ()):
@@ -133,6 +135,21 @@ def explain(shape: type[Struct], wire: Any, document: Any, cause: Exception) -> 
             written = _params_as_written(document, i)
             params += (_with_owner(_as_written(issue, written), row.name) for issue in found)
     refuse(structural or params or [Issue("", f"invalid execution: {cause}")], document)
+
+
+def _text_issues(value: Any, path: str) -> Iterator[Issue]:
+    """Keys and texts that no JSON document can have: not a string, or not valid Unicode."""
+    if isinstance(value, dict):
+        for key, below in value.items():
+            if isinstance(key, str) and is_encodable(key):
+                yield from _text_issues(below, f"{path}.{key}".lstrip("."))
+            else:
+                yield Issue(path, f"invalid key {key!r}: a key must be valid Unicode text")
+    elif isinstance(value, list):
+        for i, below in enumerate(value):
+            yield from _text_issues(below, f"{path}.{i}".lstrip("."))
+    elif isinstance(value, str) and not is_encodable(value):
+        yield Issue(path, "the text is not valid Unicode")
 
 
 def _params_as_written(document: Any, index: int) -> Mapping[str, Any]:

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from clawperator._deadline import Deadline
 from clawperator.commands import BackendName
 from clawperator.contract import (
+    PACKAGE_NAME,
     SESSION_ID,
     ExecutionResult,
     Plan,
@@ -39,7 +40,16 @@ _NOTICEABLE_SECONDS = 0.25
 
 def operator_package(given: str | None) -> str:
     """The Operator to use: the given one, ``CLAWPERATOR_OPERATOR_PACKAGE``, or the released one."""
-    return given or os.environ.get("CLAWPERATOR_OPERATOR_PACKAGE") or OPERATOR_PACKAGE
+    package = given or os.environ.get("CLAWPERATOR_OPERATOR_PACKAGE") or OPERATOR_PACKAGE
+    if not PACKAGE_NAME.fullmatch(package):
+        raise ClawError(
+            "USAGE",
+            f"{package!r} is not a valid package name",
+            hint=f"Pass --operator-package {OPERATOR_PACKAGE}.",
+            operation="argparse",
+            target=package,
+        )
+    return package
 
 
 def run_plan(  # noqa: PLR0913 - the facts of one run

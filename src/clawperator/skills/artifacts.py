@@ -8,6 +8,7 @@ import msgspec
 
 from clawperator._files import why
 from clawperator._text import whole
+from clawperator._typed import decode
 from clawperator.contract import validate
 from clawperator.errors import ClawError
 from clawperator.skills.registry import SkillEntry, SkillRegistry, parse_entry
@@ -16,6 +17,7 @@ SUFFIX = ".recipe.json"
 _PLACEHOLDER = re.compile(r"\{\{([A-Za-z0-9_]+)\}\}")
 _MAX_BYTES = 1024 * 1024
 _HIGHEST_INDEX = 2**32 - 2
+_LONGEST_INDEX = len(str(_HIGHEST_INDEX))
 
 
 def compile_artifact(
@@ -30,11 +32,11 @@ def compile_artifact(
     values = {"COMMAND_ID": f"cmd-{digest}", "TASK_ID": f"task-{digest}", **{k: v for k, v in given.items() if v}}
     text = _PLACEHOLDER.sub(lambda found: _value(found[1], values), _read(path))
     try:
-        document = msgspec.json.decode(text)
+        document = decode(text)
         if isinstance(document, dict):
             document["mode"] = "artifact_compiled"
         return validate(document).document
-    except (msgspec.DecodeError, RecursionError) as e:
+    except ValueError as e:
         raise _invalid_artifact(skill_id, name, f"not valid JSON: {e}") from None
     except ClawError as e:
         details = {"code": e.code, **(e.details or {})}
@@ -44,8 +46,8 @@ def compile_artifact(
 def read_variables(text: str | None) -> dict[str, str]:
     """The members of a JSON object as texts; ``COMPILE_VARS_PARSE_FAILED`` when it is not an object."""
     try:
-        given = msgspec.json.decode(text or "{}")
-    except (msgspec.DecodeError, RecursionError) as e:
+        given = decode(text or "{}")
+    except ValueError as e:
         raise _invalid_variables(str(e)) from None
     if not isinstance(given, dict):
         raise _invalid_variables("it is not an object")
@@ -63,9 +65,9 @@ def fingerprint(skill_id: str, artifact: str, variables: dict[str, str]) -> str:
 
 def _js_key_order(name: str) -> tuple[int, int, bytes]:
     """Sort key for the order of sorted keys in a JavaScript object: integers come first."""
-    index = int(name) if name.isascii() and name.isdecimal() and (name == "0" or name[0] != "0") else -1
-    if 0 <= index <= _HIGHEST_INDEX:
-        return 0, index, b""
+    is_number = name.isascii() and name.isdecimal() and (name == "0" or name[0] != "0")
+    if is_number and len(name) <= _LONGEST_INDEX and int(name) <= _HIGHEST_INDEX:
+        return 0, int(name), b""
     return 1, 0, name.encode("utf-16-be", "surrogatepass")
 
 

@@ -11,6 +11,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from clawperator._environment import child_environment
 from clawperator._files import why
+from clawperator._text import is_encodable
 from clawperator.contract import FRAME_MARKER, SkillResult, check_version
 from clawperator.device import known_device, log_event, operator_package, require_awake
 from clawperator.errors import ClawError
@@ -119,6 +120,7 @@ def _check_device(request: SkillRunRequest) -> None:
 
 
 def _prepare(registry: SkillRegistry, request: SkillRunRequest) -> _PreparedSkill:
+    _check_texts(request)
     entry = parse_entry(registry.entry(request.skill_id))
     description = read_skill_json(registry.file(os.path.join(entry.path, "skill.json")))
     contract = parse_contract(entry.id, description.get("contract"))
@@ -138,6 +140,18 @@ def _prepare(registry: SkillRegistry, request: SkillRunRequest) -> _PreparedSkil
     device = [request.device] if request.device else []
     argv = [*_command(script), *device, *request.args]
     return _PreparedSkill(entry, contract, inputs, agent, problem, argv, environment)
+
+
+def _check_texts(request: SkillRunRequest) -> None:
+    """Refuse a device or an argument that no process can be given."""
+    for text in (request.device or "", *request.args):
+        if "\0" in text or not is_encodable(text):
+            raise ClawError(
+                "SKILL_INPUT_INVALID",
+                f"the argument {text!r} is not valid text",
+                hint="Pass UTF-8 text without NUL characters.",
+                target=request.skill_id,
+            )
 
 
 def _script(registry: SkillRegistry, entry: SkillEntry) -> str:

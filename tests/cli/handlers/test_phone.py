@@ -235,7 +235,37 @@ def test_a_broken_app_file_keeps_the_phone_from_starting_with_the_reason(tmp_pat
     app.write_text("package = ")
     error = refused(clawperator("phone", "start", "--app", str(app)), "PHONE_APP_INVALID")
     assert "broken.toml" in error["message"]
+    assert clawperator("phone", "list").json["phones"] == []
+
+
+@pytest.mark.parametrize("content", ["kind = {}", "[" * 30_000, "tries = " + "9" * 5_000, "\0"])
+def test_no_app_file_puts_a_traceback_into_the_message(tmp_path: Path, content: str) -> None:
+    app = tmp_path / "broken.toml"
+    app.write_text(content)
+    error = refused(clawperator("phone", "start", "--app", str(app)), "PHONE_APP_INVALID")
+    assert "Traceback" not in error["message"]
+
+
+def test_a_phone_that_was_started_before_keeps_its_files_when_a_later_start_fails(tmp_path: Path) -> None:
+    start()
+    clawperator("phone", "stop")
+    app = tmp_path / "broken.toml"
+    app.write_text("package = ")
+    refused(clawperator("phone", "start", "--app", str(app)), "PHONE_APP_INVALID")
     assert clawperator("phone", "list").json["phones"][0]["state"] == "stopped"
+
+
+def test_a_full_disk_keeps_the_phone_from_starting_with_the_reason() -> None:
+    """The limit on the size of files has the same effect in the process of the phone."""
+    script = (
+        "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0));"
+        "from clawperator.cli.dispatch import run; sys.exit(run(['phone', 'start']))"
+    )
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, check=False, timeout=HANG_SECONDS)
+    error = json.loads(ran.stdout)
+    assert (error["code"], ran.returncode) == ("PHONE_START_FAILED", 1)
+    assert "File too large" in error["message"]
+    assert clawperator("phone", "list").json["phones"] == []
 
 
 def test_a_port_in_use_keeps_the_phone_from_starting_with_the_reason() -> None:

@@ -136,3 +136,18 @@ def test_a_damaged_archive_is_refused_or_harmless(data: st.DataObject) -> None:
         whole[data.draw(st.integers(0, len(whole) - 1))] = data.draw(st.integers(0, 255))
     with suppress(ApkError):
         read_apk(bytes(whole[: data.draw(st.integers(0, len(whole)))]))
+
+
+@pytest.mark.parametrize(
+    ("offset", "value"),
+    [(6, 128), (8, 0x20), (8, 0x40), (8, 0x01), (10, 99)],
+    ids=["version", "patch", "strong", "key", "method"],
+)
+def test_unsupported_features_of_the_zip_format_are_refused(offset: int, value: int) -> None:
+    apk = bytearray(make_apk("com.example.one"))
+    entry = apk.index(b"PK\1\2")
+    apk[entry + offset] = value
+    with pytest.raises(ApkError) as raised:
+        read_apk(bytes(apk))
+    assert raised.value.reason.startswith("INSTALL_PARSE_FAILED_")
+    assert "unsupported" in str(raised.value)

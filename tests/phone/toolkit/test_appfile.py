@@ -126,6 +126,15 @@ for app in (one, two):
         (("{ back = true }", "{ fly = true }"), "invalid step"),
         (('kind = "dialog"', 'kind = "balloon"'), "activity, dialog or sheet"),
         (('label = "Door"', 'label = "Door"\nhome = "cellar"'), "'cellar'"),
+        (('kind = "toolbar"', "kind = {}"), "screen 'home', view 1: kind must be one of"),
+        (('kind = "dialog"', "kind = []"), "screen 'open': kind must be activity"),
+        (('title = "Open"', "title = {}"), "screen 'open': title: Expected"),
+        (('links = ["door:"]', "links = 5"), "the file: links: Expected"),
+        (('unless = "who"', "unless = {}"), "view 4: unless: Expected"),
+        (('hint = "Code"', "width = inf"), "view 2: width: Expected"),
+        (("after = 1000", "after = 1" + "0" * 400), "invalid step"),
+        (("tries = 0", "tries = " + "9" * 5_000), "4300 digits"),
+        (("tries = 0", "tries = " + "[" * 30_000), "nested too deeply"),
     ],
 )
 def test_an_error_names_its_position(tmp_path: Path, change: tuple[str, str], expected: str) -> None:
@@ -151,6 +160,12 @@ def test_a_file_without_an_app_is_refused(tmp_path: Path, name: str, text: str) 
     with pytest.raises(ClawError) as caught:
         load_apps(write(tmp_path, name, text))
     assert caught.value.code == "PHONE_APP_INVALID"
+
+
+def test_an_error_of_a_python_file_names_its_line(tmp_path: Path) -> None:
+    with pytest.raises(ClawError) as caught:
+        load_apps(write(tmp_path, "app.py", "def broken():\n    return 1 / 0\n\nbroken()\n"))
+    assert "app.py: line 2: ZeroDivisionError: division by zero" in caught.value.message
 
 
 def test_a_missing_file_is_refused() -> None:

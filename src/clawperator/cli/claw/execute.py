@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from clawperator._typed import decode
 from clawperator.agent import (
     EventStream,
     ToolCall,
@@ -117,8 +118,8 @@ def _params(payload: str, tool: str) -> dict[str, Any]:
     if not payload.strip():
         return {}
     try:
-        params = msgspec.json.decode(payload.encode("utf-8", "surrogateescape"))
-    except (msgspec.DecodeError, UnicodeError, RecursionError) as e:
+        params = decode(payload)
+    except ValueError as e:
         raise payload_error(tool, f"the payload is not valid JSON: {e}") from None
     return require_object(params, tool)
 

@@ -1,8 +1,7 @@
 """Inputs of ``claw`` commands: prompts from stdin, the session folder and the session."""
 
-import sys
-
 from clawperator.agent import DEFAULT_DIRECTORY
+from clawperator.cli.console import read_stdin
 from clawperator.cli.parsing import ParsedArguments, parse_error
 from clawperator.errors import ClawError
 
@@ -13,10 +12,7 @@ def text_of(argument: str) -> str:
     """The argument itself, or stdin for ``-``. Invalid UTF-8 is replaced."""
     if argument != "-":
         return _within_limit(argument)
-    if sys.stdin is None:
-        raise ClawError("USAGE", "stdin is closed", operation="read", target="stdin")
-    data = sys.stdin.buffer.read(_MOST_BYTES + 1)
-    return _within_limit(data.decode("utf-8", "replace").removesuffix("\n"))
+    return _within_limit(read_stdin(_MOST_BYTES + 1).decode("utf-8", "replace").removesuffix("\n"))
 
 
 def _within_limit(text: str) -> str:

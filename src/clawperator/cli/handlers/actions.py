@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-import msgspec
-
 from clawperator._text import is_blank, read_number
+from clawperator._typed import decode
 from clawperator.cli.command_line import Call
 from clawperator.cli.parsing import ParsedArguments, invalid
 from clawperator.contract import (
@@ -283,8 +282,8 @@ def _matcher_from_json(text: str, flag: str) -> dict[str, Any]:
     if is_blank(text):
         raise invalid(f"{flag} must not be blank", hint)
     try:
-        value = msgspec.json.decode(text)
-    except (msgspec.DecodeError, RecursionError, UnicodeError) as e:
+        value = decode(text)
+    except ValueError as e:
         raise invalid(f"{flag} is not valid JSON: {e}", hint) from None
     if not isinstance(value, dict):
         raise invalid(f"{flag} must be a JSON object", hint)

@@ -1,13 +1,12 @@
 """``exec``, and running the execution that a command builds."""
 
 import os
-import sys
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from clawperator._text import trim
+from clawperator._typed import decode
 from clawperator.cli.command_line import Call, CommandResult
+from clawperator.cli.console import read_stdin
 from clawperator.cli.parsing import ParsedArguments, invalid, usage
 from clawperator.commands import BACKENDS, BackendName, resolve_handler
 from clawperator.contract import Plan, validate, with_timeout
@@ -110,9 +109,9 @@ def is_payload_file(text: str) -> bool:
 def _document(text: str) -> Any:
     """JSON from the argument itself, from stdin, or from the file it names."""
     if not is_payload_file(text) and text != "-":
-        return _decode(trim(text).encode("utf-8", "surrogateescape"), "the payload")
+        return _decode(trim(text), "the payload")
     if text == "-":
-        return _decode(_within_limit(sys.stdin.buffer.read(_MAX_DOCUMENT_BYTES + 1)), "stdin")
+        return _decode(_within_limit(read_stdin(_MAX_DOCUMENT_BYTES + 1)), "stdin")
     try:
         with open(text, "rb") as file:
             data = file.read(_MAX_DOCUMENT_BYTES + 1)
@@ -138,8 +137,8 @@ def _within_limit(data: bytes) -> bytes:
     return data
 
 
-def _decode(data: bytes, origin: str) -> Any:
+def _decode(data: bytes | str, origin: str) -> Any:
     try:
-        return msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf"))
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as e:
+        return decode(data if isinstance(data, str) else data.removeprefix(b"\xef\xbb\xbf"))
+    except ValueError as e:
         raise invalid(f"{origin} is not valid JSON: {e}", "An execution is a JSON object.") from None

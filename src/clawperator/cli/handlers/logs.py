@@ -35,6 +35,8 @@ def print_log(call: Call) -> StreamedResult:
 
 def _print_new(reader: HostLogReader) -> bool:
     """Print new lines. False when there are none."""
+    if sys.stdout is None:
+        raise usage("stdout is closed")
     printed = False
     while data := reader.read():
         printed = True

@@ -111,6 +111,8 @@ def _read_manifest(file: BinaryIO) -> bytes:
         raise _not_an_apk("the file has no manifest") from None
     except ApkError:
         raise
+    except RuntimeError:  # a newer version of the format, encryption or patched data
+        raise _not_an_apk("the archive uses unsupported features of the zip format") from None
     except (BadZipFile, EOFError, OSError, OverflowError, ValueError, struct.error, zlib.error) as e:
         raise _not_an_apk("the file is not a complete zip archive") from e
     if len(data) > _MAX_MANIFEST:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import msgspec
 from msgspec import Struct
 
+from clawperator._typed import decode
 from clawperator.phone.apps.system import installed_app
 from clawperator.phone.storage.filesystem import Storage
 from clawperator.phone.toolkit.app import App
@@ -131,8 +132,8 @@ class Packages:
             return
         for name in names:
             try:
-                facts = msgspec.json.decode(files.read(f"{_FOLDER}/{name}/{_FACTS}"), type=ApkFacts)
-            except (OSError, msgspec.DecodeError):
+                facts = decode(files.read(f"{_FOLDER}/{name}/{_FACTS}"), ApkFacts)
+            except (OSError, ValueError):
                 continue
             self._add_installed(facts)
 

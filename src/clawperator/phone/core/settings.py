@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from clawperator._typed import decode
 from clawperator.phone.storage.filesystem import Storage
 
 NAMESPACES = ("system", "secure", "global")
@@ -46,8 +47,8 @@ class SettingsProvider:
     def load(self) -> None:
         """Load the settings of an earlier run. An unreadable file is ignored."""
         try:
-            stored = msgspec.json.decode(self._storage.system.read(_FILE), type=dict[str, dict[str, str]])
-        except (OSError, msgspec.DecodeError):
+            stored = decode(self._storage.system.read(_FILE), dict[str, dict[str, str]])
+        except (OSError, ValueError):
             return
         for name in NAMESPACES:
             self._tables[name].update(stored.get(name, {}))

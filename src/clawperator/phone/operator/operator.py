@@ -8,6 +8,7 @@ from typing import Protocol
 
 import msgspec
 
+from clawperator._typed import decode
 from clawperator.contract import Execution, ResultEnvelope, StepResult, is_snapshot, limits, validate
 from clawperator.contract.wire import (
     RESULT_PREFIX,
@@ -163,8 +164,8 @@ class Operator:
             self._log("W", "[Operator-Receiver] the payload is too large")
             return None
         try:
-            return validate(msgspec.json.decode(payload)).execution
-        except (msgspec.DecodeError, UnicodeEncodeError, ClawError) as e:
+            return validate(decode(payload)).execution
+        except (ValueError, ClawError) as e:
             self._log("W", f"[Operator-Receiver] the payload cannot be parsed: {e}")
             return None
 

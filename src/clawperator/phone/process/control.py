@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from clawperator._deadline import Deadline
 from clawperator._home import PhoneRecord
+from clawperator._text import encodable
 from clawperator._typed import decode
 from clawperator.errors import ClawError
 from clawperator.phone.adb.listener import Listener
@@ -28,14 +29,29 @@ _MAX_CONNECTIONS = 16
 Handler = Callable[[str, dict[str, Any]], Any]
 
 
+class _Token(Struct, frozen=True):
+    token: str
+
+
 class ControlRequest(Struct, frozen=True, forbid_unknown_fields=True):
     token: str
     command: str
     arguments: dict[str, Any] = {}
 
 
+class _Answer(Struct, frozen=True):
+    """``error`` is the rendered ``ClawError`` of a request that failed."""
+
+    ok: bool
+    answer: Any = None
+    error: dict[str, Any] = {}
+
+
 class ControlServer:
-    """Answers requests with the result of ``handle``, or with the ``ClawError`` it raises."""
+    """Answers requests with the result of ``handle``, or with its error.
+
+    A request that cannot be read or has another token gets no answer. Nothing that a client sends is logged.
+    """
 
     def __init__(self, token: str, handle: Handler) -> None:
         self._token = token
@@ -50,30 +66,42 @@ class ControlServer:
 
     def _serve(self, connection: socket.socket) -> None:
         line = _read_line(connection, _MAX_REQUEST, _READ_SECONDS)
+        if len(line) > _MAX_REQUEST:
+            return
         connection.settimeout(_READ_SECONDS)
         self._listener.mark_active(connection)
+        if self._is_authorized(line):
+            with suppress(OSError):
+                connection.sendall(msgspec.json.encode(self._answer(line)) + b"\n")
+
+    def _is_authorized(self, line: bytes) -> bool:
+        try:
+            given = decode(line, _Token).token
+        except ValueError:
+            return False
+        return hmac.compare_digest(given.encode(), self._token.encode())
+
+    def _answer(self, line: bytes) -> _Answer:
         try:
             request = decode(line, ControlRequest)
-        except msgspec.DecodeError:
-            return
-        if not hmac.compare_digest(request.token.encode(), self._token.encode()):
-            return
-        try:
-            answer = {"ok": True, "answer": self._handle(request.command, request.arguments)}
+            return _Answer(ok=True, answer=self._handle(request.command, request.arguments))
         except ClawError as e:
-            answer = {"ok": False, "error": e.document()}
-        with suppress(OSError):
-            connection.sendall(msgspec.json.encode(answer) + b"\n")
+            error = e
+        except ValueError as e:
+            error = ClawError("USAGE", f"invalid control request: {e}")
+        except Exception as e:  # noqa: BLE001 - a defect, or a full disk: the client gets the error, not a log
+            error = ClawError("UNKNOWN", f"{type(e).__name__}: {e}")
+        return _Answer(ok=False, error=error.document())
 
 
 def request(record: PhoneRecord, command: str, *, seconds: float = ANSWER_SECONDS, **arguments: Any) -> Any:
     """Send a command to a running phone. ``PHONE_NOT_ANSWERING`` when it does not respond in time."""
-    message = msgspec.json.encode(ControlRequest(record.token, command, arguments))
+    message = msgspec.json.encode(ControlRequest(record.token, command, encodable(arguments)))
     try:
         with socket.create_connection((record.host, record.control_port), _READ_SECONDS) as connection:
             connection.sendall(message + b"\n")
-            answer = msgspec.json.decode(_read_line(connection, _MAX_ANSWER, seconds))
-    except (OSError, msgspec.DecodeError) as e:
+            answer = decode(_read_line(connection, _MAX_ANSWER, seconds), _Answer)
+    except (OSError, ValueError) as e:
         raise ClawError(
             "PHONE_NOT_ANSWERING",
             f"simulated phone {record.serial} does not respond: {e}",
@@ -81,9 +109,9 @@ def request(record: PhoneRecord, command: str, *, seconds: float = ANSWER_SECOND
             operation=command,
             target=record.serial,
         ) from e
-    if not answer.get("ok"):
-        raise ClawError.from_document(answer["error"])
-    return answer["answer"]
+    if not answer.ok:
+        raise ClawError.from_document(answer.error)
+    return answer.answer
 
 
 def _read_line(connection: socket.socket, max_bytes: int, seconds: float) -> bytes:

@@ -8,6 +8,7 @@ crash; ``reset_phone`` removes them.
 """
 
 import os
+import shlex
 import signal
 import sys
 import time
@@ -21,7 +22,7 @@ from msgspec import Struct
 
 from clawperator._deadline import Deadline
 from clawperator._files import why
-from clawperator._home import PhoneFolder, PhoneRecord, phone_folders
+from clawperator._home import PhoneFolder, PhoneRecord, phone_folders, product_home
 from clawperator.contract.wire import OPERATOR_PACKAGE
 from clawperator.errors import ClawError
 from clawperator.phone.core.faults import read_setting
@@ -33,6 +34,7 @@ _STOP_SECONDS = 5.0
 _KILL_SECONDS = 3.0
 _POLL_SECONDS = 0.02
 _LOG_TAIL = 2_000
+_MAX_LOG = 1024 * 1024
 
 
 class StoppedPhone(Struct, frozen=True):
@@ -111,6 +113,7 @@ def start_phone(  # noqa: PLR0913 - the options of a phone
         "adbd_port": adbd_port,
         "server_port": server_port,
     }
+    is_new = not folder.exists()
     try:
         state = folder.state()
         folder.make()
@@ -118,6 +121,9 @@ def start_phone(  # noqa: PLR0913 - the options of a phone
             return PhoneProcess(_launch(folder, config), recovered=state == "crashed")
     except OSError as e:
         raise _start_error(folder, why(e)) from e
+    finally:
+        if is_new and folder.read() is None:  # it did not start
+            folder.discard()
     raise ClawError(
         "PHONE_ALREADY_RUNNING",
         f"simulated phone {serial} is already running",
@@ -234,7 +240,7 @@ def _status(folder: PhoneFolder) -> dict[str, Any]:
 
 def _launch(folder: PhoneFolder, config: dict[str, Any]) -> PhoneRecord:
     """Start the process of a phone and wait for its record."""
-    log_start = os.path.getsize(folder.log) if os.path.exists(folder.log) else 0
+    log_start = _rotated_log(folder.log)
     pid, stdin, stdout = _spawn(
         [sys.executable, "-P", "-m", "clawperator.phone.process.main", folder.serial], folder.log
     )
@@ -260,7 +266,18 @@ def _launch(folder: PhoneFolder, config: dict[str, Any]) -> PhoneRecord:
         os.waitpid(pid, 0)
     if "error" in message:
         raise ClawError.from_document(message["error"])
-    raise _start_error(folder, _tail(folder.log, log_start) or "exited without output")
+    log = _tail(folder.log, log_start)
+    raise _start_error(folder, log.splitlines()[-1] if log else "exited without output", log)
+
+
+def _rotated_log(path: str) -> int:
+    """The size of the log of earlier runs. One that has grown too large is emptied first."""
+    try:
+        if os.path.getsize(path) > _MAX_LOG:
+            os.truncate(path, 0)
+        return os.path.getsize(path)
+    except FileNotFoundError:
+        return 0
 
 
 def _spawn(argv: list[str], log: str) -> tuple[int, int, int]:
@@ -344,11 +361,12 @@ def _checked_fault(name: str, setting: str) -> tuple[str, str]:
     return name, setting
 
 
-def _start_error(folder: PhoneFolder, reason: str) -> ClawError:
+def _start_error(folder: PhoneFolder, reason: str, log: str = "") -> ClawError:
     return ClawError(
         "PHONE_START_FAILED",
         f"simulated phone {folder.serial} did not start: {reason}",
-        hint=f"Run 'tail {folder.log}' to see its log.",
+        hint=f"Run 'df {shlex.quote(product_home())}' to check disk space, then start it again.",
+        details={"log": log} if log else None,
         operation="start",
         target=folder.serial,
     )

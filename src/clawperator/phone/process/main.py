@@ -7,7 +7,9 @@ request or a signal.
 import os
 import signal
 import sys
+import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -17,34 +19,53 @@ from clawperator._home import PhoneFolder, PhoneRecord
 from clawperator.errors import ClawError
 from clawperator.phone.process.server import HOST, PhoneServer, PhoneServerConfig
 
+_MAX_TRACEBACKS = 100
+
 
 def main(serial: str) -> int:
+    threading.excepthook = _traceback_logger(_MAX_TRACEBACKS)
     folder = PhoneFolder(serial)
-    config = msgspec.json.decode(sys.stdin.buffer.read(), type=PhoneServerConfig)
-    with folder.lock() as ours:
-        if not ours:
-            error = ClawError("PHONE_ALREADY_RUNNING", f"simulated phone {serial} is already running")
-            _print_line({"error": error.document()})
-            return 1
-        return _serve(folder, config)
-
-
-def _serve(folder: PhoneFolder, config: PhoneServerConfig) -> int:
     try:
-        server = PhoneServer(config, folder.wipe)
-        server.open()
-        folder.write(_record(folder, server))
+        config = msgspec.json.decode(sys.stdin.buffer.read(), type=PhoneServerConfig)
+        with folder.lock() as ours:
+            if ours:
+                return _serve(folder, _started(folder, config))
+        error = ClawError("PHONE_ALREADY_RUNNING", f"simulated phone {serial} is already running")
     except ClawError as e:
-        _print_line({"error": e.document()})
-        return 1
+        error = e
     except OSError as e:
-        error = ClawError(
-            "PHONE_START_FAILED",
-            f"simulated phone {folder.serial} did not start: {why(e)}",
-            hint="Free disk space, or omit --adbd-port and --server-port to use free ports.",
-        )
-        _print_line({"error": error.document()})
-        return 1
+        hint = "Free disk space, or omit --adbd-port and --server-port to use free ports."
+        error = _start_error(folder, why(e), hint)
+    except Exception as e:  # noqa: BLE001 - the parent process reports every failure as a document
+        error = _start_error(folder, f"{type(e).__name__}: {e}")
+    _print_line({"error": error.document()})
+    return 1
+
+
+def _start_error(folder: PhoneFolder, reason: str, hint: str | None = None) -> ClawError:
+    return ClawError("PHONE_START_FAILED", f"simulated phone {folder.serial} did not start: {reason}", hint=hint)
+
+
+def _traceback_logger(most: int) -> Callable[[threading.ExceptHookArgs], None]:
+    """Writes the tracebacks of failed threads to the log, up to a number: peers must not fill the disk."""
+    left = iter(range(most))
+    write = threading.excepthook
+
+    def log(failed: threading.ExceptHookArgs) -> None:
+        if next(left, None) is not None:
+            write(failed)
+
+    return log
+
+
+def _started(folder: PhoneFolder, config: PhoneServerConfig) -> PhoneServer:
+    server = PhoneServer(config, folder.wipe)
+    server.open()
+    folder.write(_record(folder, server))
+    return server
+
+
+def _serve(folder: PhoneFolder, server: PhoneServer) -> int:
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda *_: server.stopped.set())
     _print_line({"ready": True})

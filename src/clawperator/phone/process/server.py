@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from clawperator._typed import convert
 from clawperator.contract.wire import OPERATOR_PACKAGE
 from clawperator.engine import SystemClock
 from clawperator.errors import ClawError
@@ -45,6 +46,13 @@ class PhoneServerConfig(Struct, frozen=True, kw_only=True):
     operator_package: str = OPERATOR_PACKAGE
     adbd_port: int = 0
     server_port: int = 0
+
+
+class _FaultArguments(Struct, frozen=True, forbid_unknown_fields=True):
+    """The fault to set; without a setting the faults are only listed."""
+
+    name: str | None = None
+    setting: str | None = None
 
 
 class PhoneServer:
@@ -91,12 +99,14 @@ class PhoneServer:
         self.phone.close()
 
     def command(self, name: str, arguments: dict[str, Any]) -> Any:
-        """Run a request of the control channel."""
+        """Run a request of the control channel. ``ValueError`` for arguments that the request does not have."""
+        if arguments and name != "fault":
+            raise ClawError("USAGE", f"control request {name!r} takes no arguments")
         match name:
             case "status":
                 return self._status()
             case "fault":
-                return self._fault(**arguments)
+                return self._fault(convert(arguments, _FaultArguments))
             case "reset":
                 self._reset()
                 return {}
@@ -124,10 +134,10 @@ class PhoneServer:
             if now != ours:
                 self.stopped.set()
 
-    def _fault(self, name: str | None = None, setting: str | None = None) -> dict[str, Any]:
-        if name is not None and setting is not None:
-            self.phone.set_fault(name, setting)
-            if name in ("offline", "unauthorized"):
+    def _fault(self, given: _FaultArguments) -> dict[str, Any]:
+        if given.name is not None and given.setting is not None:
+            self.phone.set_fault(given.name, given.setting)
+            if given.name in ("offline", "unauthorized"):
                 self._adbd.disconnect()
         values = self.phone.faults.values()
         return {"faults": {fault: values.get(fault, 0) for fault in FAULTS}}

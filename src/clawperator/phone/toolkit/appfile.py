@@ -3,10 +3,10 @@
 import os
 import tomllib
 from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from clawperator._files import why
 from clawperator.contract import PACKAGE_NAME
@@ -20,10 +20,13 @@ _MAX_BYTES = 1024 * 1024
 _MAX_DEPTH = 30
 _APP_KEYS = {"package", "label", "version", "home", "links", "link_screen", "state", "data", "screen"}
 _SCREEN_KEYS = {"name", "title", "kind", "cancelable", "on_show", "view"}
+_MAX_DELAY_MS = 24 * 60 * 60 * 1000
+_Text = str | int | float | bool
+_Length = Annotated[float, Meta(ge=-10_000, le=10_000)]
 # The attributes of every view, and their types.
 _TYPES: dict[str, Any] = {
     **dict.fromkeys(("id", "desc", "hint"), str),
-    **dict.fromkeys(("size", "width", "height", "weight", "padding", "gap"), float),
+    **dict.fromkeys(("size", "width", "height", "weight", "padding", "gap"), _Length),
     **dict.fromkeys(("enabled", "selected", "heading", "clickable"), bool),
     "tone": Literal["surface", "accent", "muted", "danger", "dark"],
     "edits": Literal["text", "number", "password"],
@@ -83,7 +86,7 @@ def load_apps(path: str) -> list[App]:
     else:
         raise _invalid(path, "an app file must end in .py or .toml")
     for app in found:
-        if not PACKAGE_NAME.fullmatch(app.package):
+        if not PACKAGE_NAME.fullmatch(str(app.package)):
             raise _invalid(path, f"{app.package!r} is not a valid package name (example: com.example.door)")
         for name in (app.home, app.link_screen):
             if name not in app.screens:
@@ -97,11 +100,21 @@ def _run(path: str) -> list[App]:
     try:
         names = runpy.run_path(path, run_name="clawperator_app")
     except (Exception, SystemExit) as e:
-        raise _invalid(path, f"{type(e).__name__}: {e}") from e
+        raise _invalid(path, _line(path, e) + f"{type(e).__name__}: {e}") from e
     found = [value for value in names.values() if isinstance(value, App)]
     if not found:
         raise _invalid(path, "the file defines no App")
     return list({id(app): app for app in found}.values())
+
+
+def _line(path: str, error: BaseException) -> str:
+    """The line of the file in which an exception was raised; the message of a syntax error has its own."""
+    line, trace = 0, error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == path:
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    return f"line {line}: " if line else ""
 
 
 def _read(path: str) -> App:
@@ -113,8 +126,10 @@ def _read(path: str) -> App:
         return _Reader(path).app(tomllib.loads(data.decode()))
     except OSError as e:
         raise _invalid(path, why(e)) from e
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as e:
+    except ValueError as e:  # not UTF-8, not TOML, or a number of thousands of digits
         raise _invalid(path, str(e)) from e
+    except RecursionError:
+        raise _invalid(path, "values are nested too deeply") from None
 
 
 class _Reader:
@@ -136,10 +151,10 @@ class _Reader:
             self._text("the file", table, "label"),
             state=self._table("state", table),
             data=self._table("data", table),
-            home=str(table.get("home", names[0])),
-            version=str(table.get("version", "1.0.0")),
-            links=tuple(map(str, table.get("links", ()))),
-            link_screen=str(table.get("link_screen", "")),
+            home=self._optional("the file", table, "home", str) or names[0],
+            version=self._optional("the file", table, "version", str) or "1.0.0",
+            links=tuple(self._optional("the file", table, "links", list[str]) or ()),
+            link_screen=self._optional("the file", table, "link_screen", str) or "",
         )
         for name, screen in zip(names, screens, strict=True):
             self._screen(app, name, screen)
@@ -158,8 +173,8 @@ class _Reader:
         app.screen(
             name,
             kind=kind,
-            title=table.get("title"),
-            cancelable=bool(table.get("cancelable", True)),
+            title=self._optional(position, table, "title", str),
+            cancelable=self._optional(position, table, "cancelable", bool) is not False,
             on_show=self._effect(position, table["on_show"]) if "on_show" in table else None,
         )(lambda context: views.column(*_built(builders, context), weight=1))
 
@@ -172,7 +187,7 @@ class _Reader:
         if not isinstance(table, dict):
             raise self._error(position, "a view must be a table")
         kind = table.get("kind")
-        if kind not in _KINDS:
+        if not isinstance(kind, str) or kind not in _KINDS:
             raise self._error(position, f"kind must be one of {', '.join(_KINDS)}, not {kind!r}")
         self._known(position, table, _VIEW_KEYS)
         children = self._views(position, table.get("view", []), depth + 1)
@@ -181,7 +196,11 @@ class _Reader:
             more["on_submit" if kind == "field" else "on_click"] = self._effect(position, table["do"])
         if "hold" in table:
             more["on_long_click"] = self._effect(position, table["hold"])
-        text, summary, bind = (str(table.get(key, "")) for key in ("text", "summary", "bind"))
+        text, summary, bind = (
+            str(self._optional(position, table, key, _Text) or "") for key in ("text", "summary", "bind")
+        )
+        for key in ("when", "unless"):
+            self._optional(position, table, key, str)
         if kind in ("field", "switch", "checkbox") and not bind:
             raise self._error(position, f"a {kind} requires bind, the state key that holds its value")
 
@@ -227,18 +246,22 @@ class _Reader:
                 )
             case {"view": str(uri)}:
                 return lambda context: None if context.view(uri) else context.toast(f"no app opens {uri}")
-            case {"after": int(milliseconds), "do": later} if milliseconds >= 0:
+            case {"after": int(milliseconds), "do": later} if 0 <= milliseconds <= _MAX_DELAY_MS:
                 effect = self._effect(position, later)
                 return lambda context: context.after(milliseconds, effect)
             case _:
                 steps = "go, back, put, keep, toast, start, view, or after with do"
                 raise self._error(position, f"invalid step {step!r}; valid steps: {steps}")
 
-    def _value(self, position: str, key: str, value: Any) -> Any:
+    def _value(self, position: str, key: str, value: Any, type_: Any = None) -> Any:
         try:
-            return msgspec.convert(value, _TYPES[key])
+            return msgspec.convert(value, type_ or _TYPES[key])
         except msgspec.ValidationError as e:
             raise self._error(position, f"{key}: {e}") from None
+
+    def _optional(self, position: str, table: Mapping[str, Any], key: str, type_: Any) -> Any:
+        """The value of a key; None when the table does not have it."""
+        return self._value(position, key, table[key], type_) if key in table else None
 
     def _text(self, position: str, table: Any, key: str) -> str:
         value = table.get(key) if isinstance(table, dict) else None

@@ -69,10 +69,12 @@ def test_other_threads_run_during_a_costly_search() -> None:
     thread.start()
     assert running.wait(HANG_SECONDS)
     before = len(turns)
-    costly.search("a" * 20_000)
-    meanwhile = len(turns) - before
-    done.set()
-    thread.join()
+    try:
+        costly.search("a" * 8_000)
+        meanwhile = len(turns) - before
+    finally:
+        done.set()
+        thread.join()
     assert meanwhile > 3
 
 
@@ -81,6 +83,15 @@ def test_a_regex_that_takes_too_long_ends_with_an_error(monkeypatch: pytest.Monk
     with pytest.raises(OptionError) as caught:
         compile_regex("(a*)(a*)(a*)b", extended=True).search("a" * 5_000)
     assert str(caught.value) == "regex used up its time"
+
+
+def test_groups_and_assertions_count_as_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(matching, "_MAX_RE_STEPS", 0)
+    monkeypatch.setattr(matching, "MAX_STEPS", 5_000)
+    for pattern in ("(a)" * 400 + "b", r"a\B" * 400 + "b"):
+        with pytest.raises(OptionError) as caught:
+            compile_regex(pattern, extended=True).search("a" * 450)
+        assert str(caught.value) == "regex used up its time"
 
 
 def test_a_back_reference_that_might_take_too_long_is_refused() -> None:

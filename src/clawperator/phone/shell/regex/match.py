@@ -25,7 +25,7 @@ from clawperator.phone.shell.toybox.options import OptionError
 
 MAX_PATTERN = 4096
 MAX_PROGRAM = 5_000
-MAX_STEPS = 1_500_000  # choices and restarts in one line
+MAX_STEPS = 600_000  # choices, groups, assertions and restarts in one line: less than a second
 _MAX_TRIED = 64 * 1024 * 1024
 _MAX_RE_STEPS = 3_000_000.0  # that ``re`` may take at worst: some hundredths of a second
 _OVERFLOW = 1e9
@@ -290,10 +290,12 @@ class ProgramRun:
                         step = targets[0]
                         continue
                     case _Save(slot):
+                        self._spend(1 + (len(slots) >> 5))
                         slots = (*slots[:slot], at, *slots[slot + 1 :])
                     case None:
                         return (start, at, *slots[2:])
                     case assertion:
+                        self._spend(1)
                         if not assertion.match(text, at):
                             break
                 step += 1

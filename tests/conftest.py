@@ -42,9 +42,9 @@ def _isolated_environment(tmp_path_factory: pytest.TempPathFactory, monkeypatch:
     monkeypatch.setenv("ADB_PATH", str(home / "no-adb"))
     ours = (
         *("HOME", "OPERATOR_PACKAGE", "LOG_DIR", "LOG_LEVEL", "BIN", "DEVICE_ID"),
-        *("SKILLS_REGISTRY", "SKILLS_REPO", "SKILL_AGENT_CLI", "SKILL_INPUTS"),
+        *("SKILLS_REGISTRY", "SKILLS_REPO", "SKILL_AGENT_CLI", "SKILL_INPUTS", "ALLOW_SCHEMES", "PARENT"),
     )
-    for name in ("ADB_SERVER_SOCKET", *(f"CLAWPERATOR_{word}" for word in ours)):
+    for name in ("ADB_SERVER_SOCKET", "CLAW_CONFIG_HOME", *(f"CLAWPERATOR_{word}" for word in ours)):
         monkeypatch.delenv(name, raising=False)
 
 

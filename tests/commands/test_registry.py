@@ -125,7 +125,7 @@ ACTING = {
         "--deny-tool",
         "--deny-prefix",
     ),
-    *("--ask-tool", "--timeout-seconds", "--pass-env"),
+    *("--ask-tool", "--timeout-seconds", "--allow-scheme", "--pass-env"),
 }
 SESSION = {"--directory", "--session-id", "--resume"}
 THINKING = {
@@ -165,7 +165,14 @@ def test_claw_has_its_fourteen_commands_with_their_flags() -> None:
 
 def test_repeatable_flags_are_marked() -> None:
     repeated = {flag.name for command in CLAW_COMMANDS for flag in command.flags if flag.repeats}
-    assert repeated == {"--allow-tool", "--deny-tool", "--deny-prefix", "--ask-tool", "--pass-env"}
+    assert repeated == {
+        "--allow-tool",
+        "--deny-tool",
+        "--deny-prefix",
+        "--ask-tool",
+        "--allow-scheme",
+        "--pass-env",
+    }
 
 
 def test_the_examples_of_claw_can_be_read() -> None:

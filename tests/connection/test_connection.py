@@ -302,15 +302,15 @@ def test_a_screenshot_is_a_file(hand: ConnectedPhone, tmp_path: Path) -> None:
 
 def test_a_failed_step_is_raised_with_all_its_data(hand: ConnectedPhone) -> None:
     with pytest.raises(ClawError) as info:
-        hand.open_uri("intent://x")
+        hand.open_app("com.nope")
     error = info.value
-    assert error.code == "URI_SCHEME_NOT_ALLOWED"
-    assert error.message == "URI scheme 'intent' is not allowed"
-    assert error.hint == "Use a URI of an allowed scheme: http, https."
-    assert (error.operation, error.target) == ("open_uri", "claw-1")
+    assert error.code == "APP_NOT_FOUND"
+    assert error.message == "no launchable app com.nope on the device"
+    assert error.hint == "Run 'clawperator packages list' to list installed apps."
+    assert (error.operation, error.target) == ("open_app", "claw-1")
     assert error.details is not None
-    assert error.details["step"]["actionType"] == "open_uri"
-    assert error.details["step"]["data"]["uri"] == "intent://x"
+    assert error.details["step"]["actionType"] == "open_app"
+    assert error.details["step"]["data"]["application_id"] == "com.nope"
 
 
 def test_a_failure_after_an_effect_is_not_retryable(hand: ConnectedPhone) -> None:

@@ -58,9 +58,8 @@ def run(
     *actions: tuple[str, dict[str, Any]],
     timeout_ms: float = 30_000,
     save: Callable[[str | None, bytes], str] | None = None,
-    schemes: tuple[str, ...] = (),
 ) -> ResultEnvelope:
-    engine = Engine(phone, phone.clock, random=Random(1), save_screenshot=save, uri_schemes=schemes)
+    engine = Engine(phone, phone.clock, random=Random(1), save_screenshot=save)
     return engine.run(plan(*actions, timeout_ms=timeout_ms))
 
 

@@ -4,8 +4,6 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from clawperator.engine.clock import VirtualClock
 from clawperator.engine.scripted import FullScriptedDriver, ScriptedDriver, node
@@ -34,49 +32,18 @@ def test_an_unknown_app_ends_the_execution() -> None:
     assert result.stepResults[0].data["application_id"] == "com.app"
 
 
-@pytest.mark.parametrize("uri", ["https://a.b/c", "http://a.b", "HTTPS://A.B"])
-def test_web_addresses_are_opened(uri: str) -> None:
+@pytest.mark.parametrize("uri", ["https://a.b/c", "HTTPS://A.B", "geo:0,0"])
+def test_a_uri_is_opened_whatever_its_scheme_as_the_host_has_checked_it(uri: str) -> None:
     a = phone()
     data = step(a, "open_uri", uri=uri).data
     assert (data["uri"], data["dispatch_method"]) == (uri, "view_intent")
     assert a.named("view") == [(uri,)]
 
 
-@pytest.mark.parametrize(
-    "uri",
-    ["intent://x#Intent;end", "javascript:alert(1)", "file:///etc/passwd", "a.b/c", " https://a.b", "://x", ":"],
-)
-def test_other_schemes_never_reach_the_phone(uri: str) -> None:
-    a = phone()
-    data = step(a, "open_uri", uri=uri).data
-    assert data["error"] == "URI_SCHEME_NOT_ALLOWED"
-    assert "http, https" in data["hint"]
-    assert a.named("view") == []
-
-
-def test_a_scheme_can_be_allowed() -> None:
-    a = phone()
-    result = run(a, ("open_uri", {"uri": "geo:0,0"}), schemes=("GEO",))
-    assert result.status == "success"
-
-
 def test_an_unhandled_uri_ends_the_execution() -> None:
     result = run(phone(view=False), ("open_uri", {"uri": "https://a.b"}), AFTER)
     assert result.errorCode == "URI_NOT_HANDLED"
     assert len(result.stepResults) == 1
-
-
-@pytest.mark.random
-@given(st.text(min_size=1, max_size=30).filter(lambda s: s.strip("\ufeff \t\r\n\v\f\xa0") != ""))
-def test_whatever_is_opened_begins_with_an_allowed_scheme(uri: str) -> None:
-    from clawperator.errors import ClawError
-
-    a = phone()
-    try:
-        step(a, "open_uri", uri=uri)
-    except ClawError:
-        return
-    assert all(opened.lower().startswith(("http:", "https:")) for (opened,) in a.named("view"))
 
 
 def test_close_app_runs_in_its_place() -> None:

@@ -77,7 +77,8 @@ class ToolResult(Struct, frozen=True):
 class ToolContext(Struct, frozen=True):
     """The environment of a tool call: deadline, working folder, phone and backend.
 
-    ``pass_env`` are further variables that a skill receives, ``sessions`` is the folder of the sessions.
+    ``pass_env`` are further variables that a skill receives, ``allow_schemes`` further URI schemes to open,
+    ``sessions`` is the folder of the sessions.
     """
 
     deadline: TurnDeadline
@@ -86,6 +87,7 @@ class ToolContext(Struct, frozen=True):
     operator_package: str | None = None
     backend: BackendName = "auto"
     pass_env: tuple[str, ...] = ()
+    allow_schemes: tuple[str, ...] = ()
     sessions: str = DEFAULT_DIRECTORY
 
     @property

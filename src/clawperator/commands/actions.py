@@ -1,6 +1,6 @@
 """Commands that run one action on a device. ``execution`` names the function that reads their arguments."""
 
-from clawperator.commands.model import PLAN, Command, Flag, Level, switch
+from clawperator.commands.model import ALLOW_SCHEME, PLAN, Command, Flag, Level, switch
 
 _RUN = "clawperator.cli.handlers.execution:run_command"
 _BUILD = "clawperator.cli.handlers.actions:"
@@ -58,6 +58,7 @@ def _action(  # noqa: PLR0913 - the columns of one row
         handler=_RUN,
         execution=_BUILD + (build or name.replace("-", "_")),
         level=level,
+        raised_by={"--allow-scheme": "full"} if ALLOW_SCHEME in flags else {},
         tools=tools,
         replaces=replaces,
         takes_app_name=takes_app_name,
@@ -105,9 +106,12 @@ ACTION_COMMANDS: tuple[Command, ...] = (
         "Open an app by package name, or a URI.",
         "<package|uri>",
         synonyms=("open-uri", "open-url", "open-app", "open_app", "open_uri", "open_url"),
-        flags=(_TARGET,),
+        flags=(_TARGET, ALLOW_SCHEME),
         examples=("clawperator open com.android.settings", "clawperator open https://clawperator.com"),
-        notes="A target that contains a scheme and :// is a URI, anything else a package name.",
+        notes=(
+            "A target that contains a scheme and :// is a URI, anything else a package name.\n"
+            "Other schemes than http and https need --allow-scheme."
+        ),
         build="open_target",
         tools=("open_app", "open_uri"),
         replaces=("action open-app", "action open-uri"),

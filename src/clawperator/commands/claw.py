@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from clawperator.commands.model import BACKEND, PASS_ENV, Command, Flag, Level, switch
+from clawperator.commands.model import ALLOW_SCHEME, BACKEND, PASS_ENV, Command, Flag, Level, switch
 
 _INVENTORY = "clawperator.cli.claw.inventory:"
 _SESSIONS = "clawperator.cli.claw.sessions:"
@@ -43,9 +43,11 @@ _POLICY = (
     Flag("--ask-tool", "require confirmation for this tool; may be repeated", "<name>", repeats=True),
 )
 _TIME = Flag("--timeout-seconds", "time limit for the whole command (default: none)", "<s>")
-_ACTING = (*_PHONE, *_POLICY, PASS_ENV, _TIME)
+_ACTING = (*_PHONE, *_POLICY, ALLOW_SCHEME, PASS_ENV, _TIME)
 # A nested claw must not be able to allow itself what its caller was denied.
-_RAISED_BY: Mapping[str, Level] = {"--permission-mode": "full", "--allow-tool": "full", "--pass-env": "full"}
+_RAISED_BY: Mapping[str, Level] = dict.fromkeys(
+    ("--permission-mode", "--allow-tool", "--allow-scheme", "--pass-env"), "full"
+)
 _THINKING = (
     _LIMIT,
     Flag(

@@ -101,6 +101,9 @@ BACKEND = Flag("--backend", "execution backend: auto, operator or adb (default: 
 PASS_ENV = Flag(
     "--pass-env", "variable that skills and MCP servers also receive; may be repeated", "<name>", repeats=True
 )
+ALLOW_SCHEME = Flag(
+    "--allow-scheme", "URI scheme to open besides http and https; may be repeated", "<scheme>", repeats=True
+)
 PLAN = (
     BACKEND,
     switch("--validate-only", "validate and print the execution; needs no device"),

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from clawperator.commands.actions import ACTION_COMMANDS
 from clawperator.commands.devices import DEVICE_COMMANDS, VERSION
-from clawperator.commands.model import PLAN, Command, Flag, switch
+from clawperator.commands.model import ALLOW_SCHEME, PLAN, Command, Flag, switch
 from clawperator.commands.phones import PHONE
 from clawperator.commands.recording import RECORDING
 from clawperator.commands.skills import SKILLS
@@ -35,6 +35,7 @@ _EXEC = Command(
             path="payload",
         ),
         Flag("--goal", "reserved (best-effort is not implemented)", "<text>"),
+        ALLOW_SCHEME,
         *PLAN,
     ),
     (
@@ -45,6 +46,7 @@ _EXEC = Command(
     handler="clawperator.cli.handlers.execution:exec_command",
     execution="clawperator.cli.handlers.execution:read_execution",
     level="act",
+    raised_by={"--allow-scheme": "full"},
     tools=("run_execution",),
     subject="--payload",
     word_path="payload",

@@ -1,6 +1,6 @@
 """``clawperator skills``: find, validate, create, install and run skills."""
 
-from clawperator.commands.model import PASS_ENV, Command, Flag, switch
+from clawperator.commands.model import ALLOW_SCHEME, PASS_ENV, Command, Flag, switch
 
 _HANDLERS = "clawperator.cli.handlers.skills:"
 _REGISTRY = Flag(
@@ -121,6 +121,7 @@ SKILLS = Command(
                 _ID,
                 Flag("--expect-contains", "text that the output must contain", "<text>"),
                 switch("--skip-validate", "do not validate the skill first"),
+                ALLOW_SCHEME,
                 PASS_ENV,
                 _REGISTRY,
             ),
@@ -132,7 +133,7 @@ SKILLS = Command(
             handler=_HANDLERS + "run",
             subject="--skill-id",
             level="act",
-            raised_by={"--registry": "full", "--pass-env": "full"},
+            raised_by={"--registry": "full", "--allow-scheme": "full", "--pass-env": "full"},
             tools=("run_skill",),
         ),
         Command("install", "Install the published skills with git.", handler=_HANDLERS + "install"),

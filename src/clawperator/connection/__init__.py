@@ -16,6 +16,8 @@ from clawperator._lazy import lazy_exports
 from clawperator.errors import ClawError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from clawperator.commands import BackendName
     from clawperator.connection.async_phone import AsyncConnectedPhone
     from clawperator.connection.phone import ConnectedPhone
@@ -71,12 +73,16 @@ __all__ = [
 
 
 def connect(
-    serial: str | None = None, *, operator_package: str | None = None, backend: "BackendName" = "auto"
+    serial: str | None = None,
+    *,
+    operator_package: str | None = None,
+    backend: "BackendName" = "auto",
+    allow_schemes: "Sequence[str]" = (),
 ) -> "ConnectedPhone":
     """Connect to the device with this serial, or to the only ready one.
 
-    ``operator_package`` and ``backend`` mean the same as the command-line flags. Nothing stays open: each
-    action uses a connection of its own and holds the device's lease while it runs.
+    ``operator_package``, ``backend`` and ``allow_schemes`` mean the same as the command-line flags. Nothing stays
+    open: each action uses a connection of its own and holds the device's lease while it runs.
     """
     from clawperator.commands import BACKENDS
     from clawperator.connection.phone import ConnectedPhone
@@ -84,17 +90,24 @@ def connect(
 
     if backend not in BACKENDS:
         raise ClawError("USAGE", f"unknown backend {backend!r}", hint=f"Use one of: {', '.join(BACKENDS)}.")
-    return ConnectedPhone(resolve_device(serial), operator_package=operator_package, backend=backend)
+    return ConnectedPhone(
+        resolve_device(serial), operator_package=operator_package, backend=backend, allow_schemes=allow_schemes
+    )
 
 
 async def connect_async(
-    serial: str | None = None, *, operator_package: str | None = None, backend: "BackendName" = "auto"
+    serial: str | None = None,
+    *,
+    operator_package: str | None = None,
+    backend: "BackendName" = "auto",
+    allow_schemes: "Sequence[str]" = (),
 ) -> "AsyncConnectedPhone":
     """Like ``connect``, with methods to await."""
     from asyncio import to_thread
 
     from clawperator.connection.async_phone import AsyncConnectedPhone
 
-    return AsyncConnectedPhone(
-        await to_thread(connect, serial, operator_package=operator_package, backend=backend)
+    phone = await to_thread(
+        connect, serial, operator_package=operator_package, backend=backend, allow_schemes=allow_schemes
     )
+    return AsyncConnectedPhone(phone)

@@ -58,11 +58,17 @@ class ConnectedPhone:
     """One device. It keeps nothing open and may be used from several threads: the lease serialises actions."""
 
     def __init__(
-        self, device: Device, *, operator_package: str | None = None, backend: BackendName | Backend = "auto"
+        self,
+        device: Device,
+        *,
+        operator_package: str | None = None,
+        backend: BackendName | Backend = "auto",
+        allow_schemes: Sequence[str] = (),
     ) -> None:
         self.device = device
         self._package = chosen_operator(operator_package)
         self._backend: BackendName | Backend = backend
+        self._allow_schemes = tuple(allow_schemes)
 
     @property
     def serial(self) -> str:
@@ -321,7 +327,13 @@ class ConnectedPhone:
 
     def _run(self, document: dict[str, Any]) -> ResultEnvelope:
         plan = validate(document)
-        return run_plan(plan, self.device, package=self._package, backend=self._backend).envelope
+        return run_plan(
+            plan,
+            self.device,
+            package=self._package,
+            backend=self._backend,
+            allow_schemes=self._allow_schemes,
+        ).envelope
 
 
 def _given(**params: Any) -> dict[str, Any]:

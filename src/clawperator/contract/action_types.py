@@ -62,7 +62,7 @@ class ActionType(Struct, frozen=True):
     A ``read_only`` action leaves the device and the host unchanged. ``runs_on_host`` marks actions that the host
     runs instead of the Operator, ``unsettles`` those after which the screen may still be moving.
     ``typed_param`` is the param whose text may be a secret, ``path_param`` the one that names a file to write,
-    ``evidence`` the kind of evidence that the result is.
+    ``uri_param`` the one with a URI to open, ``evidence`` the kind of evidence that the result is.
     ``removed_params`` hold hints for params of old versions. App names lead to actions that ``takes_app_name``.
     Simple agents get only actions ``in_simple_mode``. ``params`` is set by ``register``.
     """
@@ -77,6 +77,7 @@ class ActionType(Struct, frozen=True):
     unsettles: bool = False
     typed_param: str = ""
     path_param: str = ""
+    uri_param: str = ""
     evidence: Literal["execution", "snapshot", "screenshot"] = "execution"
     removed_params: Mapping[str, str] = {}
     takes_app_name: bool = False

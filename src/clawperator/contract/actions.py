@@ -107,6 +107,7 @@ class OpenAppParams(AppParams, frozen=True):
         "Open a URI in the app that handles it.",
         _cli("open_uri", 15_000, task_id="cli-action-open-uri"),
         aliases=("open_url",),
+        uri_param="uri",
     )
 )
 class OpenUriParams(Params, frozen=True):

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from clawperator.device.setup.doctor import Report, report_text, run_doctor
     from clawperator.device.setup.install import Granted, OperatorSetup, grant_permissions, set_up_operator
     from clawperator.device.setup.version_check import Compatibility, probe_compatibility
+    from clawperator.device.uri_schemes import SCHEMES_VARIABLE, read_schemes
     from clawperator.device.wakefulness import known_device, require_awake
 else:
     from clawperator._lazy import lazy_exports
@@ -39,6 +40,7 @@ else:
             "setup.doctor": "Report report_text run_doctor",
             "setup.install": "Granted OperatorSetup grant_permissions set_up_operator",
             "setup.version_check": "Compatibility probe_compatibility",
+            "uri_schemes": "SCHEMES_VARIABLE read_schemes",
             "wakefulness": "known_device require_awake",
         },
     )
@@ -47,6 +49,7 @@ __all__ = [
     "DEFAULT_NAME",
     "HANDSHAKE_MS",
     "PULL_SECONDS",
+    "SCHEMES_VARIABLE",
     "Avd",
     "Backend",
     "Compatibility",
@@ -68,6 +71,7 @@ __all__ = [
     "operator_package",
     "probe_compatibility",
     "pull_recording",
+    "read_schemes",
     "report_text",
     "require_awake",
     "resolve_device",

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from clawperator._deadline import Deadline
 from clawperator.commands import BackendName
 from clawperator.contract import (
+    ACTIONS,
     PACKAGE_NAME,
     SESSION_ID,
     ExecutionResult,
@@ -60,6 +61,7 @@ def run_plan(  # noqa: PLR0913 - the facts of one run
     backend: BackendName | Backend = "auto",
     timeout_ms: float | None = None,
     stop: Callable[[], bool] | None = None,
+    allow_schemes: tuple[str, ...] = (),
 ) -> ExecutionResult:
     """Run a plan while holding the device's lease. The host log gets its ids and status, not its content.
 
@@ -67,8 +69,14 @@ def run_plan(  # noqa: PLR0913 - the facts of one run
     for the lease counts. When ``stop`` returns True, nothing more is sent to the device, and the result or error
     follows as soon as the backend can. ``still_running`` lists what the device has not finished.
     Every action is checked before the first one runs: ``PERMISSION_DENIED`` when the policy in force denies one.
+    ``allow_schemes`` are the URI schemes that it may open besides http and https; nothing is sent when one of its
+    URIs may not be opened.
     """
     check_actions(plan.document["actions"])
+    if any(ACTIONS[action.type].uri_param for action in plan.execution.actions):
+        from clawperator.device.uri_schemes import check_uri_schemes
+
+        check_uri_schemes(plan, allow_schemes)
     ids = {"commandId": plan.document["commandId"], "taskId": plan.document["taskId"], "deviceId": device.serial}
     log_event("execution.started", **ids)
     started = time.monotonic()

@@ -1,7 +1,5 @@
 """Actions on the device as a whole: apps, URIs and keys."""
 
-import re
-
 from clawperator.contract import CloseAppParams, OpenAppParams, OpenUriParams, PressKeyParams
 from clawperator.engine.context import ActionContext, StepData, failure
 from clawperator.engine.driver import AppControl, Driver
@@ -9,8 +7,6 @@ from clawperator.engine.retry import with_retry
 from clawperator.engine.settle import evidence, settle
 from clawperator.engine.targets import describe
 from clawperator.errors import ClawError
-
-_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 
 
 def open_app(context: ActionContext, params: OpenAppParams) -> StepData:
@@ -31,8 +27,7 @@ def open_app(context: ActionContext, params: OpenAppParams) -> StepData:
 
 
 def open_uri(context: ActionContext, params: OpenUriParams) -> StepData:
-    """Open a URI of an allowed scheme; ``URI_SCHEME_NOT_ALLOWED`` for any other."""
-    _check_scheme(context, params.uri)
+    """Open a URI. The host has checked its scheme."""
     before = context.try_dump()
 
     def view() -> None:
@@ -46,20 +41,6 @@ def open_uri(context: ActionContext, params: OpenUriParams) -> StepData:
 
     with_retry(context, params.retry, view)
     return {"uri": params.uri, **evidence(describe(uri=params.uri), 1, "view_intent", settle(context, before))}
-
-
-def _check_scheme(context: ActionContext, uri: str) -> None:
-    found = _SCHEME.match(uri)
-    scheme = found[1].lower() if found else ""
-    if scheme in context.uri_schemes:
-        return
-    allowed = ", ".join(sorted(context.uri_schemes))
-    raise ClawError(
-        "URI_SCHEME_NOT_ALLOWED",
-        f"URI scheme {scheme!r} is not allowed" if scheme else f"{uri!r} has no URI scheme",
-        hint=f"Use a URI of an allowed scheme: {allowed}.",
-        details={"uri": uri},
-    )
 
 
 def close_app(context: ActionContext, params: CloseAppParams) -> StepData:

@@ -33,7 +33,6 @@ class ActionContext(Struct, frozen=True):
     deadline: Deadline
     previous: str | None
     save_screenshot: SaveScreenshot | None
-    uri_schemes: frozenset[str]
     progress: ActionProgress
 
     def left_ms(self) -> float:

@@ -28,15 +28,13 @@ _MODULES = (apps, clicks, observe, reads, scrolls, text_entry, waits)
 RUNNERS: Mapping[str, Callable[[ActionContext, Any], StepData]] = {
     name: getattr(module, name) for name in ACTIONS for module in _MODULES if hasattr(module, name)
 }
-WEB_SCHEMES = ("http", "https")
 
 
 class Engine:
     """Runs executions on one device, one at a time.
 
     ``random`` decides the jitter of delays. ``save_screenshot`` takes the requested path, if any, and the PNG, and
-    returns the path it wrote; without it there are no screenshots. ``uri_schemes`` are allowed
-    beside http and https.
+    returns the path it wrote; without it there are no screenshots.
     """
 
     def __init__(
@@ -46,13 +44,11 @@ class Engine:
         *,
         random: Random | None = None,
         save_screenshot: SaveScreenshot | None = None,
-        uri_schemes: tuple[str, ...] = (),
     ) -> None:
         self._driver = driver
         self._clock = clock
         self._random = random or Random()  # noqa: S311 - jitter, not a secret
         self._save_screenshot = save_screenshot
-        self._uri_schemes = frozenset(scheme.lower() for scheme in (*WEB_SCHEMES, *uri_schemes))
 
     def run(self, execution: Execution) -> ResultEnvelope:
         """Run the actions until one ends the execution. Never raises an ``Exception``."""
@@ -67,7 +63,6 @@ class Engine:
                 deadline,
                 previous,
                 self._save_screenshot,
-                self._uri_schemes,
                 ActionProgress(),
             )
             step, may_continue = _run_action(context, action)

@@ -13,7 +13,14 @@ from clawperator._environment import child_environment
 from clawperator._files import why
 from clawperator._text import is_encodable
 from clawperator.contract import FRAME_MARKER, SkillResult, check_version
-from clawperator.device import known_device, log_event, operator_package, require_awake
+from clawperator.device import (
+    SCHEMES_VARIABLE,
+    known_device,
+    log_event,
+    operator_package,
+    read_schemes,
+    require_awake,
+)
 from clawperator.errors import ClawError
 from clawperator.policy import PolicyEntry, check_calls, policy_environment
 from clawperator.skills.contract import (
@@ -36,7 +43,10 @@ _KNOWN_MINOR = 0
 
 
 class SkillRunRequest(Struct, frozen=True):
-    """The skill to run and its options. ``args`` are passed to the script, ``pass_env`` are further variables."""
+    """The skill to run and its options. ``args`` are passed to the script, ``pass_env`` are further variables.
+
+    The commands that the script runs may open URIs of ``allow_schemes``.
+    """
 
     skill_id: str
     args: tuple[str, ...] = ()
@@ -46,6 +56,7 @@ class SkillRunRequest(Struct, frozen=True):
     expect: str | None = None
     check: bool = True
     pass_env: tuple[str, ...] = ()
+    allow_schemes: tuple[str, ...] = ()
 
 
 class SkillRun(Struct, frozen=True, kw_only=True):
@@ -199,6 +210,10 @@ def _environment(
     }
     if request.device:
         variables["CLAWPERATOR_DEVICE_ID"] = request.device
+    if request.allow_schemes:
+        listed = os.environ.get(SCHEMES_VARIABLE, "").split(",")
+        allowed = read_schemes((*request.allow_schemes, *filter(None, map(str.strip, listed))))
+        variables[SCHEMES_VARIABLE] = ",".join(sorted(allowed))
     inherited = child_environment(f"skill {entry.id}", variables, pass_env=request.pass_env)
     return {**inherited, **policy_environment()}
 

@@ -127,6 +127,7 @@ def _run(
         package=operator_package(context.operator_package),
         backend=context.backend,
         stop=lambda: context.deadline.is_cancelled,
+        allow_schemes=context.allow_schemes,
     )
 
 

@@ -58,6 +58,7 @@ def _run_skill(params: RunSkillParams, context: ToolContext) -> ToolResult:
         operator_package=context.operator_package,
         timeout_ms=None if params.timeoutMs is UNSET else params.timeoutMs,
         pass_env=context.pass_env,
+        allow_schemes=context.allow_schemes,
     )
     try:
         ran = run_skill(open_registry(), request, stop=lambda: context.deadline.is_over)

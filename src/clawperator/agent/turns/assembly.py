@@ -38,6 +38,7 @@ class AgentOptions(Struct, frozen=True, kw_only=True):
     asker: Asker | None = None
     backend: BackendName = "auto"
     pass_env: tuple[str, ...] = ()
+    allow_schemes: tuple[str, ...] = ()
     sessions: str = DEFAULT_DIRECTORY
 
     def tool_context(self, deadline: TurnDeadline) -> ToolContext:
@@ -47,8 +48,9 @@ class AgentOptions(Struct, frozen=True, kw_only=True):
             self.device,
             self.operator_package,
             self.backend,
-            pass_env=self.pass_env,
-            sessions=self.sessions,
+            self.pass_env,
+            self.allow_schemes,
+            self.sessions,
         )
 
 

@@ -189,6 +189,8 @@ class ExecutionCall(Struct, frozen=True):
         values = dict(self.call.arguments.values)
         if context.backend != "auto":
             values.setdefault("--backend", (context.backend,))
+        if context.allow_schemes:
+            values["--allow-scheme"] = (*context.allow_schemes, *self.call.arguments.all("--allow-scheme"))
         chosen = _options(self.call, context)
         return replace(self.call, options=chosen, arguments=replace(self.call.arguments, values=values))
 
@@ -304,8 +306,9 @@ def _run_command(call: Call, context: ToolContext) -> ToolResult:
         )
     arguments = call.arguments
     if title == "skills run":
-        names = {"--pass-env": (*context.pass_env, *arguments.all("--pass-env"))}
-        arguments = replace(arguments, values={**arguments.values, **names})
+        names = {"--pass-env": context.pass_env, "--allow-scheme": context.allow_schemes}
+        joined = {flag: (*given, *arguments.all(flag)) for flag, given in names.items()}
+        arguments = replace(arguments, values={**arguments.values, **joined})
     text, code = render_call(replace(call, arguments=arguments, options=_options(call, context)))
     document = _decode(text or b"")
     error = _error(document, code, title)

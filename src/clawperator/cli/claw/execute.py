@@ -108,7 +108,7 @@ def _command_call(job: _Job, deadline: TurnDeadline) -> Iterator[_Act]:
 
 def _inherited_flags(arguments: ParsedArguments) -> dict[str, tuple[str, ...]]:
     """The flags that a nested claw call inherits, besides the policy."""
-    flags = ("--device", "--operator-package", "--backend", "--pass-env")
+    flags = ("--device", "--operator-package", "--backend", "--allow-scheme", "--pass-env")
     return {flag: arguments.all(flag) for flag in flags}
 
 

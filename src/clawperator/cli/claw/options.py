@@ -25,6 +25,7 @@ def agent_options(arguments: ParsedArguments) -> AgentOptions:
         include_mcp=not arguments.has("--no-mcp"),
         asker=_confirm if _can_confirm(arguments) else None,
         backend=_backend(arguments),
+        allow_schemes=arguments.all("--allow-scheme"),
         pass_env=check_names(arguments.all("--pass-env")),
         sessions=arguments.get("--directory") or DEFAULT_DIRECTORY,
     )

@@ -9,7 +9,7 @@ from clawperator.cli.command_line import Call, CommandResult
 from clawperator.cli.console import read_stdin
 from clawperator.cli.parsing import ParsedArguments, invalid, usage
 from clawperator.commands import BACKENDS, BackendName, resolve_handler
-from clawperator.contract import Plan, validate, with_timeout
+from clawperator.contract import ACTIONS, Plan, validate, with_timeout
 from clawperator.contract.limits import MAX_PAYLOAD_BYTES
 from clawperator.errors import ClawError
 
@@ -79,7 +79,19 @@ def _run(plan: Plan, call: Call) -> "ExecutionResult":
 
     backend = chosen_backend(call.arguments)
     package = operator_package(call.options.operator_package)
-    return run_plan(plan, resolve_device(call.options.device), package=package, backend=backend)
+    schemes = call.arguments.all("--allow-scheme")
+    if any(ACTIONS[action.type].uri_param for action in plan.execution.actions):
+        warn_of_config(call)
+    device = resolve_device(call.options.device)
+    return run_plan(plan, device, package=package, backend=backend, allow_schemes=schemes)
+
+
+def warn_of_config(call: Call) -> None:
+    """Print the warnings about the user's configuration, for a command that reads it."""
+    from clawperator._config import read_config
+
+    for text in read_config().warnings:
+        call.console.warn(text)
 
 
 def chosen_backend(arguments: ParsedArguments) -> BackendName:

@@ -5,6 +5,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from clawperator.cli.command_line import Call, CommandResult, incomplete
+from clawperator.cli.handlers.execution import warn_of_config
 from clawperator.cli.parsing import usage
 from clawperator.cli.signals import interrupt_on_signals
 from clawperator.skills import SkillRegistry, open_registry
@@ -115,8 +116,10 @@ def run(call: Call) -> CommandResult:
         expect=arguments.get("--expect-contains"),
         check=not arguments.has("--skip-validate"),
         pass_env=arguments.all("--pass-env"),
+        allow_schemes=arguments.all("--allow-scheme"),
     )
     registry = _registry(call)
+    warn_of_config(call)
     if call.options.pretty:
         call.console.lines("info", [_banner(skill_id), _operator_line(request.device, request.operator_package)])
     with interrupt_on_signals():

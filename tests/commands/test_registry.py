@@ -142,7 +142,7 @@ OWN_FLAGS = {
     "exec-tool": ACTING,
     "route": {"--limit"},
     "tool-pool": {"--simple-mode", "--no-mcp", "--deny-tool", "--deny-prefix", "--pass-env"},
-    "bootstrap": THINKING | ACTING | SESSION,
+    "bootstrap": THINKING | ACTING | SESSION | {"--quiet"},
     "turn-loop": THINKING | ACTING | SESSION | {"--max-turns", "--continuation-prompt", "--structured-output"},
 }
 

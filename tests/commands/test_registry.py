@@ -155,7 +155,7 @@ def test_claw_has_its_fourteen_commands_with_their_flags() -> None:
         assert len(set(flags)) == len(flags)
         assert set(flags) == {"--output-format", *OWN_FLAGS.get(command.name, ())}
         assert command.summary.endswith(".")
-        assert len(command.examples) == 2
+        assert len(command.examples) >= 2
     assert [(f.name, f.aliases) for f in CLAW_GLOBALS] == [
         ("--output-format", ()),
         ("--help", ("-h",)),

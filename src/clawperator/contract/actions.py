@@ -51,7 +51,6 @@ UI_READINESS = Retry(5, 500, 3_000, 2, 0.15)
 APP_LAUNCH = Retry(4, 750, 4_000, 2, 0.15)
 APP_CLOSE = UI_SCROLL = Retry(4, 400, 2_000, 2, 0.15)
 ONCE = Retry()
-
 Again = Annotated[Retry, Meta(description="retry policy")]
 
 

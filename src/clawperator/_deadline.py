@@ -1,20 +1,41 @@
 """Deadlines: the moment by which work must be finished."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 from clawperator.errors import ClawError
+
+# The end of the command or execution that runs in this context, on the machine's clock.
+_limit: ContextVar[float | None] = ContextVar("limit", default=None)
+
+
+@contextmanager
+def limited(seconds: float) -> Iterator[None]:
+    """No deadline that is made in the ``with`` block, on the machine's clock, ends later than these seconds."""
+    token = _limit.set(_earliest(time.monotonic() + seconds, _limit.get()))
+    try:
+        yield
+    finally:
+        _limit.reset(token)
+
+
+def _earliest(one: float | None, other: float | None) -> float | None:
+    return min((end for end in (one, other) if end is not None), default=None)
 
 
 class Deadline:
     """The end of a period of ``seconds`` that starts now; without a number there is no limit.
 
-    ``clock`` returns seconds that never go back: the machine's clock, or the ``monotonic`` of a virtual one.
+    ``clock`` returns seconds that never go back: the ``monotonic`` of a virtual clock, or None for the machine's.
+    On the machine's clock ``limited`` applies.
     """
 
-    def __init__(self, seconds: float | None, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._end = None if seconds is None else clock() + seconds
+    def __init__(self, seconds: float | None, clock: Callable[[], float] | None = None) -> None:
+        self._clock = clock or time.monotonic
+        end = None if seconds is None else self._clock() + seconds
+        self._end = end if clock else _earliest(end, _limit.get())
 
     @property
     def remaining(self) -> float | None:

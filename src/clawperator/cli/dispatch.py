@@ -12,6 +12,7 @@ from clawperator.cli.command_line import (
     Call,
     CommandResult,
     GlobalOptions,
+    Handler,
     HandlerResult,
     StreamedResult,
     TextResult,
@@ -118,10 +119,24 @@ def _call(command: Command, name: str, tokens: list[str], options: GlobalOptions
 
 
 def run_call(call: Call) -> HandlerResult:
-    """Run the handler of a parsed command."""
+    """Run the handler of a parsed command, within --timeout if it is given."""
     assert call.arguments.command is not None
-    result: HandlerResult = resolve_handler(call.arguments.command.handler)(call)
-    return result
+    handler: Handler = resolve_handler(call.arguments.command.handler)
+    if call.options.timeout is None:
+        return handler(call)
+
+    from clawperator.cli.time_limit import time_limit
+
+    with time_limit(_number(call.options)):
+        return handler(call)
+
+
+def _number(options: GlobalOptions) -> float:
+    """The timeout in ms; 0 when it is invalid, which the handler reports."""
+    try:
+        return options.timeout_ms or 0
+    except ClawError:
+        return 0
 
 
 def _unknown_command(rest: list[str]) -> ClawError:

@@ -7,7 +7,7 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from clawperator._deadline import Deadline
+from clawperator._deadline import limited
 from clawperator.commands import BackendName
 from clawperator.contract import (
     ACTIONS,
@@ -81,19 +81,14 @@ def run_plan(  # noqa: PLR0913 - the facts of one run
     log_event("execution.started", **ids)
     started = time.monotonic()
     seconds = min(plan.execution.timeoutMs, timeout_ms or plan.execution.timeoutMs) / 1000
-    deadline = Deadline(seconds + HOST_GRACE_MS / 1000)
+    action, finished = _actions(plan), partial(_has_finished, device)
     try:
-        with lease(
-            device.serial,
-            plan.execution.commandId,
-            seconds,
-            action=_actions(plan),
-            finished=partial(_has_finished, device),
-            stop=stop,
-        ) as held:
+        with (
+            limited(seconds + HOST_GRACE_MS / 1000),
+            lease(device.serial, ids["commandId"], seconds, action=action, finished=finished, stop=stop) as held,
+        ):
             timed = _with_time_left(plan, time.monotonic() - started)
-            watch = RunWatch(stop, deadline, held)
-            envelope = choose_backend(backend, device, package, watch).run(timed)
+            envelope = choose_backend(backend, device, package, RunWatch(stop, held)).run(timed)
         _check_steps(plan, envelope, device)
     except ClawError as e:
         log_event("execution.failed", level="error", code=e.code, durationMs=_elapsed_ms(started), **ids)

@@ -5,6 +5,7 @@ import re
 import subprocess
 from typing import Any
 
+from clawperator._deadline import Deadline
 from clawperator._files import make_private_folder, why
 from clawperator._home import product_home
 from clawperator.errors import ClawError
@@ -84,13 +85,13 @@ def _git(*arguments: str) -> str:
             env=environment,
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            timeout=_GIT_SECONDS,
+            timeout=Deadline(_GIT_SECONDS).remaining,
             check=False,
         )
     except FileNotFoundError:
         raise ClawError("SKILLS_GIT_NOT_FOUND", "git is not on PATH", hint="Install git.") from None
     except subprocess.TimeoutExpired:
-        raise _failed(f"git {arguments[0]} took longer than {_GIT_SECONDS:g} s") from None
+        raise _failed(f"git {arguments[0]} did not end in time") from None
     except OSError as e:
         raise _failed(f"git cannot be run: {why(e)}") from e
     if ran.returncode != 0:

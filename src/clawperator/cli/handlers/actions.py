@@ -147,8 +147,8 @@ def sleep(call: Call) -> Document:
     duration = read_number(words[0])
     if duration is None or not 0 <= duration <= LONGEST_WAIT_MS:
         raise invalid(f"the duration must be from 0 to {LONGEST_WAIT_MS} ms, not {words[0]!r}")
-    timeout = max(waiting_timeout(duration), call.options.timeout_ms or 0)
-    return single_action("sleep", {"durationMs": duration}, timeout_ms=timeout)
+    document = single_action("sleep", {"durationMs": duration}, timeout_ms=waiting_timeout(duration))
+    return with_timeout(document, call.options.timeout_ms)
 
 
 def scroll(call: Call) -> Document:

@@ -82,8 +82,14 @@ def _run(plan: Plan, call: Call) -> "ExecutionResult":
     schemes = call.arguments.all("--allow-scheme")
     if any(ACTIONS[action.type].uri_param for action in plan.execution.actions):
         warn_of_config(call)
-    device = resolve_device(call.options.device)
-    return run_plan(plan, device, package=package, backend=backend, allow_schemes=schemes)
+    return run_plan(
+        plan,
+        resolve_device(call.options.device),
+        package=package,
+        backend=backend,
+        allow_schemes=schemes,
+        timeout_ms=call.options.timeout_ms,
+    )
 
 
 def warn_of_config(call: Call) -> None:

@@ -5,6 +5,7 @@ import sys
 import time
 from typing import NoReturn
 
+from clawperator._deadline import Deadline
 from clawperator._files import why
 from clawperator.cli.command_line import Call, StreamedResult
 from clawperator.cli.parsing import usage
@@ -21,8 +22,9 @@ def print_log(call: Call) -> StreamedResult:
             signal.signal(signal.SIGTERM, _interrupt)
         if not _print_new(reader):
             call.console.lines("warn", [f"clawperator: no log for today yet: {log_file()}"])
-        while follow:
-            time.sleep(_POLL_SECONDS)
+        until = Deadline(None)  # --timeout
+        while follow and not until.is_over:
+            time.sleep(until.within(_POLL_SECONDS))
             _print_new(reader)
     except (KeyboardInterrupt, BrokenPipeError):  # the reader has stopped
         pass

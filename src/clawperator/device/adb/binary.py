@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 
+from clawperator._deadline import Deadline
 from clawperator.device.adb.client import adb_endpoint
 from clawperator.errors import ClawError
 
@@ -51,7 +52,7 @@ def run_adb(*arguments: str, seconds: float = 30) -> "subprocess.CompletedProces
             [program, *arguments],
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            timeout=seconds,
+            timeout=Deadline(seconds).remaining,
             check=False,
             env=environment,
         )

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
-from clawperator._deadline import Deadline
 from clawperator.commands import BackendName
 from clawperator.contract import Plan, ResultEnvelope
 from clawperator.device.lease import Lease
@@ -16,10 +15,9 @@ if TYPE_CHECKING:
 
 
 class RunWatch(Struct, frozen=True):
-    """What a running backend observes: a request to stop, the host's deadline, and the lease it reports to."""
+    """What a running backend observes: a request to stop, and the lease it reports to."""
 
     stop: Callable[[], bool] | None = None
-    deadline: Deadline | None = None
     lease: Lease | None = None
 
     def check_stop(self, *, after_effect: bool) -> None:

@@ -52,15 +52,12 @@ class AdbBackend:
     def run(self, plan: Plan) -> ResultEnvelope:
         """The device stops with the host: nothing more is sent to it after a stop or the deadline."""
         execution = plan.execution
-        watch = self._watch
-        seconds = execution.timeoutMs / 1000
-        seconds = seconds if watch.deadline is None else watch.deadline.within(seconds)
-        driver = AdbDriver(self._device, seconds=seconds, watch=watch)
+        driver = AdbDriver(self._device, seconds=execution.timeoutMs / 1000, watch=self._watch)
 
         def save(path: str | None, png: bytes) -> str:
             return save_screenshot(png, path, execution.commandId)
 
-        return Engine(driver, _WatchedClock(watch), save_screenshot=save).run(execution)
+        return Engine(driver, _WatchedClock(self._watch), save_screenshot=save).run(execution)
 
 
 class _WatchedClock(SystemClock):

@@ -88,8 +88,7 @@ class _OperatorRun:
             left = round((self._deadline.remaining or 0) * 1000)
             document["timeoutMs"] = max(MIN_EXECUTION_TIMEOUT_MS, left)
         try:
-            watch = self._watch
-            delivered = deliver(self._device, self._package, document, lease=watch.lease, deadline=watch.deadline)
+            delivered = deliver(self._device, self._package, document, lease=self._watch.lease)
         except ClawError as e:
             if self._steps:  # earlier steps have had their effect: report them with the error
                 extra = {**e.extra, "stepResults": self._steps}

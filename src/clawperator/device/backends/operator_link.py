@@ -65,39 +65,24 @@ class _WireEnvelope(Struct, frozen=True):
     errorCode: str | None = None
 
 
-def deliver(
-    device: Device,
-    package: str,
-    document: dict[str, Any],
-    *,
-    lease: Lease | None = None,
-    deadline: Deadline | None = None,
-) -> Delivered:
-    """Send an execution to the Operator and wait for its envelope: for its timeout, a grace and the deadline.
+def deliver(device: Device, package: str, document: dict[str, Any], *, lease: Lease | None = None) -> Delivered:
+    """Send an execution to the Operator and wait for its envelope: for its timeout and a grace.
 
     The lease records what the device runs, for the case that this process does not see the end of it.
     """
-    return _Delivery(device, package, document, lease, deadline).run()
+    return _Delivery(device, package, document, lease).run()
 
 
 class _Delivery:
     """A running delivery. Tracks its phase so that errors can report how far it got."""
 
-    def __init__(
-        self,
-        device: Device,
-        package: str,
-        document: dict[str, Any],
-        lease: Lease | None,
-        deadline: Deadline | None,
-    ) -> None:
+    def __init__(self, device: Device, package: str, document: dict[str, Any], lease: Lease | None) -> None:
         self._device = device
         self._package = package
         self._document = document
         self._lease = lease
-        seconds = document["timeoutMs"] / 1000 + GRACE_SECONDS
-        self._seconds = seconds if deadline is None else deadline.within(seconds)
-        self._deadline = Deadline(self._seconds)
+        self._deadline = Deadline(document["timeoutMs"] / 1000 + GRACE_SECONDS)
+        self._seconds = self._deadline.within(float("inf"))
         self._phase = "connecting"
         self._dispatched = "not_sent"
         self._is_over = False

@@ -6,6 +6,7 @@ import subprocess
 
 from msgspec import Struct
 
+from clawperator._deadline import Deadline
 from clawperator.device.adb.binary import find_adb
 from clawperator.errors import ClawError
 
@@ -75,7 +76,7 @@ def run_tool(program: str, *arguments: str, seconds: float, answer: str = "") ->
             input=answer.encode(),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            timeout=seconds,
+            timeout=Deadline(seconds).remaining,
             check=False,
         )
     except subprocess.TimeoutExpired:

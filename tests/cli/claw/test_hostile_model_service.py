@@ -132,8 +132,11 @@ def test_a_denied_tool_is_not_run(run: Run) -> None:
     assert [call["code"] for call in ran.json["turn"]["tool_calls"]] in (["PERMISSION_DENIED"], ["TOOL_NOT_FOUND"])
 
 
-@pytest.mark.parametrize("path", ["../outside.json", "/etc/clawperator.json"])
+@pytest.mark.parametrize(
+    "path", ["../outside.json", "/etc/clawperator.json", ".claw/settings.json", ".CLAW/sessions/x.jsonl"]
+)
 def test_a_path_outside_of_the_work_is_refused(run: Run, path: str) -> None:
+    Path(".claw").mkdir()
     Path("a.ndjson").write_text("{}\n")
     ran, _ = run(
         call_reply("take_screenshot", json.dumps({"path": path}), usage=(1, 1)),

@@ -19,7 +19,7 @@ from clawperator.agent.offline.grammar import (
 )
 from clawperator.agent.offline.instructions import Instruction, TypeInstruction
 from clawperator.agent.offline.rules_apps import APP_RULES, TOOL_RULES
-from clawperator.agent.offline.rules_screen import ACTION_RULES, QUESTION_RULES
+from clawperator.agent.offline.rules_actions import ACTION_RULES, QUESTION_RULES
 
 _RULES = [
     (re.compile(pattern, re.IGNORECASE | re.DOTALL), build)

@@ -229,7 +229,9 @@ def test_a_value_is_the_next_label_in_the_row() -> None:
 
 def test_a_question_is_answered_yes_or_no_and_a_required_check_fails() -> None:
     there = screen(row("Save", 0))
-    assert run_prompt("is Load on the screen?", there).answer == Answer("No: 'Load' is not on the screen.")
+    assert run_prompt("is Load on the screen?", there).answer == Answer(
+        "No: no label on the screen mentions 'Load'."
+    )
     assert (
         run_prompt("check that Load is not on the screen", there).answer.text
         == "Yes: 'Load' is not on the screen."

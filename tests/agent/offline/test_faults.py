@@ -66,7 +66,7 @@ def test_an_unexpected_dialog_is_reported_as_the_screen(phone: Phone, tmp_path: 
     answer_to("open Settings", tmp_path)
     phone.set_fault("dialog", 1)
     answer = answer_to("is Display on the screen? what is on the screen?", tmp_path)
-    assert answer.startswith("No: 'Display' is not on the screen.")
+    assert answer.startswith("No: no label on the screen mentions 'Display'.")
     assert "isn't responding" in answer
 
 

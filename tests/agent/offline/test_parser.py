@@ -6,23 +6,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.agent.offline.grammar import mask, split_sentences
 from clawperator.agent.offline.instructions import (
     CheckDeviceInstruction,
     CheckInstruction,
     ClearInstruction,
     CloseInstruction,
+    CreateInstruction,
+    DeleteInstruction,
     DescribeScreenInstruction,
     FindAppInstruction,
     ForegroundAppInstruction,
     GoToInstruction,
     HelpInstruction,
     Instruction,
+    IsForegroundInstruction,
     ListAppsInstruction,
     ListDevicesInstruction,
     ListSkillsInstruction,
+    MentionsInstruction,
     OpenInstruction,
+    OpenPageInstruction,
     PauseInstruction,
+    PressButtonInstruction,
     PressKeyInstruction,
     PullRecordingInstruction,
     ReadInstruction,
@@ -33,6 +38,7 @@ from clawperator.agent.offline.instructions import (
     SearchInstruction,
     SetSwitchInstruction,
     SettleInstruction,
+    SetValueInstruction,
     StartRecordingInstruction,
     StopRecordingInstruction,
     TapAtInstruction,
@@ -43,10 +49,16 @@ from clawperator.agent.offline.instructions import (
     WaitForInstruction,
 )
 from clawperator.agent.offline.parser import MAX_CHARACTERS, MAX_INSTRUCTIONS, parse_prompt
+from clawperator.agent.offline.quoting import mask
+from clawperator.agent.offline.splitting import split_sentences
 
 
 def named(name: str) -> TargetPhrase:
     return TargetPhrase(name, name)
+
+
+def of_device(name: str) -> TargetPhrase:
+    return TargetPhrase(name, name, of_device=True)
 
 
 def exactly(name: str) -> TargetPhrase:
@@ -115,11 +127,11 @@ def parse(prompt: str) -> list[Instruction]:
         ("what's on the screen?", DescribeScreenInstruction()),
         ("what\u2019s on the screen?", DescribeScreenInstruction()),
         ("describe the screen", DescribeScreenInstruction()),
-        ("what is the Android version of this phone?", ReadInstruction(named("Android version"))),
-        ("which Android version is this?", ReadInstruction(named("Android version"))),
+        ("what is the Android version of this phone?", ReadInstruction(of_device("Android version"))),
+        ("which Android version is this?", ReadInstruction(of_device("Android version"))),
         ("what does Status say", ReadInstruction(named("Status"))),
         ("tell me the battery level", ReadInstruction(named("battery level"))),
-        ("is Save on the screen?", CheckInstruction(named("Save"))),
+        ("is Save on the screen?", CheckInstruction(named("Save"), is_literal=True)),
         (
             "is there a Save button on the screen",
             CheckInstruction(TargetPhrase("Save button", "Save", role="button")),
@@ -183,7 +195,7 @@ def parse(prompt: str) -> list[Instruction]:
         ("check that Loading is gone", CheckInstruction(named("Loading"), holds=False, required=True)),
         ("how much battery is left?", ReadInstruction(named("battery"))),
         ("how much storage is free?", ReadInstruction(named("free storage"))),
-        ("what model is this phone?", ReadInstruction(named("model"))),
+        ("what model is this phone?", ReadInstruction(of_device("model"))),
         ("whats the house load right now", ReadInstruction(named("house load"))),
         ("search on YouTube for cats", SearchInstruction("cats", "YouTube")),
         ("search linkin park", SearchInstruction("linkin park")),
@@ -191,6 +203,34 @@ def parse(prompt: str) -> list[Instruction]:
         ("list the apps", ListAppsInstruction()),
         ("is Chrome installed?", FindAppInstruction("Chrome")),
         ("which app is open?", ForegroundAppInstruction()),
+        ("tell me which app is in front", ForegroundAppInstruction()),
+        ("swipe up", ScrollInstruction("down")),
+        ("scroll back up", ScrollInstruction("up")),
+        ("take me home", PressKeyInstruction("home")),
+        ("hey claw, open notes", OpenInstruction("notes")),
+        ("set the font size to large", SetValueInstruction(named("font size"), "large")),
+        ("choose Work as the category", SetValueInstruction(named("category"), "Work")),
+        ("open Display settings", OpenPageInstruction(("Display",), "Display")),
+        ("go to the Wi-Fi settings", OpenPageInstruction(("Network & internet", "Internet"), "Internet")),
+        ("Bluetooth off", SetSwitchInstruction(named("Bluetooth"), False)),
+        ("Bluetooth on?", CheckInstruction(named("Bluetooth"), "on")),
+        ("isn't Bluetooth on?", CheckInstruction(named("Bluetooth"), "on", is_plain=True)),
+        ("would you mind turning on Bluetooth?", SetSwitchInstruction(named("Bluetooth"), True)),
+        ("I'd like to know whether Wi-Fi is on", CheckInstruction(named("Wi-Fi"), "on")),
+        ("What's my phone's serial number?", ReadInstruction(of_device("serial number"))),
+        ("how much battery does my phone have left?", ReadInstruction(of_device("battery"))),
+        ("is the screen timeout 5 minutes?", CheckInstruction(named("screen timeout"), value="5 minutes")),
+        ("is the battery above 50%?", CheckInstruction(named("battery"), value="50%", order="above")),
+        ("create a note called Shopping list", CreateInstruction("Shopping list")),
+        ("delete the note Milk", DeleteInstruction(named("Milk"), is_note=True)),
+        ("pause the video", PressButtonInstruction(("Pause video", "Pause"))),
+        ("play the second video", TapInstruction(TargetPhrase("second video", "video", 2))),
+        ("is there a note about Milk?", MentionsInstruction("Milk")),
+        ("is there anything about Bluetooth here?", MentionsInstruction("Bluetooth")),
+        ("is Bluetooth mentioned on the screen?", MentionsInstruction("Bluetooth", is_literal=True)),
+        ("check that Bluetooth is mentioned", MentionsInstruction("Bluetooth", required=True)),
+        ("is YouTube open?", IsForegroundInstruction("YouTube")),
+        ("search for cats and dogs", SearchInstruction("cats and dogs")),
     ],
 )
 def test_a_sentence_is_parsed_into_one_instruction(prompt: str, expected: Instruction | None) -> None:
@@ -226,7 +266,7 @@ def test_a_sentence_is_parsed_into_one_instruction(prompt: str, expected: Instru
     ],
 )
 def test_prompts_are_split_into_sentences(prompt: str, parts: list[str]) -> None:
-    assert split_sentences(prompt) == parts
+    assert [sentence.text for sentence in split_sentences(prompt)] == parts
 
 
 @pytest.mark.parametrize(
@@ -258,17 +298,13 @@ def test_prompts_are_split_into_sentences(prompt: str, parts: list[str]) -> None
         "if Save is there, tap Save",
         "type hello. how are you into Title",
         "tap Save but nothing else",
-        "turn Wi-Fi off and turn it back on",
         "close it",
         "select all",
         "tap the second to last Item",
         "tap Save twice",
         "go back 500 times",
         "turn off the phone",
-        "swipe up",
-        "set the font size to large",
         "enter my password",
-        'type "a" into Title and "b" into Body',
         "type tea and tap water into Title",
         "type Hello! How are you into Title",
         "open Settings without tapping Display",
@@ -278,6 +314,29 @@ def test_prompts_are_split_into_sentences(prompt: str, parts: list[str]) -> None
         "go back to Display",
         "in Frobnicator, tap Save",
         "See all apps",
+        "is there a note?",
+        "is there no note?",
+        "are there any notes?",
+        "is there a way to turn on dark mode?",
+        "is there an update available?",
+        "is there an internet connection?",
+        "is there an error message?",
+        "is Bluetooth not on?",
+        "Bluetooth is on, is it?",
+        "is it going to rain?",
+        "what is the time?",
+        "check whether Milk is in the list",
+        "enter hello and dance",
+        "search for bread and like it",
+        "search for bread and dance with me",
+        "look for lighthouse and watch the first one",
+        "check whether Bluetooth is on and, if so, turn it off",
+        "open Dispaly settings",
+        "type something",
+        "write a poem",
+        "delete everything",
+        "delete Chrome",
+        "I want dark mode",
         "tap a" + " " * MAX_CHARACTERS,
     ],
 )
@@ -299,6 +358,25 @@ def test_a_sentence_without_a_rule_is_not_understood(prompt: str) -> None:
             [SetSwitchInstruction(named(n), True) for n in ("Wi-Fi", "Bluetooth", "dark mode")],
         ),
         ("turn on Color and motion", [SetSwitchInstruction(named("Color and motion"), True)]),
+        (
+            "turn Wi-Fi off and turn it back on",
+            [SetSwitchInstruction(named("Wi-Fi"), False), SetSwitchInstruction(named("Wi-Fi"), True)],
+        ),
+        (
+            'type "a" into Title and "b" into Body',
+            [TypeInstruction("a", named("Title")), TypeInstruction("b", named("Body"))],
+        ),
+        (
+            "turn Wi-Fi off and Bluetooth on",
+            [SetSwitchInstruction(named("Wi-Fi"), False), SetSwitchInstruction(named("Bluetooth"), True)],
+        ),
+        (
+            "Are Bluetooth and Wi-Fi on?",
+            [CheckInstruction(named("Bluetooth"), "on"), CheckInstruction(named("Wi-Fi"), "on")],
+        ),
+        ("enter 35 and confirm", [TypeInstruction("35"), PressButtonInstruction(("Confirm",))]),
+        ("tap Milk and delete it", [DeleteInstruction(named("Milk"))]),
+        ("go to Settings, then Battery", [GoToInstruction(named("Settings")), TapInstruction(named("Battery"))]),
     ],
 )
 def test_a_sentence_may_hold_several_instructions(prompt: str, expected: list[Instruction]) -> None:
@@ -311,7 +389,7 @@ def test_every_part_that_is_not_understood_is_reported() -> None:
 
 
 def test_an_unclosed_quotation_mark_is_ignored() -> None:
-    assert split_sentences('tap "Save and go back') == ['tap "Save', "go back"]
+    assert [sentence.text for sentence in split_sentences('tap "Save and go back')] == ['tap "Save', "go back"]
 
 
 @pytest.mark.random

@@ -227,8 +227,9 @@ def test_an_element_without_a_switch_may_be_enabled_selected_or_on_by_text(promp
 @pytest.mark.parametrize(
     ("prompt", "answer"),
     [
-        ("is Saved on the screen?", "No: 'Saved' is not on the screen."),
-        ("do you see Numb on the screen?", "Yes: 'Linkin Park - Numb' is on the screen."),
+        ("is Saved on the screen?", "These labels on the screen mention 'Saved': 'Not saved'."),
+        ("do you see Numb on the screen?", "These labels on the screen mention 'Numb': 'Linkin Park - Numb'."),
+        ("is Linkin Park - Numb on the screen?", "Yes: 'Linkin Park - Numb' is on the screen."),
         ("is there a song called Linkin Park - Numb?", "Yes: 'Linkin Park - Numb' is on the screen."),
     ],
 )

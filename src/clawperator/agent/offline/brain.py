@@ -13,10 +13,11 @@ from clawperator.errors import ClawError
 
 HELP = """\
 I control an Android phone. Write one instruction, or several with commas, 'and' or 'then':
-- apps: open Settings; close Settings; list apps
+- apps: open Settings; open Display settings; close Settings; list apps
 - touch: tap Display; tap the second Save; tap Delete next to Milk; long press the first note
 - text: type hello into Title and press enter; search for cats in YouTube
-- switches: turn on Dark theme
+- settings: turn on Dark theme; set the screen timeout to 5 minutes
+- notes: create a note called Milk; delete the note Milk
 - moving: scroll down; scroll to About phone; go back; go home
 - waiting: wait for Done; wait 2 seconds
 - questions: what is on the screen; what is the Android version; is Bluetooth on; check that Save is on the screen
@@ -61,11 +62,12 @@ def run_instruction(run: OfflineRun, part: ParsedInstruction) -> ToolSteps[str]:
 
 def _handlers() -> dict[type, Callable[[OfflineRun, Any], ToolSteps[str]]]:
     from clawperator.agent.offline import instructions as kinds
-    from clawperator.agent.offline.handlers import apps, state, tools, touch
+    from clawperator.agent.offline.handlers import apps, checks, state, tasks, tools, touch
 
     return {
         kinds.OpenInstruction: apps.open_app_or_link,
         kinds.GoToInstruction: touch.go_to,
+        kinds.OpenPageInstruction: apps.open_page,
         kinds.CloseInstruction: apps.close,
         kinds.TapInstruction: touch.tap,
         kinds.TapAtInstruction: touch.tap_at,
@@ -73,15 +75,21 @@ def _handlers() -> dict[type, Callable[[OfflineRun, Any], ToolSteps[str]]]:
         kinds.SearchInstruction: touch.search,
         kinds.ClearInstruction: touch.clear,
         kinds.SetSwitchInstruction: state.set_switch,
+        kinds.SetValueInstruction: tasks.set_value,
+        kinds.PressButtonInstruction: tasks.press_button,
+        kinds.CreateInstruction: tasks.create,
+        kinds.DeleteInstruction: tasks.delete,
         kinds.ScrollInstruction: touch.scroll,
         kinds.ScrollToInstruction: touch.scroll_to,
         kinds.PressKeyInstruction: touch.press,
-        kinds.SettleInstruction: state.wait_until_idle,
-        kinds.WaitForInstruction: state.wait_for,
-        kinds.PauseInstruction: state.pause,
+        kinds.SettleInstruction: checks.wait_until_idle,
+        kinds.WaitForInstruction: checks.wait_for,
+        kinds.PauseInstruction: checks.pause,
         kinds.DescribeScreenInstruction: state.describe,
         kinds.ReadInstruction: state.read,
-        kinds.CheckInstruction: state.check,
+        kinds.MentionsInstruction: checks.mentions,
+        kinds.IsForegroundInstruction: checks.is_foreground,
+        kinds.CheckInstruction: checks.check,
         kinds.ScreenshotInstruction: tools.screenshot,
         kinds.StartRecordingInstruction: tools.start_recording,
         kinds.StopRecordingInstruction: tools.stop_recording,

@@ -1,181 +1,15 @@
-"""Text of the grammar: split a prompt into sentences, and read the targets and quantities in them.
-
-Quotations and JSON in braces are never split. Full stops, semicolons, line ends and "then" always split; "and",
-"&" and a comma only where the next words begin like an instruction. List markers and numbers are ignored.
-"""
+"""The grammar's building blocks: quantities, the targets that phrases name, and the results of rules."""
 
 import re
 from collections.abc import Callable
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from clawperator.agent.offline.instructions import Instruction, TargetPhrase
+from clawperator.agent.offline.quoting import mask, unquote
+from clawperator.agent.offline.verbs import OTHER_INSTRUCTION
 from clawperator.errors import ClawperatorException
-
-QUOTES = {'"': '"', "“": "”", "„": "“", "«": "»", "`": "`", "'": "'", "\u2018": "\u2019"}
-HIDDEN = "\0"
-# Apostrophes occur inside words too, so they open a quotation only where a word can begin.
-_APOSTROPHES = ("'", "\u2018")
-_CURLY_APOSTROPHE = "\u2019"
-
-_HARD_BREAK = re.compile(r"\s*(?:[;\r\n]+|[.!?]+(?=\s|$)|(?<!\w)(?:and\s+)?then(?!\w))\s*", re.IGNORECASE)
-_SOFT_BREAK = re.compile(r"\s*,\s*(?:and\s+)?|\s+(?:and|&)(?:\s*,\s*|\s+)", re.IGNORECASE)
-_BULLET = re.compile(r"(?m)^[ \t]*[-*\u2022][ \t]+")
-_NUMBERED = re.compile(r"\s*1[.)]\s")
-_EDGES = " \t\r\n\v\f,;.!?:"
-
-_POLITE_BEFORE = re.compile(
-    r"(?:(?:please|pls|plz|kindly|now|next|first of all|first|finally|also|ok|okay|so|well|just|and|"
-    r"(?:hello|hi|hey)(?: there| claw| clawperator)?|"
-    r"(?:can|could|would|will) (?:you|u)(?! see\b)|"
-    r"(?:i|we) (?:want|need)(?: you)? to|(?:i|we)(?: would|'d) like(?: you)? to|"
-    r"let us|let's|go ahead and|try to)(?:\s*,\s*|\s+))+",
-    re.IGNORECASE,
-)
-_POLITE_AFTER = re.compile(
-    r"(?:(?:\s*,\s*|(?<!\bno)\s+)(?:please|pls|plz|for me|thanks|thank you|thank you very much))+", re.IGNORECASE
-)
-_GREETING = re.compile(r"(?:hello|hi|hey)(?: there| claw| clawperator)?", re.IGNORECASE)
-_ONLY_POLITE = re.compile(
-    r"(?:please|pls|plz|thanks|thank you|thank you very much|ok|okay|now|and)", re.IGNORECASE
-)
-
-_INSTRUCTION_START = re.compile(
-    r"(?:(?:open|launch|start|begin|run|use|close|kill|quit|exit|force[- ]stop|tap|click|press|select|choose|"
-    r"touch|hit|pick|push|long[- ]?(?:press|tap|click)|hold|type|enter|write|input|insert|put|fill|search|"
-    r"look (?:for|up|at|whether|if)|clear|empty|erase|turn|switch|toggle|set|enable|disable|activate|deactivate|"
-    r"tick|untick|uncheck|scroll|find|locate|go (?:to|back|home)|navigate|browse|visit|wait|what|what's|whats|"
-    r"which|how much|describe|read|tell me|is|are|do you see|see (?:if|whether)|"
-    r"check|verify|take|capture|record|stop|finish|end|pull|fetch|list|show)\s+\S"
-    r"|(?:go back|go home|back|home|submit|search|screenshot|help|scroll)\s*(?:$|,|\sand\s))",
-    re.IGNORECASE,
-)
-_BEFORE_HOLD = re.compile(r"(?:^|\s)(?:press|tap|click|touch)$", re.IGNORECASE)
-
-
-def mask(text: str) -> str:
-    """Replace quotations and braces by ``HIDDEN``, and curly apostrophes by plain ones. Keeps the length."""
-    out: list[str] = []
-    unclosed: set[str] = set()
-    at = 0
-    while at < len(text):
-        end = _hidden_end(text, at, unclosed)
-        out.append(text[at] if end is None else HIDDEN * (end - at))
-        at = at + 1 if end is None else end
-    return "".join(out).replace(_CURLY_APOSTROPHE, "'")
-
-
-def _hidden_end(text: str, at: int, unclosed: set[str]) -> int | None:
-    """The end of the quotation or JSON that opens at ``at``; None when none opens there or it never ends."""
-    opening = text[at]
-    if opening in unclosed or (opening not in QUOTES and opening != "{"):
-        return None
-    if opening in _APOSTROPHES and at and (text[at - 1].isalnum() or text[at - 1] == "_"):
-        return None
-    end = _brace_end(text, at) if opening == "{" else _quote_end(text, at, QUOTES[opening])
-    if end is None:
-        unclosed.add(opening)
-    return end
-
-
-def _quote_end(text: str, at: int, closing: str) -> int | None:
-    end = text.find(closing, at + 1)
-    while end != -1 and closing in ("'", _CURLY_APOSTROPHE) and end + 1 < len(text) and text[end + 1].isalnum():
-        end = text.find(closing, end + 1)
-    return None if end == -1 else end + 1
-
-
-def _brace_end(text: str, at: int) -> int | None:
-    depth = 0
-    quoted = False
-    i = at
-    while i < len(text):
-        c = text[i]
-        if quoted and c == "\\":
-            i += 1
-        elif c == '"':
-            quoted = not quoted
-        elif not quoted and c in "{}":
-            depth += 1 if c == "{" else -1
-            if depth == 0:
-                return i + 1
-        i += 1
-    return None
-
-
-def split_sentences(text: str) -> list[str]:
-    """Split a prompt into sentences of one instruction each, without polite words. Empty sentences are dropped."""
-    found = []
-    for start, end in _split(_without_list_markers(mask(text))):
-        sentence = strip_politeness(text[start:end])
-        if sentence and not _ONLY_POLITE.fullmatch(sentence):
-            found.append(sentence)
-    others = [sentence for sentence in found if not _GREETING.fullmatch(sentence)]
-    return others or found
-
-
-def _without_list_markers(masked: str) -> str:
-    """Replace list markers and numbers by a line end and spaces. The length stays the same."""
-    masked = _BULLET.sub(lambda found: "\n".ljust(len(found[0])), masked)
-    found = _NUMBERED.match(masked)
-    number = 1
-    while found:
-        masked = masked[: found.start()] + "\n".ljust(len(found[0])) + masked[found.end() :]
-        number += 1
-        found = re.compile(rf"\s{number}[.)]\s").search(masked, found.end() - 1)
-    return masked
-
-
-def _split(masked: str) -> list[tuple[int, int]]:
-    """The spans of the sentences."""
-    pieces = []
-    start = 0
-    for gap in [*_HARD_BREAK.finditer(masked), None]:
-        end = len(masked) if gap is None else gap.start()
-        pieces += _split_softly(masked, start, end)
-        start = end if gap is None else gap.end()
-    return pieces
-
-
-def _split_softly(masked: str, start: int, end: int) -> list[tuple[int, int]]:
-    pieces = []
-    for gap in _SOFT_BREAK.finditer(masked, start, end):
-        before, rest = masked[start : gap.start()], masked[gap.end() : end]
-        polite = _POLITE_BEFORE.match(rest)
-        if not _INSTRUCTION_START.match(rest, polite.end() if polite else 0):
-            continue
-        if rest[:4].lower() == "hold" and _BEFORE_HOLD.search(before):
-            continue
-        pieces.append((start, gap.start()))
-        start = gap.end()
-    return [*pieces, (start, end)]
-
-
-def strip_politeness(sentence: str) -> str:
-    """Remove polite words from the beginning and the end of a sentence."""
-    sentence = sentence.strip(_EDGES)
-    before = _POLITE_BEFORE.match(mask(sentence))
-    if before:
-        sentence = sentence[before.end() :].strip(_EDGES)
-    masked = mask(sentence)
-    for after in _POLITE_AFTER.finditer(masked):
-        if after.end() == len(masked) and after.start():
-            return sentence[: after.start()].strip(_EDGES)
-    return sentence
-
-
-def unquote(text: str) -> tuple[str, bool]:
-    """Remove quotation marks around the whole text. Also returns whether there were any."""
-    text = text.strip()
-    if (
-        len(text) > 2
-        and text[0] in QUOTES
-        and mask(text) == HIDDEN * len(text)
-        and _hidden_end(text, 0, set()) == len(text)
-    ):
-        return text[1:-1], True
-    return text, False
-
 
 # Quantities
 
@@ -244,17 +78,20 @@ ROLES = {
     "button": "button",
     "link": "link",
     **dict.fromkeys(("icon", "image", "picture"), "icon"),
-    **dict.fromkeys(("row", "item", "entry", "option", "setting", "result", "suggestion"), "row"),
-    **dict.fromkeys(("label", "text", "value"), ""),
+    **dict.fromkeys(("row", "item", "entry", "option", "setting", "result", "suggestion", "one"), "row"),
+    **dict.fromkeys(("label", "text", "value", "video", "note", "network"), ""),
 }
 _KINDS = "|".join(sorted(ROLES, key=len, reverse=True))
 _ROLE = re.compile(rf"(?:(.*)\s)?({_KINDS})", re.IGNORECASE | re.DOTALL)
 _NAMED = re.compile(
     rf"(?:({_KINDS})|[^\W\d_]+)\s+(?:called|named|labell?ed|titled)\s+(.+)", re.IGNORECASE | re.DOTALL
 )
+_KIND_BEFORE = re.compile(r"(?:note|video|entry|contact|network|page)\s+(?=[A-Z\0])(.+)", re.DOTALL)
 _NEXT_TO = re.compile(r"(.+?)\s+(?:next to|beside|in the row (?:of|with))\s+(.+)", re.IGNORECASE | re.DOTALL)
 _PATH_SEPARATOR = re.compile(r"(?<=\S)\s+(?:>|\u203a|\u2192|->)\s+(?=\S)")
 _ARTICLE = re.compile(r"(?:the|an?|my|this|your)\s+", re.IGNORECASE)
+_OF_DEVICE = re.compile(r"(?:the |my |this |your )?(?:phone|device|tablet)'s\s+", re.IGNORECASE)
+_LIST_SEPARATOR = re.compile(r"\s*,\s*(?:and\s+)?|\s+and\s+", re.IGNORECASE)
 _CONDITIONAL = re.compile(r"(?<!\w)(if|unless|but)(?!\w)", re.IGNORECASE)
 _FROM_THE_END = re.compile(r"(?:to (?:the )?last|from the (?:end|bottom))\b", re.IGNORECASE)
 _PRONOUNS = ("it", "that", "them", "these", "those")
@@ -272,6 +109,9 @@ class SentenceError(ClawperatorException):
 
 def parse_target(phrase: str) -> TargetPhrase:
     """Parse a phrase that names an element. ``SentenceError`` for pronouns, conditions and empty names."""
+    owner = _OF_DEVICE.match(mask(phrase.strip()))
+    if owner:
+        return replace(parse_target(phrase.strip()[owner.end() :]), of_device=True)
     phrase = strip_article(phrase)
     name, exact = unquote(phrase)
     if exact:
@@ -300,6 +140,14 @@ def parse_path(phrase: str) -> list[str]:
     return [phrase[start:end] for start, end in zip(starts, ends, strict=True)]
 
 
+def split_list(phrase: str) -> list[str]:
+    """The names in "A, B and C", without articles. Quotations are not split."""
+    masked = mask(phrase)
+    cuts = [found.span() for found in _LIST_SEPARATOR.finditer(masked)]
+    starts, ends = [0, *(end for _, end in cuts)], [*(start for start, _ in cuts), len(phrase)]
+    return [strip_article(phrase[start:end]) for start, end in zip(starts, ends, strict=True)]
+
+
 def strip_article(phrase: str) -> str:
     phrase = phrase.strip()
     return _ARTICLE.sub("", phrase, count=1) if _ARTICLE.match(phrase) else phrase
@@ -313,6 +161,9 @@ def _reject_open_phrases(phrase: str) -> None:
     found = _CONDITIONAL.search(masked)
     if found:
         raise SentenceError(f"conditions are not supported; quote a name that contains {found[1]!r}")
+    other = OTHER_INSTRUCTION.search(masked)
+    if other:
+        raise SentenceError(f"unknown instruction {phrase[other.start() :].lstrip(', ')!r}")
 
 
 def _split_role(name: str) -> tuple[str, str]:
@@ -321,6 +172,9 @@ def _split_role(name: str) -> tuple[str, str]:
     named = _NAMED.fullmatch(masked)
     if named:
         return name[named.start(2) :].strip(), ROLES[named[1].casefold()] if named[1] else ""
+    kind = _KIND_BEFORE.fullmatch(masked)
+    if kind:
+        return name[kind.start(1) :].strip(), ""
     found = _ROLE.fullmatch(masked)
     if found:
         return name[: found.end(1)].strip() if found[1] else name, ROLES[found[2].casefold()]
@@ -378,5 +232,6 @@ class RuleMatch:
         return unquote(self._words[place])[0]
 
 
-InstructionBuilder = Callable[[RuleMatch], Meaning]
+# A builder returns None to leave the sentence to the rules after its own.
+InstructionBuilder = Callable[[RuleMatch], Meaning | None]
 Rule = tuple[str, InstructionBuilder]

@@ -14,7 +14,8 @@ class TargetPhrase(Struct, frozen=True):
 
     ``phrase`` is the text without its article; ``name`` is the phrase without ordinal and role, or the role when
     there is no name. ``ordinal`` counts from 1, is -1 for the last, and 0 when there is none. ``exact`` is set for
-    a quoted name, which is matched literally. ``beside`` names an element in the same row.
+    a quoted name, which is matched literally. ``beside`` names an element in the same row. ``of_device`` is set
+    for "my phone's battery": it is a value of the device, never one of the app on the screen.
     """
 
     phrase: str
@@ -23,6 +24,7 @@ class TargetPhrase(Struct, frozen=True):
     role: str = ""
     exact: bool = False
     beside: str = ""
+    of_device: bool = False
 
 
 class OpenInstruction(Struct, frozen=True):
@@ -35,6 +37,13 @@ class GoToInstruction(Struct, frozen=True):
     """Open a known app or a link; tap the element of that name otherwise."""
 
     target: TargetPhrase
+
+
+class OpenPageInstruction(Struct, frozen=True):
+    """Open a page of Settings: the rows to tap from its first page, and its title."""
+
+    rows: tuple[str, ...]
+    title: str
 
 
 class CloseInstruction(Struct, frozen=True):
@@ -52,6 +61,15 @@ class TapAtInstruction(Struct, frozen=True):
     x: int
     y: int
     hold: bool = False
+
+
+class PressButtonInstruction(Struct, frozen=True):
+    """Tap the button that has the first of these labels that is on the screen; "save the note" is the button Save.
+
+    Unlike a tap it fails when the app rejects it with a message.
+    """
+
+    labels: tuple[str, ...]
 
 
 class TypeInstruction(Struct, frozen=True):
@@ -76,6 +94,27 @@ class SetSwitchInstruction(Struct, frozen=True):
 
     target: TargetPhrase
     on: bool | None
+
+
+class SetValueInstruction(Struct, frozen=True):
+    """Set a value: choose an option, fill in a field, or run the skill that sets it."""
+
+    target: TargetPhrase
+    value: str
+
+
+class CreateInstruction(Struct, frozen=True):
+    """Create a note with a title and, if given, a text."""
+
+    title: str
+    body: str = ""
+
+
+class DeleteInstruction(Struct, frozen=True):
+    """Delete an entry of a list. ``is_note`` selects the notes app, from any screen."""
+
+    target: TargetPhrase
+    is_note: bool = False
 
 
 class ScrollInstruction(Struct, frozen=True):
@@ -119,12 +158,26 @@ class ReadInstruction(Struct, frozen=True):
     target: TargetPhrase
 
 
+class MentionsInstruction(Struct, frozen=True):
+    """List the labels on the screen that mention a text.
+
+    Without one, ``is_literal`` questions ("is X mentioned on the screen?") are answered No; others fail, as does a
+    ``required`` check.
+    """
+
+    text: str
+    is_literal: bool = False
+    required: bool = False
+
+
 class CheckInstruction(Struct, frozen=True):
     """Check whether an element is on or off (``state``), has a ``value``, or, with neither, is on the screen.
 
     ``state_kind`` is the meaning of on and off for an element without a switch: enabled or selected. ``holds`` is
     False for a negated check. A ``required`` check fails the instruction when it does not pass; otherwise the
-    check is a question, answered Yes or No.
+    check is a question, answered Yes or No, or, with ``is_plain``, by the state alone. ``order`` compares the
+    value as a number. ``is_literal`` is set for "is X on the screen": only that is answered No when nothing has
+    the name.
     """
 
     target: TargetPhrase
@@ -133,6 +186,9 @@ class CheckInstruction(Struct, frozen=True):
     holds: bool = True
     required: bool = False
     state_kind: Literal["", "enabled", "selected"] = ""
+    order: Literal["", "above", "below", "at least", "at most"] = ""
+    is_plain: bool = False
+    is_literal: bool = False
 
 
 class ScreenshotInstruction(Struct, frozen=True):
@@ -184,6 +240,13 @@ class ForegroundAppInstruction(Struct, frozen=True):
     """Report the foreground app."""
 
 
+class IsForegroundInstruction(Struct, frozen=True):
+    """Answer whether an app is in the foreground. One that ``may_run_behind`` others is not answered No."""
+
+    name: str
+    may_run_behind: bool = False
+
+
 class UseToolInstruction(Struct, frozen=True):
     """Call a tool with literal parameters."""
 
@@ -198,13 +261,18 @@ class HelpInstruction(Struct, frozen=True):
 Instruction = (
     OpenInstruction
     | GoToInstruction
+    | OpenPageInstruction
     | CloseInstruction
     | TapInstruction
     | TapAtInstruction
+    | PressButtonInstruction
     | TypeInstruction
     | SearchInstruction
     | ClearInstruction
     | SetSwitchInstruction
+    | SetValueInstruction
+    | CreateInstruction
+    | DeleteInstruction
     | ScrollInstruction
     | ScrollToInstruction
     | PressKeyInstruction
@@ -213,6 +281,7 @@ Instruction = (
     | PauseInstruction
     | DescribeScreenInstruction
     | ReadInstruction
+    | MentionsInstruction
     | CheckInstruction
     | ScreenshotInstruction
     | StartRecordingInstruction
@@ -225,6 +294,7 @@ Instruction = (
     | ListAppsInstruction
     | FindAppInstruction
     | ForegroundAppInstruction
+    | IsForegroundInstruction
     | UseToolInstruction
     | HelpInstruction
 )

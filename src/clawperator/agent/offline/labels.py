@@ -16,11 +16,14 @@ from clawperator.ui import Node
 EXACT, ANY_CASE, DESCRIPTION, RESOURCE_ID, PREFIX, PLURAL, PHRASE, ID_WORDS, ALL_WORDS = range(9)
 LEVELS = ALL_WORDS + 1
 # The loosest match allowed: a switch has the whole name, a tapped element begins with it, a visible element
-# contains it, and a value that is read has its words in any order.
-WHOLE_NAME, TO_TAP, TO_SEE, TO_READ = RESOURCE_ID, PLURAL, PHRASE, ALL_WORDS
+# or a value that is read contains it, and a field has its words in any order.
+WHOLE_NAME, TO_TAP, TO_SEE, TO_READ, TO_TYPE = RESOURCE_ID, PLURAL, PHRASE, PHRASE, ALL_WORDS
 
 # A number with points, commas or colons is one word: "5,000" does not begin with "5".
 _WORD = re.compile(r"\d+(?:[.,:]\d+)+|[^\W_]+(?:'[^\W_]+)*")
+# A name is written without its article; "The lighthouse" is also "lighthouse".
+_ARTICLE = re.compile(r"(?:the|an?)\s+", re.IGNORECASE)
+_ARTICLES = (("the",), ("a",), ("an",))
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _PASSWORDS = frozenset(("password", "passcode", "passphrase", "pin"))
 _NEGATIONS = frozenset(("not", "no", "never", "without", "cannot"))
@@ -70,7 +73,7 @@ def id_words(resource_id: str) -> tuple[str, ...]:
     return _split_words(_CAMEL.sub(" ", resource_id[-_MAX_TEXT:].rpartition("/")[2]).replace("_", " "))
 
 
-def match_name(name: str, node: Node, loosest: int = TO_READ) -> int | None:
+def match_name(name: str, node: Node, loosest: int = TO_TYPE) -> int | None:
     """The best match level of a name and a node; None when there is none up to ``loosest``."""
     label = own_label(node)
     if label and label == name:
@@ -85,7 +88,7 @@ def match_name(name: str, node: Node, loosest: int = TO_READ) -> int | None:
 
 
 def _match_whole(name: str, normalized: str, node: Node, label: str, loosest: int) -> int | None:
-    if normalize_label(label) == normalized:
+    if normalized in (normalize_label(label), normalize_label(_without_article(label))):
         return ANY_CASE
     described, hint = node.content_desc, node.attributes.get("hint", "")
     if normalized in (normalize_label(described), normalize_label(hint)) or (
@@ -100,9 +103,15 @@ def _match_whole(name: str, normalized: str, node: Node, label: str, loosest: in
     return None
 
 
+def _without_article(label: str) -> str:
+    found = _ARTICLE.match(label)
+    return label[found.end() :] if found else label
+
+
 def _match_part(wanted: tuple[str, ...], node: Node, label: str, loosest: int) -> int | None:
     texts = [split_words(text) for text in (label, node.content_desc, node.attributes.get("hint", "")) if text]
     texts = [label_words for label_words in texts if _is_negated(label_words) == _is_negated(wanted)]
+    texts += [label_words[1:] for label_words in texts if label_words[:1] in _ARTICLES]
     irreversible = loosest <= TO_TAP and bool(wanted) and wanted[0] in _IRREVERSIBLE
     if not irreversible and any(label_words[: len(wanted)] == wanted for label_words in texts):
         return PREFIX
@@ -149,6 +158,18 @@ def _is_plural(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
         return False
     short, long = sorted((one[-1], other[-1]), key=len)
     return long in (f"{short}s", f"{short}es")
+
+
+def contains_words(text: str, label: str) -> bool:
+    """Whether a label has the words of a text in this order, in any grammatical number."""
+    wanted = [stem(word) for word in split_words(text)]
+    found = [stem(word) for word in split_words(label)]
+    return bool(wanted) and any(wanted == found[at : at + len(wanted)] for at in range(len(found)))
+
+
+def share_word(text: str, label: str) -> bool:
+    """Whether a text and a label have a word in common, in any grammatical number."""
+    return not _stems(word_set(text)).isdisjoint(_stems(word_set(label)))
 
 
 def _stems(found: frozenset[str]) -> set[str]:
@@ -226,6 +247,20 @@ def row_switch(node: Node) -> Node | None:
     return None
 
 
+def selected_option(node: Node) -> str | None:
+    """The selected option of the radio group right after a label."""
+    siblings = node.parent.children if node.parent is not None else []
+    after = siblings[siblings.index(node) + 1 :][:1] if node in siblings else []
+    selected = [
+        own_label(option)
+        for group in after
+        if "radiogroup" in group.class_name.lower()
+        for option in islice(group.walk(), _MAX_NODES)
+        if is_checkable(option) and option.flag("checked") and own_label(option)
+    ]
+    return selected[0] if len(selected) == 1 else None
+
+
 def row_state(node: Node) -> str:
     """The text "on" or "off" in the row of a node; otherwise empty."""
     for _, labelled in enclosing_rows(node):
@@ -251,10 +286,14 @@ def in_same_row(nodes: list[Node], others: Iterable[Node]) -> list[Node]:
     return list(found.values())
 
 
-def list_rows(nodes: list[Node]) -> list[Node]:
-    """The clickable rows of lists, or of the screen when it has no list; without buttons, icons and fields."""
+def list_rows(nodes: list[Node], *, in_list: bool = False) -> list[Node]:
+    """The clickable rows of lists, without buttons, icons and fields; of the screen when there are none.
+
+    With ``in_list`` only rows of lists count.
+    """
     rows = [node for node in nodes if _is_row(node)]
-    return [node for node in rows if any(above.flag("scrollable") for above in node.ancestors())] or rows
+    listed = [node for node in rows if any(above.flag("scrollable") for above in node.ancestors())]
+    return listed if in_list else listed or rows
 
 
 def _is_row(node: Node) -> bool:

@@ -14,22 +14,47 @@ from clawperator.agent.offline.grammar import (
     RuleMatch,
     SentenceError,
     Submit,
-    mask,
-    split_sentences,
+    parse_target,
+    strip_article,
 )
-from clawperator.agent.offline.instructions import Instruction, TypeInstruction
+from clawperator.agent.offline.instructions import (
+    CheckInstruction,
+    CreateInstruction,
+    DeleteInstruction,
+    GoToInstruction,
+    Instruction,
+    OpenInstruction,
+    OpenPageInstruction,
+    ScrollToInstruction,
+    SearchInstruction,
+    SetSwitchInstruction,
+    SetValueInstruction,
+    TapInstruction,
+    TypeInstruction,
+    WaitForInstruction,
+)
+from clawperator.agent.offline.known_places import find_place
+from clawperator.agent.offline.phrasing import direct_form
+from clawperator.agent.offline.quoting import mask
+from clawperator.agent.offline.rules_actions import ACTION_RULES, bare_switch
 from clawperator.agent.offline.rules_apps import APP_RULES, TOOL_RULES
-from clawperator.agent.offline.rules_actions import ACTION_RULES, QUESTION_RULES
+from clawperator.agent.offline.rules_questions import QUESTION_RULES, bare_state_check
+from clawperator.agent.offline.rules_tasks import TASK_RULES
+from clawperator.agent.offline.splitting import Sentence, split_sentences
+from clawperator.agent.offline.verbs import BUTTON_VERBS
 
 _RULES = [
     (re.compile(pattern, re.IGNORECASE | re.DOTALL), build)
-    for pattern, build in (*TOOL_RULES, *ACTION_RULES, *APP_RULES, *QUESTION_RULES)
+    for pattern, build in (*TOOL_RULES, *TASK_RULES, *ACTION_RULES, *APP_RULES, *QUESTION_RULES)
 ]
 
 
 NO_RULE = "unknown instruction"
 _NEGATION = re.compile(r"(?:do not|don't|dont|never|avoid)(?:\s.*)?", re.IGNORECASE | re.DOTALL)
-_CONDITION = re.compile(r"(?:if|unless)\s.+", re.IGNORECASE | re.DOTALL)
+_CONDITION = re.compile(
+    r"(?:.*(?<!check )(?<!see )(?<!look )(?<!tell me ))?(?<!\w)(?:if|unless|otherwise|or else|in case)(?:\s.*)?",
+    re.IGNORECASE | re.DOTALL,
+)
 MAX_CHARACTERS = 4_000
 MAX_INSTRUCTIONS = 50
 _REMAINING_TEXT = re.compile(
@@ -37,17 +62,29 @@ _REMAINING_TEXT = re.compile(
 )
 
 
-def parse_sentence(sentence: str) -> Meaning:
+_BARE_STATE = re.compile(r"(?:and\s+)?(.+?)[:,]? (on|off)", re.IGNORECASE | re.DOTALL)
+_PRONOUN = re.compile(rf"(delete|remove|{BUTTON_VERBS})\s+(?:it|that|this)", re.IGNORECASE)
+_IT = re.compile(r"(?<!\w)it(?!\w)(?!\s+to\b)", re.IGNORECASE)
+_ORDINAL_ONE = re.compile(r".+ the \S+ one", re.IGNORECASE | re.DOTALL)
+_LABEL = re.compile(r"(?:the\s+)?[A-Z][\w&'-]*(?: [\w&'-]+){0,3}")
+
+
+def parse_sentence(sentence: str, *, is_question: bool = False) -> Meaning:
     """Parse one sentence. ``SentenceError`` when no rule matches, or when its target is unclear."""
+    sentence = direct_form(sentence)
     masked = mask(sentence)
     if _NEGATION.fullmatch(masked):
         raise SentenceError("negative instructions are not supported")
     if _CONDITION.fullmatch(masked):
-        raise SentenceError("conditions are not supported")
+        raise SentenceError("conditions are not supported; quote a name that contains 'if' or 'unless'")
     for pattern, build in _RULES:
         found = pattern.fullmatch(masked)
-        if found:
-            return build(RuleMatch(sentence, found))
+        meaning = build(RuleMatch(sentence, found)) if found else None
+        if meaning is not None:
+            return meaning
+    bare = _BARE_STATE.fullmatch(masked)
+    if bare and find_place(name := strip_article(sentence[bare.start(1) : bare.end(1)])):
+        return bare_state_check(name, bare[2]) if is_question else bare_switch(name, on=bare[2].lower() == "on")
     raise SentenceError(NO_RULE)
 
 
@@ -81,21 +118,68 @@ def parse_prompt(prompt: str) -> ParsedPrompt:
         return _rejected_prompt(prompt.strip(), "the prompt is empty")
     if len(texts) > MAX_INSTRUCTIONS:
         return _rejected_prompt(
-            texts[MAX_INSTRUCTIONS], f"the prompt has more than {MAX_INSTRUCTIONS} instructions"
+            texts[MAX_INSTRUCTIONS].text, f"the prompt has more than {MAX_INSTRUCTIONS} instructions"
         )
     parts: list[ParsedInstruction] = []
     rejected: list[NotUnderstood] = []
     for sentence in texts:
         try:
-            _reject_split_text(parts, sentence)
-            _add_instructions(parts, sentence, parse_sentence(sentence))
+            _reject_split_text(parts, sentence.text)
+            if not _add_reference(parts, sentence.text):
+                _add_instructions(parts, sentence.text, _parse_after(parts, sentence))
         except SentenceError as e:
-            rejected.append(NotUnderstood(sentence, str(e)))
+            rejected.append(NotUnderstood(sentence.text, str(e)))
     return ParsedPrompt(tuple(parts), tuple(rejected))
 
 
 def _rejected_prompt(text: str, reason: str) -> ParsedPrompt:
     return ParsedPrompt((), (NotUnderstood(text, reason),))
+
+
+def _parse_after(parts: list[ParsedInstruction], sentence: Sentence) -> Meaning:
+    """Parse a sentence. After a page was opened, the name of an element alone means to tap it."""
+    text = _with_antecedent(parts, sentence.text)
+    try:
+        return parse_sentence(text, is_question=sentence.is_question)
+    except SentenceError as e:
+        last = parts[-1].instruction if parts else None
+        opens = isinstance(last, OpenInstruction | OpenPageInstruction | GoToInstruction | TapInstruction)
+        if str(e) != NO_RULE or not opens or not _LABEL.fullmatch(sentence.text):
+            raise
+        return TapInstruction(parse_target(sentence.text))
+
+
+def _with_antecedent(parts: list[ParsedInstruction], sentence: str) -> str:
+    """The sentence with the name that "it" stands for: that of the switch, value or element right before it."""
+    last = parts[-1].instruction if parts else None
+    if isinstance(last, WaitForInstruction):
+        last = last.check
+    if not isinstance(last, SetSwitchInstruction | SetValueInstruction | ScrollToInstruction | CheckInstruction):
+        return sentence
+    found = None if _PRONOUN.fullmatch(mask(sentence)) else _IT.search(mask(sentence))
+    return (
+        sentence if found is None else f"{sentence[: found.start()]}{last.target.phrase}{sentence[found.end() :]}"
+    )
+
+
+def _add_reference(parts: list[ParsedInstruction], sentence: str) -> bool:
+    """Resolve "it" in "tap Milk and delete it" and the like. False when the sentence is not of that kind."""
+    masked = mask(sentence)
+    found = _PRONOUN.fullmatch(masked)
+    last = parts[-1].instruction if parts else None
+    if isinstance(last, ScrollToInstruction) and _ORDINAL_ONE.fullmatch(masked):
+        raise SentenceError("'one' does not name an element")
+    if not found:
+        return False
+    if isinstance(last, SearchInstruction | ScrollToInstruction):
+        raise SentenceError("'it' does not name an element")
+    if found[1].lower() in ("delete", "remove"):
+        if not isinstance(last, TapInstruction | GoToInstruction | OpenInstruction):
+            raise SentenceError("'it' does not name an element")
+        target = parse_target(last.name) if isinstance(last, OpenInstruction) else last.target
+        parts[-1] = ParsedInstruction(f"{parts[-1].text} and {sentence}", DeleteInstruction(target))
+        return True
+    return isinstance(last, CreateInstruction) and found[1].lower() == "save"  # creating includes saving
 
 
 def _reject_split_text(parts: list[ParsedInstruction], sentence: str) -> None:

@@ -1,10 +1,8 @@
-"""Grammar rules for screen actions and for questions about the screen."""
+"""Grammar rules for screen actions: keys, waits, scrolling, switches, text and taps."""
 
 import re
-from typing import Literal
 
 from clawperator.agent.offline.grammar import (
-    HIDDEN,
     MAX_TIMES,
     InstructionBuilder,
     InstructionSequence,
@@ -12,12 +10,12 @@ from clawperator.agent.offline.grammar import (
     RuleMatch,
     SentenceError,
     Submit,
-    mask,
     parse_path,
     parse_seconds,
     parse_target,
     parse_times,
-    unquote,
+    split_list,
+    strip_article,
 )
 from clawperator.agent.offline.instructions import (
     CheckInstruction,
@@ -26,7 +24,6 @@ from clawperator.agent.offline.instructions import (
     Instruction,
     PauseInstruction,
     PressKeyInstruction,
-    ReadInstruction,
     ScrollInstruction,
     ScrollToInstruction,
     SetSwitchInstruction,
@@ -37,109 +34,14 @@ from clawperator.agent.offline.instructions import (
     WaitForInstruction,
 )
 from clawperator.agent.offline.known_places import find_place, known_app
+from clawperator.agent.offline.quoting import HIDDEN, mask, unquote
+from clawperator.agent.offline.rules_questions import STATES, parse_state
 from clawperator.contract import LONGEST_WAIT_MS
-
-State = tuple[Literal["on", "off"], Literal["", "enabled", "selected"]]
-
-# The switch state of a word, and its meaning for an element without a switch.
-_STATES: dict[str, State] = {
-    **dict.fromkeys(("on", "checked", "ticked"), ("on", "")),
-    **dict.fromkeys(("off", "unchecked", "unticked"), ("off", "")),
-    **dict.fromkeys(("enabled", "active"), ("on", "enabled")),
-    **dict.fromkeys(("disabled", "inactive", "greyed out", "grayed out"), ("off", "enabled")),
-    **dict.fromkeys(("selected", "chosen"), ("on", "selected")),
-    **dict.fromkeys(("unselected", "deselected"), ("off", "selected")),
-}
-STATES = rf"(?:turned |switched )?({'|'.join(sorted(_STATES, key=len, reverse=True))})"
-_SCREEN = r"(?:on (?:the |this |my )?(?:screen|display|page))"
-_ON_SCREEN = rf"(?:(?:visible|shown|displayed|there|present)(?: {_SCREEN})?|{_SCREEN})(?: now)?"
-_GONE = rf"(?:(?:is|are) (?:not|no longer)|isn't|aren't) {_ON_SCREEN}|(?:is|are|has|have) gone"
-_IS_NOT = r"(?:is not|isn't|are not|is no longer)"
-_HAS_VALUE = r"(?:is|says|shows|reads|equals)"
-_REQUIRE = r"(?:check|verify|assert|confirm|test|make sure) that"
-_WHETHER = r"(?:check|see|tell me|look) (?:whether|if)"
-_WHAT = r"(?:what(?: is|'s| are)|whats)"
-_NOW = r"(?: (?:right now|now|currently|at the moment))?"
-_PHONE = r"(?:the|this|my) (?:phone|device)"
-_OF_PHONE = (
-    rf"\s+(?:(?:of|on|in) {_PHONE}|is this(?: phone| device)?|is on this phone|is (?:running|installed)|"
-    rf"does {_PHONE} (?:run|have|use|show)|(?:is {_PHONE}|am i|are we) (?:running|using|on|connected to))"
-)
-_LEFT = r"(?:is |are )?(?:left|free|available|remaining)"
-
-
-def parse_state(word: str) -> State:
-    """The state and its kind of a word matched by ``STATES``."""
-    return _STATES[word.lower()]
-
-
-def _is_visible(*, required: bool, holds: bool = True) -> InstructionBuilder:
-    return lambda match: CheckInstruction(parse_target(match[0]), holds=holds, required=required)
-
-
-def _has_state(*, required: bool, holds: bool = True) -> InstructionBuilder:
-    def build(match: RuleMatch) -> Instruction:
-        state, state_kind = parse_state(match[1])
-        return CheckInstruction(
-            parse_target(match[0]), state, holds=holds, required=required, state_kind=state_kind
-        )
-
-    return build
-
-
-def _has_value(*, required: bool, holds: bool = True) -> InstructionBuilder:
-    return lambda match: CheckInstruction(
-        parse_target(match[0]), value=match.text(1), holds=holds, required=required
-    )
-
-
-def _read(match: RuleMatch) -> Instruction:
-    return ReadInstruction(parse_target(match[0]))
-
-
-def _read_remaining(match: RuleMatch) -> Instruction:
-    """Read the free amount where that is a known place, otherwise the value itself."""
-    name = re.sub(r"^(?:free|available)\s+", "", match[0], flags=re.IGNORECASE)
-    return ReadInstruction(parse_target(f"free {name}" if find_place(f"free {name}") else name))
-
-
-QUESTION_RULES: tuple[Rule, ...] = (
-    # is it on the screen?
-    (rf"{_REQUIRE}\s+(.+?)\s+(?:{_GONE})", _is_visible(required=True, holds=False)),
-    (rf"{_REQUIRE} there is no\s+(.+?)(?: {_ON_SCREEN})?", _is_visible(required=True, holds=False)),
-    (rf"{_REQUIRE}\s+(.+?)\s+(?:is|are) {_ON_SCREEN}", _is_visible(required=True)),
-    (rf"{_WHETHER}\s+(.+?)\s+(?:is|are) {_ON_SCREEN}", _is_visible(required=False)),
-    (rf"(?:is|are)(?: there)?\s+(.+?)\s+{_ON_SCREEN}", _is_visible(required=False)),
-    (r"(?:is|are)\s+(.+?)\s+gone", _is_visible(required=False, holds=False)),
-    # is it on?
-    (rf"{_REQUIRE}\s+(.+?)\s+{_IS_NOT} {STATES}", _has_state(required=True, holds=False)),
-    (rf"{_REQUIRE}\s+(.+?)\s+is {STATES}", _has_state(required=True)),
-    (rf"(?:is|{_WHETHER})\s+(.+?)(?: is)? (?:on or off|off or on)", _read),
-    (rf"{_WHETHER}\s+(.+?)\s+is {STATES}", _has_state(required=False)),
-    (rf"is\s+(.+?)\s+{STATES}{_NOW}", _has_state(required=False)),
-    # has it this value?
-    (rf"{_REQUIRE}\s+(.+?)\s+(?:{_IS_NOT}|does not (?:say|show))\s+(.+)", _has_value(required=True, holds=False)),
-    (rf"{_REQUIRE}\s+(?!there is )(.+?)\s+{_HAS_VALUE}\s+(.+)", _has_value(required=True)),
-    (rf"{_WHETHER}\s+(?!there is )(.+?)\s+{_HAS_VALUE}\s+(.+)", _has_value(required=False)),
-    (rf"{_REQUIRE}(?: there is)?\s+(.+)", _is_visible(required=True)),
-    (
-        rf"(?:(?:do|can|could) you see|is there|{_WHETHER} there is)\s+(.+?)(?: {_ON_SCREEN})?",
-        _is_visible(required=False),
-    ),
-    # what is its value?
-    (r"what does\s+(.+?)\s+(?:say|show|read)", _read),
-    (r"tell me what\s+(.+?)\s+(?:is|says|shows|reads)", _read),
-    (rf"how much\s+(.+?)\s+(?:{_LEFT}|is there|(?:do (?:i|we)|does {_PHONE}) have(?: left)?)", _read_remaining),
-    (rf"{_WHAT}\s+(.+?)(?:{_OF_PHONE})?{_NOW}", _read),
-    (rf"(?:which|what)\s+(.+?){_OF_PHONE}{_NOW}", _read),
-    (rf"(?:read|read out|tell me|get)(?: me)?\s+(.+?)(?:{_OF_PHONE})?{_NOW}", _read),
-)
-
-
-# Actions
 
 _MAX_WAIT_S = LONGEST_WAIT_MS // 1000
 _DIRECTIONS: dict[str, Direction] = {"up": "up", "left": "left", "right": "right"}
+# A swipe moves the content the other way.
+_SWIPES: dict[str, Direction] = {"up": "down", "down": "up", "left": "right", "right": "left"}
 _POWER = ("phone", "device", "tablet", "screen", "display", "power")
 
 _NUMBER_WORDS = "one|two|three|four|five|six|seven|eight|nine|ten"
@@ -148,7 +50,9 @@ _UNIT = r"(milliseconds?|ms|seconds?|secs?|s|minutes?|mins?|moment|bit|while)"
 _REPEATS = rf"(?:twice|thrice|(?:\d+|{_NUMBER_WORDS}) times)"
 _TIMES = (
     rf"((?:\s+(?:once|again|{_REPEATS}|(?:\d+|{_NUMBER_WORDS}) (?:pages|screens)|a (?:bit|little|page|screen)))?)"
+    r"(?: more| further)?"
 )
+_CONTENT = r"(?:(?:on |in )?(?:the |this )?(?:page|list|screen|view|feed))"
 _UP_TO = rf"(?:up to|at most) {_AMOUNT} ?{_UNIT}"
 _APPEARS = (
     r"(?:\s+(?:to (?:appear|come|come up|show|show up|load|be there|be visible|be on the screen)|"
@@ -166,8 +70,12 @@ _TO_TYPE = "(?:type|enter|write|input|put|insert)"
 _TO_TAP = "(?:tap|click|press|select|choose|touch|hit|pick|push)"
 _HOLD = r"(?:long[- ]?(?:press|tap|click)|(?:press|tap|click|touch) and hold|hold(?: down)?)"
 _POINT = r"(?:at|(?:at |on )?the point)\s+\(?(\d{1,5})\s*(?:,\s*|\s+)(\d{1,5})\)?"
+_DESCRIBED = re.compile(r"(?:an?|the|some|any)\s", re.IGNORECASE)
+_JOINED = re.compile(r"\s+(?:and|then|&)\s+|,\s*", re.IGNORECASE)
 _UNSPECIFIED_TEXT = re.compile(
-    r"(?:my|your|our)\s+\S+(?:\s+\S+)?|"
+    r"(?:my|your|our)\s+\S+(?:\s+\S+)?|(?:some|any)(?:thing|one|where)?(?:\s.*)?|"
+    r"(?:a|the) (?:text|word|letter|title)|"
+    r"the .+ (?:menu|page|screen|settings|app|section)|"
     r"the (?:password|passcode|pin|code|user ?name|name|e-?mail|address|text|number|date|time)",
     re.IGNORECASE | re.DOTALL,
 )
@@ -240,6 +148,10 @@ def _scroll(match: RuleMatch) -> Instruction:
     return ScrollInstruction(_DIRECTIONS.get(match[0].lower(), "down"), _times(match[1]))
 
 
+def _swipe(match: RuleMatch) -> Instruction:
+    return ScrollInstruction(_SWIPES[match[0].lower()], _times(match[1]))
+
+
 def _scroll_to_end(match: RuleMatch) -> Instruction:
     return ScrollInstruction("up" if match[0].lower() in ("top", "start", "beginning", "up") else "down", 0)
 
@@ -255,39 +167,97 @@ def _scroll_to_target(match: RuleMatch) -> Instruction:
 def _set_switch(name: int, *, on: bool | None = None, state: int | None = None) -> InstructionBuilder:
     def build(match: RuleMatch) -> Instruction | InstructionSequence:
         wanted = on if state is None else match[state].lower() == "on"
-        names = re.split(r"\s*,\s*(?:and\s+)?|\s+and\s+", match[name], flags=re.IGNORECASE)
+        phrase = re.sub(r"^both\s+", "", match[name], flags=re.IGNORECASE)
+        names = split_list(phrase)
         if len(names) > 1 and all(map(find_place, names)):  # otherwise "and" may be part of a label
-            return InstructionSequence(tuple(SetSwitchInstruction(parse_target(each), wanted) for each in names))
-        target = parse_target(match[name])
-        if target.name.casefold() in _POWER and not target.exact:
-            raise SentenceError("turning the phone on or off is not supported")
-        return SetSwitchInstruction(target, wanted)
+            return InstructionSequence(tuple(_switch(each, on=wanted) for each in names))
+        return _switch(phrase, on=wanted)
 
     return build
+
+
+def _switch(phrase: str, *, on: bool | None) -> SetSwitchInstruction:
+    target = parse_target(phrase)
+    if target.name.casefold() in _POWER and not target.exact:
+        raise SentenceError("turning the phone on or off is not supported")
+    if re.search(r"\b(?:on|off)\s+(?:and|or)\b|^or\s", mask(phrase), re.IGNORECASE):
+        raise SentenceError("write one 'turn on' or 'turn off' per switch")
+    return SetSwitchInstruction(target, on)
+
+
+def _set_two_switches(match: RuleMatch) -> InstructionSequence:
+    """ "Turn A off and B on" """
+    first, second = match[1].lower() == "on", match[3].lower() == "on"
+    return InstructionSequence((_switch(match[0], on=first), _switch(match[2], on=second)))
+
+
+def _set_two_switches_before(match: RuleMatch) -> InstructionSequence:
+    """ "Turn on A and off B" """
+    first, second = match[0].lower() == "on", match[2].lower() == "on"
+    return InstructionSequence((_switch(match[1], on=first), _switch(match[3], on=second)))
+
+
+def bare_switch(name: str, *, on: bool) -> Instruction:
+    """ "Bluetooth off" """
+    return _switch(name, on=on)
+
+
+def _use(match: RuleMatch) -> Instruction:
+    """ "Switch to dark mode": a known switch; other names are apps."""
+    place = find_place(strip_article(match[0]))
+    if place is None or not place.is_switch:
+        raise SentenceError(f"unknown switch {match[0]!r}: write 'turn on …'")
+    return _switch(match[0], on=True)
 
 
 # Text
 
 
-def _text(match: RuleMatch, place: int) -> str:
-    """A text to type. Rejected when its limits are unclear, or when it describes a text instead of giving it."""
+def parse_text(match: RuleMatch, place: int, *, is_delimited: bool = False) -> str:
+    """A text to type. Rejected when its limits are unclear, or when it describes a text instead of giving it.
+
+    An unquoted text that is not followed by its field may have swallowed an instruction: "35 and confirm".
+    """
     text = match.text(place)
     masked = mask(match[place].strip())
     if HIDDEN in masked and masked.strip(HIDDEN):
         raise SentenceError("quote the whole text, and write one 'type' per text")
-    if HIDDEN not in masked and _UNSPECIFIED_TEXT.fullmatch(text):
+    if HIDDEN not in masked and (
+        _UNSPECIFIED_TEXT.fullmatch(text) or (not is_delimited and _DESCRIBED.match(text))
+    ):
         raise SentenceError(f"the value of {text!r} is not known; quote it to type it literally")
+    joined = None if is_delimited or HIDDEN in masked else _JOINED.search(masked)
+    if joined and not _is_plural_noun(masked[joined.end() :]):
+        raise SentenceError(f"quote a text that contains {joined[0].strip()!r}")
     return text
 
 
+def _is_plural_noun(words: str) -> bool:
+    """Whether the words cannot be an instruction: "dogs" in "cats and dogs", or a number."""
+    return re.fullmatch(r"\d\S*|\w+[^su\W]s", words.strip()) is not None
+
+
 def _type(text: int, field: int | None = None) -> InstructionBuilder:
-    def build(match: RuleMatch) -> Instruction:
+    def build(match: RuleMatch) -> Instruction | InstructionSequence:
         target = None if field is None else parse_target(match[field])
         if target is not None and target.beside:
             raise SentenceError("name the field itself, not its neighbour")
-        return TypeInstruction(_text(match, text), target)
+        return TypeInstruction(parse_text(match, text, is_delimited=field is not None), target)
 
     return build
+
+
+def _type_two(match: RuleMatch) -> InstructionSequence:
+    """ "Type A in B and C in D": two fields, whose names end the texts."""
+    pairs = ((0, 1), (2, 3))
+    if any(HIDDEN in (masked := mask(match[place].strip())) and masked.strip(HIDDEN) for place in range(4)):
+        raise SentenceError("quote the whole text, and write one 'type' per text")
+    return InstructionSequence(
+        tuple(
+            TypeInstruction(parse_text(match, text, is_delimited=True), parse_target(match[field]))
+            for text, field in pairs
+        )
+    )
 
 
 # Taps
@@ -308,14 +278,25 @@ def _tap_at(*, hold: bool) -> InstructionBuilder:
     return lambda match: TapAtInstruction(int(match[0]), int(match[1]), hold)
 
 
+_TO_GO = "(?:go|navigate|return|get|take me|bring me|get me|head)"
+_PREVIOUS = r"(?:the )?(?:previous|last) (?:page|screen|view|step)"
+
 ACTION_RULES: tuple[Rule, ...] = (
     # keys
     (
-        r"(?:go |navigate |return )?(?:back )?to (?:the )?home ?screen|go back home",
+        (
+            rf"(?:{_TO_GO} )?(?:back )?to (?:the |my )?home ?(?:screen|page)?|"
+            rf"{_TO_GO} (?:back )?home(?: again| now)?|"
+            r"(?:show|open)(?: me)? (?:the |my )?(?:home ?screen|launcher)"
+        ),
         lambda _: PressKeyInstruction("home"),
     ),
     (
-        rf"(?:go |press |hit |navigate |push )?(?:the )?back(?: button| key)?{_TIMES}",
+        rf"{_TO_GO} (?:back )?to {_PREVIOUS}|(?:go )?back (?:one|a) (?:page|screen|step)|take me back|{_PREVIOUS}",
+        lambda _: PressKeyInstruction("back"),
+    ),
+    (
+        rf"(?:go |press |hit |navigate |push |tap )?(?:the )?back(?: button| key)?{_TIMES}",
         lambda s: PressKeyInstruction("back", _times(s[0])),
     ),
     (
@@ -323,7 +304,7 @@ ACTION_RULES: tuple[Rule, ...] = (
         lambda _: PressKeyInstruction("home"),
     ),
     (
-        r"(?:press |hit |open |show |go to )?(?:the )?(?:recents|recent apps|app switcher)(?: button| key)?",
+        r"(?:press |hit |open |show |go to )?(?:me )?(?:the )?(?:recents|recent apps|app switcher)(?: button)?",
         lambda _: PressKeyInstruction("recents"),
     ),
     (
@@ -335,33 +316,39 @@ ACTION_RULES: tuple[Rule, ...] = (
     (rf"wait(?: for)? {_AMOUNT} ?{_UNIT}", lambda s: PauseInstruction(_seconds(s[0], s[1]))),
     (rf"wait (?:for|until) {_IT_LOADS}", lambda _: SettleInstruction()),
     *_wait_rules(),
-    (rf"scroll(?: (down|up|left|right))?{_TIMES}", _scroll),
-    (r"scroll all the way (down|up)", _scroll_to_end),
+    (rf"(?:keep )?scroll(?:ing)?(?: back)?(?: (down|up|left|right))?(?: {_CONTENT})?{_TIMES}", _scroll),
+    (rf"(?:keep )?scroll(?:ing)? {_CONTENT} (?:back )?(down|up|left|right){_TIMES}", _scroll),
+    (rf"page (down|up){_TIMES}", _scroll),
+    (rf"swipe (?:to the )?(up|down|left|right){_TIMES}", _swipe),
+    (r"scroll all the way(?: back)? (down|up)", _scroll_to_end),
     (
         (
-            r"scroll(?: down| up| all the way)* to (?:the )?(?:very )?(bottom|end|top|start|beginning)"
-            r"(?: of (?:the )?(?:page|list|screen))?"
+            r"scroll(?: back| down| up| all the way)* to (?:the )?(?:very )?(bottom|end|top|start|beginning)"
+            r"(?: of (?:the |this )?(?:page|list|screen))?"
         ),
         _scroll_to_end,
     ),
     (
-        rf"scroll(?: down| up)? (?:to|until(?: you (?:see|find|reach))?|till)\s+(.+?){_APPEARS}",
+        (
+            r"(?:keep )?scroll(?:ing)?(?: back)?(?: down| up)? (?:to|until(?: you (?:see|find|reach))?|till)\s+"
+            rf"(.+?){_APPEARS}"
+        ),
         lambda s: ScrollToInstruction(parse_target(s[0])),
     ),
-    (r"swipe(?:\s.+)?", _reject("write 'scroll' and a direction: 'scroll down' shows what is below")),
+    (r"swipe(?:\s.+)?", _reject("write 'swipe' or 'scroll' and a direction")),
     (r"(?:find|look for|locate)\s+(.+?)(?: on (?:the )?screen)?", _scroll_to_target),
     # switches
-    (r"(?:turn|switch) (on|off)\s+(.+)", _set_switch(1, state=0)),
-    (r"(?:turn|switch|set)\s+(.+?)\s+(?:to )?(on|off)", _set_switch(0, state=1)),
+    (r"(?:turn|switch) (on|off)\s+(.+?)\s+and (on|off)\s+(.+)", _set_two_switches_before),
+    (r"(?:turn|switch)\s+(?!on\b|off\b)(.+?)\s+(on|off),? and\s+(.+?)\s+(on|off)", _set_two_switches),
+    (r"(?:turn|switch|shut) (on|off)\s+(.+)", _set_switch(1, state=0)),
+    (r"(?:turn|switch|set|put|shut|get|have)\s+(.+?)\s+(?:back )?(?:to )?(on|off)", _set_switch(0, state=1)),
     (r"(?:enable|activate|tick)\s+(.+)", _set_switch(0, on=True)),
     (r"(?:disable|deactivate|untick|uncheck)\s+(.+)", _set_switch(0, on=False)),
-    (r"toggle\s+(.+)", _set_switch(0)),
-    (
-        r"(?:set|change)\s+.+?\s+to\s+.+",
-        _reject("setting a value by name is not supported: write 'tap …' or 'type … into …'"),
-    ),
+    (r"(?:toggle|flip)\s+(.+)", _set_switch(0)),
+    (r"(?:switch|change|go) (?:over )?(?:in)?to\s+(.+ (?:mode|theme))", _use),
     # text
     (r"fill(?: in| out)?\s+(.+)\s+with\s+(.+)", _type(1, 0)),
+    (rf"{_TO_TYPE}\s+(.+?)\s+(?:into|in to|in)\s+(.+?)\s+and\s+(.+?)\s+(?:into|in to|in)\s+(.+)", _type_two),
     (rf"{_TO_TYPE}\s+(.+)\s+(?:into|in to)\s+(.+)", _type(0, 1)),
     (rf"{_TO_TYPE}\s+(.+)\s+in\s+(.+)", _type(0, 1)),
     (rf"{_TO_TYPE}\s+(.+)\s+as\s+((?:the|my|your)\s.+)", _type(0, 1)),

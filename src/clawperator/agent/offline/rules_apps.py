@@ -5,15 +5,13 @@ import re
 import msgspec
 
 from clawperator.agent.offline.grammar import (
-    HIDDEN,
     InstructionSequence,
     Rule,
     RuleMatch,
     SentenceError,
-    mask,
     parse_path,
     parse_target,
-    unquote,
+    split_list,
 )
 from clawperator.agent.offline.instructions import (
     CheckDeviceInstruction,
@@ -37,7 +35,9 @@ from clawperator.agent.offline.instructions import (
     TapInstruction,
     UseToolInstruction,
 )
-from clawperator.agent.offline.known_places import known_app, parse_link
+from clawperator.agent.offline.known_places import APPS, known_app, parse_link
+from clawperator.agent.offline.quoting import HIDDEN, mask, unquote
+from clawperator.agent.offline.rules_actions import parse_text
 from clawperator.contract.limits import MAX_ID_LENGTH
 
 _AS = r"(?:as|called|named)"
@@ -126,10 +126,12 @@ TOOL_RULES: tuple[Rule, ...] = (
     (rf"(?:screenshot|capture (?:the )?screen)(?:\s+(?:to|{_AS})\s+(.+))?", _screenshot),
     (
         (
-            r"(?:tell me )?(?:what(?: is|'s)|whats)(?: there)? on (?:the |this |my )?(?:screen|phone|display)"
-            r"(?: now)?|what (?:do|can) you see(?: now)?|what does the screen (?:show|say)|"
-            r"read everything(?: on (?:the |this )?(?:screen|page))?|"
-            r"(?:describe|look at|read|tell me about)(?: the| my| this)? (?:screen|display|page)"
+            r"(?:tell me )?(?:what(?: is|'s)|whats)(?: there)?(?: shown| displayed)? on (?:the |this |my )?"
+            r"(?:screen|phone|display|page)(?: (?:right )?now)?|what (?:do|can) (?:you|i) see(?: now| here)?|"
+            r"what does (?:the|this) (?:screen|page) (?:show|say)|what(?: is|'s) here|"
+            r"(?:read|list|show me) everything(?: on (?:the |this )?(?:screen|page))?|"
+            r"(?:describe|look at|read|read out|tell me about|show me)(?: the| my| this)? (?:screen|display|page)"
+            r"(?: to me)?|what (?:options|entries|buttons) (?:are there|do i have|are available)(?: here)?"
         ),
         lambda _: DescribeScreenInstruction(),
     ),
@@ -139,7 +141,11 @@ TOOL_RULES: tuple[Rule, ...] = (
 # Apps
 
 _FOREGROUND_APP_NAMES = ("app", "current", "current app")
-_IN_FOREGROUND = r"(?:open|in front|in the foreground|running|on (?:the )?screen|this)(?: now)?"
+_IN_FOREGROUND = (
+    r"(?:open|in front|in the foreground|running|on (?:the )?screen|this|active|being shown)"
+    r"(?: (?:right )?now| currently)?"
+)
+_KNOWN_APPS = "|".join(map(re.escape, sorted(APPS, key=len, reverse=True)))
 _AND = re.compile(r",|\s(?:and|without)\s", re.IGNORECASE)
 
 
@@ -155,7 +161,17 @@ def _parse_app(phrase: str) -> tuple[str, bool]:
 
 def _open(match: RuleMatch) -> Instruction | InstructionSequence:
     name, *pages = parse_path(match[0])
+    names = split_list(name)
+    if not pages and len(names) > 1 and known_app(_without_app(names[0])):
+        if all(known_app(_without_app(each)) for each in names):
+            return InstructionSequence(tuple(OpenInstruction(_without_app(each)) for each in names))
+        if all(each[:1].isupper() for each in names[1:]):  # "open Settings, Display": a path
+            name, *pages = names
     return _then_tap(_open_one(name), pages)
+
+
+def _without_app(name: str) -> str:
+    return re.sub(r"\s+(?:app|application)$", "", name, flags=re.IGNORECASE)
 
 
 def _open_one(phrase: str) -> Instruction:
@@ -174,7 +190,10 @@ def _then_tap(first: Instruction, pages: list[str]) -> Instruction | Instruction
     )
 
 
-def _close(match: RuleMatch) -> Instruction:
+def _close(match: RuleMatch) -> Instruction | InstructionSequence:
+    names = [_without_app(each) for each in split_list(match[0])]
+    if len(names) > 1 and all(map(known_app, names)):
+        return InstructionSequence(tuple(map(CloseInstruction, names)))
     name, exact = _parse_app(match[0])
     if exact:
         return CloseInstruction(name)
@@ -186,8 +205,16 @@ def _close(match: RuleMatch) -> Instruction:
 
 def _go_to(match: RuleMatch) -> Instruction | InstructionSequence:
     name, *pages = parse_path(match[0])
-    name = re.sub(r"\s+(?:app|application)$", "", name, flags=re.IGNORECASE)
+    names = split_list(name)
+    if not pages and len(names) > 1 and known_app(names[0]) and all(each[:1].isupper() for each in names[1:]):
+        name, *pages = names
+    name = _without_app(name)
     return _then_tap(OpenInstruction(name) if parse_link(name) else GoToInstruction(parse_target(name)), pages)
+
+
+def _show(match: RuleMatch) -> Instruction:
+    name = _without_app(re.sub(r"^(?:the|my)\s+", "", match[0], flags=re.IGNORECASE))
+    return OpenInstruction(name)
 
 
 def _go_back_to(match: RuleMatch) -> Instruction:
@@ -204,7 +231,7 @@ def _search(match: RuleMatch) -> Instruction:
         app = unquote(re.sub(r"^the\s+|\s+app$", "", match[0][found.start(2) :], flags=re.IGNORECASE))[0]
         if known_app(app):
             return SearchInstruction(unquote(match[0][: found.end(1)])[0], app)
-    text = match.text(0)
+    text = parse_text(match, 0)
     if known_app(text) and text == match[0].strip():
         raise SentenceError(f"the search text is missing: write 'search for … in {text}'")
     return SearchInstruction(text)
@@ -214,7 +241,7 @@ def _search_app(match: RuleMatch) -> Instruction:
     app = _parse_app(match[0])[0]
     if not known_app(app):
         raise SentenceError(f"unknown app {app!r}: open it first, then write 'search for …'")
-    return SearchInstruction(match.text(1), app)
+    return SearchInstruction(parse_text(match, 1), app)
 
 
 def _in_app(match: RuleMatch) -> Instruction:
@@ -232,12 +259,18 @@ APP_RULES: tuple[Rule, ...] = (
     (
         (
             r"(?:list|show|what|which)(?: me)?(?: all)?(?: the| my)? (?:installed )?(?:apps|packages)"
-            r"(?: (?:are|do (?:i|you|we)) .+| on (?:the|this|my) phone)?"
+            r"(?: (?:are|do (?:i|you|we)) .+| on (?:the|this|my) phone)?|"
+            r"how many apps (?:are (?:there|installed)|do i have)(?: installed)?(?: on (?:the|this|my) phone)?"
         ),
         lambda _: ListAppsInstruction(),
     ),
     (
-        rf"(?:which|what) app is {_IN_FOREGROUND}|(?:which|what) app am i in|what is the (?:open|current) app",
+        (
+            rf"(?:which|what) app is (?:currently )?{_IN_FOREGROUND}|"
+            r"(?:which|what) app (?:am i|are we) (?:in|using|on|looking at)(?: (?:right )?now)?|"
+            r"what(?: is|'s) the (?:open|current|foreground|active|running) app|"
+            r"(?:what(?: is|'s)|whats) (?:open|running|in front|in the foreground)(?: (?:right )?now)?"
+        ),
         lambda _: ForegroundAppInstruction(),
     ),
     (r"(?:is|check (?:that|whether|if)) (?:there )?(?:is )?an app (?:called|named)\s+(.+?)", _find_app),
@@ -247,8 +280,12 @@ APP_RULES: tuple[Rule, ...] = (
     (r"search\s+(?:in |on )?(.+?)\s+for\s+(.+)", _search_app),
     (r"search\s+(.+)", _search),
     (r"(?:close|kill|quit|exit|force[- ]stop)\s+(.+)", _close),
-    (r"(?:open|launch|start|visit)(?: up)?\s+(.+)", _open),
+    (r"(?:open|launch|start|visit|bring up|pull up|fire up|load)(?: up)?\s+(.+)", _open),
+    (rf"(?:show|show me|run)\s+(?:the |my )?({_KNOWN_APPS})(?: app)?", _show),
     (r"in\s+(.+)", _in_app),
     (r"(?:go|switch|navigate) back to\s+(.+)", _go_back_to),
-    (r"(?:go|navigate|switch|browse) to\s+(.+)", _go_to),
+    (
+        r"(?:go|navigate|switch|browse|jump|head|take me|get me|bring me)(?: over| back)? (?:in)?to\s+(.+)",
+        _go_to,
+    ),
 )

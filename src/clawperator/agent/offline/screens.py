@@ -9,6 +9,7 @@ from msgspec import Struct
 from clawperator._text import is_blank, one_line
 from clawperator.agent.offline.grammar import is_role_only
 from clawperator.agent.offline.instructions import TargetPhrase
+from clawperator.agent.offline.known_places import find_place, is_typo, normalize_label, similar_known_names
 from clawperator.agent.offline.labels import (
     ANY_CASE,
     DESCRIPTION,
@@ -19,9 +20,11 @@ from clawperator.agent.offline.labels import (
     TO_READ,
     TO_SEE,
     TO_TAP,
+    TO_TYPE,
     WHOLE_NAME,
     click_target,
     closest_labels,
+    contains_words,
     display_label,
     in_same_row,
     is_checkable,
@@ -32,6 +35,7 @@ from clawperator.agent.offline.labels import (
     quote,
     row_switch,
     row_value,
+    selected_option,
     word_set,
 )
 from clawperator.connection import Snapshot
@@ -40,7 +44,10 @@ from clawperator.errors import ClawError
 from clawperator.ui import Node, role_of, visible_nodes
 
 _MAX_LABEL_LENGTH = 200
+# Kinds of rows that only a list has.
+_RESULTS = ("result", "suggestion", "one")
 _MAX_LISTED = 8
+_MAX_SIMILAR = 5
 _PROGRESS_CLASSES = ("progressbar", "progressindicator")
 _LIST_WORDS = re.compile(r",\s|\s(?:and|or|then)\s", re.IGNORECASE)
 # Read no more than this many nodes of one name: more are a list.
@@ -109,7 +116,7 @@ def find_candidates(screen: CapturedScreen, target: TargetPhrase, loosest: int =
             levels[LEVELS + level].append(node)
     if role_only:
         if target.role == "row":
-            levels.append(list_rows(screen.nodes))
+            levels.append(list_rows(screen.nodes, in_list=target.name.casefold() in _RESULTS))
         else:
             levels.append([node for node in screen.nodes if _has_role(node, target.role)])
     if target.beside:
@@ -231,10 +238,11 @@ def not_found_error(
     target: TargetPhrase, screen: CapturedScreen, where: str = "on the screen", labels: list[str] | None = None
 ) -> ClawError:
     """Nothing has this name. The message lists the most similar of ``labels``, by default of the whole screen."""
-    similar = [
-        quote(label)
-        for label in closest_labels(target.name or target.phrase, screen.labels if labels is None else labels)
-    ]
+    name = target.name or target.phrase
+    visible = any(is_typo(normalize_label(name), normalize_label(label)) for label in screen.labels)
+    known = [] if target.exact or labels is not None or visible else similar_known_names(name)
+    nearest = closest_labels(name, screen.labels if labels is None else labels)
+    similar = [quote(label) for label in dict.fromkeys((*known, *nearest))][:_MAX_SIMILAR]
     listed = (
         f"; nearest: {', '.join(similar)}" if similar else "; the screen has no labels" if labels is None else ""
     )
@@ -248,6 +256,23 @@ def not_found_error(
         operation="find",
         target=target.phrase,
     )
+
+
+def reject_typo(screen: CapturedScreen, target: TargetPhrase) -> None:
+    """``NODE_NOT_FOUND`` with the nearest names when the name is a misspelled label or known name.
+
+    Called before a search that scrolls or opens pages: nothing is done for a misspelled name.
+    """
+    if target.exact or is_role_only(target) or find_place(target.name):
+        return
+    wanted = normalize_label(target.name)
+    if similar_known_names(target.name) or any(is_typo(wanted, normalize_label(label)) for label in screen.labels):
+        raise not_found_error(target, screen)
+
+
+def labels_that_mention(screen: CapturedScreen, text: str) -> list[str]:
+    """The labels with the words of a text, in the order of the screen."""
+    return [label for label in dict.fromkeys(screen.labels) if contains_words(text, label)]
 
 
 def describe_node(node: Node, target: TargetPhrase) -> str:
@@ -280,7 +305,10 @@ def find_field(screen: CapturedScreen, target: TargetPhrase | None) -> Node | No
     ):
         best: dict[int, list[Node]] = {}
         for node, before in _fields_with_labels(screen):
-            levels = [match_name(name, node), None if before is None else match_name(name, before)]
+            levels = [
+                match_name(name, node, TO_TYPE),
+                None if before is None else match_name(name, before, TO_TYPE),
+            ]
             # A label before a field counts like a prefix of the field's own name.
             known = [level + place * PREFIX for place, level in enumerate(levels) if level is not None]
             if known and not (target.exact and min(known) > PREFIX + 1):
@@ -356,6 +384,9 @@ def value_of_node(node: Node, target: TargetPhrase) -> ScreenValue | None:
     value = row_value(node)
     if value is not None:
         return ScreenValue(label, value)
+    chosen = selected_option(node)
+    if chosen is not None:
+        return ScreenValue(label, chosen)
     if level is not None and level >= PREFIX and len(word_set(label)) > len(word_set(target.name)):
         return ScreenValue(target.phrase, label)
     return None

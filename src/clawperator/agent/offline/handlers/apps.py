@@ -4,16 +4,28 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from clawperator._text import one_line
+from clawperator.agent.offline.grammar import SentenceError, parse_target
 from clawperator.agent.offline.instructions import (
     CloseInstruction,
     FindAppInstruction,
     ForegroundAppInstruction,
     ListAppsInstruction,
     OpenInstruction,
+    OpenPageInstruction,
     TargetPhrase,
 )
-from clawperator.agent.offline.known_places import KnownPlace, is_package, known_app, normalize_label, parse_link
-from clawperator.agent.offline.labels import ANY_CASE, WHOLE_NAME, click_target, match_name, quote
+from clawperator.agent.offline.known_places import (
+    SETTINGS,
+    KnownPlace,
+    find_titled_page,
+    is_package,
+    is_typo,
+    known_app,
+    normalize_label,
+    parse_link,
+    similar_known_names,
+)
+from clawperator.agent.offline.labels import ANY_CASE, WHOLE_NAME, click_target, display_label, match_name, quote
 from clawperator.agent.offline.run import OfflineRun, ToolSteps, click_params, has_changed
 from clawperator.agent.offline.screens import (
     CapturedScreen,
@@ -74,7 +86,44 @@ def open_app(run: OfflineRun, name: str) -> ToolSteps[str]:
         result = yield from run.run_action("click", click_params(screen, node))
         opened = f"Opened {quote(name)} by tapping it" if has_changed(result) else f"Tapped {quote(name)}"
         return f"{opened}; {effect(result)}."
+    node = _find_described(screen, name)
+    if node is not None:
+        label = quote(display_label(node) or name)
+        result = yield from run.run_action("click", click_params(screen, node))
+        opened = f"Opened {label} by tapping it" if has_changed(result) else f"Tapped {label}"
+        return f"{opened}; {effect(result)}."
+    page = find_titled_page(name)
+    if page is not None:
+        return (yield from open_page(run, OpenPageInstruction(page.rows, page.title)))
+    _reject_misspelled_app(name, screen)
     return (yield from _open_from_home(run, target))
+
+
+def _find_described(screen: CapturedScreen, name: str) -> Node | None:
+    """The clickable node of a description such as "Intelligence tab"; not on the home screen, which shows apps."""
+    try:
+        target = parse_target(name)
+    except SentenceError:
+        return None
+    described = target.role or target.name != target.phrase
+    return (
+        choose_node(screen, target, clickable_only=True) if described and not is_launcher(screen.package) else None
+    )
+
+
+def _reject_misspelled_app(name: str, screen: CapturedScreen) -> None:
+    """``APP_NOT_FOUND`` with the nearest names. Nothing is done for a misspelled name."""
+    wanted = normalize_label(name)
+    visible = (label for label in screen.labels if is_typo(wanted, normalize_label(label)))
+    near = list(dict.fromkeys((*similar_known_names(name), *visible)))
+    if near:
+        raise ClawError(
+            "APP_NOT_FOUND",
+            f"no app is named {quote(name)}; nearest: {', '.join(map(quote, near))}",
+            hint="Run 'clawperator packages list' for the installed apps, and use the package name.",
+            operation="open",
+            target=name,
+        )
 
 
 def _launch(run: OfflineRun, name: str, package: str) -> ToolSteps[str]:
@@ -146,7 +195,7 @@ def _open_from_home(run: OfflineRun, target: TargetPhrase) -> ToolSteps[str]:
             operation="open",
             target=target.phrase,
         )
-    return f"Opened {target.phrase} ({front})."
+    return f"Opened {one_line(display_label(node) or target.phrase)} ({front})."
 
 
 def close(run: OfflineRun, instruction: CloseInstruction) -> ToolSteps[str]:
@@ -186,18 +235,23 @@ def list_apps(run: OfflineRun, _: ListAppsInstruction) -> ToolSteps[str]:
 
 def find_app(run: OfflineRun, instruction: FindAppInstruction) -> ToolSteps[str]:
     """Check by package name. Never answers No: an icon's label may differ from the package name."""
+    return f"Yes: {(yield from find_installed(run, instruction.name))} is installed."
+
+
+def find_installed(run: OfflineRun, name: str) -> ToolSteps[str]:
+    """The package of an installed app; ``APP_NOT_FOUND`` when no package matches the name."""
     packages = yield from list_packages(run)
-    known = known_app(instruction.name)
-    package = known if known in packages else find_package(instruction.name, packages, strict=True)
+    known = known_app(name)
+    package = known if known in packages else find_package(name, packages, strict=True)
     if not package:
         raise ClawError(
             "APP_NOT_FOUND",
-            f"no installed package matches {quote(instruction.name)}; the icon may have another name",
+            f"no installed package matches {quote(name)}; the icon may have another name",
             hint="Write 'list apps' for the installed packages.",
             operation="find",
-            target=instruction.name,
+            target=name,
         )
-    return f"Yes: {package} is installed."
+    return package
 
 
 def report_foreground_app(run: OfflineRun, _: ForegroundAppInstruction) -> ToolSteps[str]:
@@ -223,6 +277,25 @@ def go_to_place(
     for page in place.pages:
         yield from _open_page(run, page)
     return (yield from run.scroll_to_find(find))
+
+
+def open_page(run: OfflineRun, instruction: OpenPageInstruction) -> ToolSteps[str]:
+    """Open a page of Settings and check its title."""
+    place = KnownPlace(instruction.rows, instruction.title)
+    shown = KnownPlace((instruction.title,), instruction.title)
+    path = " > ".join(("Settings", *instruction.rows))
+    if is_on_page((yield from run.capture()), shown):
+        return f"{path} is already open."
+    reached, screen = yield from go_to_place(run, place, lambda screen: is_on_page(screen, shown) or None)
+    if not reached:
+        raise ClawError(
+            "NAVIGATION_TIMEOUT",
+            f"{path} was opened, but the screen has no title {quote(instruction.title)}",
+            hint="Run 'claw bootstrap \"describe the screen\"' to see the page.",
+            operation="open",
+            target=screen.package or SETTINGS,
+        )
+    return f"Opened {path}."
 
 
 def _open_page(run: OfflineRun, page: str) -> ToolSteps[None]:

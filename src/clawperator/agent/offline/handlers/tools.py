@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from clawperator._text import printable
-from clawperator.agent.offline.grammar import mask, unquote
 from clawperator.agent.offline.instructions import (
     CheckDeviceInstruction,
     ListDevicesInstruction,
@@ -18,6 +17,7 @@ from clawperator.agent.offline.instructions import (
     UseToolInstruction,
 )
 from clawperator.agent.offline.labels import quote, word_set
+from clawperator.agent.offline.quoting import mask, unquote
 from clawperator.agent.offline.run import OfflineRun, ToolSteps
 from clawperator.errors import ClawError
 
@@ -92,6 +92,22 @@ def _skill_result(document: object) -> str:
     verification = result.get("terminalVerification") if isinstance(result, Mapping) else None
     is_verified = isinstance(verification, Mapping) and verification.get("status") == "verified"
     return "succeeded and verified." if is_verified else "succeeded."
+
+
+def find_setting_skill(run: OfflineRun, name: str) -> ToolSteps[str]:
+    """The id of the skill that sets the value with this name; empty when there is none.
+
+    Its intent is "set" and words of the name, all words of the name are its own, and it takes one value.
+    """
+    wanted = word_set(name)
+    found = [
+        str(skill["id"])
+        for skill in (yield from _skills(run))
+        if (intent := word_set(str(skill.get("intent", "")).replace("-", " "))) > {"set"}
+        and intent - {"set"} <= wanted <= _skill_words(skill, ("id", "keywords"))
+        and len(skill.get("inputs") or ()) == 1
+    ]
+    return found[0] if len(found) == 1 else ""
 
 
 def _skills(run: OfflineRun) -> ToolSteps[list[dict[str, Any]]]:

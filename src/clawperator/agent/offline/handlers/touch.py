@@ -2,12 +2,13 @@
 
 from typing import Any
 
-from clawperator.agent.offline.handlers.apps import open_app, open_app_or_link
+from clawperator.agent.offline.handlers.apps import open_app, open_app_or_link, open_page
 from clawperator.agent.offline.instructions import (
     ClearInstruction,
     Direction,
     GoToInstruction,
     OpenInstruction,
+    OpenPageInstruction,
     PressKeyInstruction,
     ScrollInstruction,
     ScrollToInstruction,
@@ -17,7 +18,7 @@ from clawperator.agent.offline.instructions import (
     TargetPhrase,
     TypeInstruction,
 )
-from clawperator.agent.offline.known_places import known_app, parse_link
+from clawperator.agent.offline.known_places import find_titled_page, known_app, parse_link
 from clawperator.agent.offline.labels import TO_SEE, display_label, is_field, quote, word_set
 from clawperator.agent.offline.run import (
     MAX_SCROLLS,
@@ -37,6 +38,7 @@ from clawperator.agent.offline.screens import (
     find_field,
     is_disabled,
     not_found_error,
+    reject_typo,
 )
 from clawperator.agent.tools.messages import effect
 from clawperator.connection import read_count
@@ -55,7 +57,11 @@ _FIELD_OPENERS = ("search", "address", "url")
 
 
 def tap(run: OfflineRun, instruction: TapInstruction) -> ToolSteps[str]:
-    node, screen = yield from run.scroll_to_find(lambda screen: _find(screen, instruction.target))
+    screen = yield from run.capture()
+    node = _find(screen, instruction.target)
+    if node is None:
+        reject_typo(screen, instruction.target)
+        node, screen = yield from run.scroll_to_find(lambda screen: _find(screen, instruction.target))
     node = node or choose_node(screen, instruction.target)  # an unclickable label is the last choice
     if node is not None and is_disabled(node, hold=instruction.hold):
         node, screen = yield from _wait_until_enabled(run, instruction)
@@ -71,6 +77,9 @@ def go_to(run: OfflineRun, instruction: GoToInstruction) -> ToolSteps[str]:
     name = instruction.target.name
     if parse_link(name) or known_app(name):
         return (yield from open_app_or_link(run, OpenInstruction(name)))
+    page = None if instruction.target.exact else find_titled_page(name)
+    if page is not None and _find((yield from run.capture()), instruction.target) is None:
+        return (yield from open_page(run, OpenPageInstruction(page.rows, page.title)))
     return (yield from tap(run, TapInstruction(instruction.target)))
 
 
@@ -136,7 +145,7 @@ def type_text(run: OfflineRun, instruction: TypeInstruction) -> ToolSteps[str]:
     if not is_field(field):
         before, field, screen = yield from _open_field(run, screen, field)
     target = instruction.field or ANY_FIELD
-    result = yield from _enter_text(run, screen, field, instruction.text, submit=instruction.submit)
+    result = yield from enter_text(run, screen, field, instruction.text, submit=instruction.submit)
     secret = field.flag("password")
     where = quote(field.content_desc or target.phrase)
     what = "the text" if secret else quote(instruction.text)
@@ -180,7 +189,7 @@ def _open_field(
     return f"Tapped {name}. ", field, screen
 
 
-def _enter_text(
+def enter_text(
     run: OfflineRun, screen: CapturedScreen, field: Node, text: str, *, submit: bool
 ) -> ToolSteps[dict[str, str]]:
     matcher = find_matcher(screen, field)
@@ -204,7 +213,7 @@ def search(run: OfflineRun, instruction: SearchInstruction) -> ToolSteps[str]:
     if not is_field(field):
         tapped, field, screen = yield from _open_field(run, screen, field)
         before += tapped
-    result = yield from _enter_text(run, screen, field, instruction.text, submit=True)
+    result = yield from enter_text(run, screen, field, instruction.text, submit=True)
     return f"{before}Searched for {quote(instruction.text)}; {effect(result)}."
 
 

@@ -66,6 +66,7 @@ DEVELOPMENT = Path(__file__).with_name("development.jsonl")
 SERIAL = "claw-1"
 MAX_CALLS = 120
 MAX_SCROLLS = 40
+SETTLE_SECONDS = 2
 APPS = {
     "settings": "com.android.settings",
     "youtube": "com.google.android.youtube",
@@ -130,6 +131,7 @@ def score(row: SentenceRow) -> SentenceScore:
             return SentenceScore(row, "refused", answer.text, calls, answer.error.code if answer.error else "")
         if row.expect.refuse:
             return SentenceScore(row, "wrong", answer.text, calls, "it had to be refused")
+        phone.wait(SETTLE_SECONDS)  # a page that was opened may still be loading
         problem = next(iter(problems(phone, row.expect, answer.text)), "")
         return SentenceScore(row, "wrong" if problem else "truthful", answer.text, calls, problem)
 

@@ -41,7 +41,7 @@ def _isolated_environment(tmp_path_factory: pytest.TempPathFactory, monkeypatch:
     monkeypatch.setenv("ANDROID_ADB_SERVER_PORT", UNUSED_PORT)
     monkeypatch.setenv("ADB_PATH", str(home / "no-adb"))
     ours = (
-        *("HOME", "OPERATOR_PACKAGE", "LOG_DIR", "LOG_LEVEL", "BIN", "DEVICE_ID"),
+        *("HOME", "OPERATOR_PACKAGE", "LOG_DIR", "LOG_LEVEL", "BIN", "DEVICE_ID", "POLICY"),
         *("SKILLS_REGISTRY", "SKILLS_REPO", "SKILL_AGENT_CLI", "SKILL_INPUTS", "ALLOW_SCHEMES", "PARENT"),
     )
     for name in ("ADB_SERVER_SOCKET", "CLAW_CONFIG_HOME", *(f"CLAWPERATOR_{word}" for word in ours)):

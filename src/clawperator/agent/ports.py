@@ -99,7 +99,7 @@ class Tool(Struct, frozen=True, kw_only=True):
     """A tool. ``schema`` returns the JSON Schema of its parameters.
 
     ``subjects`` extracts the parts of the parameters that policy rules match; without it they match all of them.
-    ``performs`` are the other tools that a call performs as well.
+    ``performs`` are the other tools that a call performs as well, ``grants`` further names for allow rules.
     """
 
     name: str
@@ -112,6 +112,7 @@ class Tool(Struct, frozen=True, kw_only=True):
     family: str = "action"  # action, observation, recording, skill, doctor, mcp
     subjects: Callable[[Mapping[str, Any]], tuple[str, ...]] | None = None
     performs: Callable[[Mapping[str, Any]], tuple[str, ...]] | None = None
+    grants: tuple[str, ...] = ()
     takes_app_name: bool = False  # prompts with the name of an app lead to it
 
 

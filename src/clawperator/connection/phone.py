@@ -311,10 +311,9 @@ class ConnectedPhone:
         A shell can do anything: under a policy it requires the level full.
         """
         from clawperator.device import command_line, run_shell
-        from clawperator.policy import PolicyEntry, check_calls
+        from clawperator.policy import check_call
 
-        entry = PolicyEntry("shell", "full", subjects=lambda _: (command_line(command, *arguments), command))
-        check_calls([(entry, {})])
+        check_call("shell", "full", command_line(command, *arguments), command)
 
         limit = _milliseconds(timeout, _LONGEST_SHELL_MS)
         return run_shell(self.device, command_line(command, *arguments), seconds=limit / 1000)

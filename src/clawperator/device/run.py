@@ -1,6 +1,7 @@
 """Run a plan on a device: take the lease, choose the backend, write the host log, finish the envelope."""
 
 import os
+import sys
 import time
 from collections.abc import Callable
 from functools import partial
@@ -8,7 +9,7 @@ from functools import partial
 from msgspec.structs import replace
 
 from clawperator._deadline import limited
-from clawperator.commands import BackendName
+from clawperator.commands import POLICY_VARIABLE, BackendName
 from clawperator.contract import (
     ACTIONS,
     PACKAGE_NAME,
@@ -28,7 +29,6 @@ from clawperator.device.backends import Backend, RunWatch, choose_backend
 from clawperator.device.host_log import Level, log_event
 from clawperator.device.lease import Holder, lease
 from clawperator.errors import ClawError
-from clawperator.policy import check_actions
 
 # Failures caused by an active recording, and the purpose of stopping it.
 _STOP_PURPOSE = {
@@ -72,7 +72,11 @@ def run_plan(  # noqa: PLR0913 - the facts of one run
     ``allow_schemes`` are the URI schemes that it may open besides http and https; nothing is sent when one of its
     URIs may not be opened.
     """
-    check_actions(plan.document["actions"])
+    if POLICY_VARIABLE in os.environ or "clawperator.policy.enforcement" in sys.modules:
+        # Without that module no policy is in force, and importing it would cost every command.
+        from clawperator.policy import check_actions
+
+        check_actions(plan.document["actions"])
     if any(ACTIONS[action.type].uri_param for action in plan.execution.actions):
         from clawperator.device.uri_schemes import check_uri_schemes
 

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from clawperator.policy.enforcement import (
         PolicyGate,
         check_actions,
+        check_call,
         check_calls,
         denial,
         enforcing,
@@ -38,7 +39,8 @@ else:
             "actions": "action_entry action_subjects performed_actions",
             "commands": "command_entry",
             "enforcement": (
-                "PolicyGate check_actions check_calls denial enforcing inherited_policy policy_environment"
+                "PolicyGate check_actions check_call check_calls denial enforcing inherited_policy"
+                " policy_environment"
             ),
             "inheritance": "restricted",
             "rules": (
@@ -61,6 +63,7 @@ __all__ = [
     "action_entry",
     "action_subjects",
     "check_actions",
+    "check_call",
     "check_calls",
     "command_entry",
     "denial",

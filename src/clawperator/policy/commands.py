@@ -15,14 +15,16 @@ def command_entry(
 ) -> PolicyEntry:
     """The entry of a parsed command. ``path`` is its full name, ``values`` are by the flags' own names."""
     subjects = command_subjects(command, words, values)
-    # The actions of a command are checked one by one when they run.
+    names = command_names(path) if aliases is None else aliases
+    # The actions of a command are checked one by one when they run: a rule about another action is not about it.
     others = tuple(tool for tool in command.tools if tool not in ACTIONS)
     return PolicyEntry(
         path.replace(" ", "-"),
         command.level_with(values),
-        command_names(path) if aliases is None else aliases,
+        tuple(name for name in names if name not in ACTIONS),
         lambda _: subjects,
         lambda _: others,
+        (*command.tools, *names),
     )
 
 

@@ -15,6 +15,7 @@ from clawperator.commands import POLICY_VARIABLE
 from clawperator.errors import ClawError
 
 if TYPE_CHECKING:
+    from clawperator.commands import Level
     from clawperator.policy.rules import Asker, Governed, GovernedCall, Policy, PolicyDecision
 
 
@@ -82,6 +83,10 @@ def inherited_policy() -> "Policy | None":
     return decode_policy(text)
 
 
+def _is_in_force() -> bool:
+    return _gate.get() is not None or POLICY_VARIABLE in os.environ
+
+
 def check_calls(calls: "Iterable[GovernedCall]") -> None:
     """Raise ``PERMISSION_DENIED`` when the policy in force does not allow all of these calls."""
     gate = _gate.get()
@@ -93,13 +98,20 @@ def check_calls(calls: "Iterable[GovernedCall]") -> None:
     gate.require(calls)
 
 
+def check_call(name: str, level: "Level", *subjects: str) -> None:
+    """Check a call that is neither a tool, a command nor an action: a skill, or a shell on the device."""
+    if _is_in_force():
+        from clawperator.policy.rules import PolicyEntry
+
+        check_calls([(PolicyEntry(name, level, subjects=lambda _: subjects), {})])
+
+
 def check_actions(actions: Iterable[Mapping[str, Any]]) -> None:
     """Check the actions of a validated plan; ``PERMISSION_DENIED`` names the first that is not allowed."""
-    if _gate.get() is None and POLICY_VARIABLE not in os.environ:
-        return
-    from clawperator.policy.actions import action_entry
+    if _is_in_force():
+        from clawperator.policy.actions import action_entry
 
-    check_calls((action_entry(action["type"]), action.get("params", {})) for action in actions)
+        check_calls([(action_entry(action["type"]), action.get("params", {})) for action in actions])
 
 
 def policy_environment() -> dict[str, str]:

@@ -35,7 +35,8 @@ class Governed(Protocol):
     """What a policy decides on: a tool, a command, or an action of a plan.
 
     ``subjects`` extracts from the parameters what rules match, the most specific first; without it they match all
-    parameters. ``performs`` are the names of other tools that a call with these parameters performs as well.
+    parameters. ``performs`` are the names of other tools that a call with these parameters performs as well:
+    deny and ask rules about them apply. ``grants`` are further names for allow rules.
     """
 
     @property
@@ -48,6 +49,8 @@ class Governed(Protocol):
     def subjects(self) -> Names | None: ...
     @property
     def performs(self) -> Names | None: ...
+    @property
+    def grants(self) -> tuple[str, ...]: ...
 
 
 GovernedCall = tuple[Governed, Params]
@@ -63,6 +66,7 @@ class PolicyEntry(Struct, frozen=True):
     aliases: tuple[str, ...] = ()
     subjects: Names | None = None
     performs: Names | None = None
+    grants: tuple[str, ...] = ()
 
 
 class PolicyRule(Struct, frozen=True):
@@ -88,6 +92,10 @@ class PolicyRule(Struct, frozen=True):
         # A prefix is that of a name: aliases are matched only as a whole.
         aliases = () if self.name.endswith(_ANY) else tool.aliases
         return self.matches_name(tool.name, *aliases)
+
+    def grants(self, tool: Governed) -> bool:
+        """Whether the name of the rule, as an allow rule, covers the tool."""
+        return self.matches_tool(tool) or self.matches_name(*tool.grants)
 
     def matches_subject(self, subject: str, *, exact: bool) -> bool:
         if self.subject is None:
@@ -148,9 +156,7 @@ class Policy(Struct, frozen=True):
                 False, "ask", f"{tool.name} requires confirmation by the rule {rule}", rule.source
             )
         first = call.subjects[0]
-        granted = (
-            rule for rule in self.allow if rule.matches_tool(tool) and rule.matches_subject(first, exact=True)
-        )
+        granted = (rule for rule in self.allow if rule.grants(tool) and rule.matches_subject(first, exact=True))
         if rule := next(granted, None):
             return PolicyDecision(True, "allow", f"{tool.name} is allowed by the rule {rule}", rule.source)
         if _is_within(tool.level, self.mode):
@@ -167,7 +173,7 @@ class Policy(Struct, frozen=True):
         if _is_within(tool.level, self.mode):
             return True
         confirmable = can_ask and any(rule.matches_tool(tool) for rule in self.ask)
-        return confirmable or any(rule.matches_tool(tool) for rule in self.allow)
+        return confirmable or any(rule.grants(tool) for rule in self.allow)
 
     def describe(self) -> dict[str, Any]:
         """The mode, its source, and the number of rules of each kind."""

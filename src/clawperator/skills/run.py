@@ -22,7 +22,7 @@ from clawperator.device import (
     require_awake,
 )
 from clawperator.errors import ClawError
-from clawperator.policy import PolicyEntry, check_calls, policy_environment
+from clawperator.policy import check_call, policy_environment
 from clawperator.skills.contract import (
     SkillAgent,
     SkillContract,
@@ -97,8 +97,7 @@ def run_skill(
     runs. When ``stop`` returns True, the skill's process group is killed and ``INTERRUPTED`` is raised. The policy
     in force is checked first, and holds for everything that the skill does by our commands or the Python API.
     """
-    run = PolicyEntry("run_skill", "act", subjects=lambda _: (request.skill_id,))
-    check_calls([(run, {})])
+    check_call("run_skill", "act", request.skill_id)
     if request.check:
         validate_skill(registry, request.skill_id, dry_run=True)
     prepared = _prepare(registry, request)

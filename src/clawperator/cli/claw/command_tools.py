@@ -74,10 +74,11 @@ def prepare(entry: InventoryEntry, prompt: str, context: CommandContext) -> Tool
         level=parts.entry.level,
         schema=lambda: {"type": "object"},
         run=lambda _, tools: parts.run(tools),
-        aliases=entry.aliases,
+        aliases=parts.entry.aliases,
         family=entry.family,
         subjects=parts.entry.subjects,
         performs=parts.entry.performs,
+        grants=parts.entry.grants,
     )
 
 
@@ -105,8 +106,8 @@ def _split(prompt: str, name: str) -> list[str]:
 def _parts(entry: InventoryEntry, words: list[str], prompt: str, context: CommandContext) -> _Parts:
     if entry.family == "skill":
         call = ToolCall("run_skill", {"skill": entry.name, "args": words})
-        subjects = tuple(dict.fromkeys((shlex.join(words), entry.name)))
-        own = PolicyEntry(entry.name, entry.level, (), lambda _: subjects, lambda _: ("run_skill",))
+        subjects, others = (entry.name, shlex.join(words)), ("run_skill",)
+        own = PolicyEntry(entry.name, entry.level, (), lambda _: subjects, lambda _: others, others)
         return _Parts(own, lambda tools: _run_skill(call, tools))
     if entry.family == "plugin":
         plugin = next(plugin for plugin in context.plugins if plugin.name == entry.name)

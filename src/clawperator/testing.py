@@ -11,7 +11,6 @@ Without pytest: ``with simulated_phone() as phone: ...``. Nothing listens on a p
 ``ScriptedDriver`` replaces a device below the engine, ``ScriptedBackend`` everything below a connection.
 """
 
-import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -49,6 +48,8 @@ __all__ = [
 ]
 
 _EXECUTION_MS = 120_000
+_SHELL_SECONDS = 60.0
+_SHELL_BYTES = 4 * 1024 * 1024
 
 
 class ShellResult(Struct, frozen=True):
@@ -121,22 +122,23 @@ class SimulatedPhone:
         """Validate and run an execution. Its screenshots are kept in ``screenshots``."""
         return self._engine.run(validate(dict(document)).execution)
 
-    def shell(self, script: str | bytes, stdin: bytes = b"") -> ShellResult:
-        """Run a shell script on the phone, as ``adb shell`` would."""
-        import io
+    def shell(
+        self,
+        script: str | bytes,
+        stdin: bytes = b"",
+        *,
+        timeout: float = _SHELL_SECONDS,
+        max_bytes: int = _SHELL_BYTES,
+    ) -> ShellResult:
+        """Run a shell script on the phone, as ``adb shell`` would.
 
-        from clawperator.phone import run_script
+        ``DEVICE_SHELL_UNAVAILABLE`` when it does not end within ``timeout`` seconds of real time, or when it
+        writes more than ``max_bytes``.
+        """
+        from clawperator.phone import run_limited
 
-        out, err = io.BytesIO(), io.BytesIO()
-        code = run_script(
-            script,
-            phone=self.phone,
-            stdin=io.BytesIO(stdin),
-            stdout=out,
-            stderr=err,
-            cancelled=threading.Event(),
-        )
-        return ShellResult(code, out.getvalue().decode(errors="replace"), err.getvalue().decode(errors="replace"))
+        code, out, err = run_limited(script, self.phone, stdin, seconds=timeout, max_bytes=max_bytes)
+        return ShellResult(code, out.decode(errors="replace"), err.decode(errors="replace"))
 
     def wait(self, seconds: float) -> None:
         """Let time pass on the phone's clock; on a virtual clock this takes no time."""

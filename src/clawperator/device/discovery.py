@@ -7,10 +7,12 @@ from msgspec import Struct
 
 from clawperator._deadline import Deadline
 from clawperator._home import SERIAL, PhoneFolder, PhoneRecord, phone_folders
+from clawperator._text import one_line
 from clawperator.device.adb.client import Connection, Device, Endpoint, adb_endpoint, not_ready
 from clawperator.errors import ClawError, RefusedError
 
 _LIST_SECONDS = 5.0
+_MAX_STATE = 120
 # Serials as adb has them: USB serials, emulator-5554, host:port, IPv6 in brackets.
 _SERIAL = re.compile(r"[A-Za-z0-9._:\[\]%()-]{1,128}")
 
@@ -119,7 +121,7 @@ def _read_list(text: str) -> Iterator[ListedDevice]:
     for line in text.splitlines():
         serial, _, state = line.partition("\t")
         if _SERIAL.fullmatch(serial):
-            yield ListedDevice(serial, state.strip() or "unknown")
+            yield ListedDevice(serial, one_line(state, _MAX_STATE) or "unknown")
 
 
 def _list_adb(*, start: bool) -> list[ListedDevice]:

@@ -8,6 +8,7 @@ from clawperator.device.adb.quoting import command_line
 from clawperator.errors import ClawError
 
 _SECONDS = 15.0
+_MAX_NAME = 255
 _NAME = re.compile(r"[A-Za-z0-9_]+(?:\.[A-Za-z0-9_]+)*")
 
 
@@ -23,8 +24,9 @@ def list_packages(device: Device, *, third_party: bool = False, seconds: float =
             operation="packages",
             target=device.serial,
         )
-    names = (line.strip().removeprefix("package:") for line in answer.text.splitlines())
-    return [name for name in names if _NAME.fullmatch(name)]
+    lines = (line.strip().partition("package:") for line in answer.text.splitlines())
+    names = [name for before, found, name in lines if found and not before]
+    return [name for name in names if len(name) <= _MAX_NAME and _NAME.fullmatch(name)]
 
 
 def other_variants(package: str, installed: list[str]) -> list[str]:

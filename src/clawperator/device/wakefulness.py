@@ -7,7 +7,7 @@ from clawperator.device.discovery import resolve_device, simulated_endpoint, sim
 from clawperator.errors import ClawError
 
 _SECONDS = 5.0
-_STATE = re.compile(r"mWakefulness=(\w+)")
+_STATE = re.compile(r"mWakefulness=(\w{1,32})")
 
 
 def known_device(serial: str | None) -> Device | None:

@@ -16,7 +16,7 @@ from clawperator.ui import Node, role_of, visible_nodes
 
 Check = Callable[[str], bool]
 
-_TEMPERATURE = re.compile(r"[-+\u2212]?\d+([.,]\d+)?\s*(°?\s*[CF]?|[℃℉])", re.IGNORECASE)
+_TEMPERATURE = re.compile(r"[-+\u2212]?\d+([.,]\d+)?\s*((?:°\s*)?[CF]?|[℃℉])", re.IGNORECASE)
 _VERSION = re.compile(r"\d+(\.\d+)*")
 _ROWS = ("row", "listitem", "card")
 

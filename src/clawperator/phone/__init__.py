@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         start_phone,
         stop_phone,
     )
-    from clawperator.phone.shell.language.interpreter import run_script
+    from clawperator.phone.shell.limited import run_limited
     from clawperator.phone.toolkit.app import App, back, go, put, start
     from clawperator.phone.toolkit.appfile import load_apps
     from clawperator.phone.toolkit.context import AppContext, Effect
@@ -77,7 +77,7 @@ else:
                 "DEFAULT_SERIAL PhoneProcess control_phone describe_phone existing_folder list_phones "
                 "reset_phone start_phone stop_phone"
             ),
-            "shell.language.interpreter": "run_script",
+            "shell.limited": "run_limited",
             "toolkit.app": "App back go put start",
             "toolkit.appfile": "load_apps",
             "toolkit.context": "AppContext Effect",
@@ -135,7 +135,7 @@ __all__ = [
     "read_setting",
     "reset_phone",
     "row",
-    "run_script",
+    "run_limited",
     "scroll",
     "start",
     "start_phone",

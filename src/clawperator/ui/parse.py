@@ -27,7 +27,7 @@ _AFTER_THE_END = errors.codes[errors.XML_ERROR_JUNK_AFTER_DOC_ELEMENT]
 # A line break that may be in a value: not one before an element, because no value contains a "<".
 _BREAK = re.compile(rb"\n(?! *<)")
 # A return that is not part of a line break; an old adb shell writes two before the line feed.
-_RETURN = re.compile(rb"\r(?!\r*\n)")
+_RETURN = re.compile(rb"(?<!\r)\r++(?!\n)")
 _VALUE = re.compile(rb"""(=\s*)("[^"]*"|'[^']*')""")
 _REFERENCE = re.compile(r"&#(?:([0-9]{1,7})|x([0-9A-Fa-f]{1,6}));")
 NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

@@ -14,12 +14,14 @@ from typing import Self
 from msgspec import Struct
 
 from clawperator._deadline import Deadline
+from clawperator._text import one_line
 from clawperator.errors import ClawError, RefusedError
 
 _CONNECT_SECONDS = 5.0
 _DEFAULT_PORT = 5_037
 _BLOCK = 65_536
 _MAX_REQUEST = 0xFFFF
+_MAX_COMPLAINT = 4_096
 # Codes and hints for adb's device states.
 _NOT_READY = {
     "unauthorized": ("DEVICE_UNAUTHORIZED", "Unlock the device and accept the USB debugging dialog."),
@@ -68,8 +70,8 @@ class ShellAnswer(Struct, frozen=True):
 
     @property
     def complaint(self) -> str:
-        """Its stderr, or else its stdout, in one line."""
-        return " ".join((self.stderr or self.stdout).decode("utf-8", "replace").split())[:500]
+        """The beginning of its stderr, or else of its stdout, in one line."""
+        return one_line((self.stderr or self.stdout)[:_MAX_COMPLAINT].decode("utf-8", "replace"), 500)
 
 
 class Connection:
@@ -105,7 +107,7 @@ class Connection:
     def expect_okay(self) -> None:
         status = self.read_exactly(4)
         if status == b"FAIL":
-            raise RefusedError(self.read_text())
+            raise RefusedError(one_line(self.read_text(), 500))
         if status != b"OKAY":
             raise ConnectionError(f"expected OKAY or FAIL from the adb server, got {status!r}")
 

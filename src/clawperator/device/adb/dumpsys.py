@@ -1,4 +1,7 @@
-"""Parsing of ``dumpsys window``, ``dumpsys activity`` and ``wm size`` output of many Android versions."""
+"""Parsing of ``dumpsys window``, ``dumpsys activity`` and ``wm size`` output of many Android versions.
+
+The output is not trusted: every repetition of a pattern is bounded, so that reading takes linear time.
+"""
 
 import re
 from collections.abc import Iterator
@@ -11,16 +14,18 @@ from clawperator.recording import SYSTEM_UI
 # Each names a component: the focused window, the focused app, the resumed activity. The first is most accurate,
 # but it names no app while a popup has the focus, and nothing during a transition.
 _FRONT = tuple(
-    re.compile(pattern + r"\{\S+ (?:u\d+ )?([A-Za-z][\w.]*)/")
+    re.compile(pattern + r"\{\S{1,64} (?:u\d{1,4} )?([A-Za-z][\w.]{0,255})/", re.ASCII)
     for pattern in (
         r"mCurrentFocus=Window",
-        r"mFocusedApp=[^\n]*?ActivityRecord",
-        r"(?:topResumedActivity|m?ResumedActivity|mFocusedActivity)\s*[=:]\s*ActivityRecord",
+        r"mFocusedApp=[^\n]{0,200}?ActivityRecord",
+        r"(?:topResumedActivity|m?ResumedActivity|mFocusedActivity)\s{0,8}[=:]\s{0,8}ActivityRecord",
     )
 )
-_FOCUS = re.compile(r"mCurrentFocus=Window\{(\S+) ")
-_WINDOW = re.compile(r"^ *Window #\d+ Window\{(\S+) (?:u\d+ )?[^\n]*\}:?\s*$", re.MULTILINE)
-_PACKAGE = re.compile(r"\bpackage=([A-Za-z][\w.]*)")
+_FOCUS = re.compile(r"mCurrentFocus=Window\{(\S{1,64}) ")
+_WINDOW = re.compile(
+    r"^ {0,64}Window #\d{1,9} Window\{(\S{1,64}) (?:u\d{1,4} )?[^\n]{0,1000}\}:?[ \t\r]{0,8}$", re.MULTILINE
+)
+_PACKAGE = re.compile(r"\bpackage=([A-Za-z][\w.]{0,255})", re.ASCII)
 _VISIBLE = re.compile(r"\bisVisible=(true|false)")
 _READY = re.compile(r"\bisReadyForDisplay\(\)=true")
 _SIZE = re.compile(r"(Physical|Override) size: (\d{1,5})x(\d{1,5})")

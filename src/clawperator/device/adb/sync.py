@@ -8,6 +8,7 @@ from typing import NoReturn
 
 from clawperator._deadline import Deadline
 from clawperator._files import AtomicFile, why
+from clawperator._text import one_line
 from clawperator.device.adb.client import Connection, Device, open_service
 from clawperator.device.adb.quoting import command_line
 from clawperator.errors import ClawError, ClawperatorException, RefusedError
@@ -139,7 +140,7 @@ def _path(remote: str) -> bytes:
 def _refuse(connection: Connection, kind: bytes, length: int) -> NoReturn:
     if kind != b"FAIL" or length > _MAX_REASON:
         raise TransferError(f"unexpected message {kind!r} from the device")
-    reason = connection.read_exactly(length).decode("utf-8", "replace")
+    reason = one_line(connection.read_exactly(length).decode("utf-8", "replace"), 500)
     if "no such file" in reason.lower():
         raise NoSuchFileError(reason)
     raise TransferError(reason)
@@ -177,8 +178,8 @@ def _read_verdict(connection: Connection) -> str:
         output += block
         for line in output.split(b"\n")[:-1]:
             if line.startswith((b"Success", b"Failure")):
-                return line.decode("utf-8", "replace").strip()
-    return " ".join(output.decode("utf-8", "replace").split())[:500]
+                return one_line(line.decode("utf-8", "replace"), 500)
+    return one_line(output.decode("utf-8", "replace"), 500)
 
 
 def _install_failed(device: Device, path: str, reason: str) -> ClawError:

@@ -37,8 +37,8 @@ _KEYS: dict[Key, str] = {"home": "3", "back": "4", "recents": "187"}
 _MAIN = ("-a", "android.intent.action.MAIN", "-c", "android.intent.category.LAUNCHER")
 # NEW_TASK | RESET_TASK_IF_NEEDED, the flags a launcher uses.
 _LAUNCHER_FLAGS = "0x10200000"
-_COMPONENT = re.compile(r"([A-Za-z][\w.]*)/[\w.$]+", re.ASCII)
-_FAILED = re.compile(r"^\s*error\b|exception\b|unknown command|^killed", re.IGNORECASE | re.MULTILINE)
+_COMPONENT = re.compile(r"([A-Za-z][\w.]{0,255})/[\w.$]{1,512}", re.ASCII)
+_FAILED = re.compile(r"^[ \t]{0,64}error\b|exception\b|unknown command|^killed", re.IGNORECASE | re.MULTILINE)
 _FORBIDDEN = re.compile(r"INJECT_EVENTS|SecurityException")
 
 

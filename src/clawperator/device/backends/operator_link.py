@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from clawperator._deadline import Deadline
+from clawperator._text import one_line, printable
 from clawperator._typed import convert
 from clawperator.contract import ResultEnvelope, StepResult, changes_device, step_mismatch
 from clawperator.contract.limits import HOST_GRACE_MS
@@ -148,7 +149,7 @@ class _Delivery:
                 if record is None:
                     continue
                 if len(self._events) < _MAX_EVENTS:
-                    self._events.append(record.message[:200])
+                    self._events.append(printable(record.message[:200]))
                 document = reader.feed(record)
                 if document is not None and document.get("commandId") == self._document["commandId"]:
                     self._is_over = True
@@ -248,7 +249,7 @@ class _Delivery:
 
     def _script_error(self, code: int | None) -> ClawError:
         """The error of a script that ended without following the log."""
-        stderr = " ".join(self._stderr.decode("utf-8", "replace").split())
+        stderr = one_line(self._stderr.decode("utf-8", "replace"), 300)
         if code == _NOT_INSTALLED or "does not exist" in stderr:
             return operator_not_installed(self._package, self._device.serial, extra=self._diagnostics())
         if code == _NOT_RUNNING:
@@ -261,7 +262,7 @@ class _Delivery:
         if code == _BROADCAST_FAILED:
             return self._error(
                 "BROADCAST_FAILED",
-                f"the broadcast to {self._package} failed: {stderr[:300]}",
+                f"the broadcast to {self._package} failed: {stderr}",
                 f"Run 'clawperator doctor --device {self._device.serial}' to check the device.",
             )
         return self._connection_error(f"logcat exited with code {code}")

@@ -5,6 +5,7 @@ from contextlib import suppress
 
 from msgspec.structs import replace
 
+from clawperator._text import one_line
 from clawperator.contract.wire import OPERATOR_PACKAGE, accessibility_service
 from clawperator.device.adb.client import Device, run_shell
 from clawperator.device.discovery import ListedDevice, list_devices, resolve_device
@@ -16,6 +17,7 @@ from clawperator.errors import ClawError
 HANDSHAKE_MS = 5_000
 _SHELL_SECONDS = 10.0
 _SMOKE_MS = 10_000
+_MAX_FACTS = 50
 _LEASE_SECONDS = 5.0
 _SETTINGS = "com.android.settings"
 
@@ -110,8 +112,8 @@ def check_capability(device: Device) -> Check:
         answer = run_shell(device, script, seconds=_SHELL_SECONDS)
     except ClawError as e:
         return failed_check(id_, e)
-    lines = [*answer.text.splitlines(), "", ""]
-    if not lines[0].strip().isdecimal():
+    lines = [*(one_line(line) for line in answer.text.splitlines()[:_MAX_FACTS]), "", ""]
+    if not (lines[0].isascii() and lines[0].isdecimal() and len(lines[0]) < 6):
         error = ClawError(
             "DEVICE_SHELL_UNAVAILABLE",
             f"device {device.serial} does not report its Android version: {answer.complaint}",

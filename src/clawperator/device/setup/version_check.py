@@ -13,8 +13,8 @@ from clawperator.errors import ClawError
 
 _SECONDS = 15.0
 _VERSION = re.compile(r"\d{1,9}\.\d{1,9}\.\d{1,9}")
-_VERSION_NAME = re.compile(r"^\s*versionName=(\S+)", re.MULTILINE)
-_VERSION_CODE = re.compile(r"^\s*versionCode=(\d{1,18})", re.MULTILINE)
+_VERSION_NAME = re.compile(r"^[ \t]{0,64}versionName=(\S{1,128})", re.MULTILINE)
+_VERSION_CODE = re.compile(r"^[ \t]{0,64}versionCode=(\d{1,18})", re.MULTILINE)
 # The suffix of development builds, which are compatible with the release.
 _DEVELOPMENT = "-d"
 

@@ -68,8 +68,7 @@ class AtomicFile:
             if self._part:
                 new = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
                 self._file = open(os.open(self._part, new, self._mode), "wb", buffering=_BUFFER)
-                # A folder may have been replaced by a link meanwhile.
-                check_links(self._part, os.path.realpath(self._part), moved=True)
+                _check_place(self._file.fileno(), self._part)
             else:
                 self._file = open(_open_device(self._target), "wb")
         except BaseException:  # an interrupt may come after the file was created
@@ -108,13 +107,24 @@ def is_inside(path: str, folder: str) -> bool:
     return path == folder or path.startswith(os.path.join(folder, ""))
 
 
-def check_links(path: str, target: str, *, moved: bool = False) -> None:
-    """Refuse a path in the folder ``confined_to`` whose resolved target is not there, or has ``moved`` at all."""
+def check_links(path: str, target: str) -> None:
+    """Refuse a path in the folder ``confined_to`` whose resolved ``target`` is not there."""
     root = confined_to.get()
-    if root is None or not is_inside(os.path.abspath(path), root):
-        return
-    if not is_inside(target, root) or (moved and target != path):
+    if root is not None and is_inside(os.path.abspath(path), root) and not is_inside(target, root):
         raise OSError(errno.ELOOP, "a link leads out of the working folder", path)
+
+
+def _check_place(descriptor: int, path: str) -> None:
+    """Refuse a new file in the folder ``confined_to`` when a parent has been replaced by a link meanwhile."""
+    root = confined_to.get()
+    if root is None or not is_inside(path, root):
+        return
+    try:  # the kernel's own name of the open file, where it has one
+        actual = os.readlink(f"/proc/self/fd/{descriptor}")
+    except OSError:
+        actual = os.path.realpath(path)
+    if actual != path:
+        raise OSError(errno.ELOOP, "its folder has become a link", path)
 
 
 def _beside_links(path: str) -> str:

@@ -1,8 +1,9 @@
 """Paths that an agent names: inside the working folder, and never the files that control the agent.
 
 Those files are: everything in ``.claw``, the user's configuration and the product home; settings and sessions,
-wherever they are. Skills and their registries can be read, not written. Links are resolved first, and existing
-files and folders are compared by identity, so that another spelling, a link or a second name changes nothing.
+wherever they are. Skills, their registries and plugins can be read, not written. Links are resolved first, and
+existing files and folders are compared by identity, so that another spelling, a link or a second name changes
+nothing.
 """
 
 import os
@@ -26,6 +27,7 @@ _CONTROL = ".claw"
 _SETTINGS = ("settings.json", "settings.local.json")
 # A folder with one of these contains skills.
 _SKILL_FILES = ("skills-registry.json", "skill.json")
+_PLUGIN_FOLDERS = (".dist-info", ".egg-info")
 _REGISTRY_VARIABLE = "CLAWPERATOR_SKILLS_REGISTRY"
 _LONGEST_PATH = 4_096
 
@@ -64,7 +66,7 @@ def confine(folder: WorkingFolder, path: str, operation: str, use: Use) -> str:
         ) from None
     if not is_inside(whole, root):
         raise _denied(path, f"is outside of the folder {root}", operation, root)
-    reason = protection(folder, whole) or (skill_protection(whole, root) if use == "write" else None)
+    reason = protection(folder, whole) or (program_protection(whole, root) if use == "write" else None)
     if reason is not None:
         raise _denied(path, reason, operation, root)
     return whole
@@ -96,11 +98,13 @@ def protection(folder: WorkingFolder, path: str) -> str | None:
     return None
 
 
-def skill_protection(path: str, root: str) -> str | None:
-    """Why an agent may not write this resolved path, if it belongs to a skill."""
+def program_protection(path: str, root: str) -> str | None:
+    """Why an agent may not write this resolved path, if it belongs to a skill or names a plugin."""
     is_registry = set(_identities([path])).intersection(_identities(_registries(root)))
     if is_registry or _folded(os.path.basename(path)) in _SKILL_FILES:
         return "is a file that describes skills"
+    if any(_folded(part).endswith(_PLUGIN_FOLDERS) for part in path.split(os.sep)):
+        return "is in a folder that describes plugins"
     for parent in _parents(path):
         inside = parent != root and is_inside(parent, root)
         if inside and any(os.path.lexists(os.path.join(parent, name)) for name in _SKILL_FILES):

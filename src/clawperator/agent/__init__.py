@@ -5,9 +5,11 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from clawperator.agent.cancellation import (
+        CallNotBegunError,
         TurnCancelledError,
         TurnDeadline,
         WorkAbandonedError,
+        WorkAbandonedInterrupt,
         run_within,
         timeout_error,
     )
@@ -45,14 +47,17 @@ if TYPE_CHECKING:
     from clawperator.agent.turns.assembly import AgentOptions, assemble, is_mcp_name, tool_pool
     from clawperator.agent.turns.conversation import BRAINS, RunRequest, RunResult, run_request
     from clawperator.agent.turns.events import NOTE, STAGES, EventStream
-    from clawperator.agent.turns.results import TurnResult
+    from clawperator.agent.turns.results import StoppedWork, TurnResult, observe_stop
 else:
     from clawperator._lazy import lazy_exports
 
     __getattr__, __dir__ = lazy_exports(
         __name__,
         {
-            "cancellation": "TurnCancelledError TurnDeadline WorkAbandonedError run_within timeout_error",
+            "cancellation": (
+                "CallNotBegunError TurnCancelledError TurnDeadline WorkAbandonedError WorkAbandonedInterrupt "
+                "run_within timeout_error"
+            ),
             "confinement": "Use WorkingFolder confine is_control_file",
             "envelope": (
                 "CLASSES COMMON KINDS SCHEMA_VERSION build_envelope error_object filesystem_error is_not_found"
@@ -75,7 +80,7 @@ else:
             "turns.assembly": "AgentOptions assemble is_mcp_name tool_pool",
             "turns.conversation": "BRAINS RunRequest RunResult run_request",
             "turns.events": "EventStream NOTE STAGES",
-            "turns.results": "TurnResult",
+            "turns.results": "StoppedWork TurnResult observe_stop",
         },
     )
 
@@ -90,6 +95,7 @@ __all__ = [
     "SCHEMA_VERSION",
     "STAGES",
     "AgentOptions",
+    "CallNotBegunError",
     "EventStream",
     "InventoryEntry",
     "Level",
@@ -103,6 +109,7 @@ __all__ = [
     "SessionMeta",
     "SessionStore",
     "SessionSummary",
+    "StoppedWork",
     "Tool",
     "ToolCall",
     "ToolContext",
@@ -115,6 +122,7 @@ __all__ = [
     "Usage",
     "Use",
     "WorkAbandonedError",
+    "WorkAbandonedInterrupt",
     "WorkingFolder",
     "assemble",
     "build_envelope",
@@ -135,6 +143,7 @@ __all__ = [
     "is_session_file",
     "is_session_path",
     "map_strings",
+    "observe_stop",
     "outline_screen",
     "payload_error",
     "require_object",

@@ -18,6 +18,10 @@ class TurnCancelledError(ClawperatorException):
     """Raised inside a turn that observed its cancellation. Nothing of it is committed."""
 
 
+class CallNotBegunError(TurnCancelledError):
+    """Raised for a call that was cancelled before it began."""
+
+
 class WorkAbandonedError(ClawperatorException):
     """Work that did not stop when it was cancelled. Its thread is a daemon: the process exits without it."""
 

@@ -54,6 +54,8 @@ _DEFAULT_HINTS: Mapping[str, str] = {
     "policy": "Run the command with '--permission-mode full', or with '--allow-tool NAME'.",
     "unknown": "Run 'clawperator doctor', then try again; if it repeats, report it with this document.",
 }
+# In place of a hint to repeat a call that may have done something.
+_CHECK_FIRST = "Run 'claw bootstrap \"what is on the screen\"' to see what was done before you repeat it."
 
 
 def build_envelope(command: str, exit_code: int, payload: Mapping[str, Any]) -> dict[str, Any]:
@@ -91,7 +93,7 @@ def error_object(error: ClawError, command: str, target: str = "") -> dict[str, 
         "target": error.target or target or command,
         "retryable": error.retryable,
         "message": error.message,
-        "hint": _CLAW_HINTS.get(error.code) or error.hint or _DEFAULT_HINTS[error.kind].format(command=command),
+        "hint": _hint(error, command),
         "class": class_of(error),
         "code": error.code,
     }
@@ -99,6 +101,11 @@ def error_object(error: ClawError, command: str, target: str = "") -> dict[str, 
     if details:
         out["details"] = details
     return out
+
+
+def _hint(error: ClawError, command: str) -> str:
+    hint = _CLAW_HINTS.get(error.code) or error.hint or _DEFAULT_HINTS[error.kind].format(command=command)
+    return _CHECK_FIRST if error.after_effect and "again" in hint else hint
 
 
 def filesystem_error(error: OSError, operation: str, target: str) -> ClawError:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from clawperator._text import nearest
-from clawperator.agent.cancellation import TurnCancelledError
+from clawperator.agent.cancellation import CallNotBegunError, TurnCancelledError
 from clawperator.agent.confinement import confining
 from clawperator.agent.ports import Tool, ToolCall, ToolContext, ToolResult
 from clawperator.contract import ACTIONS
@@ -62,7 +62,8 @@ class ToolRegistry:
 
         Everything that the tool runs is checked as well: each action, also those of a replay or a nested command.
         """
-        context.deadline.check()
+        if context.deadline.is_over:
+            raise CallNotBegunError
         try:
             tool = self.find(call.name)
             gate = PolicyGate(self.policy, self._asker)
@@ -76,6 +77,11 @@ class ToolRegistry:
         except Exception as e:  # noqa: BLE001 - a defective tool must not end the turn
             message = f"{call.name} failed: {type(e).__name__}: {e}"
             return _failed(ClawError("UNKNOWN", message[:500], operation="call", target=call.name))
+
+    def acts(self, call: ToolCall) -> bool:
+        """Whether the call is of a known tool that does more than look."""
+        tool = self._by_name.get(call.name.strip().casefold())
+        return tool is not None and tool.level != "read-only"
 
     def _require(self, tool: Tool, params: Mapping[str, Any], gate: PolicyGate) -> None:
         """Apply the policy, asking the user once where it requires that: about the whole call."""

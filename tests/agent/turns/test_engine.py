@@ -491,3 +491,64 @@ def test_events_are_redacted_and_valid_unicode() -> None:
     EventStream("x", lines.append).emit("message_delta", text="key sk-abcdefghijklmnopqrstuvwxyz0123456789 \udcff")
     text = msgspec.json.decode(lines[0])["text"]
     assert "abcdefghijklmnop" not in text
+
+
+# --- errors after an effect
+
+
+def _failing_after(*calls: ToolCall, code: str = "BRAIN_UNAVAILABLE") -> Script:
+    def script(_: BrainRequest) -> Generator[ToolCall, ToolResult, Answer]:
+        for call in calls:  # noqa: UP028 - a tuple takes no results
+            yield call
+        raise ClawError(code, "the stream was cut")
+
+    return script
+
+
+def _rejecting(code: str, *, after_effect: bool = False) -> Tool:
+    def run(_: Mapping[str, Any], __: ToolContext) -> ToolResult:
+        error = ClawError(code, "no", after_effect=after_effect)
+        return ToolResult(False, "no", error=error)
+
+    return tool("click", run)
+
+
+@pytest.mark.parametrize(
+    ("used", "retryable"),
+    [
+        (tool("click"), False),
+        (tool("click", level="read-only"), True),
+        (_rejecting("NODE_NOT_FOUND"), True),
+        (_rejecting("NODE_NOT_FOUND", after_effect=True), False),
+        (_rejecting("RESULT_ENVELOPE_MALFORMED"), False),
+        (_rejecting("TOOL_PAYLOAD_INVALID"), True),
+    ],
+)
+def test_an_error_is_retryable_only_when_no_call_of_the_turn_may_have_acted(
+    tmp_path: Path, used: Tool, *, retryable: bool
+) -> None:
+    with engine_in(tmp_path, _failing_after(ToolCall("click", {})), used) as on:
+        turn = on.engine.submit("p")
+    assert turn.error is not None
+    assert (turn.error.code, turn.error.retryable) == ("BRAIN_UNAVAILABLE", retryable)
+
+
+def test_an_effect_of_an_earlier_turn_of_the_run_counts(tmp_path: Path) -> None:
+    scripts = {"p": answering("ok", ToolCall("click", {})), "q": _failing_after()}
+    with engine_in(tmp_path, lambda request: scripts[request.prompt](request)) as on:
+        first, second = run_turns(on.engine, "p", max_turns=2, continuation="q")
+    assert first.error is None
+    assert second.error is not None
+    assert (second.error.code, second.error.retryable) == ("BRAIN_UNAVAILABLE", False)
+
+
+def test_an_interrupt_in_the_middle_of_a_call_that_acts_is_not_retryable(tmp_path: Path) -> None:
+    def press(_: Mapping[str, Any], __: ToolContext) -> ToolResult:
+        raise KeyboardInterrupt
+
+    for level, retryable in (("act", False), ("read-only", True)):
+        pressing = tool("press", press, level=level)  # type: ignore[arg-type]
+        with engine_in(tmp_path, answering("ok", ToolCall("press", {})), pressing) as on:
+            (turn,) = run_turns(on.engine, "p", max_turns=1)
+        assert turn.error is not None
+        assert (turn.error.code, turn.error.retryable) == ("INTERRUPTED", retryable)

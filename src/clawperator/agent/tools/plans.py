@@ -113,13 +113,13 @@ def _run(
     plan: Plan, device: Device, context: ToolContext, timeout_ms: int | float | None = None
 ) -> ExecutionResult:
     """Run the plan with its usual timeout, or with the time that is left."""
-    context.deadline.check()
     limit = _usual_ms(plan.execution.actions) if timeout_ms is None else timeout_ms
     left = context.deadline.remaining
     if left is not None and left * 1000 < limit:
         limit = int(left * 1000)
         if limit < MIN_EXECUTION_TIMEOUT_MS:
             raise timeout_error(plan.execution.actions[0].type, device.serial)
+    context.deadline.check()
     timed = Plan(replace(plan.execution, timeoutMs=limit), {**plan.document, "timeoutMs": limit})
     return run_plan(
         timed,

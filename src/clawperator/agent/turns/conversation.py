@@ -27,7 +27,7 @@ from clawperator.agent.sessions.writer import OpenSession
 from clawperator.agent.turns.assembly import MCP_PREFIX, AgentOptions, Assembly, assemble
 from clawperator.agent.turns.engine import Limits, Matched, TurnEngine
 from clawperator.agent.turns.events import EventStream
-from clawperator.agent.turns.results import TurnResult, interrupted, timed_out
+from clawperator.agent.turns.results import TurnResult, interrupted, observe_stop, timed_out
 from clawperator.errors import ClawError
 
 BRAINS = ("offline", "openai", "anthropic")
@@ -168,30 +168,24 @@ def _run_turn(engine: TurnEngine, prompt: str, grace: float) -> TurnResult:
     deadline = engine.deadline
     if deadline.remaining == 0:
         engine.start_turn()
-        return _timed_out(engine, prompt, observed=True)
+        return engine.with_progress(timed_out(prompt, observe_stop(ended=True)))
     try:
         result = run_within(deadline, lambda: engine.submit(prompt), grace)
     except WorkAbandonedError:
-        return _timed_out(engine, prompt, observed=False)
+        return engine.with_progress(timed_out(prompt, observe_stop(ended=False)))
     except KeyboardInterrupt as e:
         deadline.cancel()
         # A turn that was committed before the interrupt is part of the session and is reported as such.
-        observed = not isinstance(e, WorkAbandonedInterrupt)
-        return engine.with_progress(engine.committed or interrupted(prompt, observed=observed))
+        if engine.committed is not None:
+            return engine.with_progress(engine.committed)
+        stopped = observe_stop(ended=not isinstance(e, WorkAbandonedInterrupt))
+        return engine.with_progress(interrupted(prompt, stopped))
     if result.stop_reason != "cancelled" or result.error is not None:
         return result
     # The turn acknowledged the cancellation: by the user, or at the deadline.
-    if deadline.is_cancelled and deadline.remaining != 0:
-        return engine.with_progress(interrupted(prompt, observed=True))
-    return _timed_out(engine, prompt, observed=True)
-
-
-def _timed_out(engine: TurnEngine, prompt: str, *, observed: bool) -> TurnResult:
-    result = engine.with_progress(timed_out(prompt, observed=observed))
-    if result.error is not None and any(call.handled for call in result.tool_calls):
-        # A retry would repeat the calls that were made.
-        result = replace(result, error=result.error.with_(retryable=False))
-    return result
+    by_user = deadline.is_cancelled and deadline.remaining != 0
+    stop = interrupted if by_user else timed_out
+    return engine.with_progress(stop(prompt, observe_stop(ended=True)))
 
 
 def _open_session(request: RunRequest, deadline: TurnDeadline) -> OpenSession:

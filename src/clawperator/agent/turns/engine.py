@@ -43,6 +43,9 @@ from clawperator.agent.turns.events import EventStream
 from clawperator.agent.turns.results import ToolCallSummary, TurnResult, cancelled, limit_reached
 from clawperator.errors import ClawError, ClawperatorException
 
+# Errors of these kinds are found before anything is done.
+_NOTHING_DONE = ("policy", "usage", "parse")
+
 
 class Limits(Struct, frozen=True):
     """Limits of a session and a turn. Tokens are words, unless the brain reports a count."""
@@ -69,6 +72,7 @@ class _Progress:
         self.evidence: list[Evidence] = []
         self.secrets: list[str] = []
         self.typed: set[str] = set()  # into fields that are no password fields
+        self.may_have_effect = False  # on the phone or elsewhere; also while a call that acts is being made
         self.usage = Usage()
         self.started_at_ms = now_ms()
         self._started = time.monotonic()
@@ -118,6 +122,7 @@ class TurnEngine:
         self._structured = structured
         self._progress = _Progress()
         self.committed: TurnResult | None = None  # the current turn, once it is in the session
+        self._had_effect = False  # in an earlier turn
 
     def submit(self, prompt: str) -> TurnResult:
         """Run one turn. Every failure is part of the result."""
@@ -130,14 +135,21 @@ class TurnEngine:
 
     def start_turn(self) -> None:
         """Reset the progress for a new turn."""
+        self._had_effect = self._had_effect or self._progress.may_have_effect
         self._progress = _Progress()
         self.committed = None
 
     def with_progress(self, result: TurnResult) -> TurnResult:
-        """The result with the calls, denials and usage of the turn so far, however it ended."""
-        progress = self._progress
+        """The result with the calls, denials and usage of the turn so far, however it ended.
+
+        An error after an effect of this run is not retryable: a retry would repeat what was done.
+        """
+        progress, error = self._progress, result.error
+        if error is not None and (self._had_effect or progress.may_have_effect):
+            error = error.with_(after_effect=True)
         return replace(
             result,
+            error=error,
             output=result.output if result.committed else self._render(result.output),
             matched_commands=self.matched.commands,
             matched_tools=self.matched.tools,
@@ -257,7 +269,10 @@ class TurnEngine:
         self._events.end_text()
         self._events.enter("tool", tool=call.name)
         self._events.emit("tool_called", tool=call.name, step=len(progress.calls) + 1, params=params)
+        had_effect = progress.may_have_effect
+        progress.may_have_effect = had_effect or self._registry.acts(call)  # an interrupt may come at any time
         result = self._registry.call(call, self._context) if call.problem is None else _unmade(call.problem)
+        progress.may_have_effect = had_effect or (progress.may_have_effect and _may_have_acted(result))
         code = result.error.code if result.error else None
         if code == "TURN_TIMEOUT":
             raise TurnCancelledError  # not enough time is left to start anything
@@ -360,6 +375,13 @@ def _secrets(prompt: str, answer: Answer, progress: _Progress) -> list[str]:
     if answer.outcome == "done":
         return progress.secrets
     return [*progress.secrets, *(text for text in intended_texts(prompt) if text not in progress.typed)]
+
+
+def _may_have_acted(result: ToolResult) -> bool:
+    """Whether a call of a tool that acts may have changed something. In doubt it has."""
+    if result.error is None:
+        return True
+    return result.error.after_effect or not (result.error.retryable or result.error.kind in _NOTHING_DONE)
 
 
 def word_count(text: str) -> int:

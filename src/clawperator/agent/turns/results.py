@@ -1,18 +1,69 @@
 """Results of turns, and constructors for the turns that did not complete."""
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
+import msgspec
 from msgspec import Struct
 
 from clawperator.agent.ports import Denial, Outcome, Usage
 from clawperator.agent.sessions.records import EvidenceLink
 from clawperator.errors import ClawError
 
+if TYPE_CHECKING:
+    from clawperator.device import RunningExecution
+
 StopReason = Literal["completed", "timeout", "cancelled", "max_budget_reached", "max_turns_reached"]
 
 _TIMED_OUT = "The time limit of the turns was reached before this turn completed."
 _INTERRUPTED = "Interrupted before this turn completed."
+_STILL_RUNNING = (
+    "The next command for this phone waits until it has finished. "
+    "Run 'claw bootstrap \"what is on the screen\"' to see what was done."
+)
+
+
+class StoppedWork(Struct, frozen=True):
+    """Work after a deadline or an interrupt. ``observed`` means that it ended here and on the phone.
+
+    ``running`` is what a phone may still run: an Operator cannot be stopped.
+    """
+
+    observed: bool
+    running: "tuple[RunningExecution, ...]" = ()
+
+    def error(  # noqa: PLR0913 - the fields of one error
+        self,
+        code: str,
+        message: str,
+        *,
+        operation: str,
+        target: str,
+        after_effect: bool = False,
+        details: Mapping[str, Any] | None = None,
+    ) -> ClawError:
+        """The error of the stopped work, with what still runs."""
+        facts = dict(details or {})
+        if self.running:
+            message = "; ".join((message, *(execution.describe() for execution in self.running)))
+            facts["running"] = msgspec.to_builtins(self.running)
+        return ClawError(
+            code,
+            message,
+            hint=_STILL_RUNNING if self.running else None,
+            details=facts or None,
+            operation=operation,
+            target=target,
+            after_effect=after_effect or bool(self.running),
+        )
+
+
+def observe_stop(*, ended: bool) -> StoppedWork:
+    """Look at what was stopped. ``ended`` means that the work ended on this computer."""
+    from clawperator.device import still_running
+
+    running = still_running()
+    return StoppedWork(ended and not running, running)
 
 
 class ToolCallSummary(Struct, frozen=True):
@@ -60,30 +111,30 @@ def cancelled(prompt: str, output: str = "", error: ClawError | None = None) -> 
     )
 
 
-def timed_out(prompt: str, *, observed: bool) -> TurnResult:
+def timed_out(prompt: str, stopped: StoppedWork) -> TurnResult:
     """A turn that reached the deadline.
 
-    ``observed`` means that the work was seen to stop: nothing of it is in the session, which may be used again.
+    When the stop was observed, nothing of it is in the session, which may be used again, and the phone is free.
     """
     return TurnResult(
         prompt=prompt,
         output=_TIMED_OUT,
         stop_reason="timeout",
-        cancel_observed=observed,
+        cancel_observed=stopped.observed,
         outcome="failed",
-        error=ClawError("TURN_TIMEOUT", _TIMED_OUT, operation="turn", target=prompt[:80]),
+        error=stopped.error("TURN_TIMEOUT", _TIMED_OUT, operation="turn", target=prompt[:80]),
     )
 
 
-def interrupted(prompt: str, *, observed: bool) -> TurnResult:
+def interrupted(prompt: str, stopped: StoppedWork) -> TurnResult:
     """A turn that the user stopped, by keyboard or by a signal."""
     return TurnResult(
         prompt=prompt,
         output=_INTERRUPTED,
         stop_reason="cancelled",
-        cancel_observed=observed,
+        cancel_observed=stopped.observed,
         outcome="failed",
-        error=ClawError("INTERRUPTED", "the turn was interrupted", operation="turn", target=prompt[:80]),
+        error=stopped.error("INTERRUPTED", "the turn was interrupted", operation="turn", target=prompt[:80]),
     )
 
 

@@ -23,6 +23,7 @@ from clawperator.agent import (
     confine,
     failed_result,
     run_plugin,
+    timeout_error,
 )
 from clawperator.cli.claw.readable import summary_of
 from clawperator.cli.command_line import Call, GlobalOptions, read_arguments, split_globals
@@ -199,7 +200,9 @@ class ExecutionCall(Struct, frozen=True):
         left = context.deadline.remaining
         if left is None or not isinstance(self.document, dict):
             return self.document
-        most = max(int(left * 1000), MIN_EXECUTION_TIMEOUT_MS)
+        most = int(left * 1000)
+        if most < MIN_EXECUTION_TIMEOUT_MS:  # nothing may run past the deadline
+            raise timeout_error(self.call.name, context.device or self.call.name)
         return {**self.document, "timeoutMs": min(self.document.get("timeoutMs", most), most)}
 
     def _report(self, result: ExecutionResult) -> ToolResult:

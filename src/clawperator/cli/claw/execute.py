@@ -8,18 +8,21 @@ import msgspec
 
 from clawperator._typed import decode
 from clawperator.agent import (
+    CallNotBegunError,
     EventStream,
+    StoppedWork,
     ToolCall,
     ToolRegistry,
     ToolResult,
     TurnCancelledError,
     TurnDeadline,
     WorkAbandonedError,
+    WorkAbandonedInterrupt,
     assemble,
     is_mcp_name,
     is_not_found,
+    observe_stop,
     run_within,
-    timeout_error,
 )
 from clawperator.cli.claw.inputs import text_of
 from clawperator.cli.claw.options import agent_options
@@ -31,6 +34,18 @@ from clawperator.cli.signals import interrupt_on_signals
 from clawperator.errors import ClawError
 
 _LONGEST_MESSAGE = 2_000
+# The device's clock is not ours: its timeout may come this much before our deadline.
+_SLACK_SECONDS = 0.05
+# Errors of a step that ended because of our deadline.
+_STEP_TIMEOUTS = (
+    *(
+        "COMMAND_TIMEOUT",
+        "RESULT_ENVELOPE_TIMEOUT",
+        "NAVIGATION_TIMEOUT",
+        "SKILL_EXECUTION_TIMEOUT",
+        "INTERRUPTED",
+    ),
+)
 
 
 _Act = Callable[[], ToolResult]
@@ -45,12 +60,17 @@ def exec_command(arguments: ParsedArguments) -> Response:
 
 
 def _execute(job: "_Job", prepare: "Callable[[_Job, TurnDeadline], AbstractContextManager[_Act]]") -> Response:
+    deadline: TurnDeadline | None = None
     try:
         deadline = TurnDeadline(job.arguments.seconds("--timeout-seconds"))
+        job.read_input()
         with prepare(job, deadline) as act, interrupt_on_signals(deadline.cancel):
-            result = _run_until(deadline, job.name, act)
+            result = _run_until(deadline, job, act)
             ignore_signals()
         ignore_signals()
+    except KeyboardInterrupt as e:
+        ignore_signals()
+        result = _interrupted(job, ended=not isinstance(e, WorkAbandonedInterrupt))
     except ClawError as e:
         result = ToolResult(handled=False, message=e.message, error=e)
     return _respond(job, result)
@@ -63,10 +83,20 @@ class _Job:
         self.arguments = arguments
         self.name = arguments.words[0]
         self.input_name = input_name
-        self.input = text_of(arguments.words[1])
+        self.input: str | None = None
         self.source_hint: str | None = None
         self.only_looks = False
+        self.has_begun = False
+        self.cancel_observed: bool | None = None  # None for work that was not stopped
         self.warnings: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        assert self.input is not None
+        return self.input
+
+    def read_input(self) -> None:
+        self.input = text_of(self.arguments.words[1])
 
     def found(self, name: str, source_hint: str) -> None:
         self.name = name
@@ -82,7 +112,7 @@ def _tool_call(job: _Job, deadline: TurnDeadline) -> Iterator[_Act]:
         tool = parts.registry.find(job.name)
         job.found(tool.name, tool.source_hint)
         job.only_looks = tool.level == "read-only"
-        call = ToolCall(tool.name, _params(job.input, tool.name))
+        call = ToolCall(tool.name, _params(job.text, tool.name))
         yield lambda: parts.registry.call(call, options.tool_context(deadline))
 
 
@@ -100,7 +130,7 @@ def _command_call(job: _Job, deadline: TurnDeadline) -> Iterator[_Act]:
     context = CommandContext(plugins.plugins, _inherited_flags(job.arguments), options.asker is None, folder)
     with assemble(options, deadline, EventStream(""), with_mcp=False) as parts:
         job.warnings += parts.warnings
-        command = prepare(entry, job.input, context)
+        command = prepare(entry, job.text, context)
         job.only_looks = command.level == "read-only"
         own = ToolRegistry([command], parts.policy, asker=options.asker)
         yield lambda: own.call(ToolCall(entry.name, {}), options.tool_context(deadline))
@@ -124,15 +154,69 @@ def _params(payload: str, tool: str) -> dict[str, Any]:
     return require_object(params, tool)
 
 
-def _run_until(deadline: TurnDeadline, name: str, act: Callable[[], ToolResult]) -> ToolResult:
-    """Run it until the deadline. The error reports whether the work was stopped."""
+def _run_until(deadline: TurnDeadline, job: _Job, act: _Act) -> ToolResult:
+    """Run it until the deadline. The error reports whether it had begun, and whether it was seen to stop."""
+    if deadline.remaining == 0:
+        return _timed_out(job, observe_stop(ended=True), None)
+    job.has_begun = True
     try:
-        return run_within(deadline, act)
+        result = run_within(deadline, act)
     except (WorkAbandonedError, TurnCancelledError) as e:
         if deadline.is_cancelled and deadline.remaining != 0:  # cancelled by a signal, not by the deadline
             raise KeyboardInterrupt from e
-        error = timeout_error("exec", name).with_(retryable=isinstance(e, TurnCancelledError))
-        return ToolResult(handled=False, message=error.message, error=error)
+        job.has_begun = not isinstance(e, CallNotBegunError)
+        return _timed_out(job, observe_stop(ended=isinstance(e, TurnCancelledError)), None)
+    code = result.error.code if result.error is not None else ""
+    is_late = deadline.remaining is not None and deadline.remaining <= _SLACK_SECONDS
+    if code == "INTERRUPTED" and not is_late:
+        return _interrupted(job, ended=True, cause=result)
+    if code == "TURN_TIMEOUT" or (is_late and code in _STEP_TIMEOUTS):
+        return _timed_out(job, observe_stop(ended=_has_ended(result)), result)
+    return result
+
+
+def _has_ended(result: ToolResult) -> bool:
+    """Whether a call that timed out has ended. Only a nested turn may have left work behind."""
+    document = result.result if isinstance(result.result, dict) else {}
+    turns = document.get("turns") or [document.get("turn")]
+    return not isinstance(turns[-1], dict) or bool(turns[-1].get("cancel_observed"))
+
+
+def _timed_out(job: _Job, stopped: StoppedWork, cause: ToolResult | None) -> ToolResult:
+    """The result of a call that the deadline stopped: ``cause`` is its own result, if it had one."""
+    error = cause.error if cause is not None else None
+    is_own = error is None or error.code == "TURN_TIMEOUT"
+    # Without a document that code means that too little time was left to start. A nested turn has a document.
+    has_begun = job.has_begun and not (is_own and cause is not None and cause.result is None)
+    phase = "during" if has_begun else "before"
+    shown = stopped.error(
+        "TURN_TIMEOUT",
+        f"the time limit was reached {phase} {job.name}",
+        operation=(error.operation if error is not None else "") or job.name,
+        target=(error.target if error is not None else "") or job.name,
+        after_effect=has_begun and not job.only_looks if error is None else error.after_effect,
+        details={"phase": phase} if error is None or is_own else {"phase": phase, "code": error.code},
+    )
+    job.cancel_observed = stopped.observed
+    return _stopped(shown, cause)
+
+
+def _interrupted(job: _Job, *, ended: bool, cause: ToolResult | None = None) -> ToolResult:
+    stopped = observe_stop(ended=ended)
+    error = stopped.error(
+        "INTERRUPTED",
+        f"{job.name} was interrupted",
+        operation=job.arguments.name,
+        target=job.name,
+        after_effect=job.has_begun and not job.only_looks,
+    )
+    job.cancel_observed = stopped.observed
+    return _stopped(error, cause)
+
+
+def _stopped(error: ClawError, cause: ToolResult | None) -> ToolResult:
+    result = cause.result if cause is not None else None
+    return ToolResult(handled=False, message=error.message, error=error, result=result)
 
 
 def _respond(job: _Job, result: ToolResult) -> Response:
@@ -153,6 +237,6 @@ def _respond(job: _Job, result: ToolResult) -> Response:
     if document is not None and error.details:  # the result holds the step
         details = {name: value for name, value in error.details.items() if name != "step"}
         error = error.with_(details=details or None)
-    if error.code == "TURN_TIMEOUT":
-        payload["cancel_observed"] = error.retryable
+    if job.cancel_observed is not None:
+        payload["cancel_observed"] = job.cancel_observed
     return failure(error, job.arguments.name, payload, target=job.name, warnings=job.warnings)

@@ -15,6 +15,7 @@ from clawperator.agent import (
     TurnDeadline,
     TurnResult,
     Usage,
+    observe_stop,
     run_request,
 )
 from clawperator.cli.claw.event_sinks import open_events
@@ -43,6 +44,17 @@ def run_turns(arguments: ParsedArguments) -> Response:
         ):
             result = run_request(request, deadline, events, call.notes, ignore_signals)
         ignore_signals()
+    except KeyboardInterrupt:  # before the first turn
+        ignore_signals()
+        stopped = observe_stop(ended=True)
+        error = stopped.error(
+            "INTERRUPTED",
+            "interrupted before the first turn",
+            operation=arguments.name,
+            target=request.prompt[:80],
+        )
+        members = {**_payload(call, None), "cancel_observed": stopped.observed}
+        return failure(error, arguments.name, members, warnings=tuple(call.notes))
     except ClawError as e:
         members = {**not_found_members(e, request.session_id), **_payload(call, None)}
         return failure(e, arguments.name, members, warnings=tuple(call.notes))

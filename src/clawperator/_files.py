@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from types import TracebackType
 from typing import IO, Self
 
-# The working folder of an agent while it acts: there no file is opened through a link that leads out of it.
+# The working folder of an agent while it acts: there no file is opened through a link.
 confined_to: ContextVar[str | None] = ContextVar("confined_to", default=None)
 
 _BUFFER = 256 * 1024
@@ -108,10 +108,13 @@ def is_inside(path: str, folder: str) -> bool:
 
 
 def check_links(path: str, target: str) -> None:
-    """Refuse a path in the folder ``confined_to`` whose resolved ``target`` is not there."""
-    root = confined_to.get()
-    if root is not None and is_inside(os.path.abspath(path), root) and not is_inside(target, root):
-        raise OSError(errno.ELOOP, "a link leads out of the working folder", path)
+    """Refuse a path in the folder ``confined_to`` that leads through a link. Paths that agents name are resolved.
+
+    A link inside the folder could lead to the files that control the agent.
+    """
+    root, whole = confined_to.get(), os.path.abspath(path)
+    if root is not None and is_inside(whole, root) and target != whole:
+        raise OSError(errno.ELOOP, "it leads through a link", path)
 
 
 def _check_place(descriptor: int, path: str) -> None:

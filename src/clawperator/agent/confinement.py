@@ -74,7 +74,7 @@ def confine(folder: WorkingFolder, path: str, operation: str, use: Use) -> str:
 
 @contextmanager
 def confining(folder: WorkingFolder) -> Iterator[None]:
-    """While the block runs, no file in the folder is opened through a link that leads out of it."""
+    """While the block runs, no file in the folder is opened through a link."""
     token = confined_to.set(folder.root)
     try:
         yield

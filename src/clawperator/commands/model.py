@@ -24,7 +24,8 @@ class Flag(Struct, frozen=True):
     """A flag with ``values`` values. One that ``repeats`` may be given several times.
 
     A ``literal`` flag refuses a value that begins with a dash, unless it is written with ``=``. ``path`` is the
-    kind of path that its value is, except for the values ``not_paths``.
+    kind of path that its value is, except for the values ``not_paths``. Without the flag the output is beside the
+    file of the flag ``beside``, if that is set.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Flag(Struct, frozen=True):
     repeats: bool = False
     path: PathKind = ""
     not_paths: tuple[str, ...] = ()
+    beside: str = ""
 
 
 class Command(Struct, frozen=True):

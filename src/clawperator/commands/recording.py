@@ -5,7 +5,7 @@ from clawperator.commands.model import BACKEND, Command, Flag, switch
 
 _HANDLERS = "clawperator.cli.handlers.recording:"
 _INPUT = Flag("--input", "recording", "<file>", path="in")
-_OUT = Flag("--out", "output file", "<file>", path="out")
+_OUT = Flag("--out", "output file", "<file>", path="out", beside="--input")
 _DEMONSTRATION = Flag("--input", "recording or export", "<file>", path="in")
 
 RECORDING = Command(

@@ -280,7 +280,9 @@ class ConnectedPhone:
     def pull_recording(self, session_id: str | None = None, folder: str | os.PathLike[str] = "recordings") -> str:
         """Pull a recording from the device, by default the last one. Returns the path of the file."""
         from clawperator.device import pull_recording
+        from clawperator.policy import check_call
 
+        check_call("recording_pull", "act", session_id or "")
         return pull_recording(self.device, self._package, session_id, os.fspath(folder)).localPath
 
     def recording(self, session_id: str | None = None) -> RecordingSession:

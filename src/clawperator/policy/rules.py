@@ -20,7 +20,7 @@ from typing import Any, Literal, Protocol
 import msgspec
 from msgspec import Struct
 
-from clawperator.commands import LEVELS, Level
+from clawperator.commands import LEVELS, POLICY_VARIABLE, Level
 
 DEFAULT_MODE: Level = "act"
 _LONGEST_RULE = 1_024
@@ -121,7 +121,7 @@ class _CallNames(Struct, frozen=True):
 
 
 class PolicyDecision(Struct, frozen=True):
-    """Whether a call is allowed. ``source`` is what decided: a flag, a settings file, or ``mode``."""
+    """Whether a call is allowed. ``source`` is what decided: a flag, a file, ``mode`` or the variable."""
 
     allowed: bool
     decision: Literal["allow", "deny", "ask"]
@@ -162,7 +162,9 @@ class Policy(Struct, frozen=True):
         if _is_within(tool.level, self.mode):
             return PolicyDecision(True, "allow", f"{tool.name} is allowed in mode {self.mode}", "mode")
         reason = f"{tool.name} requires --permission-mode {tool.level}; the mode is {self.mode}"
-        return PolicyDecision(False, "deny", reason, "mode")
+        return PolicyDecision(
+            False, "deny", reason, "mode" if self.mode_source != POLICY_VARIABLE else POLICY_VARIABLE
+        )
 
     def may_allow(self, tool: Governed, *, can_ask: bool) -> bool:
         """Whether some call of the tool can be allowed. ``can_ask``: a user can confirm calls."""

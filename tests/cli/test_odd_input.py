@@ -127,6 +127,7 @@ def test_claw_runs_every_command_without_a_stream(closed: str, form: str, monkey
             assert b"Error: " not in out, (argv, out)
 
 
+@pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("redirect", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
 def test_a_process_without_streams_ends_with_an_exit_code_and_no_traceback(redirect: str) -> None:
     for command in ("clawperator exec -", "clawperator click", "claw bootstrap -", "claw route"):

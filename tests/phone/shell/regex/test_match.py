@@ -196,3 +196,10 @@ def test_a_literal_is_found_at_its_position(before: str, text: str) -> None:
     assert found is not None
     assert found[0] == text
     assert found.start == (before + text).find(text)
+
+
+def test_a_negated_empty_bracket_matches_every_character_in_ecmascript() -> None:
+    for pattern in ("[^]", "[^]]*|[a]"):
+        found = compile_regex(pattern, extended=True, ecma=True).search("x]" * 2_000)
+        assert found is not None
+        assert found[0][:1] == "x"

@@ -230,5 +230,7 @@ def _translate_bracket(match: re.Match[str]) -> str:
 
 
 def _translate_ecma(bracket: str) -> str:
+    if bracket == "[^]":
+        return r"[\s\S]"
     body = re.sub(r"\\.|\[", lambda m: m[0] if len(m[0]) > 1 else r"\[", bracket[1:], flags=re.DOTALL)
     return "[" + re.sub(r"([-~|&])\1", r"\1\\\1", body)

@@ -9,7 +9,7 @@ INSTALL = $(PYTHON) -m pip --python $(@D)/bin/python --quiet --disable-pip-versi
 	--constraint constraints.txt --editable
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format coverage shape bench soak docs clean
+.PHONY: help demo test check format coverage shape bench soak examples docs clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "make %-8s %s\n", $$1, $$2}' Makefile
@@ -49,7 +49,21 @@ shape: ## print module sizes, import cycles, reused names and places per action
 bench: $(PLAIN)/ready ## measure the speed bars; fail when one is missed
 	@$(PLAIN)/bin/python bench/run.py
 
-soak: $(VENV)/ready ## run the random tests with many more examples
+# Minutes in all, the seed of all random numbers, and the campaigns to run (none: all of them).
+MINUTES ?= 10
+SEED ?= $(shell date +%s)
+ONLY ?=
+
+soak: $(VENV)/ready $(VENV)/fuzz ## fuzz, inject faults, kill and search for secrets: MINUTES=10 SEED=1 ONLY="faults kills"
+	$(BIN)/python -m soak.run --minutes $(MINUTES) --seed $(SEED) $(ONLY)
+
+# Coverage-guided fuzzing is optional: there is not a wheel for every Python.
+$(VENV)/fuzz: $(VENV)/ready
+	@$(PYTHON) -m pip --python $(BIN)/python --quiet --disable-pip-version-check install --only-binary :all: \
+		--constraint constraints.txt atheris || echo "soak: no atheris for this Python; coverage-guided fuzzing is skipped"
+	@touch $@
+
+examples: $(VENV)/ready ## run the random tests with many more examples
 	HYPOTHESIS_PROFILE=soak $(BIN)/pytest --numprocesses 2 -m random
 
 docs: $(VENV)/ready ## regenerate the generated parts of docs/

@@ -29,6 +29,7 @@ LAYERS = (
     "commands",
     "contract",
     "_environment",
+    "_trust",
     "_config",
     "_home",
     "_notes",

@@ -7,13 +7,12 @@ A file of that name in a working folder is never read.
 """
 
 import os
-import stat
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
-from clawperator._files import why
+from clawperator._files import read_limited, why
 from clawperator._home import product_home
 from clawperator._text import nearest, printable
 from clawperator.errors import ClawError
@@ -54,16 +53,11 @@ def read_config() -> UserConfig:
 
 def _document(path: str) -> dict[str, Any] | None:
     try:
-        if not stat.S_ISREG(os.stat(path).st_mode):
-            raise _invalid(path, "not a regular file")
-        with open(path, "rb") as file:
-            data = file.read(_MOST_BYTES + 1)
+        data = read_limited(path, _MOST_BYTES)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as e:
         raise _invalid(path, why(e)) from e
-    if len(data) > _MOST_BYTES:
-        raise _invalid(path, f"larger than {_MOST_BYTES} bytes")
     import tomllib
 
     try:

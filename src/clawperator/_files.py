@@ -243,6 +243,17 @@ class Spill:
         out.write(b"".join(self._parts)[skip:])
 
 
+def read_limited(path: str, most: int) -> bytes:
+    """The content of a regular file of at most ``most`` bytes. ``OSError`` otherwise; a pipe does not block."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    with open(descriptor, "rb") as file:
+        _check_kind(descriptor, path, stat.S_ISREG)
+        data = file.read(most + 1)
+    if len(data) > most:
+        raise OSError(errno.EFBIG, f"it is larger than {most} bytes", path)
+    return data
+
+
 def why(error: OSError | ValueError) -> str:
     """The system's message without errno and path. A path with a NUL is a ValueError."""
     return (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clawperator._trust import trust_folder
 from clawperator.agent.settings import AgentSettings, read_settings
 
 JSON = st.recursive(
@@ -53,6 +54,7 @@ def test_rules_of_all_layers_are_concatenated_with_their_source(folder: Path, ho
     local = write(
         folder / ".claw/settings.local.json", {"permissions": {"allow": ["*"], "defaultMode": "Read-Only"}}
     )
+    trust_folder(str(folder))
     permissions = read_settings(str(folder)).permissions
     assert listed(permissions.deny) == [("close_app", str(own)), ("run_skill", str(project))]
     assert listed(permissions.ask) == [("click(Buy:*)", str(project))]
@@ -95,6 +97,7 @@ def test_invalid_entries_are_warnings_and_valid_siblings_are_kept(folder: Path, 
             "model": "x",
         },
     )
+    trust_folder(str(folder))
     settings = read_settings(str(folder))
     assert [str(rule) for rule in settings.permissions.deny] == ["click"]
     assert sorted(settings.mcp_servers) == ["good", "odd"]
@@ -118,6 +121,7 @@ def test_a_later_layer_overrides_keys_of_a_server_or_redefines_it(folder: Path, 
     own = write(home, {"mcpServers": {"x": one, "y": one}})
     amended = {"env": {"B": "2"}, "timeouts": {"call": 7}, "cwd": "sub"}
     project = write(folder / ".claw/settings.json", {"mcpServers": {"x": amended, "y": {"command": "two"}}})
+    trust_folder(str(folder))
     servers = read_settings(str(folder)).mcp_servers
     x, y = servers["x"], servers["y"]
     assert (x.command, x.args, x.env, x.source) == ("one", ("a",), {"A": "1", "B": "2"}, str(own))
@@ -154,6 +158,7 @@ def test_disabled_servers_are_dropped(folder: Path, home: Path) -> None:
         "d": {"url": "x", "disabled": True},
     }
     write(folder / ".claw/settings.json", {"mcpServers": layer})
+    trust_folder(str(folder))
     settings = read_settings(str(folder))
     assert list(settings.mcp_servers) == ["b"]
     (warning,) = settings.warnings

@@ -113,6 +113,7 @@ VERBS = {
         "tool-pool",
         "bootstrap-graph",
         "turn-loop",
+        "trust",
     ),
 }
 ACTING = {
@@ -141,15 +142,16 @@ OWN_FLAGS = {
     "exec-command": ACTING,
     "exec-tool": ACTING,
     "route": {"--limit"},
+    "trust": {"--list", "--remove", "--dry-run"},
     "tool-pool": {"--simple-mode", "--no-mcp", "--deny-tool", "--deny-prefix", "--pass-env"},
     "bootstrap": THINKING | ACTING | SESSION | {"--quiet"},
     "turn-loop": THINKING | ACTING | SESSION | {"--max-turns", "--continuation-prompt", "--structured-output"},
 }
 
 
-def test_claw_has_its_fourteen_commands_with_their_flags() -> None:
+def test_claw_has_its_fifteen_commands_with_their_flags() -> None:
     assert {command.name for command in CLAW_COMMANDS} == VERBS
-    assert len(CLAW_COMMANDS) == 14
+    assert len(CLAW_COMMANDS) == 15
     for command in CLAW_COMMANDS:
         flags = [flag.name for flag in command.flags]
         assert len(set(flags)) == len(flags)

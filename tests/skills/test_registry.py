@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
+from clawperator._trust import trust_folder
 from clawperator.errors import ClawError
 from clawperator.skills.registry import (
     SkillRegistry,
-    find_registry,
+    open_registry,
     parse_entry,
     read_registry,
     search_skills,
@@ -22,15 +23,17 @@ from tests.support.running import clawperator
 def test_the_nearest_registry_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CLAWPERATOR_HOME", str(tmp_path / "home"))
     monkeypatch.chdir(tmp_path)
-    assert find_registry() == shipped_registry()
+    assert open_registry().path == shipped_registry()
     installed = write_registry(tmp_path / "home" / "skills")
-    assert find_registry() == str(installed)
+    assert open_registry().path == str(installed)
     local = write_registry(tmp_path)
-    assert find_registry() == str(local)
+    trust_folder(str(tmp_path))
+    assert open_registry().path == str(local)
+    (tmp_path / "named.json").write_bytes(local.read_bytes())
     monkeypatch.setenv("CLAWPERATOR_SKILLS_REGISTRY", "named.json")
-    assert find_registry() == str(tmp_path / "named.json")
-    assert find_registry("given.json") == str(tmp_path / "given.json")
-    assert find_registry("shipped") == shipped_registry()
+    assert open_registry().path == str(tmp_path / "named.json")
+    assert open_registry(str(local)).path == str(local)
+    assert open_registry("shipped").path == shipped_registry()
 
 
 @pytest.mark.parametrize(

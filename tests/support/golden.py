@@ -22,7 +22,7 @@ _VARIABLE = frozenset(
     (
         *("timestamp", "created_at", "last_modified", "updated_at_ms", "started_at_ms", "ended_at_ms"),
         *("duration_ms", "settled_ms", "size_bytes", "bytes", "sha256"),
-        *("correlation_id", "commandId", "taskId", "ref", "python_version", "platform_name"),
+        *("correlation_id", "commandId", "taskId", "ref", "folder", "python_version", "platform_name"),
     )
 )
 _ELAPSED = re.compile(r"\bafter \d+ ms\b")

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         filesystem_error,
         is_not_found,
     )
+    from clawperator.agent.folder_programs import programs_of_folder
     from clawperator.agent.inventory.inventory import (
         InventoryEntry,
         command_inventory,
@@ -62,6 +63,7 @@ else:
             "envelope": (
                 "CLASSES COMMON KINDS SCHEMA_VERSION build_envelope error_object filesystem_error is_not_found"
             ),
+            "folder_programs": "programs_of_folder",
             "inventory.inventory": "InventoryEntry command_inventory group_by_origin tool_inventory",
             "inventory.plugins": "Plugin PluginContext PluginScan discover_plugins run_plugin",
             "inventory.routing": "Router",
@@ -146,6 +148,7 @@ __all__ = [
     "observe_stop",
     "outline_screen",
     "payload_error",
+    "programs_of_folder",
     "require_object",
     "run_plugin",
     "run_request",

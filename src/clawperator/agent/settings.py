@@ -2,10 +2,13 @@
 
     $CLAW_CONFIG_HOME/settings.json, or ~/.claw/settings.json     the user's
     <folder>/.claw/settings.json                                  the project's
-    <folder>/.claw/settings.local.json                            the user's, for this project
+    <folder>/.claw/settings.local.json                            the same, not shared with others
 
     {"permissions": {"defaultMode": "act", "allow": [], "deny": [], "ask": []},
      "mcpServers": {"name": {"command": "program", "args": [], "env": {}, "cwd": ".", "timeouts": {"call": 60}}}}
+
+The files of a folder that the user has not trusted (``claw trust``) can only restrict: their deny and ask rules
+and a stricter mode count; allow rules, a less strict mode and servers are ignored with a warning.
 
 Rule lists are concatenated, so a deny rule of any layer stays in force. A later layer that sets a server's command
 redefines the server; otherwise it overrides single keys. ``disabled`` servers are dropped. Invalid content becomes
@@ -22,6 +25,8 @@ import msgspec
 from msgspec import Struct
 
 from clawperator._files import why
+from clawperator._text import printable
+from clawperator._trust import Trust, config_home, folder_trust, is_users_own
 from clawperator.agent.policy import Permissions
 from clawperator.commands import LEVELS, Level
 from clawperator.policy import PolicyRule, read_level, read_rule
@@ -69,17 +74,30 @@ class AgentSettings(Struct, frozen=True):
 def read_settings(folder: str) -> AgentSettings:
     """Read and merge the settings for a folder. Invalid content never raises; it becomes a warning."""
     layers = _Layers(folder)
+    trust: Trust | None = None
     for path in settings_files(folder):
-        layers.add(path)
+        if is_users_own(path):
+            layers.add(path)
+        elif os.path.lexists(path):
+            trust = trust or folder_trust(folder)
+            layers.add(path, trust)
+    return layers.merge()
+
+
+def folder_settings(folder: str) -> AgentSettings:
+    """What the settings of a folder say by themselves, as if it were trusted."""
+    layers = _Layers(folder)
+    for path in settings_files(folder):
+        if not is_users_own(path):
+            layers.add(path)
     return layers.merge()
 
 
 def settings_files(folder: str) -> list[str]:
     """The settings paths, lowest precedence first, without duplicates."""
-    home = os.environ.get("CLAW_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".claw")
     own = os.path.join(folder, ".claw")
     places = [
-        os.path.join(home, "settings.json"),
+        os.path.join(config_home(), "settings.json"),
         os.path.join(own, "settings.json"),
         os.path.join(own, "settings.local.json"),
     ]
@@ -97,10 +115,14 @@ class _Layers:
         self._warnings: list[str] = []
         self._unreadable = ""
 
-    def add(self, path: str) -> None:
+    def add(self, path: str, trust: Trust | None = None) -> None:
+        """Read one file. Without ``trust`` it is the user's own."""
         document = self._read(path)
         if document is None:
             return
+        is_foreign = bool(document) and not any(key in document for key in _KEYS)
+        if trust is not None and not trust.is_trusted:
+            document = self._restrictions(document, path, trust)
         for key, value in document.items():
             if key == "permissions":
                 self._permissions(value, path)
@@ -108,8 +130,27 @@ class _Layers:
                 self._mcp_servers(value, path)
             elif key != "$schema":
                 self._warn(path, f"unknown key {key[:80]!r}")
-        if document and not any(key in document for key in _KEYS):
+        if is_foreign:
             self._restrict(path, "no known key: it may be another file's content")
+
+    def _restrictions(self, document: dict[str, Any], path: str, trust: Trust) -> dict[str, Any]:
+        """What counts of an untrusted file. What would allow or start something becomes a warning."""
+        kept = {key: value for key, value in document.items() if key != "mcpServers"}
+        ignored = ["mcpServers"] if document.get("mcpServers") else []
+        permissions = document.get("permissions")
+        if isinstance(permissions, dict):
+            level = permissions.get("defaultMode")
+            named = read_level(level) if isinstance(level, str) else None
+            allowing = [key for key in ("allow",) if permissions.get(key)]
+            current = self._mode[0] or "act"
+            if named is not None and LEVELS.index(named) >= LEVELS.index(current):
+                allowing += ["defaultMode"] if named != current else []
+                permissions = {key: value for key, value in permissions.items() if key != "defaultMode"}
+            kept["permissions"] = {key: value for key, value in permissions.items() if key != "allow"}
+            ignored += [f"permissions.{key}" for key in allowing]
+        for name in ignored:
+            self._warn(path, f"{name} ignored: {trust.advice}")
+        return kept
 
     def merge(self) -> AgentSettings:
         servers = {name: server for name, server in self._parse_servers() if server is not None}
@@ -120,7 +161,7 @@ class _Layers:
 
     def _warn(self, path: str, message: str) -> None:
         if len(self._warnings) < _MOST_WARNINGS:
-            self._warnings.append(f"{path}: {message}")
+            self._warnings.append(f"{printable(path)}: {message}")
 
     def _restrict(self, path: str, message: str) -> None:
         """Warn about invalid content that may have been a restriction, and fall back to read-only."""
@@ -238,5 +279,21 @@ class _Layers:
         limits = (server.timeouts.initialize, server.timeouts.list, server.timeouts.call)
         if not all(0 < seconds <= _LONGEST_SECONDS for seconds in limits):
             raise ValueError(f"a timeout must be above 0 and at most {_LONGEST_SECONDS:g} seconds")
+        if is_users_own(source):
+            server = _apart_from_folder(server)
         cwd = None if server.cwd is None else os.path.join(self._folder, server.cwd)
         return msgspec.structs.replace(server, cwd=cwd, source=source)
+
+
+def _apart_from_folder(server: McpServer) -> McpServer:
+    """A server of the user's own settings, which must not run programs of the working folder.
+
+    A relative path of its program starts at the settings. ``python -m`` does not look in the working folder,
+    unless the settings choose a folder for the server.
+    """
+    if os.sep in server.command:
+        server = msgspec.structs.replace(server, command=os.path.join(config_home(), server.command))
+    is_python = os.path.basename(server.command).startswith("python")
+    if server.cwd is None and is_python and any(word in ("-m", "-c") for word in server.args):
+        server = msgspec.structs.replace(server, env={"PYTHONSAFEPATH": "1", **server.env})
+    return server

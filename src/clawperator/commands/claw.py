@@ -258,4 +258,22 @@ CLAW_COMMANDS: tuple[Command, ...] = (
         notes="Deleting a missing session succeeds: exit 0.",
         handler=_SESSIONS + "delete_session",
     ),
+    Command(
+        "trust",
+        "Trust the files of a folder that name programs.",
+        "[<folder>]",
+        flags=(
+            switch("--list", "list the trusted folders and registries"),
+            switch("--remove", "end the trust"),
+            switch("--dry-run", "print what would be trusted"),
+            _FORMAT,
+        ),
+        examples=("claw trust", "claw trust --dry-run", "claw trust --list", "claw trust --remove"),
+        notes=(
+            "Until then the settings of a folder can only restrict, and its MCP servers, skills and plugins are\n"
+            "ignored. A change of one of the files ends the trust. Agents cannot run this command."
+        ),
+        handler="clawperator.cli.claw.trust:trust",
+        for_users=True,
+    ),
 )

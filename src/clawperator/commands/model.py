@@ -50,7 +50,7 @@ class Command(Struct, frozen=True):
     the flag, or else the first word, with what the command is about. ``word_path`` is the kind of path that its
     words are.
     ``replaces`` are removed commands that this one replaces. A prompt with an app's name leads to commands that
-    ``takes_app_name``.
+    ``takes_app_name``. A command ``for_users`` is in no inventory: agents cannot run it.
     """
 
     name: str
@@ -69,6 +69,7 @@ class Command(Struct, frozen=True):
     word_path: PathKind = ""
     replaces: tuple[str, ...] = ()
     takes_app_name: bool = False
+    for_users: bool = False
     subcommands: tuple["Command", ...] = ()
 
     @property

@@ -6,11 +6,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from clawperator.skills.artifacts import compile_artifact
     from clawperator.skills.process import OutputListener, Stream
-    from clawperator.skills.registry import SkillRegistry, open_registry, parse_entry, search_skills
+    from clawperator.skills.registry import SkillRegistry, open_registry, parse_entry, read_registry, search_skills
     from clawperator.skills.run import SkillRunRequest, run_skill
     from clawperator.skills.scaffold import new_skill
     from clawperator.skills.sync import MAIN, install_skills, sync_skills
-    from clawperator.skills.validation import validate_all, validate_skill
+    from clawperator.skills.validation import read_skill_json, validate_all, validate_skill
 else:
     from clawperator._lazy import lazy_exports
 
@@ -19,11 +19,11 @@ else:
         {
             "artifacts": "compile_artifact",
             "process": "OutputListener Stream",
-            "registry": "SkillRegistry open_registry parse_entry search_skills",
+            "registry": "SkillRegistry open_registry parse_entry read_registry search_skills",
             "run": "SkillRunRequest run_skill",
             "scaffold": "new_skill",
             "sync": "MAIN install_skills sync_skills",
-            "validation": "validate_all validate_skill",
+            "validation": "read_skill_json validate_all validate_skill",
         },
     )
 
@@ -38,6 +38,8 @@ __all__ = [
     "new_skill",
     "open_registry",
     "parse_entry",
+    "read_registry",
+    "read_skill_json",
     "run_skill",
     "search_skills",
     "sync_skills",

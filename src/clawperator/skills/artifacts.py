@@ -24,6 +24,7 @@ def compile_artifact(
     registry: SkillRegistry, skill_id: str, artifact: str, variables: str | None = None
 ) -> dict[str, Any]:
     """Compile an artifact to an execution, with values for its placeholders from a JSON object."""
+    registry = registry.holding(skill_id)
     entry = parse_entry(registry.entry(skill_id))
     name = artifact.removesuffix(SUFFIX)
     path = registry.file(_artifact_path(entry, name))

@@ -13,16 +13,18 @@ from typing import Any
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import replace
 
-from clawperator._files import why
+from clawperator._files import is_same_file, read_limited, why
 from clawperator._home import product_home
-from clawperator._text import is_blank, nearest
+from clawperator._text import is_blank, nearest, printable
+from clawperator._trust import REGISTRY as _FILE
+from clawperator._trust import registry_trust
 from clawperator.errors import ClawError
 
 VARIABLE = "CLAWPERATOR_SKILLS_REGISTRY"
 SHIPPED = "shipped"
 FIELDS = ("id", "applicationId", "intent", "summary", "path", "skillFile", "scripts", "artifacts")
-_FILE = os.path.join("skills", "skills-registry.json")
 _MAX_BYTES = 16 * 1024 * 1024
 _WORDS = re.compile(r"[^a-z0-9]+")
 _NO_MATCH = 7
@@ -45,10 +47,18 @@ class SkillEntry(Struct, frozen=True, kw_only=True):
 
 
 class SkillRegistry(Struct, frozen=True):
-    """A registry file: its path and its entries as they are written."""
+    """A registry file: its path and its entries as they are written.
+
+    ``ignored`` is the path of a registry of the working folder that is not used, because of ``ignored_for``. The
+    ids in ``replaced`` are those of shipped skills, which the registry of a working folder cannot replace.
+    """
 
     path: str
     entries: list[dict[str, Any]]
+    warnings: tuple[str, ...] = ()
+    ignored: str = ""
+    ignored_for: str = ""
+    replaced: tuple[str, ...] = ()
 
     @property
     def root(self) -> str:
@@ -59,6 +69,15 @@ class SkillRegistry(Struct, frozen=True):
         for entry in self.entries:
             if entry.get("id") == skill_id:
                 return entry
+        if self.ignored and _lists(self.ignored, skill_id):
+            raise ClawError(
+                "SKILL_NOT_FOUND",
+                f"skill {skill_id!r} is only in {printable(self.ignored)}: {self.ignored_for}",
+                hint="Run 'claw trust' in the folder, or name the registry with --registry.",
+                details={"registryPath": self.ignored},
+                operation="skills",
+                target=skill_id,
+            )
         known = [str(entry.get("id")) for entry in self.entries]
         near = nearest(skill_id, known, max(2, len(skill_id) // 3))
         raise ClawError(
@@ -68,6 +87,10 @@ class SkillRegistry(Struct, frozen=True):
             operation="skills",
             target=skill_id,
         )
+
+    def holding(self, skill_id: str) -> "SkillRegistry":
+        """The registry with the files of this skill: the shipped one for its skills."""
+        return read_registry(shipped_registry()) if skill_id in self.replaced else self
 
     def file(self, relative: str) -> str:
         """The absolute path of a registry path; ``SKILL_VALIDATION_FAILED`` when it leaves the registry's root."""
@@ -111,18 +134,49 @@ def configured_registry(given: str | None = None) -> str | None:
     return os.path.abspath(os.path.expanduser(named))
 
 
-def find_registry(given: str | None = None) -> str:
-    """The first registry of: the configured, the current folder's, the installed and the shipped one."""
+def open_registry(given: str | None = None, *, to_validate: bool = False) -> SkillRegistry:
+    """Read the first registry of: the configured, the current folder's, the installed and the shipped one.
+
+    The folder's counts when the user has trusted it, and its skills do not replace shipped ones. ``to_validate``:
+    nothing of it will run, so it counts as it is.
+    """
     configured = configured_registry(given)
     if configured is not None:
-        return configured
-    places = (local_registry(), home_registry())
-    return next((path for path in places if os.path.exists(path)), shipped_registry())
+        return read_registry(configured)
+    local = local_registry()
+    installed = next((path for path in (home_registry(),) if os.path.exists(path)), shipped_registry())
+    if not os.path.lexists(local):
+        return read_registry(installed)
+    if to_validate or is_same_file(local, installed) or is_same_file(local, shipped_registry()):
+        return read_registry(local)
+    trust = registry_trust(local)
+    if trust.is_trusted:
+        return _with_shipped(read_registry(local))
+    warning = f"{printable(local)} ignored: {trust.advice}"
+    return replace(read_registry(installed), warnings=(warning,), ignored=local, ignored_for=trust.reason)
 
 
-def open_registry(given: str | None = None) -> SkillRegistry:
-    """Find a registry and read it."""
-    return read_registry(find_registry(given))
+def _with_shipped(registry: SkillRegistry) -> SkillRegistry:
+    """The registry with the shipped skills in place of those that have the same ids."""
+    shipped = {entry["id"]: entry for entry in read_registry(shipped_registry()).entries}
+    replaced = tuple(id_ for id_ in shipped if any(entry.get("id") == id_ for entry in registry.entries))
+    if not replaced:
+        return registry
+    entries = [shipped.get(str(entry.get("id")), entry) for entry in registry.entries]
+    warnings = tuple(
+        f"skill {id_} of {printable(registry.path)} ignored: a shipped skill has this id; to run it, name its "
+        f"registry with --registry"
+        for id_ in replaced
+    )
+    return replace(registry, entries=entries, warnings=warnings, replaced=replaced)
+
+
+def _lists(path: str, skill_id: str) -> bool:
+    """Whether an ignored registry lists a skill. One that cannot be read lists none."""
+    try:
+        return any(entry.get("id") == skill_id for entry in read_registry(path).entries)
+    except ClawError:
+        return False
 
 
 def read_registry(path: str) -> SkillRegistry:
@@ -140,10 +194,7 @@ def read_registry(path: str) -> SkillRegistry:
 def read_json(path: str, failure: Any) -> Any:
     """Read a JSON file of a registry. Raises ``failure(path, reason)`` when it cannot be read."""
     try:
-        with open(path, "rb") as file:
-            data = file.read(_MAX_BYTES + 1)
-        if len(data) > _MAX_BYTES:
-            raise failure(path, f"it is longer than {_MAX_BYTES} bytes")
+        data = read_limited(path, _MAX_BYTES)
         return msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf"))
     except (OSError, msgspec.DecodeError, UnicodeDecodeError, ValueError) as e:
         raise failure(path, why(e) if isinstance(e, OSError) else str(e)) from e

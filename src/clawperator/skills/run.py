@@ -98,6 +98,7 @@ def run_skill(
     in force is checked first, and holds for everything that the skill does by our commands or the Python API.
     """
     check_call("run_skill", "act", request.skill_id)
+    registry = registry.holding(request.skill_id)
     if request.check:
         validate_skill(registry, request.skill_id, dry_run=True)
     prepared = _prepare(registry, request)

@@ -2,13 +2,17 @@
 
 import os
 import re
+from contextlib import suppress
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
+from clawperator._environment import parent_process
 from clawperator._files import AtomicFile, why
+from clawperator._trust import folder_trust, registry_trust, trust_folder, trust_registry
 from clawperator.errors import ClawError
+from clawperator.policy import inherited_policy
 from clawperator.skills.registry import (
     SkillRegistry,
     configured_registry,
@@ -16,6 +20,7 @@ from clawperator.skills.registry import (
     local_registry,
     read_json,
     read_registry,
+    shipped_registry,
 )
 from clawperator.skills.templates import (
     SkillTemplate,
@@ -56,6 +61,7 @@ def new_skill(
             target=skill_id,
         )
     path = _target_registry(registry)
+    before = _trust_before(path)
     known = read_registry(path) if os.path.exists(path) else SkillRegistry(path, [])
     relative = f"skills/{skill_id}"
     folder = known.file(relative)
@@ -78,14 +84,47 @@ def new_skill(
         raise ClawError(
             "SKILLS_SCAFFOLD_FAILED", f"cannot write skill {skill_id}: {why(e)}", target=folder, operation="write"
         ) from e
+    _remember(path, before)
     return CreatedSkill(
         created=True,
         skillId=skill_id,
         registryPath=path,
         skillPath=folder,
         files=[os.path.join(folder, name) for name in files],
-        next=f"Edit {relative}/scripts/run.py, then run 'clawperator skills validate {skill_id} --dry-run'.",
+        next=f"Edit {relative}/scripts/run.py, then run 'clawperator skills validate {skill_id} --dry-run'."
+        + _advice(skill_id, path),
     )
+
+
+class _TrustBefore(Struct, frozen=True):
+    """Whether the folder and the registry were trusted before a skill was added."""
+
+    folder: bool
+    registry: bool
+
+
+def _trust_before(path: str) -> _TrustBefore:
+    """A registry that does not exist yet is trusted: the user creates it."""
+    folder = folder_trust(os.path.dirname(os.path.dirname(path))).is_trusted
+    return _TrustBefore(folder, not os.path.lexists(path) or registry_trust(path).is_trusted)
+
+
+def _remember(path: str, before: _TrustBefore) -> None:
+    """Keep the trust of a registry that we have changed. An agent cannot make a registry trusted."""
+    if parent_process() or inherited_policy() is not None:
+        return
+    with suppress(ClawError):  # the skill exists; running it will name the problem
+        if before.folder:
+            trust_folder(os.path.dirname(os.path.dirname(path)))
+        if before.registry:
+            trust_registry(path)
+
+
+def _advice(skill_id: str, path: str) -> str:
+    shipped = read_registry(shipped_registry()).entries
+    if not any(entry.get("id") == skill_id for entry in shipped):
+        return ""
+    return f" A shipped skill has this id: run yours with '--registry {path}'."
 
 
 def _registry_entry(template: SkillTemplate, path: str) -> dict[str, Any]:
@@ -131,8 +170,6 @@ def _register(path: str, entry: dict[str, Any]) -> None:
 
 def _remove(folder: str, files: dict[str, str]) -> None:
     """Remove the files of a skill that could not be completed."""
-    from contextlib import suppress
-
     for name in files:
         with suppress(OSError):
             os.unlink(os.path.join(folder, name))

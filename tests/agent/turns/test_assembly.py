@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from clawperator._trust import trust_folder
 from clawperator.agent.cancellation import TurnDeadline
 from clawperator.agent.turns.assembly import AgentOptions, assemble, tool_pool
 from clawperator.agent.turns.events import EventStream
@@ -33,6 +34,7 @@ def folder_with(tmp_path: Path, **modes: str) -> str:
     }
     (tmp_path / ".claw").mkdir()
     (tmp_path / ".claw" / "settings.json").write_text(json.dumps({"mcpServers": servers}))
+    trust_folder(str(tmp_path))
     return str(tmp_path)
 
 

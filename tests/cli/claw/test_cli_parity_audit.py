@@ -74,6 +74,14 @@ def _asking(*argv: str) -> Callable[[], Ran]:
     return lambda: claw_json(*argv)
 
 
+def _trust() -> Ran:
+    Path(".claw").mkdir(exist_ok=True)
+    servers = {"files": {"command": "files-server", "args": ["--read"]}}
+    settings = {"permissions": {"defaultMode": "full", "allow": ["click"]}, "mcpServers": servers}
+    Path(".claw/settings.json").write_text(json.dumps(settings))
+    return claw_json("trust")
+
+
 SETTINGS = '{"applicationId": "com.android.settings"}'
 CASES: dict[str, Callable[[], Ran]] = {
     "list-sessions": _list_sessions,
@@ -99,11 +107,12 @@ CASES: dict[str, Callable[[], Ran]] = {
         "--session-id",
         "sess_abc",
     ),
+    "trust": _trust,
 }
 
 
-def test_there_are_fourteen_commands_and_all_are_held_to_the_contract() -> None:
-    assert len(NAMES) == 14
+def test_there_are_fifteen_commands_and_all_are_held_to_the_contract() -> None:
+    assert len(NAMES) == 15
     assert sorted(CASES) == sorted(NAMES)
     assert all(any(flag.name == "--output-format" for flag in command.flags) for command in CLAW_COMMANDS)
 
@@ -361,7 +370,7 @@ def test_help_and_version_are_documents_too(name: str) -> None:
 
 def test_help_and_version_without_a_command() -> None:
     assert claw_json("--help").json["command"] == "help"
-    assert len(claw_json("--help").json["commands"]) == 14
+    assert len(claw_json("--help").json["commands"]) == 15
     assert claw_json("help").json["help"] == claw_json("--help").json["help"]
     assert claw_json("-V").json["command"] == "version"
 

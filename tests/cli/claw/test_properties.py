@@ -250,6 +250,7 @@ def test_11_local_commands_need_no_key_and_never_call_a_model(monkeypatch: pytes
 def test_12_nothing_hangs_for_ever() -> None:
     mute = {"command": sys.executable, "args": ["-c", f"import time; time.sleep({NEVER_SECONDS})"]}
     write_settings(mcpServers={"mute": mute})
+    assert claw_json("trust").json["trusted"]
     with running_phone_server():
         started = time.monotonic()
         ran = claw_json(
@@ -433,6 +434,7 @@ def test_24_what_is_broken_is_listed_and_hides_nothing_else(
     assert {s["session_id"]: s["valid"] for s in listed.json["sessions"]} == {"broken": False, "good": True}
     assert listed.json["invalid_count"] == 1
     write_settings(mcpServers={"gone": {"command": str(tmp_path / "no-such-program")}})
+    assert claw_json("trust").json["trusted"]
     pool = claw_json("tool-pool").json
     assert pool["tool_count"] > 20
     assert [(server["name"], server["status"]) for server in pool["mcp_servers"]] == [("gone", "failed")]

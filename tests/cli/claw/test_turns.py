@@ -154,6 +154,10 @@ def test_a_plugin_is_a_command_and_cannot_disturb_the_answer(site: Site) -> None
             return {"message": f"hello {prompt}", "device": context.device}
         ''',
     )
+    graph = claw_json("command-graph").json  # the plugin lies in the working folder
+    assert graph["plugin_like"] == []
+    assert "the folder is not trusted; run 'claw trust'" in graph["warnings"][0]
+    assert claw_json("trust").json["programs"][0]["kind"] == "plugin"
     graph = claw_json("command-graph").json
     assert [entry["name"] for entry in graph["plugin_like"]] == ["greet"]
     ran = claw_json("exec-command", "GREET", "world", "--device", "claw-9")

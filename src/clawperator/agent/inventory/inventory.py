@@ -152,6 +152,8 @@ def builtin_commands() -> Iterator[InventoryEntry]:
             path = f"{command.name} {verb.name}"
             yield _builtin("clawperator", path, verb, command_names(path))
     for command in CLAW_COMMANDS:
+        if command.for_users:
+            continue
         yield _builtin("claw", command.name, command, command.synonyms)
 
 
@@ -175,10 +177,12 @@ def _skills(registry: str | None, warnings: list[str]) -> Iterator[InventoryEntr
     from clawperator.skills import open_registry
 
     try:
-        rows = open_registry(registry).entries
+        opened = open_registry(registry)
     except ClawError as e:
         warnings.append(f"skills ignored: {e.message}")
         return
+    rows = opened.entries
+    warnings += opened.warnings
     for place, row in enumerate(rows):
         try:
             yield _skill(row)

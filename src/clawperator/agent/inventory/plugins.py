@@ -18,7 +18,9 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from clawperator._environment import is_working_folder
 from clawperator._text import printable
+from clawperator._trust import folder_trust
 from clawperator.agent.cancellation import TurnCancelledError
 from clawperator.agent.ports import LEVELS, Level, ToolResult
 from clawperator.errors import ClawError
@@ -79,9 +81,12 @@ def discover_plugins() -> PluginScan:
         return PluginScan(warnings=(f"cannot list plugins: {_describe(e)}",))
     for point in points[:_MOST_PLUGINS]:
         distribution = _distribution(point)
+        untrusted = _untrusted(point)
         label = f"plugin {printable(point.name)[:_LONGEST_NAME]!r} of {distribution}"
         if not _is_name(point.name):
             warnings.append(f"{label} ignored: names consist of letters, digits, dots, _ and -")
+        elif untrusted:
+            warnings.append(f"{label} ignored: {untrusted}")
         elif point.name.casefold() in plugins:
             other = plugins[point.name.casefold()].distribution
             warnings.append(f"{label} ignored: the name is taken by {other}")
@@ -176,6 +181,18 @@ def _distribution(point: Any) -> str:
         return printable(str(point.dist.name))[:_LONGEST_NAME]
     except Exception:  # noqa: BLE001 - metadata without a name, or none at all
         return "unknown"
+
+
+def _untrusted(point: Any) -> str:
+    """Why a plugin in the working folder itself is not loaded; empty when it may be."""
+    try:
+        place = str(point.dist.locate_file(""))
+    except Exception:  # noqa: BLE001 - metadata without a place
+        return ""
+    if not is_working_folder(place or os.curdir):
+        return ""
+    trust = folder_trust(os.curdir)
+    return "" if trust.is_trusted else trust.advice
 
 
 def _is_name(name: str) -> bool:

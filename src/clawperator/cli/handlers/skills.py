@@ -15,7 +15,15 @@ if TYPE_CHECKING:
 
 
 def _registry(call: Call) -> SkillRegistry:
-    return open_registry(call.arguments.get("--registry"))
+    registry = open_registry(call.arguments.get("--registry"))
+    for text in registry.warnings:
+        call.console.warn(text)
+    return registry
+
+
+def _written_registry(call: Call) -> SkillRegistry:
+    """The registry that is being written: also that of a folder which is not trusted, as nothing of it runs."""
+    return open_registry(call.arguments.get("--registry"), to_validate=True)
 
 
 def _id(call: Call) -> str | None:
@@ -66,10 +74,10 @@ def validate(call: Call) -> CommandResult:
     if call.arguments.has("--all"):
         if skill_id is not None:
             raise usage("skills validate takes a skill id or --all, not both")
-        return CommandResult(validate_all(_registry(call), dry_run=dry_run))
+        return CommandResult(validate_all(_written_registry(call), dry_run=dry_run))
     if skill_id is None:
         return incomplete("skills validate needs a skill id, or --all", hint="Run 'clawperator skills list'.")
-    return CommandResult(validate_skill(_registry(call), skill_id, dry_run=dry_run))
+    return CommandResult(validate_skill(_written_registry(call), skill_id, dry_run=dry_run))
 
 
 def new(call: Call) -> CommandResult:

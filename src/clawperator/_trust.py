@@ -1,0 +1,230 @@
+"""Trusted folders: what a working folder's files may start and allow after the user has trusted them.
+
+A folder's settings, skills registry, ``skill.json`` files and plugin manifests name programs. They count after
+``claw trust``, which remembers the folder's real path and a hash of these files in the user's configuration; a
+change of one of them ends the trust. A registry that ``skills new`` creates is remembered likewise, by itself.
+"""
+
+import fcntl
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import msgspec
+from msgspec import Struct
+
+from clawperator._deadline import Deadline
+from clawperator._files import AtomicFile, read_limited, why
+from clawperator.errors import ClawError
+
+REGISTRY = os.path.join("skills", "skills-registry.json")
+_SETTINGS = (os.path.join(".claw", "settings.json"), os.path.join(".claw", "settings.local.json"))
+_STORE = "trusted-folders.json"
+_MOST_BYTES = 16 * 1024 * 1024
+_LOCK_SECONDS = 5.0
+_MANIFESTS = (".dist-info", ".egg-info")
+
+
+class Trust(Struct, frozen=True):
+    """Whether the files of a folder count. ``reason`` completes the sentence "ignored: ..." when they do not."""
+
+    is_trusted: bool
+    reason: str = ""
+
+    @property
+    def advice(self) -> str:
+        return f"{self.reason}; run 'claw trust' in the folder to trust it"
+
+
+class TrustStore(Struct):
+    """The remembered hashes by real path: of whole folders, and of single registries."""
+
+    folders: dict[str, str] = {}
+    registries: dict[str, str] = {}
+
+
+_TRUSTED = Trust(is_trusted=True)
+_UNKNOWN = Trust(False, "the folder is not trusted")
+_CHANGED = Trust(False, "files that name programs have changed since the folder was trusted")
+
+
+def config_home() -> str:
+    """The folder of the user's own settings: ``CLAW_CONFIG_HOME``, or ``~/.claw``."""
+    return os.environ.get("CLAW_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".claw")
+
+
+def is_users_own(path: str) -> bool:
+    """Whether a settings file lies in the user's configuration. In the user's home ``.claw`` does."""
+    return os.path.dirname(os.path.realpath(path)) == os.path.realpath(config_home())
+
+
+def folder_trust(folder: str) -> Trust:
+    """Whether the folder is trusted as it is now."""
+    return _compare(read_store().folders.get(os.path.realpath(folder)), lambda: folder_hash(folder))
+
+
+def registry_trust(registry: str) -> Trust:
+    """Whether a registry in a working folder is trusted, by itself or with its folder."""
+    whole = folder_trust(_root(registry))
+    if whole.is_trusted:
+        return whole
+    known = read_store().registries.get(os.path.realpath(registry))
+    return whole if known is None else _compare(known, lambda: _hash(_registry_files(registry)))
+
+
+def _compare(known: str | None, compute: Callable[[], str]) -> Trust:
+    if known is None:
+        return _UNKNOWN
+    try:
+        return _TRUSTED if compute() == known else _CHANGED
+    except OSError:
+        return _CHANGED
+
+
+def folder_files(folder: str) -> list[str]:
+    """The files of the folder that name programs."""
+    settings = [os.path.join(folder, name) for name in _SETTINGS]
+    own = [path for path in settings if os.path.lexists(path) and not is_users_own(path)]
+    registry = os.path.join(folder, REGISTRY)
+    skills = _registry_files(registry) if os.path.lexists(registry) else []
+    return [*own, *skills, *_manifests(folder)]
+
+
+def folder_hash(folder: str) -> str:
+    """The hash of these files; ``OSError`` when one cannot be read."""
+    return _hash(folder_files(folder))
+
+
+def _registry_files(registry: str) -> list[str]:
+    """The registry and the ``skill.json`` of every skill it lists."""
+    try:
+        document = msgspec.json.decode(_read(registry))
+        folders = [entry["path"] for entry in document["skills"] if isinstance(entry.get("path"), str)]
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        folders = []  # such a registry cannot be used
+    names = [os.path.join(_root(registry), folder, "skill.json") for folder in folders if "\0" not in folder]
+    return [registry, *dict.fromkeys(path for path in names if os.path.lexists(path))]
+
+
+def _manifests(folder: str) -> Iterator[str]:
+    """The entry points of distributions whose metadata lie in the folder itself."""
+    try:
+        with os.scandir(folder) as entries:
+            found = sorted(entry.path for entry in entries if entry.name.endswith(_MANIFESTS))
+    except OSError:
+        return
+    for path in found:
+        manifest = os.path.join(path, "entry_points.txt")
+        if os.path.lexists(manifest):
+            yield manifest
+
+
+def _root(registry: str) -> str:
+    return os.path.dirname(os.path.dirname(os.path.abspath(registry)))
+
+
+def _hash(paths: list[str]) -> str:
+    import hashlib
+
+    whole = hashlib.sha256()
+    for path in paths:
+        content = hashlib.sha256(_read(path)).hexdigest()
+        whole.update(f"{os.path.realpath(path)}\0{content}\n".encode("utf-8", "surrogateescape"))
+    return whole.hexdigest()
+
+
+def _read(path: str) -> bytes:
+    return read_limited(path, _MOST_BYTES)
+
+
+# The store
+
+
+def trust_folder(folder: str) -> None:
+    """Remember the folder as it is now."""
+    try:
+        digest = folder_hash(folder)
+    except OSError as e:
+        raise _unusable(e.filename or folder, why(e)) from e
+    with _changing() as store:
+        store.folders[os.path.realpath(folder)] = digest
+
+
+def trust_registry(registry: str) -> None:
+    """Remember a registry as it is now."""
+    try:
+        digest = _hash(_registry_files(registry))
+    except OSError as e:
+        raise _unusable(e.filename or registry, why(e)) from e
+    with _changing() as store:
+        store.registries[os.path.realpath(registry)] = digest
+
+
+def forget_folder(folder: str) -> bool:
+    """End the trust in a folder and in its registry. False when there was none."""
+    with _changing() as store:
+        had = store.folders.pop(os.path.realpath(folder), None)
+        own = store.registries.pop(os.path.realpath(os.path.join(folder, REGISTRY)), None)
+    return had is not None or own is not None
+
+
+def read_store() -> TrustStore:
+    """What is remembered. An unreadable store remembers nothing."""
+    try:
+        return _load()
+    except (OSError, ValueError, RecursionError):
+        return TrustStore()
+
+
+def _store_path() -> str:
+    return os.path.join(config_home(), _STORE)
+
+
+def _load() -> TrustStore:
+    try:
+        return msgspec.json.decode(_read(_store_path()), type=TrustStore)
+    except (FileNotFoundError, NotADirectoryError):
+        return TrustStore()
+
+
+@contextmanager
+def _changing() -> Iterator[TrustStore]:
+    """The store, written when the block ends well. One process changes it at a time."""
+    path = _store_path()
+    try:
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        lock = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        try:
+            _lock(lock)
+            store = _load()
+            yield store
+            with AtomicFile(path, private=True) as out:
+                out.file.write(msgspec.json.format(msgspec.json.encode(store), indent=2) + b"\n")
+        finally:
+            os.close(lock)
+    except (OSError, ValueError, RecursionError) as e:
+        raise _unusable(path, why(e) if isinstance(e, OSError | ValueError) else "nested too deeply") from e
+
+
+def _lock(descriptor: int) -> None:
+    deadline = Deadline(_LOCK_SECONDS)
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if deadline.is_over:
+                raise
+            time.sleep(0.02)
+        else:
+            return
+
+
+def _unusable(path: str, reason: str) -> ClawError:
+    return ClawError(
+        "FILESYSTEM_FAILED",
+        f"cannot trust {path}: {reason}",
+        hint="Repair or remove the file, and run 'claw trust' again.",
+        operation="trust",
+        target=path,
+    )

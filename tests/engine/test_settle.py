@@ -1,10 +1,14 @@
 """The reported effect of an action."""
 
+from random import Random
+from typing import Any
+
 import pytest
 
 from clawperator.engine.clock import VirtualClock
 from clawperator.engine.scripted import FullScriptedDriver, node
 from clawperator.errors import ClawError
+from clawperator.testing import simulated_phone
 from clawperator.ui.node import Hierarchy
 from tests.engine.scripted_plans import step
 
@@ -100,3 +104,81 @@ def test_settling_never_passes_the_deadline_of_the_execution() -> None:
     assert result.success
     assert result.data["effect"] == "unknown"
     assert phone.clock.monotonic() == pytest.approx(1)
+
+
+# Stale captures
+
+
+def stale_driver(*stale: int) -> FullScriptedDriver:
+    """A phone whose captures with these numbers show an older screen. Its click changes nothing."""
+    phone = button()
+    old, numbers = node("Older", clickable="true", id="b"), iter(range(10_000))
+
+    def dump() -> Hierarchy:
+        return Hierarchy({}, [old], [old]) if next(numbers) in stale else phone.screen
+
+    phone.answers["dump"] = dump
+    return phone
+
+
+@pytest.mark.parametrize(
+    "stale",
+    [(0,), (1,), (0, 1), (7,), (8,), (8, 9), (8, 9, 10), (0, 8, 9), (8, 10, 12)],
+    ids=lambda numbers: "-".join(map(str, numbers)),
+)
+def test_stale_captures_before_or_after_an_action_are_no_change(stale: tuple[int, ...]) -> None:
+    assert click(stale_driver(*stale))["effect"] in ("unchanged", "unknown")
+
+
+def test_two_captures_must_do_on_a_slow_phone() -> None:
+    phone = button()
+    captures = 0
+
+    def slow() -> Hierarchy:
+        nonlocal captures
+        captures += 1
+        phone.clock.sleep(0.5)
+        return phone.screen
+
+    phone.answers["act"] = lambda *_: phone.show(node("Done"))
+    phone.answers["dump"] = slow
+    assert click(phone)["effect"] == "changed"
+    assert captures == 5, "two before the click, three after it"
+
+
+def test_a_click_uses_the_last_capture_before_it() -> None:
+    phone = button()
+    old = node("Older", clickable="true", id="b", bounds="[0,0][10,10]")
+    stale = iter([Hierarchy({}, [old], [old])])
+    phone.answers["dump"] = lambda: next(stale, None)
+    data = click(phone)
+    assert "Older" not in data["matched_target"]
+    assert data["effect"] == "unknown"
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_change_is_reported_when_nothing_changed_whatever_captures_are_stale(seed: int) -> None:
+    random = Random(seed)
+    changes = 0
+    for trial in range(60):
+        with simulated_phone(seed=random.randrange(10**6)) as phone:
+            phone.launch("com.android.settings")
+            phone.run({"type": "click", "params": {"matcher": {"textEquals": "Display"}}})
+            if random.random() < 0.5:
+                phone.run({"type": "press_key", "params": {"key": "back"}})
+            phone.fault("stale_tree", random.random())
+            phone.fault("dropped_tap", random.choice([0.0, 1.0]))
+            action: dict[str, Any] = random.choice(
+                [
+                    {"type": "click", "params": {"coordinate": {"x": 540, "y": random.randrange(300, 2_000)}}},
+                    {"type": "press_key", "params": {"key": "home"}},
+                    {"type": "scroll", "params": {"direction": random.choice(["up", "down"])}},
+                    {"type": "open_app", "params": {"applicationId": "com.android.settings"}},
+                ]
+            )
+            before = phone.hierarchy()
+            effect = phone.run(action).stepResults[0].data.get("effect")
+            is_same = phone.hierarchy().has_same_content(before)
+            assert not (is_same and effect == "changed"), (seed, trial, action)
+            changes += effect == "changed"
+    assert changes, "changes are still reported"

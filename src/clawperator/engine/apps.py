@@ -4,13 +4,13 @@ from clawperator.contract import CloseAppParams, OpenAppParams, OpenUriParams, P
 from clawperator.engine.context import ActionContext, StepData, failure
 from clawperator.engine.driver import AppControl, Driver
 from clawperator.engine.retry import with_retry
-from clawperator.engine.settle import evidence, settle
+from clawperator.engine.settle import evidence, settle, try_look
 from clawperator.engine.targets import describe
 from clawperator.errors import ClawError
 
 
 def open_app(context: ActionContext, params: OpenAppParams) -> StepData:
-    before = context.try_dump()
+    before = try_look(context)
 
     def launch() -> None:
         if not context.perform(lambda driver: driver.launch(params.applicationId)):
@@ -28,7 +28,7 @@ def open_app(context: ActionContext, params: OpenAppParams) -> StepData:
 
 def open_uri(context: ActionContext, params: OpenUriParams) -> StepData:
     """Open a URI. The host has checked its scheme."""
-    before = context.try_dump()
+    before = try_look(context)
 
     def view() -> None:
         if not context.perform(lambda driver: driver.view(params.uri)):
@@ -44,7 +44,7 @@ def open_uri(context: ActionContext, params: OpenUriParams) -> StepData:
 
 
 def close_app(context: ActionContext, params: CloseAppParams) -> StepData:
-    before = context.try_dump()
+    before = try_look(context)
     driver = context.driver_or_timeout()
     was_running = not isinstance(driver, AppControl) or driver.is_running(params.applicationId)
 
@@ -59,7 +59,7 @@ def close_app(context: ActionContext, params: CloseAppParams) -> StepData:
 
 
 def press_key(context: ActionContext, params: PressKeyParams) -> StepData:
-    before = context.try_dump()
+    before = try_look(context)
     if not context.perform(lambda driver: driver.key(params.key)):
         return failure("GLOBAL_ACTION_FAILED", f"the device rejected the key {params.key}", {"key": params.key})
     data = evidence(describe(key=params.key), 1, "global_action", settle(context, before))

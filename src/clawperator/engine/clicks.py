@@ -8,7 +8,7 @@ from clawperator.contract import ClickParams, Coordinate, NodeMatcher, Retry
 from clawperator.engine.context import ActionContext, StepData
 from clawperator.engine.driver import NodeAction, NodeActions
 from clawperator.engine.retry import with_retry
-from clawperator.engine.settle import evidence, settle
+from clawperator.engine.settle import ScreenBefore, evidence, look, settle, try_look
 from clawperator.engine.targets import describe, describe_node, nearest_self_or_ancestor, resolve, visible_centre
 from clawperator.errors import ClawError
 from clawperator.ui import Hierarchy, Node, visible_nodes
@@ -63,16 +63,18 @@ def click_node(
 ) -> StepData:
     """Find the node, click it and report the effect. ``NODE_NOT_FOUND`` or ``NODE_NOT_CLICKABLE``."""
 
-    def attempt() -> tuple[Hierarchy, list[Node], str]:
+    def attempt() -> tuple[ScreenBefore, list[Node], str]:
         screen = context.capture()
-        found = resolve(context, screen, matcher, container)
+        resolve(context, screen, matcher, container)
+        before = look(context, screen)
+        found = resolve(context, before.screen, matcher, container)
         method = press(context, found[0], kind)
         if method is None:
             raise _not_clickable(found)
-        return screen, found, method
+        return before, found, method
 
-    screen, found, method = with_retry(context, retry, attempt)
-    return evidence(describe_node(found[0]), len(found), method, settle(context, screen), screen)
+    before, found, method = with_retry(context, retry, attempt)
+    return evidence(describe_node(found[0]), len(found), method, settle(context, before), before)
 
 
 def press(context: ActionContext, node: Node, kind: ClickKind) -> str | None:
@@ -112,8 +114,8 @@ def _not_clickable(found: list[Node]) -> ClawError:
 def _click_point(context: ActionContext, point: Coordinate, kind: ClickKind) -> StepData:
     gesture = _GESTURES[kind]
     where = f"({point.x},{point.y})"
-    before = context.try_dump()
-    under = None if before is None else _node_at(context, before, point)
+    before = try_look(context)
+    under = None if before is None else _node_at(context, before.screen, point)
     if not context.perform(lambda driver: driver.tap(point.x, point.y, gesture.hold_ms)):
         raise ClawError(
             "GESTURE_FAILED",

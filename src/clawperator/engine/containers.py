@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from clawperator.contract import SwipeParams
 from clawperator.engine.context import ActionContext
-from clawperator.engine.settle import Settled, settle
+from clawperator.engine.settle import ScreenBefore, Settled, settle
 from clawperator.engine.targets import describe_matcher, describe_node, find_containers, optional_matcher
 from clawperator.errors import ClawError
 from clawperator.ui import Bounds, Hierarchy, Node, visible_nodes
@@ -109,9 +109,9 @@ def has_moved(before: list[NodePosition], after: list[NodePosition]) -> bool:
     return 2 * sum(a != b for a, b in labelled) > len(labelled)
 
 
-def swipe_once(context: ActionContext, screen: Hierarchy, params: SwipeParams) -> Swipe:
+def swipe_once(context: ActionContext, before: ScreenBefore, params: SwipeParams) -> Swipe:
     """Find the container, swipe it, wait until it settles. ``GESTURE_FAILED`` when the device rejects it."""
-    container = find_container(context, screen, params)
+    container = find_container(context, before.screen, params)
     area = container.node.bounds.normalised().intersection(context.driver.frame())
     start, end = swipe_line(area, params.direction, params.distanceRatio)
     if not context.perform(lambda driver: driver.swipe(start, end, SWIPE_MS)):
@@ -119,7 +119,7 @@ def swipe_once(context: ActionContext, screen: Hierarchy, params: SwipeParams) -
         raise ClawError("GESTURE_FAILED", "the device rejected the swipe", details=details)
     swiped = context.clock.monotonic()
     context.pause(params.settleDelayMs)
-    settled = settle(context, screen, swiped)
+    settled = settle(context, before, swiped)
     after = context.capture() if settled.screen is None else settled.screen
     try:
         now = find_container(context, after, params)

@@ -5,12 +5,12 @@ from typing import NoReturn
 from msgspec import Struct
 
 from clawperator._text import whole
-from clawperator.contract import UI_READINESS, ScrollAndClickParams, ScrollParams, ScrollUntilParams
+from clawperator.contract import UI_READINESS, Effect, ScrollAndClickParams, ScrollParams, ScrollUntilParams
 from clawperator.engine.clicks import click_kind, click_node
 from clawperator.engine.containers import METHOD, Container, Swipe, name_of_container, swipe_once
 from clawperator.engine.context import ActionContext, StepData, failure, string_details
 from clawperator.engine.retry import with_retry
-from clawperator.engine.settle import Settled, evidence
+from clawperator.engine.settle import ScreenBefore, Settled, evidence, look
 from clawperator.engine.targets import describe, describe_matcher, describe_node, optional_matcher, resolve
 from clawperator.errors import ClawError
 from clawperator.ui import Hierarchy, Node
@@ -26,8 +26,12 @@ _LATE_CAPTURES = 3
 def scroll(context: ActionContext, params: ScrollParams) -> StepData:
     data = {"direction": params.direction, "settle_delay_ms": str(whole(params.settleDelayMs))}
     ratio = {"distance_ratio": str(whole(params.distanceRatio))}
+
+    def attempt() -> Swipe:
+        return swipe_once(context, look(context, context.capture()), params)
+
     try:
-        swipe = with_retry(context, params.retry, lambda: swipe_once(context, context.capture(), params))
+        swipe = with_retry(context, params.retry, attempt)
     except ClawError as e:
         if e.code == "GESTURE_FAILED":
             failed = {"scroll_outcome": "gesture_failed", **data, **ratio, **string_details(e.details)}
@@ -51,7 +55,7 @@ def _swipe_evidence(swipe: Swipe) -> StepData:
 class ScrollProgress(Struct):
     """The progress of a scroll: accepted swipes, rejected swipes since, the last swipe, and the current screen."""
 
-    first: Hierarchy
+    first: ScreenBefore
     screen: Hierarchy
     swipes: int = 0
     rejected: int = 0
@@ -63,6 +67,14 @@ class ScrollProgress(Struct):
         self.last = swipe
         self.screen = swipe.screen
 
+    def before(self, context: ActionContext) -> ScreenBefore:
+        """The screen before the next swipe. Where the last swipe settled, it was captured often enough."""
+        if self.screen is self.first.screen:
+            return self.first
+        if self.last is not None and self.screen is self.last.screen and self.last.settled.effect != "unknown":
+            return ScreenBefore(self.screen, (self.screen,))
+        return look(context, self.screen)
+
     def evidence(self, targets: list[Node]) -> StepData:
         """The effect of all swipes together. The target is the node that was found, or else the container."""
         if self.last is None:
@@ -70,8 +82,10 @@ class ScrollProgress(Struct):
             return evidence(target, len(targets), "none", Settled("unchanged", 0, self.screen))
         done = self.last.settled
         if done.effect != "unknown":
-            same = self.first.has_same_content(self.last.screen)
-            done = Settled("unchanged" if same else "changed", done.after_ms, done.screen)
+            effect: Effect = "changed"
+            if self.first.shows(self.last.screen):
+                effect = "unchanged" if self.first.is_sure else "unknown"
+            done = Settled(effect, done.after_ms, done.screen)
         if not targets:
             container = self.last.container
             return evidence(describe_node(container.node), container.candidates, METHOD, done)
@@ -102,8 +116,8 @@ def _click_found(context: ActionContext, params: Searching, swipes: int) -> Step
 
 
 def scroll_until(context: ActionContext, params: ScrollUntilParams) -> StepData:
-    first = context.capture()
-    state = ScrollProgress(first, first)
+    first = look(context, context.capture())
+    state = ScrollProgress(first, first.screen)
     reason = _scroll_until_stop(context, params, state)
     targets = _targets(context, state.screen, params)
     matcher = optional_matcher(params.matcher)
@@ -157,7 +171,7 @@ def _scroll_until_stop(context: ActionContext, params: ScrollUntilParams, state:
 def _scroll_further(context: ActionContext, params: ScrollUntilParams, state: ScrollProgress) -> str | None:
     if state.rejected:
         state.screen = context.capture()
-    swipe = swipe_once(context, state.screen, params)
+    swipe = swipe_once(context, state.before(context), params)
     state.add(swipe)
     if _appears_late(context, params, state):
         return "TARGET_FOUND"
@@ -195,8 +209,8 @@ def _appears_late(context: ActionContext, params: ScrollUntilParams, state: Scro
 
 
 def scroll_and_click(context: ActionContext, params: ScrollAndClickParams) -> StepData:
-    first = context.capture()
-    state = ScrollProgress(first, first)
+    first = look(context, context.capture())
+    state = ScrollProgress(first, first.screen)
     targets = with_retry(context, params.scrollRetry, lambda: _scroll_to(context, params, state))
     data = {
         "max_swipes": str(params.maxSwipes),
@@ -217,7 +231,7 @@ def _scroll_to(context: ActionContext, params: ScrollAndClickParams, state: Scro
     while not (targets := _targets(context, state.screen, params)):
         if state.swipes >= params.maxSwipes or still == 2:
             _not_found(params, state)
-        swipe = swipe_once(context, state.screen, params)
+        swipe = swipe_once(context, state.before(context), params)
         state.add(swipe)
         still = 0 if swipe.moved else still + 1
     return targets

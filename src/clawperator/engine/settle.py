@@ -1,7 +1,12 @@
 """The effect of an action: capture until the screen settles, and compare it with the screen before.
 
+A capture may be stale: the screen of a moment ago. So the screen is captured several times before the action and
+after it, and an effect is reported only when these captures agree. Where captures are slow, two must do.
+
 Nothing here fails a step: the action has been performed, and an effect that cannot be determined is ``unknown``.
 """
+
+from collections.abc import Iterator
 
 from msgspec import Struct
 
@@ -15,6 +20,24 @@ POLL_MS = 50
 # A slow screen looks unchanged for a moment. Only one that stays the same for the length of a transition is
 # reported as unchanged.
 UNCHANGED_MS = 300
+# How many captures must agree before an action, and after it, as far as the time allows; at least two.
+LOOKS = 8
+LOOKS_MS = 100
+
+
+class ScreenBefore(Struct, frozen=True):
+    """The screen before an action: its last capture, and every different one among the captures."""
+
+    screen: Hierarchy
+    seen: tuple[Hierarchy, ...]
+
+    def shows(self, screen: Hierarchy) -> bool:
+        return any(screen.has_same_content(one) for one in self.seen)
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether all captures agreed."""
+        return len(self.seen) == 1
 
 
 class Settled(Struct, frozen=True):
@@ -25,26 +48,62 @@ class Settled(Struct, frozen=True):
     screen: Hierarchy | None
 
 
-def settle(context: ActionContext, before: Hierarchy | None, since: float | None = None) -> Settled:
+def look(context: ActionContext, first: Hierarchy) -> ScreenBefore:
+    """Capture the screen again before an action. ``first`` is a capture that was made just now."""
+    seen = [first]
+    last = first
+    for screen in _more_captures(context, LOOKS - 1, at_least=1):
+        last = screen
+        if not any(screen.has_same_content(one) for one in seen):
+            seen.append(screen)
+    return ScreenBefore(last, tuple(seen))
+
+
+def try_look(context: ActionContext) -> ScreenBefore | None:
+    """Capture the screen before an action; None when that fails for any reason."""
+    first = context.try_dump()
+    return None if first is None else look(context, first)
+
+
+def _more_captures(context: ActionContext, most: int, *, at_least: int) -> Iterator[Hierarchy]:
+    """Captures one after the other, until one fails or they take too long."""
+    start = context.clock.monotonic()
+    for number in range(most):
+        if number >= at_least and context.since_ms(start) >= LOOKS_MS:
+            return
+        screen = context.try_dump()
+        if screen is None:
+            return
+        yield screen
+
+
+def settle(context: ActionContext, before: ScreenBefore | None, since: float | None = None) -> Settled:
     """Capture until two captures in a row agree. Time counts from ``since``, the time of the action, or from now.
 
-    The first capture is immediate; there are at least two if time allows; the limit is ``BUDGET_MS``.
+    The first capture is immediate; there are at least two if time allows; the limit is ``BUDGET_MS``. A new screen
+    is a change only if further captures agree, and if no capture shows the screen before again after it.
     """
     start = context.clock.monotonic() if since is None else since
     last: Hierarchy | None = None
     settled_at = 0.0
     captures = 0
+    is_new = went_back = False
     while True:
         at = context.since_ms(start)
         screen = context.try_dump()
         captures += 1
+        if screen is not None and before is not None:
+            was_new, is_new = is_new, not before.shows(screen)
+            went_back = went_back or (was_new and not is_new)
         if screen is not None and last is not None and screen.has_same_content(last):
             if before is None:
                 return Settled("unknown", settled_at, screen)
-            if not screen.has_same_content(before):
-                return Settled("changed", settled_at, screen)
-            if at >= UNCHANGED_MS:
-                return Settled("unchanged", settled_at, screen)
+            if is_new and not went_back:
+                if _is_confirmed(context, screen):
+                    return Settled("changed", settled_at, screen)
+            elif not is_new and at >= UNCHANGED_MS:
+                is_unchanged = before.is_sure and not went_back
+                return Settled("unchanged" if is_unchanged else "unknown", settled_at, screen)
         else:
             settled_at = at
         last = screen
@@ -52,15 +111,20 @@ def settle(context: ActionContext, before: Hierarchy | None, since: float | None
             return Settled("unknown", context.since_ms(start), screen)
 
 
+def _is_confirmed(context: ActionContext, screen: Hierarchy) -> bool:
+    """Whether further captures agree with one that was made twice."""
+    return all(more.has_same_content(screen) for more in _more_captures(context, LOOKS - 2, at_least=0))
+
+
 def evidence(
-    target: str, candidates: int, method: str, settled: Settled, before: Hierarchy | None = None
+    target: str, candidates: int, method: str, settled: Settled, before: ScreenBefore | None = None
 ) -> StepData:
     """The fields that every mutating action reports beside its own data.
 
     With ``before``, the messages that the app shows after an input are among them, one on each line.
     """
     after = settled.screen if settled.effect != "unchanged" else None
-    notices = appeared_notices(before, after) if before is not None and after is not None else []
+    notices = appeared_notices(before.screen, after) if before is not None and after is not None else []
     return {
         "matched_target": target,
         "candidate_count": str(candidates),

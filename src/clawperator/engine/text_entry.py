@@ -8,10 +8,10 @@ from clawperator.engine.context import ActionContext, StepData
 from clawperator.engine.driver import NodeActions
 from clawperator.engine.privacy import HIDDEN
 from clawperator.engine.retry import with_retry
-from clawperator.engine.settle import evidence, settle
+from clawperator.engine.settle import ScreenBefore, evidence, look, settle
 from clawperator.engine.targets import describe_node, nearest_self_or_ancestor, resolve
 from clawperator.errors import ClawError
-from clawperator.ui import Hierarchy, Node
+from clawperator.ui import Node
 
 _FIELDS = ("edittext", "autocompletetextview")
 
@@ -19,7 +19,7 @@ _FIELDS = ("edittext", "autocompletetextview")
 class TypedText(Struct, frozen=True):
     """The screen before typing, the nodes that matched, and the field."""
 
-    before: Hierarchy
+    before: ScreenBefore
     found: list[Node]
     field: Node
 
@@ -39,8 +39,10 @@ def enter_text(context: ActionContext, params: EnterTextParams) -> StepData:
 
 
 def _type(context: ActionContext, params: EnterTextParams) -> TypedText:
-    before = context.capture()
-    found = resolve(context, before, params.matcher)
+    screen = context.capture()
+    resolve(context, screen, params.matcher)
+    before = look(context, screen)
+    found = resolve(context, before.screen, params.matcher)
     field = _field(found[0])
     if not field.flag("focused"):
         context.perform(lambda driver: isinstance(driver, NodeActions) and driver.act(field, "focus"))

@@ -1,5 +1,6 @@
 """The window manager: lays out windows on demand and caches them until something changes."""
 
+from collections import deque
 from collections.abc import Callable, Iterable
 
 from msgspec.structs import replace
@@ -16,6 +17,7 @@ from clawperator.recording import SYSTEM_UI
 from clawperator.ui import Bounds, Hierarchy, write_hierarchy
 
 _TOAST_SECONDS = 2.0
+_RECENT_TREES = 4
 
 
 class WindowManager:
@@ -49,7 +51,8 @@ class WindowManager:
         self._active: Window | None = None
         self._bars: dict[str, Window] = {}
         self._hierarchy: Hierarchy | None = None
-        self._previous: Hierarchy | None = None
+        # The last trees, the newest first.
+        self._recent: deque[Hierarchy] = deque(maxlen=_RECENT_TREES)
         self._xml: str | None = None
         self._keyboard_on = False
         self._alert: BackStackEntry | None = None
@@ -63,8 +66,6 @@ class WindowManager:
 
     def invalidate(self) -> None:
         """Discard cached layouts: what is shown may have changed."""
-        if self._hierarchy is not None:
-            self._previous = self._hierarchy
         self._active = self._hierarchy = self._xml = None
         self._bars.clear()
 
@@ -131,13 +132,15 @@ class WindowManager:
         """The tree of the active window: the same object until something changes."""
         if self._hierarchy is None:
             self._hierarchy = self.active().tree
+            self._recent.appendleft(self._hierarchy)
         return self._hierarchy
 
     def capture(self) -> Hierarchy:
-        """The tree as a capture returns it: the previous one when the fault ``stale_tree`` strikes."""
-        if self._previous is not None and self._faults.happens("stale_tree"):
-            return self._previous
-        return self.hierarchy()
+        """The tree as a capture returns it: that before the last change when the fault ``stale_tree`` strikes."""
+        current = self.hierarchy()
+        if not self._faults.happens("stale_tree"):
+            return current
+        return next((tree for tree in self._recent if not tree.has_same_content(current)), current)
 
     def xml(self) -> str:
         if self._xml is None:

@@ -38,6 +38,11 @@ def parse_ordinal(word: str) -> int:
     return int(found[1]) if found and found[1].isascii() else _ORDINALS.get(word, 0)
 
 
+def parse_number(word: str) -> int:
+    """The value of a number word from one to ten; 0 for other words."""
+    return _NUMBERS.get(word.casefold(), 0)
+
+
 def parse_times(phrase: str) -> int:
     """The count in "twice" or "3 times"; 1 for an empty phrase, 0 when it is not from 1 to 20."""
     text = phrase.casefold().split()

@@ -53,6 +53,7 @@ class KnownPlace(Struct, frozen=True):
     label: str
     app: str = SETTINGS
     is_switch: bool = False
+    has_options: bool = False
 
 
 class SettingsPagePath(Struct, frozen=True):
@@ -67,9 +68,15 @@ def _values(*pages: str, **labels: str) -> dict[str, KnownPlace]:
     return {
         name: KnownPlace(pages, label.replace("_", " "))
         for label, names in labels.items()
-        for name in (label.replace("_", " "), *names.split("|"))
+        for name in (label.replace("_", " "), label.replace("_", " ").removeprefix("Use "), *names.split("|"))
         if name
     }
+
+
+def _choices(*pages: str, **labels: str) -> dict[str, KnownPlace]:
+    """Values on one page that are one of several options, written as for ``_values``."""
+    places = _values(*pages, **labels)
+    return {name: KnownPlace(pages, place.label, has_options=True) for name, place in places.items()}
 
 
 def _switches(*pages: str, **labels: str) -> dict[str, KnownPlace]:
@@ -101,7 +108,7 @@ PLACES: dict[str, KnownPlace] = {
         "Network & internet",
         Internet="network|wifi network|network name|wifi name|name of the network|current network",
     ),
-    **_values("Network & internet", Private_DNS="DNS"),
+    **_choices("Network & internet", Private_DNS="DNS"),
     **_switches(
         "Network & internet",
         Airplane_mode="aeroplane mode|flight mode|plane mode|airplane|offline mode",
@@ -112,9 +119,9 @@ PLACES: dict[str, KnownPlace] = {
     **_values(
         "Connected devices", Saved_devices="paired devices|saved Bluetooth devices|paired Bluetooth devices"
     ),
-    **_values(
+    **_values("Display", Brightness_level="brightness|screen brightness|display brightness"),
+    **_choices(
         "Display",
-        Brightness_level="brightness|screen brightness|display brightness",
         Screen_timeout="display timeout|screen off timeout|sleep timeout|screen time-out",
         Font_size="text size|size of the font|size of the text",
     ),
@@ -132,12 +139,12 @@ PLACES: dict[str, KnownPlace] = {
         Touch_sounds="",
         Touch_feedback="",
     ),
-    **_values("Wallpaper & style", Colors="wallpaper colors|wallpaper color|colours|wallpaper colour"),
+    **_choices("Wallpaper & style", Colors="wallpaper colors|wallpaper color|colours|wallpaper colour"),
     **_switches("Wallpaper & style", Themed_icons=""),
     **_switches(
         "Notifications", Notification_history="", Notification_dot_on_app_icon="notification dot|notification dots"
     ),
-    **_values("Notifications", Notifications_on_lock_screen="lock screen notifications"),
+    **_choices("Notifications", Notifications_on_lock_screen="lock screen notifications"),
     **_switches("Accessibility", High_contrast_text=""),
     **_switches(
         "Accessibility",
@@ -149,7 +156,8 @@ PLACES: dict[str, KnownPlace] = {
     **_switches("Security & privacy", "Privacy controls", Show_passwords="", Show_clipboard_access=""),
     **_switches("Location", Use_location="location|GPS|location access"),
     **_switches("Location", "Location services", **{"Wi-Fi scanning": ""}, Bluetooth_scanning=""),
-    **_values("System", "Date & time", Time_zone="timezone", Time_format=""),
+    **_values("System", "Date & time", Time_zone="timezone"),
+    **_choices("System", "Date & time", Time_format=""),
     **_switches("System", "Date & time", Set_time_automatically="automatic time"),
     **_values("System", "Languages & input", System_languages="language|languages|system language|phone language"),
     **_switches(

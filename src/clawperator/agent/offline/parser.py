@@ -25,6 +25,7 @@ from clawperator.agent.offline.instructions import (
     Instruction,
     OpenInstruction,
     OpenPageInstruction,
+    PauseInstruction,
     ScrollToInstruction,
     SearchInstruction,
     SetSwitchInstruction,
@@ -65,7 +66,7 @@ _REMAINING_TEXT = re.compile(
 _BARE_STATE = re.compile(r"(?:and\s+)?(.+?)[:,]? (on|off)", re.IGNORECASE | re.DOTALL)
 _PRONOUN = re.compile(rf"(delete|remove|{BUTTON_VERBS})\s+(?:it|that|this)", re.IGNORECASE)
 _IT = re.compile(r"(?<!\w)it(?!\w)(?!\s+to\b)", re.IGNORECASE)
-_ORDINAL_ONE = re.compile(r".+ the \S+ one", re.IGNORECASE | re.DOTALL)
+_ORDINAL_ONE = re.compile(r"(?!play\b).+ the \S+ one", re.IGNORECASE | re.DOTALL)
 _LABEL = re.compile(r"(?:the\s+)?[A-Z][\w&'-]*(?: [\w&'-]+){0,3}")
 
 
@@ -151,7 +152,8 @@ def _parse_after(parts: list[ParsedInstruction], sentence: Sentence) -> Meaning:
 
 def _with_antecedent(parts: list[ParsedInstruction], sentence: str) -> str:
     """The sentence with the name that "it" stands for: that of the switch, value or element right before it."""
-    last = parts[-1].instruction if parts else None
+    acting = [part.instruction for part in parts if not isinstance(part.instruction, PauseInstruction)]
+    last = acting[-1] if acting else None
     if isinstance(last, WaitForInstruction):
         last = last.check
     if not isinstance(last, SetSwitchInstruction | SetValueInstruction | ScrollToInstruction | CheckInstruction):
@@ -167,7 +169,7 @@ def _add_reference(parts: list[ParsedInstruction], sentence: str) -> bool:
     masked = mask(sentence)
     found = _PRONOUN.fullmatch(masked)
     last = parts[-1].instruction if parts else None
-    if isinstance(last, ScrollToInstruction) and _ORDINAL_ONE.fullmatch(masked):
+    if _ORDINAL_ONE.fullmatch(masked) and (last is None or isinstance(last, ScrollToInstruction)):
         raise SentenceError("'one' does not name an element")
     if not found:
         return False

@@ -29,6 +29,8 @@ _REWRITES: tuple[tuple[str, str], ...] = (
         r"(?:make sure|ensure)(?: that)?\s+(.+?)\s+(?:is|are|stays)\s+(?:turned |switched )?(on|off)",
         "turn {2} {1}",
     ),
+    (rf"{_WANT}\s+(?!to\b|you\b)(.+?)\s+(?:to be|to be set to|set to)\s+(.+)", "set {1} to {2}"),
+    (r"have\s+(.+?)\s+set to\s+(.+)", "set {1} to {2}"),
     (rf"{_WANT}\s+(?!to\b|you\b)(.+)", "want {1}"),
     (r"(?:can|could|may) (?:i|we) (?:have|get|see)\s+(.+)", "show me {1}"),
     (r"(?:let me )?see\s+((?:the|my)\s.+)", "show me {1}"),
@@ -47,14 +49,14 @@ _REWRITES: tuple[tuple[str, str], ...] = (
     (r"(?:what|which)\s+(.+?)\s+is installed", "what is {1}"),
     (r"(?:what|which) version of android\b.*", "what is the Android version"),
     (rf"how bright is (?:the screen|the display|{_PHONE})", "what is the brightness"),
-    (rf"how (?:full|charged) is (?:the|my) battery(?: of {_PHONE})?", "what is the battery level"),
+    (rf"how (?:full|charged) is (?:the|my) battery(?: of {_PHONE})?", "what is the battery"),
+    (r"how much is\s+(.+)", "what is {1}"),
     (r"how (?:long|big|large|high) is\s+(.+)", "what is {1}"),
     (
         rf"(?:what|which)(?: wi-?fi)? network (?:am i|is {_PHONE}|are we)(?: connected to| on| using)?",
         "what is the network",
     ),
     # states of the phone
-    (rf"(?:is {_PHONE}|am i|are we)\s+(?:in|using)\s+(.+?)", "is {1} on"),
     (rf"(?:do (?:i|we|you) have|does {_PHONE} have)\s+(.+?)\s+{_STATE}", "is {1} {2}"),
     (r"is\s+(.+?)\s+(?:currently|still|already|really|now)\s+(.+)", "is {1} {2}"),
 )

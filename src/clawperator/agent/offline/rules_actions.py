@@ -33,7 +33,7 @@ from clawperator.agent.offline.instructions import (
     TypeInstruction,
     WaitForInstruction,
 )
-from clawperator.agent.offline.known_places import find_place, known_app
+from clawperator.agent.offline.known_places import find_page, find_place, known_app
 from clawperator.agent.offline.quoting import HIDDEN, mask, unquote
 from clawperator.agent.offline.rules_questions import STATES, parse_state
 from clawperator.contract import LONGEST_WAIT_MS
@@ -161,7 +161,10 @@ def _scroll_to_target(match: RuleMatch) -> Instruction:
     if found and known_app(match[0][found.start(1) :]):
         app = match[0][found.start(1) :]
         raise SentenceError(f"write 'search for … in {app}', or open {app} first")
-    return ScrollToInstruction(parse_target(match[0]))
+    target = parse_target(match[0])
+    if target.ordinal and not target.phrase[:1].isupper():
+        raise SentenceError("scroll to an element by its name")
+    return ScrollToInstruction(target)
 
 
 def _set_switch(name: int, *, on: bool | None = None, state: int | None = None) -> InstructionBuilder:
@@ -237,6 +240,14 @@ def _is_plural_noun(words: str) -> bool:
     return re.fullmatch(r"\d\S*|\w+[^su\W]s", words.strip()) is not None
 
 
+def _reject_page(match: RuleMatch) -> Instruction | None:
+    """ "Enter the settings" means to open them."""
+    name = strip_article(match[0])
+    if known_app(name) or find_page(name):
+        raise SentenceError(f"write 'open {name}', or quote a text to type")
+    return None
+
+
 def _type(text: int, field: int | None = None) -> InstructionBuilder:
     def build(match: RuleMatch) -> Instruction | InstructionSequence:
         target = None if field is None else parse_target(match[field])
@@ -286,7 +297,7 @@ ACTION_RULES: tuple[Rule, ...] = (
     (
         (
             rf"(?:{_TO_GO} )?(?:back )?to (?:the |my )?home ?(?:screen|page)?|"
-            rf"{_TO_GO} (?:back )?home(?: again| now)?|"
+            rf"(?:{_TO_GO} )?(?:back )?home(?: again| now)?|"
             r"(?:show|open)(?: me)? (?:the |my )?(?:home ?screen|launcher)"
         ),
         lambda _: PressKeyInstruction("home"),
@@ -333,7 +344,7 @@ ACTION_RULES: tuple[Rule, ...] = (
             r"(?:keep )?scroll(?:ing)?(?: back)?(?: down| up)? (?:to|until(?: you (?:see|find|reach))?|till)\s+"
             rf"(.+?){_APPEARS}"
         ),
-        lambda s: ScrollToInstruction(parse_target(s[0])),
+        _scroll_to_target,
     ),
     (r"swipe(?:\s.+)?", _reject("write 'swipe' or 'scroll' and a direction")),
     (r"(?:find|look for|locate)\s+(.+?)(?: on (?:the )?screen)?", _scroll_to_target),
@@ -341,12 +352,16 @@ ACTION_RULES: tuple[Rule, ...] = (
     (r"(?:turn|switch) (on|off)\s+(.+?)\s+and (on|off)\s+(.+)", _set_two_switches_before),
     (r"(?:turn|switch)\s+(?!on\b|off\b)(.+?)\s+(on|off),? and\s+(.+?)\s+(on|off)", _set_two_switches),
     (r"(?:turn|switch|shut) (on|off)\s+(.+)", _set_switch(1, state=0)),
-    (r"(?:turn|switch|set|put|shut|get|have)\s+(.+?)\s+(?:back )?(?:to )?(on|off)", _set_switch(0, state=1)),
+    (
+        r"(?:turn|switch|set|put|shut|get|have)\s+(.+?)\s+(?:back )?(?:to )?(on|off)(?: again)?",
+        _set_switch(0, state=1),
+    ),
     (r"(?:enable|activate|tick)\s+(.+)", _set_switch(0, on=True)),
     (r"(?:disable|deactivate|untick|uncheck)\s+(.+)", _set_switch(0, on=False)),
     (r"(?:toggle|flip)\s+(.+)", _set_switch(0)),
-    (r"(?:switch|change|go) (?:over )?(?:in)?to\s+(.+ (?:mode|theme))", _use),
+    (r"(?:use|(?:switch|change|go) (?:over )?(?:in)?to)\s+(.+ (?:mode|theme))", _use),
     # text
+    (r"enter\s+(.+)", _reject_page),
     (r"fill(?: in| out)?\s+(.+)\s+with\s+(.+)", _type(1, 0)),
     (rf"{_TO_TYPE}\s+(.+?)\s+(?:into|in to|in)\s+(.+?)\s+and\s+(.+?)\s+(?:into|in to|in)\s+(.+)", _type_two),
     (rf"{_TO_TYPE}\s+(.+)\s+(?:into|in to)\s+(.+)", _type(0, 1)),

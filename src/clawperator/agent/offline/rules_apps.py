@@ -118,12 +118,12 @@ TOOL_RULES: tuple[Rule, ...] = (
     ),
     (
         (
-            r"(?:take|make|get|capture|save|grab)(?: a| an| the| me)* (?:screenshot|picture of the screen)"
+            r"(?:take|make|get|capture|save|grab)(?: a| an| the| me)* (?:screen ?shot|picture of the screen)"
             rf"(?: of the screen)?(?:(?: and save it)?\s+(?:to|in|into|{_AS})\s+(.+))?"
         ),
         _screenshot,
     ),
-    (rf"(?:screenshot|capture (?:the )?screen)(?:\s+(?:to|{_AS})\s+(.+))?", _screenshot),
+    (rf"(?:screen ?shot|capture (?:the )?screen)(?:\s+(?:to|{_AS})\s+(.+))?", _screenshot),
     (
         (
             r"(?:tell me )?(?:what(?: is|'s)|whats)(?: there)?(?: shown| displayed)? on (?:the |this |my )?"

@@ -52,6 +52,7 @@ _WHETHER = r"(?:check|see|tell me|look) (?:whether|if)"
 _WHAT = r"(?:what(?: is|'s| are)|whats)"
 _NOW = r"(?: (?:right now|now|currently|at the moment))?"
 _PHONE = r"(?:the|this|my) (?:phone|device)"
+_ON_PHONE = rf"(?: on {_PHONE})?{_NOW}"
 _OF_PHONE = (
     rf"\s+(?:(?:of|on|in) {_PHONE}|is this(?: phone| device)?|is on this phone|"
     rf"does {_PHONE} (?:run|have|use|show)|(?:is {_PHONE}|am i|are we) (?:running|using|on|connected to))"
@@ -94,6 +95,11 @@ _NOT_READABLE = frozenset(
     )
 )
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?\s*(?:%|percent|\w+)?", re.IGNORECASE)
+_JUDGEMENT = re.compile(
+    r"(?:too|very|really|quite|so|the same|different|correct|right|wrong|set|changed|okay|fine|good|bad|working|"
+    r"available|enough|big enough|long enough)(?:\s.*)?",
+    re.IGNORECASE | re.DOTALL,
+)
 _ORDERS: dict[str, Literal["above", "below", "at least", "at most"]] = {
     **dict.fromkeys(("above", "over", "more than", "higher than", "greater than"), "above"),
     **dict.fromkeys(("below", "under", "less than", "lower than"), "below"),
@@ -200,20 +206,27 @@ def _has_value(*, required: bool, holds: bool = True) -> InstructionBuilder:
     )
 
 
-def _is_value(match: RuleMatch) -> Instruction:
-    """ "Is the screen timeout 5 minutes?": the longest known name and its value, or a name and a number."""
+def _is_value(match: RuleMatch) -> Instruction | None:
+    """ "Is the screen timeout 5 minutes?": the longest name, and the value after it."""
     words = strip_article(match[0]).split(" ")
     for end in range(len(words) - 1, 0, -1):
         name, value = " ".join(words[:end]), " ".join(words[end:])
-        is_number = HIDDEN not in mask(value) and _NUMBER.fullmatch(value)
-        if (find_place(name) and not _NEGATED.fullmatch(mask(value))) or is_number:
+        is_known = find_place(name) is not None or _NUMBER.fullmatch(value)
+        if is_known and _is_readable(name, value):
             return CheckInstruction(_value_target(name), value=strip_article(unquote(value)[0]))
-    raise SentenceError("unknown instruction")
+    return None
 
 
 def _is_readable(name: str, value: str) -> bool:
-    """Whether "X is Y" compares a value: of a known place, with a number, or with a quotation."""
-    return bool(find_place(strip_article(name)) or HIDDEN in mask(value) or _NUMBER.fullmatch(value.strip()))
+    """Whether "X is Y" compares a value: with a number, a proper name, a quotation, or an option of X.
+
+    Other words judge ("the battery is full", "Milk is in the list"), which no label decides.
+    """
+    place = find_place(strip_article(name))
+    is_option = place is not None and (place.has_options or value.strip()[:1].isupper())
+    return bool(HIDDEN in mask(value) or _NUMBER.fullmatch(value.strip()) or is_option) and not (
+        _NEGATED.fullmatch(mask(value)) or _JUDGEMENT.fullmatch(value.strip())
+    )
 
 
 def _whether_value(match: RuleMatch) -> Instruction | None:
@@ -241,12 +254,23 @@ def _value_target(phrase: str, *, of_device: bool = False) -> TargetPhrase:
     target = _subject(phrase[: found.end(1)] if found else phrase)
     if not target.exact and target.name.casefold() in _NOT_READABLE:
         raise SentenceError(f"no label shows {target.name!r}; quote it to read the label of that name")
-    if found or of_device:
-        target = replace(target, of_device=True)
-    return target
+    owned = re.fullmatch(r"(?:phone|device) (.+)", target.name, re.IGNORECASE)
+    if owned and not target.exact and find_place(owned[1]) and not find_place(target.name):
+        return TargetPhrase(owned[1], owned[1], of_device=True)
+    return replace(target, of_device=True) if found or of_device else target
 
 
 def _read(match: RuleMatch) -> Instruction:
+    return ReadInstruction(_value_target(match[0]))
+
+
+def _show_value(match: RuleMatch) -> Instruction | None:
+    """ "Show me X": a value with a known place, or a label that is written as one."""
+    names = split_list(match[0])
+    if not all(
+        find_place(_value_target(name).name) or name[:1].isupper() or HIDDEN in mask(name) for name in names
+    ):
+        return None
     return ReadInstruction(_value_target(match[0]))
 
 
@@ -264,6 +288,14 @@ def _read_remaining(match: RuleMatch) -> Instruction:
 def _is_foreground(match: RuleMatch) -> Instruction:
     name = re.sub(r"\s+app$", "", strip_article(match[0]), flags=re.IGNORECASE)
     return IsForegroundInstruction(_subject(name).name, may_run_behind=match[1].lower() == "running")
+
+
+def _is_in(match: RuleMatch) -> Instruction | None:
+    """ "Am I in YouTube?", "is the phone in airplane mode?" """
+    place = find_place(strip_article(match[0]))
+    if place is not None and place.is_switch:
+        return _state_check(match[0], "on")
+    return _is_foreground(match)
 
 
 QUESTION_RULES: tuple[Rule, ...] = (
@@ -290,19 +322,20 @@ QUESTION_RULES: tuple[Rule, ...] = (
     (rf"{_REQUIRE}\s+(.+?)\s+{_IS_NOT} {STATES}", _has_state(required=True, holds=False)),
     (rf"{_REQUIRE}\s+(.+?)\s+is {STATES}", _has_state(required=True)),
     (rf"(?:is|{_WHETHER})\s+(.+?)(?: is)? (?:on or off|off or on)", _read),
-    (rf"{_WHETHER}\s+(.+?)\s+(?:is|are) {STATES}{_NOW}", _has_state(required=False)),
-    (rf"is\s+(.+?)\s+{STATES}{_NOW}", _has_state(required=False)),
-    (rf"are\s+(.+?)\s+(?:both )?{STATES}{_NOW}", _have_state),
-    (rf"(?:isn't|is not)\s+(.+?)\s+{STATES}{_NOW}", _has_state(required=False, is_plain=True)),
+    (rf"{_WHETHER}\s+(.+?)\s+(?:is|are) {STATES}{_ON_PHONE}", _has_state(required=False)),
+    (rf"is\s+(.+?)\s+{STATES}{_ON_PHONE}", _has_state(required=False)),
+    (rf"are\s+(.+?)\s+(?:both )?{STATES}{_ON_PHONE}", _have_state),
+    (rf"(?:isn't|is not)\s+(.+?)\s+{STATES}{_ON_PHONE}", _has_state(required=False, is_plain=True)),
     # is this app open?
     (
         r"(?:is|check whether)\s+(.+?)(?: is)? (open|running|in front|in the foreground|the current app)",
         _is_foreground,
     ),
-    (r"(?:am i|are we) (?:in|on)\s+(.+?)()", _is_foreground),
+    (rf"(?:is {_PHONE}|am i|are we)\s+(?:in|using|on)\s+(.+?)()", _is_in),
     # has it this value?
     (rf"is\s+(.+?)\s+{_ORDER}\s+(.+)", _has_order),
-    (rf"(?:is|{_WHETHER})\s+(.+?)(?: is)? (?:set to|equal to|at)\s+(.+)", _has_value(required=False)),
+    (rf"(?:is|{_WHETHER})\s+(.+?)(?: is)? (?:set to|equal to)\s+(.+)", _has_value(required=False)),
+    (rf"(?:is|{_WHETHER})\s+(.+?)(?: is)? at\s+(.+)", _whether_value),
     (rf"{_REQUIRE}\s+(.+?)\s+(?:{_IS_NOT}|does not (?:say|show))\s+(.+)", _requires_other_value),
     (rf"{_REQUIRE}\s+(?!there is )(.+?)\s+{_HAS_VALUE}\s+(.+)", _has_value(required=True)),
     (rf"{_WHETHER}\s+(?!there is )(.+?)\s+{_HAS_VALUE}\s+(.+)", _whether_value),
@@ -321,5 +354,6 @@ QUESTION_RULES: tuple[Rule, ...] = (
     ),
     (rf"{_WHAT}\s+(.+?){_NOW}", _read),
     (rf"(?:which|what)\s+(.+?){_OF_PHONE}{_NOW}", _read_of_device),
-    (rf"(?:read|read out|tell me|get|show|give me)(?: me)?\s+(.+?){_NOW}", _read),
+    (rf"(?:read|read out|tell me)(?: me)?\s+(.+?){_NOW}", _read),
+    (rf"(?:get|show|give)(?: me)?\s+(.+?){_NOW}", _show_value),
 )

@@ -6,6 +6,7 @@ from clawperator.agent.offline.grammar import (
     Rule,
     RuleMatch,
     SentenceError,
+    parse_number,
     parse_ordinal,
     parse_target,
     strip_article,
@@ -72,6 +73,8 @@ _BUTTONS = {
     "pause": ("Pause video", "Pause"),
     "play": ("Play video", "Play"),
     "resume": ("Resume video", "Resume", "Play video", "Play"),
+    "refresh": ("Refresh", "Reload"),
+    "reload": ("Reload", "Refresh"),
     "ok": ("OK",),
     "okay": ("OK",),
 }
@@ -130,7 +133,15 @@ def _set_value(match: RuleMatch) -> Instruction:
     is_state = match[1].strip().casefold() in ("on", "off")
     if is_state and (place is None or place.is_switch):
         return SetSwitchInstruction(parse_target(match[0]), match[1].strip().casefold() == "on")
-    return SetValueInstruction(parse_target(match[0]), strip_article(parse_text(match, 1)))
+    return SetValueInstruction(parse_target(match[0]), _in_digits(strip_article(parse_text(match, 1))))
+
+
+def _in_digits(value: str) -> str:
+    """ "five mins" as "5 minutes" """
+    first, _, rest = value.partition(" ")
+    number = str(parse_number(first)) if parse_number(first) else first
+    unit = {"min": "minutes", "mins": "minutes", "sec": "seconds", "secs": "seconds"}.get(rest.casefold(), rest)
+    return f"{number} {unit}" if unit else value
 
 
 def _set_value_reversed(match: RuleMatch) -> Instruction:

@@ -373,6 +373,8 @@ def find_value(screen: CapturedScreen, target: TargetPhrase, loosest: int = TO_R
 def value_of_node(node: Node, target: TargetPhrase) -> ScreenValue | None:
     """The value that a matching node holds for a target."""
     if is_field(node):
+        if normalize_label(node.text) == normalize_label(target.name):
+            return None  # an empty field shows its name
         return ScreenValue(target.phrase, HIDDEN if node.flag("password") else node.text)
     level = match_name(target.name, node)
     label = own_label(node)
@@ -387,6 +389,6 @@ def value_of_node(node: Node, target: TargetPhrase) -> ScreenValue | None:
     chosen = selected_option(node)
     if chosen is not None:
         return ScreenValue(label, chosen)
-    if level is not None and level >= PREFIX and len(word_set(label)) > len(word_set(target.name)):
+    if level == PREFIX and len(word_set(label)) > len(word_set(target.name)):
         return ScreenValue(target.phrase, label)
     return None

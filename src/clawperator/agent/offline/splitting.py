@@ -9,7 +9,7 @@ import re
 from msgspec import Struct
 
 from clawperator.agent.offline.quoting import mask
-from clawperator.agent.offline.verbs import BUTTON_START, INSTRUCTION_START, TEXT_START
+from clawperator.agent.offline.verbs import BUTTON_START, INSTRUCTION_START, JOINED_LABEL
 
 _HARD_BREAK = re.compile(
     r"\s*(?:[;\r\n]+|[.!?]+(?=\s|$)|(?<!\w)(?:and\s+)?(?:then|after that|afterwards)(?!\w))\s*", re.IGNORECASE
@@ -31,22 +31,26 @@ _POLITE_BEFORE = re.compile(
     r"i(?: would|'d) be (?:grateful|glad|happy|pleased) if you (?:could|would)|might you|"
     r"(?:are you |be )able to|would it be possible to|if it's not too much trouble|"
     r"it(?: would|'d) be (?:great|nice|good|lovely|helpful|kind) if you (?:could|would|can)|"
-    r"do me a favou?r and|help me(?: to)?|let us|let's|go ahead and|try to|be sure to|remember to|"
+    r"excuse me|sorry to bother you|any chance (?:that )?you (?:could|can)|why don't (?:you|we)|feel free to|"
+    r"(?:can|could|shall|may) we(?! have\b| get\b| see\b)|(?:we|you) (?:should|can|may)(?! see\b)|"
+    r"do me a favou?r and|be so kind and|help me(?: to)?|let us|let's|go ahead and|try to|be sure to|remember to|"
     r"if you (?:can|could|would|like|want|don't mind|wouldn't mind|please)|"
     r"when you (?:can|have a moment|get a chance))(?:\s*,\s*|\s+))+",
     re.IGNORECASE,
 )
 _POLITE_AFTER = re.compile(
     r"(?:(?:\s*,\s*|(?<!\bno)\s+)(?:please|pls|plz|for me|thanks|thank you|thank you very much|thanks a lot|"
-    r"(?:would|could|will|can) you|if (?:you (?:can|could|would|please|don't mind|wouldn't mind)|possible)|"
+    r"(?:would|could|will|can) you|shall we|if possible|"
+    r"if you (?:can|could|would|please|don't mind|wouldn't mind)|"
     r"when you (?:can|have a moment|get a chance)|claw|clawperator))+",
     re.IGNORECASE,
 )
 _GREETING = re.compile(_GREETING_WORDS, re.IGNORECASE)
 _ONLY_POLITE = re.compile(
     r"(?:please|pls|plz|kindly|thanks|thank you|thank you very much|thanks a lot|ok|okay|alright|now|and|"
-    r"(?:would|could|will|can) you|if (?:you (?:can|could|would|please|don't mind|wouldn't mind)|possible)|"
-    r"when you (?:can|have a moment|get a chance))",
+    r"(?:would|could|will|can) you|shall we|if possible|"
+    r"if you (?:can|could|would|please|don't mind|wouldn't mind)|"
+    r"when you (?:can|have a moment|get a chance)|excuse me|do me a favou?r|be so kind|sorry to bother you)",
     re.IGNORECASE,
 )
 _BEFORE_HOLD = re.compile(r"(?:^|\s)(?:press|tap|click|touch)$", re.IGNORECASE)
@@ -107,7 +111,7 @@ def _split_softly(masked: str, start: int, end: int) -> list[tuple[int, int]]:
 
 
 def _begins_instruction(before: str, rest: str) -> bool:
-    """Whether ``rest`` is an instruction of its own. A verb alone is one only after a text to type."""
+    """Whether ``rest`` is an instruction of its own. A verb alone may end a label: "tap Save and continue"."""
     if rest[:4].lower() == "hold" and _BEFORE_HOLD.search(before):
         return False
     polite = _POLITE_BEFORE.match(rest)
@@ -115,8 +119,8 @@ def _begins_instruction(before: str, rest: str) -> bool:
     if INSTRUCTION_START.match(rest, first):
         return True
     before_polite = _POLITE_BEFORE.match(before)
-    takes_text = TEXT_START.match(before, before_polite.end() if before_polite else 0)
-    return takes_text is not None and BUTTON_START.match(rest, first) is not None
+    head = before[before_polite.end() if before_polite else 0 :]
+    return BUTTON_START.match(rest, first) is not None and not JOINED_LABEL.match(head)
 
 
 def strip_politeness(sentence: str) -> str:

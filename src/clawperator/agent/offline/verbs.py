@@ -27,14 +27,15 @@ BUTTON_VERBS = (
     "reload|sign in|sign out|log in|log out|skip|pause|play|resume|reply|download|edit|add|apply|finish|delete|"
     "connect|disconnect"
 )
-INSTRUCTION_START = re.compile(rf"(?:(?:{_VERBS})\s+\S|(?:{_ALONE})\s*(?:$|,|\sand\s))", re.IGNORECASE)
+INSTRUCTION_START = re.compile(rf"(?:(?:{_VERBS})\s+(?!and\b|&)\S|(?:{_ALONE})\s*(?:$|,|\sand\s))", re.IGNORECASE)
 BUTTON_START = re.compile(rf"(?:{BUTTON_VERBS})\s*(?:$|,|\sand\s)", re.IGNORECASE)
 OTHER_INSTRUCTION = re.compile(
     rf"(?:\s+and|,)\s+(?:{_OTHER_VERBS})\s+(?:it|the|a|an|this|that|to|my)\b", re.IGNORECASE
 )
-TEXT_START = re.compile(
-    r"(?:(?:type|enter|write|input|put|insert|fill|search|look up)\s|(?:set|change|update)\s.+\sto\s|"
-    r"(?:create|make|add)\s.*\bnote\s|go back|scroll)",
+# The first words of "tap Save and continue": a label that consists of two verbs.
+JOINED_LABEL = re.compile(
+    rf"(?:tap|click|press|select|choose|hit|push|find|read|wait for|is|check that)(?: on)?\s+(?:the )?[\"']?"
+    rf"(?:{BUTTON_VERBS}|accept|agree|close|copy|cut|drag|exit|install|log|open|search|sign|stop|submit|terms)\b",
     re.IGNORECASE,
 )
 

@@ -63,7 +63,7 @@ def open_app_or_link(run: OfflineRun, instruction: OpenInstruction) -> ToolSteps
 
 def open_link(run: OfflineRun, link: str) -> ToolSteps[str]:
     result = yield from run.run_action("open_uri", {"uri": link})
-    screen = yield from run.capture()
+    _, screen = yield from run.wait_on_screen(lambda screen: None if screen.is_loading else screen)
     return f"Opened {quote(link)} ({screen.package or 'an unknown app'} is in the foreground); {effect(result)}."
 
 

@@ -1,6 +1,6 @@
 """Read values, describe the screen, and set switches."""
 
-from clawperator._text import one_line
+from clawperator._text import is_blank, one_line
 from clawperator.agent.offline.grammar import SentenceError, is_role_only, parse_target, split_list
 from clawperator.agent.offline.handlers.apps import go_to_place, is_on_page
 from clawperator.agent.offline.instructions import (
@@ -10,7 +10,7 @@ from clawperator.agent.offline.instructions import (
     TargetPhrase,
 )
 from clawperator.agent.offline.known_places import KnownPlace, find_place
-from clawperator.agent.offline.labels import TO_READ, WHOLE_NAME, display_label, quote
+from clawperator.agent.offline.labels import TO_READ, WHOLE_NAME, display_label, enclosing_rows, quote
 from clawperator.agent.offline.run import OfflineRun, ToolSteps, click_params
 from clawperator.agent.offline.screens import (
     CapturedScreen,
@@ -39,7 +39,7 @@ _MAX_VALUE_LENGTH = 400
 def set_switch(run: OfflineRun, instruction: SetSwitchInstruction) -> ToolSteps[str]:
     label, control, target, screen = yield from find_switch_anywhere(run, instruction.target)
     on = not is_on(control) if instruction.on is None else instruction.on
-    name, wanted = describe_node(label, target), "on" if on else "off"
+    name, wanted = _describe_switch(label, target), "on" if on else "off"
     if is_on(control) == on and (yield from run.confirm(on, lambda: _reread_switch(run, target, on))) == on:
         return f"{name} is already {wanted}."
     if not on and "radiobutton" in control.class_name.lower():
@@ -60,6 +60,14 @@ def set_switch(run: OfflineRun, instruction: SetSwitchInstruction) -> ToolSteps[
             hint="Run 'claw bootstrap \"describe the screen\"' to see the result.",
         )
     return f"Turned {name} {wanted}."
+
+
+def _describe_switch(label: Node, target: TargetPhrase) -> str:
+    """The name of a switch; of one without a label, the first label of its row."""
+    if is_blank(display_label(label)):
+        named = next((nodes[0] for _, nodes in enclosing_rows(label) if nodes), label)
+        return describe_node(named, target)
+    return describe_node(label, target)
 
 
 def _switch_error(

@@ -162,7 +162,7 @@ def _choose_option(
         raise _task_error(
             "set",
             name.phrase,
-            f"{quote(name.name)} has no option {quote(option.name)}{options}; it was not changed",
+            f"{describe_node(row, name)} has no option {quote(option.name)}{options}; it was not changed",
             code="NODE_NOT_FOUND",
         )
     label, control = found
@@ -171,7 +171,7 @@ def _choose_option(
     chosen, _screen = yield from run.wait_on_screen(lambda screen: _is_chosen(screen, name, option) or None)
     if not chosen:
         raise _task_error("set", name.phrase, f"{describe_node(label, option)} was tapped but is not selected")
-    return f"Set {quote(name.name)} to {describe_node(label, option)}."
+    return f"Set {describe_node(row, name)} to {describe_node(label, option)}."
 
 
 def row_is_switch(row: Node) -> bool:
@@ -242,7 +242,7 @@ def _open_note_form(run: OfflineRun) -> ToolSteps[CapturedScreen]:
 
 
 def delete(run: OfflineRun, instruction: DeleteInstruction) -> ToolSteps[str]:
-    """Delete an entry by the Delete button of its row, of its menu or of its page, and check that it is gone."""
+    """Delete an entry by the Delete button of its row or of its menu, and check that it is gone."""
     target = instruction.target
     screen = yield from run.capture()
     if instruction.is_note and _find_entry(screen, target) is None and not _find_button(screen, _ADD_NOTE):
@@ -252,9 +252,10 @@ def delete(run: OfflineRun, instruction: DeleteInstruction) -> ToolSteps[str]:
         raise _task_error(
             "delete", target.phrase, "the home screen is open; apps are not removed", hint="Open the app first."
         )
-    if _find_entry(screen, target) is None:
+    node = _find_entry(screen, target)
+    if node is None:
         reject_typo(screen, target)
-    node, screen = yield from run.scroll_to_find(lambda screen: _find_entry(screen, target))
+        node, screen = yield from run.scroll_to_find(lambda screen: _find_entry(screen, target))
     if node is None:
         raise not_found_error(target, screen)
     name = describe_node(node, target)
@@ -266,17 +267,16 @@ def delete(run: OfflineRun, instruction: DeleteInstruction) -> ToolSteps[str]:
 
 
 def _press_delete(run: OfflineRun, screen: CapturedScreen, node: Node, name: str) -> ToolSteps[None]:
-    """Tap Delete beside the entry; otherwise long-press or open the entry, and tap Delete and its confirmation."""
+    """Tap Delete beside the entry; otherwise long-press the entry, and tap Delete and its confirmation."""
     clickable = [each for label in _DELETE for nodes in find_candidates(screen, _exactly(label)) for each in nodes]
     beside = [each for each in in_same_row(clickable, [node]) if each is not node]
     if len(beside) == 1:
         yield from _press(run, screen, beside[0], _DELETE[0])
         return
     clicked = click_target(node)
-    if clicked is None or clickable:
+    if clicked is None or clickable or not clicked.flag("long-clickable"):
         raise _task_error("delete", name, f"how to delete {name} is not clear; nothing was deleted")
-    hold = {"clickType": "long_click"} if clicked.flag("long-clickable") else {}
-    yield from run.run_action("click", click_params(screen, node) | hold)
+    yield from run.run_action("click", click_params(screen, node) | {"clickType": "long_click"})
     for tapped in range(_MAX_CONFIRMATIONS):
         button, screen = yield from run.wait_on_screen(lambda screen: _find_button(screen, _DELETE))
         if button is None and not tapped:

@@ -1,9 +1,11 @@
+import errno
 import os
 import signal
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -208,3 +210,41 @@ def test_a_device_that_cannot_be_asked_may_go_on() -> None:
     assert len(still_running(0.02)) == 1
     with pytest.raises(ClawError, match="offline"), lease("a", "next", HANG_SECONDS, finished=fail):
         pass
+
+
+FALSE_RECORDS = {
+    "a far end": b'{"pid":1,"commandId":"x","since":1,"started":0,"ends":1e15,"sent":"x"}\n',
+    "not UTF-8": b'{"pid":1,"commandId":"\xff","since":1}\n',
+    "nesting": b"[" * 4_000,
+    "not JSON": bytes(range(256)),
+}
+
+
+@pytest.mark.parametrize("record", FALSE_RECORDS.values(), ids=FALSE_RECORDS)
+def test_a_false_record_does_not_block_a_device(tmp_path: Path, record: bytes) -> None:
+    with lease("a", "click-1", 0):
+        (file,) = (tmp_path / "leases").iterdir()
+    file.write_bytes(record)
+    with lease("a", "click-2", 0):
+        pass
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: os.symlink("/dev/full", path)])
+def test_a_lease_that_is_not_a_regular_file_is_reported(tmp_path: Path, make: Callable[[Path], None]) -> None:
+    with lease("a", "click-1", 0):
+        (file,) = (tmp_path / "leases").iterdir()
+    file.unlink()
+    make(file)
+    with pytest.raises(ClawError) as error, lease("a", "click-2", 0):
+        pass
+    assert error.value.code == "PRODUCT_HOME_UNAVAILABLE"
+
+
+def test_a_full_disk_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "pwrite", full)
+    with pytest.raises(ClawError) as error, lease("a", "click-1", 0):
+        pass
+    assert (error.value.code, "No space left" in error.value.message) == ("PRODUCT_HOME_UNAVAILABLE", True)

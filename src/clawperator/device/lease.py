@@ -4,8 +4,10 @@ A lease ends with its process, but the device may go on: an Operator finishes it
 host. The lease file keeps a record of that plan, and the next holder waits for its end.
 """
 
+import errno
 import fcntl
 import os
+import stat
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -19,6 +21,7 @@ from clawperator._files import why
 from clawperator._home import product_home
 from clawperator._notes import note
 from clawperator._typed import decode
+from clawperator.contract.limits import MAX_EXECUTION_TIMEOUT_MS
 from clawperator.errors import ClawError
 
 _POLL_SECONDS = 0.004
@@ -27,6 +30,8 @@ _NOTE_SECONDS = 1.0
 # How long one question to the device about an abandoned command may take.
 _ASK_SECONDS = 0.5
 _MAX_RECORD = 4_096
+# No command runs longer on a device; with a second for rounding.
+_LONGEST_SECONDS = MAX_EXECUTION_TIMEOUT_MS / 1000 + 1
 
 
 class Holder(Struct, frozen=True):
@@ -51,9 +56,10 @@ class Holder(Struct, frozen=True):
 
     @property
     def seconds_left(self) -> float:
-        """How long the device may still run the command. 0 after a restart of this machine."""
+        """How long the device may still run the command. 0 after a restart, or for a false record."""
         now = time.monotonic()
-        return max(0.0, self.ends - now) if self.started <= now else 0.0
+        possible = self.started <= now and self.ends - self.started <= _LONGEST_SECONDS
+        return max(0.0, self.ends - now) if possible else 0.0
 
 
 # Whether the device has finished a holder's command, waiting no longer than these seconds for its end.
@@ -186,8 +192,11 @@ class Lease:
     def _write(self) -> None:
         # Only the first line counts: a process that is killed between these two leaves a whole record.
         line = msgspec.json.encode(self._holder) + b"\n"
-        os.pwrite(self._descriptor, line, 0)
-        os.ftruncate(self._descriptor, len(line))
+        try:
+            os.pwrite(self._descriptor, line, 0)
+            os.ftruncate(self._descriptor, len(line))
+        except OSError as e:
+            raise _unavailable(_folder(), e) from e
 
 
 @contextmanager
@@ -244,20 +253,32 @@ class _Wait:
 
 
 def _open(serial: str) -> int:
-    folder = os.path.join(product_home(), "leases")
+    folder = _folder()
     # In hex any serial is a valid file name, and 200 digits distinguish devices.
-    name = f"{serial.encode().hex()[:200]}.lock"
+    path = os.path.join(folder, f"{serial.encode().hex()[:200]}.lock")
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
-        return os.open(os.path.join(folder, name), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK, 0o600)
+        if stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return descriptor
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "its lease is not a regular file", path)  # noqa: TRY301 - reported like any other
     except OSError as e:
-        raise ClawError(
-            "PRODUCT_HOME_UNAVAILABLE",
-            f"cannot write to {folder}: {why(e)}",
-            hint="Set CLAWPERATOR_HOME to a writable folder.",
-            operation="lease",
-            target=folder,
-        ) from e
+        raise _unavailable(folder, e) from e
+
+
+def _folder() -> str:
+    return os.path.join(product_home(), "leases")
+
+
+def _unavailable(folder: str, error: OSError) -> ClawError:
+    return ClawError(
+        "PRODUCT_HOME_UNAVAILABLE",
+        f"cannot write to {folder}: {why(error)}",
+        hint="Set CLAWPERATOR_HOME to a writable folder.",
+        operation="lease",
+        target=folder,
+    )
 
 
 def _acquire(descriptor: int, wait: _Wait) -> None:
@@ -286,7 +307,7 @@ def _await_abandoned(descriptor: int, wait: _Wait, finished: FinishedCheck | Non
 def _read_holder(descriptor: int) -> Holder | None:
     try:
         return decode(os.pread(descriptor, _MAX_RECORD, 0).partition(b"\n")[0], Holder)
-    except msgspec.DecodeError:
+    except ValueError:  # decoding errors are ValueErrors, and so is text that is not UTF-8
         return None
 
 

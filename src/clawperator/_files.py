@@ -3,7 +3,7 @@
 import errno
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from contextvars import ContextVar
 from types import TracebackType
@@ -13,6 +13,7 @@ from typing import IO, Self
 confined_to: ContextVar[str | None] = ContextVar("confined_to", default=None)
 
 _BUFFER = 256 * 1024
+_READ_BUFFER = 1024 * 1024
 _SPILL_BYTES = 1024 * 1024
 
 
@@ -166,7 +167,7 @@ def open_regular(path: str) -> IO[bytes]:
     except BaseException:
         os.close(descriptor)
         raise
-    return open(descriptor, "rb", buffering=_BUFFER)
+    return open(descriptor, "rb", buffering=_READ_BUFFER)
 
 
 def _check_kind(descriptor: int, path: str, is_kind: Callable[[int], bool]) -> None:
@@ -231,6 +232,14 @@ class Spill:
             self._file.write(b"".join(self._parts))
             self._parts.clear()
             self._size = 0
+
+    def pieces(self) -> Iterator[bytes]:
+        """Every piece, in order, if each ends with the only line end in it."""
+        if self._file is not None:
+            self._file.seek(0)
+            yield from self._file
+            self._file.seek(0, os.SEEK_END)
+        yield from self._parts
 
     def copy_to(self, out: IO[bytes], skip: int = 0) -> None:
         """Write every piece, in order, without the first ``skip`` bytes. The list can still grow afterwards."""

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 
 from clawperator.recording.compare.strategies.derived import derive_checkpoints
-from clawperator.recording.describe import DescribedStep, describe
+from clawperator.recording.describe import DescribedStep, Description
 from clawperator.schemas import schema
 from clawperator.testing import simulated_phone
 from tests.recording.demonstrations import (
@@ -38,7 +38,7 @@ def late(event: dict[str, Any], seconds: int = 60) -> dict[str, Any]:
 
 
 def steps(*events: dict[str, Any]) -> list[DescribedStep]:
-    return describe(exported(events)).steps
+    return Description(exported(events)).narrative.steps
 
 
 def sentences(*events: dict[str, Any]) -> list[str]:
@@ -191,14 +191,14 @@ def test_a_user_on_the_phone_is_described() -> None:
 @given(demonstrations)
 def test_every_derived_checkpoint_has_its_step(flow: list[dict[str, Any]]) -> None:
     export = exported(flow)
-    named = [step.checkpoint for step in describe(export).steps if isinstance(step.checkpoint, str)]
+    named = [step.checkpoint for step in Description(export).narrative.steps if isinstance(step.checkpoint, str)]
     assert named == [c.id for c in derive_checkpoints(export)]
 
 
 @pytest.mark.random
 @given(event_lists)
 def test_any_recording_can_be_described(events: list[dict[str, Any]]) -> None:
-    narrative = describe(exported(events))
+    narrative = Description(exported(events)).narrative
     assert narrative.eventCount == len(events)
     assert narrative.stepCount == len(narrative.steps)
     assert all(step.sentence.isprintable() for step in narrative.steps)

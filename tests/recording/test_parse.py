@@ -30,7 +30,7 @@ def test_the_answer_names_the_file_and_counts_its_steps(tmp_path: Path) -> None:
 
 
 def test_the_log_is_written_as_the_reference_writes_it(tmp_path: Path) -> None:
-    source = write(tmp_path / "a.ndjson", [window(0), click(1), scroll(3)])
+    source = write(tmp_path / "a.ndjson", [window(0), click(1), back(2), scroll(3)])
     parse(source)
     text = (tmp_path / "a.steps.json").read_text("utf-8")
     jsonschema.validate(json.loads(text), schema("recording-steps"))
@@ -75,7 +75,7 @@ def test_only_the_first_window_change_opens_an_app_and_every_click_counts(tmp_pa
 
 
 def test_steps_stand_in_seq_order_and_missing_snapshots_in_file_order(tmp_path: Path) -> None:
-    late = [click(5, snapshot=None), scroll(4), window(0, snapshot=None), scroll(2), click(1)]
+    late = [click(5, snapshot=None), scroll(4), window(0, snapshot=None), back(3), scroll(2), click(1)]
     result = parse(write(tmp_path / "a.ndjson", late))
     made = json.loads((tmp_path / "a.steps.json").read_text())["steps"]
     assert [s["seq"] for s in made] == [0, 1, 5]

@@ -4,7 +4,7 @@ Global options may appear anywhere; then comes a command with its flags and word
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import IO, Any
 
 from msgspec import Struct
 
@@ -59,11 +59,18 @@ class TextResult(Struct, frozen=True):
     exit_code: int = 0
 
 
+class LargeResult(Struct, frozen=True):
+    """A document that is written in pieces, because it may be larger than memory should be."""
+
+    write_to: Callable[[IO[bytes]], None]
+    exit_code: int = 0
+
+
 class StreamedResult(Struct, frozen=True):
     """The result of a command that has written its output to stdout already."""
 
 
-HandlerResult = CommandResult | TextResult | StreamedResult
+HandlerResult = CommandResult | LargeResult | TextResult | StreamedResult
 Handler = Callable[[Call], HandlerResult]
 
 

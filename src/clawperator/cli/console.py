@@ -3,8 +3,9 @@
 import os
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
+from typing import IO
 
 LOG_LEVELS = ("debug", "info", "warn", "error")
 _INTERVAL_S = 0.1
@@ -78,10 +79,20 @@ def read_stdin(max_bytes: int) -> bytes:
 
 def print_bytes(text: bytes, code: int) -> int:
     """Print a line. Returns the given exit code, or 1 when the line could not be written completely."""
+    return _print(lambda out: out.write(text), code)
+
+
+def print_pieces(write_to: Callable[[IO[bytes]], None], code: int) -> int:
+    """Print a document that is written in pieces; like ``print_bytes``."""
+    return _print(write_to, code)
+
+
+def _print(write: Callable[[IO[bytes]], object], code: int) -> int:
     if sys.stdout is None:
         return code or 1
     try:
-        sys.stdout.buffer.write(text + b"\n")
+        write(sys.stdout.buffer)
+        sys.stdout.buffer.write(b"\n")
         sys.stdout.buffer.flush()
     except (OSError, ValueError):
         _discard_stdout()

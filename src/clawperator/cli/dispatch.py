@@ -1,5 +1,6 @@
 """Run a command line of ``clawperator``: find the command, call its handler, print one document."""
 
+import io
 import os
 from collections.abc import Callable
 from typing import Any
@@ -14,13 +15,14 @@ from clawperator.cli.command_line import (
     GlobalOptions,
     Handler,
     HandlerResult,
+    LargeResult,
     StreamedResult,
     TextResult,
     incomplete,
     read_arguments,
     split_globals,
 )
-from clawperator.cli.console import Console, print_bytes
+from clawperator.cli.console import Console, print_bytes, print_pieces
 from clawperator.cli.parsing import usage
 from clawperator.commands import COMMANDS, POLICY_VARIABLE, Command, find_command, replacement, resolve_handler
 from clawperator.errors import ClawError
@@ -31,17 +33,13 @@ _COMPACT = ("USAGE", "MISSING_ARGUMENT")
 
 def run(argv: list[str]) -> int:
     """Run a command line, print one document or text, and return the exit code."""
-    text, code = render_line(argv)
+    text, code = _run_line(argv, lambda result: print_pieces(result.write_to, result.exit_code))
     return code if text is None else print_bytes(text, code)
 
 
 def render_line(argv: list[str]) -> tuple[bytes | None, int]:
     """Run a command line; its output and exit code. The output is None when it was streamed to stdout."""
-    try:
-        options, rest = split_globals(argv)
-    except ClawError as e:
-        return _render(CommandResult(e.document(), 1), GlobalOptions())
-    return _render_work(lambda: _dispatch(options, rest, argv), options)
+    return _run_line(argv)
 
 
 def render_call(call: Call) -> tuple[bytes | None, int]:
@@ -49,9 +47,23 @@ def render_call(call: Call) -> tuple[bytes | None, int]:
     return _render_work(lambda: run_call(call), call.options)
 
 
-def _render_work(work: Callable[[], HandlerResult], options: GlobalOptions) -> tuple[bytes | None, int]:
+# Writes a large document; its exit code.
+_Printer = Callable[[LargeResult], int]
+
+
+def _run_line(argv: list[str], printer: _Printer | None = None) -> tuple[bytes | None, int]:
     try:
-        return _render(work(), options)
+        options, rest = split_globals(argv)
+    except ClawError as e:
+        return _render(CommandResult(e.document(), 1), GlobalOptions())
+    return _render_work(lambda: _dispatch(options, rest, argv), options, printer)
+
+
+def _render_work(
+    work: Callable[[], HandlerResult], options: GlobalOptions, printer: _Printer | None = None
+) -> tuple[bytes | None, int]:
+    try:
+        return _render(work(), options, printer)
     except ClawError as e:
         error, code = e, 1
     except KeyboardInterrupt:
@@ -168,9 +180,17 @@ def _suggest(word: str) -> str | None:
     return best[2] if best[0] <= most else None
 
 
-def _render(result: HandlerResult, options: GlobalOptions) -> tuple[bytes | None, int]:
+def _render(
+    result: HandlerResult, options: GlobalOptions, printer: _Printer | None = None
+) -> tuple[bytes | None, int]:
     if isinstance(result, StreamedResult):
         return None, 0
+    if isinstance(result, LargeResult):
+        if printer is not None:
+            return None, printer(result)
+        collected = io.BytesIO()
+        result.write_to(collected)
+        return collected.getvalue(), result.exit_code
     if isinstance(result, TextResult):
         return result.text.encode("utf-8", "replace"), result.exit_code
     return _encode(result.document, options), result.exit_code

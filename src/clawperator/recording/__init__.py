@@ -8,13 +8,20 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from clawperator.recording.actions import CAUSED_WITHIN_MS, read_actions
+    from clawperator.recording.check import recording_warnings
     from clawperator.recording.compare.compare import MATCHES, MODES, SUMMARIES, CompareReport, compare_recording
     from clawperator.recording.compare.inputs import STRATEGIES, declaration_beside
     from clawperator.recording.compare.strategies import BaselineCheckpoint
     from clawperator.recording.compare.strategies.declared import Declaration
     from clawperator.recording.compare.strategies.derived import derive_checkpoints
     from clawperator.recording.compare.strategies.solax import REQUIRED, SOLAR_PACKAGE
-    from clawperator.recording.describe import DescribedStep, Narrative, describe_recording, described_steps
+    from clawperator.recording.describe import (
+        DescribedStep,
+        Description,
+        Narrative,
+        describe_recording,
+        described_steps,
+    )
     from clawperator.recording.events import (
         FACTS,
         ClickFacts,
@@ -40,7 +47,9 @@ if TYPE_CHECKING:
         newest_recording,
         read_export,
     )
+    from clawperator.recording.gaps import SeqGaps
     from clawperator.recording.heuristics import SYSTEM_UI, NavigationKey, id_name, is_keyboard, is_launcher
+    from clawperator.recording.masking import PasswordMasker, is_hint, mask_screen, mask_text
     from clawperator.recording.parse import ParseResult, StepLog, parse_recording
     from clawperator.recording.reader import Recording
     from clawperator.recording.repair import RepairResult, repair_recording
@@ -61,13 +70,14 @@ else:
         __name__,
         {
             "actions": "CAUSED_WITHIN_MS read_actions",
+            "check": "recording_warnings",
             "compare.compare": "CompareReport MATCHES MODES SUMMARIES compare_recording",
             "compare.inputs": "STRATEGIES declaration_beside",
             "compare.strategies": "BaselineCheckpoint",
             "compare.strategies.declared": "Declaration",
             "compare.strategies.derived": "derive_checkpoints",
             "compare.strategies.solax": "REQUIRED SOLAR_PACKAGE",
-            "describe": "DescribedStep Narrative describe_recording described_steps",
+            "describe": "DescribedStep Description Narrative describe_recording described_steps",
             "events": (
                 "ClickFacts Event EventFacts FACTS Header Number ScrollFacts TextChangeFacts has_snapshot "
                 "own_fields"
@@ -76,7 +86,9 @@ else:
                 "Export ExportResult ExportedClick ExportedEvent ExportedTextChange SNAPSHOT_MODES "
                 "export_recording is_export load_demonstration newest_recording read_export"
             ),
+            "gaps": "SeqGaps",
             "heuristics": "NavigationKey SYSTEM_UI id_name is_keyboard is_launcher",
+            "masking": "PasswordMasker is_hint mask_screen mask_text",
             "parse": "ParseResult StepLog parse_recording",
             "reader": "Recording",
             "repair": "RepairResult repair_recording",
@@ -101,6 +113,7 @@ __all__ = [
     "CompareReport",
     "Declaration",
     "DescribedStep",
+    "Description",
     "Direction",
     "Event",
     "EventFacts",
@@ -114,9 +127,11 @@ __all__ = [
     "NavigationKey",
     "Number",
     "ParseResult",
+    "PasswordMasker",
     "Recording",
     "RepairResult",
     "ScrollFacts",
+    "SeqGaps",
     "StepLog",
     "TextChangeFacts",
     "UserAction",
@@ -135,9 +150,12 @@ __all__ = [
     "has_snapshot",
     "id_name",
     "is_export",
+    "is_hint",
     "is_keyboard",
     "is_launcher",
     "load_demonstration",
+    "mask_screen",
+    "mask_text",
     "newest_recording",
     "open_output",
     "own_fields",
@@ -145,5 +163,6 @@ __all__ = [
     "pretty_json",
     "read_actions",
     "read_export",
+    "recording_warnings",
     "repair_recording",
 ]

@@ -5,8 +5,8 @@ Texts of one field are one action, and so are the scrolls of one list. Keys with
 confidence and the reason. A tap that put the cursor into a field, or opened an app by its icon, is ``merged``.
 """
 
-from collections.abc import Callable, Iterable
-from typing import Any, Literal
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 from clawperator._text import trim
 from clawperator.recording.events import (
@@ -22,6 +22,7 @@ from clawperator.recording.heuristics import (
     SYSTEM_UI,
     NavigationKey,
     focuses_field,
+    is_alike,
     is_dialog,
     is_keyboard,
     is_launcher,
@@ -57,38 +58,32 @@ _NAVIGATION_BAR = "the navigation bar was clicked"
 _RECENTS = "the list of recent apps was shown"
 _RETURNED = "an earlier screen came back and nothing was clicked"
 _MAX_PATH = 64
-_SHORTEST_FILL = 3  # shorter texts are part of too many labels
+_PAGE = 1_000
+_IsTextField = Callable[[int], bool | None]
+_APP_WINDOWS = ("app", "screen", "dialog", "return", "repeat")
 
 
-def read_actions(
-    events: Iterable[EventFacts], *, is_text_field: Callable[[int], bool | None] | None = None
-) -> list[UserAction]:
+def read_actions(events: Iterable[EventFacts], *, is_text_field: _IsTextField | None = None) -> list[UserAction]:
     """The actions of a recording whose events come in order.
 
     ``is_text_field`` answers whether the click at a position was on a text field, where the caller has the
     snapshots; None means unknown.
     """
-    return _ActionReader(is_text_field or (lambda _: None)).read(events)
+    return list(ActionReader(is_text_field).read(events))
 
 
-def literal_step(event: EventFacts, *, is_open: bool) -> Literal["open_app", "click", "dropped"] | None:
-    """The step of an event in the log of ``parse``: the first window opens the app, every click is a step.
+class ActionReader:
+    """One pass over the events of a recording of any size. See ``read_actions``.
 
-    The log's form is fixed. It knows no other actions, and reports scrolls as dropped.
+    ``last_screen`` is the last window of an app that is no launcher. With ``only_steps`` windows that are neither
+    a screen nor a dialog are left out.
     """
-    if isinstance(event, ClickFacts):
-        return "click"
-    if isinstance(event, WindowChangeFacts):
-        return None if is_open else "open_app"
-    return "dropped" if isinstance(event, ScrollFacts) else None
 
-
-class _ActionReader:
-    """One pass over the events."""
-
-    def __init__(self, is_text_field: Callable[[int], bool | None]) -> None:
-        self.actions: list[UserAction] = []
-        self._is_text_field = is_text_field
+    def __init__(self, is_text_field: _IsTextField | None = None, *, only_steps: bool = False) -> None:
+        self.last_screen: WindowShown | None = None
+        self._actions: list[UserAction] = []
+        self._is_text_field = is_text_field or (lambda _: None)
+        self._only_steps = only_steps
         self._at = 0
         # The last two actions that are not scrolls: layouts scroll by themselves when a keyboard comes.
         self._last: UserAction | None = None
@@ -112,15 +107,27 @@ class _ActionReader:
             PressKeyFacts.kind: self._press,
         }
 
-    def read(self, events: Iterable[EventFacts]) -> list[UserAction]:
+    def read(self, events: Iterable[EventFacts]) -> Iterator[UserAction]:
+        """The actions in order, each when later events can no longer change it."""
         handlers = self._handlers
+        full = _PAGE
         for self._at, event in enumerate(events):
             handlers[event.kind](event)
-        return self.actions
+            if len(self._actions) >= full:
+                yield from self._finished()
+                full = 2 * len(self._actions) + _PAGE
+        yield from self._actions
+
+    def _finished(self) -> list[UserAction]:
+        """Take the actions before the first one that a later event may change."""
+        known = {id(a) for a in (self._last, self._previous, self._tap, self._typing, self._scrolling)}
+        count = next((i for i, action in enumerate(self._actions) if id(action) in known), len(self._actions))
+        finished, self._actions = self._actions[:count], self._actions[count:]
+        return finished
 
     def _append(self, action: UserAction) -> None:
         """Add an action that ends a text and a scroll."""
-        self.actions.append(action)
+        self._actions.append(action)
         self._previous, self._last = self._last, action
         self._tap = self._typing = self._scrolling = None
 
@@ -205,10 +212,13 @@ class _ActionReader:
     def _show(self, role: WindowRole, event: WindowChangeFacts) -> None:
         seq, package, name = event.seq, event.packageName, event.className or ""
         window = WindowShown(self._at, seq, event.ts, package, role=role, class_name=name, title=event.title)
+        if role in _APP_WINDOWS and not is_launcher(package):
+            self.last_screen = window
         if role in ("screen", "dialog"):
             self._append(window)
             return
-        self.actions.append(window)
+        if not self._only_steps:
+            self._actions.append(window)
         if role in ("app", "launcher", "recents", "return"):
             self._typing = None
 
@@ -288,7 +298,7 @@ class _ActionReader:
         if vanished:
             tap.confidence, tap.why = "low", "the target was gone when the click was recorded"
             if not is_launcher(package):
-                self.actions.append(tap)  # it may be no click of the user, and comes between no two others
+                self._actions.append(tap)  # it may be no click of the user, and comes between no two others
                 self._tap, self._typing, self._scrolling = tap, None, None
                 return
         self._append(tap)
@@ -364,10 +374,7 @@ class _ActionReader:
         text, label = trim(event.text).casefold(), tap.label.casefold()
         if not text:
             return is_soon and not tap.is_vanished
-        if text == label and tap.typed_before:
-            return True
-        is_alike = min(len(text), len(label)) >= _SHORTEST_FILL and (text in label or label in text)
-        return is_soon and is_alike
+        return (text == label and tap.typed_before is not None) or (is_soon and is_alike(text, label))
 
     # Scrolls
 
@@ -397,4 +404,4 @@ class _ActionReader:
             direction=direction,
             follows_text=type(self._last) is UserText,
         )
-        self.actions.append(self._scrolling)
+        self._actions.append(self._scrolling)

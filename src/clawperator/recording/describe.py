@@ -1,14 +1,18 @@
 """describe: a demonstration as readable steps, for the author of a skill, a person or an agent."""
 
 from collections.abc import Iterable, Iterator
-from typing import Literal
+from typing import IO, Any, Literal
 
-from msgspec import UNSET, Struct, UnsetType
+import msgspec
+from msgspec import UNSET, Raw, Struct, UnsetType
+from msgspec.structs import replace
 
-from clawperator._text import is_blank, printable, trim
-from clawperator.recording.actions import read_actions
-from clawperator.recording.compare.strategies.derived import checkpoints_of
-from clawperator.recording.export import Export, load_demonstration, main_package
+from clawperator._files import Spill
+from clawperator._text import encodable, is_blank, printable, trim
+from clawperator.recording.actions import ActionReader
+from clawperator.recording.compare.strategies.derived import CheckpointNamer
+from clawperator.recording.export import Export, PackageCounter, load_demonstration
+from clawperator.recording.gaps import SeqGaps
 from clawperator.recording.heuristics import id_name
 from clawperator.recording.user_actions import (
     AppOpened,
@@ -57,7 +61,7 @@ class DescribedStep(Struct, frozen=True, kw_only=True):
 
 
 class Narrative(Struct, frozen=True, kw_only=True):
-    """The document ``describe`` prints."""
+    """The document ``describe`` prints. ``warnings`` is present when events are missing."""
 
     ok: bool = True
     sessionId: str
@@ -68,36 +72,71 @@ class Narrative(Struct, frozen=True, kw_only=True):
     packages: list[str]
     steps: list[DescribedStep]
     outputFile: str | UnsetType = UNSET
+    warnings: list[str] | UnsetType = UNSET
 
 
-def describe_recording(source: str, out: str | None = None) -> tuple[Narrative, list[str]]:
-    """Describe the recording or export in ``source``. Returns the document, and one line of text per step."""
-    narrative = describe(load_demonstration(source), outputFile=out or UNSET)
+class Description:
+    """A description of any length: the document without its steps, and the steps as JSON, on disk if many."""
+
+    def __init__(self, export: Export, outputFile: str | UnsetType = UNSET) -> None:  # noqa: N803 - the document's name
+        gaps, counter = SeqGaps(), PackageCounter()
+        events = counter.watch(gaps.watch(export.events))
+        packages: dict[str, None] = {}
+        self.lines: list[str] = []
+        self._steps = Spill()
+        for step in described_steps(ActionReader(only_steps=True).read(events)):
+            self._steps.append(msgspec.json.encode(step) + b"\n")
+            packages.setdefault(step.packageName)
+            if len(self.lines) < _MAX_LINES:
+                self.lines.append(f"[{step.seq}] {step.sentence}")
+        if self._steps.count > _MAX_LINES:
+            self.lines.append(f"... and {self._steps.count - _MAX_LINES} more steps")
+        self._document = Narrative(
+            sessionId=export.session.sessionId,
+            appPackage=counter.main,
+            eventCount=len(export.events),
+            durationMs=export.timeline.durationMs,
+            stepCount=self._steps.count,
+            packages=[name for name in packages if name],
+            steps=[],
+            outputFile=outputFile,
+            warnings=gaps.warnings() or UNSET,
+        )
+
+    @property
+    def narrative(self) -> Narrative:
+        """The whole document."""
+        return replace(self._document, steps=[_decode_step(step) for step in self._steps.pieces()])
+
+    def write_to(self, out: IO[bytes], *, pretty: bool) -> None:
+        """Write the document as JSON, step by step."""
+        document: Any = self._document
+        try:
+            text = msgspec.json.encode(document)
+        except UnicodeEncodeError:  # the name of the output file is not text
+            text = msgspec.json.encode(encodable(msgspec.to_builtins(document)))
+        if pretty:
+            text = msgspec.json.format(text, indent=2)
+        before, _, after = text.partition(b'"steps": []' if pretty else b'"steps":[]')
+        out.write(before + (b'"steps": [' if pretty else b'"steps":['))
+        separator = b""
+        for step in self._steps.pieces():
+            piece = b"\n    " + pretty_json(Raw(step), 2) if pretty else step.rstrip(b"\n")
+            out.write(separator + piece)
+            separator = b","
+        out.write((b"\n  ]" if pretty and self._steps.count else b"]") + after)
+
+
+_decode_step = msgspec.json.Decoder(DescribedStep).decode
+
+
+def describe_recording(source: str, out: str | None = None) -> Description:
+    """Describe the recording or export in ``source``, and write the document to ``out`` if it is given."""
+    description = Description(load_demonstration(source), outputFile=out or UNSET)
     if out:
         with open_output(out, source, "RECORDING_PARSE_FAILED") as result:
-            result.file.write(pretty_json(narrative))
-    return narrative, summary_lines(narrative)
-
-
-def describe(export: Export, *, outputFile: str | UnsetType = UNSET) -> Narrative:  # noqa: N803 - the document's name
-    steps = list(described_steps(read_actions(export.events)))
-    return Narrative(
-        sessionId=export.session.sessionId,
-        appPackage=main_package(export.events),
-        eventCount=len(export.events),
-        durationMs=export.timeline.durationMs,
-        stepCount=len(steps),
-        packages=list(dict.fromkeys(step.packageName for step in steps if step.packageName)),
-        steps=steps,
-        outputFile=outputFile,
-    )
-
-
-def summary_lines(narrative: Narrative) -> list[str]:
-    lines = [f"[{step.seq}] {step.sentence}" for step in narrative.steps[:_MAX_LINES]]
-    if len(narrative.steps) > _MAX_LINES:
-        lines.append(f"... and {len(narrative.steps) - _MAX_LINES} more steps")
-    return lines
+            description.write_to(result.file, pretty=True)
+    return description
 
 
 class _Step(Struct, kw_only=True):
@@ -114,8 +153,9 @@ class _Step(Struct, kw_only=True):
 
 def described_steps(actions: Iterable[UserAction]) -> Iterator[DescribedStep]:
     """The steps of a demonstration. Windows that show nothing new are none."""
-    actions = list(actions)
-    for action, checkpoint in zip(actions, checkpoints_of(actions), strict=True):
+    namer = CheckpointNamer()
+    for action in actions:
+        checkpoint = namer.checkpoint_of(action)
         step = None if action.merged else _step(action)
         if step is None:
             continue

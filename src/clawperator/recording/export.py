@@ -6,15 +6,15 @@ The writer streams; ``read_export`` reads and validates a whole document.
 import os
 import re
 import stat
-from collections import Counter
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import attrgetter
-from typing import Any, Literal
+from typing import IO, Any, Literal, cast
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import UNSET, Raw, Struct, UnsetType
 
-from clawperator._files import Spill, why
+from clawperator._files import Spill, open_regular, why
 from clawperator._text import whole
 from clawperator.contract.limits import RECORDING_EXPORT_VERSION
 from clawperator.errors import ClawError
@@ -36,6 +36,7 @@ from clawperator.recording.events import (
     own_fields,
     whole_bounds,
 )
+from clawperator.recording.masking import PasswordMasker
 from clawperator.recording.reader import Progress, Recording, unreadable
 from clawperator.recording.writing import ListWriter, derived_path, open_output, pretty_json
 
@@ -117,7 +118,7 @@ class Export(Struct, frozen=True):
 
 
 class ExportResult(Struct, frozen=True, kw_only=True):
-    """The result of ``export``."""
+    """The result of ``export``. ``warnings`` is present when events are missing."""
 
     ok: bool = True
     outputFile: str
@@ -125,6 +126,7 @@ class ExportResult(Struct, frozen=True, kw_only=True):
     eventCount: int
     packageTransitionCount: int
     byType: dict[str, int]
+    warnings: list[str] | UnsetType = UNSET
 
 
 class _RowWriter:
@@ -205,7 +207,9 @@ def export_recording(
             write(_head(recording.header, snapshots))
             tally = _Tally()
             listed = ListWriter(result.file)
+            masker = PasswordMasker()
             for event in events:
+                masker.mask(event, with_snapshot=include)
                 since = tally.add(event)
                 present = _is_present(event)
                 row = _ROWS[event.kind](event, since, _PRESENT if present else _ABSENT)
@@ -230,6 +234,7 @@ def export_recording(
         eventCount=total,
         packageTransitionCount=tally.transitions.count,
         byType=tally.by_type,
+        warnings=recording.gaps.warnings() or UNSET,
     )
 
 
@@ -274,6 +279,9 @@ def newest_recording(path: str) -> str:
 
 
 _EXPORT = msgspec.json.Decoder(Export)
+_EVENTS = msgspec.json.Decoder(list[ExportedEvent])
+# A larger export is not read into memory.
+LARGE_BYTES = 16 * 1024 * 1024
 
 
 def read_export(data: bytes) -> Export:
@@ -292,25 +300,40 @@ _EXPORT_KEY = b'"exportVersion"'
 _HEAD_BYTES = 4_096
 
 
+def read_export_file(file: IO[bytes]) -> Export:
+    """The export in a file; ``ValueError`` with the reason when it is none.
+
+    The events of a large one are read from the file whenever they are iterated over, and not kept in memory.
+    """
+    if os.fstat(file.fileno()).st_size > LARGE_BYTES:
+        from clawperator.recording.paging import NotPagedError, PagedList
+
+        try:
+            events = PagedList(file, "events", _EVENTS.decode)
+            rest = read_export(events.rest)
+        except NotPagedError:
+            pass  # formatted in another way, or invalid: the whole document shows which
+        else:
+            return msgspec.structs.replace(rest, events=cast("list[ExportedEvent]", events))
+    return read_export(file.read())
+
+
 def load_demonstration(path: str, *, snapshots: SnapshotMode = "omit") -> Export:
     """The export in ``path``, or the one of the recording there, with its snapshots when they are included."""
     try:
-        with open(path, "rb") as file:
-            data = file.read(_HEAD_BYTES)
-            if is_export(data):
-                data += file.read()
-    except (OSError, ValueError) as e:
-        raise unreadable(path, why(e), "RECORDING_PARSE_FAILED") from e
-    if not is_export(data):
+        with open_regular(path) as file:
+            if is_export(file.read(_HEAD_BYTES)):
+                file.seek(0)
+                return read_export_file(file)
         import tempfile
 
         with tempfile.TemporaryDirectory(prefix="clawperator-") as folder:
             out = os.path.join(folder, "export.json")
             export_recording(path, out, snapshots=snapshots)
-            with open(out, "rb") as file:
-                data = file.read()
-    try:
-        return read_export(data)
+            with open_regular(out) as file:
+                return read_export_file(file)
+    except OSError as e:
+        raise unreadable(path, why(e), "RECORDING_PARSE_FAILED") from e
     except ValueError as e:
         raise ClawError(
             "RECORDING_PARSE_FAILED",
@@ -328,7 +351,28 @@ def is_export(head: bytes) -> bool:
     return _EXPORT_KEY in head and b'"recording_header"' not in head.lstrip().partition(b"\n")[0]
 
 
+class PackageCounter:
+    """Counts the events of each package while they pass."""
+
+    def __init__(self) -> None:
+        self._counts: dict[str, int] = {}
+
+    def watch(self, events: Iterable[ExportedEvent]) -> Iterator[ExportedEvent]:
+        """The events, each counted when it passes."""
+        counts = self._counts
+        for event in events:
+            if not isinstance(event, ExportedPressKey) and (package := event.packageName):
+                counts[package] = counts.get(package, 0) + 1
+            yield event
+
+    @property
+    def main(self) -> str | None:
+        """The package most events belong to; of equals the one seen first."""
+        return max(self._counts, key=self._counts.__getitem__) if self._counts else None
+
+
 def main_package(events: Iterable[ExportedEvent]) -> str | None:
     """The package most events belong to; of equals the one seen first."""
-    counts = Counter([e.packageName for e in events if not isinstance(e, ExportedPressKey) and e.packageName])
-    return max(counts, key=counts.__getitem__) if counts else None
+    counter = PackageCounter()
+    deque(counter.watch(events), maxlen=0)
+    return counter.main

@@ -5,12 +5,10 @@ screen, so they hold in any language. A recording repeats the same few names: an
 """
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from clawperator._text import trim
-
-if TYPE_CHECKING:
-    from clawperator.recording.events import ClickFacts, ScrollFacts, TextChangeFacts
+from clawperator.recording.events import ClickFacts, EventFacts, ScrollFacts, TextChangeFacts, WindowChangeFacts
 
 NavigationKey = Literal["back", "home", "recents"]
 
@@ -25,6 +23,7 @@ _KEYBOARD_WINDOWS = ("SoftInputWindow", "inputmethodservice")
 _FIELD_WORDS = ("input", "edit", "field", "search", "query", "textbox")
 _DIALOG_WORDS = ("dialog", "popup", "bottomsheet", "picker")
 _TRANSIENT_WORDS = ("toast", "loading", "progress", "splash")
+_SHORTEST_ALIKE = 3  # shorter texts are part of too many labels
 _NAVIGATION_KEYS: dict[str, NavigationKey] = {
     "back": "back",
     "home": "home",
@@ -84,13 +83,13 @@ def is_recents(package: str, window: str, title: str | None) -> bool:
     return "recents" in window.lower() or (is_launcher(package) and "recent" in (title or "").lower())
 
 
-def is_vanished(click: "ClickFacts") -> bool:
+def is_vanished(click: ClickFacts) -> bool:
     """Whether the target was gone when the click was recorded: it has no size, and its label may be another's."""
     bounds = click.bounds
     return bounds.right <= bounds.left or bounds.bottom <= bounds.top
 
 
-def navigation_key(click: "ClickFacts") -> NavigationKey | None:
+def navigation_key(click: ClickFacts) -> NavigationKey | None:
     """The key of the navigation bar that was clicked, by its id, its description or its text."""
     if click.packageName != SYSTEM_UI:
         return None
@@ -98,7 +97,7 @@ def navigation_key(click: "ClickFacts") -> NavigationKey | None:
     return next((key for name in names if (key := _NAVIGATION_KEYS.get(name.lower()))), None)
 
 
-def focuses_field(click: "ClickFacts", change: "TextChangeFacts") -> bool:
+def focuses_field(click: ClickFacts, change: TextChangeFacts) -> bool:
     """Whether a click put the cursor into the field that holds a text, by their resource ids."""
     if change.resourceId is not None:
         return click.resourceId == change.resourceId
@@ -106,7 +105,7 @@ def focuses_field(click: "ClickFacts", change: "TextChangeFacts") -> bool:
     return any(word in name for word in _FIELD_WORDS)
 
 
-def scroll_axis(scroll: "ScrollFacts") -> Literal["vertical", "horizontal"] | None:
+def scroll_axis(scroll: ScrollFacts) -> Literal["vertical", "horizontal"] | None:
     """Along which axis the content moved, as far as the event holds that."""
     if scroll.maxScrollY > 0 or scroll.scrollY > 0:
         return "vertical"
@@ -118,5 +117,22 @@ def id_name(resource_id: str | None) -> str:
     return resource_id.rpartition("/")[2] if resource_id else ""
 
 
-def label_of(click: "ClickFacts") -> str:
+def label_of(click: ClickFacts) -> str:
     return trim(click.text or "") or trim(click.contentDesc or "") or id_name(click.resourceId)
+
+
+def is_alike(text: str, label: str) -> bool:
+    """Whether one of them is a part of the other, and long enough to mean something."""
+    return min(len(text), len(label)) >= _SHORTEST_ALIKE and (text in label or label in text)
+
+
+def literal_step(event: EventFacts, *, is_open: bool) -> Literal["open_app", "click", "dropped"] | None:
+    """The step of an event in the log of ``parse``: the first window opens the app, every click is a step.
+
+    The log's form is fixed. It knows no other actions, and reports scrolls as dropped.
+    """
+    if isinstance(event, ClickFacts):
+        return "click"
+    if isinstance(event, WindowChangeFacts):
+        return None if is_open else "open_app"
+    return "dropped" if isinstance(event, ScrollFacts) else None

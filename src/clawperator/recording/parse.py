@@ -8,7 +8,6 @@ from msgspec import UNSET, Struct, UnsetType
 
 from clawperator._files import Spill
 from clawperator._text import printable
-from clawperator.recording.actions import literal_step
 from clawperator.recording.events import (
     Click,
     Event,
@@ -18,6 +17,8 @@ from clawperator.recording.events import (
     has_snapshot,
     whole_bounds,
 )
+from clawperator.recording.heuristics import literal_step
+from clawperator.recording.masking import PasswordMasker
 from clawperator.recording.reader import Progress, Recording
 from clawperator.recording.writing import ListWriter, derived_path, open_output, pretty_json
 
@@ -73,7 +74,9 @@ class _StepLogWriter:
     def write(self, events: Iterator[Event], out: IO[bytes]) -> None:
         steps = ListWriter(out)
         opened = False
+        masker = PasswordMasker()
         for event in events:
+            masker.mask(event)
             step = literal_step(event, is_open=opened)
             if isinstance(event, Click | WindowChange):
                 if not has_snapshot(event):
@@ -131,6 +134,8 @@ def parse_recording(
             for event in recording.in_file_order():
                 if isinstance(event, Click | WindowChange) and not has_snapshot(event):
                     log.missing.add(_missing_snapshot(event))
+        for warning in recording.gaps.warnings():
+            log.dropped.add(warning)
         count = log.missing.all.count + log.dropped.all.count
         if count:
             result.file.write(b',\n  "_warnings": [')

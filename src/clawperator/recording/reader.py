@@ -7,16 +7,16 @@ start to end; only if an event is out of order, the work starts again with a sor
 import marshal
 import os
 import shlex
-import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import IO, NoReturn, Self, TypeVar
 
-from clawperator._files import why
+from clawperator._files import open_regular, why
 from clawperator.contract.limits import MAX_RECORDING_LINE_BYTES
 from clawperator.errors import ClawError, ClawperatorException
 from clawperator.recording.events import Event, Header, InvalidLineError, decode_event, decode_header, trim_line
+from clawperator.recording.gaps import SeqGaps
 
 T = TypeVar("T")
 # Called at intervals with the number of bytes read and the size of the file.
@@ -26,7 +26,6 @@ _HEADER_HINT = (
     "The first line of a recording has the type recording_header. If the header comes later, run "
     "'clawperator recording repair' to keep the events after it."
 )
-_BUFFER = 1024 * 1024
 _PROGRESS_EVERY = 4 * 1024 * 1024
 _RUN_LENGTH = 50_000  # entries sorted in memory, about 8 MB
 _BLOCK_LENGTH = 500  # entries of a run read back at a time
@@ -50,6 +49,7 @@ class Recording:
     ) -> None:
         self.path = path
         self.out_of_order = False
+        self.gaps = SeqGaps()  # of the events that were read in order
         self._code = code
         self._progress = progress
         self._file = open_recording(path, code)
@@ -75,13 +75,15 @@ class Recording:
         It may be called a second time, and must then start again.
         """
         try:
+            self.gaps = SeqGaps()
             return build(self._events(in_order_only=True))
         except _OutOfOrder:
             self.out_of_order = True
         index = _SeqIndex()
         for event in self._events():
             index.add(event.seq, self._offset, self._line_size)
-        return build(self._read_at(index.lines()))
+        self.gaps = SeqGaps()
+        return build(self.gaps.watch(self._read_at(index.lines())))
 
     def in_file_order(self) -> Iterator[Event]:
         return self._events()
@@ -91,6 +93,7 @@ class Recording:
         self._offset, self._file_line = self._start
         number = 1  # of the line, without blank ones; the header is the first
         last = float("-inf")
+        gaps = self.gaps
         report_at = self._offset + _PROGRESS_EVERY
         with reading(self.path, self._code):
             self._file.seek(self._offset)
@@ -109,6 +112,10 @@ class Recording:
                     if event.seq < last:
                         raise _OutOfOrder
                     last = event.seq
+                    if last == gaps.next:
+                        gaps.next += 1
+                    else:
+                        gaps.add(last)
                 self._line_size = len(line)
                 yield event
                 self._offset += len(line)
@@ -249,11 +256,9 @@ def raw_lines(file: IO[bytes]) -> Iterator[bytes]:
 def open_recording(path: str, code: str) -> IO[bytes]:
     """Open a regular file; others could block, or cannot be read twice."""
     try:
-        mode = os.stat(path).st_mode
-        if not stat.S_ISREG(mode):
-            folder = "it is a folder; only export accepts one"
-            raise unreadable(path, folder if stat.S_ISDIR(mode) else "it is not a regular file", code)
-        return open(path, "rb", buffering=_BUFFER)
+        return open_regular(path)
+    except IsADirectoryError as e:
+        raise unreadable(path, "it is a folder; only export accepts one", code) from e
     except (OSError, ValueError) as e:
         raise unreadable(path, why(e), code) from e
 

@@ -1,17 +1,21 @@
 """Replay a recording: open it, plan its steps, run them on a device."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
+from msgspec.structs import replace
 
+from clawperator._files import open_regular
 from clawperator.connection import ConnectedPhone
 from clawperator.errors import ClawError
 from clawperator.policy import check_actions
 from clawperator.recording import (
     Event,
     Export,
+    PasswordMasker,
     Recording,
+    SeqGaps,
     derive_checkpoints,
     has_snapshot,
     is_export,
@@ -31,11 +35,20 @@ def open_demonstration(path: str) -> Demonstration:
     """The demonstration in a recording or in its export."""
     if _holds_export(path):
         export = load_demonstration(path)
-        events: Iterator[EventWithScreen] = ((event, event.snapshot.xml) for event in export.events)
-        return _demonstration(build_steps(events), export, path)
+        gaps = SeqGaps()
+        events = ((event, event.snapshot.xml) for event in gaps.watch(export.events))
+        return _demonstration(build_steps(_masked(events)), export, path, gaps)
     with Recording(path) as recording:
-        steps = recording.in_order(lambda events: build_steps((event, _xml(event)) for event in events))
-    return _demonstration(steps, load_demonstration(path), path)
+        steps = recording.in_order(lambda events: build_steps(_masked((e, _xml(e)) for e in events)))
+    return _demonstration(steps, load_demonstration(path), path, recording.gaps)
+
+
+def _masked(events: Iterable[EventWithScreen]) -> Iterator[EventWithScreen]:
+    """The events without the texts of password fields."""
+    masker = PasswordMasker()
+    for event, xml in events:
+        masker.mask_event(event, xml)
+        yield event, None if xml is None else masker.mask_xml(xml)
 
 
 def plan_replay(demonstration: Demonstration, *, last: int | float | None = None) -> ReplayPlan:
@@ -96,20 +109,19 @@ def _refuse_secrets(chosen: RecordedSteps) -> None:
     )
 
 
-def _demonstration(recorded: RecordedSteps, export: Export, path: str) -> Demonstration:
+def _demonstration(recorded: RecordedSteps, export: Export, path: str, gaps: SeqGaps) -> Demonstration:
     if not recorded.steps:
         raise _unusable(path, "it holds no user actions")
     if len(recorded.steps) > MAX_STEPS:
         raise _unusable(path, f"it has more than {MAX_STEPS} steps")
+    recorded = replace(recorded, warnings=(*recorded.warnings, *gaps.warnings()))
     return Demonstration(export.session.sessionId, recorded, derive_checkpoints(export))
 
 
 def _holds_export(path: str) -> bool:
     """Whether a file is an export. One that cannot be read is none: reading it as a recording gives the error."""
     try:
-        if not os.path.isfile(path):
-            return False
-        with open(path, "rb") as file:
+        with open_regular(path) as file:
             if not is_export(file.read(_HEAD_BYTES)):
                 return False
             if os.fstat(file.fileno()).st_size > MAX_EXPORT_BYTES:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clawperator.contract.skill_result import Checkpoint
-from clawperator.recording.compare.alignment import Rejoined, align, find_rejoin
+from clawperator.recording.compare.alignment import Rejoined, align, summarize_alignment
 
 PATH = ["a", "b", "c", "d"]
 
@@ -40,7 +40,7 @@ def test_each_difference_has_its_row(names: str, rows: list[str]) -> None:
 
 def test_a_checkpoint_that_failed_has_the_wrong_status() -> None:
     assert relations("a", "b!", "c", "d") == ["matched a", "wrong_status b", "matched c", "matched d"]
-    row = align(PATH, run("a", "b!"))[1]
+    row = list(align(PATH, run("a", "b!")))[1]
     assert (row.baselineIndex, row.actualIndex, row.actualStatus) == (1, 1, "failed")
 
 
@@ -49,9 +49,9 @@ def test_the_success_after_a_failure_is_the_one_that_matches() -> None:
 
 
 def test_the_return_to_the_path_is_reported() -> None:
-    assert find_rejoin(align(PATH, run("a", "x", "y", "c", "d"))) == Rejoined("c", 2, 3)
-    assert find_rejoin(align(PATH, run(*PATH))) is None
-    assert find_rejoin(align(PATH, run("a", "b"))) is None
+    assert summarize_alignment(align(PATH, run("a", "x", "y", "c", "d"))).rejoined == Rejoined("c", 2, 3)
+    assert summarize_alignment(align(PATH, run(*PATH))).rejoined is None
+    assert summarize_alignment(align(PATH, run("a", "b"))).rejoined is None
 
 
 names = st.lists(st.sampled_from(["a", "b", "c", "d", "e", "f", "x", "y"]), max_size=12)
@@ -61,7 +61,7 @@ names = st.lists(st.sampled_from(["a", "b", "c", "d", "e", "f", "x", "y"]), max_
 @given(names.map(lambda n: list(dict.fromkeys(n))), names, st.data())
 def test_every_checkpoint_is_listed_exactly_once(path: list[str], taken: list[str], data: st.DataObject) -> None:
     actual = [Checkpoint(n, data.draw(st.sampled_from(["ok", "failed", "skipped"]))) for n in taken]
-    rows = align(path, actual)
+    rows = list(align(path, actual))
     assert [row.actualIndex for row in rows if row.relation != "missing"] == list(range(len(actual)))
     assert sorted(row.baselineIndex for row in rows if isinstance(row.baselineIndex, int)) == list(
         range(len(path))
@@ -77,7 +77,7 @@ def test_every_checkpoint_is_listed_exactly_once(path: list[str], taken: list[st
 @pytest.mark.random
 @given(st.permutations(range(9)))
 def test_the_path_in_common_is_the_longest_there_is(order: list[int]) -> None:
-    rows = align([str(n) for n in range(9)], run(*map(str, order)))
+    rows = list(align([str(n) for n in range(9)], run(*map(str, order))))
     best = [0] * len(order)  # the textbook way, quadratic
     for i, n in enumerate(order):
         best[i] = 1 + max((best[j] for j in range(i) if order[j] < n), default=0)
@@ -91,7 +91,7 @@ def test_the_worst_case_does_not_grow_with_the_square(statuses: str) -> None:
         kinds = statuses.split()
         actual = [Checkpoint(name, kinds[i % len(kinds)]) for i, name in enumerate(reversed(ids))]  # type: ignore[arg-type]
         began = time.thread_time()
-        assert len(align(ids, actual)) == count
+        assert summarize_alignment(align(ids, actual)).count == count
         return time.thread_time() - began
 
     small = min(seconds(1_000) for _ in range(5))

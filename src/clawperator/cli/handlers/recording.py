@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import TypeVar
 
-from clawperator.cli.command_line import Call, CommandResult, incomplete
+from clawperator.cli.command_line import Call, CommandResult, LargeResult, incomplete
 from clawperator.cli.console import Progress
 from clawperator.cli.parsing import invalid, usage
 
@@ -26,15 +26,15 @@ def parse(call: Call) -> CommandResult:
     return CommandResult(result)
 
 
-def describe(call: Call) -> CommandResult:
+def describe(call: Call) -> CommandResult | LargeResult:
     source, out = call.arguments.get("--input"), call.arguments.get("--out")
     if not source:
         return _needs_input(call)
     from clawperator.recording import describe_recording
 
-    narrative, summary = describe_recording(source, out)
-    call.console.lines("info", summary)
-    return CommandResult(narrative)
+    description = describe_recording(source, out)
+    call.console.lines("info", description.lines)
+    return LargeResult(lambda file: description.write_to(file, pretty=call.options.pretty))
 
 
 def export(call: Call) -> CommandResult:

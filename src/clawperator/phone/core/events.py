@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from clawperator.phone.toolkit.app import BackStackEntry
 from clawperator.phone.toolkit.layout import PlacedView
+from clawperator.recording import mask_text
 from clawperator.ui import Bounds
 
 EventKind = Literal["window_state_changed", "view_clicked", "view_scrolled", "view_text_changed", "key_back"]
@@ -22,6 +23,7 @@ class AccessibilityEvent(Struct, frozen=True, kw_only=True):
     content_desc: str | None = None
     resource_id: str | None = None
     bounds: Bounds | None = None
+    is_password: bool = False  # the text is that of a password field
     # The offsets x and y, and their maxima.
     scroll: tuple[int, int, int, int] | None = None
 
@@ -49,6 +51,7 @@ def click_event(placed: PlacedView) -> AccessibilityEvent:
         content_desc=node.content_desc or None,
         resource_id=node.resource_id or None,
         bounds=node.bounds,
+        is_password=node.flag("password"),
     )
 
 
@@ -63,9 +66,11 @@ def scroll_event(placed: PlacedView) -> AccessibilityEvent:
 
 def text_event(placed: PlacedView, text: str) -> AccessibilityEvent:
     """A field's text changed. Passwords are masked."""
+    is_password = placed.view.edits == "password" or placed.node.flag("password")
     return AccessibilityEvent(
         kind="view_text_changed",
         package=placed.entry.package,
         class_name=placed.view.class_name,
-        text="•" * len(text) if placed.view.edits == "password" else text,
+        text=mask_text(text) if is_password else text,
+        is_password=is_password,
     )

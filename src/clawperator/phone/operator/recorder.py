@@ -13,6 +13,7 @@ from random import Random
 from typing import Any, BinaryIO
 
 import msgspec
+from msgspec.structs import replace
 
 from clawperator._files import why
 from clawperator._text import trim
@@ -24,6 +25,7 @@ from clawperator.errors import ClawError
 from clawperator.phone.core.events import AccessibilityEvent
 from clawperator.phone.log.buffer import Priority
 from clawperator.phone.storage.filesystem import Storage
+from clawperator.recording import is_hint, mask_screen, mask_text
 from clawperator.ui import NOWHERE
 
 _WITH_SNAPSHOT = ("window_state_changed", "view_clicked", "key_back")
@@ -157,7 +159,7 @@ class Recorder:
         xml = snapshot() if event.kind in _WITH_SNAPSHOT else None
         if xml is None and event.kind in _WITH_SNAPSHOT:
             self._write_log("W", f"SNAPSHOT_NULL event={event.kind}")
-        self.write({"snapshot": xml, **describe(event)})
+        self.write({"snapshot": None if xml is None else mask_screen(xml), **describe(event)})
 
     def write(self, event: dict[str, Any]) -> None:
         """Write one event, with time and sequence number added. Without a session it is dropped.
@@ -248,7 +250,9 @@ class Recorder:
 
 
 def describe(event: AccessibilityEvent) -> dict[str, Any]:
-    """The fields of an event in a recording, in their order, without time, number and snapshot."""
+    """The fields of an event in a recording, in order, without time, number and snapshot; passwords masked."""
+    if event.is_password and event.text and (event.kind == "view_text_changed" or not is_hint(event.text)):
+        event = replace(event, text=mask_text(event.text))
     package = {"packageName": _clean(event.package) or ""}
     match event.kind:
         case "window_state_changed":

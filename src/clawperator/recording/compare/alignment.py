@@ -4,8 +4,10 @@ The ids of a baseline are unique, so each checkpoint of a run has at most one pa
 longest increasing subsequence of partners. That takes O(n log n) time for any input.
 """
 
+from array import array
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
 from typing import Literal
 
 from msgspec import UNSET, Struct, UnsetType
@@ -37,48 +39,77 @@ class Rejoined(Struct, frozen=True):
     actualIndex: int
 
 
-def align(expected: Sequence[str], actual: Sequence[Checkpoint]) -> list[AlignmentRow]:
+class Alignment(Struct, frozen=True):
+    """Both paths in one list: its first rows, and what a report needs of the others."""
+
+    rows: list[AlignmentRow]
+    count: int
+    first_difference: AlignmentRow | None
+    rejoined: Rejoined | None
+
+
+def summarize_alignment(rows: Iterable[AlignmentRow]) -> Alignment:
+    """Read the rows once, and keep those that a report lists."""
+    listed: list[AlignmentRow] = []
+    count = 0
+    first: AlignmentRow | None = None
+    rejoined: Rejoined | None = None
+    for row in rows:
+        count += 1
+        if len(listed) < MAX_LISTED:
+            listed.append(row)
+        if row.relation != "matched":
+            first = first or row
+        elif first is not None and rejoined is None:
+            rejoined = _rejoined(row)
+    return Alignment(listed, count, first, rejoined)
+
+
+def align(expected: Sequence[str], actual: Sequence[Checkpoint]) -> Iterator[AlignmentRow]:
     """Both paths in one list. ``expected`` are unique ids.
 
     Proved checkpoints make the path: of one that failed and was then repeated with success, the second counts. The
     others are placed between the proved ones.
     """
-    index = {name: i for i, name in enumerate(expected)}
-    pairs = _partners(index, actual)
-    rows: list[AlignmentRow] = []
-    i = j = 0
+    common = _common_start(expected, actual)
+    for k in range(common):
+        yield _row("matched", k, k, actual[k])
+    if common < max(len(expected), len(actual)):
+        yield from _align_rest(expected, actual, common)
+
+
+def _align_rest(expected: Sequence[str], actual: Sequence[Checkpoint], common: int) -> Iterator[AlignmentRow]:
+    index = {expected[i]: i for i in range(common, len(expected))}
+    pairs = _partners(index, actual, common, len(expected))
     # A checkpoint out of order is listed where the run has it, and not as missing where the baseline has it.
-    partners = {p for p, _ in pairs}
-    elsewhere = {name for c in actual if (name := c.id) in index and index[name] not in partners}
-    listed = set[str]()
-    for p, q in [*pairs, (len(expected), len(actual))]:
-        rows.extend(
-            AlignmentRow(relation="missing", checkpoint=expected[k], baselineIndex=k)
-            for k in range(i, p)
-            if expected[k] not in elsewhere
-        )
+    elsewhere = bytearray(len(expected))
+    for k in range(common, len(actual)):
+        if (p := index.get(actual[k].id)) is not None:
+            elsewhere[p] = 1
+    for p, _ in pairs:
+        elsewhere[p] = 0
+    moved = bytearray(elsewhere)  # of these, the ones that are not listed yet
+    i = j = common
+    for p, q in chain(pairs, [(len(expected), len(actual))]):
+        for k in range(i, p):
+            if not elsewhere[k]:
+                yield AlignmentRow(relation="missing", checkpoint=expected[k], baselineIndex=k)
         for k in range(j, q):
-            name = actual[k].id
-            moved = name in elsewhere and name not in listed
-            listed.add(name)
-            rows.append(
-                _row("out_of_order" if moved else "extra", index.get(name) if moved else None, k, actual[k])
-            )
+            place = index.get(actual[k].id)
+            if place is None or not moved[place]:
+                yield _row("extra", None, k, actual[k])
+            else:
+                moved[place] = 0
+                yield _row("out_of_order", place, k, actual[k])
         if q < len(actual):
-            rows.append(_row("matched" if actual[q].status == "ok" else "wrong_status", p, q, actual[q]))
+            yield _row("matched" if actual[q].status == "ok" else "wrong_status", p, q, actual[q])
         i, j = p + 1, q + 1
-    return rows
 
 
-def find_rejoin(rows: Sequence[AlignmentRow]) -> Rejoined | None:
-    """Where the run returned to the path after it first left it."""
-    diverged = False
-    for row in rows:
-        if row.relation != "matched":
-            diverged = True
-        elif diverged and row.baselineIndex is not UNSET and row.actualIndex is not UNSET:
-            return Rejoined(row.checkpoint, row.baselineIndex, row.actualIndex)
-    return None
+def _rejoined(row: AlignmentRow) -> Rejoined | None:
+    if row.baselineIndex is UNSET or row.actualIndex is UNSET:
+        return None
+    return Rejoined(row.checkpoint, row.baselineIndex, row.actualIndex)
 
 
 def _row(relation: Relation, baseline: int | None, index: int, got: Checkpoint) -> AlignmentRow:
@@ -92,52 +123,85 @@ def _row(relation: Relation, baseline: int | None, index: int, got: Checkpoint) 
     )
 
 
-def _partners(index: Mapping[str, int], actual: Sequence[Checkpoint]) -> list[tuple[int, int]]:
-    """The indexes in baseline and run of the checkpoints on the common path."""
-    common = 0  # the common beginning: so the first row that is not matched is where the run left the path
-    for checkpoint in actual:
-        if index.get(checkpoint.id) != common or checkpoint.status != "ok":
+def _common_start(expected: Sequence[str], actual: Sequence[Checkpoint]) -> int:
+    """The length of the common beginning: so the first row that is not matched is where the run left the path."""
+    common = 0
+    for checkpoint in islice(actual, len(expected)):
+        if checkpoint.id != expected[common] or checkpoint.status != "ok":
             break
         common += 1
-    proved: list[tuple[int, int]] = []
-    others: list[tuple[int, int]] = []
+    return common
+
+
+class _Pairs:
+    """Pairs of indexes, in baseline and run. There may be a million, so they are kept as numbers, not objects."""
+
+    def __init__(self) -> None:
+        self.first, self.second = array("q"), array("q")
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    def __iter__(self) -> Iterator[tuple[int, int]]:
+        return zip(self.first, self.second, strict=True)
+
+    def append(self, p: int, q: int) -> None:
+        self.first.append(p)
+        self.second.append(q)
+
+    def extend(self, more: "_Pairs") -> None:
+        self.first.extend(more.first)
+        self.second.extend(more.second)
+
+
+def _partners(index: Mapping[str, int], actual: Sequence[Checkpoint], common: int, length: int) -> _Pairs:
+    """The checkpoints on the common path, after the common beginning."""
+    proved, others = _Pairs(), _Pairs()
     for q in range(common, len(actual)):
-        p = index.get(actual[q].id, -1)
-        if p >= common:
-            (proved if actual[q].status == "ok" else others).append((p, q))
-    path = [(n, n) for n in range(common)] + _longest_increasing(proved)
+        checkpoint = actual[q]
+        p = index.get(checkpoint.id)
+        if p is not None:
+            (proved if checkpoint.status == "ok" else others).append(p, q)
+    path = _longest_increasing(proved)
     if not others:
         return path
-    pending = iter([*others, (len(index), len(actual))])
+    end = (length, len(actual))
+    pending = chain(others, [end])
     other = next(pending)
-    result: list[tuple[int, int]] = []
-    before = -1
-    for p, q in [*path, (len(index), len(actual))]:
-        between: list[tuple[int, int]] = []
+    result = _Pairs()
+    before = common - 1
+    for p, q in chain(path, [end]):
+        between = _Pairs()
         while other[1] < q:
             if before < other[0] < p:
-                between.append(other)
+                between.append(*other)
             other = next(pending)
-        result += _longest_increasing(between)
+        result.extend(_longest_increasing(between))
         if q < len(actual):
-            result.append((p, q))
+            result.append(p, q)
         before = p
     return result
 
 
-def _longest_increasing(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+def _longest_increasing(pairs: _Pairs) -> _Pairs:
     """The longest subsequence whose first members strictly increase."""
-    tails: list[int] = []  # the smallest value at which a path of this length can end
-    ends: list[int] = []  # and which pair that is
-    before: list[int] = []
-    for n, (p, _) in enumerate(pairs):
+    tails = array("q")  # the smallest value at which a path of this length can end
+    ends = array("q")  # and which pair that is
+    before = array("q")
+    for n, p in enumerate(pairs.first):
         at = bisect_left(tails, p)
         before.append(ends[at - 1] if at else -1)
-        tails[at : at + 1] = [p]
-        ends[at : at + 1] = [n]
-    path = []
+        if at == len(tails):
+            tails.append(p)
+            ends.append(n)
+        else:
+            tails[at], ends[at] = p, n
+    path = array("q")
     n = ends[-1] if ends else -1
     while n >= 0:
-        path.append(pairs[n])
+        path.append(n)
         n = before[n]
-    return path[::-1]
+    found = _Pairs()
+    for n in reversed(path):
+        found.append(pairs.first[n], pairs.second[n])
+    return found

@@ -18,22 +18,29 @@ from clawperator.contract import (
     TerminalVerification,
     TextEvidence,
 )
-from clawperator.recording.compare.alignment import MAX_LISTED, AlignmentRow, Rejoined, align, find_rejoin
+from clawperator.recording.compare.alignment import (
+    MAX_LISTED,
+    Alignment,
+    AlignmentRow,
+    Rejoined,
+    align,
+    summarize_alignment,
+)
 from clawperator.recording.compare.inputs import (
     Baseline,
     ComparedRecording,
+    RecordedCheckpoints,
     Strategy,
     build_baseline,
     find_declaration,
     read_baseline,
     read_result,
 )
-from clawperator.recording.compare.strategies import TERMINAL_CHECKPOINT, BaselineCheckpoint
+from clawperator.recording.compare.strategies import TERMINAL_CHECKPOINT
 from clawperator.recording.compare.strategies.declared import Declaration
 from clawperator.recording.compare.strategies.derived import slug
-from clawperator.recording.export import Export, ExportedTextChange
-from clawperator.recording.heuristics import is_launcher, is_masked
-from clawperator.recording.user_actions import WindowShown
+from clawperator.recording.export import Export
+from clawperator.recording.heuristics import is_masked
 
 Mode = Literal["auto", "literal", "semantic"]
 MODES: Mapping[str, Mode] = {"auto": "auto", "literal": "literal", "semantic": "semantic"}
@@ -114,7 +121,10 @@ class Divergence(Struct, frozen=True):
 
 
 class CompareReport(Struct, frozen=True):
-    """The document ``compare`` prints. The last four fields need declared or derived checkpoints."""
+    """The document ``compare`` prints. The fields after ``firstDivergence`` need declared or derived checkpoints.
+
+    ``warnings`` is present when events of a recording are missing: the result then holds for the others only.
+    """
 
     compareMode: Literal["literal", "semantic"]
     outcome: Outcome
@@ -131,6 +141,7 @@ class CompareReport(Struct, frozen=True):
     reason: str | UnsetType = UNSET
     alignment: list[AlignmentRow] | UnsetType = UNSET
     alignmentOmitted: int | UnsetType = UNSET
+    warnings: list[str] | UnsetType = UNSET
 
     @property
     def is_match(self) -> bool:
@@ -170,21 +181,24 @@ def compare(
 ) -> CompareReport:
     """Compare a run with a demonstration. A declaration is used unless another strategy is given."""
     strategy = strategy or ("declared" if declaration else "solax_heuristic")
-    demonstration = ComparedRecording(export)
-    baseline = build_baseline(demonstration, strategy, declaration)
+    demonstration = ComparedRecording(export, "baseline", strategy, declaration)
+    baseline = build_baseline(demonstration, strategy)
+    warnings = demonstration.warnings
+    path: Sequence[Checkpoint]
     if isinstance(result, Export):
-        repeated = ComparedRecording(result)
-        checkpoints = repeated.find_checkpoints(strategy, declaration).checkpoints
-        run = _recording_run(demonstration, baseline.checkpoints, repeated, checkpoints)
+        repeated = ComparedRecording(result, "result", strategy, declaration, like=baseline.path.ids)
+        run = _recording_run(demonstration, repeated)
+        path = RecordedCheckpoints(repeated.path.ids)
+        warnings = [*warnings, *repeated.warnings]
     else:
         run = result
+        path = [c for c in run.checkpoints if c.id != TERMINAL_CHECKPOINT]
     kind: Literal["script", "agent"] = "agent" if isinstance(run.source, AgentSource) else "script"
     chosen: Literal["literal", "semantic"]
     chosen = ("semantic" if kind == "agent" else "literal") if mode == "auto" else mode
-    path = [c for c in run.checkpoints if c.id != TERMINAL_CHECKPOINT]
-    ids = [c.id for c in baseline.checkpoints]
+    ids = baseline.path.ids
     strict = strategy != "solax_heuristic"
-    covered = len(set(ids) & {c.id for c in path if c.status == "ok" or not strict})
+    covered = len(set(ids).intersection(c.id for c in path if c.status == "ok" or not strict))
     verification = run.terminalVerification.status if run.terminalVerification else "missing"
     divergence = None if baseline.problem else _first_divergence(baseline, path, run)
     path_matches = not baseline.problem and divergence is None
@@ -208,12 +222,13 @@ def compare(
             sourceKind="recording" if isinstance(result, Export) else kind,
             status=run.status,
             runtimeState=_runtime_state(run),
-            checkpointIds=[c.id for c in path],
+            checkpointIds=path.ids if isinstance(path, RecordedCheckpoints) else [c.id for c in path],
         ),
         baselineCoverage=Coverage(len(ids), covered),
         normalizationStrategy=strategy,
         minimumSemanticCoverage=baseline.minimum_coverage,
         firstDivergence=divergence or UNSET,
+        warnings=warnings or UNSET,
     )
     return _explained(report, baseline, path, run) if strict else report
 
@@ -244,7 +259,7 @@ def _runtime_state(run: SkillResult) -> str | UnsetType:
 
 
 def _first_divergence(baseline: Baseline, path: Sequence[Checkpoint], run: SkillResult) -> Divergence | None:
-    expected = baseline.checkpoints
+    expected, summaries = baseline.path.ids, baseline.path.summaries
     for i in range(max(len(expected), len(path))):
         if i >= len(expected):
             extra = path[i]
@@ -255,10 +270,10 @@ def _first_divergence(baseline: Baseline, path: Sequence[Checkpoint], run: Skill
         if i >= len(path):
             is_failed = run.status == "failed"
             missing = "failed_before_expected_checkpoint" if is_failed else "missing_expected_checkpoint"
-            return Divergence(i, want.id, missing, "ok", None, want.summary)
+            return Divergence(i, want, missing, "ok", None, summaries[i])
         got = path[i]
-        if got.id != want.id or got.status != "ok":
-            return Divergence(i, want.id, got.id, "ok", got.status, want.summary, got.note or UNSET)
+        if got.id != want or got.status != "ok":
+            return Divergence(i, want, got.id, "ok", got.status, summaries[i], got.note or UNSET)
     return None
 
 
@@ -269,8 +284,9 @@ def _explained(
     report: CompareReport, baseline: Baseline, path: Sequence[Checkpoint], run: SkillResult
 ) -> CompareReport:
     """The report with its reason and the alignment of both paths."""
-    rows = [] if baseline.problem else align(report.baseline.checkpointIds, path)
-    reasons = [*_path_reason(rows)]
+    rows = iter(()) if baseline.problem else align(report.baseline.checkpointIds, path)
+    alignment = summarize_alignment(rows)
+    reasons = [*_path_reason(alignment)]
     if report.outcome in ("baseline_uncovered", "baseline_weakly_covered", "outcome_matches_path_differs"):
         of = report.baselineCoverage
         reasons.append(
@@ -279,17 +295,17 @@ def _explained(
     reasons += [*_status_reason(run), _end_reason(run)]
     return replace(
         report,
-        rejoinedAt=find_rejoin(rows) if report.firstDivergence else UNSET,
+        rejoinedAt=alignment.rejoined if report.firstDivergence else UNSET,
         reason=baseline.problem or "; ".join(reasons),
-        alignment=rows[:MAX_LISTED],
-        alignmentOmitted=len(rows) - MAX_LISTED if len(rows) > MAX_LISTED else UNSET,
+        alignment=alignment.rows,
+        alignmentOmitted=alignment.count - MAX_LISTED if alignment.count > MAX_LISTED else UNSET,
     )
 
 
-def _path_reason(rows: Sequence[AlignmentRow]) -> Iterator[str]:
-    row = next((row for row in rows if row.relation != "matched"), None)
+def _path_reason(alignment: Alignment) -> Iterator[str]:
+    row = alignment.first_difference
     if row is None:
-        yield f"all {len(rows)} checkpoints were proved in order"
+        yield f"all {alignment.count} checkpoints were proved in order"
         return
     step = "" if row.baselineIndex is UNSET else f"step {row.baselineIndex + 1}, "
     note = f" ({row.note})" if row.note else ""
@@ -324,29 +340,19 @@ def _end_reason(run: SkillResult) -> str:
 # A second recording as the run
 
 
-def _recording_run(
-    demonstration: ComparedRecording,
-    path: Sequence[BaselineCheckpoint],
-    repeated: ComparedRecording,
-    checkpoints: Sequence[BaselineCheckpoint],
-) -> SkillResult:
-    """A second recording as a run. The phone recorded both, so its checkpoints are proved."""
+def _recording_run(demonstration: ComparedRecording, repeated: ComparedRecording) -> SkillResult:
+    """A second recording as a run, without its checkpoints."""
     return SkillResult(
         contractVersion="1.0.0",
-        skillId=repeated.export.session.sessionId,
+        skillId=repeated.session_id,
         status="success",
-        checkpoints=[Checkpoint(c.id, "ok") for c in checkpoints],
+        checkpoints=[],
         source=ScriptSource(),
-        terminalVerification=_verify_end(demonstration, path, repeated, checkpoints),
+        terminalVerification=_verify_end(demonstration, repeated),
     )
 
 
-def _verify_end(
-    demonstration: ComparedRecording,
-    path: Sequence[BaselineCheckpoint],
-    repeated: ComparedRecording,
-    checkpoints: Sequence[BaselineCheckpoint],
-) -> TerminalVerification:
+def _verify_end(demonstration: ComparedRecording, repeated: ComparedRecording) -> TerminalVerification:
     """The end state is verified by the same last screen and the same texts. Masked texts verify nothing."""
     expected, observed = _last_screen(demonstration), _last_screen(repeated)
     if expected is None:
@@ -355,9 +361,9 @@ def _verify_end(
     if expected != observed:
         note = f"the demonstration ends on {expected}, the recording on {observed or 'no window'}"
         return TerminalVerification("failed", *evidence, note)
-    entered = _texts(repeated.export, checkpoints)
+    entered = repeated.path.texts
     masked = None
-    for name, text in _texts(demonstration.export, path).items():
+    for name, text in demonstration.path.texts.items():
         other = entered.get(name)
         if other is None:
             continue  # the path reports a missing checkpoint
@@ -371,16 +377,7 @@ def _verify_end(
 
 
 def _last_screen(recording: ComparedRecording) -> str | None:
-    """The last window of an app. Going home to end the recording is not part of the demonstration."""
-    for action in reversed(recording.actions):
-        if not isinstance(action, WindowShown) or is_launcher(action.package):
-            continue
-        if action.role in ("app", "screen", "dialog", "return", "repeat"):
-            return " ".join(filter(None, (action.package, action.class_name, slug(action.title or ""))))
-    return None
-
-
-def _texts(export: Export, path: Sequence[BaselineCheckpoint]) -> dict[str, str]:
-    """The text entered at each checkpoint of a text."""
-    names = {c.seq: c.id for c in path if c.event_type == ExportedTextChange.kind}
-    return {names[e.seq]: e.text for e in export.events if isinstance(e, ExportedTextChange) and e.seq in names}
+    window = recording.last_screen
+    if window is None:
+        return None
+    return " ".join(filter(None, (window.package, window.class_name, slug(window.title or ""))))

@@ -1,28 +1,30 @@
 """The inputs of compare: a baseline, a run or a second recording, and declared checkpoints, read from files."""
 
 import os
-from collections.abc import Mapping
-from functools import cached_property
-from typing import Literal
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import IO, Literal, overload
 
 import msgspec
 from msgspec import Struct
 
-from clawperator._files import why
-from clawperator.contract import SkillResult, SkillsRun, check_version
+from clawperator._files import open_regular, why
+from clawperator.contract import Checkpoint, SkillResult, SkillsRun, check_version
 from clawperator.errors import ClawError
-from clawperator.recording.actions import read_actions
-from clawperator.recording.compare.strategies import BaselineCheckpoint, FoundCheckpoints
+from clawperator.recording.actions import ActionReader
+from clawperator.recording.compare.strategies import BaselineCheckpoint
 from clawperator.recording.compare.strategies.declared import (
     FILE_NAME,
     Declaration,
     find_declared_checkpoints,
     read_declaration,
 )
-from clawperator.recording.compare.strategies.derived import find_derived_checkpoints
+from clawperator.recording.compare.strategies.derived import NONE_FOUND, checkpoints_of
 from clawperator.recording.compare.strategies.solax import MINIMUM_SEMANTIC_COVERAGE, find_solax_checkpoints
-from clawperator.recording.export import Export, is_export, main_package, read_export
-from clawperator.recording.user_actions import UserAction
+from clawperator.recording.export import Export, ExportedEvent, PackageCounter, is_export, read_export_file
+from clawperator.recording.gaps import SeqGaps
+from clawperator.recording.user_actions import UserAction, WindowShown
 
 Strategy = Literal["solax_heuristic", "declared", "derived"]
 STRATEGIES: Mapping[str, Strategy] = {
@@ -32,6 +34,9 @@ STRATEGIES: Mapping[str, Strategy] = {
 }
 InputRole = Literal["baseline", "result", "checkpoints"]
 
+_HEAD_BYTES = 4_096
+_BLOCK = 1024 * 1024
+
 _RUN = msgspec.json.Decoder(SkillsRun)
 _HINTS: dict[InputRole, str] = {
     "baseline": "--baseline takes the output of 'clawperator recording export'.",
@@ -40,25 +45,95 @@ _HINTS: dict[InputRole, str] = {
 }
 
 
+class CheckpointPath:
+    """The checkpoints of a recording in order: their ids, one line about each, and the texts that were entered.
+
+    There may be a million of them. An id that is also in ``like`` at the same place is kept once for both.
+    """
+
+    def __init__(self, checkpoints: Iterable[BaselineCheckpoint], like: Sequence[str] = ()) -> None:
+        self.ids: list[str] = []
+        self.summaries: list[str] = []
+        self.texts: dict[str, str] = {}
+        for i, checkpoint in enumerate(checkpoints):
+            name = like[i] if i < len(like) and like[i] == checkpoint.id else checkpoint.id
+            self.ids.append(name)
+            self.summaries.append(checkpoint.summary)
+            if checkpoint.text is not None:
+                self.texts[name] = checkpoint.text
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+class RecordedCheckpoints(Sequence[Checkpoint]):
+    """The checkpoints of a recording. The phone recorded them, so they are proved."""
+
+    def __init__(self, ids: list[str]) -> None:
+        self.ids = ids
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @overload
+    def __getitem__(self, index: int) -> Checkpoint: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Checkpoint]: ...
+    def __getitem__(self, index: int | slice) -> Checkpoint | list[Checkpoint]:
+        if isinstance(index, slice):
+            return [Checkpoint(name, "ok") for name in self.ids[index]]
+        return Checkpoint(self.ids[index], "ok")
+
+    def __iter__(self) -> Iterator[Checkpoint]:
+        return (Checkpoint(name, "ok") for name in self.ids)
+
+
 class ComparedRecording:
-    """An export, with its user actions read once when they are first needed."""
+    """An export and its checkpoints by a strategy; ``declared`` needs the declaration. Nothing else of it is kept.
 
-    def __init__(self, export: Export) -> None:
-        self.export = export
+    ``problems`` are the reasons why nothing can be compared with it, ``warnings`` what is missing in it.
+    """
 
-    @cached_property
-    def actions(self) -> list[UserAction]:
-        # Scrolls are no checkpoints and do not change other actions.
-        return read_actions(event for event in self.export.events if event.kind != "scroll")
-
-    def find_checkpoints(self, strategy: Strategy, declaration: Declaration | None = None) -> FoundCheckpoints:
-        """The checkpoints by a strategy; ``declared`` needs the declaration."""
-        if strategy == "declared":
-            assert declaration is not None
-            return find_declared_checkpoints(declaration, self.export)
+    def __init__(
+        self,
+        export: Export,
+        role: InputRole,
+        strategy: Strategy,
+        declaration: Declaration | None = None,
+        like: Sequence[str] = (),
+    ) -> None:
+        self.session_id = export.session.sessionId
+        self.problems: tuple[str, ...] = ()
+        self._export = export
+        self._reader: ActionReader | None = None
+        gaps, packages = SeqGaps(), PackageCounter()
+        events = packages.watch(gaps.watch(export.events))  # one pass for all: a large export is read for each
         if strategy == "derived":
-            return find_derived_checkpoints(self.actions)
-        return find_solax_checkpoints(self.export)
+            self.path = CheckpointPath(filter(None, checkpoints_of(self._actions(events))), like)
+            self.problems = () if self.path else (NONE_FOUND,)
+        else:
+            deque(events, maxlen=0)
+            if strategy == "declared":
+                assert declaration is not None
+                found = find_declared_checkpoints(declaration, export)
+            else:
+                found = find_solax_checkpoints(export)
+            self.path, self.problems = CheckpointPath(found.checkpoints, like), found.problems
+        self.package = packages.main
+        self.warnings = gaps.warnings(f"the {role}")
+
+    @property
+    def last_screen(self) -> WindowShown | None:
+        """The last window of an app. Going home to end the recording is not part of the demonstration."""
+        if self._reader is None:
+            deque(self._actions(self._export.events), maxlen=0)
+        assert self._reader is not None
+        return self._reader.last_screen
+
+    def _actions(self, events: Iterable[ExportedEvent]) -> Iterator[UserAction]:
+        self._reader = ActionReader(only_steps=True)
+        # Scrolls are no checkpoints and do not change other actions.
+        return self._reader.read(event for event in events if event.kind != "scroll")
 
 
 class Baseline(Struct, frozen=True):
@@ -69,32 +144,33 @@ class Baseline(Struct, frozen=True):
 
     strategy: Strategy
     package: str | None
-    checkpoints: tuple[BaselineCheckpoint, ...]
+    path: CheckpointPath
     problem: str | None
     minimum_coverage: int
 
 
-def build_baseline(
-    recording: ComparedRecording, strategy: Strategy, declaration: Declaration | None = None
-) -> Baseline:
-    found = recording.find_checkpoints(strategy, declaration)
-    count = len(found.checkpoints)
+def build_baseline(recording: ComparedRecording, strategy: Strategy) -> Baseline:
+    count = len(recording.path)
     minimum = MINIMUM_SEMANTIC_COVERAGE
     if strategy != "solax_heuristic":
         minimum = min(count, max(MINIMUM_SEMANTIC_COVERAGE, (count + 1) // 2))  # half of them, at least two
-    problem = "; ".join(found.problems) or None
-    return Baseline(strategy, main_package(recording.export.events), found.checkpoints, problem, minimum)
+    problem = "; ".join(recording.problems) or None
+    return Baseline(strategy, recording.package, recording.path, problem, minimum)
 
 
 def read_baseline(path: str) -> Export:
-    return _export(path, "baseline", _read(path, "baseline"))
+    with _opened(path, "baseline") as file:
+        return _export(path, "baseline", file)
 
 
 def read_result(path: str) -> SkillResult | Export:
     """The run in a saved document, or the export of a second recording."""
-    data = _read(path, "result")
-    if is_export(data) and b'"skillResult"' not in data:
-        return _export(path, "result", data)
+    with _opened(path, "result") as file:
+        if is_export(file.read(_HEAD_BYTES)) and not _contains(file, b'"skillResult"'):
+            file.seek(0)
+            return _export(path, "result", file)
+        file.seek(0)
+        data = file.read()
     try:
         run = _RUN.decode(data).skillResult
         if run is not None:
@@ -127,26 +203,44 @@ def find_declaration(path: str | None, baseline_path: str, *, required: bool) ->
         if required:
             raise _unusable(baseline_path, "checkpoints", f"there is no {FILE_NAME} beside the baseline")
         return None
-    data = _read(path, "checkpoints")
+    with _opened(path, "checkpoints") as file:
+        data = file.read()
     try:
         return read_declaration(data)
     except ValueError as e:
         raise _unusable(path, "checkpoints", f"it does not declare checkpoints: {e}") from None
 
 
-def _export(path: str, role: InputRole, data: bytes) -> Export:
+def _export(path: str, role: InputRole, file: IO[bytes]) -> Export:
     try:
-        return read_export(data)
+        return read_export_file(file)
     except ValueError as e:
         raise _unusable(path, role, f"it is not a valid recording export: {e}") from None
 
 
-def _read(path: str, role: InputRole) -> bytes:
+@contextmanager
+def _opened(path: str, role: InputRole) -> Iterator[IO[bytes]]:
+    """The file. Errors of the system, while opening or reading it, are those of an unusable input."""
     try:
-        with open(path, "rb") as file:
-            return file.read()
+        file = open_regular(path)
     except (OSError, ValueError) as e:
         raise _unusable(path, role, why(e)) from e
+    with file:
+        try:
+            yield file
+        except OSError as e:
+            raise _unusable(path, role, why(e)) from e
+
+
+def _contains(file: IO[bytes], key: bytes) -> bool:
+    """Whether the file has this text, however large it is."""
+    file.seek(0)
+    before = b""
+    while block := file.read(_BLOCK):
+        if key in before + block:
+            return True
+        before = block[-len(key) :]
+    return False
 
 
 def _unusable(path: str, role: InputRole, reason: str) -> ClawError:

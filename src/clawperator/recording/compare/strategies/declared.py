@@ -4,7 +4,7 @@ The rules are in ``compare-checkpoints.json``, in the order of the path. A rule 
 demonstration, or one before that of the rule above it, makes the declaration unusable.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal
 
 import msgspec
@@ -13,9 +13,8 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from clawperator._text import trim
 from clawperator.recording.compare.strategies import (
     TERMINAL_CHECKPOINT,
-    BaselineCheckpoint,
     FoundCheckpoints,
-    event_summary,
+    baseline_checkpoint,
 )
 from clawperator.recording.export import (
     Export,
@@ -74,38 +73,83 @@ def read_declaration(data: bytes) -> Declaration:
 
 def find_declared_checkpoints(declaration: Declaration, export: Export) -> FoundCheckpoints:
     """The events the rules match. A rule after one without a match searches from the beginning."""
-    by_type: dict[str, list[tuple[int, ExportedEvent]]] = {}
-    for i, event in enumerate(export.events):
-        by_type.setdefault(event.kind, []).append((i, event))
-    at: dict[str, int] = {}
+    found = _find_events(declaration.checkpoints, export)
     problems: list[str] = []
     above: str | None = None
     for rule in declaration.checkpoints:
-        start = -1 if rule.after is UNSET else at.get(rule.after, -1)
-        position = next(_matching(rule, by_type.get(rule.type, ()), start), None)
-        if position is None:
+        place = found[rule.id]
+        if place is None:
             problems.append(f"no event matches {rule.id}")
             continue
-        if above is not None and position < at[above]:
+        before = found[above] if above is not None else None
+        if before is not None and place[0] < before[0]:
             problems.append(f"{rule.id} comes before {above} in the demonstration")
-        at[rule.id] = position
         above = rule.id
-    events = export.events
-    ordered = sorted(at.items(), key=lambda item: item[1])
+    places = [(name, place) for name, place in found.items() if place is not None]
+    ordered = sorted(places, key=lambda item: item[1][0])
     return FoundCheckpoints(
-        tuple(
-            BaselineCheckpoint(name, events[i].seq, events[i].kind, event_summary(events[i]))
-            for name, i in ordered
-        ),
-        tuple(problems),
+        tuple(baseline_checkpoint(name, event) for name, (_, event) in ordered), tuple(problems)
     )
 
 
-def _matching(rule: CheckpointRule, events: Sequence[tuple[int, ExportedEvent]], after: int) -> Iterator[int]:
-    """The positions of the events that the rule matches, the one it picks first."""
-    for i, event in reversed(events) if rule.pick == "last" else events:
-        if i > after and _matches(rule, event):
-            yield i
+# The position of an event, and the event.
+_Place = tuple[int, ExportedEvent]
+
+
+def _find_events(rules: Sequence[CheckpointRule], export: Export) -> dict[str, _Place | None]:
+    """The event of each rule. The events may be many, so they are read in passes and not kept."""
+    found: dict[str, _Place | None] = {}
+    while len(found) < len(rules):
+        _decide([rule for rule in rules if rule.id not in found], export, found)
+    return {rule.id: found[rule.id] for rule in rules}
+
+
+def _decide(rules: Sequence[CheckpointRule], export: Export, found: dict[str, _Place | None]) -> None:
+    """Read the events once, and add the rules that are decided by that; the first one always is.
+
+    A rule that picks the first event after another rule's event needs that event before its own. It is decided in
+    a later pass if the other rule picks the last event, or has no match: both are known at the end only.
+    """
+    known = set(found)
+    first, last = _candidates(rules, export, found)
+    for rule in rules:
+        after = None if rule.after is UNSET else rule.after
+        if after is not None and after not in found:
+            continue
+        start = found[after] if after is not None else None
+        if rule.pick == "last":
+            place = last.get(rule.id)
+            found[rule.id] = None if place is None or (start and place[0] <= start[0]) else place
+        elif rule.id in first:
+            found[rule.id] = first[rule.id]
+        elif after is None or after in known or after in first:
+            found[rule.id] = None
+
+
+def _candidates(
+    rules: Sequence[CheckpointRule], export: Export, found: Mapping[str, _Place | None]
+) -> tuple[dict[str, _Place], dict[str, _Place]]:
+    """The first event of each rule, after that of the rule it follows; and the last event of the others."""
+    first: dict[str, _Place] = {}
+    last: dict[str, _Place] = {}
+    by_type: dict[str, list[CheckpointRule]] = {}
+    for rule in rules:
+        by_type.setdefault(rule.type, []).append(rule)
+    for i, event in enumerate(export.events):
+        for rule in by_type.get(event.kind, ()):
+            if rule.pick == "last":
+                if _matches(rule, event):
+                    last[rule.id] = (i, event)
+                continue
+            start = -1
+            if rule.after is not UNSET:
+                if rule.after not in found and rule.after not in first:
+                    continue
+                above = found[rule.after] if rule.after in found else first[rule.after]
+                start = -1 if above is None else above[0]
+            if rule.id not in first and i > start and _matches(rule, event):
+                first[rule.id] = (i, event)
+    return first, last
 
 
 def _matches(rule: CheckpointRule, event: ExportedEvent) -> bool:

@@ -24,7 +24,7 @@ _VALUE = re.compile(r"[-+]?\d+(?:[.,:]\d+)*\s*[%°]\w?|\d+[.,:]\d+")
 _NOT_WORD = re.compile(r"[\W_]+")
 
 
-_NONE_FOUND = "the demonstration opens no app, clicks nothing with a label and types nothing"
+NONE_FOUND = "the demonstration opens no app, clicks nothing with a label and types nothing"
 
 
 def derive_checkpoints(export: Export) -> tuple[BaselineCheckpoint, ...]:
@@ -34,24 +34,34 @@ def derive_checkpoints(export: Export) -> tuple[BaselineCheckpoint, ...]:
 
 def find_derived_checkpoints(actions: Iterable[UserAction]) -> FoundCheckpoints:
     checkpoints = tuple(filter(None, checkpoints_of(actions)))
-    return FoundCheckpoints(checkpoints, () if checkpoints else (_NONE_FOUND,))
+    return FoundCheckpoints(checkpoints, () if checkpoints else (NONE_FOUND,))
 
 
 def checkpoints_of(actions: Iterable[UserAction]) -> Iterator[BaselineCheckpoint | None]:
     """For each action its checkpoint; None when it has none, as a tap whose target had vanished."""
-    seen: dict[str, int] = {}
-    for action in actions:
+    namer = CheckpointNamer()
+    return (namer.checkpoint_of(action) for action in actions)
+
+
+class CheckpointNamer:
+    """Gives the actions of a recording, in order, their checkpoints."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, int] = {}
+
+    def checkpoint_of(self, action: UserAction) -> BaselineCheckpoint | None:
+        """The checkpoint of an action; None when it has none, as a tap whose target had vanished."""
         found = None if action.merged else _checkpoint(action)
         if found is None:
-            yield None
-            continue
+            return None
         name, event_type, label = found
-        seen[name] = times = seen.get(name, 0) + 1
-        yield BaselineCheckpoint(
+        self._seen[name] = times = self._seen.get(name, 0) + 1
+        return BaselineCheckpoint(
             name if times == 1 else f"{name}#{times}",
             action.last_seq,
             event_type,
-            f"{event_type}:{action.package}:{label.lower()}" if label else f"{event_type}:{action.package}",
+            _summary(event_type, action.package, label),
+            action.text if isinstance(action, UserText) else None,
         )
 
 
@@ -77,6 +87,11 @@ def _checkpoint(action: UserAction) -> tuple[str, str, str] | None:
     if isinstance(action, AppOpened):
         return f"opened:{action.package}", "window_change", ""
     return None
+
+
+@lru_cache(4_096)
+def _summary(event_type: str, package: str, label: str) -> str:
+    return f"{event_type}:{package}:{label.lower()}" if label else f"{event_type}:{package}"
 
 
 @lru_cache(4_096)

@@ -1,0 +1,184 @@
+"""Masking of passwords in recordings: bullets in place of the text of password fields, in events and snapshots.
+
+A recorder may write what was typed into a password field. A text change does not name its field, so the field is
+the one that was clicked last, or the focused one on the last screen. A field that was a password field once stays
+one: its text may be shown later.
+"""
+
+import re
+from collections.abc import Callable
+from html import unescape
+
+import msgspec
+from msgspec import Raw
+
+from clawperator.recording.events import ClickFacts, Event, EventFacts, ScrollFacts, TextChangeFacts, has_snapshot
+from clawperator.recording.heuristics import is_masked
+
+_BULLET = "•"
+_NODE = re.compile(r'<node((?:\s+[\w:.-]+="[^"]*")*)')
+_ATTRIBUTE = re.compile(r'\s([\w:.-]+)="([^"]*)"')
+_TEXT = re.compile(r'(\stext=")([^"]*)"')
+_MARK = 'password="true"'
+# The same in the JSON string of a snapshot.
+_RAW_MARK = b'password=\\"true\\"'
+_MOST_KEPT = 1_000
+
+# A snapshot as JSON or as text; None where there is none.
+Screen = Raw | str | None
+
+
+def mask_text(text: str) -> str:
+    """A bullet for each character."""
+    return _BULLET * len(text)
+
+
+def is_hint(text: str) -> bool:
+    """Whether the text of a password field may be its hint, such as "Password" or "4 to 8 digits".
+
+    An empty field has its hint as text. A hint is words; a password that looks like a word is known only if it was
+    typed.
+    """
+    word = text.strip().rstrip("*:.…")
+    return (
+        not word or len(word.split()) > 1 or (word.isalpha() and word[1:] in (word[1:].lower(), word[1:].upper()))
+    )
+
+
+def mask_screen(xml: str) -> str:
+    """A hierarchy with bullets in its password fields, hints excepted; the same object when there are none."""
+    if _MARK not in xml:
+        return xml
+    return _mask_nodes(xml, lambda node: node.get("password") == "true" and not is_hint(_text_of(node)))
+
+
+class PasswordMasker:
+    """Masks the events of one recording, which come in order. ``count`` is how many texts it has masked."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._click: ClickFacts | None = None
+        self._screen: Screen = None
+        self._is_password: bool | None = False  # whether text goes to a password field; None when not looked up
+        self._fields: dict[str, None] = {}  # ids of password fields
+        self._secrets: dict[str, None] = {}  # what was typed into them
+
+    def mask_event(self, event: EventFacts, screen: Screen) -> None:
+        """Mask the text of an event in place. ``screen`` is its snapshot, as JSON or as text."""
+        if isinstance(event, TextChangeFacts):
+            if self._is_password is None:
+                self._is_password = self._types_password()
+            if self._is_password and event.text:
+                if not is_masked(event.text):
+                    _keep(self._secrets, event.text)
+                    self.count += 1
+                event.text = mask_text(event.text)
+        elif not isinstance(event, ScrollFacts):
+            self._click = event if isinstance(event, ClickFacts) else None
+            self._screen, self._is_password = screen, None
+            if self._click is not None and self._click.text and _may_have_password(screen, self._fields):
+                self._mask_click(self._click)
+
+    def mask(self, event: Event, *, with_snapshot: bool = True) -> None:
+        """Mask an event of a recording in place. ``with_snapshot``: mask also its snapshot, which is used."""
+        has_screen = has_snapshot(event)
+        self.mask_event(event, event.snapshot if has_screen else None)
+        if with_snapshot and has_screen and self._needs_masking(event.snapshot):
+            xml = msgspec.json.decode(event.snapshot, type=str)
+            masked = self.mask_xml(xml)
+            if masked is not xml:
+                event.snapshot = Raw(msgspec.json.encode(masked))
+
+    def mask_xml(self, xml: str) -> str:
+        """A snapshot with bullets in password fields and for texts that were typed into them."""
+        if _MARK not in xml and not self._secrets:
+            return xml
+        masked = _mask_nodes(xml, self._hides)
+        if masked != xml:
+            self.count += 1
+        return masked if masked != xml else xml
+
+    def _needs_masking(self, snapshot: Raw) -> bool:
+        return bool(self._secrets) or _RAW_MARK in bytes(snapshot)
+
+    def _hides(self, node: dict[str, str]) -> bool:
+        text = _text_of(node)
+        if self._is_field(node):
+            return text in self._secrets or not is_hint(text)
+        return _is_editable(node) and text in self._secrets
+
+    def _mask_click(self, click: ClickFacts) -> None:
+        text = click.text
+        if (
+            text
+            and (text in self._secrets or not is_hint(text))
+            and not is_masked(text)
+            and self._types_password()
+        ):
+            click.text = mask_text(text)
+            self.count += 1
+
+    def _types_password(self) -> bool:
+        """Whether the last screen shows that the clicked or focused field is a password field."""
+        if not _may_have_password(self._screen, self._fields):
+            return False
+        xml = self._screen if isinstance(self._screen, str) else _decoded(self._screen)
+        nodes = [dict(_ATTRIBUTE.findall(found[1])) for found in _NODE.finditer(xml)]
+        passwords = [node for node in nodes if self._is_field(node)]
+        for node in passwords:
+            if name := node.get("resource-id"):
+                _keep(self._fields, name)
+        if self._click is not None:
+            clicked = [node for node in nodes if _is_target(node, self._click)]
+            fields = [node for node in clicked if _is_editable(node) or node in passwords]
+            if fields:
+                return any(node in passwords for node in fields)
+        return any(node.get("focused") == "true" for node in passwords)
+
+    def _is_field(self, node: dict[str, str]) -> bool:
+        return node.get("password") == "true" or node.get("resource-id") in self._fields
+
+
+def _may_have_password(screen: Screen, fields: dict[str, None]) -> bool:
+    if screen is None:
+        return False
+    if fields:
+        return True
+    return _MARK in screen if isinstance(screen, str) else _RAW_MARK in bytes(screen)
+
+
+def _decoded(screen: Raw | None) -> str:
+    return "" if screen is None else msgspec.json.decode(screen, type=str)
+
+
+def _is_target(node: dict[str, str], click: ClickFacts) -> bool:
+    box = click.bounds
+    bounds = f"[{box.left},{box.top}][{box.right},{box.bottom}]"
+    if node.get("bounds") == bounds:
+        return True
+    return bool(click.resourceId) and node.get("resource-id") == click.resourceId
+
+
+def _text_of(node: dict[str, str]) -> str:
+    return unescape(node.get("text", ""))
+
+
+def _is_editable(node: dict[str, str]) -> bool:
+    name = node.get("class", "")
+    return "EditText" in name or "TextField" in name or "AutoComplete" in name
+
+
+def _keep(known: dict[str, None], value: str) -> None:
+    known[value] = None
+    if len(known) > _MOST_KEPT:
+        del known[next(iter(known))]
+
+
+def _mask_nodes(xml: str, hides: Callable[[dict[str, str]], bool]) -> str:
+    def masked(found: re.Match[str]) -> str:
+        attributes = found[1]
+        if not hides(dict(_ATTRIBUTE.findall(attributes))):
+            return found[0]
+        return "<node" + _TEXT.sub(lambda text: f'{text[1]}{mask_text(unescape(text[2]))}"', attributes, count=1)
+
+    return _NODE.sub(masked, xml)

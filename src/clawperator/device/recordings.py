@@ -2,25 +2,29 @@
 
 import os
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
+from clawperator._deadline import Deadline
 from clawperator._files import why
 from clawperator.contract import PACKAGE_NAME, SESSION_ID
 from clawperator.contract.limits import MAX_ID_LENGTH
 from clawperator.device.adb.client import Device
 from clawperator.device.adb.sync import NoSuchFileError, TransferError, pull_file, read_file
 from clawperator.errors import ClawError
+from clawperator.recording import recording_warnings
 
 _MAX_POINTER = 1024
 PULL_SECONDS = 300.0
+_CHECK_SECONDS = 2.0
 
 
 class PulledRecording(Struct, frozen=True):
-    """The result of ``recording pull``."""
+    """The result of ``recording pull``. ``warnings`` names missing events and passwords that are not masked."""
 
     ok: bool
     localPath: str
     sessionId: str
+    warnings: list[str] | UnsetType = UNSET
 
 
 def pull_recording(
@@ -40,6 +44,7 @@ def pull_recording(
     if session_id is None:
         session_id = _latest(device, remote_folder)
     check_session_id(session_id)
+    deadline = Deadline(seconds)
     remote = f"{remote_folder}/{session_id}.ndjson"
     local = _local_path(folder, session_id)
     try:
@@ -53,7 +58,9 @@ def pull_recording(
     except OSError as e:
         hint = "Choose a writable folder with --out."
         raise _failed(device, f"cannot write {local}: {why(e)}", session_id, hint) from e
-    return PulledRecording(True, local, session_id)
+    # Some time is left for the check in any case: most recordings need less.
+    left = max(deadline.within(seconds), _CHECK_SECONDS)
+    return PulledRecording(True, local, session_id, recording_warnings(local, Deadline(left)) or UNSET)
 
 
 def check_session_id(session_id: str) -> str:

@@ -130,8 +130,14 @@ class Description:
 _decode_step = msgspec.json.Decoder(DescribedStep).decode
 
 
-def describe_recording(source: str, out: str | None = None) -> Description:
-    """Describe the recording or export in ``source``, and write the document to ``out`` if it is given."""
+def describe_recording(source: str, out: str | None = None) -> tuple[Narrative, list[str]]:
+    """Describe the recording or export in ``source``. Returns the document, and one line of text per step."""
+    description = describe_file(source, out)
+    return description.narrative, description.lines
+
+
+def describe_file(source: str, out: str | None = None) -> Description:
+    """Like ``describe_recording``, for a recording of any size: the document is written in pieces."""
     description = Description(load_demonstration(source), outputFile=out or UNSET)
     if out:
         with open_output(out, source, "RECORDING_PARSE_FAILED") as result:

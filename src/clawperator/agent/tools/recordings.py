@@ -103,7 +103,7 @@ def _parse(params: ParseParams, context: ToolContext) -> ToolResult:
 def _describe(params: DescribeParams, context: ToolContext) -> ToolResult:
     from clawperator.recording import describe_recording
 
-    narrative = describe_recording(_input(params.input, context, "recording_describe")).narrative
+    narrative, _ = describe_recording(_input(params.input, context, "recording_describe"))
     where = f" in {narrative.appPackage}" if narrative.appPackage else ""
     return ToolResult(
         handled=True,

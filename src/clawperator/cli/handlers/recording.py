@@ -30,9 +30,9 @@ def describe(call: Call) -> CommandResult | LargeResult:
     source, out = call.arguments.get("--input"), call.arguments.get("--out")
     if not source:
         return _needs_input(call)
-    from clawperator.recording import describe_recording
+    from clawperator.recording import describe_file
 
-    description = describe_recording(source, out)
+    description = describe_file(source, out)
     call.console.lines("info", description.lines)
     return LargeResult(lambda file: description.write_to(file, pretty=call.options.pretty))
 

@@ -255,8 +255,12 @@ class Spill:
 def read_limited(path: str, most: int) -> bytes:
     """The content of a regular file of at most ``most`` bytes. ``OSError`` otherwise; a pipe does not block."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
-    with open(descriptor, "rb") as file:
+    try:
         _check_kind(descriptor, path, stat.S_ISREG)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    with open(descriptor, "rb") as file:
         data = file.read(most + 1)
     if len(data) > most:
         raise OSError(errno.EFBIG, f"it is larger than {most} bytes", path)

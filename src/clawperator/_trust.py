@@ -1,8 +1,9 @@
 """Trusted folders: what a working folder's files may start and allow after the user has trusted them.
 
-A folder's settings, skills registry, ``skill.json`` files and plugin manifests name programs. They count after
-``claw trust``, which remembers the folder's real path and a hash of these files in the user's configuration; a
-change of one of them ends the trust. A registry that ``skills new`` creates is remembered likewise, by itself.
+A folder's settings, skills registry, ``skill.json`` files and plugin manifests name programs, and its ``gradlew``
+is one. They count after ``claw trust``, which remembers the folder's real path and a hash of these files in the
+user's configuration; a change of one of them ends the trust. A registry that ``skills new`` creates is remembered
+likewise, by itself.
 """
 
 import fcntl
@@ -16,9 +17,12 @@ from msgspec import Struct
 
 from clawperator._deadline import Deadline
 from clawperator._files import AtomicFile, read_limited, why
+from clawperator._text import printable
 from clawperator.errors import ClawError
 
 REGISTRY = os.path.join("skills", "skills-registry.json")
+# Run by ``doctor --full``.
+BUILD_PROGRAM = "gradlew"
 _SETTINGS = (os.path.join(".claw", "settings.json"), os.path.join(".claw", "settings.local.json"))
 _STORE = "trusted-folders.json"
 _MOST_BYTES = 16 * 1024 * 1024
@@ -88,7 +92,8 @@ def folder_files(folder: str) -> list[str]:
     own = [path for path in settings if os.path.lexists(path) and not is_users_own(path)]
     registry = os.path.join(folder, REGISTRY)
     skills = _registry_files(registry) if os.path.lexists(registry) else []
-    return [*own, *skills, *_manifests(folder)]
+    build = os.path.join(folder, BUILD_PROGRAM)
+    return [*own, *skills, *_manifests(folder), *([build] if os.path.lexists(build) else [])]
 
 
 def folder_hash(folder: str) -> str:
@@ -223,7 +228,7 @@ def _lock(descriptor: int) -> None:
 def _unusable(path: str, reason: str) -> ClawError:
     return ClawError(
         "FILESYSTEM_FAILED",
-        f"cannot trust {path}: {reason}",
+        f"cannot trust {printable(path)}: {reason}",
         hint="Repair or remove the file, and run 'claw trust' again.",
         operation="trust",
         target=path,

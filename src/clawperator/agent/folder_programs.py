@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import Struct
 
 from clawperator._text import one_line, printable
-from clawperator._trust import REGISTRY, folder_files
+from clawperator._trust import BUILD_PROGRAM, REGISTRY, folder_files
 from clawperator.agent.settings import folder_settings
 from clawperator.errors import ClawError
 
@@ -17,7 +17,7 @@ _LONGEST_SHOWN = 500
 class FolderProgram(Struct, frozen=True):
     """A program that a file of the folder names."""
 
-    kind: str  # mcp_server, skill, skill_agent or plugin
+    kind: str  # mcp_server, skill, skill_agent, plugin or build
     name: str
     command: str
 
@@ -56,6 +56,7 @@ def programs_of_folder(folder: str) -> FolderPrograms:
         FolderProgram("plugin", _shown(os.path.basename(os.path.dirname(path))), _relative(path, folder))
         for path in manifests
     ]
+    programs += [FolderProgram("build", BUILD_PROGRAM, BUILD_PROGRAM) for path in files if _is_build(path)]
     permissions = settings.permissions
     allow = [_shown(str(rule)) for rule in permissions.allow]
     return FolderPrograms(
@@ -95,6 +96,10 @@ def _agent(path: str) -> str:
     except ClawError:
         return ""
     return str(agent.get("cliPath") or agent.get("cli") or "") if isinstance(agent, dict) else ""
+
+
+def _is_build(path: str) -> bool:
+    return os.path.basename(path) == BUILD_PROGRAM
 
 
 def _relative(path: str, folder: str) -> str:

@@ -226,7 +226,7 @@ def parse_entry(raw: Mapping[str, Any]) -> SkillEntry:
 def _unreadable(path: str, reason: str, hint: str | None = None) -> ClawError:
     return ClawError(
         "REGISTRY_READ_FAILED",
-        f"cannot read the skills registry {path}: {reason}" if path.strip() else reason,
+        f"cannot read the skills registry {printable(path)}: {reason}" if path.strip() else reason,
         hint=hint or "Run 'clawperator skills install', or pass another file with --registry.",
         details={"registryPath": path},
         operation="read",

@@ -38,6 +38,18 @@ def folder_with(tmp_path: Path, **modes: str) -> str:
     return str(tmp_path)
 
 
+def test_an_unknown_key_of_the_configuration_is_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLAWPERATOR_HOME", str(tmp_path))
+    (tmp_path / "clawperator.toml").write_text("pass_envs = []\n")
+    with assemble(AgentOptions(), TurnDeadline(10), EventStream(""), with_mcp=False) as parts:
+        (warning,) = parts.warnings
+    assert "unknown key 'pass_envs' ignored; did you mean 'pass_env'?" in warning
+    (tmp_path / "clawperator.toml").write_text("pass_env = 1\n")
+    with assemble(AgentOptions(), TurnDeadline(10), EventStream(""), with_mcp=False) as parts:
+        (warning,) = parts.warnings
+    assert "clawperator.toml" in warning
+
+
 def started(tmp_path: Path) -> list[str]:
     return sorted(path.stem for path in tmp_path.glob("*.started"))
 

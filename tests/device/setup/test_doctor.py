@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from clawperator._trust import trust_folder
 from clawperator.contract.wire import OPERATOR_PACKAGE, OPERATOR_PACKAGES
 from clawperator.device.adb.client import Device
 from clawperator.device.lease import lease
@@ -223,6 +224,7 @@ def test_the_full_examination_builds_installs_and_launches_the_project_it_stands
     (tmp_path / "app").mkdir()
     (tmp_path / "made.apk").write_bytes(make_apk(OPERATOR_PACKAGES[1], version_name="9.9.9"))
     fake(tmp_path / "gradlew", f'mkdir -p "{apk.parent}" && cp made.apk "{apk}" && echo "$1" > task')
+    trust_folder(str(tmp_path))
     try:
         report = run_doctor("claw-1", OPERATOR_PACKAGES[1], full=True)
     finally:
@@ -243,9 +245,22 @@ def test_a_build_that_fails_stops_the_examination(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "app").mkdir()
     fake(tmp_path / "gradlew", gradlew)
+    trust_folder(str(tmp_path))
     report = look(full=True)
     assert not report.ok
     assert last(report).code == code
+
+
+def test_the_full_examination_runs_no_program_of_an_untrusted_folder(
+    route: Route, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert route
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "app").mkdir()
+    fake(tmp_path / "gradlew", "touch built")
+    assembly = by_id(look(full=True), "build.android.assemble")
+    assert (assembly.status, assembly.summary) == ("warn", "nothing was built: the folder is not trusted")
+    assert not (tmp_path / "built").exists()
 
 
 def test_an_operator_of_another_version_is_not_spoken_to(route: Route, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from clawperator._config import read_config
 from clawperator.agent.cancellation import TurnCancelledError, TurnDeadline, timeout_error
 from clawperator.agent.policy import make_policy
 from clawperator.agent.ports import Level, Tool, ToolContext
@@ -17,6 +18,7 @@ from clawperator.agent.tool_registry import ToolRegistry
 from clawperator.agent.tools import builtin_tools
 from clawperator.agent.turns.events import EventStream
 from clawperator.commands import BackendName
+from clawperator.errors import ClawError
 from clawperator.policy import Asker, Policy, PolicyGate, enforcing, inherited_policy, restricted
 
 # The prefix of every MCP tool's name.
@@ -102,7 +104,7 @@ def assemble(
             policy=policy,
             registry=ToolRegistry((*builtin_tools(), *pool.tools), policy, asker=options.asker),
             mcp_servers=pool.servers,
-            warnings=(*settings.warnings, *pool.warnings),
+            warnings=(*settings.warnings, *_config_warnings(), *pool.warnings),
         )
 
 
@@ -117,6 +119,14 @@ def tool_pool(
     with _mcp_tools(servers, TurnDeadline(), start=start, name=name) as pool:
         tools = (*builtin_tools(), *pool.tools)
         yield ToolPool(tools, pool.servers, (*settings.warnings, *pool.warnings))
+
+
+def _config_warnings() -> tuple[str, ...]:
+    """Warnings about the user's configuration. What needs an invalid one fails by itself."""
+    try:
+        return read_config().warnings
+    except ClawError as e:
+        return (e.message,)
 
 
 def _passing(servers: Mapping[str, McpServer], names: tuple[str, ...]) -> Mapping[str, McpServer]:

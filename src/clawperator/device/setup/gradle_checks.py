@@ -2,6 +2,7 @@
 
 import os
 
+from clawperator._trust import folder_trust
 from clawperator.device.adb.client import Device, run_shell
 from clawperator.device.adb.quoting import command_line
 from clawperator.device.setup.host_checks import Check, failed_check, passed
@@ -33,6 +34,14 @@ def check_assembly(folder: str) -> Check:
             "HOST_DEPENDENCY_MISSING",
             "no Android project with a gradlew in this folder; nothing was built",
             hint="Run 'clawperator doctor --full' in the Operator's source folder to check the build.",
+        )
+        return failed_check(_ASSEMBLE, error, status="warn", title="Build the Operator")
+    trust = folder_trust(project)
+    if not trust.is_trusted:
+        error = ClawError(
+            "HOST_DEPENDENCY_MISSING",
+            f"nothing was built: {trust.reason}",
+            hint="Run 'claw trust' in this folder to let its gradlew run.",
         )
         return failed_check(_ASSEMBLE, error, status="warn", title="Build the Operator")
     try:

@@ -18,13 +18,13 @@ def text(label: str, bounds: str = ELSEWHERE, resource_id: str = "", clickable: 
     )
 
 
-def form(*more: Node) -> Hierarchy:
+def form(*more: Node, entered: str = "Milk") -> Hierarchy:
     """A form with a title, a field and a button, and what appeared on it."""
     return hierarchy(
         node(
             text("New note", "[40,100][1040,160]"),
             text("Title", "[40,340][1040,390]"),
-            node(class_="android.widget.EditText", bounds=FIELD, text="Milk"),
+            node(class_="android.widget.EditText", bounds=FIELD, text=entered),
             node(class_="android.widget.Button", text="Save", clickable="true", bounds="[40,2000][1040,2100]"),
             *more,
             bounds="[0,0][1080,2400]",
@@ -65,6 +65,7 @@ def test_a_text_that_was_there_before_is_no_notice() -> None:
 def test_other_new_texts_are_no_notices() -> None:
     assert appeared_notices(form(), form(text("Saved 3 minutes ago"))) == []
     assert appeared_notices(form(), form(text("4/40", BELOW))) == []
+    assert appeared_notices(form(), form(text("3 results", BELOW), entered="Milk shake")) == []
     assert appeared_notices(form(), form(text("milk shake", BELOW, clickable="true"))) == []
     row = node(text("Enter the code", BELOW), clickable="true", bounds=BELOW)
     assert appeared_notices(form(), form(row)) == []

@@ -42,8 +42,8 @@ def render_line(argv: list[str]) -> tuple[bytes | None, int]:
     return _run_line(argv)
 
 
-def render_call(call: Call) -> tuple[bytes | None, int]:
-    """Run a parsed command, as ``render_line`` runs a line."""
+def render_call(call: Call) -> tuple[bytes | None, int, ClawError | None]:
+    """Run a parsed command, as ``render_line`` runs a line. Also returns the error that it raised."""
     return _render_work(lambda: run_call(call), call.options)
 
 
@@ -56,14 +56,15 @@ def _run_line(argv: list[str], printer: _Printer | None = None) -> tuple[bytes |
         options, rest = split_globals(argv)
     except ClawError as e:
         return _render(CommandResult(e.document(), 1), GlobalOptions())
-    return _render_work(lambda: _dispatch(options, rest, argv), options, printer)
+    text, code, _ = _render_work(lambda: _dispatch(options, rest, argv), options, printer)
+    return text, code
 
 
 def _render_work(
     work: Callable[[], HandlerResult], options: GlobalOptions, printer: _Printer | None = None
-) -> tuple[bytes | None, int]:
+) -> tuple[bytes | None, int, ClawError | None]:
     try:
-        return _render(work(), options, printer)
+        return (*_render(work(), options, printer), None)
     except ClawError as e:
         error, code = e, 1
     except KeyboardInterrupt:
@@ -72,7 +73,7 @@ def _render_work(
         Console(options.log_level).lines("debug", [_trace()])
         hint = "Run again with --verbose for the trace, and report it."
         error, code = ClawError("UNKNOWN", f"{type(e).__name__}: {e}", hint=hint), 1
-    return _render(CommandResult(error.document(), code), options)
+    return (*_render(CommandResult(error.document(), code), options), error)
 
 
 def _interrupted() -> ClawError:

@@ -129,13 +129,16 @@ def only_step(envelope: ResultEnvelope, serial: str) -> StepResult:
 def _failure(step: StepResult, serial: str, *, after_effect: bool) -> ClawError:
     """The error of a failed step. An unknown code becomes ``UNKNOWN``; the step in the details keeps it."""
     code = step.data.get("error", "UNKNOWN")
+    known = code if code in CODES else "UNKNOWN"
+    # The file, not the device, is what failed.
+    path = step.data.get("path") if CODES[known].kind == "filesystem" else None
     return ClawError(
-        code if code in CODES else "UNKNOWN",
+        known,
         step.data.get("message") or f"{step.actionType} failed: {code}",
         hint=step.data.get("hint"),
         details={"step": msgspec.to_builtins(step)},
-        operation=step.actionType,
-        target=serial,
+        operation=step.actionType if path is None else "write",
+        target=serial if path is None else path,
         after_effect=after_effect,
     )
 

@@ -57,7 +57,8 @@ def pull_recording(
         raise _failed(device, f"{remote}: {e}", session_id) from e
     except OSError as e:
         hint = "Choose a writable folder with --out."
-        raise _failed(device, f"cannot write {local}: {why(e)}", session_id, hint) from e
+        error = _failed(device, f"cannot write {local}: {why(e)}", session_id, hint)
+        raise error.with_(operation="write", target=local, retryable=True) from e
     # Some time is left for the check in any case: most recordings need less.
     left = max(deadline.within(seconds), _CHECK_SECONDS)
     return PulledRecording(True, local, session_id, recording_warnings(local, Deadline(left)) or UNSET)

@@ -98,6 +98,7 @@ def _unwritable(path: str, reason: str, code: str) -> ClawError:
         details={"path": path, "reason": reason},
         operation="write",
         target=path,
+        retryable=True,
     )
 
 

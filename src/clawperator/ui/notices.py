@@ -2,8 +2,8 @@
 
 An app rejects an input on the same page: the page stays, and a text appears. A text counts when it is new, when it
 cannot be clicked or edited, and when at least one of these holds: its id or class is that of an error, snackbar or
-toast; it is directly below a text field; it is worded like an error. On a page that was replaced by another one
-every text is new, so none counts there.
+toast; it is directly below a text field that kept its text (below a new text are results and suggestions); it is
+worded like an error. On a page that was replaced by another one every text is new, so none counts there.
 """
 
 import re
@@ -34,7 +34,10 @@ def appeared_notices(before: Hierarchy, after: Hierarchy) -> list[str]:
     labelled = [node for node in after.nodes if node.label]
     if not _is_same_page(known, labelled):
         return []
-    fields = [node for node in after.nodes if role_of(node) == "textfield"]
+    entered = {(node.resource_id, node.text) for node in before.nodes if role_of(node) == "textfield"}
+    fields = [
+        node for node in after.nodes if role_of(node) == "textfield" and (node.resource_id, node.text) in entered
+    ]
     found = (
         node.text[:_LONGEST_NOTICE]
         for node in labelled

@@ -187,7 +187,7 @@ def test_a_screenshot_is_a_png_file(tmp_path: Path) -> None:
     assert answer["path"] == str(path)
     assert path.read_bytes().startswith(b"\x89PNG")
     error = clawperator("phone", "screenshot", "--path", str(tmp_path / "no" / "such" / "folder.png"))
-    assert error.json["code"] == "USAGE"
+    assert error.json["code"] == "SCREENSHOT_NOT_SAVED"
 
 
 def test_an_app_of_ones_own_is_on_the_phone(tmp_path: Path) -> None:

@@ -32,12 +32,15 @@ def is_session_id(text: str) -> bool:
     return 0 < len(text) <= _LONGEST_ID and text[0] not in ".-" and _ID_CHARACTERS.issuperset(text)
 
 
-def check_id(session_id: str) -> str:
+def check_id(session_id: str, *, is_new: bool = False) -> str:
+    """The id itself; ``SESSION_ID_INVALID`` when it is malformed. For a new session the hint is a valid id."""
     if not is_session_id(session_id):
+        near = "".join(c for c in session_id if c in _ID_CHARACTERS).lstrip(".-")[:_LONGEST_ID] or "demo"
         raise ClawError(
             "SESSION_ID_INVALID",
             f"invalid session id {session_id!r}: use at most {_LONGEST_ID} letters, digits, '.', '_' and '-', "
             "starting with a letter, digit or '_'",
+            hint=f"Pass '--session-id {near}', or leave it out to generate one." if is_new else None,
             operation="resolve_session",
             target=session_id,
         )
@@ -128,7 +131,7 @@ def unwritable(path: str, error: OSError | ValueError, operation: str = "write")
     from shlex import quote
 
     number, at = (error.errno, error.filename) if isinstance(error, OSError) else (None, None)
-    other = "pass --directory with a writable folder"
+    other = f"pass another folder, for example '--directory {DEFAULT_DIRECTORY}'"
     match number:
         case errno.ENOSPC | errno.EDQUOT | errno.EFBIG:
             hint = "Free disk space, or pass --directory with a folder on another disk."
@@ -136,9 +139,8 @@ def unwritable(path: str, error: OSError | ValueError, operation: str = "write")
             blocking = _nearest(at if isinstance(at, str) else path)
             mode = "u+rwx" if os.path.isdir(blocking) else "u+rw"
             hint = f"Run 'chmod {mode} {quote(blocking)}', or {other}."
-        case errno.ENOENT:
-            folder = path if operation == "mkdir" else os.path.dirname(path) or "."
-            hint = f"Run 'mkdir -p {quote(folder)}', or {other}."
+        case errno.ENOENT if operation != "mkdir":  # a folder that cannot be made here cannot be made by hand
+            hint = f"Run 'mkdir -p {quote(os.path.dirname(path) or '.')}', or {other}."
         case errno.ENOTDIR | errno.EEXIST:
             hint = f"A parent of {path} is a file; {other}."
         case _:

@@ -113,7 +113,8 @@ class SessionStore:
         from clawperator.agent.sessions.writer import OpenSession
 
         may_create = create and not resume
-        session_id = check_id(session_id if session_id is not None else make_id() if may_create else "")
+        wanted = session_id if session_id is not None else make_id() if may_create else ""
+        session_id = check_id(wanted, is_new=may_create)
         path = self._path(session_id)
         descriptor = self._lock(session_id, path, Deadline(wait_seconds), may_create=may_create)
         try:

@@ -318,9 +318,9 @@ def _run_command(call: Call, context: ToolContext) -> ToolResult:
         names = {"--pass-env": context.pass_env, "--allow-scheme": context.allow_schemes}
         joined = {flag: (*given, *arguments.all(flag)) for flag, given in names.items()}
         arguments = replace(arguments, values={**arguments.values, **joined})
-    text, code = render_call(replace(call, arguments=arguments, options=_options(call, context)))
+    text, code, raised = render_call(replace(call, arguments=arguments, options=_options(call, context)))
     document = _decode(text or b"")
-    error = _error(document, code, title)
+    error = _error(document, code, title) if raised is None else _completed(raised, title)
     if error is not None:
         return failed_result(error, result=document)
     return ToolResult(True, summary_of(document, title), document)
@@ -345,6 +345,15 @@ def _decode(text: bytes) -> Any:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return {"text": text.decode("utf-8", "replace")}
+
+
+def _completed(error: ClawError, title: str) -> ClawError:
+    """The error that a command raised. Where it does not say so itself, it failed at the command."""
+    return error.with_(
+        hint=error.hint or f"Run 'clawperator {title} --help'.",
+        operation=error.operation or title,
+        target=error.target or title,
+    )
 
 
 def _error(document: Any, code: int, title: str) -> ClawError | None:

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from msgspec.structs import replace
+
 from clawperator.agent import LoadedSession, SessionStore, SessionSummary
 from clawperator.cli.claw.inputs import chosen_session, directory, text_of
 from clawperator.cli.claw.response import Response, failure, not_found_members
@@ -55,7 +57,8 @@ def load_session(arguments: ParsedArguments) -> Response:
             "loaded": False,
             "directory": folder,
         }
-        return failure(e, arguments.name, members)
+        response = failure(e, arguments.name, members)
+        return replace(response, to_stderr=False) if e.code == "SESSION_LOAD_FAILED" else response
     lines = (
         session.session_id,
         f"{session.message_count} messages",

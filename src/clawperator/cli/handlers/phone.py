@@ -101,7 +101,13 @@ def screenshot(call: Call) -> CommandResult:
         with AtomicFile(path, private=True, follow_links=False) as out:
             out.file.write(png)
     except (OSError, ValueError) as e:
-        raise usage(f"cannot write {path}: {why(e)}", "Choose another file with --path.") from e
+        raise ClawError(
+            "SCREENSHOT_NOT_SAVED",
+            f"cannot write {path}: {why(e)}",
+            hint="Choose another file with --path.",
+            operation="write",
+            target=path,
+        ) from e
     return CommandResult({"serial": serial, "path": os.path.abspath(path), "bytes": len(png)})
 
 

@@ -29,6 +29,8 @@ def run_host_action(device: Device, action: dict[str, Any], command_id: str) -> 
             data = {"application_id": params["applicationId"], **({} if was_running else {"was_running": "false"})}
     except ClawError as e:
         data = {"error": e.code, "message": e.message, **({"hint": e.hint} if e.hint else {})}
+        if e.details and "path" in e.details:
+            data["path"] = str(e.details["path"])
     return StepResult(action["id"], action["type"], "error" not in data, data)
 
 
@@ -93,7 +95,14 @@ def save_screenshot(png: bytes, path: str | None, command_id: str) -> str:
             hint = "Choose another path with --path: the name of a new file or of a regular file."
         else:
             hint = f"Run 'ls -ld {shlex.quote(folder)}' to check its permissions, or choose another path."
-        raise ClawError("SCREENSHOT_NOT_SAVED", f"cannot write {path}: {why(e)}", hint=hint, target=path) from e
+        raise ClawError(
+            "SCREENSHOT_NOT_SAVED",
+            f"cannot write {path}: {why(e)}",
+            hint=hint,
+            details={"path": path},
+            operation="write",
+            target=path,
+        ) from e
     return path
 
 

@@ -1,11 +1,16 @@
 """Readers of claw: settings, rules, sessions, sentences, model streams and MCP messages."""
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
+from clawperator._config import read_config
+from clawperator._typed import decode
 from clawperator.agent.cancellation import TurnDeadline
+from clawperator.agent.inventory.plugins import Plugin, PluginContext, run_plugin
 from clawperator.agent.mcp.client import _messages
 from clawperator.agent.mcp.content import headline, model_text
 from clawperator.agent.models import anthropic, openai
@@ -18,6 +23,7 @@ from clawperator.agent.sessions.store import SessionStore
 from clawperator.agent.settings import read_settings
 from clawperator.errors import ClawError
 from clawperator.policy import read_rule
+from clawperator.policy.inheritance import decode_policy
 from soak.fuzz import Target, reads
 from soak.runner import require
 
@@ -84,6 +90,7 @@ _ANSWER = {
         "structuredContent": {"a": 1},
     },
 }
+_POLICY = {"mode": "act", "deny": ["click"], "outer": {"mode": "full", "ask": ["open_app(com.a*)"]}}
 _SENTENCES = (
     *("open settings", "tap Wi-Fi and then go back", 'type "hello" into the search field', "turn on Bluetooth"),
     *("is Wi-Fi on?", "scroll down until Battery is visible", "use the tool click with {}", "press home twice"),
@@ -135,6 +142,31 @@ def _sessions(name: str) -> Callable[[Path], Callable[[bytes], object]]:
     return prepare
 
 
+def _config(folder: Path) -> Callable[[bytes], object]:
+    def call(data: bytes) -> None:
+        (folder / "clawperator.toml").write_bytes(data)
+        with patch.dict(os.environ, {"CLAWPERATOR_HOME": str(folder)}):
+            read_config()
+
+    return call
+
+
+def _policy_variable(data: bytes) -> None:
+    decode_policy(data.decode("utf-8", "surrogateescape"))
+
+
+def _plugin(data: bytes) -> None:
+    """A plugin that returns the value of the input, or raises an error with it."""
+
+    def run(prompt: str, _: PluginContext) -> object:
+        try:
+            return decode(prompt)
+        except ValueError:
+            raise KeyError(prompt) from None
+
+    run_plugin(Plugin("p", "d", "m:f", "r", run), data.decode("utf-8", "surrogateescape"), PluginContext())
+
+
 def _sentence(data: bytes) -> None:
     parse_prompt(data.decode("utf-8", "replace"))
 
@@ -174,6 +206,9 @@ TARGETS = (
         "session", [b"".join(json.dumps(line).encode() + b"\n" for line in (_META, _TURN))], _sessions("one.jsonl")
     ),
     Target("old session", [json.dumps(_LEGACY).encode()], _sessions("one.json")),
+    Target("config", [b'allow_schemes = ["tel", "market"]\npass_env = ["A"]\n'], _config),
+    Target("policy variable", [json.dumps(_POLICY).encode()], reads(_policy_variable)),
+    Target("plugin result", [b'{"message": "done", "found": [1, 2.5, null]}', b'"text"'], reads(_plugin)),
     Target("sentence", [sentence.encode() for sentence in _SENTENCES], reads(_sentence)),
     Target("openai stream", [_stream(*_CHUNKS)], reads(_reply(openai._Reader))),
     Target("anthropic stream", [_stream(*_EVENTS)], reads(_reply(anthropic._Reader))),

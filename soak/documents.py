@@ -1,17 +1,22 @@
 """Readers of documents: executions, hierarchies, log lines, skills, app files, APKs and control requests."""
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import msgspec
 
+from clawperator._home import PhoneFolder, PhoneRecord
 from clawperator._typed import decode
 from clawperator.contract import SkillResult, new_execution, validate
 from clawperator.device.backends.operator_log import LogLines, OperatorLogReader, plausible_text, read_record
+from clawperator.device.lease import Holder, lease
 from clawperator.errors import ClawError
 from clawperator.phone.core.apk import ApkError, read_apk
+from clawperator.phone.process.launch import describe_phone
 from clawperator.phone.toolkit.appfile import load_apps
 from clawperator.skills import compile_artifact, validate_all
 from clawperator.skills.artifacts import read_variables
@@ -221,6 +226,31 @@ def _app(path: str) -> None:
             phone.xml()
 
 
+def _lease(folder: Path) -> Callable[[bytes], object]:
+    """A record that an earlier process left: whatever it is, the next command gets the device, or is refused."""
+
+    def call(data: bytes) -> None:
+        with patch.dict(os.environ, {"CLAWPERATOR_HOME": str(folder)}):
+            (folder / "leases").mkdir(exist_ok=True)
+            (folder / "leases" / f"{b'claw-1'.hex()}.lock").write_bytes(data)
+            with lease("claw-1", "c", 0.0):
+                pass
+
+    return call
+
+
+def _phone_record(folder: Path) -> Callable[[bytes], object]:
+    def call(data: bytes) -> None:
+        with patch.dict(os.environ, {"CLAWPERATOR_HOME": str(folder)}):
+            phone = PhoneFolder("claw-1")
+            phone.make()
+            (folder / "phones" / "claw-1" / "phone.json").write_bytes(data)
+            phone.read()
+            describe_phone(phone)
+
+    return call
+
+
 def _apk(data: bytes) -> None:
     try:
         read_apk(data)
@@ -228,6 +258,8 @@ def _apk(data: bytes) -> None:
         return
 
 
+_RECORD = PhoneRecord("claw-1", 1, 0, "127.0.0.1", 1, 2, 3, "token", 0, "com.clawperator.operator", ["a.toml"])
+_HOLDER = Holder(1, "c", 1_700_000_000_000, "click", started=1.0, ends=2.0, sent="c")
 _TEMPLATE = json.dumps(_EXECUTION).replace('"Wi-Fi"', '"{{LABEL}}"').replace('"c"', '"{{COMMAND_ID}}"').encode()
 
 TARGETS = (
@@ -245,6 +277,8 @@ TARGETS = (
     ),
     Target("artifact", [_TEMPLATE], _open_artifact),
     Target("variables", _encoded({"LABEL": "x", "1": 2, "a": [1.5]}), reads(_variables)),
+    Target("lease", [msgspec.json.encode(_HOLDER) + b"\n"], _lease),
+    Target("phone record", [msgspec.json.encode(_RECORD)], _phone_record),
     Target("apk", [make_apk("com.example.one", label="One")], reads(_apk)),
 )
 SLOW_TARGETS = (Target("app file", [_APP], reads_file("door.toml", _app)),)

@@ -45,6 +45,7 @@ def test_an_unknown_key_is_a_warning_with_the_file_and_the_nearest_key(home: Pat
         (b"allow_schemes = [1]\n", "allow_schemes"),
         (b"#" * 300_000, "larger than"),
         (b"a = " + b"[" * 100_000, ""),
+        (b"a = " + b"9" * 5_000, "digits"),
     ],
 )
 def test_an_invalid_file_is_a_typed_error_with_its_place(home: Path, text: bytes, reason: str) -> None:

@@ -67,6 +67,8 @@ def _document(path: str) -> dict[str, Any] | None:
     except UnicodeDecodeError as e:
         line = data.count(b"\n", 0, e.start) + 1
         raise _invalid(path, f"not UTF-8 (at line {line})") from None
+    except ValueError as e:  # a number of thousands of digits
+        raise _invalid(path, str(e)) from None
     except RecursionError:
         raise _invalid(path, "nested too deeply") from None
 

@@ -92,6 +92,16 @@ def test_no_serial_leads_out_of_the_folder(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["leases"]
 
 
+@pytest.mark.parametrize("record", [b"\xff\xfe", b'{"pid":"\xff"}', b"[" * 4_000, b"{", b""])
+def test_a_damaged_record_of_an_earlier_process_is_ignored(tmp_path: Path, record: bytes) -> None:
+    with lease("a", "one", 0):
+        pass
+    (path,) = (tmp_path / "leases").iterdir()
+    path.write_bytes(record + b"\n")
+    with lease("a", "two", 0):
+        pass
+
+
 # Commands that the device runs on
 
 

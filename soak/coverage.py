@@ -1,15 +1,13 @@
 """Coverage-guided fuzzing with atheris, which is optional: ``pip install '.[fuzz]'``.
 
-Each target runs in a process of its own, because atheris instruments the code that it imports. A process prints
-libFuzzer's statistics; the input of a failure is a file that it writes.
+Each target runs in a process of its own, ``soak.coverage_process``. It prints libFuzzer's statistics; the input of
+a failure is a file that it writes.
 """
 
 import importlib.util
-import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 from soak import agent_readers, documents, languages, recordings
 from soak.runner import Run
@@ -43,7 +41,7 @@ def _fuzz_target(run: Run, name: str, seconds: int) -> None:
     corpus.mkdir(parents=True)
     for number, seed in enumerate(TARGETS[name].seeds):
         (corpus / str(number)).write_bytes(seed)
-    argv = [sys.executable, "-m", "soak.coverage", name, str(folder), str(seconds), str(run.seed % 2**31)]
+    argv = [sys.executable, "-m", "soak.coverage_process", name, str(folder), str(seconds), str(run.seed % 2**31)]
     try:
         ran = subprocess.run(
             argv, capture_output=True, text=True, errors="replace", timeout=seconds + _GRACE_SECONDS, check=False
@@ -57,36 +55,3 @@ def _fuzz_target(run: Run, name: str, seconds: int) -> None:
         run.report(name, artifact.name.split("-")[1], (ran.stdout + ran.stderr)[-4_000:], artifact.read_bytes())
     if ran.returncode and not list(folder.glob("found-*")):
         run.report(name, "the fuzzer failed", (ran.stdout + ran.stderr)[-4_000:], b"")
-
-
-def _main(name: str, folder: str, seconds: str, seed: str) -> None:
-    import atheris  # type: ignore[import-untyped,import-not-found,unused-ignore]
-
-    with atheris.instrument_imports(include=["clawperator"]):
-        for module in [module for module in sys.modules if module.startswith(("clawperator", "soak."))]:
-            del sys.modules[module]
-        from clawperator.errors import ClawError
-        from soak import coverage
-
-    target = coverage.TARGETS[name]
-    work = Path(folder) / "work"
-    work.mkdir()
-    call = target.open(work)
-
-    def try_one(data: bytes) -> None:
-        try:
-            call(data)
-        except ClawError:
-            return
-
-    options = [
-        *(f"-max_total_time={seconds}", f"-seed={seed}", "-print_final_stats=1", "-timeout=30", "-max_len=20000"),
-        *(f"-artifact_prefix={folder}/found-", "-rss_limit_mb=2048", f"{folder}/corpus"),
-    ]
-    atheris.Setup([sys.argv[0], *options], try_one)
-    atheris.Fuzz()
-
-
-if __name__ == "__main__":
-    os.environ.setdefault("TMPDIR", sys.argv[2])
-    _main(*sys.argv[1:])

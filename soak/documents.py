@@ -84,7 +84,7 @@ _FRAME = {
 }
 _CONTRACT = {
     "inputs": {"name": "string", "percent": "integer[0,100]"},
-    "verification": "Discharge to {percent}%",
+    "verification": {"kind": "node_text_matches", "matcher": "Discharge to {percent}%"},
 }
 _ENTRY: dict[str, Any] = {
     "id": _SKILL_ID,

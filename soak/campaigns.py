@@ -1,6 +1,6 @@
 """The campaigns of the soak tests and their shares of the time."""
 
-from soak import agent_readers, documents, languages, recordings
+from soak import agent_readers, device_answers, documents, languages, recordings
 from soak.coverage import run_coverage
 from soak.endpoints import run_endpoints
 from soak.faults import run_matrix
@@ -10,7 +10,7 @@ from soak.policies import run_policies
 from soak.runner import Campaign
 from soak.secrets import run_secrets
 
-READERS = (*documents.TARGETS, *recordings.TARGETS, *agent_readers.TARGETS)
+READERS = (*documents.TARGETS, *recordings.TARGETS, *agent_readers.TARGETS, *device_answers.TARGETS)
 SLOW_READERS = (*documents.SLOW_TARGETS, *languages.TARGETS, *languages.SLOW_TARGETS)
 
 CAMPAIGNS = (

@@ -30,6 +30,7 @@ _INFORMING_ROUNDS = 5
 _COMPARE_ROUNDS = 60
 _COMPARED_EVENTS = 10_000
 _MEMORY_BAR = 64 * _MB
+_MANY_EVENTS_BAR = 200 * _MB
 
 _PLAN = {
     "commandId": "settings-nav-1",
@@ -50,11 +51,12 @@ _PLAN = {
 
 
 class Sizes(NamedTuple):
-    """How large the recordings are, in MB: the timed one, the one for memory, the one of small events."""
+    """How large the recordings are, in MB: the timed one, the one for memory, those of small and of many events."""
 
     timed: int
     large: int
     small: int
+    many: int
 
     @property
     def needed_bytes(self) -> int:
@@ -62,8 +64,8 @@ class Sizes(NamedTuple):
         return 3 * self.large * _MB
 
 
-_FULL = Sizes(timed=100, large=1_000, small=20)
-_QUICK = Sizes(timed=20, large=100, small=5)
+_FULL = Sizes(timed=100, large=1_000, small=20, many=200)
+_QUICK = Sizes(timed=20, large=100, small=5, many=20)
 
 
 class Row(NamedTuple):
@@ -266,6 +268,23 @@ def _memory(folder: str, sizes: Sizes) -> Iterator[Row]:
         peak = peak_memory([*_command(), "recording", *verb, "--input", path, "--out", out])
         yield Row(f"memory: {what}", f"{peak / _MB:.1f} MB", f"<= {_MEMORY_BAR // _MB} MB", peak <= _MEMORY_BAR)
         os.remove(out)
+    yield from _memory_of_many_events(folder, sizes)
+
+
+def _memory_of_many_events(folder: str, sizes: Sizes) -> Iterator[Row]:
+    """Describe and compare small events: a million of them with the full sizes."""
+    source, exported = os.path.join(folder, "many.ndjson"), os.path.join(folder, "many.export.json")
+    data.write_recording(source, sizes.many * _MB)
+    count = export_recording(source, exported).eventCount
+    for verb, words in (
+        ("describe", ["--input", source]),
+        ("compare", ["--baseline", exported, "--result", exported]),
+    ):
+        _log(f"measuring the memory of {verb} of {count:,} events")
+        peak = peak_memory([*_command(), "recording", verb, *words])
+        limit = f"<= {_MANY_EVENTS_BAR // _MB} MB"
+        measured = f"{peak / _MB:.1f} MB"
+        yield Row(f"memory: {verb} {count:,} events", measured, limit, peak <= _MANY_EVENTS_BAR)
 
 
 def _compare(folder: str) -> Iterator[Row]:

@@ -1,6 +1,5 @@
 """check: what a reader of a recording should know before it is used. Nothing is changed."""
 
-from collections import deque
 from collections.abc import Iterator
 
 from clawperator._deadline import Deadline
@@ -26,7 +25,9 @@ def recording_warnings(path: str, deadline: Deadline) -> list[str]:
     def build(events: Iterator[Event]) -> None:
         nonlocal masker
         masker = PasswordMasker()
-        deque(map(masker.mask, events), maxlen=0)
+        for event in events:
+            masker.mask(event)
+            masker.mask_snapshot(event)
 
     try:
         with Recording(path, progress=stop_in_time) as recording:

@@ -11,8 +11,7 @@ from clawperator._files import Spill
 from clawperator._text import encodable, is_blank, printable, trim
 from clawperator.recording.actions import ActionReader
 from clawperator.recording.compare.strategies.derived import CheckpointNamer
-from clawperator.recording.export import Export, PackageCounter, load_demonstration
-from clawperator.recording.gaps import SeqGaps
+from clawperator.recording.export import EventSurvey, Export, load_demonstration
 from clawperator.recording.heuristics import id_name
 from clawperator.recording.user_actions import (
     AppOpened,
@@ -79,8 +78,8 @@ class Description:
     """A description of any length: the document without its steps, and the steps as JSON, on disk if many."""
 
     def __init__(self, export: Export, outputFile: str | UnsetType = UNSET) -> None:  # noqa: N803 - the document's name
-        gaps, counter = SeqGaps(), PackageCounter()
-        events = counter.watch(gaps.watch(export.events))
+        survey = EventSurvey()
+        events = survey.watch(export.events)
         packages: dict[str, None] = {}
         self.lines: list[str] = []
         self._steps = Spill()
@@ -93,14 +92,14 @@ class Description:
             self.lines.append(f"... and {self._steps.count - _MAX_LINES} more steps")
         self._document = Narrative(
             sessionId=export.session.sessionId,
-            appPackage=counter.main,
+            appPackage=survey.main_package,
             eventCount=len(export.events),
             durationMs=export.timeline.durationMs,
             stepCount=self._steps.count,
             packages=[name for name in packages if name],
             steps=[],
             outputFile=outputFile,
-            warnings=gaps.warnings() or UNSET,
+            warnings=survey.gaps.warnings() or UNSET,
         )
 
     @property

@@ -6,7 +6,7 @@ The writer streams; ``read_export`` reads and validates a whole document.
 import os
 import re
 import stat
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import attrgetter
 from typing import IO, Any, Literal, cast
@@ -36,7 +36,9 @@ from clawperator.recording.events import (
     own_fields,
     whole_bounds,
 )
+from clawperator.recording.gaps import SeqGaps
 from clawperator.recording.masking import PasswordMasker
+from clawperator.recording.paging import NotPagedError, PagedList, pages_of
 from clawperator.recording.reader import Progress, Recording, unreadable
 from clawperator.recording.writing import ListWriter, derived_path, open_output, pretty_json
 
@@ -209,11 +211,12 @@ def export_recording(
             listed = ListWriter(result.file)
             masker = PasswordMasker()
             for event in events:
-                masker.mask(event, with_snapshot=include)
+                masker.mask(event)
                 since = tally.add(event)
                 present = _is_present(event)
                 row = _ROWS[event.kind](event, since, _PRESENT if present else _ABSENT)
                 if include and present:
+                    masker.mask_snapshot(event)
                     before, _, after = listed.text_of(row).rpartition(b"null")
                     listed.add_text(before, _normalised(event.snapshot), after)
                 else:
@@ -306,8 +309,6 @@ def read_export_file(file: IO[bytes]) -> Export:
     The events of a large one are read from the file whenever they are iterated over, and not kept in memory.
     """
     if os.fstat(file.fileno()).st_size > LARGE_BYTES:
-        from clawperator.recording.paging import NotPagedError, PagedList
-
         try:
             events = PagedList(file, "events", _EVENTS.decode)
             rest = read_export(events.rest)
@@ -351,28 +352,32 @@ def is_export(head: bytes) -> bool:
     return _EXPORT_KEY in head and b'"recording_header"' not in head.lstrip().partition(b"\n")[0]
 
 
-class PackageCounter:
-    """Counts the events of each package while they pass."""
+class EventSurvey:
+    """What is known of all events after they have passed: the missing ones, and the main package."""
 
     def __init__(self) -> None:
-        self._counts: dict[str, int] = {}
+        self.gaps = SeqGaps()
+        self._packages: Counter[str] = Counter()
 
     def watch(self, events: Iterable[ExportedEvent]) -> Iterator[ExportedEvent]:
-        """The events, each counted when it passes."""
-        counts = self._counts
-        for event in events:
-            if not isinstance(event, ExportedPressKey) and (package := event.packageName):
-                counts[package] = counts.get(package, 0) + 1
-            yield event
+        """The events; they are counted page by page, before the first of a page passes."""
+        for page in pages_of(events):
+            self.gaps.add_page([event.seq for event in page])
+            self._packages.update(_packages(page))
+            yield from page
 
     @property
-    def main(self) -> str | None:
+    def main_package(self) -> str | None:
         """The package most events belong to; of equals the one seen first."""
-        return max(self._counts, key=self._counts.__getitem__) if self._counts else None
+        return max(self._packages, key=self._packages.__getitem__) if self._packages else None
 
 
 def main_package(events: Iterable[ExportedEvent]) -> str | None:
     """The package most events belong to; of equals the one seen first."""
-    counter = PackageCounter()
-    deque(counter.watch(events), maxlen=0)
-    return counter.main
+    survey = EventSurvey()
+    deque(survey.watch(events), maxlen=0)
+    return survey.main_package
+
+
+def _packages(events: Iterable[ExportedEvent]) -> list[str]:
+    return [e.packageName for e in events if not isinstance(e, ExportedPressKey) and e.packageName]

@@ -36,6 +36,15 @@ class SeqGaps:
                     self._more += 1
         self.next = max(self.next, seq + 1)
 
+    def add_page(self, numbers: list[int | float]) -> None:
+        """Count the events of a page."""
+        first = self.next
+        if isinstance(first, int) and numbers == list(range(first, first + len(numbers))):
+            self.next = first + len(numbers)
+            return
+        for number in numbers:
+            self.add(number)
+
     def watch(self, events: Iterable[E]) -> Iterator[E]:
         """The events, each counted when it passes."""
         for event in events:

@@ -76,14 +76,16 @@ class PasswordMasker:
         elif not isinstance(event, ScrollFacts):
             self._click = event if isinstance(event, ClickFacts) else None
             self._screen, self._is_password = screen, None
-            if self._click is not None and self._click.text and _may_have_password(screen, self._fields):
-                self._mask_click(self._click)
+            if isinstance(event, ClickFacts) and event.text and self._may_be_typed(event.text):
+                self._mask_click(event, event.text)
 
-    def mask(self, event: Event, *, with_snapshot: bool = True) -> None:
-        """Mask an event of a recording in place. ``with_snapshot``: mask also its snapshot, which is used."""
-        has_screen = has_snapshot(event)
-        self.mask_event(event, event.snapshot if has_screen else None)
-        if with_snapshot and has_screen and self._needs_masking(event.snapshot):
+    def mask(self, event: Event) -> None:
+        """Mask an event of a recording in place, without its snapshot."""
+        self.mask_event(event, event.snapshot if has_snapshot(event) else None)
+
+    def mask_snapshot(self, event: Event) -> None:
+        """Mask the snapshot of an event that was masked before."""
+        if has_snapshot(event) and self._needs_masking(event.snapshot):
             xml = msgspec.json.decode(event.snapshot, type=str)
             masked = self.mask_xml(xml)
             if masked is not xml:
@@ -107,14 +109,12 @@ class PasswordMasker:
             return text in self._secrets or not is_hint(text)
         return _is_editable(node) and text in self._secrets
 
-    def _mask_click(self, click: ClickFacts) -> None:
-        text = click.text
-        if (
-            text
-            and (text in self._secrets or not is_hint(text))
-            and not is_masked(text)
-            and self._types_password()
-        ):
+    def _may_be_typed(self, text: str) -> bool:
+        """Whether the text of a password field may be its content; most texts of clicks are words."""
+        return not is_masked(text) and (text in self._secrets or not is_hint(text))
+
+    def _mask_click(self, click: ClickFacts, text: str) -> None:
+        if self._types_password():
             click.text = mask_text(text)
             self.count += 1
 

@@ -5,7 +5,7 @@ a string, so an element of a top-level list ends where a line closes an object a
 """
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import IO, Generic, TypeVar
 
 from clawperator.errors import ClawperatorException
@@ -39,7 +39,7 @@ class PagedList(Generic[T]):
         self._start = at + len(start)
         self._count = 0
         self._end = 0
-        for page in self._pages():
+        for page in self.pages():
             self._count += len(page)
         self.rest = head[: self._start] + self._tail()
 
@@ -50,10 +50,11 @@ class PagedList(Generic[T]):
         return self._count
 
     def __iter__(self) -> Iterator[T]:
-        for page in self._pages():
+        for page in self.pages():
             yield from page
 
-    def _pages(self) -> Iterator[list[T]]:
+    def pages(self) -> Iterator[list[T]]:
+        """The elements in lists of about a megabyte of JSON."""
         position, text = self._start, b""
         while True:
             block = os.pread(self._descriptor, _PAGE, position)
@@ -85,3 +86,10 @@ class PagedList(Generic[T]):
             pieces.append(block)
             position += len(block)
         return b"".join(pieces)
+
+
+def pages_of(elements: Iterable[T]) -> Iterable[Sequence[T]]:
+    """The elements of a list that is in memory, or of a paged one, page by page."""
+    if isinstance(elements, PagedList):
+        return elements.pages()
+    return (elements if isinstance(elements, Sequence) else list(elements),)

@@ -84,6 +84,7 @@ class _StepLogWriter:
                 if step is None:
                     continue
                 opened = opened or step == "open_app"
+                masker.mask_snapshot(event)
                 self._summarise(event)
                 head = steps.text_of(_head(event)).removesuffix(b"\n    }")
                 steps.add_text(head, b',\n      "uiStateBefore": ', event.snapshot, b"\n    }")

@@ -98,6 +98,8 @@ class Recording:
         with reading(self.path, self._code):
             self._file.seek(self._offset)
             for line in raw_lines(self._file):
+                if self._offset >= self._size:
+                    break  # written after the file was opened: a file that grows would never end
                 self._file_line += 1
                 try:
                     event = decode_event(line)

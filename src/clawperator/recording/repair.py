@@ -4,6 +4,7 @@ Every complete event is kept byte for byte and in file order; dropped lines are 
 changed.
 """
 
+import os
 from collections.abc import Iterator
 from typing import IO
 
@@ -82,9 +83,13 @@ def repair_recording(source: str, out: str | None = None) -> RepairResult:
 
 def _sized_lines(file: IO[bytes], path: str) -> Iterator[tuple[bytes, int]]:
     """Each line with its size; a line that is too long comes empty."""
-    size = 0
+    size = done = 0
     with reading(path, _CODE):
+        end = os.fstat(file.fileno()).st_size  # a file that grows would never end
         for piece in raw_lines(file):
+            if done >= end and not size:
+                break
+            done += len(piece)
             size += len(piece)
             if piece.endswith(b"\n") or len(piece) <= MAX_RECORDING_LINE_BYTES:
                 yield (piece if size == len(piece) else b""), size

@@ -22,8 +22,7 @@ from clawperator.recording.compare.strategies.declared import (
 )
 from clawperator.recording.compare.strategies.derived import NONE_FOUND, checkpoints_of
 from clawperator.recording.compare.strategies.solax import MINIMUM_SEMANTIC_COVERAGE, find_solax_checkpoints
-from clawperator.recording.export import Export, ExportedEvent, PackageCounter, is_export, read_export_file
-from clawperator.recording.gaps import SeqGaps
+from clawperator.recording.export import EventSurvey, Export, ExportedEvent, is_export, read_export_file
 from clawperator.recording.user_actions import UserAction, WindowShown
 
 Strategy = Literal["solax_heuristic", "declared", "derived"]
@@ -106,8 +105,8 @@ class ComparedRecording:
         self.problems: tuple[str, ...] = ()
         self._export = export
         self._reader: ActionReader | None = None
-        gaps, packages = SeqGaps(), PackageCounter()
-        events = packages.watch(gaps.watch(export.events))  # one pass for all: a large export is read for each
+        survey = EventSurvey()
+        events = survey.watch(export.events)  # one pass for all: a large export is read for each
         if strategy == "derived":
             self.path = CheckpointPath(filter(None, checkpoints_of(self._actions(events))), like)
             self.problems = () if self.path else (NONE_FOUND,)
@@ -119,8 +118,8 @@ class ComparedRecording:
             else:
                 found = find_solax_checkpoints(export)
             self.path, self.problems = CheckpointPath(found.checkpoints, like), found.problems
-        self.package = packages.main
-        self.warnings = gaps.warnings(f"the {role}")
+        self.package = survey.main_package
+        self.warnings = survey.gaps.warnings(f"the {role}")
 
     @property
     def last_screen(self) -> WindowShown | None:

@@ -51,7 +51,7 @@ _PLAN = {
 
 
 class Sizes(NamedTuple):
-    """How large the recordings are, in MB: the timed one, the one for memory, those of small and of many events."""
+    """How large the recordings are, in MB: the timed one, that for memory, those of small and of many events."""
 
     timed: int
     large: int

@@ -14,12 +14,14 @@ from typing import Any
 
 from msgspec import Struct
 
+from clawperator import __version__
 from clawperator.commands import leaves
 from clawperator.phone import FAULTS
 from clawperator.testing import SimulatedPhone
 from clawperator.ui import parse_hierarchy
 from soak.runner import Run, require
 from soak.virtual_host import Host, virtual_host
+from tests.phone.core.apks import make_apk
 from tests.support.running import clawperator
 
 _TIMEOUT_MS = 8_000
@@ -148,6 +150,7 @@ CASES = (
     Case(("devices",), "home", _always),
     Case(("packages", "list"), "home", _packages),
     Case(("grant-device-permissions",), "home", _granted),
+    Case(("operator", "setup", "--apk", "operator.apk"), "apk", _granted),
     Case(("doctor",), "home", lambda phone, _: phone.phone.operator.is_bound()),
     Case(("version", "--check-compat"), "home", _always),
 )
@@ -155,7 +158,7 @@ NOT_ON_A_PHONE = frozenset(
     {
         *(f"recording {name}" for name in ("parse", "describe", "export", "compare", "repair")),
         *(name for name, _ in leaves() if name.split()[0] in ("skills", "phone", "emulator", "provision")),
-        *("operator setup", "setup", "logs", "schema", "help"),
+        *("setup", "logs", "schema", "help"),
     }
 )
 """Commands that need no device, start programs of their own, or need files that the matrix has not."""
@@ -237,6 +240,8 @@ def _prepare(phone: SimulatedPhone, start: str) -> None:
             phone.person.tap("Display")
             Path("demo.ndjson").write_bytes(phone.stop_recording())
             phone.person.home()
+        case "apk":
+            Path("operator.apk").write_bytes(make_apk(phone.phone.operator.package, version_name=__version__))
     phone.wait(2)
 
 

@@ -35,6 +35,8 @@ def main() -> int:
     for number, finding in enumerate(findings, 1):
         print(_described(number, finding, arguments.seed, folder))
     print(f"seed {arguments.seed}: {len(findings)} findings" + (f", reproducers in {folder}" if findings else ""))
+    if not arguments.findings and not findings:
+        folder.rmdir()
     return 1 if findings else 0
 
 

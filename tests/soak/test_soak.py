@@ -1,15 +1,18 @@
 """A short part of every soak campaign, with a fixed seed: no findings."""
 
 import json
+import re
 from functools import partial
+from pathlib import Path
 
 import pytest
 
 from clawperator.commands import leaves
-from soak import faults
+from soak import faults, runner
+from soak import run as soak_run
 from soak.campaigns import CAMPAIGNS
 from soak.faults import CASES, NOT_ON_A_PHONE
-from soak.runner import Campaign, Run, install_timers, require, started
+from soak.runner import Campaign, Finding, PartResult, Run, install_timers, require, started
 
 SEED = 20
 # How many inputs of each campaign the suite tries.
@@ -78,3 +81,42 @@ def test_the_same_seed_tries_the_same_inputs(monkeypatch: pytest.MonkeyPatch) ->
             campaign.run(run)
     assert tried[0] == tried[1]
     assert json.loads(tried[0][0])
+
+
+def test_a_finding_is_printed_with_its_reproducer_and_fails_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    finding = Finding("readers", "skills registry", "KeyError in a.py:1", "the traceback", b"\x00input", 3)
+    results = [PartResult("readers", 1_200, 2.0, (finding,)), PartResult("readers", 300, 2.0, ())]
+    monkeypatch.setattr(soak_run, "_run_all", lambda *_: results)
+    monkeypatch.setattr("sys.argv", ["soak", "--seed", "7", "--findings", str(tmp_path), "readers"])
+    assert soak_run.main() == 1
+    printed = capsys.readouterr().out
+    assert re.search(r"^readers +1,500 +1 +4$", printed, re.MULTILINE)
+    assert "seed 7: 1 findings" in printed
+    (kept,) = tmp_path.glob("*.input")
+    assert kept.read_bytes() == b"\x00input"
+    assert str(kept) in printed
+    assert "the traceback" in kept.with_suffix(".txt").read_text()
+
+
+def test_a_run_without_findings_succeeds(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(soak_run, "_run_all", lambda *_: [PartResult("readers", 10, 1.0, ())])
+    monkeypatch.setattr("sys.argv", ["soak", "--seed", "7", "readers"])
+    assert soak_run.main() == 0
+    assert "seed 7: 0 findings" in capsys.readouterr().out
+
+
+def test_an_input_that_keeps_the_processor_busy_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "CPU_SECONDS", 0.2)
+
+    def spin(_: bytes) -> None:
+        while True:
+            pass
+
+    run = Run("test", 1)
+    run.check("target", b"x", spin)
+    run.close()
+    assert [finding.problem for finding in run.findings] == ["too slow"]

@@ -277,6 +277,7 @@ def test_no_error_code_is_misspelt(page: Path) -> None:
         *(f"{service}_{what}" for service in ("OPENAI", "ANTHROPIC") for what in ("BASE_URL", "API_KEY")),
         "ANTHROPIC_AUTH_TOKEN",
         "CLAWPERATOR_PARENT",
+        "CLAWPERATOR_POLICY",
         "CLAWPERATOR_ALLOW_SCHEMES",
         *(f"{protocol}_PROXY" for protocol in ("HTTP", "HTTPS", "FTP", "ALL", "NO")),
         *("LD_PRELOAD", "NODE_OPTIONS", "VIRTUAL_ENV"),
@@ -371,7 +372,7 @@ def test_the_architecture_page_names_existing_files() -> None:
     assert len(files) >= 15
     assert [name for name in files if not (ROOT / name).is_file()] == []
     paths = text.split("## Three paths", 1)[1].split("\n## ", 1)[0]
-    modules = re.findall(r"\b(?:cli|commands|contract|device|recording|agent)/[\w/]+\.py", paths)
+    modules = re.findall(r"\b(?:cli|commands|contract|device|policy|recording|agent)/[\w/]+\.py", paths)
     assert len(modules) >= 30
     assert [name for name in modules if not (ROOT / "src" / "clawperator" / name).is_file()] == []
 

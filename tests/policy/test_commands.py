@@ -199,7 +199,8 @@ def test_every_flag_that_names_a_file_or_folder_is_marked() -> None:
         f"{name} {flag.name}"
         for name, command in every_row()
         for flag in command.flags
-        if LOOKS_LIKE_A_PATH.search(f"{flag.metavar} {flag.help}") and not flag.path and flag.name not in NO_PATHS
+        if flag.values and not flag.path and flag.name not in NO_PATHS
+        if LOOKS_LIKE_A_PATH.search(f"{flag.metavar} {flag.help}")
     ]
     assert unmarked == []
 
@@ -264,3 +265,32 @@ def test_a_nested_claw_may_not_name_other_paths(tmp_path: Path, monkeypatch: pyt
         assert error["code"] == "PERMISSION_DENIED", prompt
     for prompt in ("hello --events here.ndjson", "hello --directory .claw/sessions", "hello --directory mine"):
         assert claw_json("exec-command", "bootstrap", prompt).code == 0, prompt
+
+
+@pytest.mark.parametrize(
+    ("name", "prompt"),
+    [
+        ("open", "myapp://x --allow-scheme myapp"),
+        ("open", "--allow-scheme myapp -- myapp://x"),
+        ("exec", "--allow-scheme myapp plan.json"),
+        ("skills run", f"{SKILL} --allow-scheme myapp"),
+        ("skills run", f"{SKILL} --pass-env SECRET"),
+        ("exec-tool", "open_uri '{}' --allow-scheme myapp"),
+        ("bootstrap", "hello --allow-scheme myapp"),
+        ("bootstrap", "hello --pass-env SECRET"),
+        ("bootstrap", "hello --permission-mode full"),
+        ("bootstrap", "hello --allow-tool=click"),
+    ],
+)
+def test_flags_that_widen_what_a_command_may_do_require_full(
+    name: str, prompt: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    plan = {"commandId": "c", "taskId": "t", "source": "s", "expectedFormat": "android-ui-automator"}
+    actions = [{"id": "a", "type": "open_uri", "params": {"uri": "myapp://x"}}]
+    Path("plan.json").write_text(json.dumps({**plan, "timeoutMs": 5000, "actions": actions}))
+    refused = claw_json("exec-command", name, prompt).json["error"]
+    assert refused["code"] == "PERMISSION_DENIED"
+    assert "requires --permission-mode full" in refused["message"]
+    allowed = claw_json("exec-command", "--permission-mode", "full", name, prompt).json
+    assert allowed.get("error", {}).get("code") != "PERMISSION_DENIED"

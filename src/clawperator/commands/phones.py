@@ -1,5 +1,6 @@
 """``clawperator phone``: the simulated phone."""
 
+from clawperator.commands.actions import ACTION_COMMANDS
 from clawperator.commands.model import Command, Flag, switch
 
 _HANDLERS = "clawperator.cli.handlers.phone:"
@@ -9,6 +10,7 @@ _FAULT = Flag("--fault", "fault to start with, such as latency=200", "<name=sett
 _CASSETTE = Flag(
     "--cassette", "recording, or export with snapshots, whose screens the phone shows", "<file>", path="in"
 )
+_SCREENSHOT = next(command for command in ACTION_COMMANDS if command.name == "screenshot")
 _WHICH = "Without --device the only running phone is used."
 
 PHONE = Command(
@@ -78,6 +80,8 @@ PHONE = Command(
             notes=_WHICH,
             handler=_HANDLERS + "screenshot",
             level="act",
+            tools=_SCREENSHOT.tools,
+            subject="--path",
         ),
     ),
 )

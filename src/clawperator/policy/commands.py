@@ -16,8 +16,8 @@ def command_entry(
     """The entry of a parsed command. ``path`` is its full name, ``values`` are by the flags' own names."""
     subjects = command_subjects(command, words, values)
     names = command_names(path) if aliases is None else aliases
-    # The actions of a command are checked one by one when they run: a rule about another action is not about it.
-    others = tuple(tool for tool in command.tools if tool not in ACTIONS)
+    # The actions of an execution are checked one by one when they run: a rule about another one is not about it.
+    others = tuple(tool for tool in command.tools if not command.execution or tool not in ACTIONS)
     return PolicyEntry(
         path.replace(" ", "-"),
         command.level_with(values),

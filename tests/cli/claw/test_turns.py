@@ -232,6 +232,8 @@ DENIED = [
     ("skills-run", "com.android.settings.overview", "run_skill"),
     ("com.android.settings.overview", "", "run_skill"),
     ("recording-parse", "--input x.ndjson", "recording_parse"),
+    ("phone-screenshot", "", "take_screenshot"),
+    ("phone-screenshot", "--path ./x.png", "take_screenshot"),
 ]
 
 

@@ -116,10 +116,14 @@ def test_matches_of_equal_weight_have_the_order_of_the_reference(data: st.DataOb
     assert found == rule_a(prompt, entries)
 
 
+# The place of a subcommand among those of its command.
+PLACES = {entry.name: (entry.argv[1], place) for place, entry in enumerate(COMMANDS) if len(entry.argv) == 3}
+
+
 def check_form(matches: list[Match], *, explicit: bool = False) -> None:
-    """Best command, best tool, and the rest by score, kind and name; all scores within their bounds."""
+    """Best command, best tool, and the rest by score, kind and place; all scores within their bounds."""
     rest = matches[1:] if explicit else matches
-    keys = [(-match.score, match.kind, match.name) for match in rest]
+    keys = [(-match.score, match.kind, PLACES.get(match.name, (match.name, 0))) for match in rest]
     leads = [next((key for key in sorted(keys) if key[1] == kind), None) for kind in ("command", "tool")]
     firsts = [key for key in leads if key is not None]
     assert keys[: len(firsts)] == firsts
@@ -174,6 +178,8 @@ def test_short_words_match_whole_words_only() -> None:
         ("the settings' battery", "com.android.settings.overview"),
         ("show me the phones", "phone-list"),
         ("replay what I recorded", "recording-replay"),
+        ("record what I do", "recording-start"),
+        ("skill", "skills-list"),
     ],
 )
 def test_the_first_match_of_common_prompts(prompt: str, first: str) -> None:

@@ -14,7 +14,8 @@ With h tokens that hit, and w the mean of their weights:
 
 So an entry with more hits always has the higher score, and weights only rank entries with equally many. A command
 whose name or alias starts the prompt has score 1 and comes first. Then come the best command, the best tool, and
-all others by score, kind and name.
+all others by score, kind and name. The subcommands of one command, such as recording, keep the order of the
+inventory among themselves, which begins with the most common one: "record what I do" leads to recording-start.
 """
 
 from bisect import bisect_right
@@ -35,6 +36,7 @@ _SHORTEST_SUBSTRING = 3
 _LONGEST_NAME_WORDS = 5
 _MOST_CHARACTERS = 1_024
 _ENDS = ".,;:!?"
+_SUBCOMMAND_WORDS = 3  # program, command, subcommand
 
 # The position of an entry, and the weight of its best hit.
 _Hits = dict[int, float]
@@ -100,10 +102,11 @@ class Router:
             )
         explicit = self._explicit(prompt) if limit else None
         scored = self._scored(prompt) if limit else []
-        matches = sorted(
-            (_match(self._entries[number], score) for number, score in scored if number != explicit),
-            key=lambda match: (-match.score, match.kind, match.name),
+        ranked = sorted(
+            ((number, score) for number, score in scored if number != explicit),
+            key=lambda hit: (-hit[1], self._entries[hit[0]].kind, *_order(self._entries[hit[0]], hit[0])),
         )
+        matches = [_match(self._entries[number], score) for number, score in ranked]
         firsts = [_match(self._entries[explicit], _EXPLICIT)] if explicit is not None else []
         for kind in ("command", "tool"):
             best = next((place for place, match in enumerate(matches) if match.kind == kind), None)
@@ -162,6 +165,12 @@ def _commands_by_name(entries: tuple[InventoryEntry, ...]) -> dict[str, int]:
         for alias in entry.aliases:
             by_name.setdefault(alias.casefold(), number)
     return by_name
+
+
+def _order(entry: InventoryEntry, number: int) -> tuple[str, int]:
+    """The order of entries with equal scores: by name, and within one command by place."""
+    is_subcommand = entry.family == "builtin" and len(entry.argv) == _SUBCOMMAND_WORDS
+    return (entry.argv[1], number) if is_subcommand else (entry.name, 0)
 
 
 def _match(entry: InventoryEntry, score: float) -> Match:

@@ -84,10 +84,10 @@ ROLES = {
     "link": "link",
     **dict.fromkeys(("icon", "image", "picture"), "icon"),
     **dict.fromkeys(("row", "item", "entry", "option", "setting", "result", "suggestion", "one"), "row"),
-    **dict.fromkeys(("label", "text", "value", "video", "note", "network"), ""),
+    **dict.fromkeys(("label", "text", "value", "video", "note", "network", "radio button"), ""),
 }
 _KINDS = "|".join(sorted(ROLES, key=len, reverse=True))
-_ROLE = re.compile(rf"(?:(.*)\s)?({_KINDS})", re.IGNORECASE | re.DOTALL)
+_ROLE = re.compile(rf"(?:(.*?)\s)?({_KINDS})", re.IGNORECASE | re.DOTALL)
 _NAMED = re.compile(
     rf"(?:({_KINDS})|[^\W\d_]+)\s+(?:called|named|labell?ed|titled)\s+(.+)", re.IGNORECASE | re.DOTALL
 )

@@ -65,7 +65,7 @@ _REMAINING_TEXT = re.compile(
 
 _BARE_STATE = re.compile(r"(?:and\s+)?(.+?)[:,]? (on|off)", re.IGNORECASE | re.DOTALL)
 _PRONOUN = re.compile(rf"(delete|remove|{BUTTON_VERBS})\s+(?:it|that|this)", re.IGNORECASE)
-_IT = re.compile(r"(?<!\w)it(?!\w)(?!\s+to\b)", re.IGNORECASE)
+_IT = re.compile(r"(?<!\w)(?<!for )it(?!\w)", re.IGNORECASE)
 _ORDINAL_ONE = re.compile(r"(?!play\b).+ the \S+ one", re.IGNORECASE | re.DOTALL)
 _LABEL = re.compile(r"(?:the\s+)?[A-Z][\w&'-]*(?: [\w&'-]+){0,3}")
 

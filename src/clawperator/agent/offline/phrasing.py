@@ -45,7 +45,7 @@ _REWRITES: tuple[tuple[str, str], ...] = (
     (r"what(?:'s| is) the (?:current|present)\s+(.+)", "what is {1}"),
     (r"(?:what|which)\s+(.+?)\s+is (?:set|selected|chosen|used|active|in use|configured)", "what is {1}"),
     (rf"(?:what|which)\s+(.+?)\s+is {_PHONE} set to", "what is {1}"),
-    (r"(?:what|which)\s+(.+?)\s+(?:do )?(?:i|we) have", "what is {1}"),
+    (r"(?:what|which)\s+(?!apps\b)(.+?)\s+(?:do )?(?:i|we) have", "what is {1}"),
     (r"(?:what|which)\s+(.+?)\s+is installed", "what is {1}"),
     (r"(?:what|which) version of android\b.*", "what is the Android version"),
     (rf"how bright is (?:the screen|the display|{_PHONE})", "what is the brightness"),

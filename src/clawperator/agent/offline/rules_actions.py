@@ -296,7 +296,7 @@ ACTION_RULES: tuple[Rule, ...] = (
     # keys
     (
         (
-            rf"(?:{_TO_GO} )?(?:back )?to (?:the |my )?home ?(?:screen|page)?|"
+            rf"(?:{_TO_GO} )?(?:back )?to (?:the |my )?home ?(?:screen)?|"
             rf"(?:{_TO_GO} )?(?:back )?home(?: again| now)?|"
             r"(?:show|open)(?: me)? (?:the |my )?(?:home ?screen|launcher)"
         ),

@@ -35,7 +35,7 @@ from clawperator.agent.offline.instructions import (
     TapInstruction,
     UseToolInstruction,
 )
-from clawperator.agent.offline.known_places import APPS, known_app, parse_link
+from clawperator.agent.offline.known_places import APPS, find_page, known_app, parse_link
 from clawperator.agent.offline.quoting import HIDDEN, mask, unquote
 from clawperator.agent.offline.rules_actions import parse_text
 from clawperator.contract.limits import MAX_ID_LENGTH
@@ -154,7 +154,7 @@ def _parse_app(phrase: str) -> tuple[str, bool]:
     phrase = re.sub(r"^(?:the|my|this|an?)\s+", "", phrase.strip(), flags=re.IGNORECASE)
     phrase = re.sub(r"^(?:app|application) (?:called|named)\s+", "", phrase, flags=re.IGNORECASE)
     name, exact = unquote(re.sub(r"\s+(?:app|application)$", "", phrase, flags=re.IGNORECASE))
-    if not exact and (cut := _AND.search(name)):
+    if not exact and (cut := _AND.search(name)) and not find_page(name):
         raise SentenceError(f"unknown instruction {name[cut.end() :].strip()!r}")
     return name, exact
 

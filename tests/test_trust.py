@@ -4,6 +4,7 @@ import json
 import os
 import stat
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -213,19 +214,21 @@ def test_an_unreadable_store_trusts_nothing_and_is_not_overwritten(
 
 def test_trust_shows_what_it_trusts_and_is_listed_and_removed(folder: Path) -> None:
     write_settings(
-        folder, mcpServers={"files": {"command": "run it", "args": ["--x"]}}, permissions={"allow": ["a\x1b[31m"]}
+        folder,
+        mcpServers={"files": {"command": "run it", "args": ["--x"], "env": {"LD_PRELOAD": "a b"}}},
+        permissions={"allow": ["a\x1b[31m"]},
     )
     write_skills(folder, "a.b.c")
     dry = claw_json("trust", "--dry-run").json
     assert (dry["trusted"], dry["folder"]) == (False, str(folder))
     assert dry["files"] == [".claw/settings.json", "skills/skills-registry.json", "skills/a.b.c/skill.json"]
     assert dry["programs"] == [
-        {"kind": "mcp_server", "name": "files", "command": "'run it' --x"},
+        {"kind": "mcp_server", "name": "files", "command": "LD_PRELOAD='a b' 'run it' --x"},
         {"kind": "skill", "name": "a.b.c", "command": "skills/a.b.c/scripts/run.py"},
     ]
     assert read_store().folders == {}
     text = claw("trust")
-    assert text.out.decode().startswith(f"Trusted {folder}\n  mcp server files: 'run it' --x\n")
+    assert text.out.decode().startswith(f"Trusted {folder}\n  mcp server files: LD_PRELOAD='a b' 'run it' --x\n")
     assert b"\x1b" not in text.out
     listed = claw_json("trust", "--list").json
     assert listed["trusted"] == [{"path": str(folder), "kind": "folder", "state": "trusted"}]
@@ -387,3 +390,41 @@ def test_removing_a_folder_ends_the_trust_in_its_registry(folder: Path) -> None:
     assert [row["kind"] for row in claw_json("trust", "--list").json["trusted"]] == ["registry"]
     assert forget_folder(str(folder))
     assert not registry_trust(str(registry)).is_trusted
+
+
+@pytest.mark.parametrize("make", [os.symlink, os.link])
+def test_a_link_to_the_shipped_registry_does_not_run_scripts_of_the_folder(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make: Callable[[str, Path], None]
+) -> None:
+    shipped = tmp_path / "shipped.json"
+    shipped.write_bytes(Path(shipped_registry()).read_bytes())
+    monkeypatch.setattr("clawperator.skills.registry.shipped_registry", lambda: str(shipped))
+    write_skills(folder, SHIPPED).unlink()
+    make(str(shipped), folder / "skills" / "skills-registry.json")
+    assert open_registry().holding(SHIPPED).path == str(shipped)
+
+
+def test_a_link_to_a_trusted_registry_does_not_run_scripts_of_the_folder(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    mine = write_skills(tmp_path / "mine", "a.b.c")
+    trust_registry(str(mine))
+    other = write_skills(folder, "a.b.c", script="print('another')\n")
+    for path in (other, folder / "skills/a.b.c/skill.json"):
+        path.unlink()
+        path.symlink_to(tmp_path / "mine" / path.relative_to(folder))
+    assert registry_trust(str(mine)).is_trusted
+    assert not registry_trust(str(other)).is_trusted
+    assert open_registry().path == shipped_registry()
+
+
+def test_the_hash_of_a_registry_with_a_byte_order_mark_covers_its_skills(folder: Path) -> None:
+    registry = write_skills(folder, "a.b.c")
+    registry.write_bytes(b"\xef\xbb\xbf" + registry.read_bytes())
+    trust_folder(str(folder))
+    (folder / "skills/a.b.c/skill.json").write_text("{}")
+    assert not folder_trust(str(folder)).is_trusted
+
+
+def test_a_folder_in_place_of_the_settings_is_named(folder: Path) -> None:
+    (folder / ".claw/settings.json").mkdir(parents=True)
+    assert f"cannot trust {folder}/.claw/settings.json: " in claw_json("trust").json["error"]["message"]

@@ -161,13 +161,17 @@ def _open_device(path: str) -> int:
 def open_regular(path: str) -> IO[bytes]:
     """Open a regular file for reading. Other kinds are refused with ``OSError``: a pipe could block for ever."""
     check_links(path, os.path.realpath(path))
+    return open(_open_to_read(path), "rb", buffering=_READ_BUFFER)
+
+
+def _open_to_read(path: str) -> int:
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     try:
         _check_kind(descriptor, path, stat.S_ISREG)
     except BaseException:
         os.close(descriptor)
         raise
-    return open(descriptor, "rb", buffering=_READ_BUFFER)
+    return descriptor
 
 
 def _check_kind(descriptor: int, path: str, is_kind: Callable[[int], bool]) -> None:
@@ -254,13 +258,7 @@ class Spill:
 
 def read_limited(path: str, most: int) -> bytes:
     """The content of a regular file of at most ``most`` bytes. ``OSError`` otherwise; a pipe does not block."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
-    try:
-        _check_kind(descriptor, path, stat.S_ISREG)
-    except BaseException:
-        os.close(descriptor)
-        raise
-    with open(descriptor, "rb") as file:
+    with open(_open_to_read(path), "rb") as file:
         data = file.read(most + 1)
     if len(data) > most:
         raise OSError(errno.EFBIG, f"it is larger than {most} bytes", path)

@@ -27,6 +27,7 @@ _SETTINGS = (os.path.join(".claw", "settings.json"), os.path.join(".claw", "sett
 _STORE = "trusted-folders.json"
 _MOST_BYTES = 16 * 1024 * 1024
 _LOCK_SECONDS = 5.0
+_BOM = b"\xef\xbb\xbf"
 _MANIFESTS = (".dist-info", ".egg-info")
 
 
@@ -74,7 +75,15 @@ def registry_trust(registry: str) -> Trust:
     if whole.is_trusted:
         return whole
     known = read_store().registries.get(os.path.realpath(registry))
-    return whole if known is None else _compare(known, lambda: _hash(_registry_files(registry)))
+    if known is None or _is_linked(registry):
+        return whole
+    return _compare(known, lambda: _hash(_registry_files(registry)))
+
+
+def _is_linked(registry: str) -> bool:
+    """Whether a link leads to the registry from another root: then its skills are other files."""
+    whole, root = os.path.abspath(registry), _root(registry)
+    return os.path.realpath(whole) != os.path.join(os.path.realpath(root), os.path.relpath(whole, root))
 
 
 def _compare(known: str | None, compute: Callable[[], str]) -> Trust:
@@ -104,7 +113,7 @@ def folder_hash(folder: str) -> str:
 def _registry_files(registry: str) -> list[str]:
     """The registry and the ``skill.json`` of every skill it lists."""
     try:
-        document = msgspec.json.decode(_read(registry))
+        document = msgspec.json.decode(_read(registry).removeprefix(_BOM))
         folders = [entry["path"] for entry in document["skills"] if isinstance(entry.get("path"), str)]
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         folders = []  # such a registry cannot be used

@@ -8,10 +8,10 @@ from msgspec import Struct
 
 from clawperator._text import one_line, printable
 from clawperator._trust import BUILD_PROGRAM, REGISTRY, folder_files
-from clawperator.agent.settings import folder_settings
+from clawperator.agent.settings import McpServer, folder_settings
 from clawperator.errors import ClawError
 
-_LONGEST_SHOWN = 500
+_LONGEST_SHOWN = 4_000
 
 
 class FolderProgram(Struct, frozen=True):
@@ -46,7 +46,7 @@ def programs_of_folder(folder: str) -> FolderPrograms:
         ) from e
     settings = folder_settings(folder)
     programs = [
-        FolderProgram("mcp_server", _shown(name), _shown(shlex.join((server.command, *server.args))))
+        FolderProgram("mcp_server", _shown(name), _shown(_server_line(server)))
         for name, server in settings.mcp_servers.items()
     ]
     warnings = [*settings.warnings]
@@ -62,6 +62,12 @@ def programs_of_folder(folder: str) -> FolderPrograms:
     return FolderPrograms(
         [_relative(path, folder) for path in files], programs, permissions.default_mode, allow, tuple(warnings)
     )
+
+
+def _server_line(server: McpServer) -> str:
+    """The command line of a server, with its own variables: they can name programs, too."""
+    variables = (f"{name}={shlex.quote(value)}" for name, value in server.env.items())
+    return " ".join((*variables, shlex.join((server.command, *server.args))))
 
 
 def _skills(folder: str, warnings: list[str]) -> list[FolderProgram]:

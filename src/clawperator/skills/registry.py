@@ -147,8 +147,10 @@ def open_registry(given: str | None = None, *, to_validate: bool = False) -> Ski
     installed = next((path for path in (home_registry(),) if os.path.exists(path)), shipped_registry())
     if not os.path.lexists(local):
         return read_registry(installed)
-    if to_validate or is_same_file(local, installed) or is_same_file(local, shipped_registry()):
-        return read_registry(local)
+    # A link to a registry of ours is that registry: its skills are not those of the folder.
+    same = next((path for path in (installed, shipped_registry()) if is_same_file(local, path)), None)
+    if same is not None or to_validate:
+        return read_registry(same or local)
     trust = registry_trust(local)
     if trust.is_trusted:
         return _with_shipped(read_registry(local))

@@ -5,12 +5,13 @@ import signal
 import stat
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from clawperator._files import AtomicFile, Spill, make_private_folder, open_regular
+from clawperator._files import AtomicFile, Spill, make_private_folder, open_regular, read_input
 
 
 def test_nothing_is_there_before_the_end(tmp_path: Path) -> None:
@@ -191,3 +192,26 @@ def test_a_spill_gives_back_what_it_took(tmp_path: Path, count: int, skip: int) 
             spill.copy_to(out, skip)
         assert (tmp_path / "out").read_bytes() == b"".join(pieces)[skip:]
     assert spill.count == count
+
+
+def test_an_input_is_a_file_or_a_pipe_with_a_writer(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"abc")
+    assert read_input(str(tmp_path / "file"), 10) == b"abc"
+    assert read_input(str(tmp_path / "file"), 2) == b"ab"
+    os.mkfifo(tmp_path / "pipe")
+
+    def write() -> None:
+        with (tmp_path / "pipe").open("wb", buffering=0) as pipe:
+            for piece in (b"x" * 100_000, b"y"):
+                pipe.write(piece)
+
+    writer = threading.Thread(target=write, daemon=True)
+    writer.start()
+    assert read_input(str(tmp_path / "pipe"), 10**6) == b"x" * 100_000 + b"y"
+    writer.join()
+
+
+def test_a_pipe_without_a_writer_ends_in_time(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(TimeoutError, match="no data"):
+        read_input(str(tmp_path / "pipe"), 10, seconds=0.05)

@@ -3,17 +3,22 @@
 import errno
 import os
 import stat
+import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from contextvars import ContextVar
 from types import TracebackType
-from typing import IO, Self
+from typing import IO, BinaryIO, Self
+
+from clawperator._deadline import Deadline
 
 # The working folder of an agent while it acts: there no file is opened through a link.
 confined_to: ContextVar[str | None] = ContextVar("confined_to", default=None)
 
 _BUFFER = 256 * 1024
 _READ_BUFFER = 1024 * 1024
+_INPUT_SECONDS = 5.0
+_POLL_SECONDS = 0.02
 _SPILL_BYTES = 1024 * 1024
 
 
@@ -158,7 +163,7 @@ def _open_device(path: str) -> int:
     return descriptor
 
 
-def open_regular(path: str) -> IO[bytes]:
+def open_regular(path: str) -> BinaryIO:
     """Open a regular file for reading. Other kinds are refused with ``OSError``: a pipe could block for ever."""
     check_links(path, os.path.realpath(path))
     return open(_open_to_read(path), "rb", buffering=_READ_BUFFER)
@@ -172,6 +177,39 @@ def _open_to_read(path: str) -> int:
         os.close(descriptor)
         raise
     return descriptor
+
+
+def read_input(path: str, max_bytes: int, *, seconds: float = _INPUT_SECONDS) -> bytes:
+    """The first bytes of a file, or of a pipe, as a shell passes it for ``<(command)``.
+
+    A pipe without a writer, or one whose writer pauses for this long, is a ``TimeoutError``.
+    """
+    import select
+
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    try:
+        is_pipe = stat.S_ISFIFO(os.fstat(descriptor).st_mode)
+        data = bytearray()
+        deadline = Deadline(seconds)
+        while len(data) < max_bytes:
+            try:
+                block = os.read(descriptor, min(_BUFFER, max_bytes - len(data)))
+            except BlockingIOError:
+                block = None
+            if block:
+                data += block
+                deadline = Deadline(seconds)
+            elif block is not None and (data or not is_pipe):
+                break  # its end
+            elif deadline.is_over:
+                raise TimeoutError(errno.ETIMEDOUT, f"no data within {seconds:g} s", path)
+            else:
+                select.select([descriptor], [], [], _POLL_SECONDS)
+                if block is not None:
+                    time.sleep(_POLL_SECONDS)  # no writer yet: a pipe without one is always readable
+        return bytes(data)
+    finally:
+        os.close(descriptor)
 
 
 def _check_kind(descriptor: int, path: str, is_kind: Callable[[int], bool]) -> None:

@@ -24,7 +24,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from clawperator._files import why
+from clawperator._files import open_regular, why
 from clawperator._text import printable
 from clawperator._trust import Trust, config_home, folder_trust, is_users_own
 from clawperator.agent.policy import Permissions
@@ -176,7 +176,7 @@ class _Layers:
             if not stat.S_ISREG(os.stat(path).st_mode):
                 self._restrict(path, "not a regular file")
                 return None
-            with open(path, "rb") as file:
+            with open_regular(path) as file:
                 data = file.read(_MOST_BYTES + 1)
             if len(data) > _MOST_BYTES:
                 self._restrict(path, f"larger than {_MOST_BYTES} bytes")

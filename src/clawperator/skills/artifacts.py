@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from clawperator._files import why
+from clawperator._files import open_regular, why
 from clawperator._text import whole
 from clawperator._typed import decode
 from clawperator.contract import validate
@@ -107,7 +107,7 @@ def _artifact_path(entry: SkillEntry, name: str) -> str:
 
 def _read(path: str) -> str:
     try:
-        with open(path, "rb") as file:
+        with open_regular(path) as file:
             data = file.read(_MAX_BYTES + 1)
         if len(data) > _MAX_BYTES:
             raise _unreadable(path, f"it is longer than {_MAX_BYTES} bytes")

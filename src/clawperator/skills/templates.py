@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from clawperator._files import why
+from clawperator._files import open_regular, why
 from clawperator._text import printable
 from clawperator.contract import NodeMatcher
 from clawperator.errors import ClawError
@@ -45,7 +45,7 @@ class RecordedStep(Struct, frozen=True):
 def read_context(path: str) -> Export:
     """Read the export of a recording; ``SKILLS_SCAFFOLD_FAILED`` when that fails."""
     try:
-        with open(path, "rb") as file:
+        with open_regular(path) as file:
             # A longer file is cut and fails to parse.
             return read_export(file.read(_MAX_BYTES))
     except (OSError, ValueError) as e:

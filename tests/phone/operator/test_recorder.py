@@ -12,6 +12,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, BinaryIO
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -446,3 +447,26 @@ def test_a_session_is_reported_in_the_phones_log(storage: Storage) -> None:
         ("I", "SESSION_STOPPED"),
     ]
     assert "t\\n" in messages[2][1]
+
+
+def test_the_text_of_a_password_field_is_masked(recorder: Recorder, storage: Storage) -> None:
+    def field(text: str) -> str:
+        return f'<hierarchy><node text="{text}" class="android.widget.EditText" password="true" /></hierarchy>'
+
+    def showing(xml: str | None) -> Callable[[], str | None]:
+        return lambda: xml
+
+    recorder.start("p")
+    events = (
+        (TYPED, {"text": "hunter"}, None),
+        (CLICK, {"text": "Hunter2"}, field("Hunter2")),
+        (CLICK, {"text": "Password"}, field("Password")),
+    )
+    for event, changes, xml in events:
+        recorder.on_event(msgspec.structs.replace(event, is_password=True, **changes), showing(xml))
+    recorder.stop("p")
+    _, *lines = storage.read(f"{FOLDER}/p.ndjson").splitlines()
+    typed, clicked, hint = map(json.loads, lines)
+    assert (typed["type"], typed["text"]) == ("text_change", "••••••")
+    assert (clicked["text"], clicked["snapshot"]) == ("•••••••", field("•••••••"))
+    assert (hint["text"], hint["snapshot"]) == ("Password", field("Password"))

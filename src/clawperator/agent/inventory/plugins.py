@@ -19,6 +19,7 @@ import msgspec
 from msgspec import Struct
 
 from clawperator._environment import is_working_folder
+from clawperator._files import open_regular
 from clawperator._text import printable
 from clawperator._trust import folder_trust
 from clawperator.agent.cancellation import TurnCancelledError
@@ -163,7 +164,7 @@ def _names_group(distribution: str) -> bool:
     if distribution.endswith(".egg"):
         return True
     try:
-        with open(os.path.join(distribution, "entry_points.txt"), "rb") as file:
+        with open_regular(os.path.join(distribution, "entry_points.txt")) as file:
             text = file.read(_MOST_METADATA_BYTES)
     except OSError:
         return False

@@ -128,14 +128,13 @@ def _document(text: str) -> Any:
     """JSON from the argument itself, from stdin, or from the file it names."""
     if not is_payload_file(text) and text != "-":
         return _decode(trim(text), "the payload")
+    from clawperator._files import read_input, why
+
     if text == "-":
         return _decode(_within_limit(read_stdin(_MAX_DOCUMENT_BYTES + 1)), "stdin")
     try:
-        with open(text, "rb") as file:
-            data = file.read(_MAX_DOCUMENT_BYTES + 1)
+        data = read_input(text, _MAX_DOCUMENT_BYTES + 1)
     except (OSError, ValueError) as e:
-        from clawperator._files import why
-
         reason = why(e)
         raise invalid(
             f"cannot read {text}: {reason}",

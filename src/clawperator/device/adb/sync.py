@@ -7,7 +7,7 @@ from struct import Struct
 from typing import NoReturn
 
 from clawperator._deadline import Deadline
-from clawperator._files import AtomicFile, why
+from clawperator._files import AtomicFile, open_regular, why
 from clawperator._text import one_line
 from clawperator.device.adb.client import Connection, Device, open_service
 from clawperator.device.adb.quoting import command_line
@@ -54,7 +54,7 @@ def read_file(device: Device, remote: str, max_bytes: int, *, seconds: float = _
 def push_file(device: Device, local_path: str, remote: str, *, seconds: float, mode: int = _FILE_MODE) -> int:
     """Copy a file to the device. Returns its size."""
     size = 0
-    with open(local_path, "rb") as file, _sync(device, seconds) as connection:
+    with open_regular(local_path) as file, _sync(device, seconds) as connection:
         with _reason_if_closed(connection):
             _request(connection, b"SEND", _path(remote) + b",%d" % (_REGULAR | mode & 0o777))
             while block := file.read(_BLOCK):
@@ -156,7 +156,7 @@ def _reason(error: Exception) -> str:
 
 
 def _stream_install(device: Device, path: str, seconds: float, *, replace: bool) -> str:
-    with open(path, "rb") as file:
+    with open_regular(path) as file:
         size = os.fstat(file.fileno()).st_size
         words = ["cmd", "package", "install", "-r" if replace else "-R", "-S", str(size)]
         with open_service(device, f"exec:{command_line(*words)}", Deadline(seconds)) as connection:

@@ -5,6 +5,7 @@ import re
 
 from msgspec import Struct
 
+from clawperator._files import open_regular
 from clawperator.errors import ClawError
 
 DEFAULT_NAME = "clawperator-pixel"
@@ -119,7 +120,7 @@ def read_avd(name: str, *, running: bool) -> Avd:
 def _read_ini(path: str) -> dict[str, str]:
     """The ``name=value`` lines of a file; none when it cannot be read."""
     try:
-        with open(path, "rb") as file:
+        with open_regular(path) as file:
             text = file.read(_MAX_BYTES).decode("utf-8", "replace")
     except (OSError, ValueError):
         return {}

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import msgspec
 from msgspec import Struct
 
-from clawperator._files import why
+from clawperator._files import open_regular, why
 from clawperator.contract import PACKAGE_NAME
 from clawperator.errors import ClawError
 from clawperator.phone.core.window import Display
@@ -64,7 +64,7 @@ def load_cassette(path: str) -> Cassette:
         size = os.path.getsize(path)
         if size > MAX_FILE_BYTES:
             raise _invalid(path, f"it has {size} bytes; a cassette has at most {MAX_FILE_BYTES}")
-        with open(path, "rb") as file:
+        with open_regular(path) as file:
             is_recording = _HEADER in file.readline(4_096)
         return _load_recording(path) if is_recording else _load_export(path)
     except (OSError, ValueError) as e:
@@ -82,7 +82,7 @@ def _load_recording(path: str) -> Cassette:
 
 
 def _load_export(path: str) -> Cassette:
-    with open(path, "rb") as file:
+    with open_regular(path) as file:
         export = read_export(file.read(MAX_FILE_BYTES))
     if export.snapshotMode == "omit":
         raise _invalid(path, "it was exported without snapshots")

@@ -13,6 +13,7 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile
 
 from msgspec import Struct
 
+from clawperator._files import open_regular
 from clawperator.errors import ClawperatorException
 from clawperator.phone.core.packages import ApkFacts
 
@@ -59,7 +60,7 @@ def read_apk(source: str | bytes | BinaryIO) -> ApkFacts:
     A label in the resources is not resolved; the last part of the package name is used instead.
     """
     if isinstance(source, str):
-        with open(source, "rb") as file:
+        with open_regular(source) as file:
             return _read_facts(_read_manifest(file))
     return _read_facts(_read_manifest(io.BytesIO(source) if isinstance(source, bytes) else source))
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Struct
 
-from clawperator._files import why
+from clawperator._files import open_regular, why
 from clawperator.contract import PACKAGE_NAME
 from clawperator.errors import ClawError
 from clawperator.phone.toolkit import views
@@ -119,7 +119,7 @@ def _line(path: str, error: BaseException) -> str:
 
 def _read(path: str) -> App:
     try:
-        with open(path, "rb") as file:
+        with open_regular(path) as file:
             data = file.read(_MAX_BYTES + 1)
         if len(data) > _MAX_BYTES:
             raise _invalid(path, f"the file is larger than {_MAX_BYTES} bytes")

@@ -165,6 +165,14 @@ def test_claw_has_its_fifteen_commands_with_their_flags() -> None:
     ]
 
 
+def test_an_agent_needs_full_for_flags_that_widen_what_a_command_may_do() -> None:
+    rows = [command for _, command in leaves()] + list(CLAW_COMMANDS)
+    for flag in ("--allow-scheme", "--pass-env"):
+        having = [command for command in rows if any(own.name == flag for own in command.flags)]
+        assert len(having) >= 5
+        assert {command.level_with([flag]) for command in having} == {"full"}
+
+
 def test_repeatable_flags_are_marked() -> None:
     repeated = {flag.name for command in CLAW_COMMANDS for flag in command.flags if flag.repeats}
     assert repeated == {

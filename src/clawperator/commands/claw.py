@@ -263,7 +263,7 @@ CLAW_COMMANDS: tuple[Command, ...] = (
         "Trust the files of a folder that name programs.",
         "[<folder>]",
         flags=(
-            switch("--list", "list the trusted folders and registries"),
+            switch("--list", "list what is trusted"),
             switch("--remove", "end the trust"),
             switch("--dry-run", "print what would be trusted"),
             _FORMAT,

@@ -17,6 +17,7 @@ from msgspec import Struct
 from clawperator._files import confined_to, is_inside
 from clawperator._home import product_home
 from clawperator._text import is_blank
+from clawperator._trust import config_home
 from clawperator.agent.sessions.files import DEFAULT_DIRECTORY, EVIDENCE_SUFFIX, SUFFIX
 from clawperator.agent.sessions.reading import is_session_file
 from clawperator.errors import ClawError
@@ -133,11 +134,6 @@ def _registries(root: str) -> list[str]:
     named = os.environ.get(_REGISTRY_VARIABLE)
     local = os.path.join(root, "skills", _SKILL_FILES[0])
     return [local, os.path.expanduser(named)] if named else [local]
-
-
-def config_home() -> str:
-    """The folder of the user's own settings."""
-    return os.environ.get("CLAW_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), _CONTROL)
 
 
 def _control_folders(folder: WorkingFolder) -> list[str]:

@@ -10,6 +10,7 @@ import pytest
 from clawperator._files import AtomicFile, open_regular
 from clawperator.agent.confinement import Use, WorkingFolder, confine, confining, is_control_file
 from clawperator.errors import ClawError
+from tests.device.phone_servers import running_phone_server
 from tests.skills.sample_skills import ID, write_skill
 from tests.support.running import claw_json
 
@@ -253,3 +254,24 @@ def test_a_swapping_folder_never_leads_out(work: Path, tmp_path: Path) -> None:
     left = [path for path in (tmp_path / "outside").iterdir() if path.stat().st_size]
     assert left == []
     assert len(list((work / "out").iterdir())) >= written
+
+
+def test_a_command_does_not_read_through_links_that_it_finds_itself(work: Path, tmp_path: Path) -> None:
+    (tmp_path / "outside.ndjson").write_text('{"type":"recording_header"}')
+    (work / "recordings").mkdir()
+    (work / "recordings" / "x.ndjson").symlink_to(tmp_path / "outside.ndjson")
+    by_command = claw_json("exec-command", "recording export", "--input recordings").json["error"]
+    assert by_command["message"].endswith("it leads through a link")
+    by_tool = claw_json("exec-tool", "recording_export", '{"input": "recordings"}').json["error"]
+    assert by_tool["code"] == "PERMISSION_DENIED"
+
+
+def test_a_command_does_not_write_to_a_default_folder_that_leads_out(work: Path, tmp_path: Path) -> None:
+    (tmp_path / "outside").mkdir()
+    (work / "recordings").symlink_to(tmp_path / "outside")
+    with running_phone_server():
+        claw_json("exec-tool", "start_recording", '{"sessionId": "demo"}')
+        claw_json("exec-tool", "stop_recording", '{"sessionId": "demo"}')
+        error = claw_json("exec-command", "recording pull", "--session-id demo").json["error"]
+    assert error["message"].endswith("it leads through a link")
+    assert os.listdir(tmp_path / "outside") == []

@@ -7,6 +7,9 @@ from contextvars import ContextVar
 
 from clawperator.errors import ClawError
 
+# When this process began: this module is imported before anything that takes time.
+BEGAN = time.monotonic()
+
 # The end of the command or execution that runs in this context, on the machine's clock.
 _limit: ContextVar[float | None] = ContextVar("limit", default=None)
 

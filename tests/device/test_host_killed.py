@@ -89,6 +89,13 @@ def test_a_command_goes_on_once_the_phone_has_finished_what_a_killed_host_left()
     assert time.monotonic() - begin < HANG_SECONDS, "it does not wait for the timeout of the killed command"
 
 
+def test_a_restarted_phone_runs_nothing_of_a_killed_host() -> None:
+    kill_while_the_phone_works("sleep", "60000", "--timeout", "90000")
+    assert clawperator("phone", "stop").code == 0
+    assert clawperator("phone", "start").code == 0
+    assert clawperator("snapshot", "--timeout", "5000").code == 0
+
+
 def test_an_interrupt_reports_what_the_phone_still_runs() -> None:
     with subprocess.Popen(
         [sys.executable, "-m", "clawperator", "sleep", "60000", "--timeout", "90000"],

@@ -258,3 +258,36 @@ def test_a_full_disk_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ClawError) as error, lease("a", "click-1", 0):
         pass
     assert (error.value.code, "No space left" in error.value.message) == ("PRODUCT_HOME_UNAVAILABLE", True)
+
+
+ABANDON = """
+import os, signal
+from clawperator.device.lease import lease
+with lease('a', 'of-a-child', 0, action='sleep') as held:
+    held.sending('of-a-child', 60, 'com.operator')
+    if %r:
+        print(flush=True)
+        input()
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_what_a_killed_child_left_running_is_known() -> None:
+    subprocess.run([sys.executable, "-c", ABANDON % False], check=False, timeout=HANG_SECONDS)
+    assert [running.commandId for running in still_running(0)] == ["of-a-child"]
+
+
+def test_what_another_process_runs_and_follows_is_its_own() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", ABANDON % True], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as other:
+        assert other.stdout is not None
+        other.stdout.readline()
+        assert still_running(0) == ()
+        other.kill()
+
+
+def test_what_was_left_before_this_process_began_is_not_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    subprocess.run([sys.executable, "-c", ABANDON % False], check=False, timeout=HANG_SECONDS)
+    monkeypatch.setattr(lease_module, "BEGAN", time.monotonic())
+    assert still_running(0) == ()

@@ -11,12 +11,13 @@ import stat
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from clawperator._deadline import Deadline
+from clawperator._deadline import BEGAN, Deadline
 from clawperator._files import why
 from clawperator._home import product_home
 from clawperator._notes import note
@@ -51,6 +52,7 @@ class Holder(Struct, frozen=True):
     ends: float = 0.0
     sent: str = ""
     operator: str = ""
+    endpoint: str = ""
     operatorPid: str = ""
     deviceTime: str = ""
 
@@ -96,9 +98,11 @@ _sent: dict[tuple[str, str], _Sent] = {}
 def still_running(wait_seconds: float = _ASK_SECONDS) -> tuple[RunningExecution, ...]:
     """The executions of this process that may still run on a device. Waits for their end, but not longer.
 
-    An Operator cannot be stopped: after a cancellation the device has stopped only when this is empty.
+    Those of processes that it started and ended, such as skills, are among them. An Operator cannot be stopped:
+    after a cancellation the device has stopped only when this is empty.
     """
     deadline = Deadline(wait_seconds)
+    _sent.update({(left.serial, left.holder.sent): left for left in _left_by_others()})
     while True:
         pending = [sent for sent in list(_sent.values()) if not _has_ended(sent, deadline)]
         if not pending or deadline.is_over:
@@ -125,6 +129,35 @@ def _has_ended(sent: _Sent, deadline: Deadline) -> bool:
     return True
 
 
+def _left_by_others() -> Iterator[_Sent]:
+    """Commands that processes sent since this one began, and that no process follows any more."""
+    folder = os.path.join(product_home(), "leases")
+    names: list[str] = []
+    with suppress(OSError):
+        names = os.listdir(folder)
+    for name in names:
+        with suppress(OSError, ValueError):
+            descriptor = os.open(os.path.join(folder, name), os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+            try:
+                holder = _read_holder(descriptor)
+                if holder is None or holder.started < BEGAN or holder.pid == os.getpid():
+                    continue
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # held: its process follows it
+            finally:
+                os.close(descriptor)
+            serial = bytes.fromhex(name.removesuffix(".lock")).decode("utf-8", "replace")
+            if holder.seconds_left > 0:
+                yield _Sent(serial, holder, partial(_ask, serial), is_held=False)
+
+
+def _ask(serial: str, holder: Holder, seconds: float) -> bool:
+    """Ask a device by its serial whether it has finished a command."""
+    from clawperator.device.backends.abandoned import has_finished
+    from clawperator.device.discovery import resolve_device
+
+    return has_finished(resolve_device(serial), holder, seconds)
+
+
 def _clear_record(sent: _Sent) -> None:
     """Clear the record of a command that has ended, if the lease is free and the record is still that one."""
     with suppress(OSError, ClawError):
@@ -147,8 +180,11 @@ class Lease:
         self._finished = finished
         self._write()
 
-    def sending(self, command_id: str, seconds: float, operator: str) -> None:
-        """From now on the device may run the command, for at most these seconds."""
+    def sending(self, command_id: str, seconds: float, operator: str, endpoint: str = "") -> None:
+        """From now on the device may run the command, for at most these seconds.
+
+        ``endpoint`` is the address of a simulated phone, which is another one after its restart.
+        """
         self.ended()
         now = time.monotonic()
         self._holder = replace(
@@ -158,6 +194,7 @@ class Lease:
             ends=now + seconds,
             sent=command_id,
             operator=operator,
+            endpoint=endpoint,
         )
         _sent[self._serial, command_id] = _Sent(self._serial, self._holder, self._finished)
         self._write()

@@ -525,6 +525,16 @@ def test_skill_arguments_are_positional_or_named(tmp_path: Path, monkeypatch: py
     assert error(use("run_skill", {**named, "args": {"size": 1}})).code == "SKILL_INPUT_INVALID"
 
 
+def test_a_skill_that_promises_a_verification_and_reports_none_has_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    contract = {"verification": {"kind": "node_text_matches", "matcher": "Hello"}}
+    result = use("run_skill", skill(tmp_path, monkeypatch, "print('I did nothing')", contract=contract))
+    assert not result.handled
+    assert (error(result).code, error(result).retryable) == ("SKILL_VERIFICATION_INDETERMINATE", False)
+    assert [evidence.kind for evidence in result.evidence] == ["skill_run"]
+
+
 def test_a_failed_skill_keeps_its_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     named = skill(tmp_path, monkeypatch, "print('half')\nraise SystemExit(3)")
     result = use("run_skill", named)

@@ -57,6 +57,11 @@ class Device(Struct, frozen=True):
     endpoint: Endpoint
 
 
+def simulated_address(device: Device) -> str:
+    """The address of a simulated phone; empty for other devices, which share an adb server."""
+    return f"{device.endpoint.host}:{device.endpoint.port}" if device.endpoint.simulated else ""
+
+
 class ShellAnswer(Struct, frozen=True):
     """The exit code and output of a shell command."""
 

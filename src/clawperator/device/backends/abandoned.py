@@ -1,7 +1,7 @@
 """Whether the Operator has finished a command whose host process no longer follows it."""
 
 from clawperator._deadline import Deadline
-from clawperator.device.adb.client import Device, ShellStream
+from clawperator.device.adb.client import Device, ShellStream, simulated_address
 from clawperator.device.adb.quoting import quote
 from clawperator.device.backends.operator_log import LogLines, OperatorLogReader, read_record
 from clawperator.device.lease import Holder
@@ -13,8 +13,11 @@ _NOT_RUNNING = 5
 def has_finished(device: Device, holder: Holder, seconds: float) -> bool:
     """Whether the command has ended on the device: its result is in the log, or its Operator's process is gone.
 
-    Waits for the result no longer than these seconds. ``DEVICE_...`` errors when the device cannot be reached.
+    A simulated phone that was restarted has another address. Waits for the result no longer than these seconds.
+    ``DEVICE_...`` errors when the device cannot be reached.
     """
+    if holder.endpoint != simulated_address(device):
+        return True
     try:
         with ShellStream(device, _script(holder), Deadline(seconds)) as stream:
             return _follow(stream, holder)

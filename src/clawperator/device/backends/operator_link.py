@@ -16,7 +16,7 @@ from clawperator._typed import convert
 from clawperator.contract import ResultEnvelope, StepResult, changes_device, step_mismatch
 from clawperator.contract.limits import HOST_GRACE_MS
 from clawperator.contract.wire import ACTION, PAYLOAD
-from clawperator.device.adb.client import Device, ShellStream
+from clawperator.device.adb.client import Device, ShellStream, simulated_address
 from clawperator.device.adb.quoting import command_line, quote
 from clawperator.device.backends.operator_log import (
     MAX_LINE_BYTES,
@@ -92,7 +92,9 @@ class _Delivery:
 
     def run(self) -> Delivered:
         if self._lease is not None:
-            self._lease.sending(self._document["commandId"], self._document["timeoutMs"] / 1000, self._package)
+            seconds = self._document["timeoutMs"] / 1000
+            endpoint = simulated_address(self._device)
+            self._lease.sending(self._document["commandId"], seconds, self._package, endpoint)
         try:
             return self._run()
         except ClawError:

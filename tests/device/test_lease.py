@@ -13,7 +13,8 @@ import pytest
 
 from clawperator._notes import listening
 from clawperator.device import lease as lease_module
-from clawperator.device.lease import Holder, lease, still_running
+from clawperator.device.lease import Holder, lease
+from clawperator.device.running import still_running
 from clawperator.errors import ClawError
 from tests.support.hanging import HANG_SECONDS
 
@@ -21,7 +22,7 @@ from tests.support.hanging import HANG_SECONDS
 @pytest.fixture(autouse=True)
 def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CLAWPERATOR_HOME", str(tmp_path))
-    monkeypatch.setattr(lease_module, "_sent", {})
+    lease_module.SENT.clear()
 
 
 def test_a_held_lease_names_its_holder() -> None:
@@ -289,5 +290,5 @@ def test_what_another_process_runs_and_follows_is_its_own() -> None:
 
 def test_what_was_left_before_this_process_began_is_not_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     subprocess.run([sys.executable, "-c", ABANDON % False], check=False, timeout=HANG_SECONDS)
-    monkeypatch.setattr(lease_module, "BEGAN", time.monotonic())
+    monkeypatch.setattr("clawperator.device.running.BEGAN", time.monotonic())
     assert still_running(0) == ()

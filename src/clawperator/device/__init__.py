@@ -10,10 +10,10 @@ if TYPE_CHECKING:
     from clawperator.device.discovery import list_devices, resolve_device
     from clawperator.device.emulators.avd import DEFAULT_NAME, Avd
     from clawperator.device.host_log import HostLogReader, log_event, log_file
-    from clawperator.device.lease import RunningExecution, still_running
     from clawperator.device.packages import list_packages
     from clawperator.device.recordings import PULL_SECONDS, check_session_id, pull_recording
     from clawperator.device.run import operator_package, run_plan
+    from clawperator.device.running import RunningExecution, still_running
     from clawperator.device.setup.device_checks import HANDSHAKE_MS
     from clawperator.device.setup.doctor import Report, report_text, run_doctor
     from clawperator.device.setup.install import Granted, OperatorSetup, grant_permissions, set_up_operator
@@ -32,10 +32,10 @@ else:
             "discovery": "list_devices resolve_device",
             "emulators.avd": "Avd DEFAULT_NAME",
             "host_log": "HostLogReader log_event log_file",
-            "lease": "RunningExecution still_running",
             "packages": "list_packages",
             "recordings": "PULL_SECONDS check_session_id pull_recording",
             "run": "operator_package run_plan",
+            "running": "RunningExecution still_running",
             "setup.device_checks": "HANDSHAKE_MS",
             "setup.doctor": "Report report_text run_doctor",
             "setup.install": "Granted OperatorSetup grant_permissions set_up_operator",

@@ -11,13 +11,12 @@ import stat
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import partial
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from clawperator._deadline import BEGAN, Deadline
+from clawperator._deadline import Deadline
 from clawperator._files import why
 from clawperator._home import product_home
 from clawperator._notes import note
@@ -25,11 +24,11 @@ from clawperator._typed import decode
 from clawperator.contract.limits import MAX_EXECUTION_TIMEOUT_MS
 from clawperator.errors import ClawError
 
-_POLL_SECONDS = 0.004
+POLL_SECONDS = 0.004
 # How long to wait for a lease before a note reports it.
 _NOTE_SECONDS = 1.0
 # How long one question to the device about an abandoned command may take.
-_ASK_SECONDS = 0.5
+ASK_SECONDS = 0.5
 _MAX_RECORD = 4_096
 # No command runs longer on a device; with a second for rounding.
 _LONGEST_SECONDS = MAX_EXECUTION_TIMEOUT_MS / 1000 + 1
@@ -68,21 +67,7 @@ class Holder(Struct, frozen=True):
 FinishedCheck = Callable[[Holder, float], bool]
 
 
-class RunningExecution(Struct, frozen=True):
-    """An execution of this process that may still run on a device, until ``until`` at the latest."""
-
-    deviceId: str
-    commandId: str
-    action: str
-    since: int
-    until: int
-
-    def describe(self) -> str:
-        left = max(0, round((self.until - time.time() * 1000) / 1000))
-        return f"{self.deviceId} may still run {self.action} (command {self.commandId}) for up to {left} s"
-
-
-class _Sent(Struct):
+class SentCommand(Struct):
     """A command of this process on a device. ``is_held`` while a thread of this process follows it."""
 
     serial: str
@@ -92,82 +77,7 @@ class _Sent(Struct):
 
 
 # The commands of this process that have not ended on their device, by serial and id.
-_sent: dict[tuple[str, str], _Sent] = {}
-
-
-def still_running(wait_seconds: float = _ASK_SECONDS) -> tuple[RunningExecution, ...]:
-    """The executions of this process that may still run on a device. Waits for their end, but not longer.
-
-    Those of processes that it started and ended, such as skills, are among them. An Operator cannot be stopped:
-    after a cancellation the device has stopped only when this is empty.
-    """
-    deadline = Deadline(wait_seconds)
-    _sent.update({(left.serial, left.holder.sent): left for left in _left_by_others()})
-    while True:
-        pending = [sent for sent in list(_sent.values()) if not _has_ended(sent, deadline)]
-        if not pending or deadline.is_over:
-            break
-        time.sleep(deadline.within(_POLL_SECONDS))
-    return tuple(
-        RunningExecution(sent.serial, h.commandId, h.action, h.since, h.until)
-        for sent in pending
-        for h in (sent.holder,)
-    )
-
-
-def _has_ended(sent: _Sent, deadline: Deadline) -> bool:
-    if sent.holder.seconds_left > 0:
-        if sent.is_held or sent.finished is None:
-            return (sent.serial, sent.holder.sent) not in _sent
-        try:
-            if not sent.finished(sent.holder, deadline.within(_ASK_SECONDS)):
-                return False
-        except ClawError:
-            return False  # the device cannot be reached: it may go on
-        _clear_record(sent)
-    _sent.pop((sent.serial, sent.holder.sent), None)
-    return True
-
-
-def _left_by_others() -> Iterator[_Sent]:
-    """Commands that processes sent since this one began, and that no process follows any more."""
-    folder = os.path.join(product_home(), "leases")
-    names: list[str] = []
-    with suppress(OSError):
-        names = os.listdir(folder)
-    for name in names:
-        with suppress(OSError, ValueError):
-            descriptor = os.open(os.path.join(folder, name), os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
-            try:
-                holder = _read_holder(descriptor)
-                if holder is None or holder.started < BEGAN or holder.pid == os.getpid():
-                    continue
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # held: its process follows it
-            finally:
-                os.close(descriptor)
-            serial = bytes.fromhex(name.removesuffix(".lock")).decode("utf-8", "replace")
-            if holder.seconds_left > 0:
-                yield _Sent(serial, holder, partial(_ask, serial), is_held=False)
-
-
-def _ask(serial: str, holder: Holder, seconds: float) -> bool:
-    """Ask a device by its serial whether it has finished a command."""
-    from clawperator.device.backends.abandoned import has_finished
-    from clawperator.device.discovery import resolve_device
-
-    return has_finished(resolve_device(serial), holder, seconds)
-
-
-def _clear_record(sent: _Sent) -> None:
-    """Clear the record of a command that has ended, if the lease is free and the record is still that one."""
-    with suppress(OSError, ClawError):
-        descriptor = _open(sent.serial)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if _read_holder(descriptor) == sent.holder:
-                os.ftruncate(descriptor, 0)
-        finally:
-            os.close(descriptor)
+SENT: dict[tuple[str, str], SentCommand] = {}
 
 
 class Lease:
@@ -196,7 +106,7 @@ class Lease:
             operator=operator,
             endpoint=endpoint,
         )
-        _sent[self._serial, command_id] = _Sent(self._serial, self._holder, self._finished)
+        SENT[self._serial, command_id] = SentCommand(self._serial, self._holder, self._finished)
         self._write()
 
     def noted(self, *, device_time: str = "", operator_pid: str = "") -> None:
@@ -207,18 +117,18 @@ class Lease:
             deviceTime=device_time or holder.deviceTime,
             operatorPid=operator_pid or holder.operatorPid,
         )
-        if (sent := _sent.get((self._serial, holder.sent))) is not None:
+        if (sent := SENT.get((self._serial, holder.sent))) is not None:
             sent.holder = self._holder
         self._write()
 
     def ended(self) -> None:
         """The device does not run the command, or no longer."""
-        _sent.pop((self._serial, self._holder.sent), None)
+        SENT.pop((self._serial, self._holder.sent), None)
         self._holder = replace(self._holder, until=0, ends=0.0, sent="", deviceTime="", operatorPid="")
 
     def release(self) -> None:
         """Clear the record, unless the device may still run the command."""
-        sent = _sent.get((self._serial, self._holder.sent))
+        sent = SENT.get((self._serial, self._holder.sent))
         if sent is not None:
             sent.is_held = False
         if self._holder.seconds_left == 0:
@@ -251,7 +161,7 @@ def lease(  # noqa: PLR0913 - the facts of one lease
     Also waits for a command that an earlier holder left running on the device. ``finished`` checks for its end;
     without it only the time counts. The wait ends with ``INTERRUPTED`` when ``stop`` returns True.
     """
-    descriptor = _open(serial)
+    descriptor = open_record(serial)
     try:
         wait = _Wait(serial, Deadline(wait_seconds), stop)
         _acquire(descriptor, wait)
@@ -289,7 +199,7 @@ class _Wait:
             note(f"waiting: {_describe(self.serial, holder, abandoned=abandoned)}")
 
 
-def _open(serial: str) -> int:
+def open_record(serial: str) -> int:
     folder = _folder()
     # In hex any serial is a valid file name, and 200 digits distinguish devices.
     path = os.path.join(folder, f"{serial.encode().hex()[:200]}.lock")
@@ -323,25 +233,25 @@ def _acquire(descriptor: int, wait: _Wait) -> None:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            wait.check(_read_holder(descriptor))
+            wait.check(read_holder(descriptor))
         else:
             return
         # Random delays, so that no process always comes too late.
-        time.sleep(_POLL_SECONDS * (0.5 + os.urandom(1)[0] / 256))
+        time.sleep(POLL_SECONDS * (0.5 + os.urandom(1)[0] / 256))
 
 
 def _await_abandoned(descriptor: int, wait: _Wait, finished: FinishedCheck | None) -> None:
-    holder = _read_holder(descriptor)
+    holder = read_holder(descriptor)
     while holder is not None and holder.seconds_left > 0:
         wait.check(holder, abandoned=True)
-        seconds = wait.deadline.within(min(_ASK_SECONDS, holder.seconds_left))
+        seconds = wait.deadline.within(min(ASK_SECONDS, holder.seconds_left))
         if finished is None:
-            time.sleep(min(seconds, _POLL_SECONDS))
+            time.sleep(min(seconds, POLL_SECONDS))
         elif finished(holder, seconds):
             return
 
 
-def _read_holder(descriptor: int) -> Holder | None:
+def read_holder(descriptor: int) -> Holder | None:
     try:
         return decode(os.pread(descriptor, _MAX_RECORD, 0).partition(b"\n")[0], Holder)
     except ValueError:  # decoding errors are ValueErrors, and so is text that is not UTF-8

@@ -1,0 +1,112 @@
+"""What devices may still run for this process. An Operator cannot be stopped: it finishes its plan."""
+
+import fcntl
+import os
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import partial
+
+from msgspec import Struct
+
+from clawperator._deadline import BEGAN, Deadline
+from clawperator._home import product_home
+from clawperator.device.lease import (
+    ASK_SECONDS,
+    POLL_SECONDS,
+    SENT,
+    Holder,
+    SentCommand,
+    open_record,
+    read_holder,
+)
+from clawperator.errors import ClawError
+
+
+class RunningExecution(Struct, frozen=True):
+    """An execution of this process that may still run on a device, until ``until`` at the latest."""
+
+    deviceId: str
+    commandId: str
+    action: str
+    since: int
+    until: int
+
+    def describe(self) -> str:
+        left = max(0, round((self.until - time.time() * 1000) / 1000))
+        return f"{self.deviceId} may still run {self.action} (command {self.commandId}) for up to {left} s"
+
+
+def still_running(wait_seconds: float = ASK_SECONDS) -> tuple[RunningExecution, ...]:
+    """The executions of this process that may still run on a device. Waits for their end, but not longer.
+
+    Those of processes that it started and ended, such as skills, are among them. An Operator cannot be stopped:
+    after a cancellation the device has stopped only when this is empty.
+    """
+    deadline = Deadline(wait_seconds)
+    SENT.update({(left.serial, left.holder.sent): left for left in _left_by_others()})
+    while True:
+        pending = [sent for sent in list(SENT.values()) if not _has_ended(sent, deadline)]
+        if not pending or deadline.is_over:
+            break
+        time.sleep(deadline.within(POLL_SECONDS))
+    return tuple(
+        RunningExecution(sent.serial, h.commandId, h.action, h.since, h.until)
+        for sent in pending
+        for h in (sent.holder,)
+    )
+
+
+def _has_ended(sent: SentCommand, deadline: Deadline) -> bool:
+    if sent.holder.seconds_left > 0:
+        if sent.is_held or sent.finished is None:
+            return (sent.serial, sent.holder.sent) not in SENT
+        try:
+            if not sent.finished(sent.holder, deadline.within(ASK_SECONDS)):
+                return False
+        except ClawError:
+            return False  # the device cannot be reached: it may go on
+        _clear_record(sent)
+    SENT.pop((sent.serial, sent.holder.sent), None)
+    return True
+
+
+def _left_by_others() -> Iterator[SentCommand]:
+    """Commands that processes sent since this one began, and that no process follows any more."""
+    folder = os.path.join(product_home(), "leases")
+    names: list[str] = []
+    with suppress(OSError):
+        names = os.listdir(folder)
+    for name in names:
+        with suppress(OSError, ValueError):
+            descriptor = os.open(os.path.join(folder, name), os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+            try:
+                holder = read_holder(descriptor)
+                if holder is None or holder.started < BEGAN or holder.pid == os.getpid():
+                    continue
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # held: its process follows it
+            finally:
+                os.close(descriptor)
+            serial = bytes.fromhex(name.removesuffix(".lock")).decode("utf-8", "replace")
+            if holder.seconds_left > 0:
+                yield SentCommand(serial, holder, partial(_ask, serial), is_held=False)
+
+
+def _ask(serial: str, holder: Holder, seconds: float) -> bool:
+    """Ask a device by its serial whether it has finished a command."""
+    from clawperator.device.backends.abandoned import has_finished
+    from clawperator.device.discovery import resolve_device
+
+    return has_finished(resolve_device(serial), holder, seconds)
+
+
+def _clear_record(sent: SentCommand) -> None:
+    """Clear the record of a command that has ended, if the lease is free and the record is still that one."""
+    with suppress(OSError, ClawError):
+        descriptor = open_record(sent.serial)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if read_holder(descriptor) == sent.holder:
+                os.ftruncate(descriptor, 0)
+        finally:
+            os.close(descriptor)

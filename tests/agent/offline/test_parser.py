@@ -213,6 +213,8 @@ def parse(prompt: str) -> list[Instruction]:
         ("open Display settings", OpenPageInstruction(("Display",), "Display")),
         ("go to the Wi-Fi settings", OpenPageInstruction(("Network & internet", "Internet"), "Internet")),
         ("Bluetooth off", SetSwitchInstruction(named("Bluetooth"), False)),
+        ("put my phone on do not disturb", SetSwitchInstruction(named("do not disturb"), True)),
+        ("set the phone to silent", SetSwitchInstruction(named("silent"), True)),
         ("Bluetooth on?", CheckInstruction(named("Bluetooth"), "on")),
         ("isn't Bluetooth on?", CheckInstruction(named("Bluetooth"), "on", is_plain=True)),
         ("would you mind turning on Bluetooth?", SetSwitchInstruction(named("Bluetooth"), True)),

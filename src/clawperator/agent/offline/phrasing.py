@@ -34,7 +34,7 @@ _REWRITES: tuple[tuple[str, str], ...] = (
     (rf"{_WANT}\s+(?!to\b|you\b)(.+)", "want {1}"),
     (r"(?:can|could|may) (?:i|we) (?:have|get|see)\s+(.+)", "show me {1}"),
     (r"(?:let me )?see\s+((?:the|my)\s.+)", "show me {1}"),
-    (rf"(?:put|set|switch)\s+{_PHONE}\s+(?:in|into|in to|to|on)\s+(.+)", "switch to {1}"),
+    (rf"(?:put|set|switch)\s+{_PHONE}\s+(?:in|into|in to|to|on)\s+(.+)", "turn on {1}"),
     # questions in a sentence
     (rf"{_TELL}\s+(?:whether|if)\s+(.+)", "check whether {1}"),
     (rf"{_TELL}\s+(?:what|which)\s+(.+?)\s+(?:is|are)(?: set to)?", "what is {1}"),

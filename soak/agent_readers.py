@@ -19,6 +19,7 @@ from clawperator.agent.models.errors import UnavailableError
 from clawperator.agent.models.http import ReplyReader, _read_stream
 from clawperator.agent.offline.parser import parse_prompt
 from clawperator.agent.ports import BrainRequest
+from clawperator.agent.sessions.records import CallRecord, Denial, SessionMeta, TurnRecord, Usage, encode_line
 from clawperator.agent.sessions.store import SessionStore
 from clawperator.agent.settings import read_settings
 from clawperator.errors import ClawError
@@ -32,23 +33,19 @@ _SETTINGS = {
     "permissions": {"defaultMode": "act", "allow": ["click"], "deny": ["open_app(com.a*)"], "ask": ["press_key"]},
     "mcpServers": {"one": {"command": "true", "args": ["a"], "env": {"A": "b"}, "timeouts": {"call": 5}}},
 }
-_META = {
-    "type": "session_meta",
-    "schema_version": "1.0",
-    "session_id": "one",
-    "created_at_ms": 1_700_000_000_000,
-}
-_TURN = {
-    "type": "turn",
-    "turn": 1,
-    "at_ms": 1_700_000_000_000,
-    "prompt": "open settings",
-    "answer": "done",
-    "outcome": "done",
-    "tool_calls": [{"name": "open_app", "ok": True}],
-    "denials": [],
-    "usage": {"input_tokens": 1, "output_tokens": 2},
-}
+_SESSION = encode_line(SessionMeta(session_id="one", created_at_ms=1_700_000_000_000)) + encode_line(
+    TurnRecord(
+        turn=1,
+        prompt="open settings",
+        output="done",
+        outcome="done",
+        started_at_ms=1_700_000_000_000,
+        ended_at_ms=1_700_000_000_500,
+        usage=Usage(1, 2),
+        tool_calls=(CallRecord("open_app", {"applicationId": "com.a"}, True, "opened"),),
+        permission_denials=(Denial("click", "denied"),),
+    )
+)
 _LEGACY = {"session_id": "one", "messages": ["open settings"], "input_tokens": 1, "output_tokens": 2}
 _CHUNKS = (
     {"choices": [{"index": 0, "delta": {"role": "assistant", "content": "Hel"}}]},
@@ -103,12 +100,16 @@ def _stream(*events: object) -> bytes:
 
 
 def _settings(folder: Path) -> Callable[[bytes], object]:
-    path = folder / ".claw" / "settings.json"
-    path.parent.mkdir()
+    """The settings of the user and of a folder that is not trusted."""
+    paths = [folder / name / "settings.json" for name in ("home", ".claw")]
+    for path in paths:
+        path.parent.mkdir()
 
     def call(data: bytes) -> None:
-        path.write_bytes(data)
-        settings = read_settings(str(folder))
+        for path in paths:
+            path.write_bytes(data)
+        with patch.dict(os.environ, {"CLAW_CONFIG_HOME": str(folder / "home")}):
+            settings = read_settings(str(folder))
         require(all("Traceback" not in warning for warning in settings.warnings), "a warning has no traceback")
 
     return call
@@ -202,9 +203,7 @@ TARGETS = (
     Target(
         "rule", [b"click", b"recording_*", b"open_app(com.example*)", b"open_uri(https://a.b/:*)"], reads(_rule)
     ),
-    Target(
-        "session", [b"".join(json.dumps(line).encode() + b"\n" for line in (_META, _TURN))], _sessions("one.jsonl")
-    ),
+    Target("session", [_SESSION], _sessions("one.jsonl")),
     Target("old session", [json.dumps(_LEGACY).encode()], _sessions("one.json")),
     Target("config", [b'allow_schemes = ["tel", "market"]\npass_env = ["A"]\n'], _config),
     Target("policy variable", [json.dumps(_POLICY).encode()], reads(_policy_variable)),

@@ -18,7 +18,7 @@ from clawperator.errors import ClawError
 from clawperator.phone.core.apk import ApkError, read_apk
 from clawperator.phone.process.launch import describe_phone
 from clawperator.phone.toolkit.appfile import load_apps
-from clawperator.skills import compile_artifact, validate_all
+from clawperator.skills import SkillRegistry, compile_artifact, validate_all, validate_skill
 from clawperator.skills.artifacts import read_variables
 from clawperator.skills.contract import parse_agent, parse_contract, parse_inputs
 from clawperator.skills.registry import read_registry
@@ -32,7 +32,8 @@ from tests.phone.core.apks import make_apk
 _MATCHER = {"textEquals": "Wi-Fi", "role": "switch"}
 _EXECUTION = new_execution(
     [
-        {"type": "click", "params": {"matcher": _MATCHER, "container": {"role": "list"}}},
+        {"type": "click", "params": {"matcher": _MATCHER}},
+        {"type": "scroll", "params": {"direction": "down", "container": {"role": "list"}}},
         {"type": "enter_text", "params": {"matcher": _MATCHER, "text": "hello", "submit": True}},
         {"type": "scroll_until", "params": {"matcher": _MATCHER, "maxScrolls": 5, "clickAfter": True}},
         {"type": "open_uri", "params": {"uri": "https://example.com"}},
@@ -193,19 +194,34 @@ def _registry(path: str) -> None:
         registry.entry(entry["id"])
 
 
+def _write_skill(folder: Path) -> SkillRegistry:
+    """A registry with one complete skill."""
+    files = {"scripts/run.py": b"", "SKILL.md": b"", "skill.json": _SKILL, "artifacts/read.recipe.json": _TEMPLATE}
+    for name, data in files.items():
+        path = folder / _ENTRY["path"] / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    registry = folder / "skills" / "skills-registry.json"
+    registry.write_text(json.dumps({"schemaVersion": 1, "skills": [_ENTRY]}))
+    return read_registry(str(registry))
+
+
 def _open_artifact(folder: Path) -> Callable[[bytes], object]:
-    skill = folder / _ENTRY["path"]
-    for part in ("scripts/run.py", "SKILL.md"):
-        (skill / part).parent.mkdir(parents=True, exist_ok=True)
-        (skill / part).write_text("")
-    (folder / "skills" / "skills-registry.json").write_text(json.dumps({"schemaVersion": 1, "skills": [_ENTRY]}))
-    artifact = folder / _ENTRY["artifacts"][0]
-    artifact.parent.mkdir(parents=True)
+    registry = _write_skill(folder)
 
     def call(data: bytes) -> None:
-        artifact.write_bytes(data)
-        registry = read_registry(str(folder / "skills" / "skills-registry.json"))
+        (folder / _ENTRY["artifacts"][0]).write_bytes(data)
         compile_artifact(registry, _SKILL_ID, "read", '{"LABEL":"Wi-Fi","N":5}')
+
+    return call
+
+
+def _open_skill(folder: Path) -> Callable[[bytes], object]:
+    registry = _write_skill(folder)
+
+    def call(data: bytes) -> None:
+        (folder / _ENTRY["path"] / "skill.json").write_bytes(data)
+        validate_skill(registry, _SKILL_ID, dry_run=True)
 
     return call
 
@@ -258,6 +274,7 @@ def _apk(data: bytes) -> None:
         return
 
 
+_SKILL = json.dumps({**_ENTRY, "contract": _CONTRACT, "agent": {"cli": "claude", "timeoutMs": 5}}).encode()
 _RECORD = PhoneRecord("claw-1", 1, 0, "127.0.0.1", 1, 2, 3, "token", 0, "com.clawperator.operator", ["a.toml"])
 _HOLDER = Holder(1, "c", 1_700_000_000_000, "click", started=1.0, ends=2.0, sent="c")
 _TEMPLATE = json.dumps(_EXECUTION).replace('"Wi-Fi"', '"{{LABEL}}"').replace('"c"', '"{{COMMAND_ID}}"').encode()
@@ -276,6 +293,7 @@ TARGETS = (
         reads_file("skills/skills-registry.json", _registry),
     ),
     Target("artifact", [_TEMPLATE], _open_artifact),
+    Target("skill.json", [_SKILL], _open_skill),
     Target("variables", _encoded({"LABEL": "x", "1": 2, "a": [1.5]}), reads(_variables)),
     Target("lease", [msgspec.json.encode(_HOLDER) + b"\n"], _lease),
     Target("phone record", [msgspec.json.encode(_RECORD)], _phone_record),

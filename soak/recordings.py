@@ -143,7 +143,7 @@ _RUN = {
 TARGETS = (
     Target("recording", [RECORDING], reads_file("a.ndjson", _all_commands)),
     Target("repair", [RECORDING], reads_file("a.ndjson", _repair)),
-    Target("compare", [json.dumps(_RUN).encode(), json.dumps({"skillResult": _RUN}).encode()], _compare),
+    Target("compare", [json.dumps({"skillResult": _RUN}).encode()], _compare),
     Target("declared checkpoints", [json.dumps(_DECLARATION).encode()], reads(_declaration)),
     Target("cassette", [RECORDING], reads_file("a.ndjson", load_cassette)),
 )

@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from clawperator.agent.sessions.store import SessionStore
 from clawperator.commands import leaves
 from soak import faults, runner
 from soak import run as soak_run
-from soak.campaigns import CAMPAIGNS
+from soak.campaigns import CAMPAIGNS, READERS, SLOW_READERS
 from soak.faults import CASES, NOT_ON_A_PHONE
+from soak.fuzz import Target
 from soak.runner import Campaign, Finding, PartResult, Run, install_timers, require, started
 
 SEED = 20
@@ -49,6 +51,15 @@ def test_a_sample_of_the_fault_matrix_finds_nothing() -> None:
 def test_every_command_that_uses_a_device_is_in_the_fault_matrix() -> None:
     assert {case.name for case in CASES} | NOT_ON_A_PHONE == {name for name, _ in leaves()}
     assert not {case.name for case in CASES} & NOT_ON_A_PHONE
+
+
+@pytest.mark.parametrize("target", [*READERS, *SLOW_READERS], ids=lambda target: target.name)
+def test_the_inputs_that_are_mutated_are_valid(target: Target, tmp_path: Path) -> None:
+    call = target.open(tmp_path)
+    for seed in target.seeds:
+        call(seed)
+    if target.name == "session":
+        assert SessionStore(str(tmp_path)).load("one").prompt_count == 1
 
 
 def test_only_typed_errors_may_escape_and_findings_are_counted_once() -> None:

@@ -42,6 +42,7 @@ def run_kills(run: Run) -> None:
                 act.__name__.removeprefix("_"),
                 str(seed).encode(),
                 lambda _, act=act, folder=folder, seed=seed: act(folder, Random(seed)),  # type: ignore[misc]
+                may_refuse=False,
             )
             shutil.rmtree(folder, ignore_errors=True)
 

@@ -113,14 +113,15 @@ class Run:
                 return
             yield number
 
-    def check(self, target: str, data: bytes, call: Callable[[bytes], object]) -> None:
-        """Try an input. Only ``ClawError`` may escape from ``call``, and only in time."""
+    def check(self, target: str, data: bytes, call: Callable[[bytes], object], *, may_refuse: bool = True) -> None:
+        """Try an input. Only ``ClawError`` may escape from ``call``, if it ``may_refuse``, and only in time."""
         self.inputs += 1
         try:
             with _time_limit():
                 call(data)
-        except ClawError:
-            pass
+        except ClawError as e:
+            if not may_refuse:
+                self.report(target, f"failed with {e.code}", str(e), data)
         except _TooSlowError as e:
             self.report(target, "too slow", "".join(traceback.format_exception(e)[-8:]), data)
         except OracleError as e:

@@ -9,6 +9,7 @@ import pytest
 
 from clawperator.agent.sessions.store import SessionStore
 from clawperator.commands import leaves
+from clawperator.errors import ClawError
 from soak import faults, runner
 from soak import run as soak_run
 from soak.campaigns import CAMPAIGNS, READERS, SLOW_READERS
@@ -78,9 +79,21 @@ def test_only_typed_errors_may_escape_and_findings_are_counted_once() -> None:
     assert (second.count, second.problem) == (1, "an oracle")
 
 
-def _keep(run: Run, inputs: list[bytes], _: str, data: bytes, __: object) -> None:
+def _keep(run: Run, inputs: list[bytes], _: str, data: bytes, __: object, **___: object) -> None:
     run.inputs += 1
     inputs.append(data)
+
+
+def test_a_typed_error_is_a_finding_where_nothing_may_be_refused() -> None:
+    def refuse(_: bytes) -> None:
+        raise ClawError("PHONE_START_FAILED", "no")
+
+    run = Run("test", 1)
+    run.check("target", b"x", refuse)
+    assert list(run.findings) == []
+    run.check("target", b"x", refuse, may_refuse=False)
+    run.close()
+    assert [finding.problem for finding in run.findings] == ["failed with PHONE_START_FAILED"]
 
 
 def test_the_same_seed_tries_the_same_inputs(monkeypatch: pytest.MonkeyPatch) -> None:

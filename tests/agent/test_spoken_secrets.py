@@ -35,6 +35,11 @@ from clawperator.agent.spoken_secrets import intended_texts, prompt_secrets, sec
         ("password X9", "X9"),
         ("enter pin code 4411 and confirm", "4411"),
         ("the verification code is 998877", "998877"),
+        ("the code is 123456", "123456"),
+        ("my password's hunter22", "hunter22"),
+        ("pw: hunter22", "hunter22"),
+        ("mein Passwort ist hunter22", "hunter22"),
+        ("mot de passe: hunter22", "hunter22"),
     ],
 )
 def test_a_prompt_names_a_secret(prompt: str, secret: str) -> None:
@@ -56,6 +61,7 @@ def test_a_prompt_names_a_secret(prompt: str, secret: str) -> None:
         "type hello in notes and then open the passwords page",
         "press key 5",
         "pin the app",
+        "scan the code",
         "enter 35 and confirm",
         "tell me if the password is required",
     ],

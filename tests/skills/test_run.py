@@ -164,6 +164,12 @@ def test_invalid_inputs_are_rejected_before_the_script_runs(
     ran = run(write_skill(tmp_path, "open('ran', 'w')", contract=CONTRACT), "--", *argv)
     assert (ran.code, ran.json["code"]) == (1, "SKILL_INPUT_INVALID")
     assert expected in ran.json["message"]
+    assert " -- --name <string> --times <integer" in ran.json["hint"]
+
+
+def test_the_hint_of_a_skill_without_inputs_is_its_plain_command(tmp_path: Path) -> None:
+    ran = run(write_skill(tmp_path, "", contract={**CONTRACT, "inputs": {}}), "--", "extra")
+    assert ran.json["hint"].endswith(f"skills run {ID}'.")
 
 
 @pytest.mark.parametrize(

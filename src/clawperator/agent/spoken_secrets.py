@@ -9,12 +9,13 @@ import re
 from collections.abc import Iterator
 
 _NAME = (
-    r"(?:pass[ -]?(?:word|wort|wd|phrase|code)s?|pwd|pin(?:[ -]?(?:code|number))?|secret|token|cvv|cvc|otp"
+    r"(?:pass[ -]?(?:word|wort|wd|phrase|code)s?|kennwort|mot de passe|contrase(?:ñ|n)a|pwd|pw"
+    r"|pin(?:[ -]?(?:code|number))?|secret|token|cvv|cvc|otp"
     r"|(?:api|access|secret|private|wi-?fi|network|security|recovery|activation|licen[cs]e)[ -]?key"
     r"|(?:one-?time|security|verification|confirmation|unlock|access|recovery|backup|login|sms)[ -]?code)"
 )
 # How each name begins or goes on, which is fast to search for.
-_SIGNS = ("pass", "pwd", "pin", "secret", "token", "cvv", "cvc", "otp", "key", "code")
+_SIGNS = ("pass", "kennwort", "contrase", "pw", "pin", "secret", "token", "cvv", "cvc", "otp", "key", "code")
 _QUOTED = (
     r'"(?P<q1>[^"\n]{1,200})"|“(?P<q2>[^”\n]{1,200})”|«(?P<q3>[^»\n]{1,200})»|`(?P<q4>[^`\n]{1,200})`'
     r"|(?<![^\W_])'(?P<q5>[^'\n]{1,200})'(?![^\W_])|\u2018(?P<q6>[^\u2019\n]{1,200})\u2019"
@@ -24,7 +25,10 @@ _VALUE = rf"(?:{_QUOTED}|{_BARE})"
 _ARTICLE = r"(?:the|my|a|an|our|your|his|her|their|this|that|as)"
 _OF = r"(?:\s{1,3}(?:for|of|on|to|at|in)\s{1,3}\S{1,40}(?:\s{1,3}\S{1,40}){0,3}?)?"
 _FIELD = r"(?:\s{1,3}(?:field|box|input|text|value))?"
-_IS = r"(?:\s{1,3}(?:is|was|are|be|will\s{1,3}be|should\s{1,3}be|must\s{1,3}be)\b\s{0,3}:?|\s{0,3}(?:=>?|:))"
+_IS = (
+    r"(?:['\u2019]s\b|\s{1,3}(?:is|ist|lautet|est|es|was|are|be|will\s{1,3}be|should\s{1,3}be|must\s{1,3}be)\b\s{0,3}:?"
+    r"|\s{0,3}(?:=>?|:))"
+)
 
 _NAME_PLACE = re.compile(rf"\b(?={_NAME})", re.IGNORECASE)
 # After the name of a secret: "password is X", "password for gmail is X", "password to X", "password X".
@@ -52,6 +56,9 @@ _NAMED = re.compile(rf"{_VALUE}\s{{1,3}}is\s{{1,3}}{_ARTICLE}{_KINDS}\s{{1,3}}{_
 _PHRASE = re.compile(
     r"[^\s.,;]{1,40}(?:[ \t]{1,3}(?!(?:and|then|or|into?|as)\b)[^\s.,;]{1,40}){0,20}", re.IGNORECASE
 )
+
+# "the code is 123456".
+_DIGITS_OF_CODE = re.compile(r"\bcode\s{0,3}(?:is|was|:|=)?\s{0,3}(?P<bare>\d{4,12})\b", re.IGNORECASE)
 
 # What a prompt types, wherever it goes.
 _INTENDED = re.compile(
@@ -128,7 +135,7 @@ def _prompt_places(prompt: str) -> Iterator[tuple[int, int]]:
                 continue
             yield _place(found)
             break
-    for pattern in (_TYPED, _NAMED):
+    for pattern in (_TYPED, _NAMED, _DIGITS_OF_CODE):
         for found in pattern.finditer(prompt):
             if _is_value(found):
                 yield _place(found)

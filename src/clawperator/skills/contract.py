@@ -125,7 +125,7 @@ def _invalid_input(skill_id: str, declared: Mapping[str, str], message: str) -> 
     return ClawError(
         "SKILL_INPUT_INVALID",
         message,
-        hint=f"Run 'clawperator skills run {skill_id} -- {example}'.".replace(" --'", "'"),
+        hint=f"Run 'clawperator skills run {skill_id}{' -- ' if example else ''}{example}'.",
         details={"inputs": dict(declared)},
         target=skill_id,
     )

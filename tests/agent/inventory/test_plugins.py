@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from textwrap import dedent
 
@@ -33,13 +34,22 @@ class Site:
         self.modules.append(module)
 
 
+@contextmanager
+def site_at(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
+    """A site whose modules are forgotten afterwards: another test may have a module of the same name."""
+    monkeypatch.syspath_prepend(str(folder))
+    site = Site(folder)
+    try:
+        yield site
+    finally:
+        for module in site.modules:
+            sys.modules.pop(module, None)
+
+
 @pytest.fixture
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
-    monkeypatch.syspath_prepend(str(tmp_path))
-    site = Site(tmp_path)
-    yield site
-    for module in site.modules:
-        sys.modules.pop(module, None)
+    with site_at(tmp_path, monkeypatch) as site:
+        yield site
 
 
 def only(found: PluginScan) -> Plugin:

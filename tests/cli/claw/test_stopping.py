@@ -154,6 +154,10 @@ def test_an_interrupt_names_what_the_phone_still_runs(name: str, limit: tuple[st
     assert "claw-1 may still run sleep" in error["message"]
     assert "waits until it has finished" in error["hint"]
     is_turn = name in ("bootstrap", "turn-loop")
+    if is_turn:
+        (turn,) = document.get("turns") or [document["turn"]]
+        calls = [(call["name"], call["handled"], call["code"]) for call in turn["tool_calls"]]
+        assert calls == [("sleep", False, "INTERRUPTED")]
     assert _facts(document) == {
         "name": None if is_turn else "sleep",
         "input": RUNNING[name][1 if is_turn else 2],

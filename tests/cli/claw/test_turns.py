@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
 
@@ -15,7 +16,7 @@ import pytest
 from clawperator.agent.sessions.store import SessionStore
 from clawperator.agent.tools import builtin_tools
 from clawperator.agent.turns import conversation
-from tests.agent.inventory.test_plugins import Site
+from tests.agent.inventory.test_plugins import Site, site_at
 from tests.agent.models.model_server import model_server
 from tests.agent.models.openai_script import call_reply, text_reply
 from tests.device.phone_servers import running_phone_server
@@ -27,9 +28,9 @@ PROCESS = "import sys; from clawperator.cli import claw; sys.exit(claw())"
 
 
 @pytest.fixture
-def site(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
-    monkeypatch.syspath_prepend(str(folder))
-    return Site(folder)
+def site(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
+    with site_at(folder, monkeypatch) as site:
+        yield site
 
 
 def test_a_sentence_is_done_and_the_session_has_one_turn_with_its_evidence() -> None:

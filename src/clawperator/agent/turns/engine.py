@@ -12,7 +12,7 @@ and its outcome is ``failed``.
 """
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -47,6 +47,9 @@ from clawperator.errors import ClawError, ClawperatorException
 _NOTHING_DONE = ("policy", "usage", "parse")
 
 
+_UNFINISHED = "was running when the turn ended"
+
+
 class Limits(Struct, frozen=True):
     """Limits of a session and a turn. Tokens are words, unless the brain reports a count."""
 
@@ -68,6 +71,7 @@ class _Progress:
 
     def __init__(self) -> None:
         self.calls: list[ToolCallSummary] = []
+        self.running: ToolCallSummary | None = None
         self.denials: list[Denial] = []
         self.evidence: list[Evidence] = []
         self.secrets: list[str] = []
@@ -153,7 +157,7 @@ class TurnEngine:
             output=result.output if result.committed else self._render(result.output),
             matched_commands=self.matched.commands,
             matched_tools=self.matched.tools,
-            tool_calls=tuple(progress.calls),
+            tool_calls=(*progress.calls, *_unfinished(progress.running, error)),
             permission_denials=tuple(progress.denials),
             spent=result.usage if result.committed else progress.usage,
             duration_ms=progress.duration_ms,
@@ -271,12 +275,15 @@ class TurnEngine:
         self._events.emit("tool_called", tool=call.name, step=len(progress.calls) + 1, params=params)
         had_effect = progress.may_have_effect
         progress.may_have_effect = had_effect or self._registry.acts(call)  # an interrupt may come at any time
+        progress.running = ToolCallSummary(call.name, params, handled=False, message=_UNFINISHED)
         result = self._registry.call(call, self._context) if call.problem is None else _unmade(call.problem)
         progress.may_have_effect = had_effect or (progress.may_have_effect and _may_have_acted(result))
         code = result.error.code if result.error else None
         if code == "TURN_TIMEOUT":
+            progress.running = None
             raise TurnCancelledError  # not enough time is left to start anything
         effect = _effect(result.result)
+        progress.running = None
         progress.calls.append(ToolCallSummary(call.name, params, result.handled, result.message, code, effect))
         progress.evidence += result.evidence
         # Of a text that was not typed it is unknown whether it is a password.
@@ -363,6 +370,12 @@ class TurnEngine:
             self.deadline.end_commit()
         self._events.emit("committed", turn=kept.turn, path=self.session.path)
         return result
+
+
+def _unfinished(call: ToolCallSummary | None, error: ClawError | None) -> Iterator[ToolCallSummary]:
+    """The call that was running when the turn was stopped."""
+    if call is not None and error is not None:
+        yield replace(call, code=error.code)
 
 
 def _unmade(problem: ClawError) -> ToolResult:

@@ -172,3 +172,25 @@ def test_any_parameters_get_a_decision(name: str, params: Any) -> None:
 )
 def test_whether_any_call_of_a_tool_can_be_allowed(policy: Policy, can_ask: bool, expected: bool) -> None:  # noqa: FBT001 - columns of the table
     assert policy.may_allow(TOOLS["click"], can_ask=can_ask) is expected
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "https://evil.example",
+        "https://user:pass@evil.example/path",
+        "https:/evil.example",
+        "https:\\\\evil.example",
+        "https://evil.example./",
+        "https://%65vil.example:443/x",
+        "HTTPS://EVIL.example?q",
+    ],
+)
+def test_a_denied_site_is_denied_however_its_address_is_written(uri: str) -> None:
+    policy = Policy("full", deny=rules("open_uri(https://evil.example*)"))
+    assert not policy.decide(TOOLS["open_uri"], {"uri": uri}).allowed
+
+
+def test_the_address_of_another_site_is_not_denied() -> None:
+    policy = Policy("full", deny=rules("open_uri(https://evil.example*)"))
+    assert policy.decide(TOOLS["open_uri"], {"uri": "https://good.example/?u=https://evil.example"}).allowed

@@ -1,5 +1,6 @@
 """The actions of plans, as a policy sees them: names, levels, subjects, and what they perform."""
 
+import re
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 from clawperator.contract import ACTION_ALIASES, ACTIONS, ActionType, normalise_execution
 from clawperator.policy.rules import PolicyEntry
 
+_WEB = re.compile(r"(https?):[/\\]*(?:[^/\\?#]*@)?([^/\\?#:]*)(?::\d*)?(.*)", re.IGNORECASE | re.DOTALL)
 # The subjects of an action: those of these params that it has.
 _SUBJECTS = ("applicationId", "uri", "key", "path", "sessionId", "expectedPackage", "direction")
 _MATCHERS = ("matcher", "labelMatcher", "expectedNode")
@@ -28,13 +30,26 @@ def action_entry(name: str) -> PolicyEntry:
 
 def action_subjects(name: str, params: Mapping[str, Any]) -> tuple[str, ...]:
     """The targets of an action: an app, a URI, a key, labels and ids of its node. Empty for a point."""
-    action = {"type": ACTION_ALIASES.get(name, name), "params": dict(params)}
+    kind = ACTION_ALIASES.get(name, name)
+    action = {"type": kind, "params": dict(params)}
     own = normalise_execution({"actions": [action]})["actions"][0]["params"]
     values = [own.get(field) for field in _SUBJECTS]
     for field in _MATCHERS:
         matcher = own.get(field)
         values += [matcher.get(mark) for mark in _MATCHER_FIELDS] if isinstance(matcher, dict) else []
+    if kind in ACTIONS and (param := ACTIONS[kind].uri_param):
+        values.append(_web_address(own.get(param)))
     return tuple(value for value in values if isinstance(value, str) and value)
+
+
+def _web_address(uri: object) -> str:
+    """A web address as browsers read it: without user, port, escapes in the host, and odd slashes."""
+    found = _WEB.fullmatch(uri.strip()) if isinstance(uri, str) else None
+    if found is None:
+        return ""
+    from urllib.parse import unquote
+
+    return f"{found[1].lower()}://{unquote(found[2]).rstrip('.').casefold()}{found[3]}"
 
 
 def performed_actions(row: ActionType, params: Mapping[str, Any]) -> tuple[str, ...]:

@@ -98,7 +98,7 @@ def test_compare_prints_the_fixed_summaries() -> None:
 
 
 def test_parse_prints_the_fixed_warnings(tmp_path: Path) -> None:
-    events = [window(0), click(1, snapshot=None), scroll(3)]
+    events = [window(0), click(1, snapshot=None), window(2), scroll(3)]
     result, _ = parse_recording(str(write(tmp_path / "demo-session.ndjson", events)))
     assert result.warnings == [
         "seq 1: click event has no snapshot",

@@ -22,7 +22,7 @@ from clawperator.skills import SkillRegistry, compile_artifact, validate_all, va
 from clawperator.skills.artifacts import read_variables
 from clawperator.skills.contract import parse_agent, parse_contract, parse_inputs
 from clawperator.skills.registry import read_registry
-from clawperator.skills.run import read_frame
+from clawperator.skills.result_frame import read_frame
 from clawperator.testing import simulated_phone
 from clawperator.ui import parse_hierarchy, write_hierarchy
 from soak.fuzz import Target, reads, reads_file

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from clawperator.contract.skill_result import FRAME_MARKER
 from clawperator.errors import ClawError
-from clawperator.skills.run import is_newer_contract, read_frame
+from clawperator.skills.result_frame import is_newer_contract, read_frame
 from tests.skills.sample_skills import ID, frame
 
 SCRIPT = {"kind": "script"}

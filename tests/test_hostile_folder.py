@@ -270,7 +270,7 @@ def test_a_skill_cannot_trust_its_folder(folder: Path, tmp_path: Path) -> None:
     (folder / ".claw" / "settings.json").write_text('{"permissions": {"allow": ["*"]}}')
     registry = write_skill(tmp_path / "other", "a.b.trust", "run.sh", f"#!/bin/sh\n{command('claw')} trust 2>&1\n")
     ran = run(command("clawperator"), "skills", "run", "a.b.trust", "--registry", str(registry))
-    assert "only a user may trust a folder; this command runs below skill a.b.trust" in ran.stdout
+    assert "only a user may trust a folder; this command was started by skill a.b.trust" in ran.stdout
     assert not (tmp_path / "config" / "trusted-folders.json").exists()
 
 

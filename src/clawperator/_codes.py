@@ -297,7 +297,7 @@ GROUPS: Mapping[str, Mapping[str, Code]] = {
         "TURN_CALL_REPEATED": Code(
             _RUNTIME,
             False,
-            "the model repeated the same call without end; the turn was stopped",
+            "the model kept repeating the same call; the turn was stopped",
             "Run 'clawperator snapshot' to see the screen, then describe the task in more detail.",
         ),
         "TURN_BUDGET_REACHED": Code(

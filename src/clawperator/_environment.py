@@ -16,7 +16,7 @@ INHERITED = (
     *("http_proxy", "https_proxy", "ftp_proxy", "all_proxy", "no_proxy"),
 )
 INHERITED_PREFIXES = ("LC_", "XDG_", "ANDROID_", "ADB_", "CLAWPERATOR_")
-# Set in every child of a skill or an MCP server. A command that only a user may run refuses to run below them.
+# Set for every skill and MCP server. A command that only a user may run refuses to run where it is set.
 PARENT_VARIABLE = "CLAWPERATOR_PARENT"
 
 
@@ -53,7 +53,7 @@ def check_names(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def parent_process() -> str:
-    """The skill or MCP server that this process runs below; empty when a user started it."""
+    """The skill or MCP server that started this process; empty when a user did."""
     return os.environ.get(PARENT_VARIABLE, "")
 
 

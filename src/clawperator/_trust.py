@@ -1,9 +1,9 @@
-"""Trusted folders: what a working folder's files may start and allow after the user has trusted them.
+"""Trusted folders: the programs and permissions that a working folder's files add once the user trusts them.
 
 A folder's settings, skills registry, ``skill.json`` files and plugin manifests name programs, and its ``gradlew``
-is one. They count after ``claw trust``, which remembers the folder's real path and a hash of these files in the
-user's configuration; a change of one of them ends the trust. A registry that ``skills new`` creates is remembered
-likewise, by itself.
+is one. They take effect after ``claw trust``, which stores the folder's real path and a hash of these files in the
+user's configuration; a change to one of them ends the trust. A registry that ``skills new`` creates is stored in
+the same way, on its own.
 """
 
 import fcntl
@@ -32,7 +32,7 @@ _MANIFESTS = (".dist-info", ".egg-info")
 
 
 class Trust(Struct, frozen=True):
-    """Whether the files of a folder count. ``reason`` completes the sentence "ignored: ..." when they do not."""
+    """Whether the files of a folder take effect. If not, ``reason`` completes the sentence "ignored: ..."."""
 
     is_trusted: bool
     reason: str = ""
@@ -43,7 +43,7 @@ class Trust(Struct, frozen=True):
 
 
 class TrustStore(Struct):
-    """The remembered hashes by real path: of whole folders, and of single registries."""
+    """The stored hashes by real path: of whole folders, and of single registries."""
 
     folders: dict[str, str] = {}
     registries: dict[str, str] = {}
@@ -60,7 +60,7 @@ def config_home() -> str:
 
 
 def is_users_own(path: str) -> bool:
-    """Whether a settings file lies in the user's configuration. In the user's home ``.claw`` does."""
+    """Whether a settings file is in the user's configuration, as ``.claw`` in the user's home is."""
     return os.path.dirname(os.path.realpath(path)) == os.path.realpath(config_home())
 
 
@@ -70,7 +70,7 @@ def folder_trust(folder: str) -> Trust:
 
 
 def registry_trust(registry: str) -> Trust:
-    """Whether a registry in a working folder is trusted, by itself or with its folder."""
+    """Whether a registry in a working folder is trusted, on its own or with its folder."""
     whole = folder_trust(_root(registry))
     if whole.is_trusted:
         return whole
@@ -122,7 +122,7 @@ def _registry_files(registry: str) -> list[str]:
 
 
 def _manifests(folder: str) -> Iterator[str]:
-    """The entry points of distributions whose metadata lie in the folder itself."""
+    """The entry points of distributions whose metadata is in the folder itself."""
     try:
         with os.scandir(folder) as entries:
             found = sorted(entry.path for entry in entries if entry.name.endswith(_MANIFESTS))
@@ -184,7 +184,7 @@ def forget_folder(folder: str) -> bool:
 
 
 def read_store() -> TrustStore:
-    """What is remembered. An unreadable store remembers nothing."""
+    """The stored hashes; none when the store cannot be read."""
     try:
         return _load()
     except (OSError, ValueError, RecursionError):
@@ -204,7 +204,7 @@ def _load() -> TrustStore:
 
 @contextmanager
 def _changing() -> Iterator[TrustStore]:
-    """The store, written when the block ends well. One process changes it at a time."""
+    """The store, written when the block succeeds. One process changes it at a time."""
     path = _store_path()
     try:
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)

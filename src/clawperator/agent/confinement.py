@@ -47,7 +47,7 @@ class WorkingFolder(Struct, frozen=True):
 
 
 def confine(folder: WorkingFolder, path: str, operation: str, use: Use) -> str:
-    """The absolute path, links resolved. ``PERMISSION_DENIED`` outside of the folder and for protected files.
+    """The absolute path, links resolved. ``PERMISSION_DENIED`` outside the folder and for protected files.
 
     ``TOOL_PAYLOAD_INVALID`` for a text that is not a path.
     """
@@ -66,7 +66,7 @@ def confine(folder: WorkingFolder, path: str, operation: str, use: Use) -> str:
             target=path[:80],
         ) from None
     if not is_inside(whole, root):
-        raise _denied(path, f"is outside of the folder {root}", operation, root)
+        raise _denied(path, f"is outside the folder {root}", operation, root)
     reason = protection(folder, whole) or (program_protection(whole, root) if use == "write" else None)
     if reason is not None:
         raise _denied(path, reason, operation, root)

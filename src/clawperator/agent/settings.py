@@ -85,7 +85,7 @@ def read_settings(folder: str) -> AgentSettings:
 
 
 def folder_settings(folder: str) -> AgentSettings:
-    """What the settings of a folder say by themselves, as if it were trusted."""
+    """The settings of a folder alone, as if it were trusted."""
     layers = _Layers(folder)
     for path in settings_files(folder):
         if not is_users_own(path):

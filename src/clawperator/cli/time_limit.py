@@ -44,7 +44,7 @@ def _alarm(seconds: float, timeout_ms: float) -> Iterator[None]:
         )
 
     signal.signal(signal.SIGALRM, expire)
-    # It repeats, because code that goes on after any error would lose the first one.
+    # It repeats, because code that continues after any error would lose the first one.
     signal.setitimer(signal.ITIMER_REAL, seconds, _REPEAT_SECONDS)
     try:
         yield

@@ -107,10 +107,14 @@ ACTION_COMMANDS: tuple[Command, ...] = (
         "<package|uri>",
         synonyms=("open-uri", "open-url", "open-app", "open_app", "open_uri", "open_url"),
         flags=(_TARGET, ALLOW_SCHEME),
-        examples=("clawperator open com.android.settings", "clawperator open https://clawperator.com"),
+        examples=(
+            "clawperator open com.android.settings",
+            "clawperator open https://clawperator.com",
+            "clawperator open myapp://settings --allow-scheme myapp --dry-run",
+        ),
         notes=(
             "A target that contains a scheme and :// is a URI, anything else a package name.\n"
-            "Other schemes than http and https need --allow-scheme."
+            "Schemes other than http and https need --allow-scheme."
         ),
         build="open_target",
         tools=("open_app", "open_uri"),

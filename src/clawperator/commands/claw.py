@@ -260,18 +260,19 @@ CLAW_COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         "trust",
-        "Trust the files of a folder that name programs.",
+        "Trust the settings, MCP servers, skills and plugins of a folder.",
         "[<folder>]",
         flags=(
-            switch("--list", "list what is trusted"),
-            switch("--remove", "end the trust"),
-            switch("--dry-run", "print what would be trusted"),
+            switch("--list", "list the trusted folders"),
+            switch("--remove", "end the trust in the folder"),
+            switch("--dry-run", "print what would be trusted; change nothing"),
             _FORMAT,
         ),
         examples=("claw trust", "claw trust --dry-run", "claw trust --list", "claw trust --remove"),
         notes=(
-            "Until then the settings of a folder can only restrict, and its MCP servers, skills and plugins are\n"
-            "ignored. A change of one of the files ends the trust. Agents cannot run this command."
+            "The default is the working folder. Without trust, its settings can only restrict, and its\n"
+            "MCP servers, skills and plugins are ignored. A change to one of the files ends the trust.\n"
+            "Agents cannot run this command."
         ),
         handler="clawperator.cli.claw.trust:trust",
         for_users=True,

@@ -125,7 +125,10 @@ SKILLS = Command(
                 PASS_ENV,
                 _REGISTRY,
             ),
-            examples=(f"clawperator skills run {_SHIPPED}",),
+            examples=(
+                f"clawperator skills run {_SHIPPED}",
+                f"clawperator skills run {_SHIPPED} --pass-env OPENAI_API_KEY",
+            ),
             notes=(
                 "Arguments after -- go to the skill. --timeout limits the skill (default: 120000 ms); after it\n"
                 "the skill and all its child processes are killed."

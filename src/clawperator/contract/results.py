@@ -12,7 +12,7 @@ Effect = Literal["changed", "unchanged", "unknown"]
 
 # In the data of a failed step: the device accepted a touch, a key, a text or an intent before the step failed.
 DISPATCHED = "dispatched"
-# With these codes a step that does not say otherwise has done nothing.
+# With these codes a step has done nothing, unless it reports otherwise.
 _NOT_PERFORMED = frozenset(
     {
         "NODE_NOT_FOUND",

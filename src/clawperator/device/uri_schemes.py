@@ -1,6 +1,6 @@
 """URI schemes that an execution may open, checked on the host before anything is sent.
 
-http and https are always allowed. A user allows others by ``--allow-scheme``, ``CLAWPERATOR_ALLOW_SCHEMES`` or
+http and https are always allowed. A user allows others with ``--allow-scheme``, ``CLAWPERATOR_ALLOW_SCHEMES`` or
 ``allow_schemes`` in clawperator.toml. ``*`` allows every scheme except those that run code or reach into apps and
 files: these must be named.
 """
@@ -29,7 +29,7 @@ _INTENT_FRAGMENT = "#intent;"
 
 
 def read_schemes(given: Iterable[str]) -> frozenset[str]:
-    """The names of schemes, in lower case; ``USAGE`` for one that is none. ``myapp://`` means ``myapp``."""
+    """The names of schemes, in lower case; ``USAGE`` for an invalid one. ``myapp://`` means ``myapp``."""
     names = set()
     for text in given:
         found = _NAME.fullmatch(text)
@@ -37,7 +37,7 @@ def read_schemes(given: Iterable[str]) -> frozenset[str]:
             raise ClawError(
                 "USAGE",
                 f"invalid URI scheme {text!r}",
-                hint="Give its name: --allow-scheme myapp. '*' allows every scheme that need not be named.",
+                hint="Give its name: --allow-scheme myapp, or '*' for most schemes.",
                 operation="allow_scheme",
                 target=text,
             )
@@ -48,7 +48,7 @@ def read_schemes(given: Iterable[str]) -> frozenset[str]:
 def check_uri_schemes(plan: Plan, allowed: Iterable[str]) -> None:
     """Check every URI that a plan opens; ``URI_SCHEME_NOT_ALLOWED`` for the first that may not be opened.
 
-    ``allowed`` are schemes beside http and https. The variable and the configuration are read only when needed.
+    ``allowed`` are schemes besides http and https. The variable and the configuration are read only when needed.
     """
     for action in plan.execution.actions:
         if param := ACTIONS[action.type].uri_param:

@@ -8,8 +8,8 @@
 A call's subjects are the app, URI, key, node label or skill id it names; for tools without a subject, the
 parameters as JSON. A deny or ask rule applies when it matches any subject, in any case, and also to calls that
 perform the named one as a part: ``click`` covers ``scroll_and_click``. An allow rule must match the call's own
-name and its first subject exactly, so a different spelling never gains permissions. A node can be matched by other
-properties than its label: to protect an element, deny the tool.
+name and its first subject exactly, so a different spelling never gains permissions. A node can be matched by
+properties other than its label: to protect an element, deny the tool.
 
 Precedence: deny rules, ask rules, allow rules, then the mode.
 """
@@ -204,16 +204,16 @@ def read_rule(text: str, source: str) -> PolicyRule:
     rule = text.strip()
     if len(rule) > _LONGEST_RULE:
         raise ValueError(f"rule longer than {_LONGEST_RULE} characters")
-    name, bracket, rest = rule.partition("(")
+    name, parenthesis, rest = rule.partition("(")
     name = name.strip()
     if not name:
         raise ValueError("rule without a tool name")
     if "*" in name[:-1] or not all(c.isalnum() or c in "_-.*" for c in name):
         raise ValueError(f"invalid tool name {name!r}: use letters, digits, _, - and ., and * only at the end")
-    if not bracket:
+    if not parenthesis:
         return PolicyRule(name, None, source)
     if not rest.endswith(")"):
-        raise ValueError("rule without a closing bracket at its end")
+        raise ValueError("rule without a closing parenthesis at its end")
     return PolicyRule(name, rest[:-1], source)
 
 

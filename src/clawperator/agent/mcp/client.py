@@ -156,7 +156,7 @@ class McpServerClient:
         if result.get("resultType", "complete") != "complete":
             raise tool_failed(self.name, tool, "it requires input from the user, which is not supported")
         if not isinstance(result.get("isError", False), bool):
-            raise self._failed("invocation", f"the result of {tool} does not say whether it is an error")
+            raise self._failed("invocation", f"the result of {tool} has an invalid isError")
         return result
 
     def close(self) -> None:

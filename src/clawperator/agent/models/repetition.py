@@ -1,4 +1,4 @@
-"""Detect a model that repeats the same call: it is told so first, and then the turn fails."""
+"""Detect a model that repeats the same call: it is warned first, then the turn fails."""
 
 import msgspec
 

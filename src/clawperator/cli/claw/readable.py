@@ -1,4 +1,4 @@
-"""Results as text: the message of a call, and below it what the call has seen, without JSON."""
+"""Results as text: the message of a call and, for a read-only call, its result without JSON."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -13,7 +13,7 @@ _STATES = ("role", "status", "state")
 
 
 def readable(message: str, result: Any) -> str:
-    """The text of a call that only looks. A result with a text of its own is that text."""
+    """The text of a read-only call: the ``text`` of its result, or the message and the result."""
     if isinstance(result, Mapping) and isinstance(result.get("text"), str):
         return str(result["text"])
     lines = list(_lines(_substance(_seen(result)), ""))
@@ -134,7 +134,7 @@ def _words(name: str) -> str:
 def describe_parameters(schema: Mapping[str, Any]) -> list[str]:
     """The parameters of a tool, one on each line: name, type, whether it is required, and its meaning.
 
-    Parameters of an object are listed below it. The schema may be that of a foreign server, so nothing in it is
+    Parameters of an object are listed below it. The schema may come from an MCP server, so nothing in it is
     taken for granted.
     """
     definitions = schema.get("$defs")

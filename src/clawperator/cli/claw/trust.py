@@ -1,4 +1,4 @@
-"""``claw trust``: remember that the user trusts the files of a folder, list what is remembered, or forget it."""
+"""``claw trust``: trust the files of a folder, list the trusted folders, or end the trust."""
 
 import os
 from typing import Any
@@ -50,7 +50,7 @@ def _require_user() -> None:
     if parent:
         raise ClawError(
             "PERMISSION_DENIED",
-            f"only a user may trust a folder; this command runs below {printable(parent)}",
+            f"only a user may trust a folder; this command was started by {printable(parent)}",
             hint="Run 'claw trust' in a terminal.",
             operation="trust",
             target="trust",
@@ -86,7 +86,7 @@ def _trust(folder: str, *, dry_run: bool) -> Response:
 
 def _remove(folder: str) -> Response:
     removed = forget_folder(folder)
-    text = f"{'No longer trusted' if removed else 'Not trusted before'}: {printable(folder)}"
+    text = f"{'No longer trusted' if removed else 'Was not trusted'}: {printable(folder)}"
     return Response({"folder": folder, "removed": removed}, text)
 
 

@@ -62,6 +62,10 @@ def _leave_out_working_folder() -> None:
 
 def _print_version() -> int:
     from clawperator import __version__
-    from clawperator.cli.console import print_bytes
 
-    return print_bytes(__version__.encode(), 0)
+    try:
+        sys.stdout.write(__version__ + "\n")
+        sys.stdout.flush()
+    except (OSError, ValueError, AttributeError):  # closed, or not there at all
+        os._exit(1)  # the interpreter would try to flush it again
+    return 0

@@ -223,6 +223,46 @@ def test_a_device_that_cannot_be_asked_may_go_on() -> None:
         pass
 
 
+def error_beside_a_waiting_process() -> ClawError:
+    """The error of a process that finds the lease taken by another one, which waits for an abandoned command."""
+    errors: list[ClawError] = []
+
+    def ask(_holder: Holder, _seconds: float) -> bool:
+        with pytest.raises(ClawError) as error, lease("a", "third", 0):
+            pass
+        errors.append(error.value)
+        return True
+
+    with lease("a", "second", HANG_SECONDS, finished=ask):
+        pass
+    return errors[0]
+
+
+def test_a_command_that_its_process_no_longer_follows_is_not_reported_as_run_by_it() -> None:
+    abandon()
+    error = error_beside_a_waiting_process()
+    what = f"device a still runs sleep of command left-1, started by process {os.getpid()}, for up to "
+    assert error.message.startswith(what)
+
+
+def test_a_process_that_has_ended_is_not_reported_as_running_a_command() -> None:
+    with subprocess.Popen([sys.executable, "-c", ABANDON % False]) as child:
+        child.wait(HANG_SECONDS)
+    error = error_beside_a_waiting_process()
+    what = f"device a still runs sleep of command of-a-child, started by process {child.pid}, for up to "
+    assert error.message.startswith(what)
+
+
+@pytest.mark.parametrize("pid", [-1, 0, 10**30])
+def test_a_record_of_no_process_is_not_reported_as_the_holder(tmp_path: Path, pid: int) -> None:
+    with lease("a", "first", 0):
+        (file,) = (tmp_path / "leases").iterdir()
+        file.write_text(f'{{"pid":{pid},"commandId":"left-1","since":1}}\n')
+        with pytest.raises(ClawError) as error, lease("a", "second", 0):
+            pass
+    assert error.value.message == "device a is busy"
+
+
 FALSE_RECORDS = {
     "a far end": b'{"pid":1,"commandId":"x","since":1,"started":0,"ends":1e15,"sent":"x"}\n',
     "not UTF-8": b'{"pid":1,"commandId":"\xff","since":1}\n',

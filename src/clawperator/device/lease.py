@@ -39,7 +39,8 @@ class Holder(Struct, frozen=True):
 
     ``since`` and ``until`` are epoch milliseconds. ``until`` is the latest end of the command on the device, or 0
     when nothing was sent. ``started`` and ``ends`` are the same moments on the machine's monotonic clock, which no
-    clock change moves. ``sent`` is the id under which the device runs the command.
+    clock change moves. ``sent`` is the id under which the device runs the command. ``released`` when its process
+    no longer follows it.
     """
 
     pid: int
@@ -54,6 +55,20 @@ class Holder(Struct, frozen=True):
     endpoint: str = ""
     operatorPid: str = ""
     deviceTime: str = ""
+    released: bool = False
+
+    @property
+    def is_abandoned(self) -> bool:
+        """Whether no process follows the command: its process has released it or has ended."""
+        if self.released or self.pid <= 0:
+            return True
+        try:
+            os.kill(self.pid, 0)
+        except (ProcessLookupError, OverflowError):
+            return True
+        except PermissionError:
+            pass  # a process of another user
+        return False
 
     @property
     def seconds_left(self) -> float:
@@ -128,13 +143,18 @@ class Lease:
 
     def release(self) -> None:
         """Clear the record, unless the device may still run the command."""
-        sent = SENT.get((self._serial, self._holder.sent))
-        if sent is not None:
-            sent.is_held = False
         if self._holder.seconds_left == 0:
             self.ended()
             with suppress(OSError):
                 os.ftruncate(self._descriptor, 0)
+            return
+        sent = SENT.get((self._serial, self._holder.sent))
+        self._holder = replace(self._holder, released=True)
+        with suppress(ClawError):  # on a full disk the record stays as it is
+            self._write()
+        if sent is not None:
+            sent.holder = self._holder
+            sent.is_held = False
 
     def _write(self) -> None:
         # Only the first line counts: a process that is killed between these two leaves a whole record.
@@ -233,11 +253,22 @@ def _acquire(descriptor: int, wait: _Wait) -> None:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            wait.check(read_holder(descriptor))
+            _check_held(descriptor, wait)
         else:
             return
         # Random delays, so that no process always comes too late.
         time.sleep(POLL_SECONDS * (0.5 + os.urandom(1)[0] / 256))
+
+
+def _check_held(descriptor: int, wait: _Wait) -> None:
+    """Check a wait for a lease that another process holds, which may itself wait for an abandoned command."""
+    holder = read_holder(descriptor)
+    if holder is None or not holder.is_abandoned:
+        wait.check(holder)
+    elif holder.seconds_left > 0:
+        wait.check(holder, abandoned=True)
+    else:
+        wait.check(None)  # the holder has not replaced the record of an earlier one yet
 
 
 def _await_abandoned(descriptor: int, wait: _Wait, finished: FinishedCheck | None) -> None:

@@ -16,6 +16,7 @@ from clawperator.cli.time_limit import time_limit
 from clawperator.commands.registry import leaves
 from clawperator.contract.limits import HOST_GRACE_MS
 from clawperator.device.adb import client
+from clawperator.device.lease import SENT
 from clawperator.errors import ClawError
 from tests.support.running import clawperator
 
@@ -104,6 +105,7 @@ def clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[VirtualTi
     ]
     lines = [{**header, "operatorPackage": "com.clawperator.operator"}, *events]
     Path("demo.ndjson").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    SENT.clear()
     made = VirtualTime()
     monkeypatch.setattr(client, "_connect", lambda *_: SilentPeer(made))
     # The clock goes back before anything else of the test session runs.
@@ -132,6 +134,8 @@ def assert_ends_in_time(line: str, clock: VirtualTime) -> None:
     flags = [] if words == ["devices"] else ["--device", SERIAL]
     ran = clawperator(*words, *flags, "--timeout", str(TIMEOUT_MS))
     assert clock.now - start <= (TIMEOUT_MS + HOST_GRACE_MS) / 1000 + TOLERANCE_S
+    running = {key: sent.holder.seconds_left for key, sent in SENT.items() if sent.holder.seconds_left > 0}
+    assert not running, "the device does not run longer than the host"
     # A list needs no device, and the host itself sleeps for the adb backend.
     needs_device = words != ["devices"] and not (words[0] == "sleep" and words[-1] == "adb")
     assert ran.code == int(needs_device), ran.out

@@ -8,7 +8,7 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from clawperator._deadline import limited
+from clawperator._deadline import Deadline, limited
 from clawperator.commands import POLICY_VARIABLE, BackendName
 from clawperator.contract import (
     ACTIONS,
@@ -37,6 +37,8 @@ _STOP_PURPOSE = {
 }
 _RECORDING_FIELDS = ("sessionId", "filePath")
 _NOTICEABLE_SECONDS = 0.25
+# How long before the host's end the device must end, so that its result still arrives.
+_RESULT_SECONDS = 1.0
 
 
 def operator_package(given: str | None) -> str:
@@ -66,8 +68,9 @@ def run_plan(  # noqa: PLR0913 - the facts of one run
     """Run a plan while holding the device's lease. The host log gets its ids and status, not its content.
 
     The host ends within the plan's timeout, or within ``timeout_ms`` when that is shorter, and a grace; waiting
-    for the lease counts. When ``stop`` returns True, nothing more is sent to the device, and the result or error
-    follows as soon as the backend can. ``still_running`` lists what the device has not finished.
+    for the lease counts. A plan that could run longer than the host is sent with a shorter timeout.
+    When ``stop`` returns True, nothing more is sent to the device, and the result or error follows as soon as the
+    backend can. ``still_running`` lists what the device has not finished.
     Every action is checked before the first one runs: ``PERMISSION_DENIED`` when the policy in force denies one.
     ``allow_schemes`` are the URI schemes that it may open besides http and https; nothing is sent when one of its
     URIs may not be opened.
@@ -121,10 +124,15 @@ def _has_finished(device: Device, holder: Holder, seconds: float) -> bool:
 
 
 def _with_time_left(plan: Plan, waited: float) -> Plan:
-    """The plan with the rest of its time, when it had to wait: the device must not run longer than the host."""
-    if waited < _NOTICEABLE_SECONDS:
+    """The plan with the rest of its time, and at most that of its command.
+
+    The device must not run longer than the host. Only the shortest timeout of the contract may be longer.
+    """
+    given = plan.execution.timeoutMs / 1000
+    seconds = min(given - waited, Deadline(None).within(float("inf")) - _RESULT_SECONDS)
+    if given - seconds < _NOTICEABLE_SECONDS:
         return plan
-    left = max(MIN_EXECUTION_TIMEOUT_MS, round(plan.execution.timeoutMs - waited * 1000))
+    left = max(MIN_EXECUTION_TIMEOUT_MS, round(seconds * 1000))
     return Plan(replace(plan.execution, timeoutMs=left), {**plan.document, "timeoutMs": left})
 
 

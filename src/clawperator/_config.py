@@ -7,6 +7,7 @@ A file of that name in a working folder is never read.
 """
 
 import os
+from codecs import BOM_UTF8
 from typing import Any
 
 import msgspec
@@ -61,7 +62,7 @@ def _document(path: str) -> dict[str, Any] | None:
     import tomllib
 
     try:
-        return tomllib.loads(data.removeprefix(b"\xef\xbb\xbf").decode())
+        return tomllib.loads(data.removeprefix(BOM_UTF8).decode())
     except tomllib.TOMLDecodeError as e:
         raise _invalid(path, str(e)) from None  # its message ends with the line and column
     except UnicodeDecodeError as e:

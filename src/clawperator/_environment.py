@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterable, Mapping
 
 from clawperator._config import read_config
+from clawperator._files import is_same_file
 from clawperator.errors import ClawError
 
 INHERITED = (
@@ -70,7 +71,4 @@ def own_environment() -> dict[str, str]:
 
 
 def is_working_folder(path: str) -> bool:
-    try:
-        return os.path.samefile(path, os.curdir)
-    except OSError:
-        return False
+    return is_same_file(path, os.curdir)

@@ -9,6 +9,7 @@ the same way, on its own.
 import fcntl
 import os
 import time
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -20,15 +21,18 @@ from clawperator._files import AtomicFile, read_limited, why
 from clawperator._text import printable
 from clawperator.errors import ClawError
 
-REGISTRY = os.path.join("skills", "skills-registry.json")
+CONTROL_FOLDER = ".claw"
+SETTINGS_NAMES = ("settings.json", "settings.local.json")
+REGISTRY_NAME = "skills-registry.json"
+REGISTRY = os.path.join("skills", REGISTRY_NAME)
+REGISTRY_VARIABLE = "CLAWPERATOR_SKILLS_REGISTRY"
+# The folders with the metadata of a distribution end in one of these.
+METADATA_SUFFIXES = (".dist-info", ".egg-info")
 # Run by ``doctor --full``.
 BUILD_PROGRAM = "gradlew"
-_SETTINGS = (os.path.join(".claw", "settings.json"), os.path.join(".claw", "settings.local.json"))
 _STORE = "trusted-folders.json"
 _MOST_BYTES = 16 * 1024 * 1024
 _LOCK_SECONDS = 5.0
-_BOM = b"\xef\xbb\xbf"
-_MANIFESTS = (".dist-info", ".egg-info")
 
 
 class Trust(Struct, frozen=True):
@@ -56,7 +60,7 @@ _CHANGED = Trust(False, "files that name programs have changed since the folder 
 
 def config_home() -> str:
     """The folder of the user's own settings: ``CLAW_CONFIG_HOME``, or ``~/.claw``."""
-    return os.environ.get("CLAW_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".claw")
+    return os.environ.get("CLAW_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), CONTROL_FOLDER)
 
 
 def is_users_own(path: str) -> bool:
@@ -97,7 +101,7 @@ def _compare(known: str | None, compute: Callable[[], str]) -> Trust:
 
 def folder_files(folder: str) -> list[str]:
     """The files of the folder that name programs."""
-    settings = [os.path.join(folder, name) for name in _SETTINGS]
+    settings = [os.path.join(folder, CONTROL_FOLDER, name) for name in SETTINGS_NAMES]
     own = [path for path in settings if os.path.lexists(path) and not is_users_own(path)]
     registry = os.path.join(folder, REGISTRY)
     skills = _registry_files(registry) if os.path.lexists(registry) else []
@@ -113,7 +117,7 @@ def folder_hash(folder: str) -> str:
 def _registry_files(registry: str) -> list[str]:
     """The registry and the ``skill.json`` of every skill it lists."""
     try:
-        document = msgspec.json.decode(_read(registry).removeprefix(_BOM))
+        document = msgspec.json.decode(_read(registry).removeprefix(BOM_UTF8))
         folders = [entry["path"] for entry in document["skills"] if isinstance(entry.get("path"), str)]
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         folders = []  # such a registry cannot be used
@@ -125,7 +129,7 @@ def _manifests(folder: str) -> Iterator[str]:
     """The entry points of distributions whose metadata is in the folder itself."""
     try:
         with os.scandir(folder) as entries:
-            found = sorted(entry.path for entry in entries if entry.name.endswith(_MANIFESTS))
+            found = sorted(entry.path for entry in entries if entry.name.endswith(METADATA_SUFFIXES))
     except OSError:
         return
     for path in found:

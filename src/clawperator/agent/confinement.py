@@ -2,8 +2,8 @@
 
 Those files are: everything in ``.claw``, the user's configuration and the product home; settings and sessions,
 wherever they are. Skills, their registries and plugins can be read, not written. Links are resolved first, and
-existing files and folders are compared by identity, so that another spelling, a link or a second name changes
-nothing.
+existing files and folders are compared by identity, so another spelling, a link or a second name makes no
+difference.
 """
 
 import os
@@ -17,19 +17,23 @@ from msgspec import Struct
 from clawperator._files import confined_to, is_inside
 from clawperator._home import product_home
 from clawperator._text import is_blank
-from clawperator._trust import config_home
+from clawperator._trust import (
+    CONTROL_FOLDER,
+    METADATA_SUFFIXES,
+    REGISTRY,
+    REGISTRY_NAME,
+    REGISTRY_VARIABLE,
+    SETTINGS_NAMES,
+    config_home,
+)
 from clawperator.agent.sessions.files import DEFAULT_DIRECTORY, EVIDENCE_SUFFIX, SUFFIX
 from clawperator.agent.sessions.reading import is_session_file
 from clawperator.errors import ClawError
 
 Use = Literal["read", "write"]
 
-_CONTROL = ".claw"
-_SETTINGS = ("settings.json", "settings.local.json")
 # A folder with one of these contains skills.
-_SKILL_FILES = ("skills-registry.json", "skill.json")
-_PLUGIN_FOLDERS = (".dist-info", ".egg-info")
-_REGISTRY_VARIABLE = "CLAWPERATOR_SKILLS_REGISTRY"
+_SKILL_FILES = (REGISTRY_NAME, "skill.json")
 _LONGEST_PATH = 4_096
 
 _Identity = tuple[int, int]
@@ -85,14 +89,14 @@ def confining(folder: WorkingFolder) -> Iterator[None]:
 
 def protection(folder: WorkingFolder, path: str) -> str | None:
     """Why an agent may neither read nor write this resolved path; None when it may."""
-    if any(_folded(part) == _CONTROL for part in path.split(os.sep)):
-        return f"is in a {_CONTROL} folder"
+    if any(_folded(part) == CONTROL_FOLDER for part in path.split(os.sep)):
+        return f"is in a {CONTROL_FOLDER} folder"
     parents = list(_parents(path))
     if set(_identities(parents)).intersection(_identities(_control_folders(folder))):
         return "is in a folder of settings, sessions or product files"
     if any(is_inside(path, os.path.realpath(place)) for place in _control_folders(folder)):
         return "is in a folder of settings, sessions or product files"
-    if set(_identities([path])).intersection(_identities(settings_files(folder))):
+    if set(_identities([path])).intersection(_identities(_protected_settings(folder))):
         return "is a settings file"
     if is_session_file(path) or any(_is_evidence(parent) for parent in parents):
         return "belongs to a session"
@@ -104,7 +108,7 @@ def program_protection(path: str, root: str) -> str | None:
     is_registry = set(_identities([path])).intersection(_identities(_registries(root)))
     if is_registry or _folded(os.path.basename(path)) in _SKILL_FILES:
         return "is a file that describes skills"
-    if any(_folded(part).endswith(_PLUGIN_FOLDERS) for part in path.split(os.sep)):
+    if any(_folded(part).endswith(METADATA_SUFFIXES) for part in path.split(os.sep)):
         return "is in a folder that describes plugins"
     for parent in _parents(path):
         inside = parent != root and is_inside(parent, root)
@@ -116,30 +120,30 @@ def program_protection(path: str, root: str) -> str | None:
 def is_control_file(folder: WorkingFolder, path: str) -> bool:
     """Whether not even the user should append to this file: settings, a registry, or a skill's description."""
     whole = os.path.realpath(os.path.join(folder.root, path))
-    known = [*settings_files(folder), *_registries(folder.root)]
+    known = [*_protected_settings(folder), *_registries(folder.root)]
     name, parent = (_folded(part) for part in (os.path.basename(whole), os.path.basename(os.path.dirname(whole))))
-    named = name in _SKILL_FILES or (parent == _CONTROL and name.endswith(".json"))
+    named = name in _SKILL_FILES or (parent == CONTROL_FOLDER and name.endswith(".json"))
     is_known = whole in map(os.path.realpath, known) or set(_identities([whole])).intersection(_identities(known))
     return named or bool(is_known)
 
 
-def settings_files(folder: WorkingFolder) -> list[str]:
-    """The settings files that apply in the folder."""
-    places = (config_home(), os.path.join(folder.root, _CONTROL))
-    return [os.path.join(place, name) for place in places for name in _SETTINGS]
+def _protected_settings(folder: WorkingFolder) -> list[str]:
+    """The settings files of the user's configuration and of the folder."""
+    places = (config_home(), os.path.join(folder.root, CONTROL_FOLDER))
+    return [os.path.join(place, name) for place in places for name in SETTINGS_NAMES]
 
 
 def _registries(root: str) -> list[str]:
     """The skills registries that apply in the folder."""
-    named = os.environ.get(_REGISTRY_VARIABLE)
-    local = os.path.join(root, "skills", _SKILL_FILES[0])
+    named = os.environ.get(REGISTRY_VARIABLE)
+    local = os.path.join(root, REGISTRY)
     return [local, os.path.expanduser(named)] if named else [local]
 
 
 def _control_folders(folder: WorkingFolder) -> list[str]:
     sessions = os.path.join(folder.root, folder.sessions)
-    own = os.path.join(folder.root, _CONTROL)
-    # The folder of the configuration may be the working folder itself: then only its files count.
+    own = os.path.join(folder.root, CONTROL_FOLDER)
+    # The user's configuration may be the working folder itself: then only its settings files are protected.
     places = (own, os.path.join(own, "sessions"), config_home(), product_home(), sessions)
     return [place for place in places if not is_inside(folder.root, os.path.realpath(place))]
 

@@ -1,4 +1,4 @@
-"""What a working folder's files would start and allow, for the user to read before trusting it."""
+"""The programs and permissions of a working folder's files, for the user to read before trusting it."""
 
 import os
 import shlex
@@ -6,6 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from clawperator._files import why
 from clawperator._text import one_line, printable
 from clawperator._trust import BUILD_PROGRAM, REGISTRY, folder_files
 from clawperator.agent.settings import McpServer, folder_settings
@@ -39,7 +40,7 @@ def programs_of_folder(folder: str) -> FolderPrograms:
     except OSError as e:
         raise ClawError(
             "FILESYSTEM_FAILED",
-            f"cannot read {printable(str(e.filename or folder))}: {e.strerror or e}",
+            f"cannot read {printable(str(e.filename or folder))}: {why(e)}",
             hint="Repair or remove the file, and run the command again.",
             operation="trust",
             target=str(e.filename or folder),
@@ -65,7 +66,7 @@ def programs_of_folder(folder: str) -> FolderPrograms:
 
 
 def _server_line(server: McpServer) -> str:
-    """The command line of a server, with its own variables: they can name programs, too."""
+    """The command line of a server, with its own variables, which can also name programs."""
     variables = (f"{name}={shlex.quote(value)}" for name, value in server.env.items())
     return " ".join((*variables, shlex.join((server.command, *server.args))))
 

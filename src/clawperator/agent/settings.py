@@ -2,13 +2,13 @@
 
     $CLAW_CONFIG_HOME/settings.json, or ~/.claw/settings.json     the user's
     <folder>/.claw/settings.json                                  the project's
-    <folder>/.claw/settings.local.json                            the same, not shared with others
+    <folder>/.claw/settings.local.json                            the user's for this project
 
     {"permissions": {"defaultMode": "act", "allow": [], "deny": [], "ask": []},
      "mcpServers": {"name": {"command": "program", "args": [], "env": {}, "cwd": ".", "timeouts": {"call": 60}}}}
 
 The files of a folder that the user has not trusted (``claw trust``) can only restrict: their deny and ask rules
-and a stricter mode count; allow rules, a less strict mode and servers are ignored with a warning.
+and a stricter mode apply; allow rules, a less strict mode and servers are ignored with a warning.
 
 Rule lists are concatenated, so a deny rule of any layer stays in force. A later layer that sets a server's command
 redefines the server; otherwise it overrides single keys. ``disabled`` servers are dropped. Invalid content becomes
@@ -18,6 +18,7 @@ any known key counts as unreadable: something may have overwritten it.
 
 import os
 import stat
+from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -26,7 +27,7 @@ from msgspec import Struct
 
 from clawperator._files import open_regular, why
 from clawperator._text import printable
-from clawperator._trust import Trust, config_home, folder_trust, is_users_own
+from clawperator._trust import CONTROL_FOLDER, SETTINGS_NAMES, Trust, config_home, folder_trust, is_users_own
 from clawperator.agent.policy import Permissions
 from clawperator.commands import LEVELS, Level
 from clawperator.policy import PolicyRule, read_level, read_rule
@@ -95,11 +96,10 @@ def folder_settings(folder: str) -> AgentSettings:
 
 def settings_files(folder: str) -> list[str]:
     """The settings paths, lowest precedence first, without duplicates."""
-    own = os.path.join(folder, ".claw")
+    own = os.path.join(folder, CONTROL_FOLDER)
     places = [
-        os.path.join(config_home(), "settings.json"),
-        os.path.join(own, "settings.json"),
-        os.path.join(own, "settings.local.json"),
+        os.path.join(config_home(), SETTINGS_NAMES[0]),
+        *(os.path.join(own, name) for name in SETTINGS_NAMES),
     ]
     return list({os.path.realpath(path): path for path in places}.values())
 
@@ -181,7 +181,7 @@ class _Layers:
             if len(data) > _MOST_BYTES:
                 self._restrict(path, f"larger than {_MOST_BYTES} bytes")
                 return None
-            document = msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf"))
+            document = msgspec.json.decode(data.removeprefix(BOM_UTF8))
         except (FileNotFoundError, NotADirectoryError):
             return None
         except (OSError, ValueError) as e:

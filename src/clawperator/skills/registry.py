@@ -8,6 +8,7 @@ Paths in a registry are relative to its root, the parent of the registry file's 
 
 import os
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -18,11 +19,9 @@ from msgspec.structs import replace
 from clawperator._files import is_same_file, read_limited, why
 from clawperator._home import product_home
 from clawperator._text import is_blank, nearest, printable
-from clawperator._trust import REGISTRY as _FILE
-from clawperator._trust import registry_trust
+from clawperator._trust import REGISTRY, REGISTRY_VARIABLE, registry_trust
 from clawperator.errors import ClawError
 
-VARIABLE = "CLAWPERATOR_SKILLS_REGISTRY"
 SHIPPED = "shipped"
 FIELDS = ("id", "applicationId", "intent", "summary", "path", "skillFile", "scripts", "artifacts")
 _MAX_BYTES = 16 * 1024 * 1024
@@ -109,28 +108,30 @@ class SkillRegistry(Struct, frozen=True):
 
 def shipped_registry() -> str:
     """The registry of the skills that ship with the product."""
-    return os.path.join(os.path.dirname(os.path.abspath(__file__)), "shipped", _FILE)
+    return os.path.join(os.path.dirname(os.path.abspath(__file__)), "shipped", REGISTRY)
 
 
 def home_registry() -> str:
     """The registry that ``skills install`` clones."""
-    return os.path.join(product_home(), "skills", _FILE)
+    return os.path.join(product_home(), "skills", REGISTRY)
 
 
 def local_registry() -> str:
     """The registry of the current folder."""
-    return os.path.join(os.getcwd(), _FILE)
+    return os.path.join(os.getcwd(), REGISTRY)
 
 
 def configured_registry(given: str | None = None) -> str | None:
     """The registry given by argument or by the environment variable, if any. It then replaces all others."""
     if given is not None:
         return shipped_registry() if given == SHIPPED else os.path.abspath(given)
-    named = os.environ.get(VARIABLE)
+    named = os.environ.get(REGISTRY_VARIABLE)
     if named is None:
         return None
     if is_blank(named):
-        raise _unreadable(named, f"{VARIABLE} is empty", f"Unset {VARIABLE}, or set it to a path.")
+        raise _unreadable(
+            named, f"{REGISTRY_VARIABLE} is empty", f"Unset {REGISTRY_VARIABLE}, or set it to a path."
+        )
     return os.path.abspath(os.path.expanduser(named))
 
 
@@ -197,7 +198,7 @@ def read_json(path: str, failure: Any) -> Any:
     """Read a JSON file of a registry. Raises ``failure(path, reason)`` when it cannot be read."""
     try:
         data = read_limited(path, _MAX_BYTES)
-        return msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf"))
+        return msgspec.json.decode(data.removeprefix(BOM_UTF8))
     except (OSError, msgspec.DecodeError, UnicodeDecodeError, ValueError) as e:
         raise failure(path, why(e) if isinstance(e, OSError) else str(e)) from e
     except RecursionError:

@@ -8,8 +8,9 @@ from typing import Any
 from clawperator._deadline import Deadline
 from clawperator._files import make_private_folder, why
 from clawperator._home import product_home
+from clawperator._trust import REGISTRY_VARIABLE
 from clawperator.errors import ClawError
-from clawperator.skills.registry import VARIABLE, home_registry, read_registry
+from clawperator.skills.registry import home_registry, read_registry
 
 REPOSITORY = "https://github.com/clawperator/clawperator-skills"
 REPOSITORY_VARIABLE = "CLAWPERATOR_SKILLS_REPO"
@@ -27,7 +28,7 @@ def install_skills() -> dict[str, Any]:
         "synced": True,
         "message": fetched,
         "registryPath": path,
-        "envInstruction": f'export {VARIABLE}="{path}"',
+        "envInstruction": f'export {REGISTRY_VARIABLE}="{path}"',
     }
 
 

@@ -1,6 +1,7 @@
 """``exec``, and running the execution that a command builds."""
 
 import os
+from codecs import BOM_UTF8
 from typing import TYPE_CHECKING, Any
 
 from clawperator._text import trim
@@ -156,6 +157,6 @@ def _within_limit(data: bytes) -> bytes:
 
 def _decode(data: bytes | str, origin: str) -> Any:
     try:
-        return decode(data if isinstance(data, str) else data.removeprefix(b"\xef\xbb\xbf"))
+        return decode(data if isinstance(data, str) else data.removeprefix(BOM_UTF8))
     except ValueError as e:
         raise invalid(f"{origin} is not valid JSON: {e}", "An execution is a JSON object.") from None

@@ -102,7 +102,7 @@ def _served_phone(run: Run) -> Iterator[PhoneServer]:
 
 
 def _talk(port: int, sent: bytes) -> None:
-    """Send everything and read what comes until the phone has nothing more to say."""
+    """Send everything and read until the phone sends nothing more."""
     with socket.create_connection((HOST, port), _ANSWER_SECONDS) as connection:
         with suppress(OSError):
             connection.sendall(sent)

@@ -203,10 +203,10 @@ def run_pairs(run: Run) -> None:
 
 def check_cell(run: Run, case: Case, backend: str, faults: tuple[tuple[str, str], ...]) -> None:
     seed = run.random.randrange(2**32)
-    told = json.dumps({"argv": case.argv, "start": case.start, "backend": backend, "faults": faults, "seed": seed})
+    cell = json.dumps({"argv": case.argv, "start": case.start, "backend": backend, "faults": faults, "seed": seed})
     run.check(
         f"{case.name} {backend}".strip(),
-        told.encode(),
+        cell.encode(),
         lambda _: _cell(run, case, backend, faults, seed),
         may_refuse=False,
     )

@@ -1,4 +1,4 @@
-"""Kills at random moments: nothing that was reported is lost, and no file is torn.
+"""Kills at random moments: nothing that was reported is lost, and no file is incomplete.
 
 Each round starts a process of the product, kills it with SIGKILL after a random time, and checks what is left.
 """

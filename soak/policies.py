@@ -59,8 +59,8 @@ def _check_decision(run: Run) -> None:
         params["matcher"] = {"textEquals": random.choice(_SUBJECTS)}
     if random.random() < 0.2:
         params["clickAfter"] = random.choice((True, False))
-    told = json.dumps({"mode": mode, **texts, "name": name, "params": params})
-    run.check("decision", told.encode(), lambda _: _compare(mode, texts, name, params))
+    described = json.dumps({"mode": mode, **texts, "name": name, "params": params})
+    run.check("decision", described.encode(), lambda _: _compare(mode, texts, name, params))
 
 
 def _rule(random: Random) -> str:

@@ -19,9 +19,9 @@ from msgspec import Struct
 from clawperator.errors import ClawError
 
 CPU_SECONDS = 10.0
-"""How long one input may keep the processor busy; the speed of the machine changes little about it."""
+"""CPU time limit of one input, which hardly depends on the load of the machine."""
 WALL_SECONDS = 120.0
-"""How long one input may take in all: longer than any deadline of the product."""
+"""Time limit of one input: longer than any deadline of the product."""
 
 
 class Finding(Struct, frozen=True):

@@ -23,7 +23,7 @@ _SPILL_BYTES = 1024 * 1024
 
 
 class AtomicFile:
-    """A file that appears under its name only when the ``with`` block ends well.
+    """A file that appears under its name only when the ``with`` block succeeds.
 
     Until then, and after a failure or a crash, an older file of that name stays as it was. The data are written to
     a new file with a random name in the same folder, never through a link. There is no fsync: our files can be
@@ -32,7 +32,7 @@ class AtomicFile:
     ``private``: only the owner can read the file, from the moment it exists and whatever the umask. Otherwise the
     mode of a replaced file is kept. ``follow_links``: replace the target of a symbolic link; False refuses a link.
     A character device such as /dev/null is written directly. Other kinds, such as a named pipe, are refused: they
-    could block for ever. All refusals are ``OSError``.
+    could block forever. All refusals are ``OSError``.
     """
 
     def __init__(self, path: str, *, private: bool = False, follow_links: bool = True) -> None:
@@ -109,7 +109,7 @@ class AtomicFile:
 
 
 def is_inside(path: str, folder: str) -> bool:
-    """Whether an absolute path is the folder or lies in it, by the names alone."""
+    """Whether an absolute path is the folder or is in it, by the names alone."""
     return path == folder or path.startswith(os.path.join(folder, ""))
 
 
@@ -164,7 +164,7 @@ def _open_device(path: str) -> int:
 
 
 def open_regular(path: str) -> BinaryIO:
-    """Open a regular file for reading. Other kinds are refused with ``OSError``: a pipe could block for ever."""
+    """Open a regular file for reading. Other kinds are refused with ``OSError``: a pipe could block forever."""
     check_links(path, os.path.realpath(path))
     return open(_open_to_read(path), "rb", buffering=_READ_BUFFER)
 

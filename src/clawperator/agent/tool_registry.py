@@ -79,12 +79,12 @@ class ToolRegistry:
             return _failed(ClawError("UNKNOWN", message[:500], operation="call", target=call.name))
 
     def acts(self, call: ToolCall) -> bool:
-        """Whether the call is of a known tool that does more than look."""
+        """Whether the call is of a known tool that is not read-only."""
         tool = self._by_name.get(call.name.strip().casefold())
         return tool is not None and tool.level != "read-only"
 
     def _require(self, tool: Tool, params: Mapping[str, Any], gate: PolicyGate) -> None:
-        """Apply the policy, asking the user once where it requires that: about the whole call."""
+        """Apply the policy. Where it requires confirmation, ask the user once about the whole call."""
         decision = self.decide(tool, params)
         if decision.decision == "ask":
             asked = self._asker is not None

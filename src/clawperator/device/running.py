@@ -65,14 +65,14 @@ def _has_ended(sent: SentCommand, deadline: Deadline) -> bool:
             if not sent.finished(sent.holder, deadline.within(ASK_SECONDS)):
                 return False
         except ClawError:
-            return False  # the device cannot be reached: it may go on
+            return False  # the device cannot be reached: it may still run it
         _clear_record(sent)
     SENT.pop((sent.serial, sent.holder.sent), None)
     return True
 
 
 def _left_by_others() -> Iterator[SentCommand]:
-    """Commands that processes sent since this one began, and that no process follows any more."""
+    """Commands that processes sent since this one began, and that no process follows now."""
     folder = os.path.join(product_home(), "leases")
     names: list[str] = []
     with suppress(OSError):

@@ -7,7 +7,7 @@ from clawperator.agent.ports import ToolCall
 from clawperator.contract import ACTIONS
 from clawperator.errors import ClawError
 
-_TOLD_AT = 3
+_WARNED_AT = 3
 _FAILED_AT = 5
 # Repeating these is ordinary work.
 _REPEATABLE = frozenset(name for name in ACTIONS if name.startswith(("wait", "sleep", "scroll", "press")))
@@ -28,7 +28,7 @@ class Repetition:
         key = msgspec.json.encode(encodable([call.name, call.params]), order="sorted", enc_hook=str)
         self._count = self._count + 1 if key == self._last else 1
         self._last = key
-        if call.name in _REPEATABLE or self._count < _TOLD_AT:
+        if call.name in _REPEATABLE or self._count < _WARNED_AT:
             return ""
         if self._count >= _FAILED_AT:
             raise ClawError(
@@ -39,5 +39,5 @@ class Repetition:
             )
         return (
             f"This is the same call {self._count} times in a row; the turn fails at the {_FAILED_AT}th. "
-            f"Take another way, or end the turn and report why."
+            f"Try another way, or end the turn and report why."
         )

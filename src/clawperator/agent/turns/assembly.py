@@ -122,7 +122,7 @@ def tool_pool(
 
 
 def _config_warnings() -> tuple[str, ...]:
-    """Warnings about the user's configuration. What needs an invalid one fails by itself."""
+    """Warnings about the user's configuration. Calls that need an invalid one report the error."""
     try:
         return read_config().warnings
     except ClawError as e:

@@ -286,7 +286,7 @@ class TurnEngine:
         progress.running = None
         progress.calls.append(ToolCallSummary(call.name, params, result.handled, result.message, code, effect))
         progress.evidence += result.evidence
-        # Of a text that was not typed it is unknown whether it is a password.
+        # A text that was not typed may be a password.
         secrets = result.secrets if result.handled else (*result.secrets, *texts)
         progress.secrets += secrets
         progress.typed.update(set(texts).difference(secrets))
@@ -384,7 +384,7 @@ def _unmade(problem: ClawError) -> ToolResult:
 
 
 def _secrets(prompt: str, answer: Answer, progress: _Progress) -> list[str]:
-    """The texts to redact. What a failed turn should have typed may be a password: its field was not seen."""
+    """The texts to redact. What a failed turn did not type may be a password: its field was not seen."""
     if answer.outcome == "done":
         return progress.secrets
     return [*progress.secrets, *(text for text in intended_texts(prompt) if text not in progress.typed)]

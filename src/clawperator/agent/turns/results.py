@@ -78,7 +78,7 @@ class ToolCallSummary(Struct, frozen=True):
 
 
 class TurnResult(Struct, frozen=True, kw_only=True):
-    """The ``turn`` of a document. ``usage`` is what the session counts, ``spent`` what was used in any case."""
+    """The ``turn`` of a document. ``usage`` is what the session counts, ``spent`` what was used, stored or not."""
 
     prompt: str
     output: str

@@ -85,7 +85,7 @@ class _Job:
         self.input_name = input_name
         self.input: str | None = None
         self.source_hint: str | None = None
-        self.only_looks = False
+        self.is_read_only = False
         self.has_begun = False
         self.cancel_observed: bool | None = None  # None for work that was not stopped
         self.warnings: tuple[str, ...] = ()
@@ -111,7 +111,7 @@ def _tool_call(job: _Job, deadline: TurnDeadline) -> Iterator[_Act]:
         job.warnings += parts.warnings
         tool = parts.registry.find(job.name)
         job.found(tool.name, tool.source_hint)
-        job.only_looks = tool.level == "read-only"
+        job.is_read_only = tool.level == "read-only"
         call = ToolCall(tool.name, _params(job.text, tool.name))
         yield lambda: parts.registry.call(call, options.tool_context(deadline))
 
@@ -131,7 +131,7 @@ def _command_call(job: _Job, deadline: TurnDeadline) -> Iterator[_Act]:
     with assemble(options, deadline, EventStream(""), with_mcp=False) as parts:
         job.warnings += parts.warnings
         command = prepare(entry, job.text, context)
-        job.only_looks = command.level == "read-only"
+        job.is_read_only = command.level == "read-only"
         own = ToolRegistry([command], parts.policy, asker=options.asker)
         yield lambda: own.call(ToolCall(entry.name, {}), options.tool_context(deadline))
 
@@ -194,7 +194,7 @@ def _timed_out(job: _Job, stopped: StoppedWork, cause: ToolResult | None) -> Too
         f"the time limit was reached {phase} {job.name}",
         operation=(error.operation if error is not None else "") or job.name,
         target=(error.target if error is not None else "") or job.name,
-        after_effect=has_begun and not job.only_looks if error is None else error.after_effect,
+        after_effect=has_begun and not job.is_read_only if error is None else error.after_effect,
         details={"phase": phase} if error is None or is_own else {"phase": phase, "code": error.code},
     )
     job.cancel_observed = stopped.observed
@@ -208,7 +208,7 @@ def _interrupted(job: _Job, *, ended: bool, cause: ToolResult | None = None) -> 
         f"{job.name} was interrupted",
         operation=job.arguments.name,
         target=job.name,
-        after_effect=job.has_begun and not job.only_looks,
+        after_effect=job.has_begun and not job.is_read_only,
     )
     job.cancel_observed = stopped.observed
     return _stopped(error, cause)
@@ -232,7 +232,7 @@ def _respond(job: _Job, result: ToolResult) -> Response:
         "result": document,
     }
     if error is None:
-        seen = readable(message, document) if job.only_looks else message
+        seen = readable(message, document) if job.is_read_only else message
         return Response(payload, seen if result.text is None else result.text, warnings=job.warnings)
     if document is not None and error.details:  # the result holds the step
         details = {name: value for name, value in error.details.items() if name != "step"}

@@ -11,8 +11,7 @@
 and its outcome is ``failed``.
 """
 
-import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -25,7 +24,6 @@ from clawperator.agent.ports import (
     Brain,
     BrainRequest,
     Denial,
-    Evidence,
     Exchange,
     ToolCall,
     ToolContext,
@@ -33,19 +31,15 @@ from clawperator.agent.ports import (
     Usage,
 )
 from clawperator.agent.redaction import literal_pattern
-from clawperator.agent.sessions.files import now_ms
 from clawperator.agent.sessions.records import CallRecord, TurnRecord
 from clawperator.agent.sessions.writer import OpenSession
 from clawperator.agent.spoken_secrets import intended_texts, prompt_secrets
 from clawperator.agent.tool_registry import ToolRegistry
 from clawperator.agent.tools.privacy import mask_typed_text, typed_texts
 from clawperator.agent.turns.events import EventStream
+from clawperator.agent.turns.progress import TurnProgress, may_have_acted, unfinished_call
 from clawperator.agent.turns.results import ToolCallSummary, TurnResult, cancelled, limit_reached
 from clawperator.errors import ClawError, ClawperatorException
-
-# Errors of these kinds are found before anything is done.
-_NOTHING_DONE = ("policy", "usage", "parse")
-
 
 _UNFINISHED = "was running when the turn ended"
 
@@ -64,36 +58,6 @@ class Matched(Struct, frozen=True):
 
     commands: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
-
-
-class _Progress:
-    """The work of the current turn so far."""
-
-    def __init__(self) -> None:
-        self.calls: list[ToolCallSummary] = []
-        self.running: ToolCallSummary | None = None
-        self.denials: list[Denial] = []
-        self.evidence: list[Evidence] = []
-        self.secrets: list[str] = []
-        self.typed: set[str] = set()  # into fields that are no password fields
-        self.may_have_effect = False  # on the phone or elsewhere; also while a call that acts is being made
-        self.usage = Usage()
-        self.started_at_ms = now_ms()
-        self._started = time.monotonic()
-
-    @property
-    def duration_ms(self) -> int:
-        """Measured with the monotonic clock: the system clock may be set back."""
-        return round((time.monotonic() - self._started) * 1000)
-
-    @property
-    def has_acted(self) -> bool:
-        return any(call.handled for call in self.calls)
-
-    def add_usage(self, usage: Usage) -> None:
-        self.usage = Usage(
-            self.usage.input_tokens + usage.input_tokens, self.usage.output_tokens + usage.output_tokens
-        )
 
 
 class _BudgetReachedError(ClawperatorException):
@@ -124,7 +88,7 @@ class TurnEngine:
         self._limits = limits or Limits()
         self.matched = matched or Matched()
         self._structured = structured
-        self._progress = _Progress()
+        self._progress = TurnProgress()
         self.committed: TurnResult | None = None  # the current turn, once it is in the session
         self._had_effect = False  # in an earlier turn
 
@@ -140,7 +104,7 @@ class TurnEngine:
     def start_turn(self) -> None:
         """Reset the progress for a new turn."""
         self._had_effect = self._had_effect or self._progress.may_have_effect
-        self._progress = _Progress()
+        self._progress = TurnProgress()
         self.committed = None
 
     def with_progress(self, result: TurnResult) -> TurnResult:
@@ -157,7 +121,7 @@ class TurnEngine:
             output=result.output if result.committed else self._render(result.output),
             matched_commands=self.matched.commands,
             matched_tools=self.matched.tools,
-            tool_calls=(*progress.calls, *_unfinished(progress.running, error)),
+            tool_calls=(*progress.calls, *unfinished_call(progress.running, error)),
             permission_denials=tuple(progress.denials),
             spent=result.usage if result.committed else progress.usage,
             duration_ms=progress.duration_ms,
@@ -174,7 +138,7 @@ class TurnEngine:
             transcript_size=self.session.prompt_count,
         )
 
-    def _run(self, prompt: str, progress: _Progress) -> TurnResult:
+    def _run(self, prompt: str, progress: TurnProgress) -> TurnResult:
         try:
             answer = self._run_brain(prompt, progress)
         except TurnCancelledError:
@@ -200,7 +164,7 @@ class TurnEngine:
             return limit_reached(prompt, reason, "max_budget_reached", self.session.usage)
         return None
 
-    def _budget_report(self, progress: _Progress) -> str:
+    def _budget_report(self, progress: TurnProgress) -> str:
         made = sum(call.handled for call in progress.calls)
         return (
             f"Token budget ({self._limits.max_budget_tokens}) exceeded: {self._tokens(progress.usage)} tokens "
@@ -215,7 +179,7 @@ class TurnEngine:
     def _exceeds_budget(self, usage: Usage) -> bool:
         return self._tokens(usage) > self._limits.max_budget_tokens
 
-    def _run_brain(self, prompt: str, progress: _Progress) -> Answer:
+    def _run_brain(self, prompt: str, progress: TurnProgress) -> Answer:
         """Run the brain to its answer, making each call it requests."""
         request = BrainRequest(
             prompt=prompt,
@@ -254,12 +218,12 @@ class TurnEngine:
         kept = self.session.turns[-self._limits.compact_after_turns :]
         return tuple(Exchange(turn.prompt, turn.output or "") for turn in kept)
 
-    def _check_budget(self, progress: _Progress) -> None:
+    def _check_budget(self, progress: TurnProgress) -> None:
         """The usage of a reply counts before its calls: a reply over the budget makes none of them."""
         if self._exceeds_budget(progress.usage):
             raise _BudgetReachedError
 
-    def _check_steps(self, progress: _Progress, call: ToolCall) -> None:
+    def _check_steps(self, progress: TurnProgress, call: ToolCall) -> None:
         if len(progress.calls) >= self._limits.max_steps:
             raise ClawError(
                 "TURN_STEPS_REACHED",
@@ -268,7 +232,7 @@ class TurnEngine:
                 target=call.name,
             )
 
-    def _call_tool(self, call: ToolCall, progress: _Progress) -> ToolResult:
+    def _call_tool(self, call: ToolCall, progress: TurnProgress) -> ToolResult:
         params, texts = mask_typed_text(call), typed_texts(call)
         self._events.end_text()
         self._events.enter("tool", tool=call.name)
@@ -277,7 +241,7 @@ class TurnEngine:
         progress.may_have_effect = had_effect or self._registry.acts(call)  # an interrupt may come at any time
         progress.running = ToolCallSummary(call.name, params, handled=False, message=_UNFINISHED)
         result = self._registry.call(call, self._context) if call.problem is None else _unmade(call.problem)
-        progress.may_have_effect = had_effect or (progress.may_have_effect and _may_have_acted(result))
+        progress.may_have_effect = had_effect or (progress.may_have_effect and may_have_acted(result))
         code = result.error.code if result.error else None
         if code == "TURN_TIMEOUT":
             progress.running = None
@@ -306,7 +270,7 @@ class TurnEngine:
         self._events.enter("thinking", brain=self._brain.name)
         return result
 
-    def _finish(self, prompt: str, answer: Answer, progress: _Progress) -> TurnResult:
+    def _finish(self, prompt: str, answer: Answer, progress: TurnProgress) -> TurnResult:
         """Count the tokens, and commit the turn if it is within the budget."""
         if answer.usage is not None:
             progress.usage = answer.usage
@@ -329,7 +293,7 @@ class TurnEngine:
         document = {"summary": text.splitlines(), "session_id": self.session.session_id}
         return msgspec.json.format(msgspec.json.encode(document), indent=2).decode()
 
-    def _commit(self, prompt: str, answer: Answer, progress: _Progress) -> TurnResult:
+    def _commit(self, prompt: str, answer: Answer, progress: TurnProgress) -> TurnResult:
         usage = answer.usage or Usage()
         record = TurnRecord(
             correlation_id=self._events.correlation_id,
@@ -372,29 +336,16 @@ class TurnEngine:
         return result
 
 
-def _unfinished(call: ToolCallSummary | None, error: ClawError | None) -> Iterator[ToolCallSummary]:
-    """The call that was running when the turn was stopped."""
-    if call is not None and error is not None:
-        yield replace(call, code=error.code)
-
-
 def _unmade(problem: ClawError) -> ToolResult:
     """The result of a call that could not be read."""
     return ToolResult(handled=False, message=problem.message, error=problem)
 
 
-def _secrets(prompt: str, answer: Answer, progress: _Progress) -> list[str]:
+def _secrets(prompt: str, answer: Answer, progress: TurnProgress) -> list[str]:
     """The texts to redact. What a failed turn did not type may be a password: its field was not seen."""
     if answer.outcome == "done":
         return progress.secrets
     return [*progress.secrets, *(text for text in intended_texts(prompt) if text not in progress.typed)]
-
-
-def _may_have_acted(result: ToolResult) -> bool:
-    """Whether a call of a tool that acts may have changed something. In doubt it has."""
-    if result.error is None:
-        return True
-    return result.error.after_effect or not (result.error.retryable or result.error.kind in _NOTHING_DONE)
 
 
 def word_count(text: str) -> int:

@@ -163,7 +163,7 @@ class Lease:
             os.pwrite(self._descriptor, line, 0)
             os.ftruncate(self._descriptor, len(line))
         except OSError as e:
-            raise _unavailable(_folder(), e) from e
+            raise _unavailable(lease_folder(), e) from e
 
 
 @contextmanager
@@ -220,7 +220,7 @@ class _Wait:
 
 
 def open_record(serial: str) -> int:
-    folder = _folder()
+    folder = lease_folder()
     # In hex any serial is a valid file name, and 200 digits distinguish devices.
     path = os.path.join(folder, f"{serial.encode().hex()[:200]}.lock")
     try:
@@ -234,7 +234,7 @@ def open_record(serial: str) -> int:
         raise _unavailable(folder, e) from e
 
 
-def _folder() -> str:
+def lease_folder() -> str:
     return os.path.join(product_home(), "leases")
 
 

@@ -10,13 +10,13 @@ from functools import partial
 from msgspec import Struct
 
 from clawperator._deadline import BEGAN, Deadline
-from clawperator._home import product_home
 from clawperator.device.lease import (
     ASK_SECONDS,
     POLL_SECONDS,
     SENT,
     Holder,
     SentCommand,
+    lease_folder,
     open_record,
     read_holder,
 )
@@ -73,7 +73,7 @@ def _has_ended(sent: SentCommand, deadline: Deadline) -> bool:
 
 def _left_by_others() -> Iterator[SentCommand]:
     """Commands that processes sent since this one began, and that no process follows now."""
-    folder = os.path.join(product_home(), "leases")
+    folder = lease_folder()
     names: list[str] = []
     with suppress(OSError):
         names = os.listdir(folder)

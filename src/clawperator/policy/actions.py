@@ -43,7 +43,7 @@ def action_subjects(name: str, params: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _web_address(uri: object) -> str:
-    """A web address as browsers read it: without user, port, escapes in the host, and odd slashes."""
+    """A web address as browsers read it: without user, port, escapes in the host, and extra slashes."""
     found = _WEB.fullmatch(uri.strip()) if isinstance(uri, str) else None
     if found is None:
         return ""

@@ -171,7 +171,7 @@ def find_value_anywhere(run: OfflineRun, target: TargetPhrase, loosest: int = TO
     elif place is None:
         raise ClawError(
             "VALUE_NODE_NOT_FOUND",
-            f"where the phone shows its {quote(target.name)} is not known",
+            f"the page on which the phone shows {quote(target.name)} is not known",
             hint="Open the page that shows it, and ask for the label there.",
             operation="read",
             target=target.phrase,

@@ -2,6 +2,8 @@
 
 import json
 import re
+import signal
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
@@ -27,10 +29,14 @@ def found(run: Run) -> list[str]:
 
 
 @pytest.fixture(autouse=True)
-def timers(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+def timers(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A place for the campaigns that change the working folder, and the timers they need."""
     monkeypatch.chdir(tmp_path_factory.mktemp("work"))
+    before = {number: signal.getsignal(number) for number in (signal.SIGVTALRM, signal.SIGALRM)}
     install_timers()
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @pytest.mark.parametrize("campaign", [c for c in CAMPAIGNS if c.name in INPUTS], ids=lambda c: c.name)

@@ -33,6 +33,11 @@ def phone(tmp_path: Path) -> Phone:
         ("set -- $(seq 1 200000); echo $#", 1, "argument list too long"),
         ("cd /; echo " + "*/" * 300 + "*", 0, "*/*"),
         ("mkdir -p /sdcard/" + "d/" * 2000, 1, "File name too long"),
+        ("nosuch 2<<E\nab\nE", 127, ""),
+        ("nosuch 3<<E 2>&3\nE", 127, ""),
+        ("echo a 1<<E\nE", 0, ""),
+        ("read a 0>&1", 1, ""),
+        ("echo a | cat 0>&1 | cat", 0, ""),
     ],
 )
 def test_a_hostile_script_ends_with_an_error(phone: Phone, script: str, status: int, message: str) -> None:

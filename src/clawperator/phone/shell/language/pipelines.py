@@ -20,11 +20,19 @@ from clawperator.phone.shell.language.state import (
     join_thread,
     start_thread,
 )
-from clawperator.phone.shell.pipes import CancelEvent, ClosedStream, FixedInput, Pipe
+from clawperator.phone.shell.pipes import (
+    CancelEvent,
+    ClosedStream,
+    FixedInput,
+    InputStream,
+    OutputStream,
+    Pipe,
+)
 from clawperator.phone.shell.process import encode, reason
 
 MAX_STAGES = 32
 MAX_JOBS = 32
+_OUTPUTS = frozenset((1, 2))
 _MODES = {"<": "rb", ">": "wb", ">|": "wb", "&>": "wb", ">>": "ab", "<>": "r+b"}
 
 
@@ -71,12 +79,14 @@ def _redirected(shell: ShellState, redirections: tuple[Redirection, ...]) -> Ite
 def _apply(shell: ShellState, redirection: Redirection, streams: Streams, files: ExitStack | None) -> None:
     text = expand_text(shell, redirection.word)
     if redirection.operator == "<<":
-        streams[redirection.fd] = FixedInput(encode(text))
+        streams[redirection.fd] = _usable(redirection.fd, FixedInput(encode(text)))
     elif redirection.operator in {"<&", ">&"}:
         if text == "-":
             streams[redirection.fd] = ClosedStream()
         elif text.isdigit() and int(text[:4]) in streams:
-            streams[redirection.fd] = streams[int(text[:4])]
+            source = int(text[:4])
+            crosses = {redirection.fd, source} & _OUTPUTS and 0 in (redirection.fd, source)  # of a pipe's two ends
+            streams[redirection.fd] = ClosedStream() if crosses else _usable(redirection.fd, streams[source])
         else:
             raise RedirectionError(f"{text}: bad file descriptor")
     else:
@@ -92,6 +102,12 @@ def _apply(shell: ShellState, redirection: Redirection, streams: Streams, files:
         streams[redirection.fd] = file
         if redirection.operator == "&>":
             streams[2] = file
+
+
+def _usable(fd: int, stream: InputStream | OutputStream) -> InputStream | OutputStream:
+    """The stream, or a closed one where an output has no ``write`` or an input no ``read``."""
+    needed = "read" if fd == 0 else "write"
+    return stream if fd not in (0, *_OUTPUTS) or hasattr(stream, needed) else ClosedStream()
 
 
 # Pipelines

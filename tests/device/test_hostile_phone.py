@@ -33,6 +33,7 @@ from clawperator.device.wakefulness import require_awake
 from clawperator.errors import ClawError
 from clawperator.testing import simulated_phone
 from clawperator.ui import parse_hierarchy
+from tests.device.adb.scripted_server import read_exactly
 from tests.support.hanging import HANG_SECONDS
 from tests.support.running import clawperator
 
@@ -68,7 +69,7 @@ class HostilePhone:
         with suppress(OSError, ValueError), peer:
             peer.settimeout(HANG_SECONDS)
             while True:
-                request = _read(peer, int(_read(peer, 4), 16)).decode("utf-8", "replace")
+                request = read_exactly(peer, int(read_exactly(peer, 4), 16)).decode("utf-8", "replace")
                 if request == "host:devices":
                     peer.sendall(b"OKAY%04x" % len(self._listed) + self._listed)
                     return
@@ -76,16 +77,6 @@ class HostilePhone:
                 if not request.startswith("host:transport:"):
                     self._answer(peer, request)
                     return
-
-
-def _read(peer: socket.socket, size: int) -> bytes:
-    data = b""
-    while len(data) < size:
-        block = peer.recv(size - len(data))
-        if not block:
-            raise ConnectionError
-        data += block
-    return data
 
 
 @contextmanager
@@ -397,7 +388,7 @@ def test_what_a_phone_complains_about_is_escaped_and_cut() -> None:
 @pytest.mark.parametrize("latest", [b"../../../etc/passwd", b"a/b", b"\x00", b"x" * 4_000, b"\xff", b"-rf /"])
 def test_a_hostile_name_of_the_last_recording_leads_nowhere(latest: bytes, tmp_path: Path) -> None:
     def answer(peer: socket.socket, _: str) -> None:
-        _read(peer, int.from_bytes(_read(peer, 8)[4:], "little"))
+        read_exactly(peer, int.from_bytes(read_exactly(peer, 8)[4:], "little"))
         peer.sendall(b"DATA" + len(latest).to_bytes(4, "little") + latest + b"DONE" + bytes(4))
         peer.recv(1)
 

@@ -52,7 +52,7 @@ def test_a_button_of_a_verb_fails_when_the_app_rejects_it() -> None:
     tapped = run_prompt("tap Save", form, results=rejected).answer
     assert (tapped.outcome, tapped.text) == (
         "done",
-        "Tapped 'Save'; the screen changed and now says 'Title is required'.",
+        "Tapped 'Save'; the screen changed and now shows 'Title is required'.",
     )
 
 

@@ -261,7 +261,7 @@ def test_the_message_of_a_click_includes_an_error_text_that_appeared() -> None:
     do("open_app", applicationId=NOTES)
     do("click", matcher={"contentDescEquals": "Add note"})
     saved = do("click", matcher={"textEquals": "Save"})
-    assert saved.message == "clicked 'Save': the screen changed and now says 'Title is required'"
+    assert saved.message == "clicked 'Save': the screen changed and now shows 'Title is required'"
 
 
 @pytest.mark.usefixtures("route")

@@ -58,7 +58,7 @@ def _serve(listener: socket.socket, answers: Iterable[bytes | Pause], after: byt
                 if isinstance(answer, Pause):
                     over.wait(NEVER_SECONDS)
                     break
-                _read(peer, int(_read(peer, 4), 16))
+                read_exactly(peer, int(read_exactly(peer, 4), 16))
                 peer.sendall(answer)
             else:
                 peer.sendall(after)
@@ -73,7 +73,7 @@ def _hang_up(peer: socket.socket) -> None:
         pass
 
 
-def _read(peer: socket.socket, size: int) -> bytes:
+def read_exactly(peer: socket.socket, size: int) -> bytes:
     data = b""
     while len(data) < size:
         block = peer.recv(size - len(data))

@@ -46,7 +46,7 @@ def effect(data: Data) -> str:
     """The effect of an action, with the messages that the app shows after it."""
     known = _EFFECTS.get(data.get("effect", ""), _UNKNOWN_EFFECT)
     notices = " and ".join(_quoted(line) for line in data.get("screen_message", "").splitlines())
-    return f"{known} and now says {notices}" if notices else known
+    return f"{known} and now shows {notices}" if notices else known
 
 
 def _quoted(text: str) -> str:

@@ -5,8 +5,16 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from clawperator.recording.actions import CAUSED_WITHIN_MS, FILLED_WITHIN_MS, read_actions
-from clawperator.recording.user_actions import UserAction, UserKey, UserScroll, UserTap, UserText, WindowShown
+from clawperator.recording.actions import CAUSED_WITHIN_MS, read_actions
+from clawperator.recording.user_actions import (
+    FILLED_WITHIN_MS,
+    UserAction,
+    UserKey,
+    UserScroll,
+    UserTap,
+    UserText,
+    WindowShown,
+)
 from tests.recording.demonstrations import LAUNCHER, NOTES, NOWHERE, activity, exported, tapped
 from tests.recording.samples import back, click, event_lists, scroll, typed, window
 

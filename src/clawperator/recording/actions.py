@@ -22,7 +22,6 @@ from clawperator.recording.heuristics import (
     SYSTEM_UI,
     NavigationKey,
     focuses_field,
-    is_alike,
     is_dialog,
     is_keyboard,
     is_launcher,
@@ -38,6 +37,7 @@ from clawperator.recording.user_actions import (
     AppOpened,
     Confidence,
     Direction,
+    IsTextField,
     KeySource,
     UserAction,
     UserKey,
@@ -50,8 +50,6 @@ from clawperator.recording.user_actions import (
 
 # A window that comes later than this after an action, and after another window, has another cause.
 CAUSED_WITHIN_MS = 1_000
-# A text that a field holds this soon after a tap elsewhere was put there by the tap.
-FILLED_WITHIN_MS = 300
 
 _GESTURE = "the back gesture of the system was seen"
 _NAVIGATION_BAR = "the navigation bar was clicked"
@@ -59,11 +57,10 @@ _RECENTS = "the list of recent apps was shown"
 _RETURNED = "an earlier screen came back and nothing was clicked"
 _MAX_PATH = 64
 _PAGE = 1_000
-_IsTextField = Callable[[int], bool | None]
 _APP_WINDOWS = ("app", "screen", "dialog", "return", "repeat")
 
 
-def read_actions(events: Iterable[EventFacts], *, is_text_field: _IsTextField | None = None) -> list[UserAction]:
+def read_actions(events: Iterable[EventFacts], *, is_text_field: IsTextField | None = None) -> list[UserAction]:
     """The actions of a recording whose events come in order.
 
     ``is_text_field`` answers whether the click at a position was on a text field, where the caller has the
@@ -79,7 +76,7 @@ class ActionReader:
     a screen nor a dialog are left out.
     """
 
-    def __init__(self, is_text_field: _IsTextField | None = None, *, only_steps: bool = False) -> None:
+    def __init__(self, is_text_field: IsTextField | None = None, *, only_steps: bool = False) -> None:
         self.last_screen: WindowShown | None = None
         self._actions: list[UserAction] = []
         self._is_text_field = is_text_field or (lambda _: None)
@@ -325,7 +322,7 @@ class ActionReader:
             typing.text, typing.end, typing.last_at = event.text, event.seq, self._at
             typing.events += 1
             return
-        if tap is not None and tap.filled is None and self._fills(tap, event):
+        if tap is not None and tap.filled is None and tap.fills(event, self._is_text_field):
             self._acted_at, self._answered = event.ts, False
             tap.filled, tap.filled_seq = event.text, event.seq
             tap.events += 1
@@ -362,19 +359,6 @@ class ActionReader:
             text.start, text.field, text.events = before.first_seq, before.field, before.events + 1
         self._append(text)
         self._typing = text
-
-    def _fills(self, tap: UserTap, event: TextChangeFacts) -> bool:
-        """Whether the tap put the text into the field: a suggestion that was taken, a field that was emptied."""
-        is_soon = event.ts - tap.ts <= FILLED_WITHIN_MS
-        if tap.package != event.packageName or not (is_soon or tap.typed_before):
-            return False
-        is_field = self._is_text_field(tap.at)
-        if focuses_field(tap.click, event) if is_field is None else is_field:
-            return False
-        text, label = trim(event.text).casefold(), tap.label.casefold()
-        if not text:
-            return is_soon and not tap.is_vanished
-        return (text == label and tap.typed_before is not None) or (is_soon and is_alike(text, label))
 
     # Scrolls
 

@@ -1,11 +1,18 @@
 """User actions: what ``read_actions`` makes of the events of a recording."""
 
+from collections.abc import Callable
 from typing import Literal
 
 from msgspec import Struct
 
-from clawperator.recording.events import ClickFacts
-from clawperator.recording.heuristics import NavigationKey
+from clawperator._text import trim
+from clawperator.recording.events import ClickFacts, TextChangeFacts
+from clawperator.recording.heuristics import NavigationKey, focuses_field, is_alike
+
+# A text that a field holds this soon after a tap elsewhere was put there by the tap.
+FILLED_WITHIN_MS = 300
+# Whether the click at a position was on a text field; None when that is unknown.
+IsTextField = Callable[[int], bool | None]
 
 Confidence = Literal["recorded", "high", "medium", "low"]
 Direction = Literal["down", "up", "left", "right"]
@@ -62,6 +69,19 @@ class UserTap(UserAction, kw_only=True, gc=False):
     typed_before: "UserText | None" = None
     filled: str | None = None
     filled_seq: int | float | None = None
+
+    def fills(self, event: TextChangeFacts, is_text_field: IsTextField) -> bool:
+        """Whether the tap put the text into the field: a suggestion that was taken, a field that was emptied."""
+        is_soon = event.ts - self.ts <= FILLED_WITHIN_MS
+        if self.package != event.packageName or not (is_soon or self.typed_before):
+            return False
+        is_field = is_text_field(self.at)
+        if focuses_field(self.click, event) if is_field is None else is_field:
+            return False
+        text, label = trim(event.text).casefold(), self.label.casefold()
+        if not text:
+            return is_soon and not self.is_vanished
+        return (text == label and self.typed_before is not None) or (is_soon and is_alike(text, label))
 
 
 class UserText(UserAction, kw_only=True, gc=False):

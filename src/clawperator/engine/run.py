@@ -24,8 +24,9 @@ from clawperator.engine.driver import Clock, Driver
 from clawperator.errors import ClawError
 
 _MODULES = (apps, clicks, observe, reads, scrolls, text_entry, waits)
+Runner = Callable[[ActionContext, Any], StepData]
 # The function that runs an action has its name.
-RUNNERS: Mapping[str, Callable[[ActionContext, Any], StepData]] = {
+RUNNERS: Mapping[str, Runner] = {
     name: getattr(module, name) for name in ACTIONS for module in _MODULES if hasattr(module, name)
 }
 
@@ -34,7 +35,8 @@ class Engine:
     """Runs executions on one device, one at a time.
 
     ``random`` decides the jitter of delays. ``save_screenshot`` takes the requested path, if any, and the PNG, and
-    returns the path it wrote; without it there are no screenshots.
+    returns the path it wrote; without it there are no screenshots. ``more_runners`` run actions that only this
+    device has.
     """
 
     def __init__(
@@ -44,11 +46,13 @@ class Engine:
         *,
         random: Random | None = None,
         save_screenshot: SaveScreenshot | None = None,
+        more_runners: Mapping[str, Runner] | None = None,
     ) -> None:
         self._driver = driver
         self._clock = clock
         self._random = random or Random()  # noqa: S311 - jitter, not a secret
         self._save_screenshot = save_screenshot
+        self._runners = {**RUNNERS, **(more_runners or {})}
 
     def run(self, execution: Execution) -> ResultEnvelope:
         """Run the actions until one ends the execution. Never raises an ``Exception``."""
@@ -65,7 +69,7 @@ class Engine:
                 self._save_screenshot,
                 ActionProgress(),
             )
-            step, may_continue = _run_action(context, action)
+            step, may_continue = _run_action(context, action, self._runners)
             steps.append(step)
             if not may_continue:
                 break
@@ -73,10 +77,10 @@ class Engine:
         return _envelope(execution, steps)
 
 
-def _run_action(context: ActionContext, action: Action) -> tuple[StepResult, bool]:
+def _run_action(context: ActionContext, action: Action, runners: Mapping[str, Runner]) -> tuple[StepResult, bool]:
     """The step, and whether the next action may run."""
     try:
-        data = {name: valid_text(value) for name, value in _act(context, action).items()}
+        data = {name: valid_text(value) for name, value in _act(context, action, runners).items()}
     except ClawError as e:
         return _failed(context, action, _error_data(e)), False
     except Exception as e:  # noqa: BLE001 - a defect of a driver must not lose the earlier steps
@@ -92,11 +96,11 @@ def _failed(context: ActionContext, action: Action, data: StepData) -> StepResul
     return StepResult(action.id, action.type, False, {**data, **dispatched})
 
 
-def _act(context: ActionContext, action: Action) -> StepData:
-    if action.type not in RUNNERS:
+def _act(context: ActionContext, action: Action, runners: Mapping[str, Runner]) -> StepData:
+    if action.type not in runners:
         raise ClawError("EXECUTION_ACTION_UNSUPPORTED", f"unknown action type {action.type!r}")
     context.driver_or_timeout()  # no action begins after the deadline
-    return RUNNERS[action.type](context, action.params)
+    return runners[action.type](context, action.params)
 
 
 def _error_data(e: ClawError) -> StepData:

@@ -8,8 +8,7 @@ from typing import Protocol
 
 import msgspec
 
-from clawperator._typed import decode
-from clawperator.contract import Execution, ResultEnvelope, StepResult, is_snapshot, limits, validate
+from clawperator.contract import Execution, ResultEnvelope, StepResult, is_snapshot
 from clawperator.contract.wire import (
     RESULT_PREFIX,
     SNAPSHOT_MARKER,
@@ -20,7 +19,6 @@ from clawperator.contract.wire import (
     sum_of,
 )
 from clawperator.engine import Clock, Engine, VirtualClock
-from clawperator.errors import ClawError
 from clawperator.phone.core.events import AccessibilityEvent
 from clawperator.phone.core.faults import Faults
 from clawperator.phone.core.packages import Packages
@@ -28,6 +26,7 @@ from clawperator.phone.core.settings import SettingsProvider
 from clawperator.phone.core.tasks import Tasks
 from clawperator.phone.log.buffer import LogBuffer, Priority, timber
 from clawperator.phone.operator.driver import AccessibilitySource, PhoneDriver
+from clawperator.phone.operator.parsing import DOCTOR_PING, parse_execution
 from clawperator.phone.operator.recorder import Recorder
 from clawperator.phone.storage.filesystem import Storage
 
@@ -70,7 +69,12 @@ class Operator:
         self._phone = phone
         self.package = package
         self.recorder = Recorder(phone.storage.system, phone.clock.now_ms, phone.random, package, self._log)
-        self._engine = Engine(PhoneDriver(phone), phone.clock, random=phone.random)
+        self._engine = Engine(
+            PhoneDriver(phone),
+            phone.clock,
+            random=phone.random,
+            more_runners={DOCTOR_PING: lambda _context, _params: self._developer_settings()},
+        )
         # Counts process starts: an execution that outlives its process reports nothing.
         self._generation = 0
         self._queue: queue.Queue[tuple[int, Execution, float] | None] = queue.Queue(_MAX_QUEUED)
@@ -157,17 +161,23 @@ class Operator:
             self._thread.join(_CLOSE_SECONDS)
 
     def _parse(self, payload: str | None) -> Execution | None:
-        if not payload or not payload.strip():
+        if payload is None:
             self._log("W", "[Operator-Receiver] no payload")
             return None
-        if len(payload.encode("utf-8", "surrogatepass")) > limits.MAX_PAYLOAD_BYTES:
-            self._log("W", "[Operator-Receiver] the payload is too large")
-            return None
         try:
-            return validate(decode(payload)).execution
-        except (ValueError, ClawError) as e:
+            return parse_execution(payload)
+        except ValueError as e:
             self._log("W", f"[Operator-Receiver] the payload cannot be parsed: {e}")
             return None
+
+    def _developer_settings(self) -> dict[str, str]:
+        """The data of ``doctor_ping``."""
+        keys = {
+            "developer_options_enabled": "development_settings_enabled",
+            "usb_debugging_enabled": "adb_enabled",
+        }
+        table = self._phone.settings
+        return {name: "true" if table.get("global", key) == "1" else "false" for name, key in keys.items()}
 
     def _serve(self) -> None:
         while (job := self._queue.get()) is not None:

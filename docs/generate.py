@@ -106,10 +106,9 @@ def _entry(name: str, value: Any) -> list[str]:
 
 
 def _members(owner: type) -> Iterator[str]:
-    """Public methods and properties that the class itself defines, in their order."""
-    for name, value in vars(owner).items():
-        if name.startswith("_"):
-            continue
+    """Public methods and properties of a class, in their order, without those of a documented base."""
+    documented = [getattr(module, name) for module in (clawperator, testing) for name in _public(module)]
+    for name, value in _own_and_inherited(owner, documented).items():
         if isinstance(value, property):
             yield f"`{name}`" + _after(_summary(value.fget))
         elif inspect.isfunction(value) or isinstance(value, classmethod | staticmethod):
@@ -117,6 +116,16 @@ def _members(owner: type) -> Iterator[str]:
             yield f"`{name}{_signature(function, bound=not isinstance(value, staticmethod))}`" + _after(
                 _summary(function)
             )
+
+
+def _own_and_inherited(owner: type, without: Iterable[object]) -> dict[str, Any]:
+    """The public members of a class and of its bases in this package, except those of the classes ``without``."""
+    above = [base for base in owner.__mro__[1:] if base in without]
+    known = {base for other in above for base in other.__mro__}
+    bases = [base for base in (*owner.__mro__[1:], owner) if base not in known]
+    ours = [base for base in bases if base.__module__.startswith("clawperator.")]
+    names = dict.fromkeys(name for base in ours for name in vars(base) if not name.startswith("_"))
+    return {name: inspect.getattr_static(owner, name) for name in names}
 
 
 def _after(summary: str) -> str:
@@ -148,8 +157,8 @@ def rewrite_async_phone(text: str) -> str:
     """``connection/async_phone.py`` with one line per public method of the connected phone."""
     names = [
         name
-        for name, member in vars(ConnectedPhone).items()
-        if callable(member) and not name.startswith("_") and name != "recording"
+        for name, member in _own_and_inherited(ConnectedPhone, ()).items()
+        if callable(member) and name != "recording"
     ]
     lines = "".join(f"    {name} = _in_thread(ConnectedPhone.{name})\n" for name in names)
     return _ASYNC_METHODS.sub(lambda part: f"{part[1]}{lines}{part[2]}", text)

@@ -5,6 +5,7 @@ import clawperator
 NAMES = [
     "ActionError",
     "ActionResult",
+    "AndroidPhone",
     "AsyncConnectedPhone",
     "ClawError",
     "ConnectedPhone",

@@ -8,6 +8,7 @@ __version__ = "0.2.0"
 __all__ = [
     "ActionError",
     "ActionResult",
+    "AndroidPhone",
     "AsyncConnectedPhone",
     "ClawError",
     "ConnectedPhone",
@@ -42,6 +43,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from clawperator.connection import (
         ActionResult,
+        AndroidPhone,
         AsyncConnectedPhone,
         ConnectedPhone,
         FoundNode,
@@ -76,8 +78,8 @@ else:
         __name__,
         {
             "connection": (
-                "ActionResult AsyncConnectedPhone ConnectedPhone FoundNode LabelValue Scrolled Snapshot "
-                "connect connect_async"
+                "ActionResult AndroidPhone AsyncConnectedPhone ConnectedPhone FoundNode LabelValue Scrolled "
+                "Snapshot connect connect_async"
             ),
             "contract.results": "ResultEnvelope StepResult",
             "device.adb.client": "ShellAnswer",

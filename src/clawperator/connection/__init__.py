@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from clawperator.commands import BackendName
+    from clawperator.connection.android_phone import AndroidPhone
     from clawperator.connection.async_phone import AsyncConnectedPhone
     from clawperator.connection.phone import ConnectedPhone
     from clawperator.connection.recording import RecordingSession
@@ -34,12 +35,13 @@ if TYPE_CHECKING:
         read_scrolled,
     )
     from clawperator.connection.selectors import Selector
-    from clawperator.connection.snapshot import Snapshot, read_snapshot
+    from clawperator.connection.snapshot import ScreenSearch, Snapshot, read_snapshot
 else:
     # Reading the results of a step must not import everything that drives a device.
     __getattr__, __dir__ = lazy_exports(
         __name__,
         {
+            "android_phone": "AndroidPhone",
             "async_phone": "AsyncConnectedPhone",
             "phone": "ConnectedPhone",
             "recording": "RecordingSession",
@@ -47,12 +49,13 @@ else:
                 "ActionResult Arrived FoundNode LabelValue Recorded Scrolled only_step read_count read_scrolled"
             ),
             "selectors": "Selector",
-            "snapshot": "Snapshot read_snapshot",
+            "snapshot": "ScreenSearch Snapshot read_snapshot",
         },
     )
 
 __all__ = [
     "ActionResult",
+    "AndroidPhone",
     "Arrived",
     "AsyncConnectedPhone",
     "ConnectedPhone",
@@ -60,6 +63,7 @@ __all__ = [
     "LabelValue",
     "Recorded",
     "RecordingSession",
+    "ScreenSearch",
     "Scrolled",
     "Selector",
     "Snapshot",

@@ -47,12 +47,17 @@ class AsyncConnectedPhone:
         return f"<{type(self).__name__} {self.serial}>"
 
     # begin: async methods, written by docs/generate.py from ConnectedPhone
+    start_recording = _in_thread(ConnectedPhone.start_recording)
+    stop_recording = _in_thread(ConnectedPhone.stop_recording)
+    pull_recording = _in_thread(ConnectedPhone.pull_recording)
+    shell = _in_thread(ConnectedPhone.shell)
     open_app = _in_thread(ConnectedPhone.open_app)
     open_uri = _in_thread(ConnectedPhone.open_uri)
     close_app = _in_thread(ConnectedPhone.close_app)
     press = _in_thread(ConnectedPhone.press)
     back = _in_thread(ConnectedPhone.back)
     home = _in_thread(ConnectedPhone.home)
+    recents = _in_thread(ConnectedPhone.recents)
     click = _in_thread(ConnectedPhone.click)
     enter_text = _in_thread(ConnectedPhone.enter_text)
     type = _in_thread(ConnectedPhone.type)
@@ -65,14 +70,15 @@ class AsyncConnectedPhone:
     read_values = _in_thread(ConnectedPhone.read_values)
     snapshot = _in_thread(ConnectedPhone.snapshot)
     screenshot = _in_thread(ConnectedPhone.screenshot)
+    find = _in_thread(ConnectedPhone.find)
+    find_all = _in_thread(ConnectedPhone.find_all)
+    shows = _in_thread(ConnectedPhone.shows)
+    labels = _in_thread(ConnectedPhone.labels)
+    foreground = _in_thread(ConnectedPhone.foreground)
     wait = _in_thread(ConnectedPhone.wait)
     wait_for_nav = _in_thread(ConnectedPhone.wait_for_nav)
     sleep = _in_thread(ConnectedPhone.sleep)
-    start_recording = _in_thread(ConnectedPhone.start_recording)
-    stop_recording = _in_thread(ConnectedPhone.stop_recording)
-    pull_recording = _in_thread(ConnectedPhone.pull_recording)
     run = _in_thread(ConnectedPhone.run)
-    shell = _in_thread(ConnectedPhone.shell)
     # end: async methods
 
     def recording(self, session_id: str | None = None) -> "AsyncRecording":

@@ -6,14 +6,51 @@ from typing import TYPE_CHECKING, Unpack
 from msgspec import Struct
 
 from clawperator.connection.results import read_count, required_value
-from clawperator.connection.selectors import SelectorKwargs, require_matcher
+from clawperator.connection.selectors import SelectorKwargs, find_matcher, require_matcher
 from clawperator.contract import StepResult
 
 if TYPE_CHECKING:
     from clawperator.ui import Bounds, Hierarchy, Node
 
 
-class Snapshot(Struct, frozen=True, dict=True):
+class ScreenSearch:
+    """Searches a tree of nodes by the rules of the device. A subclass has the ``hierarchy`` and its ``frame``."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+
+        @property
+        def hierarchy(self) -> Hierarchy: ...
+
+        @property
+        def frame(self) -> Bounds: ...
+
+    def find(self, text: str | None = None, **selector: Unpack[SelectorKwargs]) -> "Node | None":
+        """The first visible node that matches, as an action would find it."""
+        require_matcher(text, selector, "find")
+        return next(iter(self.find_all(text, **selector)), None)
+
+    def find_all(self, text: str | None = None, **selector: Unpack[SelectorKwargs]) -> list["Node"]:
+        """Every visible node that matches, depth first; without a selector, every visible node."""
+        from clawperator.contract import NodeMatcher
+        from clawperator.ui import find_nodes, visible_nodes
+
+        matcher = find_matcher(text, selector)
+        if matcher is None:
+            return visible_nodes(self.hierarchy, self.frame)
+        return find_nodes(self.hierarchy, NodeMatcher(**matcher), self.frame)
+
+    def shows(self, text: str | None = None, **selector: Unpack[SelectorKwargs]) -> bool:
+        """Whether a node is visible."""
+        return self.find(text, **selector) is not None
+
+    def labels(self) -> list[str]:
+        """Every visible label, in tree order."""
+        return [node.label for node in self.find_all() if node.label]
+
+
+class Snapshot(ScreenSearch, Struct, frozen=True, dict=True):
     """A captured screen. The XML is parsed on first use of the tree.
 
     ``package`` is the foreground app and ``overlay_package`` an overlay, if the device reported them.
@@ -26,6 +63,10 @@ class Snapshot(Struct, frozen=True, dict=True):
 
     def __str__(self) -> str:
         return self.xml
+
+    def __repr__(self) -> str:
+        """The app and the number of nodes, without the XML."""
+        return f"<Snapshot {self.package or 'of an unknown app'}, {self.xml.count('<node')} nodes>"
 
     @cached_property
     def hierarchy(self) -> "Hierarchy":
@@ -48,27 +89,6 @@ class Snapshot(Struct, frozen=True, dict=True):
             max(b.right for b in roots),
             max(b.bottom for b in roots),
         )
-
-    def find(self, text: str | None = None, **selector: Unpack[SelectorKwargs]) -> "Node | None":
-        """The first visible node that matches, as an action would find it."""
-        return next(iter(self.find_all(text, **selector)), None)
-
-    def find_all(self, text: str | None = None, **selector: Unpack[SelectorKwargs]) -> list["Node"]:
-        """Every visible node that matches, depth first."""
-        from clawperator.contract import NodeMatcher
-        from clawperator.ui import find_nodes
-
-        matcher = NodeMatcher(**require_matcher(text, selector, "find"))
-        return find_nodes(self.hierarchy, matcher, self.frame)
-
-    def shows(self, text: str | None = None, **selector: Unpack[SelectorKwargs]) -> bool:
-        return self.find(text, **selector) is not None
-
-    def labels(self) -> list[str]:
-        """Every visible label, in tree order."""
-        from clawperator.ui import visible_nodes
-
-        return [node.label for node in visible_nodes(self.hierarchy, self.frame) if node.label]
 
 
 def read_snapshot(step: StepResult) -> Snapshot:

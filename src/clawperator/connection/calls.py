@@ -1,0 +1,154 @@
+"""What every method of a phone needs: run a document, and read the only step of its result."""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from clawperator.connection.results import only_step
+from clawperator.connection.selectors import Selector, require_matcher
+from clawperator.contract import (
+    LONGEST_WAIT_MS,
+    ResultEnvelope,
+    StepResult,
+    new_command_id,
+    new_execution,
+    single_action,
+    waiting_timeout,
+    with_timeout,
+)
+from clawperator.contract.limits import MAX_EXECUTION_TIMEOUT_MS, MIN_EXECUTION_TIMEOUT_MS
+from clawperator.errors import ClawError
+
+_SOURCE = "clawperator-python"
+# Looking for a node: the first pause if the time allows it, how often a device looks, and how pauses grow.
+_FIRST_PAUSE_MS = 500
+_MAX_ATTEMPTS = 10
+_MAX_GROWTH = 1.25
+
+
+class PhoneCalls(ABC):
+    """The base of all methods: one call is one execution."""
+
+    @property
+    @abstractmethod
+    def serial(self) -> str:
+        """The name of the device."""
+
+    @abstractmethod
+    def _run(self, document: dict[str, Any]) -> ResultEnvelope:
+        """Validate and run an execution document."""
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.serial}>"
+
+    def run(
+        self, plan: Mapping[str, Any] | Sequence[Mapping[str, Any]], *, timeout: float | None = None
+    ) -> ResultEnvelope:
+        """Run a list of actions as one execution, one action, or a whole execution document.
+
+        The envelope has every step that ran, failed ones too; an error is raised only when nothing ran. An action
+        is a type and params, with an optional id. ``timeout`` is the time for all of them, by default the maximum;
+        an execution document has its own.
+        """
+        limit = None if timeout is None else milliseconds(timeout, MAX_EXECUTION_TIMEOUT_MS)
+        if isinstance(plan, Mapping) and "actions" in plan:
+            return self._run(with_timeout(dict(plan), limit))
+        timeout_ms = MAX_EXECUTION_TIMEOUT_MS if limit is None else limit
+        command_id = new_command_id("python-")
+        return self._run(
+            new_execution(_actions(plan), command_id=command_id, source=_SOURCE, timeout_ms=timeout_ms)
+        )
+
+    def _step(
+        self,
+        action: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        look: float | None = None,
+        wait_ms: int | None = None,
+        take: float | None = None,
+    ) -> StepResult:
+        """The step of one action, or its error.
+
+        The times are those of the action: ``look`` is how many seconds it looks for its node, ``wait_ms`` how long
+        it waits by its own params, ``take`` how many seconds the execution may take.
+        """
+        timeout_ms: float | None = None
+        if look is not None:
+            wait_ms = milliseconds(look, LONGEST_WAIT_MS)
+            params = {**(params or {}), "retry": look_retry(wait_ms)}
+        if wait_ms is not None:
+            timeout_ms = waiting_timeout(wait_ms)
+        if take is not None:
+            timeout_ms = milliseconds(take, MAX_EXECUTION_TIMEOUT_MS, MIN_EXECUTION_TIMEOUT_MS)
+        document = single_action(action, params, timeout_ms=timeout_ms, source=_SOURCE)
+        return only_step(self._run(document), self.serial)
+
+
+def given(**params: Any) -> dict[str, Any]:
+    """The parameters without those that are None."""
+    return {name: value for name, value in params.items() if value is not None}
+
+
+def container_of(container: Selector | None) -> dict[str, Any] | None:
+    return None if container is None else require_matcher(None, container, "container")
+
+
+def milliseconds(seconds: float, most_ms: int, least_ms: int = 0) -> int:
+    """Seconds as milliseconds; ``EXECUTION_VALIDATION_FAILED`` outside of the limits."""
+    if not (math.isfinite(seconds) and least_ms <= seconds * 1000 <= most_ms):
+        raise _invalid(
+            f"the timeout must be from {least_ms / 1000:g} to {most_ms / 1000:g} seconds, not {seconds}",
+            f"Pass timeout= with a number of seconds from {least_ms / 1000:g} to {most_ms / 1000:g}.",
+        )
+    return round(seconds * 1000)
+
+
+def look_retry(look_ms: int) -> dict[str, Any]:
+    """The retry policy that looks for a node for this long: often at first, then less often."""
+    pauses = min(math.ceil(look_ms / _FIRST_PAUSE_MS), _MAX_ATTEMPTS - 1)
+    if pauses == 0:
+        return {"maxAttempts": 1}
+    growth = _growth(look_ms / _FIRST_PAUSE_MS, pauses)
+    first = look_ms / sum(growth**i for i in range(pauses))
+    return {
+        "maxAttempts": pauses + 1,
+        "initialDelayMs": first,
+        "maxDelayMs": first * growth ** (pauses - 1),
+        "backoffMultiplier": growth,
+    }
+
+
+def _growth(total: float, count: int) -> float:
+    """The factor by which ``count`` numbers grow from 1 to a sum of ``total``, from 1 to ``_MAX_GROWTH``."""
+    low, high = 1.0, _MAX_GROWTH
+    for _ in range(30):
+        middle = (low + high) / 2
+        if sum(middle**i for i in range(count)) < total:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def _actions(plan: Any) -> list[Mapping[str, Any]]:
+    """The actions of a list, or the only action; ``EXECUTION_VALIDATION_FAILED`` for anything else."""
+    actions = [plan] if isinstance(plan, Mapping) else plan
+    if isinstance(actions, Sequence) and not isinstance(actions, str | bytes | bytearray):
+        if all(isinstance(action, Mapping) and "type" in action for action in actions):
+            return list(actions)
+        actions = next(a for a in actions if not (isinstance(a, Mapping) and "type" in a))
+        found = f"an action without a type: {sorted(map(str, actions))}" if isinstance(actions, Mapping) else None
+        raise _invalid(f"run got {found or f'{type(actions).__name__} as an action'}", _RUN_HINT)
+    raise _invalid(f"run takes actions, not {type(plan).__name__}", _RUN_HINT)
+
+
+_RUN_HINT = (
+    'Pass a list of actions such as [{"type": "press_key", "params": {"key": "home"}}], one such action, or an '
+    "execution document with commandId, taskId, source, expectedFormat, timeoutMs and actions."
+)
+
+
+def _invalid(message: str, hint: str) -> ClawError:
+    return ClawError("EXECUTION_VALIDATION_FAILED", message, hint=hint, operation="validate")

@@ -1,0 +1,138 @@
+"""Methods of a phone: reading the screen, searching it, and waiting for it."""
+
+import os
+from typing import TYPE_CHECKING, Literal, Unpack
+
+from clawperator.connection.calls import PhoneCalls, container_of, given, milliseconds
+from clawperator.connection.results import Arrived, FoundNode, LabelValue, json_value, read_count, required_value
+from clawperator.connection.selectors import Selector, SelectorKwargs, find_matcher, require_matcher
+from clawperator.connection.snapshot import ScreenSearch, Snapshot, read_snapshot
+from clawperator.contract import LONGEST_WAIT_MS
+from clawperator.contract.limits import MAX_NAVIGATION_TIMEOUT_MS
+
+if TYPE_CHECKING:
+    from clawperator.ui import Node
+
+Validator = Literal["temperature", "version", "regex"]
+
+
+class ScreenMethods(PhoneCalls):
+    """Read the screen, and wait for it."""
+
+    # Reading
+
+    def read(
+        self,
+        text: str | None = None,
+        *,
+        container: Selector | None = None,
+        validator: Validator | None = None,
+        pattern: str | None = None,
+        timeout: float | None = None,
+        **selector: Unpack[SelectorKwargs],
+    ) -> str:
+        """The label of a node. ``pattern`` must match the whole label with the validator ``regex``."""
+        matcher = require_matcher(text, selector, "read")
+        params = given(
+            matcher=matcher, container=container_of(container), validator=validator, validatorPattern=pattern
+        )
+        return required_value(self._step("read_text", params, look=timeout), "text")
+
+    def read_all(
+        self,
+        text: str | None = None,
+        *,
+        container: Selector | None = None,
+        timeout: float | None = None,
+        **selector: Unpack[SelectorKwargs],
+    ) -> list[str]:
+        """The labels of all nodes that match; possibly none."""
+        matcher = require_matcher(text, selector, "read_all")
+        params = given(matcher=matcher, container=container_of(container), all=True)
+        return json_value(self._step("read_text", params, look=timeout), "text", list[str])
+
+    def read_value(
+        self, label: str | None = None, *, timeout: float | None = None, **selector: Unpack[SelectorKwargs]
+    ) -> str:
+        """The value beside a label."""
+        matcher = require_matcher(label, selector, "read_value")
+        step = self._step("read_key_value_pair", {"labelMatcher": matcher}, look=timeout)
+        return required_value(step, "value")
+
+    def read_values(
+        self, label: str | None = None, *, timeout: float | None = None, **selector: Unpack[SelectorKwargs]
+    ) -> list[LabelValue]:
+        """Every matching label that has a value beside it, with the value."""
+        matcher = require_matcher(label, selector, "read_values")
+        step = self._step("read_key_value_pair", {"labelMatcher": matcher, "all": True}, look=timeout)
+        return json_value(step, "pairs", list[LabelValue])
+
+    def snapshot(self, *, timeout: float | None = None) -> Snapshot:
+        """The screen as a tree."""
+        return read_snapshot(self._step("snapshot_ui", take=timeout))
+
+    def screenshot(self, path: str | os.PathLike[str] | None = None, *, timeout: float | None = None) -> str:
+        """Save the screen as PNG, by default to a new file in the product home. Returns the path."""
+        params = {} if path is None else {"path": os.fspath(path)}
+        return required_value(self._step("take_screenshot", params, take=timeout), "path")
+
+    # Searching the screen as it is now
+
+    def find(
+        self, text: str | None = None, *, timeout: float | None = None, **selector: Unpack[SelectorKwargs]
+    ) -> "Node | None":
+        """The first visible node that matches, or None. It looks once: ``wait`` waits for a node."""
+        return self._screen(timeout).find(text, **selector)
+
+    def find_all(
+        self, text: str | None = None, *, timeout: float | None = None, **selector: Unpack[SelectorKwargs]
+    ) -> list["Node"]:
+        """Every visible node that matches; without a selector, every visible node."""
+        return self._screen(timeout).find_all(text, **selector)
+
+    def shows(
+        self, text: str | None = None, *, timeout: float | None = None, **selector: Unpack[SelectorKwargs]
+    ) -> bool:
+        """Whether a node is visible now."""
+        return self._screen(timeout).shows(text, **selector)
+
+    def labels(self, *, timeout: float | None = None) -> list[str]:
+        """Every visible label, in tree order."""
+        return self._screen(timeout).labels()
+
+    def foreground(self, *, timeout: float | None = None) -> str | None:
+        """The package in the foreground, if the device reports it."""
+        return self.snapshot(timeout=timeout).package
+
+    def _screen(self, timeout: float | None) -> ScreenSearch:
+        return self.snapshot(timeout=timeout)
+
+    # Waiting
+
+    def wait(
+        self, text: str | None = None, *, timeout: float = 10, **selector: Unpack[SelectorKwargs]
+    ) -> FoundNode:
+        """Wait until a node is on the screen."""
+        limit = milliseconds(timeout, LONGEST_WAIT_MS)
+        params = {"matcher": require_matcher(text, selector, "wait"), "timeoutMs": limit}
+        data = self._step("wait_for_node", params, wait_ms=limit).data
+        return FoundNode(data.get("resource_id", ""), data.get("label", ""))
+
+    def wait_for_nav(
+        self,
+        package: str | None = None,
+        *,
+        text: str | None = None,
+        timeout: float = 10,
+        **selector: Unpack[SelectorKwargs],
+    ) -> Arrived:
+        """Wait until an app is in the foreground or a node is visible, whichever comes first."""
+        limit = milliseconds(timeout, MAX_NAVIGATION_TIMEOUT_MS)
+        params = given(expectedPackage=package, expectedNode=find_matcher(text, selector), timeoutMs=limit)
+        data = self._step("wait_for_navigation", params, wait_ms=limit).data
+        return Arrived(data.get("resolved_package"), read_count(data, "elapsed_ms"))
+
+    def sleep(self, seconds: float) -> None:
+        """Wait for a number of seconds while holding the device's lease."""
+        duration = milliseconds(seconds, LONGEST_WAIT_MS)
+        self._step("sleep", {"durationMs": duration}, wait_ms=duration)

@@ -1,0 +1,107 @@
+"""Methods of a phone: touch, text and scrolling."""
+
+from typing import Any, Literal, Unpack
+
+from clawperator.connection.calls import PhoneCalls, container_of, given, milliseconds
+from clawperator.connection.results import ActionResult, Scrolled, action_result, read_scrolled
+from clawperator.connection.selectors import Selector, SelectorKwargs, find_matcher, require_matcher
+from clawperator.contract import LONGEST_WAIT_MS, click_type
+
+Direction = Literal["down", "up", "left", "right"]
+
+
+class TouchMethods(PhoneCalls):
+    """Click, type and scroll."""
+
+    def click(
+        self,
+        text: str | None = None,
+        *,
+        coordinate: tuple[int, int] | None = None,
+        long: bool = False,
+        focus: bool = False,
+        timeout: float | None = None,
+        **selector: Unpack[SelectorKwargs],
+    ) -> ActionResult:
+        """Click a node or a point, press it long, or give it the focus."""
+        params: dict[str, Any] = click_type(long=long, focus=focus)
+        matcher = find_matcher(text, selector) if coordinate else require_matcher(text, selector, "click")
+        if matcher:
+            params["matcher"] = matcher
+        if coordinate is not None:
+            x, y = coordinate
+            params["coordinate"] = {"x": x, "y": y}
+        return action_result(self._step("click", params, look=timeout))
+
+    def enter_text(
+        self,
+        value: str,
+        *,
+        text: str | None = None,
+        submit: bool = False,
+        clear: bool = False,
+        timeout: float | None = None,
+        **selector: Unpack[SelectorKwargs],
+    ) -> ActionResult:
+        """Enter a text into a field, optionally clearing it first and submitting it afterwards."""
+        matcher = require_matcher(text, selector, "enter_text")
+        params = {"matcher": matcher, "text": value, "submit": submit, "clear": clear}
+        return action_result(self._step("enter_text", params, look=timeout))
+
+    # The name of the command.
+    type = enter_text
+
+    def scroll(
+        self,
+        direction: Direction = "down",
+        *,
+        container: Selector | None = None,
+        distance: float | None = None,
+        timeout: float | None = None,
+    ) -> Scrolled:
+        """Scroll once. ``distance`` is the fraction of the container that one swipe covers."""
+        params = given(direction=direction, container=container_of(container), distanceRatio=distance)
+        return read_scrolled(self._step("scroll", params, take=timeout))
+
+    def scroll_until(
+        self,
+        text: str | None = None,
+        *,
+        direction: Direction = "down",
+        container: Selector | None = None,
+        max_scrolls: int | None = None,
+        timeout: float = 10,
+        **selector: Unpack[SelectorKwargs],
+    ) -> Scrolled:
+        """Scroll until a node is visible, or to the end without a selector."""
+        limit = milliseconds(timeout, LONGEST_WAIT_MS)
+        params = given(
+            direction=direction,
+            container=container_of(container),
+            matcher=find_matcher(text, selector),
+            maxScrolls=max_scrolls,
+            maxDurationMs=limit,
+        )
+        return read_scrolled(self._step("scroll_until", params, wait_ms=limit))
+
+    def scroll_and_click(  # noqa: PLR0913 - the parameters of the action
+        self,
+        text: str | None = None,
+        *,
+        direction: Direction = "down",
+        container: Selector | None = None,
+        max_swipes: int | None = None,
+        long: bool = False,
+        timeout: float | None = None,
+        **selector: Unpack[SelectorKwargs],
+    ) -> Scrolled:
+        """Scroll until a node is visible, then click it. The effect is that of the click."""
+        params = given(
+            direction=direction,
+            container=container_of(container),
+            matcher=require_matcher(text, selector, "scroll_and_click"),
+            maxSwipes=max_swipes,
+            clickAfter=True,
+            clickType="long_click" if long else None,
+        )
+        return read_scrolled(self._step("scroll_and_click", params, take=timeout))

@@ -72,7 +72,7 @@ def test_text_is_streamed_and_tokens_are_counted() -> None:
     assert turn.streamed == ["Hel", "lo."]
     assert turn.answer.text == "Hello."
     assert turn.answer.outcome == "done"
-    assert turn.answer.usage == Usage(1000, 500)
+    assert turn.answer.usage == Usage(1000, 500, requests=1)
 
 
 def test_the_request_contains_conversation_tools_and_key() -> None:
@@ -116,7 +116,7 @@ def test_a_call_is_made_and_its_result_is_sent() -> None:
         turn = take_turn(brain_at(server.url), act=lambda _: ToolResult(True, "clicked", {"effect": "changed"}))
     assert turn.calls == [ToolCall("click", {"text": "Wi-Fi"}, "t1")]
     assert turn.answer.text == "Let me look.\n\nDone."
-    assert turn.answer.usage == Usage(40, 12)
+    assert turn.answer.usage == Usage(40, 12, requests=2)
     before, after = (body["messages"] for body in server.bodies)
     assert after == [
         *before,
@@ -193,7 +193,7 @@ def test_a_message_instead_of_a_stream_is_accepted() -> None:
         turn = take_turn(brain_at(server.url))
     assert [call.name for call in turn.calls] == ["click"]
     assert turn.answer.text == "One.\n\nTwo."
-    assert turn.answer.usage == Usage(15, 7)
+    assert turn.answer.usage == Usage(15, 7, cached_tokens=4, requests=2)
 
 
 def test_a_truncated_reply_is_marked() -> None:
@@ -277,7 +277,9 @@ def test_missing_token_counts_keep_their_value() -> None:
     }
     stream = Scripted((events(started, *text_block(0, "ok"), ended, {"type": "message_stop"}),))
     with model_server(stream) as server:
-        assert take_turn(brain_at(server.url)).answer.usage == Usage(23, 9)
+        assert take_turn(brain_at(server.url)).answer.usage == Usage(
+            23, 9, cached_tokens=7, cache_write_tokens=5, requests=1
+        )
 
 
 def test_a_turn_that_ends_without_an_answer_failed() -> None:

@@ -31,7 +31,7 @@ def test_text_is_streamed() -> None:
     assert turn.streamed == ["Hel", "lo ", "you."]
     assert turn.answer.text == "Hello you."
     assert turn.answer.outcome == "done"
-    assert turn.answer.usage == Usage(3, 2)
+    assert turn.answer.usage == Usage(3, 2, requests=1)
 
 
 def test_the_request_contains_conversation_tools_and_key() -> None:
@@ -96,7 +96,7 @@ def test_a_call_is_made_and_its_result_is_sent() -> None:
         )
     assert turn.calls == [ToolCall("click", {"text": "Wi-Fi"}, "c1")]
     assert turn.answer.text == "Clicked."
-    assert turn.answer.usage == Usage(250, 15)
+    assert turn.answer.usage == Usage(250, 15, requests=2)
     assert len(server.bodies) == 2
     first, second = (body["messages"] for body in server.bodies)
     assert second[: len(first)] == first
@@ -116,7 +116,7 @@ def test_usage_is_reported_for_each_reply() -> None:
     counted: list[Usage] = []
     with model_server(call_reply("click", "{}", usage=(100, 10)), text_reply("ok", usage=(150, 5))) as server:
         take_turn(brain_at(server.url), on_usage=counted.append)
-    assert counted == [Usage(100, 10), Usage(150, 5)]
+    assert counted == [Usage(100, 10, requests=1), Usage(150, 5, requests=1)]
 
 
 def test_arguments_split_at_every_byte_are_joined() -> None:
@@ -367,8 +367,20 @@ def test_reasoning_and_extra_content_are_sent_back_and_not_shown() -> None:
 @pytest.mark.parametrize(
     ("usage", "counted"),
     [
-        ({"prompt_tokens": 3.0, "completion_tokens": 4}, Usage(3, 4)),
-        ({"prompt_tokens": None, "completion_tokens": 4}, Usage(0, 4)),
+        ({"prompt_tokens": 3.0, "completion_tokens": 4}, Usage(3, 4, requests=1)),
+        ({"prompt_tokens": None, "completion_tokens": 4}, Usage(0, 4, requests=1)),
+        (
+            {"prompt_tokens": 30, "completion_tokens": 4, "prompt_tokens_details": {"cached_tokens": 20}},
+            Usage(30, 4, cached_tokens=20, requests=1),
+        ),
+        (
+            {"prompt_tokens": 3, "completion_tokens": 4, "prompt_tokens_details": {"cached_tokens": 20}},
+            Usage(3, 4, cached_tokens=3, requests=1),
+        ),
+        (
+            {"prompt_tokens": 3, "completion_tokens": 4, "prompt_tokens_details": "none"},
+            Usage(3, 4, requests=1),
+        ),
     ],
 )
 def test_a_token_count_may_be_a_float_or_missing(usage: object, counted: Usage) -> None:
@@ -434,7 +446,7 @@ def test_a_document_instead_of_a_stream_is_accepted() -> None:
         turn = take_turn(brain_at(server.url))
     assert [call.name for call in turn.calls] == ["click"]
     assert turn.answer.text == "One.\n\nTwo."
-    assert turn.answer.usage == Usage(4, 5)
+    assert turn.answer.usage == Usage(4, 5, requests=2)
 
 
 def test_too_many_calls_in_one_reply_are_an_error() -> None:
@@ -450,7 +462,7 @@ def test_calls_before_a_failure_are_kept() -> None:
     assert turn.answer.error is not None
     assert turn.answer.error.code == "BRAIN_UNAVAILABLE"
     assert turn.answer.text.startswith("[Stopped:")
-    assert turn.answer.usage == Usage(7, 8)
+    assert turn.answer.usage == Usage(7, 8, requests=1)
     assert len(server.received) == 4
 
 

@@ -97,14 +97,32 @@ def test_a_model_acts_through_our_tools_and_is_counted(monkeypatch: pytest.Monke
     document = ran.json
     assert (ran.code, document["brain"], document["turn"]["output"]) == (0, "openai", "Settings is open.")
     assert [call["name"] for call in document["turn"]["tool_calls"]] == ["open_app", "describe_screen"]
-    assert document["usage"] == {"input_tokens": 3000, "output_tokens": 31, "cost_usd": 0.0331}
+    counted = {
+        "input_tokens": 3000,
+        "output_tokens": 31,
+        "cached_tokens": 0,
+        "cache_write_tokens": 0,
+        "requests": 3,
+    }
+    assert document["usage"] == {**counted, "cost_usd": 0.0331}
+    assert (document["turn"]["spent"], document["turn"]["cost_usd"]) == (counted, 0.0331)
     assert len(results) == 2
     assert "com.android.settings" in results[1]["content"]
     events = [json.loads(line) for line in Path("events.ndjson").read_text().splitlines()]
     deltas = [event["text"] for event in events if event["event"] == "message_delta"]
     assert (deltas[0], "".join(deltas)) == ("Settings ", "Settings is open.")
     (kept,) = claw_json("load-session", "s").json["turns"]
-    assert kept["usage"] == {"input_tokens": 3000, "output_tokens": 31}
+    assert kept["usage"] == counted
+
+
+def test_the_text_of_a_turn_of_a_model_ends_with_its_tokens_and_its_cost(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLAW_INPUT_USD_PER_MILLION", "10")
+    monkeypatch.setenv("CLAW_OUTPUT_USD_PER_MILLION", "100")
+    with model_server(text_reply("hi", usage=(1000, 10))) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        for verb in ("bootstrap", "turn-loop"):
+            ran = claw(verb, "x", "--brain", "openai", "--model", "m")
+            assert ran.out.decode().splitlines()[-1] == "tokens: 1000 input, 10 output; 1 request; cost $0.011"
 
 
 def test_a_model_that_exceeds_its_permissions_is_denied(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -324,7 +342,8 @@ def test_the_usage_of_a_refused_turn_is_reported(monkeypatch: pytest.MonkeyPatch
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         ran = claw_json("bootstrap", "x", "--brain", "openai", "--model", "m", "--max-budget-tokens", "100")
     assert ran.json["turn"]["stop_reason"] == "max_budget_reached"
-    assert ran.json["usage"] == {"input_tokens": 400, "output_tokens": 30, "cost_usd": None}
+    used = ran.json["usage"]
+    assert (used["input_tokens"], used["output_tokens"], used["requests"], used["cost_usd"]) == (400, 30, 1, None)
 
 
 def test_a_document_of_a_turn_that_never_began_has_all_its_members() -> None:

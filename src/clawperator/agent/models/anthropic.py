@@ -26,7 +26,7 @@ from clawperator.agent.models.tools import ToolDefinition
 from clawperator.agent.ports import BrainRequest, Usage
 
 _HEADERS = {"anthropic-version": "2023-06-01"}
-# The protocol requires a limit for each reply. Every model supports this many tokens.
+# The protocol requires a limit for each reply, thinking included. Every model supports this many tokens.
 _MOST_TOKENS = 4_096
 # Stop reasons with which the model itself ends a reply. With any other reason the service stopped it.
 _ENDED = ("end_turn", "tool_use", "stop_sequence")
@@ -42,13 +42,18 @@ class AnthropicBrain(ModelBrain):
     def _ask(
         self, messages: Sequence[dict[str, Any]], tools: Sequence[ToolDefinition], request: BrainRequest
     ) -> Reply:
+        options = self._config.options
         body: dict[str, Any] = {
             "model": self._config.model,
-            "max_tokens": _MOST_TOKENS,
+            "max_tokens": options.max_tokens or _MOST_TOKENS + options.thinking_tokens,
             "system": SYSTEM_PROMPT,
             "messages": messages,
             "stream": True,
         }
+        if options.thinking_tokens:
+            body["thinking"] = {"type": "enabled", "budget_tokens": options.thinking_tokens}
+        if options.temperature is not None:
+            body["temperature"] = options.temperature
         if tools:
             body["tools"] = [
                 {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
@@ -260,11 +265,11 @@ class _Reader:
         parts = [part for _, part in sorted(self._parts.items())]
         calls = [part for part in parts if part.is_call]
         given = [(encodable(call.block.id), encodable(call.block.name), call.arguments) for call in calls]
-        *inputs, output = (self._usage.get(name, 0) for name in _USAGE_FIELDS)  # cached tokens are input, too
+        plain, written, cached, output = (self._usage.get(name, 0) for name in _USAGE_FIELDS)
         return Reply(
             "".join(self._text),
             requested_calls(self._config, given),
             "" if self._stop in ("", *_ENDED) else printable(self._stop[:_LONGEST_REASON]),
-            Usage(sum(inputs), output) if self._usage else None,
+            Usage(plain + written + cached, output, cached, written, 1) if self._usage else None,
             [block for part in parts for block in part.to_memory()],
         )

@@ -75,7 +75,7 @@ class Reply(Struct, frozen=True):
     def estimate_usage(self, sent: object) -> Usage:
         """The usage of a reply whose service counts no tokens, by the bytes sent and received."""
         received = [self.text, *(call.name + call.arguments for call in self.calls)]
-        return Usage(_token_estimate(_compact(sent)), sum(map(_token_estimate, received)))
+        return Usage(_token_estimate(_compact(sent)), sum(map(_token_estimate, received)), requests=1)
 
 
 class FinishedCall(Struct, frozen=True):
@@ -219,10 +219,7 @@ class _Output:
             unmade = " Its tool calls were not made." if reply.calls else ""
             self.add(f"[The reply is incomplete: the service stopped it ({reply.stopped}).{unmade}]")
         if reply.usage is not None:
-            used = self.usage or Usage()
-            self.usage = Usage(
-                used.input_tokens + reply.usage.input_tokens, used.output_tokens + reply.usage.output_tokens
-            )
+            self.usage = (self.usage or Usage()).plus(reply.usage)
 
 
 class StreamedText:

@@ -9,7 +9,10 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from clawperator.agent.models.options import ModelOptions, read_options
+from clawperator.agent.models.proxy import Proxy, ProxyUrlError, bracketed, proxy_for
 from clawperator.errors import ClawError
 
 Kind = Literal["openai", "anthropic"]
@@ -47,18 +50,22 @@ class BaseUrl(Struct, frozen=True):
         return _LOOPBACK.fullmatch(self.host) is not None
 
     def __str__(self) -> str:
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{'https' if self.secure else 'http'}://{host}:{self.port}{self.path}"
+        return f"{'https' if self.secure else 'http'}://{bracketed(self.host)}:{self.port}{self.path}"
 
 
 class ModelConfig(Struct, frozen=True, kw_only=True):
-    """The configuration of a model service. ``bearer`` selects the header for the key."""
+    """The configuration of a model service. ``bearer`` selects the header for the key.
+
+    ``proxy`` is the proxy to reach it through, if there is one.
+    """
 
     kind: Kind
     base_url: BaseUrl
     model: str
     key: Secret | None = None
     bearer: bool = True
+    proxy: Proxy | None = None
+    options: ModelOptions = ModelOptions()
 
 
 class _Variables(Struct, frozen=True):
@@ -89,10 +96,17 @@ def model_config(kind: Kind, *, model: str | None, environ: Mapping[str, str]) -
         unset = " and ".join(word for word, given in (("base URL", base), ("model", chosen)) if not given)
         raise _not_configured(kind, f"{unset} not set", [name for name, given in wanted.items() if not given])
     base_url = _parse_base_url(kind, variables.base_url, base)
+    config = ModelConfig(
+        kind=kind,
+        base_url=base_url,
+        model=chosen,
+        proxy=_proxy(kind, base_url, environ),
+        options=read_options(kind, environ),
+    )
     if found is None:
         if base_url.secure and not base_url.is_loopback:
             raise _not_configured(kind, f"no key for {base_url}", [variables.keys[0][0]])
-        return ModelConfig(kind=kind, base_url=base_url, model=chosen)
+        return config
     name, bearer = found
     if not base_url.secure and not base_url.is_loopback:
         raise _not_configured(
@@ -104,7 +118,18 @@ def model_config(kind: Kind, *, model: str | None, environ: Mapping[str, str]) -
     key = environ[name].strip()
     if not _KEY.fullmatch(key):
         raise _not_configured(kind, f"{name} contains characters that are not allowed in a key", [name])
-    return ModelConfig(kind=kind, base_url=base_url, model=chosen, key=Secret(key), bearer=bearer)
+    return replace(config, key=Secret(key), bearer=bearer)
+
+
+def _proxy(kind: Kind, base_url: BaseUrl, environ: Mapping[str, str]) -> Proxy | None:
+    """The proxy of the environment. A service on this machine needs none: a proxy could not reach it."""
+    if base_url.is_loopback:
+        return None
+    try:
+        return proxy_for(secure=base_url.secure, host=base_url.host, port=base_url.port, environ=environ)
+    except ProxyUrlError as e:
+        hint = f"Run 'export {e.variable}=http://HOST:PORT' with your proxy, or 'unset {e.variable}'."
+        raise _not_configured(kind, str(e), [e.variable], hint=hint) from None
 
 
 def _parse_base_url(kind: Kind, variable: str, text: str) -> BaseUrl:

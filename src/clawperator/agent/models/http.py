@@ -31,12 +31,14 @@ from clawperator.agent.models.errors import (
     refused_error,
     unavailable_error,
 )
+from clawperator.agent.models.proxy import ProxyRefusedError, bracketed, open_tunnel
 from clawperator.errors import ClawError
 
 MOST_BYTES = 8 * 1024 * 1024
 _MOST_ERROR_BYTES = 65_536
 _LONGEST_PAUSE = 60.0
 _BLOCK = 65_536
+_PROXY_HINT = "Check the address, user and password in HTTPS_PROXY or HTTP_PROXY, or add the host to NO_PROXY."
 _SLICE = 0.1  # a socket waits in slices of this many seconds, so that a cancellation is noticed
 
 
@@ -133,7 +135,7 @@ def _final_error(config: ModelConfig, error: UnavailableError) -> ClawError:
 def _attempt(request: ModelRequest, deadline: TurnDeadline) -> Generator[ServerEvent, None, None]:
     end = Deadline(request.timeouts.reply)
     try:
-        opened = _connect(request.config.base_url, deadline, request.timeouts)
+        opened = _connect(request.config, deadline, request.timeouts)
         connection = _CancellableSocket(opened, deadline, request.timeouts, end)
         try:
             response = _send(request, connection)
@@ -152,14 +154,22 @@ def _attempt(request: ModelRequest, deadline: TurnDeadline) -> Generator[ServerE
         raise invalid_reply(request.config, f"not HTTP ({type(e).__name__})") from e
 
 
-def _connect(base_url: BaseUrl, deadline: TurnDeadline, timeouts: ModelTimeouts) -> socket.socket:
-    """Connect, with TLS for https. ``OSError`` when that fails."""
+def _connect(config: ModelConfig, deadline: TurnDeadline, timeouts: ModelTimeouts) -> socket.socket:
+    """Connect, through the proxy if there is one, with TLS for https. ``OSError`` when that fails."""
     deadline.check()
+    base_url, proxy = config.base_url, config.proxy
     seconds = max(deadline.within(timeouts.connect), 0.001)
-    opened = socket.create_connection((base_url.host, base_url.port), seconds)
+    opened = socket.create_connection(
+        (base_url.host, base_url.port) if proxy is None else (proxy.host, proxy.port), seconds
+    )
     try:
         opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if proxy is not None and base_url.secure:
+            open_tunnel(opened, proxy, base_url.host, base_url.port)
         return _start_tls(opened, base_url) if base_url.secure else opened
+    except ProxyRefusedError as e:
+        opened.close()
+        raise unavailable_error(config, str(e), hint=_PROXY_HINT, details={"status": e.status}) from None
     except BaseException:
         opened.close()
         raise
@@ -234,8 +244,8 @@ class _IncomingFile(io.RawIOBase):
 
 
 def _send(request: ModelRequest, opened: _CancellableSocket) -> HTTPResponse:
-    base_url, key = request.config.base_url, request.config.key
-    host = f"[{base_url.host}]" if ":" in base_url.host else base_url.host
+    base_url, key, proxy = request.config.base_url, request.config.key, request.config.proxy
+    host = bracketed(base_url.host)
     connection = HTTPConnection(base_url.host, base_url.port)
     sock: Any = opened  # has what HTTP needs of a socket: sendall, makefile, close
     connection.sock = sock
@@ -247,12 +257,16 @@ def _send(request: ModelRequest, opened: _CancellableSocket) -> HTTPResponse:
         "Connection": "close",
         **request.headers,
     }
+    target = base_url.path + request.path
+    if proxy is not None and not base_url.secure:  # without TLS the proxy makes the request itself
+        headers |= proxy.headers
+        target = f"{base_url}{request.path}"
     if key is not None and request.config.bearer:
         headers["Authorization"] = f"Bearer {key.reveal()}"
     elif key is not None:
         headers["x-api-key"] = key.reveal()
     try:
-        connection.request("POST", base_url.path + request.path, body=request.body, headers=headers)
+        connection.request("POST", target, body=request.body, headers=headers)
     except ValueError:  # its text would show the key
         raise auth_error(request.config, "the key contains characters that no header may have") from None
     return connection.getresponse()
@@ -320,6 +334,8 @@ def _status_error(config: ModelConfig, response: HTTPResponse) -> Exception:
     message = f"HTTP status {status}: {error_message(body) or response.reason}".removesuffix(": ")
     if status in (401, 403):
         return auth_error(config, message)
+    if status == HTTPStatus.PROXY_AUTHENTICATION_REQUIRED:
+        return unavailable_error(config, message, hint=_PROXY_HINT, details={"status": status})
     if status in (408, 425, 429) or status >= 500:
         return UnavailableError(message, status, _retry_after(response.getheader("Retry-After")))
     return refused_error(config, message, status)

@@ -48,6 +48,15 @@ class OpenAIBrain(ModelBrain):
             "stream": True,
             "stream_options": {"include_usage": True},
         }
+        options = self._config.options
+        if options.thinking is not None:
+            body["reasoning_effort"] = options.thinking
+        if options.max_tokens is not None:
+            # Models that reason accept only the new name; many local servers know only the old one.
+            name = "max_tokens" if options.thinking is None else "max_completion_tokens"
+            body[name] = options.max_tokens
+        if options.temperature is not None:
+            body["temperature"] = options.temperature
         if tools:
             body["tools"] = [{"type": "function", "function": _function(tool)} for tool in tools]
         # Base URLs are given with and without /v1. Another path is used as it is.
@@ -157,7 +166,9 @@ class _Reader:
             raise stream_error(self._config, {"error": chunk.error})
         counts = (token_count(chunk.usage, "prompt_tokens"), token_count(chunk.usage, "completion_tokens"))
         if counts != (None, None):
-            self._usage = Usage(counts[0] or 0, counts[1] or 0)
+            details = chunk.usage.get("prompt_tokens_details")
+            cached = token_count(details, "cached_tokens") or 0
+            self._usage = Usage(counts[0] or 0, counts[1] or 0, min(cached, counts[0] or 0), requests=1)
         if event.is_whole and not chunk.choices:
             raise invalid_reply(self._config, "no choices", event.data)
         for choice in chunk.choices or ():

@@ -29,10 +29,20 @@ class SessionMeta(Struct, frozen=True, kw_only=True, tag_field="type", tag="sess
 
 
 class Usage(Struct, frozen=True):
-    """Token usage of a turn: words, or the count of a model service."""
+    """Token usage of a turn: words, or the count of a model service.
+
+    ``cached_tokens`` and ``cache_write_tokens`` are the input tokens that the service read from its cache and
+    wrote to it; ``requests`` counts its replies.
+    """
 
     input_tokens: _Count = 0
     output_tokens: _Count = 0
+    cached_tokens: _Count = 0
+    cache_write_tokens: _Count = 0
+    requests: _Count = 0
+
+    def plus(self, other: "Usage") -> "Usage":
+        return Usage(*(getattr(self, name) + getattr(other, name) for name in self.__struct_fields__))
 
 
 class CallRecord(Struct, frozen=True, omit_defaults=True):
@@ -220,7 +230,10 @@ def count_messages(turns: Sequence[TurnRecord]) -> int:
 
 
 def sum_usage(turns: Sequence[TurnRecord]) -> Usage:
-    return Usage(sum(turn.usage.input_tokens for turn in turns), sum(turn.usage.output_tokens for turn in turns))
+    total = Usage()
+    for turn in turns:
+        total = total.plus(turn.usage)
+    return total
 
 
 def legacy_turns(legacy: LegacySession, at_ms: int) -> Iterator[TurnRecord]:

@@ -5,8 +5,7 @@ This is what ``bootstrap`` and ``turn-loop`` do. Each stage is reported as an ev
 
 import os
 from collections.abc import Callable, Mapping
-from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -30,12 +29,13 @@ from clawperator.agent.turns.events import EventStream
 from clawperator.agent.turns.results import TurnResult, interrupted, observe_stop, timed_out
 from clawperator.errors import ClawError
 
+if TYPE_CHECKING:
+    from clawperator.agent.models.options import Prices
+
 BRAINS = ("offline", "openai", "anthropic")
 # A model service counts the tokens of the whole conversation again with every request.
 _MODEL_BUDGET = 200_000
 _BUSY_SECONDS = 5.0
-_MAX_PRICE = 1e12
-_INPUT_PRICE, _OUTPUT_PRICE = "CLAW_INPUT_USD_PER_MILLION", "CLAW_OUTPUT_USD_PER_MILLION"
 
 
 class RunRequest(Struct, frozen=True, kw_only=True):
@@ -69,10 +69,16 @@ class RunResult(Struct, frozen=True, kw_only=True):
     matches: list[Match]
     turns: list[TurnResult]
     usage: Usage
-    cost_usd: float | None
+    prices: "Prices | None"  # None when they are not known
     brain: str
     policy: Mapping[str, Any]
     mcp_servers: list[dict[str, Any]]
+
+    def cost_usd(self, usage: Usage) -> float | None:
+        """The cost of a usage; None when the prices are not known."""
+        if self.brain == "offline":
+            return 0.0
+        return None if self.prices is None else self.prices.cost(usage)
 
 
 def run_request(
@@ -86,7 +92,7 @@ def run_request(
 
     ``warnings`` receives non-fatal problems as they are found. ``on_turns_done`` is called after the last turn.
     """
-    prices = _prices() if request.brain != "offline" else None
+    prices = _prices(request.brain)
     brain = make_brain(request.brain, request.model)  # report a missing configuration before any server starts
     # The offline brain calls an MCP tool only when the prompt names it.
     with_mcp = request.brain != "offline" or MCP_PREFIX in request.prompt
@@ -120,15 +126,16 @@ def run_request(
             )
             on_turns_done()
             warnings += events.warnings
-            spent = [turn.spent for turn in turns]
-            usage = Usage(sum(u.input_tokens for u in spent), sum(u.output_tokens for u in spent))
+            usage = Usage()
+            for turn in turns:
+                usage = usage.plus(turn.spent)
             return RunResult(
                 session_id=session.session_id,
                 path=session.path if session.prompt_count else None,
                 matches=matches,
                 turns=turns,
                 usage=usage,
-                cost_usd=0.0 if request.brain == "offline" else _cost(usage, prices),
+                prices=prices,
                 brain=brain.name,
                 policy=parts.policy.describe(),
                 mcp_servers=parts.mcp_servers,
@@ -241,25 +248,9 @@ def _limits(request: RunRequest) -> Limits:
     return replace(limits, **{name: value for name, value in given.items() if value is not None})
 
 
-def _prices() -> tuple[float, float] | None:
-    """The prices of a million input and output tokens, if the environment sets them."""
-    given = os.environ.get(_INPUT_PRICE), os.environ.get(_OUTPUT_PRICE)
-    if given[0] is None or given[1] is None:
+def _prices(brain: str) -> "Prices | None":
+    if brain == "offline":
         return None
-    with suppress(ValueError):
-        prices = float(given[0]), float(given[1])
-        if all(0 <= price < _MAX_PRICE for price in prices):
-            return prices
-    raise ClawError(
-        "USAGE",
-        f"invalid token price: {_INPUT_PRICE}={given[0]}, {_OUTPUT_PRICE}={given[1]}",
-        hint=f"Run 'export {_INPUT_PRICE}=3 {_OUTPUT_PRICE}=15', or unset both.",
-        operation="price",
-        target=_INPUT_PRICE,
-    )
+    from clawperator.agent.models.options import read_prices
 
-
-def _cost(usage: Usage, prices: tuple[float, float] | None) -> float | None:
-    if prices is None:
-        return None
-    return round((usage.input_tokens * prices[0] + usage.output_tokens * prices[1]) / 1_000_000, 6)
+    return read_prices(brain, os.environ)

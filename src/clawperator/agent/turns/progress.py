@@ -39,9 +39,7 @@ class TurnProgress:
         return any(call.handled for call in self.calls)
 
     def add_usage(self, usage: Usage) -> None:
-        self.usage = Usage(
-            self.usage.input_tokens + usage.input_tokens, self.usage.output_tokens + usage.output_tokens
-        )
+        self.usage = self.usage.plus(usage)
 
 
 def unfinished_call(call: ToolCallSummary | None, error: ClawError | None) -> Iterator[ToolCallSummary]:

@@ -123,7 +123,7 @@ def _payload(call: _Call, result: RunResult | None) -> dict[str, Any]:
             "prompt": request.prompt,
             "setup": _setup(),
             "routed_matches": matches,
-            "turn": _turn(turns[0]) if turns else None,
+            "turn": _turn(turns[0], result) if result and turns else None,
             "persisted_session_path": path,
             "limit": request.limit,
             "command_execution_messages": [c.message for c in calls if c.name == "run_skill"],
@@ -138,7 +138,7 @@ def _payload(call: _Call, result: RunResult | None) -> dict[str, Any]:
             "turns_committed": sum(turn.committed for turn in turns),
             "timeout_seconds": call.timeout_seconds,
             "continuation_prompt": request.continuation,
-            "turns": [_turn(turn) for turn in turns],
+            "turns": [_turn(turn, result) for turn in turns] if result else [],
             "final_stop_reason": last.stop_reason if last else None,
             "final_cancel_observed": last.cancel_observed if last else False,
             "routed_matches": matches,
@@ -154,11 +154,7 @@ def _common(call: _Call, result: RunResult | None) -> dict[str, Any]:
         "correlation_id": call.correlation_id,
         "brain": call.request.brain,
         "permissions": dict(result.policy) if result else None,
-        "usage": {
-            "input_tokens": used.input_tokens,
-            "output_tokens": used.output_tokens,
-            "cost_usd": result.cost_usd if result else None,
-        },
+        "usage": {**msgspec.to_builtins(used), "cost_usd": result.cost_usd(used) if result else None},
         "mcp_servers": result.mcp_servers if result else [],
     }
 
@@ -184,11 +180,11 @@ def _text(call: _Call, result: RunResult) -> str:
         return result.turns[0].output
     if call.arguments.name == "bootstrap":
         return _report(result)
-    parts = (f"## Turn {k}\n{turn.output}\n{_stopped(turn)}" for k, turn in enumerate(result.turns, 1))
-    return "\n".join(parts) or "(no turns)"
+    parts = [f"## Turn {k}\n{turn.output}\n{_stopped(turn)}" for k, turn in enumerate(result.turns, 1)]
+    return "\n".join([*parts, *_usage_line(result)]) if parts else "(no turns)"
 
 
-def _turn(turn: TurnResult) -> dict[str, Any]:
+def _turn(turn: TurnResult, result: RunResult) -> dict[str, Any]:
     out: dict[str, Any] = {
         "prompt": turn.prompt,
         "output": turn.output,
@@ -205,6 +201,7 @@ def _turn(turn: TurnResult) -> dict[str, Any]:
         "evidence": turn.evidence,
         "usage": turn.usage,
         "spent": turn.spent,
+        "cost_usd": result.cost_usd(turn.spent),
         "compacted_turns": turn.compacted_turns,
         "duration_ms": turn.duration_ms,
     }
@@ -231,7 +228,18 @@ def _report(result: RunResult) -> str:
     lines += ["", "## Tools"]
     lines += [f"- {call.name}: {call.message}" for call in turn.tool_calls] or ["- none were called"]
     lines += ["", "## Turn", turn.output, "", _stopped(turn), f"session={result.path or 'not saved'}"]
-    return "\n".join(lines)
+    return "\n".join([*lines, *_usage_line(result)])
+
+
+def _usage_line(result: RunResult) -> list[str]:
+    """What a model service counted. The offline brain uses none."""
+    if result.brain == "offline":
+        return []
+    used, cost = result.usage, result.cost_usd(result.usage)
+    cached = f" ({used.cached_tokens} cached)" if used.cached_tokens else ""
+    price = "not known" if cost is None else f"${cost:.6f}".rstrip("0").rstrip(".")
+    requests = f"{used.requests} request{'' if used.requests == 1 else 's'}"
+    return [f"tokens: {used.input_tokens} input{cached}, {used.output_tokens} output; {requests}; cost {price}"]
 
 
 def _stopped(turn: TurnResult) -> str:

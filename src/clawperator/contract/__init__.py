@@ -4,7 +4,7 @@
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from clawperator.contract.action_types import ActionType, Retry, changes_device, is_snapshot, unsettles
+    from clawperator.contract.action_types import ActionType, Params, Retry, changes_device, is_snapshot, unsettles
     from clawperator.contract.actions import (
         ACTION_ALIASES,
         ACTIONS,
@@ -81,7 +81,7 @@ else:
     __getattr__, __dir__ = lazy_exports(
         __name__,
         {
-            "action_types": "ActionType Retry changes_device is_snapshot unsettles",
+            "action_types": "ActionType Params Retry changes_device is_snapshot unsettles",
             "actions": (
                 "ACTIONS ACTION_ALIASES ClickParams CloseAppParams Coordinate DIRECTIONS EnterTextParams "
                 "OpenAppParams OpenUriParams PACKAGE_NAME PressKeyParams ReadKeyValuePairParams "
@@ -140,6 +140,7 @@ __all__ = [
     "NodeMatcher",
     "OpenAppParams",
     "OpenUriParams",
+    "Params",
     "Plan",
     "PressKeyParams",
     "ReadKeyValuePairParams",

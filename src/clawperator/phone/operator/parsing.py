@@ -23,6 +23,7 @@ from clawperator.contract import (
     NodeMatcher,
     OpenAppParams,
     OpenUriParams,
+    Params,
     PressKeyParams,
     ReadKeyValuePairParams,
     ReadTextParams,
@@ -38,7 +39,6 @@ from clawperator.contract import (
     WaitForNodeParams,
     limits,
 )
-from clawperator.contract.action_types import Params
 
 DOCTOR_PING = "doctor_ping"
 MAX_ACTIONS = 64

@@ -73,6 +73,11 @@ class PhoneFolder:
         return os.path.join(self.path, "files")
 
     @property
+    def setup(self) -> str:
+        """The folder of what the phone was set up with."""
+        return os.path.join(self.path, "setup")
+
+    @property
     def log(self) -> str:
         return os.path.join(self.path, "phone.log")
 

@@ -28,7 +28,7 @@ def running_phone_server(serial: str = "claw-1", seed: int = 0) -> Iterator[Phon
                     control_port=phone_server.control_port,
                     token=phone_server.token,
                     started_at=0,
-                    operator_package=phone_server.config.operator_package,
+                    operator_package=phone_server.setup.operator_package,
                     apps=[],
                 )
             )

@@ -1,12 +1,13 @@
 """Starting and stopping phone processes from Python."""
 
 import os
+import socket
 from pathlib import Path
 
 import pytest
 
 import clawperator
-from clawperator.errors import SimulatedPhoneError
+from clawperator.errors import ClawError, SimulatedPhoneError
 from clawperator.phone.process.launch import list_phones, reset_phone, start_phone, stop_phone
 
 
@@ -62,3 +63,98 @@ def test_a_missing_app_or_an_unknown_fault_is_refused_before_anything_starts(hom
     with pytest.raises(SimulatedPhoneError, match="PHONE_FAULT_INVALID"):
         start_phone("api", faults={"gravity": "on"})
     assert not (home / "phones").exists()
+
+
+def door(path: Path, label: str = "Door") -> str:
+    path.write_text(
+        f'package = "com.example.door"\nlabel = "{label}"\n[[screen]]\nname = "home"\ntitle = "{label}"\n'
+    )
+    return str(path)
+
+
+def packages(serial: str) -> str:
+    return shell(serial, "pm", "list", "packages", "com.example")
+
+
+def shell(serial: str, *words: str) -> str:
+    return clawperator.connect(serial).shell(*words).text
+
+
+def test_the_operator_variant_outlives_a_stop() -> None:
+    dev = "com.clawperator.operator.dev"
+    for given in (dev, None):
+        with start_phone("api", operator_package=given) as phone:
+            assert phone.record.operator_package == dev
+            connected = clawperator.connect(phone.serial, operator_package=dev)
+            connected.open_app("com.android.settings")
+            assert shell("api", "pm", "list", "packages", "clawperator.operator") == f"package:{dev}\n"
+
+
+def test_a_phone_that_gets_another_operator_variant_has_it_enabled() -> None:
+    with start_phone("api"):
+        shell("api", "settings", "put", "system", "font_scale", "1.3")
+    dev = "com.clawperator.operator.dev"
+    for given in (dev, None):
+        with start_phone("api", operator_package=given) as phone:
+            clawperator.connect(phone.serial, operator_package=dev).press("home")
+
+
+def test_an_invalid_operator_package_is_refused() -> None:
+    with pytest.raises(ClawError, match="invalid package name"):
+        start_phone("api", operator_package="no package")
+
+
+def test_apps_outlive_a_stop_and_do_not_need_their_file(tmp_path: Path) -> None:
+    file = door(tmp_path / "door.toml")
+    start_phone("api", apps=[file]).stop()
+    Path(file).unlink()
+    with start_phone("api") as phone:
+        assert phone.record.apps == [file]
+        assert packages("api") == "package:com.example.door\n"
+        reset_phone("api")
+        assert packages("api") == "package:com.example.door\n"
+
+
+def test_a_changed_app_file_replaces_the_one_given_before(tmp_path: Path) -> None:
+    start_phone("api", apps=[door(tmp_path / "old.toml")]).stop()
+    with start_phone("api", apps=[door(tmp_path / "new.toml", "Gate")]) as phone:
+        assert phone.record.apps == [str(tmp_path / "new.toml")]
+        connected = clawperator.connect("api")
+        assert "Gate" in connected.snapshot().labels()
+        assert "Door" not in connected.snapshot().labels()
+
+
+def test_an_uninstalled_app_stays_away_until_a_reset_or_until_it_is_given_again(tmp_path: Path) -> None:
+    file = door(tmp_path / "door.toml")
+    with start_phone("api", apps=[file]):
+        shell("api", "pm", "uninstall", "com.example.door")
+    with start_phone("api"):
+        assert packages("api") == ""
+        reset_phone("api")
+        assert packages("api") == "package:com.example.door\n"
+        shell("api", "pm", "uninstall", "com.example.door")
+    with start_phone("api", apps=[file]):
+        assert packages("api") == "package:com.example.door\n"
+
+
+def test_an_app_of_a_failed_start_is_not_kept(tmp_path: Path) -> None:
+    start_phone("api").stop()
+    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(SimulatedPhoneError):
+        start_phone("api", apps=[door(tmp_path / "door.toml")], adbd_port=taken.getsockname()[1])
+    with start_phone("api"):
+        assert packages("api") == ""
+
+
+def test_a_python_app_file_runs_once_when_the_phone_starts(tmp_path: Path) -> None:
+    file = tmp_path / "counted.py"
+    file.write_text(
+        "from clawperator.phone import App, column\n"
+        f"open({str(tmp_path / 'runs')!r}, 'a').write('x')\n"
+        "one, two = App('com.example.one', 'One'), App('com.example.two', 'Two')\n"
+        "one.screen('home')(lambda _: column())\n"
+        "two.screen('home')(lambda _: column())\n"
+    )
+    for given in ([str(file)], []):
+        with start_phone("api", apps=given):
+            assert packages("api") == "package:com.example.one\npackage:com.example.two\n"
+    assert (tmp_path / "runs").read_text() == "xx"

@@ -63,6 +63,8 @@ class Player:
     """
 
     def __init__(self, phone: PlayerHost, cassette: Cassette) -> None:
+        phone.windows.display = cassette.display
+        phone.windows.app_claims = self.wants
         self._phone = phone
         self._cassette = cassette
         self._script = CassetteSteps(cassette)

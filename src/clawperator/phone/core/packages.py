@@ -39,7 +39,8 @@ class ApkFacts(Struct, frozen=True):
 class Packages:
     """All packages of one phone, by name.
 
-    ``on_update`` is called before a package is replaced, ``on_remove`` before one is removed.
+    ``on_update`` is called before a package is replaced, ``on_remove`` before one is removed, and ``on_removed``
+    afterwards.
     """
 
     def __init__(
@@ -54,6 +55,7 @@ class Packages:
         self._now_ms = now_ms
         self._on_update = on_update
         self._on_remove = on_remove
+        self.on_removed: Callable[[str], None] = lambda _name: None
         self._packages: dict[str, Package] = {}
         self._permissions: dict[str, set[str]] = {}
         self._preferred: dict[str, str] = {}
@@ -121,6 +123,7 @@ class Packages:
         files = self._files
         if files.exists(f"{_FOLDER}/{name}"):
             files.remove_tree(f"{_FOLDER}/{name}")
+        self.on_removed(name)
         return True
 
     def load(self) -> None:

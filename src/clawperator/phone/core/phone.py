@@ -76,24 +76,19 @@ class Phone:
             announce=lambda entry: self.emit(window_event(entry)),
         )
         self.packages = Packages(
-            self.storage, self.clock.now_ms, on_update=self._restart_for_update, on_remove=self.clear_app
+            self.storage, self.clock.now_ms, on_update=self._restart_for_update, on_remove=self._uninstalling
         )
         self.operator: Operator = Operator(self, operator_package)
         # Plays back a recording instead of the built-in apps.
-        self.player: Player | None = self._insert(cassette)
+        self.player: Player | None = None if cassette is None else self._insert(cassette)
         self._install(apps)
         kernel.provide_proc_files(self.storage, self.processes, self.clock, self.log.boot_ms)
         self._boot()
 
-    def _insert(self, cassette: "Cassette | None") -> "Player | None":
-        if cassette is None:
-            return None
+    def _insert(self, cassette: "Cassette") -> "Player":
         from clawperator.phone.cassette.player import Player
 
-        self.windows.display = cassette.display
-        player = Player(self, cassette)
-        self.windows.app_claims = player.wants
-        return player
+        return Player(self, cassette)
 
     def _install(self, apps: Iterable[App]) -> None:
         system = (
@@ -113,6 +108,7 @@ class Phone:
         self.operator.grant()
         self.settings.load()
         self.packages.load()
+        self.operator.replace_other_variants()
         self.tasks.start(self.packages.app(LAUNCHER))
         self.tasks.ensure_process(self.packages.app(self.operator.package))
         if self.player is not None:
@@ -317,6 +313,11 @@ class Phone:
         if app.package not in self._data:
             self._data[app.package] = app.fresh_data()
         return self._data[app.package]
+
+    def _uninstalling(self, package: str) -> None:
+        with self.lock:
+            self.clear_app(package)
+            self.settings.remove_components(package)
 
     def _restart_for_update(self, package: str) -> None:
         """End an app whose package is replaced. The Operator's service starts again with the new one."""

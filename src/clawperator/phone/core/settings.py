@@ -75,6 +75,17 @@ class SettingsProvider:
     def table(self, namespace: str) -> dict[str, str]:
         return dict(self._tables[namespace])
 
+    def remove_components(self, package: str) -> bool:
+        """Disable the services and listeners of a package, as when it is uninstalled. Whether it had any."""
+        found = False
+        for key in ("enabled_accessibility_services", "enabled_notification_listeners"):
+            names = [name for name in (self.get("secure", key) or "").split(":") if name]
+            kept = [name for name in names if not name.startswith(f"{package}/")]
+            if kept != names:
+                self.put("secure", key, ":".join(kept))
+                found = True
+        return found
+
     def set_quietly(self, namespace: str, key: str, value: str) -> None:
         """Set an initial value: in memory only, and stored with the next change."""
         self._tables[namespace][key] = value

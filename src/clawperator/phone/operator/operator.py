@@ -10,6 +10,7 @@ import msgspec
 
 from clawperator.contract import Execution, ResultEnvelope, StepResult, is_snapshot
 from clawperator.contract.wire import (
+    OPERATOR_PACKAGES,
     RESULT_PREFIX,
     SNAPSHOT_MARKER,
     TEXT_BYTES,
@@ -91,6 +92,14 @@ class Operator:
         table.set_quietly("secure", "accessibility_enabled", "1")
         table.set_quietly("secure", "enabled_notification_listeners", notification_listener(self.package))
         self._phone.packages.grant(self.package, "android.permission.POST_NOTIFICATIONS")
+
+    def replace_other_variants(self) -> None:
+        """Enable this Operator in place of another variant that the phone was set up with before."""
+        table = self._phone.settings
+        others = [name for name in OPERATOR_PACKAGES if name not in self._phone.packages]
+        if sum(table.remove_components(name) for name in others):
+            self.grant()
+            table.put("secure", "accessibility_enabled", "1")  # which stores all of them
 
     def is_alive(self) -> bool:
         return (

@@ -23,7 +23,7 @@ from msgspec import Struct
 from clawperator._deadline import Deadline
 from clawperator._files import why
 from clawperator._home import PhoneFolder, PhoneRecord, phone_folders, product_home
-from clawperator.contract.wire import OPERATOR_PACKAGE
+from clawperator.contract import PACKAGE_NAME
 from clawperator.errors import ClawError
 from clawperator.phone.core.faults import read_setting
 from clawperator.phone.process.control import request
@@ -92,24 +92,26 @@ def start_phone(  # noqa: PLR0913 - the options of a phone
     apps: Iterable[str] = (),
     faults: Mapping[str, str] | None = None,
     cassette: str | None = None,
-    operator_package: str = OPERATOR_PACKAGE,
+    operator_package: str | None = None,
     adbd_port: int = 0,
     server_port: int = 0,
 ) -> PhoneProcess:
     """Start a simulated phone and wait until it accepts connections.
 
     ``apps`` are the paths of app files, ``cassette`` is the path of a recording to show instead of apps. A port of
-    0 means any free one. ``PHONE_ALREADY_RUNNING`` when a phone with this name runs.
+    0 means any free one. The next start of the phone has the same ``apps`` and ``operator_package``, unless others
+    are given. ``PHONE_ALREADY_RUNNING`` when a phone with this name runs.
     """
     folder = PhoneFolder(serial)
     config = {
         "serial": serial,
         "seed": seed,
         "folder": folder.files,
+        "setup": folder.setup,
         "apps": [_app_file(path) for path in apps],
         "faults": [_checked_fault(name, setting) for name, setting in (faults or {}).items()],
         "cassette": None if cassette is None else _cassette_file(cassette),
-        "operator_package": operator_package,
+        "operator_package": None if operator_package is None else _package_name(operator_package),
         "adbd_port": adbd_port,
         "server_port": server_port,
     }
@@ -347,6 +349,13 @@ def _app_file(path: str) -> str:
 def _cassette_file(path: str) -> str:
     hint = "Give --cassette a recording (.ndjson), or an export made with '--snapshots include'."
     return _existing_file(path, "PHONE_CASSETTE_INVALID", hint)
+
+
+def _package_name(package: str) -> str:
+    if not PACKAGE_NAME.fullmatch(package):
+        hint = "Use a package name, such as com.clawperator.operator.dev."
+        raise ClawError("USAGE", f"invalid package name {package!r}", hint=hint, target=package)
+    return package
 
 
 def _existing_file(path: str, code: str, hint: str) -> str:

@@ -86,8 +86,8 @@ def _record(folder: PhoneFolder, server: PhoneServer) -> PhoneRecord:
         control_port=server.control_port,
         token=server.token,
         started_at=int(time.time() * 1000),
-        operator_package=server.config.operator_package,
-        apps=list(server.config.apps),
+        operator_package=server.setup.operator_package,
+        apps=server.setup.sources,
     )
 
 

@@ -6,12 +6,12 @@ import secrets
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from clawperator._typed import convert
-from clawperator.contract.wire import OPERATOR_PACKAGE
 from clawperator.engine import SystemClock
 from clawperator.errors import ClawError
 from clawperator.phone.adb.adbd import AdbdServer
@@ -20,8 +20,8 @@ from clawperator.phone.adb.server import AdbServer
 from clawperator.phone.core.faults import FAULTS
 from clawperator.phone.core.phone import Phone
 from clawperator.phone.process.control import ControlServer
+from clawperator.phone.process.setup import PhoneSetup
 from clawperator.phone.shell.language.interpreter import load_commands
-from clawperator.phone.toolkit.appfile import load_apps
 
 if TYPE_CHECKING:
     from clawperator.phone.cassette.cassette import Cassette
@@ -34,16 +34,20 @@ _SWITCH_SECONDS = 0.0005
 
 
 class PhoneServerConfig(Struct, frozen=True, kw_only=True):
-    """The configuration of a phone. A port of 0 means any free one."""
+    """The configuration of a phone. A port of 0 means any free one.
+
+    ``setup`` is the folder of its stored setup; without ``operator_package`` the stored one is used.
+    """
 
     serial: str
     seed: int = 0
     folder: str | None = None
+    setup: str | None = None
     apps: Sequence[str] = ()
     faults: Sequence[tuple[str, str]] = ()
     # A recording to show instead of apps.
     cassette: str | None = None
-    operator_package: str = OPERATOR_PACKAGE
+    operator_package: str | None = None
     adbd_port: int = 0
     server_port: int = 0
 
@@ -68,6 +72,7 @@ class PhoneServer:
         self.token = secrets.token_urlsafe(24)
         self.stopped = threading.Event()
         self._cassette = _load(config.cassette) if config.cassette is not None else None
+        self.setup = PhoneSetup(config.setup, config.operator_package, config.apps)
         self.device = PhoneDevice(self._new_phone())
         for name, setting in config.faults:
             self.phone.set_fault(name, setting)
@@ -81,11 +86,12 @@ class PhoneServer:
         return self.device.phone
 
     def open(self) -> None:
-        """Start listening. ``OSError`` when a port is not available."""
+        """Start listening, and store the setup. ``OSError`` when a port is not available."""
         load_commands()  # now, so that the first command is not slower
         self.adbd_port = self._adbd.start(HOST, self.config.adbd_port)
         self.server_port = self._server.start(HOST, self.config.server_port)
         self.control_port = self._control.start(HOST)
+        self.setup.save()
         sys.setswitchinterval(_SWITCH_SECONDS)
         if self.config.folder is not None:
             threading.Thread(
@@ -146,20 +152,28 @@ class PhoneServer:
         """Replace the phone behind the same ports. Clients have to reconnect."""
         self.phone.close()
         self._wipe()
+        with suppress(OSError):
+            self.setup.restore()
         self.device.phone = self._new_phone()
         self._adbd.disconnect()
 
     def _new_phone(self) -> Phone:
         config = self.config
-        return Phone(
+        phone = Phone(
             serial=config.serial,
             seed=config.seed,
             clock=SystemClock(),
             folder=config.folder,
-            apps=[app for path in config.apps for app in load_apps(path)],
-            operator_package=config.operator_package,
+            apps=self.setup.apps(),
+            operator_package=self.setup.operator_package,
             cassette=self._cassette,
         )
+        phone.packages.on_removed = self._forget_app
+        return phone
+
+    def _forget_app(self, package: str) -> None:
+        with suppress(OSError):  # with a full disk it is installed again at the next start
+            self.setup.remove(package)
 
 
 def _load(path: str) -> "Cassette":

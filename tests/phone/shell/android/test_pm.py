@@ -227,6 +227,18 @@ def test_an_app_is_uninstalled(phone: Phone) -> None:
     assert APP not in phone.packages
 
 
+def test_an_uninstalled_operator_has_no_enabled_services_left(phone: Phone) -> None:
+    install(phone, make_apk(f"{OPERATOR}.dev"))
+    for key in ("enabled_accessibility_services", "enabled_notification_listeners"):
+        old = output(phone, f"settings get secure {key}").strip()
+        run(phone, f"settings put secure {key} {old}:{OPERATOR}.dev/a.Service:com.example/b.Service")
+    for package, left in ((f"{OPERATOR}.dev", OPERATOR), (OPERATOR, None)):
+        assert output(phone, f"pm uninstall {package}") == "Success\n"
+        for key in ("enabled_accessibility_services", "enabled_notification_listeners"):
+            names = output(phone, f"settings get secure {key}").strip().split(":")
+            assert [name.split("/")[0] for name in names] == [left, "com.example"][left is None :]
+
+
 @pytest.mark.parametrize("name", ["com.nobody", "com.android.settings"])
 def test_unknown_and_system_packages_are_not_uninstalled(phone: Phone, name: str) -> None:
     assert run(phone, f"pm uninstall {name}") == (1, "Failure [DELETE_FAILED_INTERNAL_ERROR]\n", "")

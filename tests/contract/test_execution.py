@@ -141,8 +141,9 @@ def test_param_aliases_become_canonical() -> None:
 
 @pytest.mark.parametrize(("alias", "name"), sorted(MATCHER_ALIASES.items()))
 def test_matcher_aliases_become_canonical(alias: str, name: str) -> None:
-    made = plan("click", {"matcher": {alias: "x"}})
-    assert made.document["actions"][0]["params"]["matcher"] == {name: "x"}
+    value = {"role": "x"} if name in ("leftOf", "rightOf") else [{"role": "x"}] if name == "anyOf" else "x"
+    made = plan("click", {"matcher": {alias: value}})
+    assert made.document["actions"][0]["params"]["matcher"] == {name: value}
 
 
 def test_top_level_aliases_become_canonical() -> None:

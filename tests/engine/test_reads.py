@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from clawperator.contract.actions import ReadTextParams
 from clawperator.contract.execution import Action, Execution
-from clawperator.contract.selectors import NodeMatcher
+from clawperator.contract.selectors import NodeSelector
 from clawperator.engine.clock import VirtualClock
 from clawperator.engine.run import Engine
 from clawperator.engine.scripted import FullScriptedDriver, node
@@ -87,7 +87,7 @@ def test_a_text_that_becomes_valid_is_read() -> None:
 
 
 def test_a_pattern_that_does_not_compile_is_a_typed_failure() -> None:
-    params = ReadTextParams(NodeMatcher(resourceId="t"), validator="regex", validatorPattern="(")
+    params = ReadTextParams(NodeSelector(resourceId="t"), validator="regex", validatorPattern="(")
     a = phone()
     result = Engine(a, a.clock).run(Execution("c", "t", "s", 1_000, (Action("x", "read_text", params),), None))
     assert result.errorCode == "INVALID_REGEX_PATTERN"

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     )
     from clawperator.contract.issues import struct_issues
     from clawperator.contract.normalise import PARAM_ALIASES, TOP_ALIASES, normalise_execution
+    from clawperator.contract.operator_plan import needs_host, operator_action
     from clawperator.contract.results import (
         DISPATCHED,
         Effect,
@@ -59,7 +60,7 @@ if TYPE_CHECKING:
         outcome_of,
         step_mismatch,
     )
-    from clawperator.contract.selectors import MATCHER_ALIASES, NodeMatcher
+    from clawperator.contract.selectors import HOST_FIELDS, MATCHER_ALIASES, REFERENCE, NodeMatcher, NodeSelector
     from clawperator.contract.skill_result import (
         CONTRACT_VERSION,
         FRAME_MARKER,
@@ -99,7 +100,8 @@ else:
                 "DISPATCHED Effect ExecutionResult ResultEnvelope StepResult may_have_changed outcome_of "
                 "step_mismatch"
             ),
-            "selectors": "MATCHER_ALIASES NodeMatcher",
+            "operator_plan": "needs_host operator_action",
+            "selectors": "HOST_FIELDS MATCHER_ALIASES NodeMatcher NodeSelector REFERENCE",
             "skill_result": (
                 "AgentSource CONTRACT_VERSION Checkpoint Diagnostics EnvelopeEvidence FRAME_MARKER "
                 "JsonEvidence ScriptSource SkillResult SkillsRun TerminalVerification TextEvidence "
@@ -115,10 +117,12 @@ __all__ = [
     "DIRECTIONS",
     "DISPATCHED",
     "FRAME_MARKER",
+    "HOST_FIELDS",
     "LONGEST_WAIT_MS",
     "MATCHER_ALIASES",
     "PACKAGE_NAME",
     "PARAM_ALIASES",
+    "REFERENCE",
     "SESSION_ID",
     "TOP_ALIASES",
     "UI_READINESS",
@@ -138,6 +142,7 @@ __all__ = [
     "ExecutionShape",
     "JsonEvidence",
     "NodeMatcher",
+    "NodeSelector",
     "OpenAppParams",
     "OpenUriParams",
     "Params",
@@ -169,9 +174,11 @@ __all__ = [
     "click_type",
     "is_snapshot",
     "may_have_changed",
+    "needs_host",
     "new_command_id",
     "new_execution",
     "normalise_execution",
+    "operator_action",
     "outcome_of",
     "single_action",
     "step_mismatch",

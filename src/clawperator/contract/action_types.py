@@ -59,8 +59,11 @@ class Template(Struct, frozen=True):
 class ActionType(Struct, frozen=True):
     """The row of an action type.
 
-    A ``read_only`` action leaves the device and the host unchanged. ``runs_on_host`` marks actions that the host
-    runs instead of the Operator, ``unsettles`` those after which the screen may still be moving.
+    A ``read_only`` action leaves the device and the host unchanged; ``level`` is the permission level of the
+    others. ``runs_on_host`` marks actions that the host runs instead of the Operator, ``without_screen`` those of
+    them that need no capture, ``unsettles`` actions after which the screen may still be moving. With one of
+    ``host_params`` the host runs an action that the Operator knows; ``result_params`` are what the host does with
+    the result of a step. An Operator receives none of them.
     ``typed_param`` is the param whose text may be a secret, ``path_param`` the one that names a file to write,
     ``uri_param`` the one with a URI to open, ``evidence`` the kind of evidence that the result is.
     ``removed_params`` hold hints for params of old versions. App names lead to actions that ``takes_app_name``.
@@ -73,7 +76,11 @@ class ActionType(Struct, frozen=True):
     aliases: tuple[str, ...] = ()
     family: Literal["action", "observation", "recording"] = "action"
     read_only: bool = False
+    level: Literal["act", "full"] = "act"
     runs_on_host: bool = False
+    without_screen: bool = False
+    host_params: tuple[str, ...] = ()
+    result_params: tuple[str, ...] = ()
     unsettles: bool = False
     typed_param: str = ""
     path_param: str = ""

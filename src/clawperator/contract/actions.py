@@ -13,7 +13,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from clawperator._text import compile_pattern, is_blank, utf16_length
 from clawperator.contract import limits
 from clawperator.contract.action_types import REGISTERED, ActionType, Params, Retry, Template, register
-from clawperator.contract.selectors import NodeMatcher, Problem
+from clawperator.contract.selectors import NodeSelector, Problem
 from clawperator.errors import ClawError
 
 PACKAGE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z][A-Za-z0-9_]*)*")
@@ -34,8 +34,8 @@ ClickType = Annotated[
     Literal["default", "click", "long_click", "longclick", "focus"],
     Meta(description="kind of click; default is click"),
 ]
-Container = Annotated[NodeMatcher, Meta(description="search or scroll only inside this node")]
-Target = Annotated[NodeMatcher, Meta(description="target node")]
+Container = Annotated[NodeSelector, Meta(description="search or scroll only inside this node")]
+Target = Annotated[NodeSelector, Meta(description="target node")]
 ClickAfter = Annotated[bool, Meta(description="click the node when it is found")]
 All = Annotated[bool, Meta(description="return every match, not only the first")]
 
@@ -117,7 +117,15 @@ class OpenUriParams(Params, frozen=True):
         return _text_rules("uri", self.uri, limits.MAX_URI_LENGTH)
 
 
-@register(ActionType("close_app", "Force-stop an app.", _cli("close-", action_id="close"), runs_on_host=True))
+@register(
+    ActionType(
+        "close_app",
+        "Force-stop an app.",
+        _cli("close-", action_id="close"),
+        runs_on_host=True,
+        without_screen=True,
+    )
+)
 class CloseAppParams(AppParams, frozen=True):
     retry: Again = APP_CLOSE
 
@@ -321,6 +329,7 @@ class SnapshotUiParams(Params, frozen=True):
         aliases=("screenshot", "capture_screenshot"),
         family="observation",
         runs_on_host=True,
+        without_screen=True,
         path_param="path",
         evidence="screenshot",
     )
@@ -365,7 +374,7 @@ class WaitForNavigationParams(Params, frozen=True, kw_only=True):
     expectedPackage: (
         Annotated[str, Meta(max_length=512, description="package expected in the foreground")] | UnsetType
     ) = UNSET
-    expectedNode: Annotated[NodeMatcher, Meta(description="node expected on the screen")] | UnsetType = UNSET
+    expectedNode: Annotated[NodeSelector, Meta(description="node expected on the screen")] | UnsetType = UNSET
     timeoutMs: NavigationMs
 
     def rules(self) -> Iterator[Problem]:
@@ -384,7 +393,7 @@ class WaitForNavigationParams(Params, frozen=True, kw_only=True):
     )
 )
 class ReadKeyValuePairParams(Params, frozen=True):
-    labelMatcher: Annotated[NodeMatcher, Meta(description="node of the label")]
+    labelMatcher: Annotated[NodeSelector, Meta(description="node of the label")]
     all: All = False
     retry: Again = UI_READINESS
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from clawperator._text import trim, whole
 from clawperator.contract.actions import ACTION_ALIASES
-from clawperator.contract.selectors import MATCHER_ALIASES
+from clawperator.contract.selectors import MATCHER_ALIASES, MAX_SELECTOR_DEPTH
 
 TOP_ALIASES: Mapping[str, str] = {
     "command_id": "commandId",
@@ -83,10 +83,22 @@ def _normalise_params(params: dict[str, Any]) -> dict[str, Any]:
     out = _rename(params, PARAM_ALIASES)
     for name in _MATCHER_PARAMS:
         if isinstance(out.get(name), dict):
-            out[name] = _rename(out[name], MATCHER_ALIASES)
+            out[name] = _normalise_selector(out[name])
     for name in _KEYWORD_PARAMS:
         if isinstance(out.get(name), str):
             out[name] = trim(out[name]).lower()
+    return out
+
+
+def _normalise_selector(selector: dict[str, Any], depth: int = 0) -> dict[str, Any]:
+    out = _rename(selector, MATCHER_ALIASES)
+    if depth > MAX_SELECTOR_DEPTH:
+        return out
+    for name, value in out.items():
+        if isinstance(value, dict):
+            out[name] = _normalise_selector(value, depth + 1)
+        elif isinstance(value, list):
+            out[name] = [_normalise_selector(v, depth + 1) if isinstance(v, dict) else v for v in value]
     return out
 
 

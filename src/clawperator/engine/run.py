@@ -60,21 +60,23 @@ class Engine:
         steps: list[StepResult] = []
         previous: str | None = None
         for action in execution.actions:
-            context = ActionContext(
-                self._driver,
-                self._clock,
-                self._random,
-                deadline,
-                previous,
-                self._save_screenshot,
-                ActionProgress(),
-            )
-            step, may_continue = _run_action(context, action, self._runners)
+            step, may_continue = self.run_action(action, deadline, previous)
             steps.append(step)
             if not may_continue:
                 break
             previous = action.type
         return _envelope(execution, steps)
+
+    def run_action(self, action: Action, deadline: Deadline, previous: str | None) -> tuple[StepResult, bool]:
+        """Run one action. Returns its step, and whether the next action may run. Never raises an ``Exception``.
+
+        ``deadline`` is that of the execution, ``previous`` the type of the action before.
+        """
+        progress = ActionProgress()
+        context = ActionContext(
+            self._driver, self._clock, self._random, deadline, previous, self._save_screenshot, progress
+        )
+        return _run_action(context, action, self._runners)
 
 
 def _run_action(context: ActionContext, action: Action, runners: Mapping[str, Runner]) -> tuple[StepResult, bool]:

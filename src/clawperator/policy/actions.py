@@ -21,7 +21,7 @@ def action_entry(name: str) -> PolicyEntry:
     row = ACTIONS[name]
     return PolicyEntry(
         name,
-        "read-only" if row.read_only else "act",
+        "read-only" if row.read_only else row.level,
         row.aliases,
         lambda params: action_subjects(name, params),
         lambda params: performed_actions(row, params),

@@ -184,12 +184,12 @@ def test_a_phone_that_the_host_drives_stops_with_the_interrupt(monkeypatch: pyte
         "import os, signal, sys, threading\n"
         "from clawperator.cli import claw\n"
         "from clawperator.device.backends import adb\n"
-        "sleep = adb._WatchedClock.sleep\n"
+        "sleep = adb.WatchedClock.sleep\n"
         "def interrupted(clock, seconds):\n"
         "    if seconds > 1:\n"
         "        threading.Timer(0.05, lambda: os.kill(os.getpid(), signal.SIGINT)).start()\n"
         "    sleep(clock, seconds)\n"
-        "adb._WatchedClock.sleep = interrupted\n"
+        "adb.WatchedClock.sleep = interrupted\n"
         "sys.exit(claw())\n"
     )
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))

@@ -57,10 +57,10 @@ class AdbBackend:
         def save(path: str | None, png: bytes) -> str:
             return save_screenshot(png, path, execution.commandId)
 
-        return Engine(driver, _WatchedClock(self._watch), save_screenshot=save).run(execution)
+        return Engine(driver, WatchedClock(self._watch), save_screenshot=save).run(execution)
 
 
-class _WatchedClock(SystemClock):
+class WatchedClock(SystemClock):
     """The system clock, whose sleep ends when the caller asks to stop."""
 
     def __init__(self, watch: RunWatch) -> None:

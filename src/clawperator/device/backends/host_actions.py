@@ -9,7 +9,7 @@ from clawperator.device.adb.client import Device, exec_out, run_shell
 from clawperator.device.adb.quoting import command_line
 from clawperator.errors import ClawError
 
-HOST_ACTIONS = frozenset(name for name, row in ACTIONS.items() if row.runs_on_host)
+HOST_ACTIONS = frozenset(name for name, row in ACTIONS.items() if row.without_screen)
 _CLOSE_SECONDS = 10.0
 _SCREENSHOT_SECONDS = 30.0
 # Of a command id in a file name: at most 255 bytes in all, and a character may take four.

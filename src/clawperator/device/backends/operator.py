@@ -1,16 +1,25 @@
 """The Operator backend: the Operator on the device runs the plan, the host runs what the Operator cannot.
 
 A plan is sent in parts: each run of actions for the Operator is one delivery, and the host's actions run between
-them, each in its place.
+them, each in its place. The host runs its actions with its own engine, which reads the screen by the Operator.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET
 from msgspec.structs import replace
 
 from clawperator._deadline import Deadline
-from clawperator.contract import Plan, ResultEnvelope, StepResult, is_snapshot, may_have_changed, unsettles
+from clawperator.contract import (
+    Plan,
+    ResultEnvelope,
+    StepResult,
+    is_snapshot,
+    may_have_changed,
+    needs_host,
+    operator_action,
+    unsettles,
+)
 from clawperator.contract.limits import MIN_EXECUTION_TIMEOUT_MS
 from clawperator.contract.wire import TEXT_BYTES, TEXT_SUM
 from clawperator.device.adb.client import Device
@@ -19,6 +28,9 @@ from clawperator.device.backends.host_actions import HOST_ACTIONS, run_host_acti
 from clawperator.device.backends.operator_link import Delivered, deliver
 from clawperator.device.backends.operator_log import plausible_text, verified_text
 from clawperator.errors import ClawError
+
+if TYPE_CHECKING:
+    from clawperator.device.backends.operator_driver import OperatorDriver
 
 _UNSETTLED = (
     "snapshot captured without a preceding sleep step; UI may not have settled - "
@@ -35,35 +47,39 @@ class OperatorBackend:
         self._watch = watch or RunWatch()
 
     def run(self, plan: Plan) -> ResultEnvelope:
-        return _OperatorRun(self._device, self._package, plan.document, self._watch).run()
+        return _OperatorRun(self._device, self._package, plan, self._watch).run()
 
 
 class _OperatorRun:
     """One plan while it runs."""
 
-    def __init__(self, device: Device, package: str, document: dict[str, Any], watch: RunWatch) -> None:
+    def __init__(self, device: Device, package: str, plan: Plan, watch: RunWatch) -> None:
         self._device = device
         self._package = package
-        self._document = document
+        self._document = plan.document
+        self._actions = plan.execution.actions
         self._watch = watch
-        self._deadline = Deadline(document["timeoutMs"] / 1000)
+        self._deadline = Deadline(plan.document["timeoutMs"] / 1000)
         self._steps: list[StepResult] = []
         self._deliveries = 0
+        self._driver: OperatorDriver | None = None
         self._marker = "goes-on"
-        while any(action["id"] == self._marker for action in document["actions"]):
+        while any(action.id == self._marker for action in self._actions):
             self._marker += "-"
 
     def run(self) -> ResultEnvelope:
         actions: list[dict[str, Any]] = self._document["actions"]
+        on_host = [needs_host(action) for action in self._actions]
         at = 0
         last: ResultEnvelope | None = None
         while at < len(actions):
             self._watch.check_stop(after_effect=may_have_changed(self._steps))
-            if actions[at]["type"] in HOST_ACTIONS:
-                self._steps.append(run_host_action(self._device, actions[at], self._document["commandId"]))
+            if on_host[at]:
+                if not self._run_on_host(at):
+                    break
                 at += 1
                 continue
-            stop = next((i for i in range(at, len(actions)) if actions[i]["type"] in HOST_ACTIONS), len(actions))
+            stop = next((i for i in range(at, len(actions)) if on_host[i]), len(actions))
             last, may_continue = self._send(actions[at:stop], first=at == 0, more=stop < len(actions))
             if not may_continue:
                 break
@@ -76,28 +92,71 @@ class _OperatorRun:
             self._document["commandId"], self._document["taskId"], status, self._steps, error, code
         )
 
+    def _run_on_host(self, at: int) -> bool:
+        """Run an action on the host, in its place. Returns whether the next action may run."""
+        action = self._actions[at]
+        if action.type in HOST_ACTIONS:
+            self._steps.append(
+                run_host_action(self._device, self._document["actions"][at], self._document["commandId"])
+            )
+            return True
+        from clawperator.device.backends.operator_driver import OperatorDriver, host_engine
+
+        if self._driver is None:
+            self._driver = OperatorDriver(self._device, self._deliver_alone, self._deadline, self._watch)
+        engine = host_engine(self._driver, self._watch, self._document["commandId"])
+        previous = self._actions[at - 1].type if at else None
+        step, may_continue = engine.run_action(action, self._deadline, previous)
+        error = self._driver.link_error
+        if error is not None and not step.success and step.data.get("error") == error.code:
+            raise self._with_steps(error)
+        self._steps.append(step)
+        return may_continue
+
+    def _deliver_alone(self, actions: list[dict[str, Any]]) -> list[StepResult]:
+        """Deliver actions that the host runs for one of its own. The envelope's error becomes an exception."""
+        document = self._part(actions)
+        delivered = deliver(self._device, self._package, document, lease=self._watch.lease)
+        envelope = delivered.envelope
+        if envelope.status == "failed" and not envelope.stepResults:
+            code = envelope.errorCode if isinstance(envelope.errorCode, str) else "UNKNOWN"
+            raise ClawError(code, envelope.error or "the Operator failed", operation="execute")
+        return attach_hierarchies(delivered)
+
+    def _part(self, actions: list[dict[str, Any]]) -> dict[str, Any]:
+        """An execution of its own for a part of the plan, with the time that is left."""
+        self._deliveries += 1
+        left = round((self._deadline.remaining or 0) * 1000)
+        return {
+            **self._document,
+            "actions": [operator_action(action) for action in actions],
+            "commandId": f"{self._document['commandId'][:120]}.{self._deliveries}",
+            "timeoutMs": max(MIN_EXECUTION_TIMEOUT_MS, left),
+        }
+
     def _send(self, actions: list[dict[str, Any]], *, first: bool, more: bool) -> tuple[ResultEnvelope, bool]:
         """Deliver actions to the Operator. Also returns whether the remaining actions may run."""
-        document = {**self._document, "actions": actions}
         if more:
             # Only the Operator knows which failures end a plan: a marker step at the end shows that it went on.
-            document["actions"] = [*actions, {"id": self._marker, "type": "sleep", "params": {"durationMs": 0}}]
+            actions = [*actions, {"id": self._marker, "type": "sleep", "params": {"durationMs": 0}}]
         if more or not first:
-            self._deliveries += 1
-            document["commandId"] = f"{self._document['commandId'][:120]}.{self._deliveries}"
-            left = round((self._deadline.remaining or 0) * 1000)
-            document["timeoutMs"] = max(MIN_EXECUTION_TIMEOUT_MS, left)
+            document = self._part(actions)
+        else:
+            document = {**self._document, "actions": [operator_action(action) for action in actions]}
         try:
             delivered = deliver(self._device, self._package, document, lease=self._watch.lease)
         except ClawError as e:
-            if self._steps:  # earlier steps have had their effect: report them with the error
-                extra = {**e.extra, "stepResults": self._steps}
-                changed = e.after_effect or may_have_changed(self._steps)
-                raise e.with_(extra=extra, after_effect=changed) from e.__cause__
-            raise
+            raise self._with_steps(e) from e.__cause__
         steps = attach_hierarchies(delivered)
         self._steps += [step for step in steps if not more or step.id != self._marker]
         return delivered.envelope, not more or any(step.id == self._marker and step.success for step in steps)
+
+    def _with_steps(self, error: ClawError) -> ClawError:
+        """The error with the steps before it, which have had their effect."""
+        if not self._steps:
+            return error
+        changed = error.after_effect or may_have_changed(self._steps)
+        return error.with_(extra={**error.extra, "stepResults": self._steps}, after_effect=changed)
 
     def _warn_of_unsettled_snapshots(self, actions: list[dict[str, Any]]) -> None:
         """A snapshot right after a click may show the screen before the click."""

@@ -8,7 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.contract import ACTIONS, ClickParams, Execution, NodeMatcher, Retry, limits, validate
+from clawperator.contract import (
+    ACTIONS,
+    ClickParams,
+    Execution,
+    NodeMatcher,
+    NodeSelector,
+    Retry,
+    limits,
+    validate,
+)
 from clawperator.engine.clicks import click_kind
 from clawperator.errors import ClawError
 from clawperator.phone.operator.parsing import MAX_ACTIONS, PayloadError, parse_execution
@@ -36,7 +45,7 @@ class TestUnknownKeysAndDuplicates:
         execution = parse_execution(document(actions=[{**click, "note": "x"}], future=True))
         params = execution.actions[0].params
         assert isinstance(params, ClickParams)
-        assert params.matcher == NodeMatcher(textEquals="Display")
+        assert params.matcher == NodeSelector(textEquals="Display")
         assert params.retry == Retry(2, 0, 0, 1, 0)
 
     def test_actions_with_the_same_id_all_run(self, phone: SimulatedPhone) -> None:

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeVar, get_args
 from msgspec import UNSET, Struct, UnsetType
 
 from clawperator._text import is_blank, utf16_length
-from clawperator._typed import decode
+from clawperator._typed import convert, decode
 from clawperator.contract import (
     UI_READINESS,
     Action,
@@ -21,6 +21,7 @@ from clawperator.contract import (
     EnterTextParams,
     Execution,
     NodeMatcher,
+    NodeSelector,
     OpenAppParams,
     OpenUriParams,
     Params,
@@ -124,13 +125,13 @@ class _Fields(Struct, frozen=True):
             raise PayloadError(f"{name} is not an object")
         return _Fields(value)
 
-    def matcher(self, name: str = "matcher") -> NodeMatcher:
+    def matcher(self, name: str = "matcher") -> NodeSelector:
         matcher = self.optional_matcher(name)
-        if not isinstance(matcher, NodeMatcher):
+        if not isinstance(matcher, NodeSelector):
             raise PayloadError(f"{name} is required")
         return matcher
 
-    def optional_matcher(self, name: str) -> NodeMatcher | UnsetType:
+    def optional_matcher(self, name: str) -> NodeSelector | UnsetType:
         """A matcher of the six fields that the Operator knows, at least one of them given."""
         found = self.object(name)
         if found is None:
@@ -139,7 +140,7 @@ class _Fields(Struct, frozen=True):
         known = {field: value for field, value in given.items() if value is not None}
         if not known:
             raise PayloadError(f"{name} must include at least one matcher field")
-        return NodeMatcher(**known)
+        return convert(known, NodeSelector)
 
     def retry(self, preset: Retry, name: str = "retry") -> Retry:
         """The retry policy. One that is given replaces the preset as a whole."""

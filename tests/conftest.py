@@ -43,8 +43,14 @@ def _isolated_environment(tmp_path_factory: pytest.TempPathFactory, monkeypatch:
     ours = (
         *("HOME", "OPERATOR_PACKAGE", "LOG_DIR", "LOG_LEVEL", "BIN", "DEVICE_ID", "POLICY"),
         *("SKILLS_REGISTRY", "SKILLS_REPO", "SKILL_AGENT_CLI", "SKILL_INPUTS", "ALLOW_SCHEMES", "PARENT"),
+        *("BACKEND", "TIMEOUT_MS", "OUTPUT"),
     )
-    for name in ("ADB_SERVER_SOCKET", "CLAW_CONFIG_HOME", *(f"CLAWPERATOR_{word}" for word in ours)):
+    for name in (
+        "ADB_SERVER_SOCKET",
+        "ANDROID_SERIAL",
+        "CLAW_CONFIG_HOME",
+        *(f"CLAWPERATOR_{word}" for word in ours),
+    ):
         monkeypatch.delenv(name, raising=False)
 
 

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from clawperator._config import UserConfig, config_file, read_config
+from clawperator._config import UserConfig, read_config
+from clawperator._home import config_file
 from clawperator.errors import ClawError
 
 
@@ -22,7 +23,8 @@ def test_without_a_file_there_are_defaults(home: Path) -> None:
 
 def test_the_keys_are_read(home: Path) -> None:
     (home / "clawperator.toml").write_text('allow_schemes = ["myapp"]\npass_env = ["A", "B"]\n')
-    assert read_config() == UserConfig(("myapp",), ("A", "B"))
+    lines = {"allow_schemes": 1, "pass_env": 2}
+    assert read_config() == UserConfig(("myapp",), ("A", "B"), lines=lines)
 
 
 def test_an_unknown_key_is_a_warning_with_the_file_and_the_nearest_key(home: Path) -> None:

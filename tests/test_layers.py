@@ -30,6 +30,7 @@ LAYERS = (
     "contract",
     "_environment",
     "_trust",
+    "_settings",
     "_config",
     "_home",
     "_notes",

@@ -56,7 +56,7 @@ GROUPS: Mapping[str, Mapping[str, Code]] = {
             "Split the actions over several executions.",
         ),
         "INVALID_REGEX_PATTERN": Code(_PARSE, False, "the validator's pattern does not compile"),
-        "CONFIG_INVALID": Code(_PARSE, False, "clawperator.toml is invalid or cannot be read"),
+        "CONFIG_INVALID": Code(_PARSE, False, "a setting in clawperator.toml or a variable is invalid"),
         "HIERARCHY_INVALID": Code(_PARSE, False, "a hierarchy is not a well-formed UI Automator document"),
     },
     "policy": {

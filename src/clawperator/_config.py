@@ -1,5 +1,10 @@
 """The user's configuration: ``clawperator.toml`` in the product home.
 
+    device = "emulator-5554"            # defaults of command-line flags; see _settings.py
+    backend = "adb"
+    timeout_ms = 15000
+    operator_package = "com.clawperator.operator.dev"
+    output = "pretty"
     allow_schemes = ["myapp"]           # URI schemes that open_uri may open besides http and https
     pass_env = ["OPENAI_API_KEY"]       # variables that skills and MCP servers also receive
 
@@ -7,71 +12,101 @@ A file of that name in a working folder is never read.
 """
 
 import os
+import re
 from codecs import BOM_UTF8
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
 from clawperator._files import read_limited, why
-from clawperator._home import product_home
+from clawperator._home import config_file
 from clawperator._text import nearest, printable
 from clawperator.errors import ClawError
 
-FILE = "clawperator.toml"
 _MOST_BYTES = 256 * 1024
 _LONGEST_SHOWN = 80
 
 
 class UserConfig(Struct, frozen=True):
-    """The values of the file, or the defaults without one."""
+    """The values of the file, or the defaults without one. ``lines`` holds the line of each known key."""
 
     allow_schemes: tuple[str, ...] = ()
     pass_env: tuple[str, ...] = ()
+    device: str | None = None
+    backend: str | None = None
+    timeout_ms: int | float | None = None
+    operator_package: str | None = None
+    output: str | None = None
     warnings: tuple[str, ...] = ()
+    lines: Mapping[str, int] = {}
 
 
-_KEYS = ("allow_schemes", "pass_env")
-
-
-def config_file() -> str:
-    return os.path.join(product_home(), FILE)
+_KEYS = ("allow_schemes", "pass_env", "device", "backend", "timeout_ms", "operator_package", "output")
+# The last file that was read, with what identifies its content.
+_last: tuple[tuple[str, int, int, int], UserConfig] | None = None
 
 
 def read_config() -> UserConfig:
-    """Read the file. Unknown keys become warnings; ``CONFIG_INVALID`` when the file is invalid."""
+    """Read the file, if it has changed. Unknown keys become warnings; ``CONFIG_INVALID`` when it is invalid."""
+    global _last  # noqa: PLW0603 - a command asks for several settings and reads the file once
     path = config_file()
-    document = _document(path)
-    if document is None:
-        return UserConfig()
-    warnings = tuple(_unknown(path, key) for key in document if key not in _KEYS)
     try:
-        known = msgspec.convert({key: document[key] for key in _KEYS if key in document}, UserConfig)
-    except msgspec.ValidationError as e:
-        raise _invalid(path, str(e).replace("`", "")) from None
-    return msgspec.structs.replace(known, warnings=warnings)
-
-
-def _document(path: str) -> dict[str, Any] | None:
-    try:
-        data = read_limited(path, _MOST_BYTES)
+        found = os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
-        return None
+        return UserConfig()
+    except (OSError, ValueError) as e:
+        raise config_error(path, why(e)) from e
+    key = (path, found.st_mtime_ns, found.st_size, found.st_ino)
+    if _last is None or _last[0] != key:
+        _last = key, _read(path)
+    return _last[1]
+
+
+def _read(path: str) -> UserConfig:
+    try:
+        data = read_limited(path, _MOST_BYTES).removeprefix(BOM_UTF8)
     except OSError as e:
-        raise _invalid(path, why(e)) from e
+        raise config_error(path, why(e)) from e
+    document = _document(path, data)
+    lines = {key: line for key in document if key in _KEYS and (line := _line_of(data, key))}
+    known = {}
+    for key in _KEYS:
+        if key in document:
+            known[key] = _value(path, key, document[key], lines.get(key))
+    warnings = tuple(_unknown(path, key) for key in document if key not in _KEYS)
+    return UserConfig(**known, warnings=warnings, lines=lines)
+
+
+def _value(path: str, key: str, value: object, line: int | None) -> Any:
+    try:
+        return getattr(msgspec.convert({key: value}, UserConfig), key)
+    except msgspec.ValidationError as e:
+        place = f" (at line {line})" if line else ""
+        raise config_error(path, str(e).replace("`", "") + place) from None
+
+
+def _document(path: str, data: bytes) -> dict[str, Any]:
     import tomllib
 
     try:
-        return tomllib.loads(data.removeprefix(BOM_UTF8).decode())
+        return tomllib.loads(data.decode())
     except tomllib.TOMLDecodeError as e:
-        raise _invalid(path, str(e)) from None  # its message ends with the line and column
+        raise config_error(path, str(e)) from None  # its message ends with the line and column
     except UnicodeDecodeError as e:
         line = data.count(b"\n", 0, e.start) + 1
-        raise _invalid(path, f"not UTF-8 (at line {line})") from None
+        raise config_error(path, f"not UTF-8 (at line {line})") from None
     except ValueError as e:  # a number of thousands of digits
-        raise _invalid(path, str(e)) from None
+        raise config_error(path, str(e)) from None
     except RecursionError:
-        raise _invalid(path, "nested too deeply") from None
+        raise config_error(path, "nested too deeply") from None
+
+
+def _line_of(data: bytes, key: str) -> int | None:
+    """The line that assigns a key; None when it is written in an unusual way."""
+    found = re.search(rb"""^[ \t]*["']?%b["']?[ \t]*=""" % key.encode(), data, re.MULTILINE)
+    return None if found is None else data.count(b"\n", 0, found.start()) + 1
 
 
 def _unknown(path: str, key: str) -> str:
@@ -80,7 +115,7 @@ def _unknown(path: str, key: str) -> str:
     return f"{path}: unknown key {shown!r} ignored" + (f"; did you mean {near!r}?" if near else "")
 
 
-def _invalid(path: str, reason: str) -> ClawError:
+def config_error(path: str, reason: str) -> ClawError:
     return ClawError(
         "CONFIG_INVALID",
         f"cannot use {path}: {reason}",

@@ -51,6 +51,11 @@ def product_home() -> str:
     return os.environ.get("CLAWPERATOR_HOME") or os.path.join(os.path.expanduser("~"), ".clawperator")
 
 
+def config_file() -> str:
+    """The path of the user's configuration."""
+    return os.path.join(product_home(), "clawperator.toml")
+
+
 def check_serial(serial: str) -> str:
     if not SERIAL.fullmatch(serial):
         raise ClawError(

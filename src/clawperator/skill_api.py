@@ -83,10 +83,7 @@ class Skill:
         """The device selected by ``skills run``, or the only one connected."""
         from clawperator.connection import connect
 
-        phone = connect(
-            self._device or os.environ.get("CLAWPERATOR_DEVICE_ID"),
-            operator_package=os.environ.get("CLAWPERATOR_OPERATOR_PACKAGE"),
-        )
+        phone = connect(self._device)
         self._diagnostics["runtimeState"] = "healthy"
         return phone
 

@@ -15,12 +15,16 @@ from clawperator.commands import GLOBALS, Command, value_flags
 
 
 class GlobalOptions(Struct, frozen=True):
-    """The options of every command. ``json`` is true when JSON was requested explicitly."""
+    """The options of every command. ``json`` is true when JSON was requested explicitly.
+
+    ``default_output`` is true when no flag chooses the output format.
+    """
 
     device: str | None = None
     operator_package: str | None = None
     json: bool = False
     pretty: bool = False
+    default_output: bool = False
     timeout: str | None = None
     log_level: str = "info"
     help: bool = False
@@ -126,6 +130,7 @@ def _options(given: dict[str, Any]) -> GlobalOptions:
         operator_package=package,
         json="--json" in given or output == "json",
         pretty=output == "pretty" and "--json" not in given,
+        default_output=output is None and "--json" not in given,
         timeout=timeout,
         log_level="debug" if "--verbose" in given else level,
         help="--help" in given,

@@ -6,8 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from clawperator._notes import listening
+from clawperator._settings import default_output
 from clawperator._text import distance, encodable, nearest
 from clawperator.cli.command_line import (
     Call,
@@ -54,6 +56,9 @@ _Printer = Callable[[LargeResult], int]
 def _run_line(argv: list[str], printer: _Printer | None = None) -> tuple[bytes | None, int]:
     try:
         options, rest = split_globals(argv)
+        prints_help = options.help or rest[:1] in ([], ["help"])
+        if options.default_output and not prints_help and default_output() == "pretty":
+            options = replace(options, pretty=True)
     except ClawError as e:
         return _render(CommandResult(e.document(), 1), GlobalOptions())
     text, code, _ = _render_work(lambda: _dispatch(options, rest, argv), options, printer)

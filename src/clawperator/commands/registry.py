@@ -59,6 +59,13 @@ _SCHEMA = Command(
     handler="clawperator.cli.handlers.schema:print_schema",
     level="read-only",
 )
+_CONFIG = Command(
+    "config",
+    "Print the settings in force, and where each comes from.",
+    examples=("clawperator config", "CLAWPERATOR_BACKEND=adb clawperator config --output pretty"),
+    handler="clawperator.cli.handlers.config:print_settings",
+    level="read-only",
+)
 _HELP = Command(
     "help",
     "Print help for all commands, or for one.",
@@ -75,6 +82,7 @@ COMMANDS: tuple[Command, ...] = (
     SKILLS,
     PHONE,
     *DEVICE_COMMANDS,
+    _CONFIG,
     _SCHEMA,
     VERSION,
     _HELP,

@@ -80,22 +80,29 @@ def connect(
     serial: str | None = None,
     *,
     operator_package: str | None = None,
-    backend: "BackendName" = "auto",
+    backend: "BackendName | None" = None,
     allow_schemes: "Sequence[str]" = (),
 ) -> "ConnectedPhone":
-    """Connect to the device with this serial, or to the only ready one.
+    """Connect to the device with this serial, or to the user's default device, or to the only ready one.
 
-    ``operator_package``, ``backend`` and ``allow_schemes`` mean the same as the command-line flags. Nothing stays
+    ``operator_package``, ``backend`` and ``allow_schemes`` mean the same as the command-line flags, and have the
+    same defaults: environment variables, then ``clawperator.toml``. Nothing stays
     open: each action uses a connection of its own and holds the device's lease while it runs.
     """
     from clawperator.commands import BACKENDS
     from clawperator.connection.phone import ConnectedPhone
-    from clawperator.device import resolve_device
+    from clawperator.device import default_backend, default_timeout_ms, resolve_device
 
-    if backend not in BACKENDS:
+    if backend is None:
+        backend = default_backend()
+    elif backend not in BACKENDS:
         raise ClawError("USAGE", f"unknown backend {backend!r}", hint=f"Use one of: {', '.join(BACKENDS)}.")
     return ConnectedPhone(
-        resolve_device(serial), operator_package=operator_package, backend=backend, allow_schemes=allow_schemes
+        resolve_device(serial),
+        operator_package=operator_package,
+        backend=backend,
+        allow_schemes=allow_schemes,
+        timeout_ms=default_timeout_ms(),
     )
 
 
@@ -103,7 +110,7 @@ async def connect_async(
     serial: str | None = None,
     *,
     operator_package: str | None = None,
-    backend: "BackendName" = "auto",
+    backend: "BackendName | None" = None,
     allow_schemes: "Sequence[str]" = (),
 ) -> "AsyncConnectedPhone":
     """Like ``connect``, with methods to await."""

@@ -30,6 +30,9 @@ _MAX_GROWTH = 1.25
 class PhoneCalls(ABC):
     """The base of all methods: one call is one execution."""
 
+    # The time of an execution whose call gives none; None for that of its action.
+    _timeout_ms: float | None = None
+
     @property
     @abstractmethod
     def serial(self) -> str:
@@ -74,7 +77,7 @@ class PhoneCalls(ABC):
         The times are those of the action: ``look`` is how many seconds it looks for its node, ``wait_ms`` how long
         it waits by its own params, ``take`` how many seconds the execution may take.
         """
-        timeout_ms: float | None = None
+        timeout_ms = self._timeout_ms
         if look is not None:
             wait_ms = milliseconds(look, LONGEST_WAIT_MS)
             params = {**(params or {}), "retry": look_retry(wait_ms)}

@@ -24,11 +24,13 @@ class ConnectedPhone(AndroidPhone):
         operator_package: str | None = None,
         backend: BackendName | Backend = "auto",
         allow_schemes: Sequence[str] = (),
+        timeout_ms: int | float | None = None,
     ) -> None:
         self.device = device
         self._package = chosen_operator(operator_package)
         self._backend: BackendName | Backend = backend
         self._allow_schemes = tuple(allow_schemes)
+        self._timeout_ms = timeout_ms
 
     @property
     def serial(self) -> str:

@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     from clawperator.device.host_log import HostLogReader, log_event, log_file
     from clawperator.device.packages import list_packages
     from clawperator.device.recordings import PULL_SECONDS, check_session_id, pull_recording
-    from clawperator.device.run import operator_package, run_plan
+    from clawperator.device.run import run_plan
     from clawperator.device.running import RunningExecution, still_running
+    from clawperator.device.settings import default_backend, default_timeout_ms, operator_package
     from clawperator.device.setup.device_checks import HANDSHAKE_MS
     from clawperator.device.setup.doctor import Report, report_text, run_doctor
     from clawperator.device.setup.install import Granted, OperatorSetup, grant_permissions, set_up_operator
@@ -34,8 +35,9 @@ else:
             "host_log": "HostLogReader log_event log_file",
             "packages": "list_packages",
             "recordings": "PULL_SECONDS check_session_id pull_recording",
-            "run": "operator_package run_plan",
+            "run": "run_plan",
             "running": "RunningExecution still_running",
+            "settings": "default_backend default_timeout_ms operator_package",
             "setup.device_checks": "HANDSHAKE_MS",
             "setup.doctor": "Report report_text run_doctor",
             "setup.install": "Granted OperatorSetup grant_permissions set_up_operator",
@@ -62,6 +64,8 @@ __all__ = [
     "ShellAnswer",
     "check_session_id",
     "command_line",
+    "default_backend",
+    "default_timeout_ms",
     "grant_permissions",
     "known_device",
     "list_devices",

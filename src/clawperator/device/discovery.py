@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from clawperator._deadline import Deadline
 from clawperator._home import SERIAL, PhoneFolder, PhoneRecord, phone_folders
+from clawperator._settings import setting
 from clawperator._text import one_line
 from clawperator.device.adb.client import Connection, Device, Endpoint, adb_endpoint, not_ready
 from clawperator.errors import ClawError, RefusedError
@@ -48,9 +49,11 @@ def list_devices() -> list[ListedDevice]:
 
 
 def resolve_device(serial: str | None) -> Device:
-    """The device with this serial, or the only ready one."""
+    """The device with this serial, or the user's setting, or the only ready one."""
     if serial is not None:
         return _named(serial)
+    if (chosen := setting("device")) is not None:
+        return _named(str(chosen.value), chosen.origin)
     simulated = simulated_phones()
     ready = [Device(record.serial, simulated_endpoint(record)) for record in simulated.values()]
     states = _adb_devices(simulated)
@@ -66,11 +69,13 @@ def _adb_devices(simulated: dict[str, PhoneRecord]) -> list[ListedDevice]:
     return [device for device in _list_adb(start=not simulated) if device.serial not in known]
 
 
-def _named(serial: str) -> Device:
+def _named(serial: str, origin: str = "") -> Device:
+    """The device with this serial. ``origin`` is the setting that names it, if no caller does."""
+    set_by = f" (set by {origin})" if origin else ""
     if not _SERIAL.fullmatch(serial):
         raise ClawError(
             "DEVICE_NOT_FOUND",
-            f"invalid device serial {serial!r}",
+            f"invalid device serial {serial!r}{set_by}",
             hint="Run 'clawperator devices' to list serials.",
             target=serial,
         )
@@ -99,7 +104,7 @@ def _named(serial: str) -> Device:
     )
     raise ClawError(
         "DEVICE_NOT_FOUND",
-        f"device {serial} is not connected",
+        f"device {serial} is not connected{set_by}",
         hint=hint,
         details={"connected": connected},
         operation="connect",

@@ -12,7 +12,6 @@ from clawperator._deadline import Deadline, limited
 from clawperator.commands import POLICY_VARIABLE, BackendName
 from clawperator.contract import (
     ACTIONS,
-    PACKAGE_NAME,
     SESSION_ID,
     ExecutionResult,
     Plan,
@@ -22,7 +21,6 @@ from clawperator.contract import (
     step_mismatch,
 )
 from clawperator.contract.limits import HOST_GRACE_MS, MIN_EXECUTION_TIMEOUT_MS
-from clawperator.contract.wire import OPERATOR_PACKAGE
 from clawperator.device.adb.client import Device
 from clawperator.device.adb.quoting import command_line
 from clawperator.device.backends import Backend, RunWatch, choose_backend
@@ -39,20 +37,6 @@ _RECORDING_FIELDS = ("sessionId", "filePath")
 _NOTICEABLE_SECONDS = 0.25
 # How long before the host's end the device must end, so that its result still arrives.
 _RESULT_SECONDS = 1.0
-
-
-def operator_package(given: str | None) -> str:
-    """The Operator to use: the given one, ``CLAWPERATOR_OPERATOR_PACKAGE``, or the released one."""
-    package = given or os.environ.get("CLAWPERATOR_OPERATOR_PACKAGE") or OPERATOR_PACKAGE
-    if not PACKAGE_NAME.fullmatch(package):
-        raise ClawError(
-            "USAGE",
-            f"{package!r} is not a valid package name",
-            hint=f"Pass --operator-package {OPERATOR_PACKAGE}.",
-            operation="argparse",
-            target=package,
-        )
-    return package
 
 
 def run_plan(  # noqa: PLR0913 - the facts of one run

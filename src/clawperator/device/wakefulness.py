@@ -2,6 +2,7 @@
 
 import re
 
+from clawperator._settings import setting
 from clawperator.device.adb.client import Device, run_shell
 from clawperator.device.discovery import resolve_device, simulated_endpoint, simulated_phones
 from clawperator.errors import ClawError
@@ -11,8 +12,8 @@ _STATE = re.compile(r"mWakefulness=(\w{1,32})")
 
 
 def known_device(serial: str | None) -> Device | None:
-    """The named device, or the only simulated phone. The adb server is not started to find one."""
-    if serial is not None:
+    """The named or set device, or the only simulated phone. The adb server is not started to find one."""
+    if serial is not None or setting("device") is not None:
         return resolve_device(serial)
     simulated = list(simulated_phones().values())
     return Device(simulated[0].serial, simulated_endpoint(simulated[0])) if len(simulated) == 1 else None

@@ -194,8 +194,7 @@ class ExecutionCall(Struct, frozen=True):
 
     def _call(self, context: ToolContext) -> Call:
         values = dict(self.call.arguments.values)
-        if context.backend != "auto":
-            values.setdefault("--backend", (context.backend,))
+        values.setdefault("--backend", (context.backend,))
         if context.allow_schemes:
             values["--allow-scheme"] = (*context.allow_schemes, *self.call.arguments.all("--allow-scheme"))
         chosen = _options(self.call, context)

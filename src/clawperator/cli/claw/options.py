@@ -32,6 +32,10 @@ def agent_options(arguments: ParsedArguments) -> AgentOptions:
 
 
 def _backend(arguments: ParsedArguments) -> BackendName:
+    if not arguments.has("--backend"):
+        from clawperator.device import default_backend
+
+        return default_backend()
     wanted = arguments.choice("--backend", BACKENDS, "auto")
     return next(name for name in BACKENDS if name == wanted)
 

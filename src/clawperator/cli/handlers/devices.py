@@ -1,7 +1,5 @@
 """Commands for connected devices: list them, list packages, set up the Operator."""
 
-import os
-
 from clawperator.cli.command_line import Call, CommandResult, incomplete
 from clawperator.cli.parsing import invalid
 
@@ -26,10 +24,12 @@ def set_up(call: Call) -> CommandResult:
     apk = call.arguments.get("--apk")
     if not apk:
         return incomplete("operator setup needs --apk <file>", hint="Run 'clawperator operator setup --help'.")
-    from clawperator.device import resolve_device, set_up_operator
+    from clawperator._settings import setting
+    from clawperator.device import operator_package, resolve_device, set_up_operator
 
     # Without a name, the package is read from the installed APK.
-    package = call.options.operator_package or os.environ.get("CLAWPERATOR_OPERATOR_PACKAGE")
+    named = call.options.operator_package or setting("operator_package")
+    package = None if named is None else operator_package(call.options.operator_package)
     return CommandResult(set_up_operator(resolve_device(call.options.device), apk, package, **seconds_given(call)))
 
 

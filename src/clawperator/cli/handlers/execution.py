@@ -4,13 +4,15 @@ import os
 from codecs import BOM_UTF8
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from clawperator._text import trim
 from clawperator._typed import decode
 from clawperator.cli.command_line import Call, CommandResult
 from clawperator.cli.console import read_stdin
 from clawperator.cli.parsing import ParsedArguments, invalid, usage
 from clawperator.commands import BACKENDS, BackendName, resolve_handler
-from clawperator.contract import ACTIONS, Plan, validate, with_timeout
+from clawperator.contract import Plan, validate, with_timeout
 from clawperator.contract.limits import MAX_PAYLOAD_BYTES
 from clawperator.errors import ClawError
 
@@ -23,8 +25,18 @@ _MAX_DOCUMENT_BYTES = 16 * MAX_PAYLOAD_BYTES
 
 def run_command(call: Call) -> CommandResult:
     """Build the execution of a command, then run it or print it."""
-    assert call.arguments.command is not None
-    return run_execution(resolve_handler(call.arguments.command.execution)(call), call)
+    command = call.arguments.command
+    assert command is not None
+    if call.options.timeout is None and call.name != "exec":
+        call = _with_default_timeout(call)
+    return run_execution(resolve_handler(command.execution)(call), call)
+
+
+def _with_default_timeout(call: Call) -> Call:
+    from clawperator.device import default_timeout_ms
+
+    limit = default_timeout_ms()
+    return call if limit is None else replace(call, options=replace(call.options, timeout=f"{limit}"))
 
 
 def exec_command(call: Call) -> CommandResult:
@@ -81,8 +93,7 @@ def _run(plan: Plan, call: Call) -> "ExecutionResult":
     backend = chosen_backend(call.arguments)
     package = operator_package(call.options.operator_package)
     schemes = call.arguments.all("--allow-scheme")
-    if any(ACTIONS[action.type].uri_param for action in plan.execution.actions):
-        warn_of_config(call)
+    warn_of_config(call)
     return run_plan(
         plan,
         resolve_device(call.options.device),
@@ -95,6 +106,10 @@ def _run(plan: Plan, call: Call) -> "ExecutionResult":
 
 def warn_of_config(call: Call) -> None:
     """Print the warnings about the user's configuration, for a command that reads it."""
+    from clawperator._home import config_file
+
+    if not os.path.lexists(config_file()):
+        return
     from clawperator._config import read_config
 
     for text in read_config().warnings:
@@ -102,7 +117,11 @@ def warn_of_config(call: Call) -> None:
 
 
 def chosen_backend(arguments: ParsedArguments) -> BackendName:
-    name = arguments.get("--backend") or "auto"
+    name = arguments.get("--backend")
+    if not name:
+        from clawperator.device import default_backend
+
+        return default_backend()
     backend = next((backend for backend in BACKENDS if backend == name), None)
     if backend is None:
         raise usage(f"--backend must be one of {', '.join(BACKENDS)}, not {name!r}")

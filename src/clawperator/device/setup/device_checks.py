@@ -5,6 +5,7 @@ from contextlib import suppress
 
 from msgspec.structs import replace
 
+from clawperator._settings import setting
 from clawperator._text import one_line
 from clawperator.contract.wire import OPERATOR_PACKAGE, accessibility_service
 from clawperator.device.adb.client import Device, run_shell
@@ -95,13 +96,19 @@ def _not_ready(id_: str, serial: str | None, state: str | None, ready: list[str]
         error = ClawError("DEVICE_OFFLINE", message, details=details)
         step = Step("manual", "Run 'adb reconnect', or unplug and reconnect the device.")
         return failed_check(id_, error, step, title="Reconnect the device")
-    error = ClawError("DEVICE_NOT_FOUND", f"device {serial} is not connected", details=details)
+    error = ClawError("DEVICE_NOT_FOUND", f"device {serial} is not connected{_set_by(serial)}", details=details)
     known = (
         f"Use one of: {', '.join(ready)}."
         if ready
         else "Connect it, or start a simulated phone: clawperator phone start"
     )
     return failed_check(id_, error, Step("manual", known), title="Choose a connected device")
+
+
+def _set_by(serial: str) -> str:
+    """The origin of a serial that comes from the user's settings."""
+    chosen = setting("device")
+    return f" (set by {chosen.origin})" if chosen is not None and chosen.value == serial else ""
 
 
 def check_capability(device: Device) -> Check:

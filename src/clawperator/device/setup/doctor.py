@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from msgspec import UNSET, Struct, UnsetType
 
+from clawperator._settings import setting
 from clawperator.device.adb.client import Device
 from clawperator.device.discovery import resolve_device, simulated_phones
 from clawperator.device.host_log import Level, log_event
@@ -59,6 +60,8 @@ def run_doctor(
 
     ``timeout_ms`` is the time limit for the Operator's response.
     """
+    if serial is None and (chosen_by := setting("device")) is not None:
+        serial = str(chosen_by.value)
     examination = _Examination(serial, package, timeout_ms, full=full)
     found = examination.run()
     repairs: list[Repair] | UnsetType = UNSET

@@ -26,7 +26,7 @@ def rss():
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * resource.getpagesize()
 with simulated_phone() as first:
-    first.launch("com.android.settings"); first.xml(); first.shell("ls /sdcard")
+    first.open_app("com.android.settings"); first.xml(); first.shell_script("ls /sdcard")
 before = rss()
 phones = [simulated_phone() for _ in range(int(sys.argv[1]))]
 for made in phones:
@@ -42,7 +42,7 @@ for made in phones:
 def measure_cycles() -> float:
     """Snapshots with a click per second on a page of Settings, each pair in its own execution."""
     with simulated_phone() as phone:
-        phone.launch(_SETTINGS)
+        phone.open_app(_SETTINGS)
 
         def cycles() -> None:
             for label in ("Display", "Navigate up") * (_CYCLES // 2):
@@ -52,7 +52,7 @@ def measure_cycles() -> float:
 
 
 def _cycle(phone: SimulatedPhone, label: str) -> None:
-    done = phone.run({"type": "snapshot_ui"}, {"type": "click", "params": {"matcher": {"textEquals": label}}})
+    done = phone.run([{"type": "snapshot_ui"}, {"type": "click", "params": {"matcher": {"textEquals": label}}}])
     if done.status != "success":
         raise RuntimeError(done.error)
 

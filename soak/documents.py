@@ -233,12 +233,12 @@ def _variables(data: bytes) -> None:
 def _app(path: str) -> None:
     with simulated_phone(apps=load_apps(path)) as phone:
         for app in load_apps(path):
-            phone.launch(app.package)
+            phone.open_app(app.package)
             phone.xml()
             for label in phone.labels()[:4]:
                 if phone.shows(label):
                     phone.person.tap(label)
-            phone.wait(1)
+            phone.sleep(1)
             phone.xml()
 
 

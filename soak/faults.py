@@ -228,14 +228,14 @@ def _prepare(phone: SimulatedPhone, start: str) -> None:
     """Bring the phone to where a case begins, without faults."""
     match start:
         case "settings":
-            phone.launch(_SETTINGS)
+            phone.open_app(_SETTINGS)
         case "search":
-            phone.launch("com.google.android.youtube")
-            phone.wait(1)
-            phone.person.tap(contentDescEquals="Search")
+            phone.open_app("com.google.android.youtube")
+            phone.sleep(1)
+            phone.person.tap(desc="Search")
         case "recording" | "recorded":
             phone.start_recording(_SESSION)
-            phone.launch(_SETTINGS)
+            phone.open_app(_SETTINGS)
             phone.person.tap("Display")
             if start == "recorded":
                 phone.stop_recording()
@@ -243,11 +243,12 @@ def _prepare(phone: SimulatedPhone, start: str) -> None:
             phone.start_recording(_SESSION)
             phone.person.tap("Settings")
             phone.person.tap("Display")
-            Path("demo.ndjson").write_bytes(phone.stop_recording())
+            phone.stop_recording()
+            Path("demo.ndjson").write_bytes(phone.read_recording())
             phone.person.home()
         case "apk":
             Path("operator.apk").write_bytes(make_apk(phone.phone.operator.package, version_name=__version__))
-    phone.wait(2)
+    phone.sleep(2)
 
 
 def _judge(host: Host, case: Case, backend: str, faults: Mapping[str, str]) -> None:

@@ -56,7 +56,7 @@ class _Shell:
         if self._left < 0:
             self._context.__exit__(None, None, None)
             self.__init__()  # type: ignore[misc]
-        self._phone.shell(data)
+        self._phone.shell_script(data)
 
 
 def _open_shell(_: Path) -> Callable[[bytes], object]:

@@ -106,7 +106,7 @@ def _by_person(_: Random, secret: str, folder: Path) -> str:
     """A person types into a password field while the phone records."""
     with simulated_phone() as phone:
         phone.start_recording("demo")
-        phone.launch("com.clawperator.notes")
+        phone.open_app("com.clawperator.notes")
         phone.person.tap("Account")
         phone.run(
             {
@@ -114,9 +114,10 @@ def _by_person(_: Random, secret: str, folder: Path) -> str:
                 "params": {"matcher": {"resourceId": "com.clawperator.notes:id/password"}, "text": secret},
             }
         )
-        phone.wait(1)
+        phone.sleep(1)
         recording = folder / "demo.ndjson"
-        recording.write_bytes(phone.stop_recording())
+        phone.stop_recording()
+        recording.write_bytes(phone.read_recording())
     for act in (
         lambda: parse_recording(str(recording)),
         lambda: export_recording(str(recording), snapshots="include"),

@@ -123,6 +123,6 @@ def test_the_operator_reports_the_fixed_recording_errors() -> None:
     with simulated_phone() as phone:
         stop = phone.run({"type": "stop_recording", "params": {}})
         start = {"type": "start_recording", "params": {"sessionId": "demo-session"}}
-        again = phone.run(start, {**start, "params": {"sessionId": "other"}})
+        again = phone.run([start, {**start, "params": {"sessionId": "other"}}])
     assert stop.stepResults[0].data["message"] == "Recording is not in progress"
     assert again.stepResults[1].data["message"] == "Recording is already in progress"

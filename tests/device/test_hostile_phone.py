@@ -231,13 +231,13 @@ def test_a_claimed_length_allocates_nothing() -> None:
 def test_the_shell_of_the_simulated_phone_has_limits() -> None:
     with simulated_phone() as phone:
         with pytest.raises(ClawError, match="more than 1000 bytes of output"):
-            phone.shell("yes", max_bytes=1_000)
+            phone.shell_script("yes", max_bytes=1_000)
         with pytest.raises(ClawError, match="more than 4194304 bytes of output") as error:
-            phone.shell("yes")
+            phone.shell_script("yes")
         assert error.value.code == "DEVICE_SHELL_UNAVAILABLE"
         with pytest.raises(ClawError, match=r"no end within 0\.2 seconds"):
-            phone.shell("while true; do true; done", timeout=0.2)
-        assert phone.shell("echo still here").stdout == "still here\n"
+            phone.shell_script("while true; do true; done", timeout=0.2)
+        assert phone.shell_script("echo still here").text == "still here\n"
 
 
 # Readers take linear time

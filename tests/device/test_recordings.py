@@ -25,9 +25,12 @@ def phone(served: tuple[SimulatedPhone, Device]) -> SimulatedPhone:
     """The phone with two recordings: ``first``, and ``second``, which was finished last."""
     simulated = served[0]
     assert (
-        simulated.shell(f"rm -rf {FOLDER} && mkdir -p {FOLDER} && cd {FOLDER} && echo 1 > first.ndjson").code == 0
+        simulated.shell_script(
+            f"rm -rf {FOLDER} && mkdir -p {FOLDER} && cd {FOLDER} && echo 1 > first.ndjson"
+        ).code
+        == 0
     )
-    assert simulated.shell(f"cd {FOLDER} && echo 2 > second.ndjson && echo second > latest").code == 0
+    assert simulated.shell_script(f"cd {FOLDER} && echo 2 > second.ndjson && echo second > latest").code == 0
     return simulated
 
 
@@ -88,13 +91,13 @@ def test_an_id_no_recording_can_have_is_not_found(session: str, device: Device) 
 def test_an_id_the_phone_gives_is_checked_like_any_other(
     pointer: str, phone: SimulatedPhone, device: Device
 ) -> None:
-    phone.shell(f"printf '%s' '{pointer}' > {FOLDER}/latest")
+    phone.shell_script(f"printf '%s' '{pointer}' > {FOLDER}/latest")
     assert refused(device, None).code == "RECORDING_SESSION_NOT_FOUND"
     assert os.listdir() == []
 
 
 def test_a_pointer_of_any_length_is_not_read_whole(phone: SimulatedPhone, device: Device) -> None:
-    phone.shell(f"head -c 100000 /dev/zero > {FOLDER}/latest")
+    phone.shell_script(f"head -c 100000 /dev/zero > {FOLDER}/latest")
     assert refused(device, None).code == "RECORDING_PULL_FAILED"
 
 
@@ -102,7 +105,7 @@ def test_a_pointer_of_any_length_is_not_read_whole(phone: SimulatedPhone, device
 def test_with_nothing_recorded_there_is_nothing_to_pull(
     script: str, phone: SimulatedPhone, device: Device
 ) -> None:
-    phone.shell(script)
+    phone.shell_script(script)
     error = refused(device, None)
     assert error.code == "RECORDING_SESSION_NOT_FOUND"
     assert error.message == "No recording session found on device. Start a recording first."

@@ -162,7 +162,7 @@ def test_no_change_is_reported_when_nothing_changed_whatever_captures_are_stale(
     changes = 0
     for trial in range(60):
         with simulated_phone(seed=random.randrange(10**6)) as phone:
-            phone.launch("com.android.settings")
+            phone.open_app("com.android.settings")
             phone.run({"type": "click", "params": {"matcher": {"textEquals": "Display"}}})
             if random.random() < 0.5:
                 phone.run({"type": "press_key", "params": {"key": "back"}})

@@ -170,13 +170,14 @@ def test_a_user_on_the_phone_is_described() -> None:
         person.home()
         phone.start_recording("a")
         person.tap("Settings")
-        phone.wait(1)
+        phone.sleep(1)
         person.tap("Display")
-        phone.wait(1)
+        phone.sleep(1)
         person.scroll_down()
         person.back()
-        phone.wait(1)
-        lines = phone.stop_recording().splitlines()
+        phone.sleep(1)
+        phone.stop_recording()
+        lines = phone.read_recording().splitlines()
     found = steps(*(json.loads(line) for line in lines[1:]))
     assert [(s.kind, s.confidence) for s in found if s.kind != "scroll"] == [
         ("open_app", "recorded"),

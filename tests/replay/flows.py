@@ -19,7 +19,7 @@ Flow = Callable[[SimulatedPhone], None]
 def solar_tabs(phone: SimulatedPhone) -> None:
     person = phone.person
     person.tap("SolaXCloud")
-    phone.wait(2)
+    phone.sleep(2)
     for name in ("Device", "Service", "Me", "Home"):
         person.tap(name)
     person.home()
@@ -29,18 +29,18 @@ def video_search(phone: SimulatedPhone) -> None:
     show_video_search(phone)
     person = phone.person
     person.tap("Waiting For The End, piano cover by Emily")
-    phone.wait(1)
+    phone.sleep(1)
     person.back()
 
 
 def video_feed(phone: SimulatedPhone) -> None:
     person = phone.person
     person.tap("YouTube")
-    phone.wait(1)
+    phone.sleep(1)
     for _ in range(3):
         person.scroll_down()
     person.tap("Home batteries: from start to finish")
-    phone.wait(1)
+    phone.sleep(1)
     person.home()
 
 
@@ -56,7 +56,7 @@ def notes_write(phone: SimulatedPhone) -> None:
     person.tap("Work")
     person.tap("Pin to top")
     person.tap("Save")
-    phone.wait(1)
+    phone.sleep(1)
     person.back()
 
 
@@ -66,7 +66,7 @@ def notes_discard(phone: SimulatedPhone) -> None:
     person.tap("Add note")
     person.tap("Title")
     person.type("Nothing")
-    person.tap(contentDescEquals="Navigate up")
+    person.tap(desc="Navigate up")
     person.tap("Discard")
 
 
@@ -97,9 +97,9 @@ def browser_address(phone: SimulatedPhone) -> None:
     person.tap("Search or type URL")
     person.type("example.com")
     person.enter()
-    phone.wait(1)
+    phone.sleep(1)
     person.tap("More information")
-    phone.wait(1)
+    phone.sleep(1)
     person.recents()
 
 
@@ -107,10 +107,10 @@ def browser_story(phone: SimulatedPhone) -> None:
     person = phone.person
     person.tap("Chrome")
     person.tap("The Daily Example")
-    phone.wait(1)
+    phone.sleep(1)
     person.scroll_down()
     person.tap("Story 12")
-    phone.wait(1)
+    phone.sleep(1)
 
 
 def hard_lists(phone: SimulatedPhone) -> None:
@@ -132,7 +132,7 @@ def hard_late(phone: SimulatedPhone) -> None:
     person.tap("Hard Mode")
     person.scroll_down()
     person.tap("Late content")
-    phone.wait(5)
+    phone.sleep(5)
     person.tap("Arrived after 4000 ms")
     person.tap("Go on")
     person.home()
@@ -163,7 +163,8 @@ def record(show: Flow, folder: Path, apps: Callable[[], list[App]] = list) -> st
         phone.start_recording("shown")
         show(phone)
         path = folder / "shown.ndjson"
-        path.write_bytes(phone.stop_recording())
+        phone.stop_recording()
+        path.write_bytes(phone.read_recording())
     return str(path)
 
 

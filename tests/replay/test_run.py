@@ -183,7 +183,7 @@ def test_rows_in_another_order_are_found_by_their_labels(target: ReplayTarget, t
 def test_a_checkbox_in_the_recorded_state_is_not_touched(target: ReplayTarget, tmp_path: Path) -> None:
     demonstration = open_demonstration(record(buy_milk, tmp_path, shop))
     with target.fresh(shop) as (phone, connected):
-        phone.launch(SHOP)
+        phone.open_app(SHOP)
         phone.person.tap("Bread")
         phone.person.tap("As a gift")
         phone.person.back()
@@ -232,7 +232,7 @@ def test_a_password_is_refused_before_anything_is_touched(target: ReplayTarget, 
     def pay(phone: SimulatedPhone) -> None:
         phone.person.tap("Shop")
         phone.person.tap("Milk")
-        phone.person.tap(resourceId=f"{SHOP}:id/pin")
+        phone.person.tap(id=f"{SHOP}:id/pin")
         phone.person.type("1234")
         phone.person.tap("Buy")
 
@@ -283,7 +283,7 @@ def delete_one(phone: SimulatedPhone) -> None:
     phone.person.tap("Many deletes")
     buttons = phone.find_all("Delete")
     phone.phone.tap(*buttons[2].bounds.centre)
-    phone.wait(1)
+    phone.sleep(1)
     phone.person.home()
 
 
@@ -325,7 +325,7 @@ def test_an_icon_without_a_label_is_touched_only_if_coordinates_are_allowed(
         phone.person.tap("Icons without names")
         icons = [n for n in phone.hierarchy().nodes if n.class_name.endswith("ImageButton") and not n.label]
         phone.phone.tap(*icons[5].bounds.centre)
-        phone.wait(1)
+        phone.sleep(1)
         phone.person.back()
 
     demonstration = open_demonstration(record(touch_sixth, tmp_path))

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         read_count,
         read_scrolled,
     )
-    from clawperator.connection.selectors import Selector
+    from clawperator.connection.selectors import Selector, SelectorKwargs
     from clawperator.connection.snapshot import ScreenSearch, Snapshot, read_snapshot
 else:
     # Reading the results of a step must not import everything that drives a device.
@@ -48,7 +48,7 @@ else:
             "results": (
                 "ActionResult Arrived FoundNode LabelValue Recorded Scrolled only_step read_count read_scrolled"
             ),
-            "selectors": "Selector",
+            "selectors": "Selector SelectorKwargs",
             "snapshot": "ScreenSearch Snapshot read_snapshot",
         },
     )
@@ -66,6 +66,7 @@ __all__ = [
     "ScreenSearch",
     "Scrolled",
     "Selector",
+    "SelectorKwargs",
     "Snapshot",
     "connect",
     "connect_async",

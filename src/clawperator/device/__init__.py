@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from clawperator.device.adb.client import Device, ShellAnswer, run_shell
     from clawperator.device.adb.quoting import command_line
     from clawperator.device.backends import Backend
+    from clawperator.device.backends.host_actions import save_screenshot
     from clawperator.device.discovery import list_devices, resolve_device
     from clawperator.device.emulators.avd import DEFAULT_NAME, Avd
     from clawperator.device.host_log import HostLogReader, log_event, log_file
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from clawperator.device.setup.doctor import Report, report_text, run_doctor
     from clawperator.device.setup.install import Granted, OperatorSetup, grant_permissions, set_up_operator
     from clawperator.device.setup.version_check import Compatibility, probe_compatibility
-    from clawperator.device.uri_schemes import SCHEMES_VARIABLE, read_schemes
+    from clawperator.device.uri_schemes import SCHEMES_VARIABLE, check_uri_schemes, read_schemes
     from clawperator.device.wakefulness import known_device, require_awake
 else:
     from clawperator._lazy import lazy_exports
@@ -30,6 +31,7 @@ else:
             "adb.client": "Device ShellAnswer run_shell",
             "adb.quoting": "command_line",
             "backends": "Backend",
+            "backends.host_actions": "save_screenshot",
             "discovery": "list_devices resolve_device",
             "emulators.avd": "Avd DEFAULT_NAME",
             "host_log": "HostLogReader log_event log_file",
@@ -42,7 +44,7 @@ else:
             "setup.doctor": "Report report_text run_doctor",
             "setup.install": "Granted OperatorSetup grant_permissions set_up_operator",
             "setup.version_check": "Compatibility probe_compatibility",
-            "uri_schemes": "SCHEMES_VARIABLE read_schemes",
+            "uri_schemes": "SCHEMES_VARIABLE check_uri_schemes read_schemes",
             "wakefulness": "known_device require_awake",
         },
     )
@@ -63,6 +65,7 @@ __all__ = [
     "RunningExecution",
     "ShellAnswer",
     "check_session_id",
+    "check_uri_schemes",
     "command_line",
     "default_backend",
     "default_timeout_ms",
@@ -82,6 +85,7 @@ __all__ = [
     "run_doctor",
     "run_plan",
     "run_shell",
+    "save_screenshot",
     "set_up_operator",
     "still_running",
 ]

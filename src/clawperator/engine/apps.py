@@ -8,6 +8,9 @@ from clawperator.engine.settle import evidence, settle, try_look
 from clawperator.engine.targets import describe
 from clawperator.errors import ClawError
 
+_MISSING_APP = "Run 'clawperator packages list' to list installed apps."
+_MISSING_LAUNCHER = "Run 'clawperator press home' to show the launcher: it is not opened as an app."
+
 
 def open_app(context: ActionContext, params: OpenAppParams) -> StepData:
     before = try_look(context)
@@ -17,7 +20,7 @@ def open_app(context: ActionContext, params: OpenAppParams) -> StepData:
             raise ClawError(
                 "APP_NOT_FOUND",
                 f"no launchable app {params.applicationId} on the device",
-                hint="Run 'clawperator packages list' to list installed apps.",
+                hint=_MISSING_LAUNCHER if "launcher" in params.applicationId.lower() else _MISSING_APP,
                 details={"application_id": params.applicationId},
             )
 

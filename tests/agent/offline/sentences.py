@@ -131,7 +131,7 @@ def score(row: SentenceRow) -> SentenceScore:
             return SentenceScore(row, "refused", answer.text, calls, answer.error.code if answer.error else "")
         if row.expect.refuse:
             return SentenceScore(row, "wrong", answer.text, calls, "it had to be refused")
-        phone.wait(SETTLE_SECONDS)  # a page that was opened may still be loading
+        phone.sleep(SETTLE_SECONDS)  # a page that was opened may still be loading
         problem = next(iter(problems(phone, row.expect, answer.text)), "")
         return SentenceScore(row, "wrong" if problem else "truthful", answer.text, calls, problem)
 
@@ -147,7 +147,7 @@ class PhoneDeadline(TurnDeadline):
         self._phone = phone
 
     def sleep(self, seconds: float) -> None:
-        self._phone.wait(seconds)
+        self._phone.sleep(seconds)
         self.check()
 
 
@@ -226,8 +226,8 @@ def go_to_start(phone: SimulatedPhone, start: str) -> None:
         return
     package = APPS.get(name.casefold()) or _package(phone, name)
     phone.phone.stop_app(package)
-    phone.launch(package)
-    phone.wait(3)
+    phone.open_app(package)
+    phone.sleep(3)
     if package == APPS["notes"] and rest.strip() == "new":
         _tap(phone, "Add note")
     elif package == APPS["notes"] and rest and ">" not in rest:
@@ -247,13 +247,13 @@ def _package(phone: SimulatedPhone, label: str) -> str:
 
 def _tap(phone: SimulatedPhone, label: str) -> None:
     """Tap a label, scrolling down to it."""
-    for matcher in ({"textEquals": label}, {"contentDescEquals": label}):
-        if phone.shows(**matcher):
-            _run(phone, "click", matcher=matcher)
-            break
+    if phone.shows(label):
+        phone.click(label)
+    elif phone.shows(desc=label):
+        phone.click(desc=label)
     else:
-        _run(phone, "scroll_and_click", matcher={"textEquals": label}, direction="down")
-    phone.wait(2)
+        phone.scroll_and_click(label)
+    phone.sleep(2)
 
 
 def _save_note(phone: SimulatedPhone, title: str) -> None:

@@ -38,9 +38,9 @@ def phone() -> Iterator[SimulatedPhone]:
 
 
 def argv_on_the_phone(phone: SimulatedPhone, arguments: list[str]) -> list[str]:
-    answer = phone.shell("printf '%s\\0' " + command_line(*arguments))
+    answer = phone.shell_script("printf '%s\\0' " + command_line(*arguments))
     assert answer.code == 0
-    return answer.stdout.split("\0")[:-1]
+    return answer.text.split("\0")[:-1]
 
 
 def test_hostile_arguments_arrive_as_they_are(phone: SimulatedPhone) -> None:

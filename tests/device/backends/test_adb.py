@@ -88,13 +88,13 @@ def bench() -> Iterator[Bench]:
 
 @pytest.fixture
 def settings(bench: Bench) -> Bench:
-    bench.phone.launch(SETTINGS)
+    bench.phone.open_app(SETTINGS)
     return bench
 
 
 @pytest.fixture
 def written(bench: Bench) -> Bench:
-    bench.phone.launch(FORM)
+    bench.phone.open_app(FORM)
     return bench
 
 
@@ -134,7 +134,7 @@ def test_an_app_that_is_not_there_is_not_opened(bench: Bench) -> None:
 def test_a_link_is_opened_whatever_signs_it_holds(bench: Bench) -> None:
     bench.data("open_uri", uri="https://example.com/?q=it's $(reboot); error")
     assert bench.phone.foreground() != "com.android.launcher"
-    assert bench.phone.shows(textContains="$(reboot)") or bench.phone.shows(textContains="example.com")
+    assert bench.phone.shows(text_contains="$(reboot)") or bench.phone.shows(text_contains="example.com")
 
 
 def test_a_link_that_nothing_opens_fails(bench: Bench) -> None:
@@ -280,7 +280,7 @@ def test_all_lines_of_a_long_text_are_replaced_wherever_the_cursor_is(written: B
     touch(written, "Tell it")
     written.phone.phone.type_text("one\ntwo\nthree")
     for _ in range(6):
-        written.phone.shell("input keyevent DPAD_LEFT")
+        written.phone.shell_script("input keyevent DPAD_LEFT")
     written.data("enter_text", matcher={"resourceId": f"{FORM}:id/story"}, text="new")
     assert held(written, "story") == "new"
 
@@ -292,7 +292,7 @@ def test_a_line_break_is_refused_for_it_may_send_the_form(written: Bench) -> Non
 
 
 def test_a_password_is_typed_and_not_reported(bench: Bench) -> None:
-    bench.phone.launch(NOTES)
+    bench.phone.open_app(NOTES)
     touch(bench, "Account")
     data = bench.data("enter_text", matcher={"textEquals": "Password"}, text="s3cret!")
     assert held(bench, "password") == "s3cret!"
@@ -300,7 +300,7 @@ def test_a_password_is_typed_and_not_reported(bench: Bench) -> None:
 
 
 def test_enter_submits_the_field(bench: Bench) -> None:
-    bench.phone.launch("com.google.android.youtube")
+    bench.phone.open_app("com.google.android.youtube")
     touch(bench, "Search")
     fields = bench.phone.find_all(role="textfield")
     data = bench.data("enter_text", matcher={"resourceId": fields[0].resource_id}, text="solar", submit=True)
@@ -380,7 +380,7 @@ def test_an_operator_that_is_dead_is_not_missed(settings: Bench) -> None:
 
 def test_a_turned_display_is_touched_where_things_are(bench: Bench) -> None:
     bench.phone.fault("rotation", 1)
-    bench.phone.launch(SETTINGS)
+    bench.phone.open_app(SETTINGS)
     driver = AdbDriver(bench.device)
     before = driver.frame()
     assert (before.width, before.height) == (2_400, 1_080)
@@ -391,7 +391,7 @@ def test_a_turned_display_is_touched_where_things_are(bench: Bench) -> None:
 
 def test_no_dump_stays_on_the_phone(settings: Bench) -> None:
     settings.run({"type": "snapshot_ui"}, {"type": "snapshot_ui"})
-    assert "clawperator" not in settings.phone.shell("ls /data/local/tmp /sdcard").stdout
+    assert "clawperator" not in settings.phone.shell_script("ls /data/local/tmp /sdcard").text
 
 
 def test_nothing_outlasts_the_time_of_the_execution(settings: Bench) -> None:

@@ -82,9 +82,9 @@ def test_an_earlier_result_is_not_taken_for_ours(served: tuple[SimulatedPhone, D
 
 def test_the_log_is_left_as_it_is(served: tuple[SimulatedPhone, Device]) -> None:
     simulated, device = served
-    simulated.shell("log -t Mine kept")
+    simulated.shell_script("log -t Mine kept")
     deliver(device, PACKAGE, execution())
-    assert "kept" in simulated.shell("logcat -d -s Mine").stdout
+    assert "kept" in simulated.shell_script("logcat -d -s Mine").text
 
 
 def test_text_in_a_plan_is_not_run_as_a_command(served: tuple[SimulatedPhone, Device]) -> None:
@@ -93,7 +93,7 @@ def test_text_in_a_plan_is_not_run_as_a_command(served: tuple[SimulatedPhone, De
     wait = {"id": "a1", "type": "wait_for_node", "params": {"matcher": {"textEquals": hostile}, "timeoutMs": 1}}
     step = deliver(device, PACKAGE, execution(wait)).envelope.stepResults[0]
     assert hostile in json.loads(step.data["message"].removeprefix("no visible node matches ")).values()
-    assert simulated.shell("ls /sdcard/pwned").code != 0
+    assert simulated.shell_script("ls /sdcard/pwned").code != 0
 
 
 @pytest.mark.parametrize("package", ["com.example.none", "$(reboot)", "a;b"])

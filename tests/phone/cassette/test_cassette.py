@@ -4,12 +4,13 @@ import json
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clawperator.connection import SelectorKwargs
 from clawperator.errors import ClawError
 from clawperator.phone.cassette.cassette import MAX_FILE_BYTES, load_cassette
 from clawperator.phone.cassette.steps import KeyStep, TapStep, TextStep, WaitStep, steps_of
@@ -39,7 +40,7 @@ def settings(phone: SimulatedPhone) -> None:
 def account(phone: SimulatedPhone) -> None:
     person = phone.person
     person.tap("Notes")
-    person.tap(contentDescEquals="Account")
+    person.tap(desc="Account")
     person.tap("E-mail", role="textfield")
     person.type("ann")
     person.tap("Password", role="textfield")
@@ -55,7 +56,7 @@ def browser(phone: SimulatedPhone) -> None:
     person.tap(role="textfield")
     person.type("example.com")
     person.enter()
-    phone.wait(2)
+    phone.sleep(2)
     person.back()
     person.home()
 
@@ -85,7 +86,8 @@ SCRIPTS: dict[str, Script] = {
 def record(phone: SimulatedPhone, script: Script, path: Path) -> list[dict[str, Any]]:
     phone.start_recording("demo")
     script(phone)
-    path.write_bytes(phone.stop_recording())
+    phone.stop_recording()
+    path.write_bytes(phone.read_recording())
     return events_of(path)
 
 
@@ -98,8 +100,8 @@ def without_times(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{k: v for k, v in event.items() if k not in ("ts", "seq")} for event in events]
 
 
-def seen(phone: SimulatedPhone, text: str | None = None, **matcher: str) -> Node:
-    found = phone.find(text, **matcher)
+def seen(phone: SimulatedPhone, text: str | None = None, **selector: Unpack[SelectorKwargs]) -> Node:
+    found = phone.find(text, **selector)
     assert found is not None
     return found
 
@@ -169,30 +171,32 @@ def test_every_recorded_screen_is_shown_node_by_node(tapes: dict[str, Path]) -> 
     with simulated_phone(cassette=str(tapes["settings"])) as phone:
         assert phone.foreground() == "com.android.launcher3"
         assert phone.xml() == first
-        blank = phone.screenshot()
+        blank = phone.png()
         x, y = seen(phone, "Settings").bounds.centre
-        assert phone.shell(f"input tap {x} {y}").code == 0
+        assert phone.shell_script(f"input tap {x} {y}").code == 0
         assert phone.foreground() == SETTINGS
         assert phone.hierarchy().has_same_content(parse_hierarchy(opened))
-        dump = phone.shell("uiautomator dump /dev/tty").stdout
+        dump = phone.shell_script("uiautomator dump /dev/tty").text
         assert "Network &amp; internet" in dump
-        assert "com.android.settings/.Settings" in phone.shell("dumpsys activity activities").stdout
-        assert phone.screenshot() != blank
+        assert "com.android.settings/.Settings" in phone.shell_script("dumpsys activity activities").text
+        assert phone.png() != blank
 
 
 def test_an_agent_runs_its_actions_on_a_cassette(solar_phone: SimulatedPhone) -> None:
     done = solar_phone.run(
-        {"type": "open_app", "params": {"applicationId": SOLAR}},
-        {"type": "wait_for_node", "params": {"matcher": {"textEquals": "Intelligence"}}},
-        {"type": "click", "params": {"matcher": {"textEquals": "Intelligence"}}},
-        {"type": "click", "params": {"matcher": {"textEquals": "ON"}}},
-        {"type": "click", "params": {"matcher": {"textContains": "Device Discharging"}}},
-        {"type": "click", "params": {"matcher": {"textContains": "Discharge to 41%"}}},
-        {"type": "enter_text", "params": {"matcher": {"role": "textfield"}, "text": "40", "clear": True}},
-        {"type": "click", "params": {"matcher": {"textEquals": "Confirm"}}},
-        {"type": "click", "params": {"matcher": {"textEquals": "Save"}}},
-        {"type": "click", "params": {"matcher": {"textEquals": "Save", "role": "button"}}},
-        {"type": "read_text", "params": {"matcher": {"textContains": "Discharge to"}}},
+        [
+            {"type": "open_app", "params": {"applicationId": SOLAR}},
+            {"type": "wait_for_node", "params": {"matcher": {"textEquals": "Intelligence"}}},
+            {"type": "click", "params": {"matcher": {"textEquals": "Intelligence"}}},
+            {"type": "click", "params": {"matcher": {"textEquals": "ON"}}},
+            {"type": "click", "params": {"matcher": {"textContains": "Device Discharging"}}},
+            {"type": "click", "params": {"matcher": {"textContains": "Discharge to 41%"}}},
+            {"type": "enter_text", "params": {"matcher": {"role": "textfield"}, "text": "40", "clear": True}},
+            {"type": "click", "params": {"matcher": {"textEquals": "Confirm"}}},
+            {"type": "click", "params": {"matcher": {"textEquals": "Save"}}},
+            {"type": "click", "params": {"matcher": {"textEquals": "Save", "role": "button"}}},
+            {"type": "read_text", "params": {"matcher": {"textContains": "Discharge to"}}},
+        ]
     )
     assert done.status == "success", done
     assert done.stepResults[-1].data["text"] == "Discharge to 40%"
@@ -213,7 +217,7 @@ def test_a_wrong_tap_stays_and_is_reported(solar_phone: SimulatedPhone) -> None:
     assert (now["step"], now["misses"], now["done"]) == (at, 4, False)
     assert now["lastMiss"] == {"step": at, "kind": "key", "description": "back"}
     assert now["waitsFor"] == {"seq": 4, "description": "a tap on Intelligence"}
-    log = phone.shell("logcat -d -s Cassette").stdout
+    log = phone.shell_script("logcat -d -s Cassette").text
     assert "missed: tap" in log
     assert "on Service, while step 1 waits for: a tap on Intelligence" in log
     phone.person.tap("Intelligence")
@@ -225,8 +229,8 @@ def test_a_text_is_done_when_it_is_the_recorded_one_and_not_before(solar_phone: 
     person.tap("SolaXCloud")
     for name in ("Intelligence", "ON"):
         person.tap(name)
-    person.tap(textContains="Device Discharging")
-    person.tap(textContains="Discharge to 41%")
+    person.tap(text_contains="Device Discharging")
+    person.tap(text_contains="Discharge to 41%")
     person.tap(role="textfield")
     person.delete(2)
     person.type("4")
@@ -249,16 +253,16 @@ def test_a_text_is_done_when_it_is_the_recorded_one_and_not_before(solar_phone: 
 def test_opening_the_app_goes_to_its_first_screen_whatever_was_before(solar_phone: SimulatedPhone) -> None:
     phone = solar_phone
     first = phone.xml()
-    phone.launch(SOLAR)
+    phone.open_app(SOLAR)
     opened = status(phone)["step"]
     phone.person.tap("Intelligence")
-    phone.shell(f"am start -n {SOLAR}/.FirstActivity")
+    phone.shell_script(f"am start -n {SOLAR}/.FirstActivity")
     assert status(phone)["step"] == opened
     phone.person.tap("Intelligence")
-    phone.shell(f"am force-stop {SOLAR}")
+    phone.shell_script(f"am force-stop {SOLAR}")
     assert phone.xml() == first
     assert status(phone)["step"] == 0
-    phone.shell(f"monkey -p {SOLAR} -c android.intent.category.LAUNCHER 1")
+    phone.shell_script(f"monkey -p {SOLAR} -c android.intent.category.LAUNCHER 1")
     assert phone.foreground() == SOLAR
     assert status(phone)["misses"] == 0
 
@@ -338,7 +342,7 @@ def test_a_click_without_bounds_is_found_by_its_words(tmp_path: Path) -> None:
     )
     with simulated_phone(cassette=path) as phone:
         assert phone.shows("Main")  # its icon, on the launcher
-        phone.launch("com.example.door")
+        phone.open_app("com.example.door")
         phone.phone.tap(540, 700)
         assert status(phone)["done"]
 
@@ -348,7 +352,7 @@ def test_a_click_that_came_too_late_for_its_snapshot_is_found_on_the_screen_befo
         tmp_path, window("Main", screen(OPEN)), click("Open", screen(node("Hall"))), window("Hall", screen())
     )
     with simulated_phone(cassette=path) as phone:
-        phone.launch("com.example.door")
+        phone.open_app("com.example.door")
         phone.person.tap("Open")
         assert status(phone)["done"]
 
@@ -357,7 +361,7 @@ def test_a_click_without_a_target_is_ignored(tmp_path: Path) -> None:
     nameless = [click(None, screen(node("Hall"))) for _ in range(3_000)]
     path = save(tmp_path, window("Main", screen(OPEN)), *nameless, click("Open", screen(OPEN)))
     with simulated_phone(cassette=path) as phone:
-        phone.launch("com.example.door")
+        phone.open_app("com.example.door")
         phone.person.tap("Open")
         assert status(phone)["done"]
 
@@ -368,13 +372,13 @@ def test_a_window_that_came_late_comes_late_and_a_key_brings_it_sooner(tmp_path:
     path = save(tmp_path, *late, window("Main", screen(node("Ready")), ts=2_600))
     for by_key in (False, True):
         with simulated_phone(cassette=path) as phone:
-            phone.launch("com.example.door")
+            phone.open_app("com.example.door")
             phone.person.tap("Open")
             assert phone.shows("Loading")
             if by_key:
                 phone.phone.key(4)
             else:
-                phone.wait(3)
+                phone.sleep(3)
             assert phone.shows("Ready")
             assert status(phone)["done"]
             assert status(phone)["misses"] == 0
@@ -396,11 +400,11 @@ def test_a_screen_that_a_person_must_have_left_waits_for_that(tmp_path: Path) ->
     with simulated_phone(cassette=path) as phone:
         assert phone.foreground() == home
         phone.person.tap("Door")
-        phone.wait(60)
+        phone.sleep(60)
         assert phone.shows("21 degrees")
         phone.phone.key(3)
         assert phone.foreground() == home
-        phone.launch("com.example.door")
+        phone.open_app("com.example.door")
         assert phone.shows("22 degrees")
         assert status(phone)["done"]
 
@@ -418,11 +422,11 @@ def test_a_slow_answer_to_a_step_needs_no_key(tmp_path: Path) -> None:
         window("Edit", screen(node("Third")), ts=12_000),
     )
     with simulated_phone(cassette=path) as phone:
-        phone.launch("com.example.door")
+        phone.open_app("com.example.door")
         phone.person.tap("Open")
-        phone.wait(2)
+        phone.sleep(2)
         phone.person.back()
-        phone.wait(2)
+        phone.sleep(2)
         assert phone.shows("Third")
         assert status(phone)["done"]
         assert status(phone)["misses"] == 0
@@ -433,7 +437,7 @@ def test_a_target_where_this_phone_has_its_bars_can_be_touched(tmp_path: Path) -
     high = node("High", "[0,10][1080,90]", clickable="true")
     path = save(tmp_path, window("Main", screen(low)), click("Low", screen(low)), click("High", screen(low, high)))
     with simulated_phone(cassette=path) as phone:
-        phone.launch("com.example.door")
+        phone.open_app("com.example.door")
         phone.person.tap("Low")
         phone.person.back()  # the bar is there again when nothing of the recording is
         assert status(phone)["lastMiss"]["kind"] == "key"
@@ -460,7 +464,7 @@ def test_a_back_key_moves_on_and_takes_the_keyboard_with_it(tmp_path: Path) -> N
     path = save(tmp_path, *typing, back, window("Two", screen(node("Hall"))))
     assert [type(step) for step in steps_of(load_cassette(path))][:2] == [TextStep, KeyStep]
     with simulated_phone(cassette=path) as phone:
-        phone.launch("com.example.door")
+        phone.open_app("com.example.door")
         assert seen(phone, role="textfield").text == "Code"  # a hint
         phone.person.type("12")
         phone.person.back()
@@ -471,7 +475,7 @@ def test_a_back_key_moves_on_and_takes_the_keyboard_with_it(tmp_path: Path) -> N
 def test_a_long_press_is_not_a_click(tmp_path: Path) -> None:
     path = save(tmp_path, window("Main", screen(OPEN)), click("Open", screen(OPEN)))
     with simulated_phone(cassette=path) as phone:
-        phone.launch("com.example.door")
+        phone.open_app("com.example.door")
         phone.person.press_long("Open")
         assert status(phone)["lastMiss"]["kind"] == "long tap"
         phone.person.tap("Open")
@@ -493,7 +497,7 @@ def test_a_launcher_at_the_end_of_the_recording_is_shown_until_the_app_is_opened
         phone.person.tap("Door")
         phone.person.back()
         assert (status(phone)["step"], status(phone)["misses"]) == (0, 2)
-        phone.shell("am start -n com.example.door/.Main")
+        phone.shell_script("am start -n com.example.door/.Main")
         phone.person.tap("Open")
         phone.person.home()
         assert status(phone)["done"]
@@ -503,10 +507,10 @@ def test_a_launcher_at_the_end_of_the_recording_is_shown_until_the_app_is_opened
 def test_a_window_without_a_class_works_in_the_shell(tmp_path: Path) -> None:
     path = save(tmp_path, {**window("Main", screen(OPEN)), "className": None, "title": None}, click("Open", None))
     with simulated_phone(cassette=path) as phone:
-        phone.launch("com.example.door")
+        phone.open_app("com.example.door")
         for command in ("dumpsys activity activities", "dumpsys window", "am stack list", "pm list packages"):
-            assert phone.shell(command).code == 0
-        assert phone.shell("monkey -p com.example.door 1").code == 0
+            assert phone.shell_script(command).code == 0
+        assert phone.shell_script("monkey -p com.example.door 1").code == 0
         assert status(phone)["step"] == 0
 
 
@@ -516,14 +520,14 @@ def test_a_password_is_done_at_its_length_and_never_shown(tmp_path: Path) -> Non
     shown = screen(node("••••", "[0,300][1080,500]", password="true", **FIELD), OPEN)
     path = save(tmp_path, window("Main", screen(field)), click(None, screen(field)), *dots, click("Open", shown))
     with simulated_phone(cassette=path) as phone:
-        phone.launch("com.example.door")
+        phone.open_app("com.example.door")
         phone.person.tap(role="textfield")
         phone.person.type("mo")
         assert seen(phone, role="textfield").text == "••"
         phone.person.type("on")
         phone.person.tap("Open")
         assert status(phone)["done"]
-        assert "moon" not in phone.shell("logcat -d").stdout
+        assert "moon" not in phone.shell_script("logcat -d").text
 
 
 def test_a_phone_of_another_size_is_as_large_as_its_snapshots(tmp_path: Path) -> None:
@@ -533,8 +537,8 @@ def test_a_phone_of_another_size_is_as_large_as_its_snapshots(tmp_path: Path) ->
     path = save(tmp_path, window("Main", screen(tile, area=area)), click("Open", None), window("Ask", dialog))
     with simulated_phone(cassette=path) as phone:
         assert phone.phone.windows.display.bounds.right == 720
-        assert "720x1600" in phone.shell("wm size").stdout
-        phone.launch("com.example.door")
+        assert "720x1600" in phone.shell_script("wm size").text
+        phone.open_app("com.example.door")
         phone.person.tap("Open")
         assert phone.shows("Sure?")
 

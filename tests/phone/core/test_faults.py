@@ -71,7 +71,7 @@ def test_a_dropped_tap_changes_nothing(phone: SimulatedPhone) -> None:
 
 def test_a_stale_tree_is_the_one_before_the_last_change(phone: SimulatedPhone) -> None:
     before = phone.hierarchy()
-    phone.launch("com.android.settings")
+    phone.open_app("com.android.settings")
     phone.hierarchy()
     phone.fault("stale_tree", 1)
     with phone.phone.lock:
@@ -88,13 +88,13 @@ def test_latency_takes_the_phones_own_time(phone: SimulatedPhone) -> None:
 
 def test_a_full_storage_refuses_files_and_recordings_and_nothing_else(phone: SimulatedPhone) -> None:
     phone.fault("storage_full")
-    assert "No space left" in phone.shell("echo hi > /sdcard/x").stderr
+    assert "No space left" in phone.shell_script("echo hi > /sdcard/x").complaint
     with pytest.raises(ClawError) as caught:
         phone.start_recording("demo")
     assert caught.value.code == "RECORDING_STORAGE_UNAVAILABLE"
     assert phone.run({"type": "snapshot_ui"}).status == "success"
     phone.fault("storage_full", "off")
-    assert phone.shell("echo hi > /sdcard/x").code == 0
+    assert phone.shell_script("echo hi > /sdcard/x").code == 0
 
 
 def test_rotation_turns_the_display_and_everything_on_it(phone: SimulatedPhone) -> None:
@@ -106,7 +106,7 @@ def test_rotation_turns_the_display_and_everything_on_it(phone: SimulatedPhone) 
 
 
 def test_the_dialog_fault_covers_everything_until_it_is_dismissed(phone: SimulatedPhone) -> None:
-    phone.launch("com.android.settings")
+    phone.open_app("com.android.settings")
     phone.fault("dialog", 1)
     assert phone.foreground() == "android"
     assert phone.shows("Wait")

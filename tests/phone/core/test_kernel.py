@@ -21,9 +21,9 @@ def phone() -> Iterator[SimulatedPhone]:
 
 
 def output(phone: SimulatedPhone, script: str) -> str:
-    ran = phone.shell(script)
-    assert (ran.code, ran.stderr) == (0, "")
-    return ran.stdout
+    ran = phone.shell_script(script)
+    assert (ran.code, ran.stderr) == (0, b"")
+    return ran.text
 
 
 def test_every_file_reports_the_same_number_of_processors(phone: SimulatedPhone) -> None:
@@ -49,7 +49,7 @@ def test_the_version_agrees_with_uname(phone: SimulatedPhone) -> None:
 
 @pytest.mark.parametrize("script", ["echo x > /proc/stat", "rm /proc/stat", "mv /proc/stat /sdcard/x"])
 def test_the_files_are_read_only(phone: SimulatedPhone, script: str) -> None:
-    assert phone.shell(script).code == 1
+    assert phone.shell_script(script).code == 1
     assert output(phone, "cat /proc/stat").startswith("cpu  ")
     assert "stat" in output(phone, "ls /proc").split()
 

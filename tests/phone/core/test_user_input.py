@@ -61,12 +61,12 @@ def make_app() -> App:
 @pytest.fixture
 def touch() -> Iterator[SimulatedPhone]:
     with simulated_phone(apps=[make_app()]) as phone:
-        phone.launch("com.example.touch")
+        phone.open_app("com.example.touch")
         yield phone
 
 
 def log_of(phone: SimulatedPhone) -> str:
-    node = phone.find(resourceId="com.example.touch:id/log")
+    node = phone.find(id="com.example.touch:id/log")
     assert node is not None
     return node.text.removeprefix("log:")
 
@@ -92,8 +92,8 @@ def test_a_long_press_is_a_tap_for_views_without_a_long_click_handler(touch: Sim
 
 
 def test_a_switch_toggles_and_calls_on_change(touch: SimulatedPhone) -> None:
-    touch.person.tap(resourceId="com.example.touch:id/on")
-    node = touch.find(resourceId="com.example.touch:id/on")
+    touch.person.tap(id="com.example.touch:id/on")
+    node = touch.find(id="com.example.touch:id/on")
     assert node is not None
     assert node.flag("checked")
     assert log_of(touch) == "[true]"
@@ -126,7 +126,7 @@ def test_a_number_field_shows_the_number_pad(touch: SimulatedPhone) -> None:
     touch.person.tap("PIN")
     touch.person.type("40")
     touch.person.delete()
-    assert touch.shows("4", resourceId="com.example.touch:id/pin")
+    assert touch.shows("4", id="com.example.touch:id/pin")
     keyboard = touch.phone.windows.keyboard()
     assert keyboard is not None
     assert "q" not in [node.text for node in keyboard.nodes]
@@ -183,7 +183,7 @@ def test_text_is_inserted_at_the_cursor(touch: SimulatedPhone) -> None:
     touch.person.tap("Say")
     touch.phone.type_text("ac")
     for word in ("KEYCODE_DPAD_LEFT", "B", "KEYCODE_MOVE_HOME", "FORWARD_DEL", "MOVE_END", "DEL"):
-        assert touch.shell(f"input keyevent {word}").code == 0
+        assert touch.shell_script(f"input keyevent {word}").code == 0
     assert touch.phone.tasks.front.process.state["said"] == "b"
 
 
@@ -200,7 +200,7 @@ def test_a_sleeping_phone_ignores_touches(touch: SimulatedPhone) -> None:
 @given(st.text(st.characters(codec="utf-8"), min_size=1, max_size=40))
 def test_any_text_typed_arrives_unchanged(words: str) -> None:
     with simulated_phone(apps=[make_app()]) as phone:
-        phone.launch("com.example.touch")
+        phone.open_app("com.example.touch")
         phone.person.tap("Say")
         phone.phone.type_text(words)
         assert phone.phone.tasks.front.process.state["said"] == words

@@ -163,9 +163,10 @@ def test_closing_a_phone_ends_its_threads() -> None:
 def test_its_own_screens_and_clicks_are_not_recorded(package: str) -> None:
     phone = SimulatedPhone(Phone(operator_package=package))
     phone.start_recording("demo")
-    phone.launch(package)
-    phone.launch("com.android.settings")
-    lines = phone.stop_recording().decode().splitlines()
+    phone.open_app(package)
+    phone.open_app("com.android.settings")
+    phone.stop_recording()
+    lines = phone.read_recording().decode().splitlines()
     assert json.loads(lines[0])["operatorPackage"] == package
     assert [json.loads(line)["packageName"] for line in lines[1:]] == ["com.android.settings"]
     phone.phone.close()

@@ -55,7 +55,7 @@ class TestUnknownKeysAndDuplicates:
 
     def test_a_matcher_counts_only_its_six_known_fields(self, phone: SimulatedPhone) -> None:
         """A host that sends another field would click another node: the Operator does not know that field."""
-        phone.launch("com.android.settings")
+        phone.open_app("com.android.settings")
         leaked = {"role": "text", "className": "android.widget.Switch", "index": 7}
         plain = {"role": "text"}
         for matcher in (leaked, plain):
@@ -230,7 +230,7 @@ class TestUnparsable:
 
 
 def test_doctor_ping_reports_the_developer_settings(phone: SimulatedPhone) -> None:
-    phone.shell("settings put global development_settings_enabled 0")
+    phone.shell_script("settings put global development_settings_enabled 0")
     phone.phone.operator.receive(payload({"id": "h1", "type": "doctor_ping"}))
     (envelope,) = results(phone.phone)
     assert envelope["status"] == "success"

@@ -17,7 +17,8 @@ SETTINGS = "com.android.settings"
 
 def recorded(phone: SimulatedPhone, folder: Path) -> tuple[list[dict[str, Any]], str]:
     """The events of the recording that runs, and the file it was saved to."""
-    data = phone.stop_recording()
+    phone.stop_recording()
+    data = phone.read_recording()
     path = folder / "demo.ndjson"
     path.write_bytes(data)
     header, *events = (json.loads(line) for line in data.splitlines())
@@ -98,9 +99,9 @@ def test_a_walk_through_settings_three_levels_down_and_home_again(phone: Simulat
 
 def test_a_hardware_back_key_is_recorded_and_an_injected_one_is_not(phone: SimulatedPhone, tmp_path: Path) -> None:
     phone.start_recording("keys")
-    phone.launch(SETTINGS)
+    phone.open_app(SETTINGS)
     phone.phone.press_back_key()
-    phone.launch(SETTINGS)
+    phone.open_app(SETTINGS)
     phone.phone.key(4)
     events, _ = recorded(phone, tmp_path)
     assert [e["key"] for e in events if e["type"] == "press_key"] == ["back"]

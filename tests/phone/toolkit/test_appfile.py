@@ -91,7 +91,7 @@ def test_a_toml_app_shows_its_screens_and_runs_its_steps(tmp_path: Path) -> None
         assert not phone.shows("Nobody was here")
         phone.person.tap("Later")
         assert not phone.shows("It came")
-        phone.wait(1)
+        phone.sleep(1)
         assert phone.shows("It came")
 
 
@@ -190,8 +190,8 @@ def bad(context):
 """
     with simulated_phone(apps=load_apps(write(tmp_path, "crash.py", source))) as phone:
         for label in ("Handler", "Screen", "Nowhere"):
-            phone.launch("com.example.crash")
+            phone.open_app("com.example.crash")
             phone.person.tap(label)
             assert phone.shows("Crash"), "the launcher is back"
             assert phone.phone.process_of("com.example.crash") is None
-        assert phone.shell("logcat -d -s AndroidRuntime:E").stdout.count("FATAL EXCEPTION: main") == 3
+        assert phone.shell_script("logcat -d -s AndroidRuntime:E").text.count("FATAL EXCEPTION: main") == 3

@@ -48,7 +48,7 @@ def _empty_field(phone: SimulatedPhone) -> None:
 
 def begin(phone: SimulatedPhone) -> None:
     phone.phone.stop_app(PACKAGE)
-    phone.launch(PACKAGE)
+    phone.open_app(PACKAGE)
     phone.person.tap("Type here")
 
 
@@ -67,8 +67,8 @@ def enter(phone: SimulatedPhone, text: str) -> None:
 @given(TEXTS)
 def test_any_quoted_text_is_typed_unchanged(phone: SimulatedPhone, text: str) -> None:
     begin(phone)
-    ran = phone.shell(f"input text {shlex.quote(text)}".encode())
-    assert (ran.code, ran.stderr) == (0, "")
+    ran = phone.shell_script(f"input text {shlex.quote(text)}".encode())
+    assert (ran.code, ran.stderr) == (0, b"")
     assert held(phone) == text.replace("%s", " ")
 
 
@@ -76,7 +76,7 @@ def test_any_quoted_text_is_typed_unchanged(phone: SimulatedPhone, text: str) ->
 @given(TEXTS)
 def test_a_space_may_be_written_as_percent_s(phone: SimulatedPhone, text: str) -> None:
     begin(phone)
-    phone.shell(f"input text {shlex.quote(text.replace(' ', '%s'))}".encode())
+    phone.shell_script(f"input text {shlex.quote(text.replace(' ', '%s'))}".encode())
     assert held(phone) == text.replace("%s", " ")
 
 
@@ -89,7 +89,7 @@ def test_any_text_is_entered_unchanged(phone: SimulatedPhone, text: str) -> None
 
 
 def test_a_literal_percent_s_needs_the_operator(phone: SimulatedPhone) -> None:
-    phone.shell("input text '100%sure'")
+    phone.shell_script("input text '100%sure'")
     assert held(phone) == "100 ure"
     enter(phone, "100%sure")
     assert held(phone) == "100%sure"
@@ -103,5 +103,5 @@ def test_the_longest_text_is_entered_whole(phone: SimulatedPhone) -> None:
 
 @pytest.mark.parametrize("text", ["", "-", "--", "-5", "%", "%%s", "%S", "a%", "keyevent 4"])
 def test_text_that_looks_like_options_or_syntax_is_typed(phone: SimulatedPhone, text: str) -> None:
-    assert phone.shell(f"input text {shlex.quote(text)}").code == 0
+    assert phone.shell_script(f"input text {shlex.quote(text)}").code == 0
     assert held(phone) == text.replace("%s", " ")

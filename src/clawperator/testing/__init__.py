@@ -1,0 +1,38 @@
+"""Test doubles for your own tests: a simulated phone in this process, a scripted driver, a scripted backend.
+
+The simulated phone uses a virtual clock, so waits take no time. It has the methods of ``clawperator.connect()``.
+With pytest, use the fixture ``phone``:
+
+    def test_the_row_opens_its_page(phone):
+        phone.open_app("com.android.settings")
+        phone.click("Display")
+        assert phone.shows("Dark theme")
+
+Without pytest: ``with simulated_phone() as phone: ...``. Nothing listens on a port until ``serve`` is called.
+``ScriptedDriver`` replaces a device below the engine, ``ScriptedBackend`` everything below a connection.
+"""
+
+from clawperator.engine import FullScriptedDriver, ScriptedDriver, VirtualClock
+from clawperator.testing.old_names import RENAMED, ShellResult, warn_of
+from clawperator.testing.person import Person
+from clawperator.testing.phone import PhonePorts, SimulatedPhone, simulated_phone
+from clawperator.testing.scripted import ScriptedBackend
+
+__all__ = [
+    "FullScriptedDriver",
+    "Person",
+    "PhonePorts",
+    "ScriptedBackend",
+    "ScriptedDriver",
+    "ShellResult",
+    "SimulatedPhone",
+    "VirtualClock",
+    "simulated_phone",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in RENAMED:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    warn_of(f"clawperator.testing.{name}", f"clawperator.testing.{RENAMED[name]}")
+    return globals()[RENAMED[name]]

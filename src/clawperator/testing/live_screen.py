@@ -1,0 +1,24 @@
+"""The screen of a simulated phone as it is now."""
+
+from clawperator.connection import ScreenSearch
+from clawperator.phone import Phone
+from clawperator.ui import Bounds, Hierarchy
+
+
+class LiveScreen(ScreenSearch):
+    """The tree of the active window, read when it is made."""
+
+    __slots__ = ("_frame", "_hierarchy")
+
+    def __init__(self, phone: Phone) -> None:
+        with phone.lock:
+            self._hierarchy = phone.windows.hierarchy()
+            self._frame = phone.windows.display.bounds
+
+    @property
+    def hierarchy(self) -> Hierarchy:
+        return self._hierarchy
+
+    @property
+    def frame(self) -> Bounds:
+        return self._frame

@@ -1,0 +1,162 @@
+"""The simulated phone of a test has the methods and results of a connected one."""
+
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from clawperator.connection import AndroidPhone, ConnectedPhone
+from clawperator.device.adb.client import Device, Endpoint
+from clawperator.errors import ClawError, TargetError
+from clawperator.testing import ScriptedBackend, SimulatedPhone, simulated_phone
+
+SETTINGS = "com.android.settings"
+NOTES = "com.clawperator.notes"
+METHODS = [name for name, _ in inspect.getmembers(AndroidPhone, inspect.isfunction) if not name.startswith("_")]
+
+
+@pytest.fixture(params=["simulated", "connected"])
+def any_phone(request: pytest.FixtureRequest, phone: SimulatedPhone) -> Iterator[AndroidPhone]:
+    """The same phone in this process, and over adb."""
+    if request.param == "simulated":
+        yield phone
+        return
+    with phone.serve() as ports:
+        yield ConnectedPhone(Device("claw-1", Endpoint("127.0.0.1", ports.server_port, simulated=True)))
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_method_has_the_same_parameters_on_every_phone(name: str) -> None:
+    def parameters(phone: type[object]) -> list[inspect.Parameter]:
+        return list(inspect.signature(getattr(phone, name)).parameters.values())
+
+    assert parameters(SimulatedPhone) == parameters(ConnectedPhone) == parameters(AndroidPhone)
+
+
+def test_apps_are_opened_and_nodes_clicked(any_phone: AndroidPhone) -> None:
+    assert any_phone.open_app(SETTINGS).effect == "changed"
+    clicked = any_phone.click("Display")
+    assert (clicked.effect, clicked.matched_target["label"]) == ("changed", "Display")
+    assert any_phone.foreground() == SETTINGS
+    assert any_phone.shows("Dark theme")
+    assert any_phone.shows(text_contains="DARK")
+    assert "Dark theme" in any_phone.labels()
+    assert any_phone.read(role="title") == "Display"
+    assert any_phone.back().effect == "changed"
+    assert any_phone.home().effect == "changed"
+    assert any_phone.recents().matched_target == {"key": "recents"}
+
+
+def test_the_live_screen_and_a_snapshot_are_searched_alike(any_phone: AndroidPhone) -> None:
+    any_phone.open_app(SETTINGS)
+    snapshot = any_phone.snapshot()
+    assert any_phone.labels() == snapshot.labels()
+    for found in (any_phone.find_all(), snapshot.find_all()):
+        assert len(found) > 20
+        assert all(node.bounds.width > 0 for node in found)
+    assert [n.label for n in any_phone.find_all(id="android:id/title")] == [
+        n.label for n in snapshot.find_all(id="android:id/title")
+    ]
+    assert any_phone.find("Nothing like it") is None
+    with pytest.raises(ClawError) as info:
+        any_phone.find()
+    assert info.value.code == "MISSING_SELECTOR"
+
+
+def test_text_is_entered_and_read(any_phone: AndroidPhone) -> None:
+    any_phone.open_app(NOTES)
+    any_phone.click("Add note")
+    any_phone.enter_text("Milk", text="Title")
+    assert any_phone.wait("Milk").label == "Milk"
+    assert any_phone.run([{"type": "snapshot_ui"}]).status == "success"
+
+
+def test_a_missing_node_is_a_typed_error(any_phone: AndroidPhone) -> None:
+    with pytest.raises(TargetError) as info:
+        any_phone.click("Svae", timeout=0)
+    assert (info.value.code, info.value.target) == ("NODE_NOT_FOUND", "claw-1")
+    assert info.value.details is not None
+    assert info.value.details["step"]["actionType"] == "click"
+
+
+def test_the_launcher_cannot_be_opened_as_an_app(any_phone: AndroidPhone) -> None:
+    with pytest.raises(ClawError) as info:
+        any_phone.open_app("com.android.launcher3")
+    assert info.value.code == "APP_NOT_FOUND"
+    assert "press home" in str(info.value.hint)
+
+
+def test_other_schemes_must_be_allowed(any_phone: AndroidPhone) -> None:
+    with pytest.raises(ClawError) as info:
+        any_phone.open_uri("myapp://open")
+    assert info.value.code == "URI_SCHEME_NOT_ALLOWED"
+    with simulated_phone(allow_schemes=["myapp"]) as allowed, pytest.raises(ClawError) as info:
+        allowed.open_uri("myapp://open")
+    assert info.value.code == "URI_NOT_HANDLED"
+
+
+def test_a_recording_is_made_and_pulled(any_phone: AndroidPhone, tmp_path: Path) -> None:
+    with any_phone.recording("demo") as recording:
+        any_phone.open_app(SETTINGS)
+    path = recording.pull(tmp_path / "new")
+    assert path == str(tmp_path / "new" / "demo.ndjson")
+    assert len(Path(path).read_text().splitlines()) == (recording.result.events or 0) + 1
+    assert any_phone.pull_recording(folder=tmp_path) == str(tmp_path / "demo.ndjson")
+    for session, code in (("../up", "RECORDING_SESSION_NOT_FOUND"), ("none", "RECORDING_PULL_FAILED")):
+        with pytest.raises(ClawError) as info:
+            any_phone.pull_recording(session, tmp_path)
+        assert info.value.code == code
+
+
+def test_without_a_finished_recording_nothing_is_pulled(any_phone: AndroidPhone, tmp_path: Path) -> None:
+    any_phone.start_recording("running")
+    with pytest.raises(ClawError) as info:
+        any_phone.pull_recording(folder=tmp_path)
+    assert info.value.code == "RECORDING_SESSION_NOT_FOUND"
+
+
+def test_a_screenshot_is_a_file(any_phone: AndroidPhone, tmp_path: Path) -> None:
+    wanted = tmp_path / "screen.png"
+    assert any_phone.screenshot(wanted) == str(wanted)
+    assert wanted.read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(ClawError) as info:
+        any_phone.screenshot(tmp_path / "no" / "folder.png")
+    assert info.value.code == "SCREENSHOT_NOT_SAVED"
+    assert Path(any_phone.screenshot()).read_bytes() == wanted.read_bytes()
+
+
+def test_the_shell_takes_arguments_as_they_are(any_phone: AndroidPhone) -> None:
+    answer = any_phone.shell("echo", "a  b", "$(id)", "'; exit 3", "")
+    assert (answer.code, answer.text) == (0, "a  b $(id) '; exit 3 \n")
+    assert any_phone.shell("sh", "-c", "exit 7").code == 7
+
+
+def test_waits_take_no_real_time(phone: SimulatedPhone) -> None:
+    before = phone.clock.monotonic()
+    with pytest.raises(TargetError):
+        phone.wait("Nothing like it", timeout=100)
+    phone.sleep(60)
+    assert phone.clock.monotonic() - before >= 160
+
+
+def test_temporary_screenshots_end_with_the_phone() -> None:
+    with simulated_phone() as phone:
+        path = Path(phone.screenshot())
+        assert path.read_bytes() == phone.screenshots[str(path)] == phone.png()
+    assert not path.exists()
+
+
+def test_faults_are_set_from_the_start() -> None:
+    with simulated_phone(faults={"accessibility_off": True}) as phone, pytest.raises(ClawError) as info:
+        phone.click("Settings")
+    assert info.value.code == "SERVICE_UNAVAILABLE"
+
+
+def test_a_scripted_backend_replaces_a_device() -> None:
+    backend = ScriptedBackend({"text": "21 °C"}, {"error": "NODE_NOT_FOUND", "message": "no node"})
+    phone = ConnectedPhone(Device("none", Endpoint("127.0.0.1", 1)), backend=backend)
+    assert phone.read("Temperature") == "21 °C"
+    with pytest.raises(TargetError):
+        phone.read("Humidity")
+    assert [plan.execution.actions[0].type for plan in backend.plans] == ["read_text", "read_text"]

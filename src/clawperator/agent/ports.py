@@ -100,6 +100,7 @@ class Tool(Struct, frozen=True, kw_only=True):
 
     ``subjects`` extracts the parts of the parameters that policy rules match; without it they match all of them.
     ``performs`` are the other tools that a call performs as well, ``grants`` further names for allow rules.
+    ``model_tool`` is the tool through which models use it; models get a tool without one as it is.
     """
 
     name: str
@@ -114,6 +115,7 @@ class Tool(Struct, frozen=True, kw_only=True):
     performs: Callable[[Mapping[str, Any]], tuple[str, ...]] | None = None
     grants: tuple[str, ...] = ()
     takes_app_name: bool = False  # prompts with the name of an app lead to it
+    model_tool: str = ""
 
 
 class Exchange(Struct, frozen=True):

@@ -67,7 +67,8 @@ class ActionType(Struct, frozen=True):
     ``typed_param`` is the param whose text may be a secret, ``path_param`` the one that names a file to write,
     ``uri_param`` the one with a URI to open, ``evidence`` the kind of evidence that the result is.
     ``removed_params`` hold hints for params of old versions. App names lead to actions that ``takes_app_name``.
-    Simple agents get only actions ``in_simple_mode``. ``params`` is set by ``register``.
+    Simple agents get only actions ``in_simple_mode``. ``model_tool`` is the tool through which models use it.
+    ``params`` is set by ``register``.
     """
 
     name: str
@@ -89,6 +90,7 @@ class ActionType(Struct, frozen=True):
     removed_params: Mapping[str, str] = {}
     takes_app_name: bool = False
     in_simple_mode: bool = False
+    model_tool: str = ""
     params: type[Params] = Params
 
 

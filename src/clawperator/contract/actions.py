@@ -94,6 +94,7 @@ class AppParams(Params, frozen=True):
         "Open an app by package name.",
         _cli("open_app", 15_000, task_id="cli-action-open-app"),
         takes_app_name=True,
+        model_tool="app",
     )
 )
 class OpenAppParams(AppParams, frozen=True):
@@ -107,6 +108,7 @@ class OpenAppParams(AppParams, frozen=True):
         _cli("open_uri", 15_000, task_id="cli-action-open-uri"),
         aliases=("open_url",),
         uri_param="uri",
+        model_tool="app",
     )
 )
 class OpenUriParams(Params, frozen=True):
@@ -124,6 +126,7 @@ class OpenUriParams(Params, frozen=True):
         _cli("close-", action_id="close"),
         runs_on_host=True,
         without_screen=True,
+        model_tool="app",
     )
 )
 class CloseAppParams(AppParams, frozen=True):
@@ -136,6 +139,7 @@ class CloseAppParams(AppParams, frozen=True):
         "Stop the running recording.",
         _cli("stop_recording", 15_000, task_id="cli-record-stop"),
         family="recording",
+        model_tool="recording",
     )
 )
 @register(
@@ -144,6 +148,7 @@ class CloseAppParams(AppParams, frozen=True):
         "Start recording on the device.",
         _cli("start_recording", 10_000, task_id="cli-record-start"),
         family="recording",
+        model_tool="recording",
     )
 )
 class RecordingParams(Params, frozen=True):
@@ -164,6 +169,7 @@ class RecordingParams(Params, frozen=True):
         aliases=("wait_for", "find", "find_node"),
         family="observation",
         read_only=True,
+        model_tool="wait",
     )
 )
 class WaitForNodeParams(Params, frozen=True):
@@ -180,6 +186,7 @@ class WaitForNodeParams(Params, frozen=True):
         aliases=("tap", "press"),
         unsettles=True,
         in_simple_mode=True,
+        model_tool="tap",
     )
 )
 class ClickParams(Params, frozen=True):
@@ -211,6 +218,7 @@ class SwipeParams(Params, frozen=True):
         "Scroll until a node is on the screen, then click it.",
         _cli("scroll-until-"),
         unsettles=True,
+        model_tool="scroll",
     )
 )
 class ScrollAndClickParams(SwipeParams, frozen=True, kw_only=True):
@@ -222,13 +230,25 @@ class ScrollAndClickParams(SwipeParams, frozen=True, kw_only=True):
     clickRetry: Annotated[Retry, Meta(description="retry policy of the click")] = UI_READINESS
 
 
-@register(ActionType("scroll", "Scroll a container once.", _cli("scroll-", task_id="cli-action-scroll")))
+@register(
+    ActionType(
+        "scroll",
+        "Scroll a container once.",
+        _cli("scroll-", task_id="cli-action-scroll"),
+        model_tool="scroll",
+    )
+)
 class ScrollParams(SwipeParams, frozen=True):
     retry: Again = ONCE
 
 
 @register(
-    ActionType("scroll_until", "Scroll until a node is on the screen or the list ends.", _cli("scroll-until-"))
+    ActionType(
+        "scroll_until",
+        "Scroll until a node is on the screen or the list ends.",
+        _cli("scroll-until-"),
+        model_tool="scroll",
+    )
 )
 class ScrollUntilParams(SwipeParams, frozen=True):
     matcher: Target | UnsetType = UNSET
@@ -256,6 +276,7 @@ class ScrollUntilParams(SwipeParams, frozen=True):
         aliases=("read",),
         family="observation",
         read_only=True,
+        model_tool="query",
     )
 )
 class ReadTextParams(Params, frozen=True):
@@ -291,6 +312,7 @@ class ReadTextParams(Params, frozen=True):
         aliases=("type_text", "text_entry", "input_text"),
         typed_param="text",
         in_simple_mode=True,
+        model_tool="type",
     )
 )
 class EnterTextParams(Params, frozen=True):
@@ -315,6 +337,7 @@ class EnterTextParams(Params, frozen=True):
         evidence="snapshot",
         in_simple_mode=True,
         removed_params={"format": "The parameter format was removed: a snapshot is always hierarchy XML."},
+        model_tool="snapshot",
     )
 )
 class SnapshotUiParams(Params, frozen=True):
@@ -332,6 +355,7 @@ class SnapshotUiParams(Params, frozen=True):
         without_screen=True,
         path_param="path",
         evidence="screenshot",
+        model_tool="screenshot",
     )
 )
 class TakeScreenshotParams(Params, frozen=True):
@@ -343,7 +367,13 @@ class TakeScreenshotParams(Params, frozen=True):
 
 
 @register(
-    ActionType("sleep", "Wait for a number of milliseconds.", _cli("sleep-", action_id="sleep"), read_only=True)
+    ActionType(
+        "sleep",
+        "Wait for a number of milliseconds.",
+        _cli("sleep-", action_id="sleep"),
+        read_only=True,
+        model_tool="wait",
+    )
 )
 class SleepParams(Params, frozen=True):
     durationMs: Annotated[float, Meta(ge=0, le=limits.MAX_EXECUTION_TIMEOUT_MS, description="duration in ms")]
@@ -355,6 +385,7 @@ class SleepParams(Params, frozen=True):
         "Press Back, Home or Recents.",
         _cli("press_key", 10_000, task_id="cli-action-press-key"),
         aliases=("key_press",),
+        model_tool="press",
     )
 )
 class PressKeyParams(Params, frozen=True):
@@ -368,6 +399,7 @@ class PressKeyParams(Params, frozen=True):
         _direct("wait-for-nav-"),
         family="observation",
         read_only=True,
+        model_tool="wait",
     )
 )
 class WaitForNavigationParams(Params, frozen=True, kw_only=True):
@@ -390,6 +422,7 @@ class WaitForNavigationParams(Params, frozen=True, kw_only=True):
         _direct("read-value-"),
         family="observation",
         read_only=True,
+        model_tool="query",
     )
 )
 class ReadKeyValuePairParams(Params, frozen=True):

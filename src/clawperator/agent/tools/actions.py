@@ -77,6 +77,7 @@ def _action_tool(row: ActionType) -> Tool:
         subjects=entry.subjects,
         performs=entry.performs,
         takes_app_name=row.takes_app_name,
+        model_tool=row.model_tool,
     )
 
 
@@ -101,5 +102,6 @@ ACTION_TOOLS: tuple[Tool, ...] = (
         level="act",
         module=__name__,
         family="action",
+        model_tool="run_plan",
     ),
 )

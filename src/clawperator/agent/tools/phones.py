@@ -129,6 +129,7 @@ PHONE_TOOLS: tuple[Tool, ...] = (
         level="read-only",
         module=__name__,
         family="observation",
+        model_tool="snapshot",
     ),
     make_tool(
         "list_devices",
@@ -138,6 +139,7 @@ PHONE_TOOLS: tuple[Tool, ...] = (
         level="read-only",
         module=__name__,
         family="observation",
+        model_tool="devices",
     ),
     make_tool(
         "list_packages",
@@ -147,6 +149,7 @@ PHONE_TOOLS: tuple[Tool, ...] = (
         level="read-only",
         module=__name__,
         family="observation",
+        model_tool="app",
     ),
     make_tool(
         "doctor",
@@ -156,5 +159,6 @@ PHONE_TOOLS: tuple[Tool, ...] = (
         level="read-only",
         module=__name__,
         family="doctor",
+        model_tool="devices",
     ),
 )

@@ -225,6 +225,7 @@ RECORDING_TOOLS: tuple[Tool, ...] = (
         module=__name__,
         family="recording",
         subject="sessionId",
+        model_tool="recording",
     ),
     make_tool(
         "recording_parse",
@@ -235,6 +236,7 @@ RECORDING_TOOLS: tuple[Tool, ...] = (
         module=__name__,
         family="recording",
         subject="input",
+        model_tool="recording",
     ),
     make_tool(
         "recording_describe",
@@ -245,6 +247,7 @@ RECORDING_TOOLS: tuple[Tool, ...] = (
         module=__name__,
         family="recording",
         subject="input",
+        model_tool="recording",
     ),
     make_tool(
         "recording_export",
@@ -255,6 +258,7 @@ RECORDING_TOOLS: tuple[Tool, ...] = (
         module=__name__,
         family="recording",
         subject="input",
+        model_tool="recording",
     ),
     make_tool(
         "recording_compare",
@@ -265,6 +269,7 @@ RECORDING_TOOLS: tuple[Tool, ...] = (
         module=__name__,
         family="recording",
         subject="baseline",
+        model_tool="recording",
     ),
     make_tool(
         "recording_replay",
@@ -275,5 +280,6 @@ RECORDING_TOOLS: tuple[Tool, ...] = (
         module=__name__,
         family="recording",
         subject="input",
+        model_tool="recording",
     ),
 )

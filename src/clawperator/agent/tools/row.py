@@ -29,6 +29,7 @@ def make_tool(  # noqa: PLR0913 - the columns of one row
     module: str,
     family: str,
     subject: str | None = None,
+    model_tool: str = "",
 ) -> Tool:
     """A tool whose parameters are a ``shape``. ``subject`` names the parameter that policy rules match."""
     return Tool(
@@ -40,6 +41,7 @@ def make_tool(  # noqa: PLR0913 - the columns of one row
         run=returning_errors(lambda params, context: work(read_params(shape, params, name), context)),
         family=family,
         subjects=None if subject is None else (lambda params: (str(params.get(subject, "")),)),
+        model_tool=model_tool,
     )
 
 

@@ -112,6 +112,7 @@ SKILL_TOOLS: tuple[Tool, ...] = (
         level="read-only",
         module=__name__,
         family="skill",
+        model_tool="skills",
     ),
     make_tool(
         "run_skill",
@@ -122,5 +123,6 @@ SKILL_TOOLS: tuple[Tool, ...] = (
         module=__name__,
         family="skill",
         subject="skill",
+        model_tool="skills",
     ),
 )

@@ -6,7 +6,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from clawperator.engine.clock import SystemClock, VirtualClock
     from clawperator.engine.driver import Clock, Key, NodeAction, RecordingInfo, Windows
-    from clawperator.engine.privacy import HIDDEN, shown_label
+    from clawperator.engine.privacy import shown_label
     from clawperator.engine.run import Engine
     from clawperator.engine.scripted import FullScriptedDriver, ScriptedDriver
     from clawperator.engine.targets import nearest_self_or_ancestor
@@ -18,7 +18,7 @@ else:
         {
             "clock": "SystemClock VirtualClock",
             "driver": "Clock Key NodeAction RecordingInfo Windows",
-            "privacy": "HIDDEN shown_label",
+            "privacy": "shown_label",
             "run": "Engine",
             "scripted": "FullScriptedDriver ScriptedDriver",
             "targets": "nearest_self_or_ancestor",
@@ -26,7 +26,6 @@ else:
     )
 
 __all__ = [
-    "HIDDEN",
     "Clock",
     "Engine",
     "FullScriptedDriver",

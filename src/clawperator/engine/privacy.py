@@ -1,9 +1,7 @@
 """Mask password fields."""
 
 from clawperator._text import is_blank
-from clawperator.ui import Hierarchy, Node
-
-HIDDEN = "••••"
+from clawperator.ui import HIDDEN, Hierarchy, Node
 
 
 def has_password(node: Node) -> bool:

@@ -6,12 +6,11 @@ from clawperator.contract import EnterTextParams
 from clawperator.engine.clicks import press
 from clawperator.engine.context import ActionContext, StepData
 from clawperator.engine.driver import NodeActions
-from clawperator.engine.privacy import HIDDEN
 from clawperator.engine.retry import with_retry
 from clawperator.engine.settle import ScreenBefore, evidence, look, settle
 from clawperator.engine.targets import describe_node, nearest_self_or_ancestor, resolve
 from clawperator.errors import ClawError
-from clawperator.ui import Node
+from clawperator.ui import HIDDEN, Node
 
 _FIELDS = ("edittext", "autocompletetextview")
 

@@ -5,8 +5,10 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from clawperator.ui.match import find_node, find_nodes
-    from clawperator.ui.node import NOWHERE, Bounds, Hierarchy, Node
+    from clawperator.ui.node import HIDDEN, NOWHERE, Bounds, Hierarchy, Node
     from clawperator.ui.notices import appeared_notices
+    from clawperator.ui.outline import Outline, OutlineElement, outline_of, screen_frame
+    from clawperator.ui.outline_text import BYTES_PER_TOKEN, outline_objects, render_outline
     from clawperator.ui.parse import parse_hierarchy
     from clawperator.ui.roles import role_of
     from clawperator.ui.visible import visible_nodes
@@ -18,8 +20,10 @@ else:
         __name__,
         {
             "match": "find_node find_nodes",
-            "node": "Bounds Hierarchy NOWHERE Node",
+            "node": "Bounds HIDDEN Hierarchy NOWHERE Node",
             "notices": "appeared_notices",
+            "outline": "Outline OutlineElement outline_of screen_frame",
+            "outline_text": "BYTES_PER_TOKEN outline_objects render_outline",
             "parse": "parse_hierarchy",
             "roles": "role_of",
             "visible": "visible_nodes",
@@ -29,15 +33,23 @@ else:
 
 __all__ = [
     "ATTRIBUTES",
+    "BYTES_PER_TOKEN",
+    "HIDDEN",
     "NOWHERE",
     "Bounds",
     "Hierarchy",
     "Node",
+    "Outline",
+    "OutlineElement",
     "appeared_notices",
     "find_node",
     "find_nodes",
+    "outline_objects",
+    "outline_of",
     "parse_hierarchy",
+    "render_outline",
     "role_of",
+    "screen_frame",
     "visible_nodes",
     "write_hierarchy",
 ]

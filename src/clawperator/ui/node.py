@@ -62,6 +62,8 @@ class Bounds(Struct, frozen=True):
 
 
 NOWHERE = Bounds(0, 0, 0, 0)
+HIDDEN = "••••"
+"""Shown instead of the content of a password field."""
 
 
 def read_bounds(text: str) -> Bounds:

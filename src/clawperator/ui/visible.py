@@ -13,7 +13,7 @@ def visible_nodes(where: Hierarchy | Node, frame: Bounds) -> list[Node]:
     A node is visible when it covers part of the frame and the device does not report it as hidden. Descendants of
     an invisible node are invisible. The start of the search, a node or the roots, is always kept.
     """
-    shows = _on(frame)
+    shows = visibility_test(frame)
     kept: list[Node] = []
     waiting = _tops(where)[::-1]
     while waiting:
@@ -29,7 +29,7 @@ def keep_visible(nodes: Iterable[Node], where: Hierarchy | Node, frame: Bounds) 
 
     It tests only the nodes and their ancestors, so a search that tests names first is faster.
     """
-    shows = _on(frame)
+    shows = visibility_test(frame)
     known: dict[Node | None, bool] = dict.fromkeys(_tops(where), True)
     last: Node | None = None
     over = True
@@ -67,7 +67,7 @@ def _tops(where: Hierarchy | Node) -> list[Node]:
     return [where] if isinstance(where, Node) else where.roots
 
 
-def _on(frame: Bounds) -> Callable[[Node], bool]:
+def visibility_test(frame: Bounds) -> Callable[[Node], bool]:
     """A function that tests whether a node by itself is visible in the frame."""
     from_x, from_y, to_x, to_y = frame.left, frame.top, frame.right, frame.bottom
 

@@ -39,9 +39,9 @@ from clawperator.agent.offline.labels import (
     word_set,
 )
 from clawperator.connection import Snapshot
-from clawperator.engine import HIDDEN, nearest_self_or_ancestor
+from clawperator.engine import nearest_self_or_ancestor
 from clawperator.errors import ClawError
-from clawperator.ui import Node, role_of, visible_nodes
+from clawperator.ui import HIDDEN, Node, role_of, visible_nodes
 
 _MAX_LABEL_LENGTH = 200
 # Kinds of rows that only a list has.

@@ -13,8 +13,8 @@ from msgspec.structs import replace
 from clawperator.agent.ports import ToolCall
 from clawperator.agent.redaction import literal_pattern
 from clawperator.contract import ACTIONS, PARAM_ALIASES, Action, ExecutionResult, Plan, ResultEnvelope, StepResult
-from clawperator.engine import HIDDEN
 from clawperator.errors import ClawError
+from clawperator.ui import HIDDEN
 
 # The only action that types, by name and aliases, and the parameters that hold the text.
 _TYPING = frozenset(name for row in ACTIONS.values() if row.typed_param for name in (row.name, *row.aliases))

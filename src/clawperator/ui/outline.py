@@ -1,0 +1,367 @@
+"""The outline of a screen: one element for each thing a user can see or touch.
+
+The texts of a clickable row belong to its element, and so does a switch that cannot be touched by itself. Layouts
+without a label are left out. What the outline cannot show is a notice.
+"""
+
+from msgspec import Struct
+
+from clawperator._text import is_blank
+from clawperator.ui.node import HIDDEN, Bounds, Hierarchy, Node
+from clawperator.ui.roles import role_of
+from clawperator.ui.visible import visibility_test
+
+# An element with more texts is a page that can be clicked, not a row: its texts get their own lines.
+_MAX_MERGED = 8
+_ID_SEPARATOR = ":id/"
+# Parts of class names that need an element of their own.
+_SPECIAL = (
+    ("edittext", "textfield"),
+    ("autocompletetextview", "textfield"),
+    ("webview", "webview"),
+    ("seekbar", "slider"),
+    ("ratingbar", "slider"),
+    ("progressbar", "progress"),
+    ("surfaceview", "surface"),
+    ("textureview", "surface"),
+    ("radiobutton", "radio"),
+    ("spinner", "dropdown"),
+    ("imageview", "image"),
+    ("button", "button"),
+)
+# Elements even where they are inside a clickable row.
+_OWN_ELEMENT = frozenset(("textfield", "webview", "slider", "surface"))
+# Elements even without a label.
+_WITHOUT_LABEL = frozenset(("textfield", "webview", "slider", "progress", "surface", "image", "button"))
+# Elements whose role depends on more than their class, and the roles that say little about a touchable element.
+_ROLE_OF_NODE = frozenset(("", "image", "button"))
+_GENERIC = frozenset(("unknown", "container", "text", "label", "title", "listitem", "row", "column", "image"))
+_MAX_CACHED = 4_096
+
+
+class OutlineElement(Struct, eq=False):
+    """An element of an outline.
+
+    ``texts`` are its label and the further texts of its row. ``content`` is what a field or slider holds; four
+    dots for a password. ``ref`` is empty until the references number it.
+    """
+
+    node: Node
+    depth: int
+    role: str
+    texts: list[str]
+    states: list[str]
+    content: str | None = None
+    ref: str = ""
+
+    @property
+    def label(self) -> str:
+        return self.texts[0] if self.texts else ""
+
+    @property
+    def value(self) -> str:
+        return "\n".join(self.texts[1:]) if self.content is None else self.content
+
+    @property
+    def is_touchable(self) -> bool:
+        return _is_touchable(self.node.attributes) or self.role in _OWN_ELEMENT
+
+    @property
+    def short_id(self) -> str:
+        """The resource id without its package."""
+        return self.node.resource_id.rpartition(_ID_SEPARATOR)[2]
+
+
+class Outline(Struct, frozen=True):
+    """The elements of a screen in tree order, and what they do not show."""
+
+    elements: list[OutlineElement]
+    notices: list[str]
+
+
+def outline_of(hierarchy: Hierarchy, frame: Bounds, *, overlay: str | None = None) -> Outline:
+    """The outline of what is visible in ``frame``. ``overlay`` is the package of a window above the app's."""
+    found = _Walk(frame).run(hierarchy)
+    pages = {id(one.node) for one in found.elements if len(one.texts) > _MAX_MERGED}
+    if pages:
+        found = _Walk(frame, pages).run(hierarchy)
+    _mark_cut_rows(found.elements, found.scrollers)
+    for scroller, directions in found.hidden.items():
+        _mark_more(found.elements[scroller], directions)
+    elements = _without_wrappers(found.elements, pages)
+    return Outline(elements, _notices(elements, overlay))
+
+
+def screen_frame(hierarchy: Hierarchy) -> Bounds:
+    """The area that the windows of a tree cover."""
+    roots = [root.bounds.normalised() for root in hierarchy.roots]
+    if not roots:
+        return Bounds(0, 0, 0, 0)
+    return Bounds(
+        min(b.left for b in roots),
+        min(b.top for b in roots),
+        max(b.right for b in roots),
+        max(b.bottom for b in roots),
+    )
+
+
+class _Walk:
+    """One walk over a tree. ``pages`` are clickable nodes whose texts are not merged."""
+
+    def __init__(self, frame: Bounds, pages: set[int] | frozenset[int] = frozenset()) -> None:
+        self._shows = visibility_test(frame)
+        self._pages = pages
+        self.elements: list[OutlineElement] = []
+        # Of each element, the position of the scrollable one that contains it, or -1.
+        self.scrollers: list[int] = []
+        # Of a scrollable element, the directions in which it has nodes that are not visible.
+        self.hidden: dict[int, set[str]] = {}
+
+    def run(self, hierarchy: Hierarchy) -> "_Walk":  # noqa: C901, PLR0912 - one loop, for speed
+        elements, scrollers, shows = self.elements, self.scrollers, self._shows
+        # A node, its depth, the element that its texts belong to, and the position of the scrollable one.
+        waiting: list[tuple[Node, int, OutlineElement | None, int]]
+        waiting = [(root, 0, None, -1) for root in reversed(hierarchy.roots)]
+        while waiting:
+            node, depth, owner, scroller = waiting.pop()
+            attributes = node.attributes
+            get = attributes.get
+            name = get("class", "")
+            special = _SPECIAL_OF_CLASS.get(name)
+            if special is None:
+                special = _learn_special(name)
+            if get("password") == "true":
+                special = "textfield"
+            is_scrollable = get("scrollable") == "true"
+            is_checkable = get("checkable") == "true"
+            is_clickable = get("clickable") == "true" or get("long-clickable") == "true"
+            if is_clickable or is_scrollable or is_checkable or special in _OWN_ELEMENT:
+                if is_checkable and not is_clickable and owner is not None and _merge_switch(owner, node):
+                    _merge_texts(owner, node)
+                else:
+                    owner = _new_element(node, depth, special)
+                    if is_scrollable:
+                        scroller = len(elements)
+                    elements.append(owner)
+                    scrollers.append(scroller)
+                    depth += 1
+                    if is_scrollable or id(node) in self._pages or special in _OWN_ELEMENT:
+                        owner = None
+            elif get("text") or get("content-desc"):
+                if owner is not None:
+                    _merge_texts(owner, node)
+                elif node.label:
+                    element = _new_element(node, depth, special)
+                    elements.append(element)
+                    scrollers.append(scroller)
+                    if node.children:
+                        depth += 1
+                        owner = None if id(node) in self._pages else element
+            elif owner is None and special in _WITHOUT_LABEL:
+                elements.append(_new_element(node, depth, special))
+                scrollers.append(scroller)
+                depth += 1
+            if node.children:
+                for child in reversed(node.children):
+                    if shows(child):
+                        waiting.append((child, depth, owner, scroller))
+                    elif scroller >= 0:
+                        self._note_hidden(scroller, child)
+        return self
+
+    def _note_hidden(self, scroller: int, node: Node) -> None:
+        area, at = self.elements[scroller].node.bounds.normalised(), node.bounds.normalised()
+        found = self.hidden.setdefault(scroller, set())
+        if at.top >= area.bottom > area.top:
+            found.add("below")
+        elif at.bottom <= area.top < area.bottom:
+            found.add("above")
+        elif at.left >= area.right:
+            found.add("right")
+        elif at.right <= area.left:
+            found.add("left")
+
+
+def _new_element(node: Node, depth: int, special: str) -> OutlineElement:
+    attributes = node.attributes
+    texts: list[str] = []
+    content: str | None = None
+    if special == "textfield":
+        content = _field_content(node, texts)
+    elif special == "slider" and not is_blank(node.text):
+        content = node.text.strip()
+        _add_text(texts, node.content_desc)
+    else:
+        _add_text(texts, attributes.get("text", ""))
+        _add_text(texts, attributes.get("content-desc", ""))
+    role = role_of(node) if special in _ROLE_OF_NODE else special
+    if special == "" and (role in _GENERIC or role == "button"):
+        is_button = _is_touchable(attributes) and attributes.get("scrollable") != "true"
+        role = "button" if is_button else "text" if texts else "container"
+    if role == "button" and special == "" and attributes.get("checkable") == "true":
+        role = "checkbox"
+    return OutlineElement(node, depth, role, texts, _states(role, attributes), content)
+
+
+def _states(role: str, attributes: dict[str, str]) -> list[str]:
+    get = attributes.get
+    states = [_switch_state(role, attributes)] if get("checkable") == "true" else []
+    if get("password") == "true":
+        states.append("password")
+    if get("scrollable") == "true":
+        states.append("scrollable")
+    if get("enabled") == "false":
+        states.append("disabled")
+    if get("focused") == "true":
+        states.append("focused")
+    if get("selected") == "true":
+        states.append("selected")
+    if get("long-clickable") == "true" and get("clickable") != "true" and role != "textfield":
+        states.append("long-press")
+    return states
+
+
+def _field_content(node: Node, texts: list[str]) -> str:
+    """What a text field holds, without a shown hint; adds its label to ``texts``."""
+    hint, text = node.attributes.get("hint", ""), node.text
+    _add_text(texts, node.content_desc)
+    _add_text(texts, hint)
+    if is_blank(text) or text == hint:
+        return ""
+    return HIDDEN if node.flag("password") else text.strip()
+
+
+def _add_text(texts: list[str], text: str) -> None:
+    if text and (text := text.strip()) and text not in texts and not is_blank(text):
+        texts.append(text)
+
+
+def _merge_texts(owner: OutlineElement, node: Node) -> None:
+    """Add the texts of a node to the element that contains it, except for those that its description repeats."""
+    described = owner.node.attributes.get("content-desc", "")
+    for text in (node.attributes.get("text", ""), node.attributes.get("content-desc", "")):
+        if text and not (described and text in described):
+            _add_text(owner.texts, text)
+
+
+def _merge_switch(owner: OutlineElement, node: Node) -> bool:
+    """Make the state of a switch the state of its row, unless the row has another one."""
+    if owner.node.flag("checkable"):
+        return owner.node.flag("checked") == node.flag("checked")
+    if owner.role != "button":
+        return False
+    role = _learn_special(node.class_name) if "radio" in node.class_name.lower() else role_of(node)
+    owner.role = role if role in ("switch", "checkbox", "radio") else "checkbox"
+    owner.states.insert(0, _switch_state(owner.role, node.attributes))
+    return True
+
+
+def _switch_state(role: str, attributes: dict[str, str]) -> str:
+    checked = attributes.get("checked") == "true"
+    if role in ("switch", "button"):
+        return "on" if checked else "off"
+    return "checked" if checked else "unchecked"
+
+
+def _is_touchable(attributes: dict[str, str]) -> bool:
+    get = attributes.get
+    return get("clickable") == "true" or get("long-clickable") == "true" or get("checkable") == "true"
+
+
+def _without_wrappers(elements: list[OutlineElement], pages: set[int]) -> list[OutlineElement]:
+    """The elements without clickable layouts that have no label and only surround other elements."""
+    kept: list[OutlineElement] = []
+    # The depths of the left out elements that surround the current one.
+    left_out: list[int] = []
+    for at, element in enumerate(elements):
+        depth = element.depth
+        while left_out and left_out[-1] >= depth:
+            left_out.pop()
+        element.depth = depth - len(left_out)
+        if (
+            not element.texts
+            and element.states in ([], ["long-press"])
+            and element.role == "button"
+            and id(element.node) not in pages
+            and at + 1 < len(elements)
+            and elements[at + 1].depth > depth
+        ):
+            left_out.append(depth)
+        else:
+            kept.append(element)
+    return kept
+
+
+def _mark_cut_rows(elements: list[OutlineElement], scrollers: list[int]) -> None:
+    """Mark lists whose first or last row is cut off: they have more above or below.
+
+    A row is cut off where its text touches the edge of the list, while other rows of its kind have a margin there.
+    """
+    rows: dict[tuple[int, str, str], list[OutlineElement]] = {}
+    for at, element in enumerate(elements):
+        if element.node.children and at != scrollers[at] >= 0:
+            kind = (scrollers[at], element.node.class_name, element.node.resource_id)
+            rows.setdefault(kind, []).append(element)
+    for (scroller, _, _), alike in rows.items():
+        if len(alike) < 2:
+            continue
+        area = elements[scroller].node.bounds.normalised()
+        first, last = _margins(alike[0].node), _margins(alike[-1].node)
+        others = _margins(alike[1].node), _margins(alike[-2].node)
+        more = set()
+        if first.top == 0 < others[0].top and alike[0].node.bounds.normalised().top == area.top:
+            more.add("above")
+        if last.bottom == 0 < others[1].bottom and alike[-1].node.bounds.normalised().bottom == area.bottom:
+            more.add("below")
+        _mark_more(elements[scroller], more)
+
+
+def _margins(row: Node) -> Bounds:
+    """The space between the edges of a row and its labels."""
+    area = row.bounds.normalised()
+    inner = [b for node in row.walk() if node.label and not (b := node.bounds.normalised()).is_empty]
+    return Bounds(
+        min((b.left for b in inner), default=area.left) - area.left,
+        min((b.top for b in inner), default=area.top) - area.top,
+        area.right - max((b.right for b in inner), default=area.right),
+        area.bottom - max((b.bottom for b in inner), default=area.bottom),
+    )
+
+
+def _mark_more(scroller: OutlineElement, directions: set[str]) -> None:
+    known = {state.removeprefix("more ") for state in scroller.states if state.startswith("more ")}
+    ordered = [name for name in ("above", "below", "left", "right") if name in known | directions]
+    if ordered:
+        others = [state for state in scroller.states if state != "scrollable" and not state.startswith("more ")]
+        scroller.states = [f"more {name}" for name in ordered] + others
+
+
+def _notices(elements: list[OutlineElement], overlay: str | None) -> list[str]:
+    notices = []
+    if overlay:
+        notices.append(f"another app's window covers part of the screen: {_safe_name(overlay)}")
+    if not any(element.texts or element.is_touchable for element in elements):
+        notices.append("nothing to read: still loading, a protected window, or content that only a picture shows")
+    for at, element in enumerate(elements):
+        if element.role == "webview":
+            following = elements[at + 1 :]
+            inside = next((one for one in following if one.depth <= element.depth or one.texts), None)
+            if inside is None or inside.depth <= element.depth:
+                notices.append("the web page has no readable content; take a screenshot to see it")
+    return notices
+
+
+def _safe_name(name: str) -> str:
+    return name if name.replace(".", "").replace("_", "").isalnum() and name.isascii() else "(invalid name)"
+
+
+# Class names are chosen by apps, so the number of cached ones is limited.
+_SPECIAL_OF_CLASS: dict[str, str] = {}
+
+
+def _learn_special(name: str) -> str:
+    lowered = name.lower()
+    special = next((role for part, role in _SPECIAL if part in lowered), "")
+    if len(_SPECIAL_OF_CLASS) < _MAX_CACHED and len(name) <= 256:
+        _SPECIAL_OF_CLASS[name] = special
+    return special

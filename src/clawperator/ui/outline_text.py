@@ -1,0 +1,126 @@
+"""Outlines as text and as objects, with a limit on their size.
+
+A line is: one space for each level, the reference, the role, ``#id`` or ``.Class`` where there is no label, the
+quoted texts, ``=`` and the quoted content of a field, and the states. Plain text has no role. All text of apps is
+quoted or a plain name, so a line that begins with ``!`` is a notice of ours.
+"""
+
+import re
+from typing import Any
+
+from clawperator._text import printable
+from clawperator.ui.outline import Outline, OutlineElement
+
+BYTES_PER_TOKEN = 4
+_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+
+
+def render_outline(outline: Outline, max_tokens: int | None = None) -> str:
+    """One line per element, then the notices. With ``max_tokens``, whole lines are cut at the end."""
+    return "\n".join(cut_lines([render_element(one) for one in outline.elements], outline.notices, max_tokens))
+
+
+def cut_lines(lines: list[str], notices: list[str], max_tokens: int | None) -> list[str]:
+    """The lines that fit, and the notices; one more notice when lines were cut."""
+    ending = [f"! {notice}" for notice in notices]
+    if max_tokens is None:
+        return lines + ending
+    sizes = [len(line.encode()) + 1 for line in lines]
+    fixed = sum(len(line.encode()) + 1 for line in ending)
+    most = max_tokens * BYTES_PER_TOKEN
+    if sum(sizes) + fixed <= most:
+        return lines + ending
+    needed = -(-(sum(sizes) + fixed) // BYTES_PER_TOKEN)
+    kept = len(lines)
+    used = sum(sizes) + fixed
+    while kept:
+        kept -= 1
+        used -= sizes[kept]
+        notice = cut_notice(len(lines) - kept, len(lines), needed)
+        if used + len(notice) + 3 <= most:
+            break
+    return [*lines[:kept], *ending, f"! {cut_notice(len(lines) - kept, len(lines), needed)}"]
+
+
+def cut_notice(cut: int, total: int, needed: int) -> str:
+    return f"{cut} of {total} lines cut; all: snapshot --view outline --max-tokens {needed}"
+
+
+def render_element(element: OutlineElement) -> str:
+    """The line of an element."""
+    words = [element.ref] if element.ref else []
+    texts = element.texts
+    if not texts:
+        words.append(element.role + element_hint(element))
+    else:
+        if element.role != "text":
+            words.append(element.role)
+        words += map(quote, texts)
+    if element.content:
+        words.append("= " + quote(element.content))
+    words += element.states
+    return " " * element.depth + " ".join(words)
+
+
+def element_hint(element: OutlineElement) -> str:
+    """`` #id`` of an element without a label, else `` .Class``; nothing where the role says as much."""
+    if element.short_id:
+        return f" #{element.short_id}" if _NAME.fullmatch(element.short_id) else f" #{quote(element.short_id)}"
+    name = element.node.class_name.rpartition(".")[2]
+    if element.role in _TELLING_ROLES or not name:
+        return ""
+    return f" .{name}" if _NAME.fullmatch(name) else f" .{quote(name)}"
+
+
+def outline_objects(outline: Outline, max_tokens: int | None = None) -> dict[str, Any]:
+    """The outline as ``elements`` and ``notices``. With ``max_tokens``, elements are cut at the end."""
+    import msgspec
+
+    objects = [element_object(one) for one in outline.elements]
+    notices = list(outline.notices)
+    if max_tokens is not None:
+        most = max_tokens * BYTES_PER_TOKEN
+        sizes = [len(msgspec.json.encode(one)) + 1 for one in objects]
+        fixed = len(msgspec.json.encode({"elements": [], "notices": notices}))
+        if sum(sizes) + fixed > most:
+            needed = -(-(sum(sizes) + fixed) // BYTES_PER_TOKEN)
+            kept, used = len(objects), sum(sizes) + fixed
+            notice = ""
+            while kept:
+                kept -= 1
+                used -= sizes[kept]
+                notice = cut_notice(len(objects) - kept, len(objects), needed).replace("outline", "json")
+                if used + len(notice) + 3 <= most:
+                    break
+            objects, notices = objects[:kept], [*notices, notice]
+    return {"elements": objects, "notices": notices}
+
+
+def element_object(element: OutlineElement) -> dict[str, Any]:
+    """An element as an object of the ``json`` view. ``id`` only where there is no label."""
+    bounds = element.node.bounds.normalised()
+    made = {
+        "ref": element.ref,
+        "role": element.role,
+        "label": printable(element.label),
+        "value": "\n".join(map(printable, element.texts[1:] if element.content is None else [element.content])),
+        "states": list(element.states),
+        "bounds": [bounds.left, bounds.top, bounds.right, bounds.bottom],
+        "depth": element.depth,
+    }
+    if not element.texts and element.short_id:
+        made["id"] = printable(element.short_id)
+    return made
+
+
+def quote(text: str) -> str:
+    """App text in double quotes on one line: quotes, backslashes, control and bidi characters are escaped."""
+    if text.isprintable() and '"' not in text and "\\" not in text:
+        return f'"{text}"'
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{printable(escaped)}"'
+
+
+_TELLING_ROLES = frozenset(
+    ("textfield", "webview", "slider", "progress", "surface", "radio", "dropdown", "switch", "checkbox", "image")
+)

@@ -63,8 +63,8 @@ def _follow(phone: SimulatedPhone, package: str, path: tuple[int, ...]) -> tuple
     """The last screen of a path of taps and the one before it. None when the path ends before."""
     phone.phone.clear_app(package)
     phone.phone.go_home()
-    phone.launch(package)
-    phone.wait(_WAIT_SECONDS)
+    phone.phone.launch(package)
+    phone.phone.clock.sleep(_WAIT_SECONDS)
     name, before = package.rpartition(".")[2], None
     for at, number in enumerate(path):
         before = phone.xml()
@@ -77,7 +77,7 @@ def _follow(phone: SimulatedPhone, package: str, path: tuple[int, ...]) -> tuple
             name += f" > {_label(targets[number])}"
         else:
             return None
-        phone.wait(_WAIT_SECONDS)
+        phone.phone.clock.sleep(_WAIT_SECONDS)
     return name, before, phone.xml()
 
 
@@ -101,4 +101,6 @@ def _label(node: Node) -> str:
 
 
 def _packages(phone: SimulatedPhone) -> list[str]:
-    return [line.removeprefix("package:") for line in phone.shell("pm list packages").stdout.split()]
+    return [
+        line.removeprefix("package:") for line in phone.shell("pm", "list", "packages").stdout.decode().split()
+    ]

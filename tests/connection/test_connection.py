@@ -76,6 +76,20 @@ def refusal(info: pytest.ExceptionInfo[ClawError]) -> tuple[str, str]:
     return info.value.code, info.value.message
 
 
+def test_an_empty_password_field_is_found_by_its_hint_and_shows_dots_when_it_is_filled(
+    hand: ConnectedPhone,
+) -> None:
+    hand.open_app(NOTES)
+    hand.click("Account")
+    found = hand.snapshot().find("Password")
+    assert found is not None
+    assert found.flag("password")
+    assert hand.read("Password") == "Password"
+    hand.enter_text("horse", text="Password")
+    assert "Password" not in hand.snapshot().labels()
+    assert "••••" in hand.snapshot().labels()
+
+
 # Connecting
 
 

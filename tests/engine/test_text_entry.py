@@ -141,6 +141,21 @@ def test_a_password_is_in_no_part_of_the_result(trouble: dict[str, Any]) -> None
     assert result.stepResults[5].success is (not trouble)
 
 
+@pytest.mark.parametrize("hint", ["Password", "New password (8 characters)", "Passwort*", "密码"])
+def test_the_hint_of_an_empty_password_field_is_shown(hint: str) -> None:
+    stated = {} if hint.isalpha() or hint.endswith("*") else {"hint": hint}
+    a = phone(field(hint, password="true", **stated))
+    assert f'text="{hint}"' in step(a, "snapshot_ui").data["text"]
+    assert step(a, "read_text", matcher=FIELD).data["text"] == hint
+
+
+@pytest.mark.parametrize("text", ["secret", "password1", "my password is x2", "pass", "Password!", "•••"])
+def test_a_text_that_may_be_a_password_is_not_taken_for_a_hint(text: str) -> None:
+    a = phone(field(text, password="true", hint="Password"))
+    assert f'text="{text}"' not in step(a, "snapshot_ui").data["text"]
+    assert step(a, "read_text", matcher=FIELD).data["text"] == "••••"
+
+
 def test_hiding_a_password_leaves_the_rest_of_the_snapshot_alone() -> None:
     open_form = node("", node("User"), field("secret", password="true"), node("", node("Log in"), id="row"))
     hidden_form = node("", node("User"), field("••••", password="true"), node("", node("Log in"), id="row"))

@@ -91,6 +91,11 @@ def test_the_content_of_a_password_field_is_hidden() -> None:
     assert "hunter2" not in str(outline_objects(outline_of(hierarchy(field), FRAME)))
 
 
+def test_the_hint_of_an_empty_password_field_is_its_label() -> None:
+    field = node(class_="android.widget.EditText", text="Password", password="true", resource_id="a:id/pin")
+    assert lines(field) == ['textfield "Password" password']
+
+
 def test_the_text_of_any_password_node_is_hidden_also_in_a_row() -> None:
     assert lines(row(text("PIN"), text("1234", password="true"))) == [
         'button "PIN"',

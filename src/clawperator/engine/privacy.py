@@ -1,11 +1,6 @@
 """Mask password fields."""
 
-from clawperator._text import is_blank
-from clawperator.ui import HIDDEN, Hierarchy, Node
-
-
-def has_password(node: Node) -> bool:
-    return node.flag("password") and not is_blank(node.text)
+from clawperator.ui import HIDDEN, Hierarchy, Node, has_password
 
 
 def shown_label(node: Node) -> str:

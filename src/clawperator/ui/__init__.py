@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from clawperator.ui.outline import Outline, OutlineElement, outline_of, screen_frame
     from clawperator.ui.outline_text import BYTES_PER_TOKEN, outline_objects, render_outline
     from clawperator.ui.parse import parse_hierarchy
+    from clawperator.ui.passwords import has_password
     from clawperator.ui.roles import role_of
     from clawperator.ui.visible import visible_nodes
     from clawperator.ui.write import ATTRIBUTES, write_hierarchy
@@ -25,6 +26,7 @@ else:
             "outline": "Outline OutlineElement outline_of screen_frame",
             "outline_text": "BYTES_PER_TOKEN outline_objects render_outline",
             "parse": "parse_hierarchy",
+            "passwords": "has_password",
             "roles": "role_of",
             "visible": "visible_nodes",
             "write": "ATTRIBUTES write_hierarchy",
@@ -44,6 +46,7 @@ __all__ = [
     "appeared_notices",
     "find_node",
     "find_nodes",
+    "has_password",
     "outline_objects",
     "outline_of",
     "parse_hierarchy",

@@ -77,9 +77,9 @@ def read_bounds(text: str) -> Bounds:
 class Node(Struct, eq=False):
     """A view on the screen. A Struct, because those are created fastest; compared by identity.
 
-    ``extras`` are accessibility properties that the XML lacks: ``heading``,
-    ``collection_item``, ``columns`` (a collection with more than one), ``horizontal``, ``vertical``,
-    ``invisible``, ``screen_reader_focusable``. ``source`` is for the driver that made the node.
+    ``extras`` are accessibility properties that the XML lacks: ``heading``, ``collection_item``, ``columns`` (a
+    collection with more than one), ``horizontal``, ``vertical``, ``invisible``, ``screen_reader_focusable``,
+    ``hint`` (the text is the hint of an empty field). ``source`` is for the driver that made the node.
     """
 
     attributes: dict[str, str]

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from clawperator._text import is_blank
 from clawperator.ui.node import HIDDEN, Bounds, Hierarchy, Node
+from clawperator.ui.passwords import has_password
 from clawperator.ui.roles import role_of
 from clawperator.ui.visible import visibility_test
 
@@ -228,7 +229,12 @@ def _field_content(node: Node, texts: list[str]) -> str:
     _add_text(texts, hint)
     if is_blank(text) or text == hint:
         return ""
-    return HIDDEN if node.flag("password") else text.strip()
+    if not node.flag("password"):
+        return text.strip()
+    if has_password(node):
+        return HIDDEN
+    _add_text(texts, text)
+    return ""
 
 
 def _add_text(texts: list[str], text: str) -> None:

@@ -374,7 +374,7 @@ def test_text_typed_into_a_password_field_is_secret(sign_in: Route) -> None:
     field = {"resourceId": f"{NOTES}:id/password"}
     result = do("enter_text", matcher=field, text=SECRET)
     assert result.secrets == (SECRET,)
-    assert result.message.startswith("typed ••• into 'password': ")
+    assert result.message.startswith("typed ••• into 'Password': ")
     assert SECRET not in msgspec.json.encode([result.message, result.result, result.evidence]).decode()
     plain = do("enter_text", matcher={"resourceId": f"{NOTES}:id/email"}, text="a@b.c")
     assert (plain.secrets, plain.message) == ((), "typed 'a@b.c' into 'E-mail': the screen changed")

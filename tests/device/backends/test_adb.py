@@ -291,6 +291,16 @@ def test_a_line_break_is_refused_for_it_may_send_the_form(written: Bench) -> Non
     assert "Operator" in data["hint"]
 
 
+def test_an_empty_password_field_shows_its_hint_and_a_filled_one_dots(bench: Bench) -> None:
+    bench.phone.launch(NOTES)
+    touch(bench, "Account")
+    field = {"resourceId": f"{NOTES}:id/password"}
+    assert bench.data("read_text", matcher=field)["text"] == "Password"
+    bench.data("enter_text", matcher=field, text="horse")
+    assert bench.data("read_text", matcher=field)["text"] == "••••"
+    assert 'text="••••"' in bench.data("snapshot_ui")["text"]
+
+
 def test_a_password_is_typed_and_not_reported(bench: Bench) -> None:
     bench.phone.open_app(NOTES)
     touch(bench, "Account")

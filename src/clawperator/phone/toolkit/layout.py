@@ -225,10 +225,12 @@ class LayoutPass:
         name = view.id
         entry = self._entry
         text, checked = view.text, view.checked
+        shows_hint = False
         if view.edits:
             text = field_text(view, entry, key)
             if view.edits == "password":
                 text = _BULLET * len(text)
+            shows_hint = not text and bool(view.hint)
             text = text or view.hint
         elif checked is not None and view.bind:
             checked = bool(entry.process.state.get(view.bind, checked))
@@ -256,7 +258,7 @@ class LayoutPass:
             "selected": "true" if view.selected else "false",
             "bounds": f"[{shown.left},{shown.top}][{shown.right},{shown.bottom}]",
         }
-        node = Node(attributes, parent, _extras(view, hidden=hidden))
+        node = Node(attributes, parent, _extras(view, hidden=hidden, hint=shows_hint))
         placed = node.source = PlacedView(view, entry, key, node)
         if view.scrolls:
             attributes["scrollable"] = "true"
@@ -276,9 +278,9 @@ def field_text(view: View, entry: BackStackEntry, key: str) -> str:
 _NO_EXTRAS: frozenset[str] = frozenset()
 
 
-def _extras(view: View, *, hidden: bool) -> frozenset[str]:
-    if not (view.heading or view.collection_item or hidden or view.columns > 1):
+def _extras(view: View, *, hidden: bool, hint: bool) -> frozenset[str]:
+    if not (view.heading or view.collection_item or hidden or hint or view.columns > 1):
         return _NO_EXTRAS
-    names = ("heading", "collection_item", "invisible", "columns")
-    flags = (view.heading, view.collection_item, hidden, view.columns > 1)
+    names = ("heading", "collection_item", "invisible", "hint", "columns")
+    flags = (view.heading, view.collection_item, hidden, hint, view.columns > 1)
     return frozenset(name for name, is_set in zip(names, flags, strict=True) if is_set)

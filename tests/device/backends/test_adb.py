@@ -292,7 +292,7 @@ def test_a_line_break_is_refused_for_it_may_send_the_form(written: Bench) -> Non
 
 
 def test_an_empty_password_field_shows_its_hint_and_a_filled_one_dots(bench: Bench) -> None:
-    bench.phone.launch(NOTES)
+    bench.phone.open_app(NOTES)
     touch(bench, "Account")
     field = {"resourceId": f"{NOTES}:id/password"}
     assert bench.data("read_text", matcher=field)["text"] == "Password"

@@ -38,7 +38,8 @@ def test_a_code_decides_the_class() -> None:
 def test_the_text_has_code_message_and_hint() -> None:
     assert str(ClawError("UNKNOWN", "it broke")) == "UNKNOWN: it broke"
     text = str(ClawError("NODE_NOT_FOUND", "no node", hint="Run 'clawperator snapshot'."))
-    assert text == "NODE_NOT_FOUND: no node\nHint: Run 'clawperator snapshot'."
+    assert text == "NODE_NOT_FOUND: no node. Hint: Run 'clawperator snapshot'."
+    assert str(ClawError("UNKNOWN", "It broke.", hint="Try.")) == "UNKNOWN: It broke. Hint: Try."
 
 
 def test_a_copy_leaves_the_error_as_it_was() -> None:

@@ -93,7 +93,11 @@ class ClawError(ClawperatorException):
         self.extra: Final[Mapping[str, Any]] = encodable(extra or {})
 
     def __str__(self) -> str:
-        return f"{self.code}: {self.message}" + (f"\nHint: {self.hint}" if self.hint else "")
+        """Code, message and hint in one line."""
+        text = f"{self.code}: {self.message}"
+        if self.hint:
+            text += f"{' ' if text.endswith('.') else '. '}Hint: {self.hint}"
+        return text
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restore, (self.code, self.message, self._optional())

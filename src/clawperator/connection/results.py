@@ -6,11 +6,14 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Struct
 
+from clawperator._text import one_line
 from clawperator.contract import Effect, ResultEnvelope, StepResult, may_have_changed
 from clawperator.errors import CODES, ClawError
 
 T = TypeVar("T")
 
+# What names the target of an action, best first.
+_TARGET_NAMES = ("label", "resourceId", "package", "uri", "key", "class")
 _EFFECTS: Mapping[str, Effect] = {"changed": "changed", "unchanged": "unchanged"}
 
 
@@ -27,12 +30,23 @@ class ActionResult(Struct, frozen=True, kw_only=True):
     settled_ms: int
     data: Mapping[str, str]
 
+    def __repr__(self) -> str:
+        """The effect and the target, without all data."""
+        target = next((self.matched_target[name] for name in _TARGET_NAMES if self.matched_target.get(name)), "")
+        return f"<{type(self).__name__} {self._summary()}{f', {one_line(target, 60)!r}' if target else ''}>"
+
+    def _summary(self) -> str:
+        return self.effect
+
 
 class Scrolled(ActionResult, frozen=True, kw_only=True):
     """A scroll: the reason it ended, and its number of swipes."""
 
     outcome: str
     scrolls: int
+
+    def _summary(self) -> str:
+        return f"{self.effect}, {one_line(self.outcome, 40)} after {self.scrolls}"
 
     @property
     def at_edge(self) -> bool:

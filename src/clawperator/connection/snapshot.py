@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Unpack
 
 from msgspec import Struct
 
+from clawperator._text import one_line
 from clawperator.connection.results import read_count, required_value
 from clawperator.connection.selectors import SelectorKwargs, find_matcher, require_matcher
 from clawperator.contract import StepResult
@@ -66,7 +67,7 @@ class Snapshot(ScreenSearch, Struct, frozen=True, dict=True):
 
     def __repr__(self) -> str:
         """The app and the number of nodes, without the XML."""
-        return f"<Snapshot {self.package or 'of an unknown app'}, {self.xml.count('<node')} nodes>"
+        return f"<Snapshot {one_line(self.package or 'of an unknown app')}, {self.xml.count('<node')} nodes>"
 
     @cached_property
     def hierarchy(self) -> "Hierarchy":

@@ -5,6 +5,7 @@ from typing import Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
+from clawperator._text import one_line
 from clawperator.contract.action_types import changes_device
 
 # The effect of an action on the screen.
@@ -44,6 +45,11 @@ class StepResult(Struct, frozen=True):
     success: bool
     data: dict[str, str]
 
+    def __repr__(self) -> str:
+        """The outcome, without the data: those may be a whole screen."""
+        outcome = "success" if self.success else one_line(self.data.get("error", "failed"), 40)
+        return f"<StepResult {one_line(self.id, 40)} {one_line(self.actionType, 40)}: {outcome}>"
+
 
 class ResultEnvelope(Struct, frozen=True):
     """The outcome of one execution. A failure caused by an active recording names the recording."""
@@ -57,6 +63,11 @@ class ResultEnvelope(Struct, frozen=True):
     hint: str | UnsetType = UNSET
     sessionId: str | UnsetType = UNSET
     filePath: str | UnsetType = UNSET
+
+    def __repr__(self) -> str:
+        """The outcome, without the steps."""
+        reason = f", {one_line(self.error, 80)}" if self.error else ""
+        return f"<ResultEnvelope {self.status}, {len(self.stepResults)} steps{reason}>"
 
 
 class Outcome(Struct, frozen=True):

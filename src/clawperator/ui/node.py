@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from msgspec import MsgspecError, Struct
 from msgspec.json import Decoder
 
-from clawperator._text import is_blank
+from clawperator._text import is_blank, one_line
 
 # A rectangle is two JSON arrays side by side. Decoding it as JSON is three times faster than a regular expression.
 decode_edges = Decoder(tuple[int, int, int, int]).decode
@@ -77,9 +77,10 @@ def read_bounds(text: str) -> Bounds:
 class Node(Struct, eq=False):
     """A view on the screen. A Struct, because those are created fastest; compared by identity.
 
-    ``extras`` are accessibility properties that the XML lacks: ``heading``, ``collection_item``, ``columns`` (a
-    collection with more than one), ``horizontal``, ``vertical``, ``invisible``, ``screen_reader_focusable``,
-    ``hint`` (the text is the hint of an empty field). ``source`` is for the driver that made the node.
+    ``attributes`` are those of the XML; the properties read them. ``extras`` are accessibility properties that the
+    XML lacks: ``heading``, ``collection_item``, ``columns`` (a collection with more than one), ``horizontal``,
+    ``vertical``, ``invisible``, ``screen_reader_focusable``, ``hint`` (the text is the hint of an empty field).
+    ``source`` is for the driver that made the node.
     """
 
     attributes: dict[str, str]
@@ -91,7 +92,8 @@ class Node(Struct, eq=False):
 
     def __repr__(self) -> str:
         """The node alone, without the whole tree."""
-        return f"<Node {self.class_name} {self.label!r} {self.attributes.get('bounds', '')}>"
+        name, place = one_line(self.class_name, 40), one_line(self.attributes.get("bounds", ""), 30)
+        return f"<Node {name} {one_line(repr(self.label), 50)} {place}>"
 
     @property
     def text(self) -> str:
@@ -128,6 +130,55 @@ class Node(Struct, eq=False):
             return text
         described = self.attributes.get("content-desc", "")
         return described if described and not is_blank(described) else ""
+
+    @property
+    def role(self) -> str:
+        """What it is to a user: ``button``, ``switch``, ``textfield``, ``listitem``, ... or ``unknown``."""
+        from clawperator.ui.roles import role_of
+
+        return role_of(self)
+
+    @property
+    def clickable(self) -> bool:
+        return self.attributes.get("clickable") == "true"
+
+    @property
+    def long_clickable(self) -> bool:
+        return self.attributes.get("long-clickable") == "true"
+
+    @property
+    def enabled(self) -> bool:
+        return self.attributes.get("enabled") == "true"
+
+    @property
+    def checkable(self) -> bool:
+        return self.attributes.get("checkable") == "true"
+
+    @property
+    def checked(self) -> bool:
+        """Whether a switch or a checkbox is on."""
+        return self.attributes.get("checked") == "true"
+
+    @property
+    def focusable(self) -> bool:
+        return self.attributes.get("focusable") == "true"
+
+    @property
+    def focused(self) -> bool:
+        return self.attributes.get("focused") == "true"
+
+    @property
+    def selected(self) -> bool:
+        return self.attributes.get("selected") == "true"
+
+    @property
+    def scrollable(self) -> bool:
+        return self.attributes.get("scrollable") == "true"
+
+    @property
+    def password(self) -> bool:
+        """Whether it is a password field. Its text is masked."""
+        return self.attributes.get("password") == "true"
 
     def flag(self, name: str) -> bool:
         """Whether an attribute such as ``clickable`` is true."""

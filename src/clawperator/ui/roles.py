@@ -1,10 +1,9 @@
 """The role of a view, inferred from its class, its parent and accessibility properties."""
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from clawperator._text import utf16_length
-from clawperator.ui.node import Node
 
 # Parts of class names, in the order they are tried. RadioButton and ToggleButton are buttons like every other.
 _BY_CLASS = (
@@ -39,7 +38,24 @@ _MAX_CACHED_NAME = 256
 Value = TypeVar("Value")
 
 
-def role_of(node: Node) -> str:
+class RoleNode(Protocol):
+    """The part of a node that decides its role. ``Node`` itself reads its role from this module."""
+
+    @property
+    def attributes(self) -> dict[str, str]: ...
+    @property
+    def parent(self) -> "RoleNode | None": ...
+    @property
+    def extras(self) -> frozenset[str]: ...
+    @property
+    def label(self) -> str: ...
+    @property
+    def text(self) -> str: ...
+    @property
+    def class_name(self) -> str: ...
+
+
+def role_of(node: RoleNode) -> str:
     """The name of the role, in lower case, or ``unknown``.
 
     A tree parsed from XML has no extras, so some roles (``title``, ``listitem``, ``grid``, ``row``, ``column``,
@@ -50,11 +66,11 @@ def role_of(node: Node) -> str:
     return _decide(node, _learn_kind(name) if kind is None else kind)
 
 
-def role_test(wanted: str) -> Callable[[Node], bool]:
+def role_test(wanted: str) -> Callable[[RoleNode], bool]:
     """A function that tests for a role. The class alone rejects most nodes."""
     kinds = _KINDS_OF_ROLE.get(wanted, frozenset((wanted,)))
 
-    def has_role(node: Node) -> bool:
+    def has_role(node: RoleNode) -> bool:
         name = node.attributes.get("class", "")
         try:
             kind = _KIND_OF_CLASS[name]
@@ -65,7 +81,7 @@ def role_test(wanted: str) -> Callable[[Node], bool]:
     return has_role
 
 
-def takes_click(node: Node) -> bool:
+def takes_click(node: RoleNode) -> bool:
     """Whether the node or a close ancestor is clickable."""
     if node.attributes.get("clickable") == "true":
         return True
@@ -79,7 +95,7 @@ def takes_click(node: Node) -> bool:
     return False
 
 
-def _decide(node: Node, kind: str) -> str:
+def _decide(node: RoleNode, kind: str) -> str:
     """The role of a node whose class is of this kind."""
     # Searches by role call this for every node, so the most common cases come first.
     text = node.attributes.get("text", "")
@@ -102,7 +118,7 @@ def _decide(node: Node, kind: str) -> str:
     return _decide_by_kind(node, kind, labelled=labelled) if kind in _AMBIGUOUS else kind
 
 
-def _decide_by_kind(node: Node, kind: str, *, labelled: bool) -> str:
+def _decide_by_kind(node: RoleNode, kind: str, *, labelled: bool) -> str:
     """The role of a node whose class allows more than one."""
     extras = node.extras
     if kind == "collection":
@@ -116,7 +132,7 @@ def _decide_by_kind(node: Node, kind: str, *, labelled: bool) -> str:
     return "row" if "horizontal" in extras else "column" if "vertical" in extras else "container"
 
 
-def _decide_by_extras(node: Node) -> str:
+def _decide_by_extras(node: RoleNode) -> str:
     """The role of a node without a known class, by its extras."""
     extras = node.extras
     if "collection_item" in extras:

@@ -69,6 +69,9 @@ class ShellAnswer(Struct, frozen=True):
     stdout: bytes
     stderr: bytes
 
+    def __repr__(self) -> str:
+        return f"<ShellAnswer {self.code}: {one_line(self.stdout[:_MAX_COMPLAINT].decode('utf-8', 'replace'))!r}>"
+
     @property
     def text(self) -> str:
         return self.stdout.decode("utf-8", "replace")

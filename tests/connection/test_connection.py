@@ -624,3 +624,15 @@ def test_threads_take_turns(live_hand: ConnectedPhone) -> None:
     for thread in threads:
         thread.join(HANG_SECONDS)
     assert read == ["Display"] * 4
+
+
+def test_a_snapshot_finds_an_empty_password_field_by_its_hint(hand: ConnectedPhone) -> None:
+    hand.open_app(NOTES)
+    hand.click("Account")
+    field = hand.snapshot().find("Password")
+    assert field is not None
+    assert (field.password, hand.wait("Password").label) == (True, "Password")
+    hand.enter_text("secret", text="Password")
+    filled = hand.snapshot().find(id=field.resource_id)
+    assert filled is not None
+    assert set(filled.text) == {"•"}

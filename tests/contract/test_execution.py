@@ -8,15 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clawperator.contract.action_params import UI_READINESS
 from clawperator.contract.action_types import Retry
-from clawperator.contract.actions import (
-    ACTION_ALIASES,
-    ACTIONS,
-    UI_READINESS,
-    ClickParams,
-    ReadTextParams,
-    ScrollParams,
-)
+from clawperator.contract.actions import ACTION_ALIASES, ACTIONS, ClickParams, ReadTextParams, ScrollParams
 from clawperator.contract.execution import Plan, validate
 from clawperator.contract.normalise import PARAM_ALIASES
 from clawperator.contract.selectors import MATCHER_ALIASES, NodeMatcher

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clawperator.contract.actions import SESSION_ID
+from clawperator.contract.action_params import SESSION_ID
 from clawperator.phone.process.server import PhoneServer
 from clawperator.phone.shell.process import ShellProcess
 from tests.device.phone_servers import running_phone_server

@@ -4,17 +4,13 @@
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from clawperator.contract.action_params import DIRECTIONS, PACKAGE_NAME, SESSION_ID, UI_READINESS, Coordinate
     from clawperator.contract.action_types import ActionType, Params, Retry, changes_device, is_snapshot, unsettles
     from clawperator.contract.actions import (
         ACTION_ALIASES,
         ACTIONS,
-        DIRECTIONS,
-        PACKAGE_NAME,
-        SESSION_ID,
-        UI_READINESS,
         ClickParams,
         CloseAppParams,
-        Coordinate,
         EnterTextParams,
         OpenAppParams,
         OpenUriParams,
@@ -23,11 +19,11 @@ if TYPE_CHECKING:
         ReadTextParams,
         RecordingParams,
         ScrollAndClickParams,
+        ScrollGestureParams,
         ScrollParams,
         ScrollUntilParams,
         SleepParams,
         SnapshotUiParams,
-        SwipeParams,
         TakeScreenshotParams,
         WaitForNavigationParams,
         WaitForNodeParams,
@@ -83,12 +79,12 @@ else:
         __name__,
         {
             "action_types": "ActionType Params Retry changes_device is_snapshot unsettles",
+            "action_params": "Coordinate DIRECTIONS PACKAGE_NAME SESSION_ID UI_READINESS",
             "actions": (
-                "ACTIONS ACTION_ALIASES ClickParams CloseAppParams Coordinate DIRECTIONS EnterTextParams "
-                "OpenAppParams OpenUriParams PACKAGE_NAME PressKeyParams ReadKeyValuePairParams "
-                "ReadTextParams RecordingParams SESSION_ID ScrollAndClickParams ScrollParams "
-                "ScrollUntilParams SleepParams SnapshotUiParams SwipeParams TakeScreenshotParams UI_READINESS "
-                "WaitForNavigationParams WaitForNodeParams click_type"
+                "ACTIONS ACTION_ALIASES ClickParams CloseAppParams EnterTextParams OpenAppParams OpenUriParams "
+                "PressKeyParams ReadKeyValuePairParams ReadTextParams RecordingParams ScrollAndClickParams "
+                "ScrollGestureParams ScrollParams ScrollUntilParams SleepParams SnapshotUiParams "
+                "TakeScreenshotParams WaitForNavigationParams WaitForNodeParams click_type"
             ),
             "execution": (
                 "Action Execution ExecutionShape LONGEST_WAIT_MS Plan TimeoutMs new_command_id new_execution "
@@ -155,6 +151,7 @@ __all__ = [
     "Retry",
     "ScriptSource",
     "ScrollAndClickParams",
+    "ScrollGestureParams",
     "ScrollParams",
     "ScrollUntilParams",
     "SkillResult",
@@ -162,7 +159,6 @@ __all__ = [
     "SleepParams",
     "SnapshotUiParams",
     "StepResult",
-    "SwipeParams",
     "TakeScreenshotParams",
     "TerminalVerification",
     "TextEvidence",

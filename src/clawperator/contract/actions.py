@@ -1,98 +1,52 @@
-"""Every action type: one Struct for its params, registered with its row.
+"""The actions of the Operator's contract: one Struct for the params of each, registered with its row.
 
 A Struct's fields hold the defaults that the device uses; its ``rules`` hold what a type cannot express.
 Validation, executions, schemas, tools and reference docs derive from here.
 """
 
-import re
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Literal
 
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import UNSET, Meta, UnsetType
 
-from clawperator._text import compile_pattern, is_blank, utf16_length
+from clawperator._text import compile_pattern, is_blank
 from clawperator.contract import limits
+from clawperator.contract.action_params import (
+    APP_CLOSE,
+    APP_LAUNCH,
+    ONCE,
+    SESSION_ID,
+    UI_READINESS,
+    UI_SCROLL,
+    Again,
+    All,
+    AppParams,
+    ClickAfter,
+    ClickType,
+    Container,
+    Coordinate,
+    Direction,
+    NavigationMs,
+    Ratio,
+    SettleMs,
+    Target,
+    Text,
+    WaitMs,
+    cli_template,
+    direct_template,
+    package_rules,
+    text_rules,
+)
 from clawperator.contract.action_types import REGISTERED, ActionType, Params, Retry, Template, register
 from clawperator.contract.selectors import NodeSelector, Problem
 from clawperator.errors import ClawError
-
-PACKAGE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z][A-Za-z0-9_]*)*")
-SESSION_ID = re.compile(r"[A-Za-z0-9_-]+")
-
-DirectionName = Literal["down", "up", "left", "right"]
-DIRECTIONS: tuple[DirectionName, ...] = get_args(DirectionName)
-
-Ratio = Annotated[float, Meta(ge=0, le=1, description="part of the container that one swipe covers")]
-SettleMs = Annotated[float, Meta(ge=0, le=limits.MAX_SETTLE_DELAY_MS, description="pause after a swipe, in ms")]
-WaitMs = Annotated[float, Meta(gt=0, le=limits.MAX_EXECUTION_TIMEOUT_MS, description="timeout in ms")]
-NavigationMs = Annotated[float, Meta(gt=0, le=limits.MAX_NAVIGATION_TIMEOUT_MS, description="timeout in ms")]
-Text = Annotated[
-    str, Meta(min_length=1, max_length=limits.MAX_MATCHER_VALUE_LENGTH, description="text to enter, not blank")
-]
-Direction = Annotated[DirectionName, Meta(description="scroll direction")]
-ClickType = Annotated[
-    Literal["default", "click", "long_click", "longclick", "focus"],
-    Meta(description="kind of click; default is click"),
-]
-Container = Annotated[NodeSelector, Meta(description="search or scroll only inside this node")]
-Target = Annotated[NodeSelector, Meta(description="target node")]
-ClickAfter = Annotated[bool, Meta(description="click the node when it is found")]
-All = Annotated[bool, Meta(description="return every match, not only the first")]
-
-
-class Coordinate(Struct, frozen=True, forbid_unknown_fields=True):
-    """A point on the screen, in pixels from the top left."""
-
-    x: Annotated[int, Meta(ge=0)]
-    y: Annotated[int, Meta(ge=0)]
-
-
-UI_READINESS = Retry(5, 500, 3_000, 2, 0.15)
-APP_LAUNCH = Retry(4, 750, 4_000, 2, 0.15)
-APP_CLOSE = UI_SCROLL = Retry(4, 400, 2_000, 2, 0.15)
-ONCE = Retry()
-Again = Annotated[Retry, Meta(description="retry policy")]
-
-
-def _direct(prefix: str, action_id: str = "", source: str = "clawperator-action") -> Template:
-    return Template(prefix, source, 30_000, action_id or prefix.removesuffix("-"), mode="direct")
-
-
-def _cli(prefix: str, timeout_ms: int = 30_000, action_id: str = "a1", task_id: str = "") -> Template:
-    return Template(prefix, "clawperator-cli", timeout_ms, action_id, task_id)
-
-
-def _text_rules(
-    name: str, value: str | UnsetType, most: int, grammar: re.Pattern[str] | None = None, message: str = ""
-) -> Iterator[Problem]:
-    """The rules of a text, if it is given: not blank, not too long, and of its grammar."""
-    if not isinstance(value, str):
-        return
-    if is_blank(value):
-        yield name, "must not be blank"
-    elif utf16_length(value) > most:
-        yield name, f"is longer than {most} characters"
-    elif grammar and not grammar.fullmatch(value):
-        yield name, message
-
-
-def _package_rules(name: str, value: str | UnsetType) -> Iterator[Problem]:
-    message = "is not a package name such as com.android.settings"
-    return _text_rules(name, value, limits.MAX_MATCHER_VALUE_LENGTH, PACKAGE_NAME, message)
-
-
-class AppParams(Params, frozen=True):
-    applicationId: Annotated[str, Meta(max_length=512, description="package name of the app")]
-
-    def rules(self) -> Iterator[Problem]:
-        return _package_rules("applicationId", self.applicationId)
 
 
 @register(
     ActionType(
         "open_app",
         "Open an app by package name.",
-        _cli("open_app", 15_000, task_id="cli-action-open-app"),
+        cli_template("open_app", 15_000, task_id="cli-action-open-app"),
         takes_app_name=True,
         model_tool="app",
     )
@@ -105,7 +59,7 @@ class OpenAppParams(AppParams, frozen=True):
     ActionType(
         "open_uri",
         "Open a URI in the app that handles it.",
-        _cli("open_uri", 15_000, task_id="cli-action-open-uri"),
+        cli_template("open_uri", 15_000, task_id="cli-action-open-uri"),
         aliases=("open_url",),
         uri_param="uri",
         model_tool="app",
@@ -116,14 +70,14 @@ class OpenUriParams(Params, frozen=True):
     retry: Again = APP_LAUNCH
 
     def rules(self) -> Iterator[Problem]:
-        return _text_rules("uri", self.uri, limits.MAX_URI_LENGTH)
+        return text_rules("uri", self.uri, limits.MAX_URI_LENGTH)
 
 
 @register(
     ActionType(
         "close_app",
         "Force-stop an app.",
-        _cli("close-", action_id="close"),
+        cli_template("close-", action_id="close"),
         runs_on_host=True,
         without_screen=True,
         model_tool="app",
@@ -137,7 +91,7 @@ class CloseAppParams(AppParams, frozen=True):
     ActionType(
         "stop_recording",
         "Stop the running recording.",
-        _cli("stop_recording", 15_000, task_id="cli-record-stop"),
+        cli_template("stop_recording", 15_000, task_id="cli-record-stop"),
         family="recording",
         model_tool="recording",
     )
@@ -146,7 +100,7 @@ class CloseAppParams(AppParams, frozen=True):
     ActionType(
         "start_recording",
         "Start recording on the device.",
-        _cli("start_recording", 10_000, task_id="cli-record-start"),
+        cli_template("start_recording", 10_000, task_id="cli-record-start"),
         family="recording",
         model_tool="recording",
     )
@@ -158,14 +112,14 @@ class RecordingParams(Params, frozen=True):
 
     def rules(self) -> Iterator[Problem]:
         message = "may contain only letters, digits, _ and -"
-        return _text_rules("sessionId", self.sessionId, limits.MAX_ID_LENGTH, SESSION_ID, message)
+        return text_rules("sessionId", self.sessionId, limits.MAX_ID_LENGTH, SESSION_ID, message)
 
 
 @register(
     ActionType(
         "wait_for_node",
         "Wait until a node is on the screen.",
-        _direct("wait-"),
+        direct_template("wait-"),
         aliases=("wait_for", "find", "find_node"),
         family="observation",
         read_only=True,
@@ -182,7 +136,7 @@ class WaitForNodeParams(Params, frozen=True):
     ActionType(
         "click",
         "Click a node or a point.",
-        _direct("click-"),
+        direct_template("click-"),
         aliases=("tap", "press"),
         unsettles=True,
         in_simple_mode=True,
@@ -202,7 +156,7 @@ class ClickParams(Params, frozen=True):
             yield "clickType", "a coordinate cannot be focused; use a matcher"
 
 
-class SwipeParams(Params, frozen=True):
+class ScrollGestureParams(Params, frozen=True):
     container: Container | UnsetType = UNSET
     direction: Direction = "down"
     distanceRatio: Ratio = 0.7
@@ -216,12 +170,12 @@ class SwipeParams(Params, frozen=True):
     ActionType(
         "scroll_and_click",
         "Scroll until a node is on the screen, then click it.",
-        _cli("scroll-until-"),
+        cli_template("scroll-until-"),
         unsettles=True,
         model_tool="scroll",
     )
 )
-class ScrollAndClickParams(SwipeParams, frozen=True, kw_only=True):
+class ScrollAndClickParams(ScrollGestureParams, frozen=True, kw_only=True):
     matcher: Target
     maxSwipes: Annotated[int, Meta(ge=1, le=limits.MAX_SWIPES, description="swipe limit")] = 10
     clickAfter: ClickAfter = True
@@ -234,11 +188,11 @@ class ScrollAndClickParams(SwipeParams, frozen=True, kw_only=True):
     ActionType(
         "scroll",
         "Scroll a container once.",
-        _cli("scroll-", task_id="cli-action-scroll"),
+        cli_template("scroll-", task_id="cli-action-scroll"),
         model_tool="scroll",
     )
 )
-class ScrollParams(SwipeParams, frozen=True):
+class ScrollParams(ScrollGestureParams, frozen=True):
     retry: Again = ONCE
 
 
@@ -246,11 +200,11 @@ class ScrollParams(SwipeParams, frozen=True):
     ActionType(
         "scroll_until",
         "Scroll until a node is on the screen or the list ends.",
-        _cli("scroll-until-"),
+        cli_template("scroll-until-"),
         model_tool="scroll",
     )
 )
-class ScrollUntilParams(SwipeParams, frozen=True):
+class ScrollUntilParams(ScrollGestureParams, frozen=True):
     matcher: Target | UnsetType = UNSET
     maxScrolls: Annotated[int, Meta(ge=1, le=limits.MAX_SCROLLS, description="scroll limit")] = 20
     maxDurationMs: Annotated[
@@ -272,7 +226,7 @@ class ScrollUntilParams(SwipeParams, frozen=True):
     ActionType(
         "read_text",
         "Read the label of a node, or of all that match.",
-        _direct("read-"),
+        direct_template("read-"),
         aliases=("read",),
         family="observation",
         read_only=True,
@@ -308,7 +262,7 @@ class ReadTextParams(Params, frozen=True):
     ActionType(
         "enter_text",
         "Enter text into a field.",
-        _direct("type-"),
+        direct_template("type-"),
         aliases=("type_text", "text_entry", "input_text"),
         typed_param="text",
         in_simple_mode=True,
@@ -323,14 +277,14 @@ class EnterTextParams(Params, frozen=True):
     retry: Again = UI_READINESS
 
     def rules(self) -> Iterator[Problem]:
-        return _text_rules("text", self.text, limits.MAX_MATCHER_VALUE_LENGTH)
+        return text_rules("text", self.text, limits.MAX_MATCHER_VALUE_LENGTH)
 
 
 @register(
     ActionType(
         "snapshot_ui",
         "Capture the screen's hierarchy as XML.",
-        _direct("snapshot-", "snap", "clawperator-observe"),
+        direct_template("snapshot-", "snap", "clawperator-observe"),
         aliases=("snapshot",),
         family="observation",
         read_only=True,
@@ -363,14 +317,14 @@ class TakeScreenshotParams(Params, frozen=True):
     retry: Again = ONCE
 
     def rules(self) -> Iterator[Problem]:
-        return _text_rules("path", self.path, 4_096)
+        return text_rules("path", self.path, 4_096)
 
 
 @register(
     ActionType(
         "sleep",
         "Wait for a number of milliseconds.",
-        _cli("sleep-", action_id="sleep"),
+        cli_template("sleep-", action_id="sleep"),
         read_only=True,
         model_tool="wait",
     )
@@ -383,7 +337,7 @@ class SleepParams(Params, frozen=True):
     ActionType(
         "press_key",
         "Press Back, Home or Recents.",
-        _cli("press_key", 10_000, task_id="cli-action-press-key"),
+        cli_template("press_key", 10_000, task_id="cli-action-press-key"),
         aliases=("key_press",),
         model_tool="press",
     )
@@ -396,7 +350,7 @@ class PressKeyParams(Params, frozen=True):
     ActionType(
         "wait_for_navigation",
         "Wait until an app or a node is in the foreground.",
-        _direct("wait-for-nav-"),
+        direct_template("wait-for-nav-"),
         family="observation",
         read_only=True,
         model_tool="wait",
@@ -410,7 +364,7 @@ class WaitForNavigationParams(Params, frozen=True, kw_only=True):
     timeoutMs: NavigationMs
 
     def rules(self) -> Iterator[Problem]:
-        yield from _package_rules("expectedPackage", self.expectedPackage)
+        yield from package_rules("expectedPackage", self.expectedPackage)
         if self.expectedPackage is UNSET and self.expectedNode is UNSET:
             yield "", "wait_for_navigation needs expectedPackage or expectedNode"
 
@@ -419,7 +373,7 @@ class WaitForNavigationParams(Params, frozen=True, kw_only=True):
     ActionType(
         "read_key_value_pair",
         "Read the value next to a label.",
-        _direct("read-value-"),
+        direct_template("read-value-"),
         family="observation",
         read_only=True,
         model_tool="query",

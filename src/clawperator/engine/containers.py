@@ -4,7 +4,7 @@ from itertools import islice
 
 from msgspec import Struct
 
-from clawperator.contract import SwipeParams
+from clawperator.contract import ScrollGestureParams
 from clawperator.engine.context import ActionContext
 from clawperator.engine.settle import ScreenBefore, Settled, settle
 from clawperator.engine.targets import describe_matcher, describe_node, find_containers, optional_matcher
@@ -42,7 +42,7 @@ class Swipe(Struct, frozen=True):
     screen: Hierarchy
 
 
-def find_container(context: ActionContext, screen: Hierarchy, params: SwipeParams) -> Container:
+def find_container(context: ActionContext, screen: Hierarchy, params: ScrollGestureParams) -> Container:
     """The container of the parameters, or the first scrollable node on the screen.
 
     ``CONTAINER_NOT_FOUND`` when there is none, ``CONTAINER_NOT_SCROLLABLE`` when the matched node does not scroll.
@@ -109,7 +109,7 @@ def has_moved(before: list[NodePosition], after: list[NodePosition]) -> bool:
     return 2 * sum(a != b for a, b in labelled) > len(labelled)
 
 
-def swipe_once(context: ActionContext, before: ScreenBefore, params: SwipeParams) -> Swipe:
+def swipe_once(context: ActionContext, before: ScreenBefore, params: ScrollGestureParams) -> Swipe:
     """Find the container, swipe it, wait until it settles. ``GESTURE_FAILED`` when the device rejects it."""
     container = find_container(context, before.screen, params)
     area = container.node.bounds.normalised().intersection(context.driver.frame())

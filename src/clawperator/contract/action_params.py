@@ -1,0 +1,83 @@
+"""What the params of actions share: types of single params, rules of texts, and templates of executions."""
+
+import re
+from collections.abc import Iterator
+from typing import Annotated, Literal, get_args
+
+from msgspec import Meta, Struct, UnsetType
+
+from clawperator._text import is_blank, utf16_length
+from clawperator.contract import limits
+from clawperator.contract.action_types import Params, Retry, Template
+from clawperator.contract.selectors import NodeSelector, Problem
+
+PACKAGE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z][A-Za-z0-9_]*)*")
+SESSION_ID = re.compile(r"[A-Za-z0-9_-]+")
+
+DirectionName = Literal["down", "up", "left", "right"]
+DIRECTIONS: tuple[DirectionName, ...] = get_args(DirectionName)
+
+Ratio = Annotated[float, Meta(ge=0, le=1, description="part of the container that one swipe covers")]
+SettleMs = Annotated[float, Meta(ge=0, le=limits.MAX_SETTLE_DELAY_MS, description="pause after a swipe, in ms")]
+WaitMs = Annotated[float, Meta(gt=0, le=limits.MAX_EXECUTION_TIMEOUT_MS, description="timeout in ms")]
+NavigationMs = Annotated[float, Meta(gt=0, le=limits.MAX_NAVIGATION_TIMEOUT_MS, description="timeout in ms")]
+Text = Annotated[
+    str, Meta(min_length=1, max_length=limits.MAX_MATCHER_VALUE_LENGTH, description="text to enter, not blank")
+]
+Direction = Annotated[DirectionName, Meta(description="scroll direction")]
+ClickType = Annotated[
+    Literal["default", "click", "long_click", "longclick", "focus"],
+    Meta(description="kind of click; default is click"),
+]
+Container = Annotated[NodeSelector, Meta(description="search or scroll only inside this node")]
+Target = Annotated[NodeSelector, Meta(description="target node")]
+ClickAfter = Annotated[bool, Meta(description="click the node when it is found")]
+All = Annotated[bool, Meta(description="return every match, not only the first")]
+
+
+class Coordinate(Struct, frozen=True, forbid_unknown_fields=True):
+    """A point on the screen, in pixels from the top left."""
+
+    x: Annotated[int, Meta(ge=0)]
+    y: Annotated[int, Meta(ge=0)]
+
+
+UI_READINESS = Retry(5, 500, 3_000, 2, 0.15)
+APP_LAUNCH = Retry(4, 750, 4_000, 2, 0.15)
+APP_CLOSE = UI_SCROLL = Retry(4, 400, 2_000, 2, 0.15)
+ONCE = Retry()
+Again = Annotated[Retry, Meta(description="retry policy")]
+
+
+def direct_template(prefix: str, action_id: str = "", source: str = "clawperator-action") -> Template:
+    return Template(prefix, source, 30_000, action_id or prefix.removesuffix("-"), mode="direct")
+
+
+def cli_template(prefix: str, timeout_ms: int = 30_000, action_id: str = "a1", task_id: str = "") -> Template:
+    return Template(prefix, "clawperator-cli", timeout_ms, action_id, task_id)
+
+
+def text_rules(
+    name: str, value: str | UnsetType, most: int, grammar: re.Pattern[str] | None = None, message: str = ""
+) -> Iterator[Problem]:
+    """The rules of a text, if it is given: not blank, not too long, and of its grammar."""
+    if not isinstance(value, str):
+        return
+    if is_blank(value):
+        yield name, "must not be blank"
+    elif utf16_length(value) > most:
+        yield name, f"is longer than {most} characters"
+    elif grammar and not grammar.fullmatch(value):
+        yield name, message
+
+
+def package_rules(name: str, value: str | UnsetType) -> Iterator[Problem]:
+    message = "is not a package name such as com.android.settings"
+    return text_rules(name, value, limits.MAX_MATCHER_VALUE_LENGTH, PACKAGE_NAME, message)
+
+
+class AppParams(Params, frozen=True):
+    applicationId: Annotated[str, Meta(max_length=512, description="package name of the app")]
+
+    def rules(self) -> Iterator[Problem]:
+        return package_rules("applicationId", self.applicationId)

@@ -39,6 +39,7 @@ LAYERS = (
     "_deadline",
     "errors",
     "_codes",
+    "_patterns",
     "_text",
     "_lazy",
     "__init__",

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clawperator.contract.selectors import NodeMatcher
-from clawperator.ui.match import compile_matcher, find_node, find_nodes, matches
+from clawperator.ui.find import find_node, find_nodes
+from clawperator.ui.match import compile_matcher, matches
 from clawperator.ui.node import Bounds, Hierarchy
 from clawperator.ui.visible import visible_nodes
 from tests.ui.trees import hierarchies, hierarchy, node

@@ -4,7 +4,7 @@
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from clawperator.ui.match import find_node, find_nodes
+    from clawperator.ui.find import find_node, find_nodes
     from clawperator.ui.node import HIDDEN, NOWHERE, Bounds, Hierarchy, Node
     from clawperator.ui.notices import appeared_notices
     from clawperator.ui.outline import Outline, OutlineElement, outline_of, screen_frame
@@ -20,7 +20,7 @@ else:
     __getattr__, __dir__ = lazy_exports(
         __name__,
         {
-            "match": "find_node find_nodes",
+            "find": "find_node find_nodes",
             "node": "Bounds HIDDEN Hierarchy NOWHERE Node",
             "notices": "appeared_notices",
             "outline": "Outline OutlineElement outline_of screen_frame",

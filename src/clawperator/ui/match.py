@@ -1,15 +1,14 @@
 """Selector matching."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import lru_cache
 
 from msgspec import UNSET
 
 from clawperator._text import is_blank
 from clawperator.contract import NodeMatcher
-from clawperator.ui.node import Bounds, Hierarchy, Node
+from clawperator.ui.node import Node
 from clawperator.ui.roles import role_test
-from clawperator.ui.visible import keep_visible
 
 Test = Callable[[Node], bool]
 
@@ -17,16 +16,6 @@ Test = Callable[[Node], bool]
 def matches(node: Node, matcher: NodeMatcher) -> bool:
     """Whether the node matches every field of the matcher. Visibility is not checked."""
     return compile_matcher(matcher)(node)
-
-
-def find_node(where: Hierarchy | Node, matcher: NodeMatcher, frame: Bounds) -> Node | None:
-    """The first node, depth first, that matches and is visible in ``frame``."""
-    return next(_found(where, matcher, frame), None)
-
-
-def find_nodes(where: Hierarchy | Node, matcher: NodeMatcher, frame: Bounds) -> list[Node]:
-    """All nodes that match and are visible in ``frame``, depth first."""
-    return list(_found(where, matcher, frame))
 
 
 @lru_cache(maxsize=64)
@@ -49,11 +38,6 @@ def compile_matcher(matcher: NodeMatcher) -> Test:
     if len(tests) == 1:
         return tests[0]
     return lambda node: all(test(node) for test in tests)
-
-
-def _found(where: Hierarchy | Node, matcher: NodeMatcher, frame: Bounds) -> Iterator[Node]:
-    nodes = where.walk() if isinstance(where, Node) else where.nodes
-    return keep_visible(filter(compile_matcher(matcher), nodes), where, frame)
 
 
 def _has_id(wanted: str) -> Test:

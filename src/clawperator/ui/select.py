@@ -1,0 +1,221 @@
+"""Selectors with fields that the host resolves: classes, states, patterns, relations, positions, index.
+
+A selector is evaluated from the inside: the nodes that its nested selectors match, then those of all visible
+nodes that are in the given relation to them. Relations look at the whole window, also where the search is inside a
+container.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+
+from msgspec import UNSET
+from msgspec.structs import replace
+
+from clawperator._patterns import compile_linear
+from clawperator.contract import HOST_FIELDS, NodeMatcher, NodeSelector
+from clawperator.ui.match import Test, compile_matcher
+from clawperator.ui.node import Bounds, Hierarchy, Node
+from clawperator.ui.visible import visible_nodes
+
+# How far a node is from another in the direction of a relation; None when it is not in that relation.
+Gap = Callable[[Bounds, Bounds], int | None]
+
+_STATES = ("checked", "enabled", "focused", "selected", "scrollable", "password")
+
+
+class AmbiguousSelectorError(Exception):
+    """Several nodes match a selector that must match one. ``nodes`` are all of them, in order."""
+
+    def __init__(self, nodes: list[Node]) -> None:
+        super().__init__(f"{len(nodes)} nodes match")
+        self.nodes = nodes
+
+
+def select_nodes(
+    where: Hierarchy | Node, selector: NodeSelector, frame: Bounds, *, several: bool = False
+) -> list[Node]:
+    """The visible nodes that match, depth first, or nearest first where the selector has a position.
+
+    ``AmbiguousSelectorError`` when several match and the selector must be unique: with ``unique``, or with
+    ``shortId``, which stands for one id. Not for the selector itself when the caller wants ``several``.
+    ``ValueError`` for a reference.
+    """
+    if selector.ref is not UNSET:
+        raise ValueError(f"the reference {selector.ref} is not resolved")
+    inside = visible_nodes(where, frame)
+    around = inside if isinstance(where, Hierarchy) else visible_nodes(_root(where), frame)
+    found = _Search(around).matches(selector, inside)
+    if len(found) > 1 and not several and (selector.unique or selector.shortId is not UNSET):
+        raise AmbiguousSelectorError(found)
+    return found
+
+
+def _root(node: Node) -> Node:
+    while node.parent is not None:
+        node = node.parent
+    return node
+
+
+class _Search:
+    """A search in one capture. ``nodes`` are all visible nodes of its window, depth first."""
+
+    def __init__(self, nodes: list[Node]) -> None:
+        self._nodes = nodes
+
+    def matches(self, selector: NodeSelector, among: list[Node]) -> list[Node]:
+        tests = list(_own_tests(selector))
+        found = [node for node in among if all(test(node) for test in tests)]
+        for name, relation in _RELATIONS.items():
+            nested = getattr(selector, name)
+            if found and isinstance(nested, NodeSelector):
+                related = relation(self._nodes, self._nested(nested))
+                found = [node for node in found if id(node) in related]
+        if found and isinstance(selector.not_, NodeSelector):
+            unwanted = _ids(self._nested(selector.not_))
+            found = [node for node in found if id(node) not in unwanted]
+        if found and isinstance(selector.anyOf, tuple):
+            wanted = _ids(node for one in selector.anyOf for node in self._nested(one))
+            found = [node for node in found if id(node) in wanted]
+        found = self._nearest_first(selector, found)
+        if isinstance(selector.index, int):
+            found = found[selector.index : selector.index + 1]
+        return found
+
+    def _nested(self, selector: NodeSelector) -> list[Node]:
+        found = self.matches(selector, self._nodes)
+        if selector.unique and len(found) > 1:
+            raise AmbiguousSelectorError(found)
+        return found
+
+    def _nearest_first(self, selector: NodeSelector, nodes: list[Node]) -> list[Node]:
+        """The nodes that are in each of the given positions, by the sum of their distances."""
+        gaps: dict[int, int] = {}
+        for name, gap in _POSITIONS.items():
+            nested = getattr(selector, name)
+            if not nodes or not isinstance(nested, NodeSelector):
+                continue
+            others = [(node, node.bounds.normalised()) for node in self._nested(nested)]
+            kept = []
+            for node in nodes:
+                area = node.bounds.normalised()
+                found = [gap(area, other) for one, other in others if one is not node]
+                distances = [distance for distance in found if distance is not None]
+                if distances:
+                    kept.append(node)
+                    gaps[id(node)] = gaps.get(id(node), 0) + min(distances)
+            nodes = kept
+        return sorted(nodes, key=lambda node: gaps[id(node)]) if gaps else nodes
+
+
+def _ids(nodes: Iterable[Node]) -> set[int]:
+    return {id(node) for node in nodes}
+
+
+def _own_tests(selector: NodeSelector) -> Iterator[Test]:
+    """The conditions on the node itself."""
+    if any(getattr(selector, name) is not UNSET for name in NodeMatcher.__struct_fields__):
+        yield compile_matcher(_contract_fields(selector))
+    if isinstance(selector.shortId, str):
+        yield _has_short_id(selector.shortId)
+    if isinstance(selector.className, str):
+        yield _has_class(selector.className)
+    if isinstance(selector.textMatches, str):
+        label = compile_linear(selector.textMatches)
+        yield lambda node: label.fullmatch(node.label)
+    if isinstance(selector.contentDescMatches, str):
+        description = compile_linear(selector.contentDescMatches)
+        yield lambda node: description.fullmatch(node.content_desc)
+    for name in _STATES:
+        wanted = getattr(selector, name)
+        if isinstance(wanted, bool):
+            yield _has_state(name, wanted=wanted)
+
+
+def _contract_fields(selector: NodeSelector) -> NodeSelector:
+    defaults = {name: False if name == "unique" else UNSET for name in HOST_FIELDS}
+    return replace(selector, **defaults)
+
+
+def _has_short_id(wanted: str) -> Test:
+    ending = f":id/{wanted}"
+    return lambda node: node.resource_id == wanted or node.resource_id.endswith(ending)
+
+
+def _has_class(wanted: str) -> Test:
+    if "." in wanted:
+        return lambda node: node.class_name == wanted
+    return lambda node: node.class_name.rpartition(".")[2] == wanted
+
+
+def _has_state(name: str, *, wanted: bool) -> Test:
+    if name == "enabled":  # a node is enabled unless the device reports otherwise
+        return lambda node: (node.attributes.get(name) != "false") is wanted
+    return lambda node: node.flag(name) is wanted
+
+
+# Relations in the tree: of all visible nodes, those in the relation to one of ``others``.
+
+
+def _inside(nodes: list[Node], others: list[Node]) -> set[int]:
+    around = _ids(others)
+    inside: set[int] = set()
+    for node in nodes:  # a parent comes before its children
+        above = node.parent
+        if above is not None and (id(above) in around or id(above) in inside):
+            inside.add(id(node))
+    return inside
+
+
+def _around(_nodes: list[Node], others: list[Node]) -> set[int]:
+    around: set[int] = set()
+    for node in others:
+        for above in node.ancestors():
+            if id(above) in around:
+                break
+            around.add(id(above))
+    return around
+
+
+def _beside(nodes: list[Node], others: list[Node]) -> set[int]:
+    by_parent: dict[int, set[int]] = {}
+    for node in others:
+        if node.parent is not None:
+            by_parent.setdefault(id(node.parent), set()).add(id(node))
+    return {
+        id(node)
+        for node in nodes
+        if node.parent is not None and by_parent.get(id(node.parent), set()) - {id(node)}
+    }
+
+
+_RELATIONS: dict[str, Callable[[list[Node], list[Node]], set[int]]] = {
+    "ancestor": _inside,
+    "descendant": _around,
+    "sibling": _beside,
+}
+
+
+# Positions on the screen. The two nodes must share a row for left and right, a column for above and below.
+
+
+def _shares_column(area: Bounds, other: Bounds) -> bool:
+    return area.left < other.right and other.left < area.right
+
+
+def _shares_row(area: Bounds, other: Bounds) -> bool:
+    return area.top < other.bottom and other.top < area.bottom
+
+
+def _below(area: Bounds, other: Bounds) -> int | None:
+    return area.top - other.bottom if area.top >= other.bottom and _shares_column(area, other) else None
+
+
+def _right_of(area: Bounds, other: Bounds) -> int | None:
+    return area.left - other.right if area.left >= other.right and _shares_row(area, other) else None
+
+
+_POSITIONS: dict[str, Gap] = {
+    "below": _below,
+    "above": lambda area, other: _below(other, area),
+    "leftOf": lambda area, other: _right_of(other, area),
+    "rightOf": _right_of,
+}

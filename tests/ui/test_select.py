@@ -1,0 +1,264 @@
+"""Selectors with fields that the host resolves."""
+
+import re
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clawperator.contract import HOST_FIELDS, NodeSelector
+from clawperator.ui import Bounds, Hierarchy, Node, find_nodes, role_of, visible_nodes
+from clawperator.ui.select import AmbiguousSelectorError, select_nodes
+from tests.ui.trees import hierarchy, node
+
+FRAME = Bounds(0, 0, 100, 100)
+
+
+def selector(**fields: Any) -> NodeSelector:
+    return msgspec.convert({name.rstrip("_"): value for name, value in fields.items()}, NodeSelector)
+
+
+# A naive oracle: every definition of docs/selectors.md, written as one condition on one node.
+
+
+def _related(screen: list[Node], nested: NodeSelector) -> list[Node]:
+    return _oracle(screen, screen, nested)
+
+
+def _gap(name: str, a: Bounds, b: Bounds) -> int | None:
+    columns, rows = a.left < b.right and b.left < a.right, a.top < b.bottom and b.top < a.bottom
+    gaps = {
+        "below": (a.top - b.bottom, columns),
+        "above": (b.top - a.bottom, columns),
+        "rightOf": (a.left - b.right, rows),
+        "leftOf": (b.left - a.right, rows),
+    }
+    gap, shares = gaps[name]
+    return gap if gap >= 0 and shares else None
+
+
+def _has_flag(one: Node, name: str, wanted: bool) -> bool:  # noqa: FBT001 - a column of the table
+    return one.flag(name) == wanted
+
+
+def _is_placed(one: Node, name: str, related: Callable[[str], list[Node]], _wanted: object) -> bool:
+    others = [other for other in related(name) if other is not one]
+    return any(_gap(name, one.bounds, other.bounds) is not None for other in others)
+
+
+def _holds(screen: list[Node], one: Node, wanted: NodeSelector) -> bool:
+    def given_(name: str) -> Any:
+        return getattr(wanted, name)
+
+    def related(name: str) -> list[Node]:
+        return _related(screen, given_(name))
+
+    conditions: dict[str, Callable[[Any], Any]] = {
+        "resourceId": lambda v: bool(v) and one.resource_id == v,
+        "role": lambda v: role_of(one) == v.casefold(),
+        "textEquals": lambda v: one.label == v,
+        "textContains": lambda v: v.casefold() in one.label.casefold(),
+        "contentDescEquals": lambda v: bool(v) and one.content_desc == v,
+        "contentDescContains": lambda v: one.content_desc != "" and v.casefold() in one.content_desc.casefold(),
+        "shortId": lambda v: one.resource_id == v or one.resource_id.endswith(":id/" + v),
+        "className": lambda v: v in (one.class_name, one.class_name.split(".")[-1]),
+        "textMatches": lambda v: re.fullmatch(v, one.label) is not None,
+        "contentDescMatches": lambda v: re.fullmatch(v, one.content_desc) is not None,
+        "enabled": lambda v: (one.attributes.get("enabled") != "false") == v,
+        **{
+            name: partial(_has_flag, one, name)
+            for name in ("checked", "focused", "selected", "scrollable", "password")
+        },
+        "ancestor": lambda _: any(other in one.ancestors() for other in related("ancestor")),
+        "descendant": lambda _: any(one in other.ancestors() for other in related("descendant")),
+        "sibling": lambda _: any(
+            other is not one and other.parent is one.parent and one.parent for other in related("sibling")
+        ),
+        **{name: partial(_is_placed, one, name, related) for name in ("below", "above", "leftOf", "rightOf")},
+        "not_": lambda _: one not in related("not_"),
+        "anyOf": lambda v: any(one in _related(screen, each) for each in v),
+    }
+    return all(
+        condition(given_(name)) for name, condition in conditions.items() if given_(name) is not msgspec.UNSET
+    )
+
+
+def _oracle(screen: list[Node], among: list[Node], wanted: NodeSelector) -> list[Node]:
+    found = [one for one in among if _holds(screen, one, wanted)]
+
+    def distance(one: Node) -> int:
+        total = 0
+        for name in ("below", "above", "leftOf", "rightOf"):
+            nested = getattr(wanted, name)
+            if nested is not msgspec.UNSET:
+                gaps = [_gap(name, one.bounds, o.bounds) for o in _related(screen, nested) if o is not one]
+                total += min(gap for gap in gaps if gap is not None)
+        return total
+
+    found.sort(key=distance)
+    return found if wanted.index is msgspec.UNSET else found[wanted.index : wanted.index + 1]
+
+
+_WORDS = ("Wi-Fi", "Delete", "a", "")
+_attributes = st.fixed_dictionaries(
+    {
+        "bounds": st.builds(
+            lambda x, y, w, h: f"[{x},{y}][{x + w},{y + h}]", *[st.integers(0, 60)] * 2, *[st.integers(1, 40)] * 2
+        )
+    },
+    optional={
+        "text": st.sampled_from(_WORDS),
+        "content-desc": st.sampled_from(_WORDS),
+        "class": st.sampled_from(("android.widget.Switch", "android.widget.Button", "a.b.C")),
+        "resource-id": st.sampled_from(("p:id/title", "q:id/title", "p:id/switch", "title")),
+        **{
+            name: st.sampled_from(("true", "false"))
+            for name in ("checked", "enabled", "focused", "selected", "scrollable", "password", "clickable")
+        },
+    },
+)
+
+
+@st.composite
+def screens(draw: st.DrawFn) -> Hierarchy:
+    made: list[Node] = []
+    for attributes in draw(st.lists(_attributes, min_size=1, max_size=9)):
+        parent = draw(st.sampled_from(made)) if made else None
+        new = Node(attributes, parent)
+        if parent is not None:
+            parent.children.append(new)
+        made.append(new)
+    return Hierarchy({}, [made[0]], list(made[0].walk()))
+
+
+_simple = st.fixed_dictionaries(
+    {},
+    optional={
+        "textEquals": st.sampled_from(_WORDS[:3]),
+        "textContains": st.sampled_from(("wi", "A")),
+        "resourceId": st.sampled_from(("p:id/title", "title")),
+        "role": st.sampled_from(("button", "switch")),
+        "shortId": st.sampled_from(("title", "switch")),
+        "className": st.sampled_from(("Switch", "android.widget.Button", "C")),
+        "textMatches": st.sampled_from((".*i", "[A-Z].*", "a|Delete")),
+        "contentDescMatches": st.sampled_from((".*i", "")),
+        **{
+            name: st.booleans() for name in ("checked", "enabled", "focused", "selected", "scrollable", "password")
+        },
+    },
+)
+_RELATIONS = ("ancestor", "descendant", "sibling", "below", "above", "leftOf", "rightOf", "not")
+
+
+def _nest(inner: st.SearchStrategy[dict[str, Any]]) -> st.SearchStrategy[dict[str, Any]]:
+    more = st.fixed_dictionaries(
+        {},
+        optional={
+            **dict.fromkeys(_RELATIONS, inner),
+            "anyOf": st.lists(inner, min_size=1, max_size=2),
+            "index": st.integers(0, 2),
+        },
+    )
+    return st.builds(lambda a, b: {**a, **b}, _simple, more)
+
+
+_selectors = st.recursive(_simple, _nest, max_leaves=4).map(lambda fields: msgspec.convert(fields, NodeSelector))
+
+
+@given(screens(), _selectors)
+def test_a_selector_finds_the_nodes_that_its_definitions_name(screen: Hierarchy, wanted: NodeSelector) -> None:
+    shown = visible_nodes(screen, FRAME)
+    assert find_nodes(screen, wanted, FRAME) == _oracle(shown, shown, wanted)
+
+
+@given(screens(), _selectors, st.data())
+def test_a_container_limits_the_targets_and_not_what_they_relate_to(
+    screen: Hierarchy, wanted: NodeSelector, data: st.DataObject
+) -> None:
+    shown = visible_nodes(screen, FRAME)
+    container = data.draw(st.sampled_from(shown))
+    assert find_nodes(container, wanted, FRAME) == _oracle(shown, visible_nodes(container, FRAME), wanted) or (
+        wanted.for_operator
+    )
+
+
+@given(screens(), _selectors)
+def test_a_unique_selector_names_one_node_or_all_that_it_could_be(screen: Hierarchy, wanted: NodeSelector) -> None:
+    found = find_nodes(screen, wanted, FRAME)
+    unique = msgspec.structs.replace(wanted, unique=True)
+    if len(found) <= 1:
+        assert select_nodes(screen, unique, FRAME) == found
+        return
+    with pytest.raises(AmbiguousSelectorError) as caught:
+        select_nodes(screen, unique, FRAME)
+    assert caught.value.nodes == found
+
+
+ROWS = hierarchy(
+    node(
+        node(
+            node(text="Wi-Fi", bounds="[0,0][50,20]", resource_id="p:id/title"),
+            node(
+                class_="android.widget.Switch", checked="true", bounds="[60,0][90,20]", resource_id="p:id/switch"
+            ),
+            bounds="[0,0][100,20]",
+        ),
+        node(
+            node(text="Bluetooth", bounds="[0,20][50,40]", resource_id="p:id/title"),
+            node(class_="android.widget.Switch", bounds="[60,20][90,40]", resource_id="p:id/switch"),
+            bounds="[0,20][100,40]",
+        ),
+        node(text="Delete", bounds="[0,40][50,60]", resource_id="p:id/delete"),
+        class_="x.RecyclerView",
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("fields", "bounds"),
+    [
+        ({"className": "Switch", "rightOf": {"textEquals": "Bluetooth"}}, ["[60,20][90,40]"]),
+        ({"role": "switch", "sibling": {"textEquals": "Wi-Fi"}}, ["[60,0][90,20]"]),
+        ({"className": "Switch", "checked": False}, ["[60,20][90,40]"]),
+        ({"shortId": "title", "above": {"textEquals": "Delete"}}, ["[0,20][50,40]", "[0,0][50,20]"]),
+        ({"shortId": "title", "above": {"textEquals": "Delete"}, "index": 0}, ["[0,20][50,40]"]),
+        ({"shortId": "title", "textMatches": "B.*h"}, ["[0,20][50,40]"]),
+        ({"textMatches": "B"}, []),
+        ({"descendant": {"textEquals": "Wi-Fi"}, "ancestor": {"role": "list"}}, ["[0,0][100,20]"]),
+        ({"shortId": "title", "not": {"textEquals": "Wi-Fi"}}, ["[0,20][50,40]"]),
+        ({"anyOf": [{"textEquals": "Delete"}, {"textEquals": "Wi-Fi"}]}, ["[0,0][50,20]", "[0,40][50,60]"]),
+        ({"textEquals": "Wi-Fi", "index": 1}, []),
+    ],
+)
+def test_rows_of_settings(fields: dict[str, Any], bounds: list[str]) -> None:
+    assert [str(one.bounds) for one in find_nodes(ROWS, selector(**fields), FRAME)] == bounds
+
+
+def test_a_short_id_stands_for_one_node() -> None:
+    assert len(select_nodes(ROWS, selector(shortId="delete"), FRAME)) == 1
+    with pytest.raises(AmbiguousSelectorError) as caught:
+        select_nodes(ROWS, selector(shortId="title"), FRAME)
+    assert [one.text for one in caught.value.nodes] == ["Wi-Fi", "Bluetooth"]
+    assert len(select_nodes(ROWS, selector(shortId="title"), FRAME, several=True)) == 2
+
+
+def test_a_nested_selector_may_be_required_to_be_unique() -> None:
+    with pytest.raises(AmbiguousSelectorError):
+        find_nodes(ROWS, selector(textEquals="Delete", below={"className": "Switch", "unique": True}), FRAME)
+
+
+def test_every_host_field_but_the_reference_is_in_the_oracle() -> None:
+    assert {"ref", "index", "unique"} == set(HOST_FIELDS) - {
+        "shortId", "className", "textMatches", "contentDescMatches", "checked", "enabled", "focused", "selected",
+        "scrollable", "password", "ancestor", "descendant", "sibling", "below", "above", "leftOf", "rightOf", "not_",
+        "anyOf",
+    }  # fmt: skip
+
+
+def test_a_reference_is_not_resolved_without_its_store() -> None:
+    with pytest.raises(ValueError, match="e12"):
+        find_nodes(ROWS, selector(ref="e12"), FRAME)

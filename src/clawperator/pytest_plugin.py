@@ -1,19 +1,170 @@
-"""The pytest fixture ``phone``. It imports nothing until a test uses it."""
+"""The pytest plugin: the fixtures ``phone`` and ``connected_phone``, and what is kept when a test fails.
 
-from typing import TYPE_CHECKING
+It imports nothing of the package until a test uses a phone.
+"""
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator
 
-    from clawperator.testing import SimulatedPhone
+    from clawperator.connection import AndroidPhone, ConnectedPhone
+
+_MARKER = "clawperator"
+_SETTINGS = ("allow_schemes", "apps", "cassette", "faults", "seed")
+# Phones in the fixtures and variables of one failed test; more would only repeat themselves.
+_MAX_PHONES = 4
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("clawperator", "Clawperator")
+    group.addoption(
+        "--clawperator-device",
+        metavar="SERIAL",
+        help="run tests on this device: the fixtures phone and connected_phone are connections to it",
+    )
+    group.addoption(
+        "--clawperator-artifacts",
+        metavar="DIR",
+        help="folder for the picture, tree and log of phones of failed tests (default: below pytest's basetemp)",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers",
+        f"{_MARKER}({', '.join(f'{name}=' for name in _SETTINGS)}): settings of the simulated phone of a test, as "
+        "in clawperator.testing.simulated_phone(); such a test is skipped on a device (--clawperator-device)",
+    )
 
 
 @pytest.fixture
-def phone() -> "Iterator[SimulatedPhone]":
-    """A new simulated phone in this process, with a virtual clock."""
+def phone(request: pytest.FixtureRequest) -> "Iterator[AndroidPhone]":
+    """A new simulated phone in this process, with a virtual clock; with --clawperator-device, that device."""
+    settings = _settings(request)
+    if serial := _device(request, settings):
+        yield _connect(serial)
+        return
     from clawperator.testing import simulated_phone
 
-    with simulated_phone() as started:
+    with simulated_phone(**settings) as started:
         yield started
+
+
+@pytest.fixture
+def connected_phone(request: pytest.FixtureRequest) -> "Iterator[ConnectedPhone]":
+    """The device of --clawperator-device; without it a simulated phone, over adb and on the machine's clock."""
+    settings = _settings(request)
+    if serial := _device(request, settings):
+        yield _connect(serial)
+        return
+    from clawperator.engine import SystemClock
+    from clawperator.testing import simulated_phone
+
+    # A device has one lease on a machine, and tests may run in parallel.
+    name = f"pytest-{os.getpid()}"
+    with (
+        simulated_phone(serial=name, clock=SystemClock(), **settings) as started,
+        started.connected() as connection,
+    ):
+        yield connection
+
+
+def _settings(request: pytest.FixtureRequest) -> dict[str, Any]:
+    """The settings of the marker nearest to the test. Paths are relative to the folder of the test."""
+    marker = request.node.get_closest_marker(_MARKER)
+    if marker is None:
+        return {}
+    settings = dict(marker.kwargs)
+    if marker.args or not settings.keys() <= set(_SETTINGS):
+        wrong = [*map(repr, marker.args), *(name for name in settings if name not in _SETTINGS)]
+        raise pytest.UsageError(f"@pytest.mark.{_MARKER} takes {', '.join(_SETTINGS)}, not {', '.join(wrong)}")
+    folder = os.path.dirname(request.path)
+    if "apps" in settings:
+        settings["apps"] = [_path_in(folder, app) for app in settings["apps"]]
+    if "cassette" in settings:
+        settings["cassette"] = _path_in(folder, settings["cassette"])
+    return settings
+
+
+def _path_in(folder: str, value: object) -> object:
+    return os.path.join(folder, value) if isinstance(value, str | os.PathLike) else value
+
+
+def _device(request: pytest.FixtureRequest, settings: dict[str, Any]) -> str | None:
+    """The serial of the device to test on, if any. A test that needs a simulated phone is skipped there."""
+    serial: str | None = request.config.getoption("--clawperator-device")
+    if serial and settings:
+        pytest.skip(f"{', '.join(settings)}: only a simulated phone has this; run without --clawperator-device")
+    return serial
+
+
+def _connect(serial: str) -> "ConnectedPhone":
+    """The device, with its launcher in front, as on a new simulated phone."""
+    from clawperator.connection import connect
+
+    connected = connect(serial)
+    connected.home()
+    return connected
+
+
+# What is kept when a test fails
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> "Generator[None, pytest.TestReport, pytest.TestReport]":
+    report = yield
+    if report.failed and report.when != "teardown" and "clawperator.connection" in sys.modules:
+        report.sections += _keep(item, call)
+    return report
+
+
+def _keep(item: pytest.Item, call: pytest.CallInfo[None]) -> list[tuple[str, str]]:
+    """A section of the report for each phone of a failed test. It never fails."""
+    from clawperator.testing.failure_files import folder_name, keep_failure
+
+    sections = []
+    try:
+        folder = os.path.join(_artifacts(item.config), folder_name(item.nodeid))
+        phones = _phones(item, call)
+        for number, used in enumerate(phones, 1):
+            below = folder if len(phones) == 1 else os.path.join(folder, f"{number}-{folder_name(used.serial)}")
+            sections.append((f"phone {used.serial}", keep_failure(used, below)))
+    except Exception as e:  # noqa: BLE001 - the failure of the test must be reported in any case
+        sections.append(("phone", f"cannot keep what the phone shows: {type(e).__name__}: {e}"))
+    return sections
+
+
+def _artifacts(config: pytest.Config) -> str:
+    """The folder for files of failed tests."""
+    given: str | None = config.getoption("--clawperator-artifacts")
+    if given:
+        return os.path.abspath(given)
+    factory = getattr(config, "_tmp_path_factory", None)
+    if factory is not None:
+        return os.path.join(factory.getbasetemp(), "clawperator-artifacts")
+    import tempfile
+
+    return tempfile.mkdtemp(prefix="clawperator-artifacts-")
+
+
+def _phones(item: pytest.Item, call: pytest.CallInfo[None]) -> "list[AndroidPhone]":
+    """The phones in the fixtures of a test, and in the variables of the functions that failed."""
+    from clawperator.testing.failure_files import phone_of
+
+    values = list(getattr(item, "funcargs", {}).values())
+    trace = call.excinfo.tb if call.excinfo else None
+    while trace is not None:
+        values += trace.tb_frame.f_locals.values()
+        trace = trace.tb_next
+    phones: dict[str, AndroidPhone] = {}
+    for value in values:
+        if (found := phone_of(value)) is not None:
+            phones.setdefault(found.serial, found)
+    return list(phones.values())[:_MAX_PHONES]

@@ -4,7 +4,7 @@
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from clawperator.device.adb.client import Device, ShellAnswer, run_shell
+    from clawperator.device.adb.client import Device, Endpoint, ShellAnswer, run_shell
     from clawperator.device.adb.quoting import command_line
     from clawperator.device.backends import Backend
     from clawperator.device.backends.host_actions import save_screenshot
@@ -28,7 +28,7 @@ else:
     __getattr__, __dir__ = lazy_exports(
         __name__,
         {
-            "adb.client": "Device ShellAnswer run_shell",
+            "adb.client": "Device Endpoint ShellAnswer run_shell",
             "adb.quoting": "command_line",
             "backends": "Backend",
             "backends.host_actions": "save_screenshot",
@@ -58,6 +58,7 @@ __all__ = [
     "Backend",
     "Compatibility",
     "Device",
+    "Endpoint",
     "Granted",
     "HostLogReader",
     "OperatorSetup",

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from clawperator._files import AtomicFile, why
-from clawperator.connection import ScreenSearch
+from clawperator.connection import ConnectedPhone, ScreenSearch
 from clawperator.contract import ResultEnvelope, validate
 from clawperator.contract.wire import recordings_folder
 from clawperator.device import (
+    Device,
+    Endpoint,
     ShellAnswer,
     check_session_id,
     check_uri_schemes,
@@ -166,6 +168,13 @@ class SimulatedPhone(OldCalls):
             server.stop()
             adbd.stop()
 
+    @contextmanager
+    def connected(self) -> Iterator[ConnectedPhone]:
+        """A connection to this phone over adb, while the ``with`` block runs."""
+        with self.serve() as ports:
+            device = Device(self.serial, Endpoint("127.0.0.1", ports.server_port, simulated=True))
+            yield ConnectedPhone(device, allow_schemes=self._allow_schemes)
+
     def _screen(self, timeout: float | None) -> ScreenSearch:  # noqa: ARG002 - it takes no time
         return LiveScreen(self.phone)
 
@@ -195,6 +204,12 @@ class SimulatedPhone(OldCalls):
         return self.phone.storage.system.read(f"{recordings_folder(self.phone.operator.package)}/{name}")
 
 
+def _apps(given: App | str | os.PathLike[str]) -> list[App]:
+    from clawperator.phone import load_apps
+
+    return [given] if isinstance(given, App) else load_apps(os.fspath(given))
+
+
 def _load(path: str) -> "Cassette":
     from clawperator.phone import load_cassette
 
@@ -206,7 +221,7 @@ def simulated_phone(  # noqa: PLR0913 - the parts of a phone
     *,
     seed: int = 0,
     serial: str = "claw-1",
-    apps: Iterable[App] = (),
+    apps: Iterable[App | str | os.PathLike[str]] = (),
     clock: Clock | None = None,
     cassette: str | None = None,
     faults: Mapping[str, str | float | bool] | None = None,
@@ -214,13 +229,14 @@ def simulated_phone(  # noqa: PLR0913 - the parts of a phone
 ) -> Iterator[SimulatedPhone]:
     """A simulated phone in this process, until the ``with`` block ends. Its clock is virtual unless one is given.
 
-    ``cassette`` is the path of a recording that the phone shows instead of its apps. ``faults`` maps names of
-    faults to their settings. ``allow_schemes`` are URI schemes it may open besides http and https.
+    ``apps`` are further apps, or paths of app files. ``cassette`` is the path of a recording that the phone shows
+    instead of its apps. ``faults`` maps names of faults to their settings. ``allow_schemes`` are URI schemes it
+    may open besides http and https.
     """
     phone = Phone(
         seed=seed,
         serial=serial,
-        apps=apps,
+        apps=[app for given in apps for app in _apps(given)],
         clock=VirtualClock() if clock is None else clock,
         cassette=None if cassette is None else _load(cassette),
     )

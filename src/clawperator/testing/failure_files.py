@@ -1,0 +1,100 @@
+"""What a phone showed when a test failed: its picture, its tree, its log and the labels on the screen."""
+
+import os
+import re
+from collections.abc import Callable, Iterator
+
+from clawperator.connection import AndroidPhone, AsyncConnectedPhone, ConnectedPhone, ScreenSearch
+from clawperator.device import Device, Endpoint
+from clawperator.phone import PhoneProcess
+from clawperator.testing.live_screen import LiveScreen
+from clawperator.testing.phone import SimulatedPhone
+from clawperator.ui import outline_of, render_outline
+
+# A phone that does not answer must not hold up the other tests.
+_SECONDS = 10.0
+_LOG_LINES = "2000"
+_MAX_LABELS = 60
+_MAX_NAME = 100
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+def folder_name(test: str) -> str:
+    """The name of a test as the name of a folder."""
+    return _UNSAFE.sub("_", test).strip("._")[-_MAX_NAME:] or "test"
+
+
+def phone_of(value: object) -> AndroidPhone | None:
+    """The phone that a fixture or a variable is, if it is one."""
+    if isinstance(value, AndroidPhone):
+        return value
+    if isinstance(value, AsyncConnectedPhone):
+        return value.phone
+    if isinstance(value, PhoneProcess):
+        return ConnectedPhone(Device(value.serial, Endpoint("127.0.0.1", value.server_port, simulated=True)))
+    return None
+
+
+def keep_failure(phone: AndroidPhone, folder: str) -> str:
+    """Write what the phone shows to a folder. Returns a report of the labels and the files.
+
+    It never raises: what could not be read or written is a line of the report.
+    """
+    lines: list[str] = []
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as e:
+        lines.append(f"cannot write to {folder}: {e.strerror}")
+    lines += _screen(phone, folder)
+    lines.append(_kept(folder, "screen.png", lambda path: _save_picture(phone, path)))
+    lines.append(_kept(folder, "log.txt", lambda path: _write(path, _log(phone))))
+    return "\n".join(lines)
+
+
+def _screen(phone: AndroidPhone, folder: str) -> Iterator[str]:
+    """The labels on the screen, and the files of its tree."""
+    try:
+        xml, screen, package = _capture(phone)
+        labels = [repr(label) for label in screen.labels()]
+        outline = render_outline(outline_of(screen.hierarchy, screen.frame))
+    except Exception as e:  # noqa: BLE001 - a phone that failed may fail again, and the test's own failure matters
+        yield f"cannot read the screen: {e}"
+        return
+    more = f" and {len(labels) - _MAX_LABELS} more" if len(labels) > _MAX_LABELS else ""
+    yield f"{package or 'an unknown app'} shows: {', '.join(labels[:_MAX_LABELS]) or 'no labels'}{more}"
+    yield _kept(folder, "screen.xml", lambda path: _write(path, xml.encode()))
+    yield _kept(folder, "outline.txt", lambda path: _write(path, outline.encode()))
+
+
+def _capture(phone: AndroidPhone) -> tuple[str, ScreenSearch, str | None]:
+    """The XML, the searchable tree and the foreground app. A simulated phone is only looked at."""
+    if isinstance(phone, SimulatedPhone):
+        return phone.xml(), LiveScreen(phone.phone), phone.foreground()
+    snapshot = phone.snapshot(timeout=_SECONDS)
+    return snapshot.xml, snapshot, snapshot.package
+
+
+def _save_picture(phone: AndroidPhone, path: str) -> None:
+    if isinstance(phone, SimulatedPhone):
+        _write(path, phone.png())
+    else:
+        phone.screenshot(path, timeout=_SECONDS)
+
+
+def _log(phone: AndroidPhone) -> bytes:
+    return phone.shell("logcat", "-d", "-t", _LOG_LINES, timeout=_SECONDS).stdout
+
+
+def _write(path: str, content: bytes) -> None:
+    with open(path, "wb") as file:
+        file.write(content)
+
+
+def _kept(folder: str, name: str, write: Callable[[str], None]) -> str:
+    """The path of a file that was written, or the reason why it was not."""
+    path = os.path.join(folder, name)
+    try:
+        write(path)
+    except Exception as e:  # noqa: BLE001 - likewise
+        return f"cannot save {path}: {e}"
+    return path

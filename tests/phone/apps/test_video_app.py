@@ -193,3 +193,14 @@ def test_any_text_can_be_searched_and_any_link_opened(words: str, link: str) -> 
     assert len(suggestions_for(words)) <= 8
     assert len(found_videos(words)) <= len(VIDEOS)
     assert isinstance(video_in(link + words), str)
+
+
+def test_media_keys_play_and_pause(phone: Phone) -> None:
+    phone.view("vnd.youtube:numb0000001")
+    seen = []
+    for key in (85, 85, 127, 127, 126, 86):
+        phone.key(key)
+        process = phone.process_of(PACKAGE)
+        assert process is not None
+        seen.append(process.state["playing"])
+    assert seen == [False, True, False, False, True, False]

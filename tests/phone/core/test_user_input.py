@@ -43,6 +43,10 @@ def make_app() -> App:
             button("Off", log("x"), enabled=False),
             button("Both", log("b"), on_long_click=log("B")),
             button("Ask", go("ask")),
+            button("Zoom", log("z"), on_double_tap=log("Z")),
+            text("Parcel", drag_name="parcel"),
+            text("Box", on_drop=lambda context, name: log(f"<{name}>")(context)),
+            text("Wall", on_drop=lambda context, _: log("wall")(context), enabled=False),
             listing(*(item(f"Row {i}", on_click=log(str(i))) for i in range(30)), id="rows"),
         )
 
@@ -89,6 +93,49 @@ def test_a_long_press_is_a_tap_for_views_without_a_long_click_handler(touch: Sim
     touch.person.press_long("Both")
     touch.person.press_long("Plain")
     assert log_of(touch) == "Bp"
+
+
+def point(phone: SimulatedPhone, label: str) -> str:
+    node = phone.find(label)
+    assert node is not None
+    return "{} {}".format(*node.bounds.centre)
+
+
+def test_two_taps_within_300_ms_are_a_double_tap(touch: SimulatedPhone) -> None:
+    tap = f"input tap {point(touch, 'Zoom')}"
+    touch.shell_script(f"{tap}; {tap}")
+    assert log_of(touch) == "zZ"
+    touch.shell_script(f"{tap}; sleep 0.31; {tap}")
+    assert log_of(touch) == "zZzz"
+    touch.sleep(1)
+    touch.shell_script(f"{tap}; input tap {point(touch, 'Plain')}; {tap}")
+    assert log_of(touch) == "zZzzzpz"
+
+
+def test_a_view_without_a_double_tap_handler_gets_two_clicks(touch: SimulatedPhone) -> None:
+    tap = f"input tap {point(touch, 'Plain')}"
+    touch.shell_script(f"{tap}; {tap}")
+    assert log_of(touch) == "pp"
+
+
+def test_a_swipe_that_stays_in_place_is_a_long_press(touch: SimulatedPhone) -> None:
+    at = point(touch, "Both")
+    touch.shell_script(f"input swipe {at} {at} 800")
+    touch.shell_script(f"input swipe {at} {at} 100")
+    assert log_of(touch) == "Bb"
+
+
+def test_a_dragged_view_is_dropped_where_it_is_accepted(touch: SimulatedPhone) -> None:
+    parcel, box, wall = (point(touch, name) for name in ("Parcel", "Box", "Wall"))
+    touch.shell_script(f"input draganddrop {parcel} {wall} 300")
+    touch.shell_script(f"input draganddrop {box} {parcel} 300")
+    touch.shell_script(f"input swipe {parcel} {box} 300")
+    assert log_of(touch) == ""
+    touch.shell_script(f"input draganddrop {parcel} {box} 300")
+    assert log_of(touch) == "<parcel>"
+    touch.fault("dropped_tap", 1)
+    touch.shell_script(f"input draganddrop {parcel} {box} 300")
+    assert log_of(touch) == "<parcel>"
 
 
 def test_a_switch_toggles_and_calls_on_change(touch: SimulatedPhone) -> None:

@@ -195,3 +195,24 @@ def bad(context):
             assert phone.shows("Crash"), "the launcher is back"
             assert phone.phone.process_of("com.example.crash") is None
         assert phone.shell_script("logcat -d -s AndroidRuntime:E").text.count("FATAL EXCEPTION: main") == 3
+
+
+def test_a_toml_view_handles_a_double_tap_and_a_long_press(tmp_path: Path) -> None:
+    file = tmp_path / "photo.toml"
+    file.write_text(
+        'package = "com.example.photo"\nlabel = "Photo"\n[[screen]]\nname = "home"\n'
+        '  [[screen.view]]\n  kind = "button"\n  text = "Photo {what}"\n'
+        '  do = { put = { what = "opened" } }\n'
+        '  double = { put = { what = "zoomed" } }\n'
+        '  hold = { put = { what = "marked" } }\n[state]\nwhat = "new"\n'
+    )
+    with simulated_phone(apps=load_apps(str(file))) as phone:
+        phone.open_app("com.example.photo")
+        seen = []
+        for script in ("input tap X", "input tap X; input tap X", "input swipe X X 700"):
+            found = phone.find(text_contains="Photo ")
+            assert found is not None
+            phone.sleep(1)
+            phone.shell_script(script.replace("X", "{} {}".format(*found.bounds.centre)))
+            seen += [label for label in phone.labels() if label.startswith("Photo ")]
+    assert seen == ["Photo opened", "Photo zoomed", "Photo marked"]

@@ -106,6 +106,21 @@ def _catalogue() -> dict[str, Video]:
 VIDEOS = _catalogue()
 
 
+def _set_playing(*, playing: bool) -> Effect:
+    return lambda context: context.state.update(playing=playing)
+
+
+def _toggle_playing(context: AppContext) -> None:
+    context.state["playing"] = not context.state["playing"]
+
+
+_MEDIA_KEYS: dict[str, Effect] = {
+    "MEDIA_PLAY_PAUSE": _toggle_playing,
+    "MEDIA_PLAY": _set_playing(playing=True),
+    **dict.fromkeys(("MEDIA_PAUSE", "MEDIA_STOP"), _set_playing(playing=False)),
+}
+
+
 def apps() -> list[App]:
     app = App(
         PACKAGE,
@@ -119,7 +134,7 @@ def apps() -> list[App]:
     app.screen("home", activity=_ACTIVITY)(_home)
     app.screen("search", activity=_ACTIVITY, on_show=_suggest)(_search)
     app.screen("results", activity=_ACTIVITY)(_results)
-    app.screen("watch", activity=_ACTIVITY, on_show=_play)(_watch)
+    app.screen("watch", activity=_ACTIVITY, on_show=_play, keys=_MEDIA_KEYS)(_watch)
     return [app]
 
 
@@ -299,10 +314,6 @@ def _watch(context: AppContext) -> View:
 
 def _comment(i: int) -> View:
     return item(f"@viewer{i + 1}", _COMMENTS[i % len(_COMMENTS)], id="comment")
-
-
-def _toggle_playing(context: AppContext) -> None:
-    context.state["playing"] = not context.state["playing"]
 
 
 def _toggle_like(name: str) -> Effect:

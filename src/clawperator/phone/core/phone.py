@@ -15,7 +15,7 @@ from clawperator.contract.wire import OPERATOR_PACKAGE
 from clawperator.engine import Clock, VirtualClock
 from clawperator.phone.apps import CHOOSER, HOME_APPS, LAUNCHER, built_in_apps
 from clawperator.phone.apps.system import KEYBOARD_COMPONENT, android_app, keyboard_app, operator_app, system_ui
-from clawperator.phone.core import kernel, settings, user_input
+from clawperator.phone.core import kernel, keys, settings, user_input
 from clawperator.phone.core.events import AccessibilityEvent, window_event
 from clawperator.phone.core.faults import Faults
 from clawperator.phone.core.kernel import Sockets, Timers
@@ -153,10 +153,10 @@ class Phone:
         with self.lock:
             user_input.type_text(self, text)
 
-    def key(self, code: int) -> None:
+    def key(self, code: int, *, long: bool = False) -> None:
         """Inject a key event."""
         with self.lock:
-            user_input.press_key(self, code)
+            keys.press_key(self, code, long=long)
 
     def press_back_key(self) -> None:
         """Press the hardware Back key. Unlike an injected key it emits an accessibility event."""

@@ -20,6 +20,7 @@ _DEFAULTS = {
         "screen_brightness_mode": "0",
         "screen_off_timeout": "600000",
         "font_scale": "1.0",
+        "volume_music_speaker": "5",
     },
     "secure": {"android_id": "c1a9e6a70000b0c5", "location_mode": "3"},
     "global": {

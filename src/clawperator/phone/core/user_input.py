@@ -1,4 +1,4 @@
-"""User input: touches, text typed into fields, and keys, each with the accessibility events it causes.
+"""User input: touches, and text typed into fields, each with the accessibility events it causes.
 
 The caller holds the phone's lock.
 """
@@ -6,6 +6,7 @@ The caller holds the phone's lock.
 from collections.abc import Callable
 from typing import Protocol
 
+from clawperator.engine import Clock
 from clawperator.phone.core.events import AccessibilityEvent, click_event, scroll_event, text_event
 from clawperator.phone.core.window import Window
 from clawperator.phone.core.window_manager import WindowManager
@@ -16,55 +17,9 @@ from clawperator.phone.toolkit.layout import PlacedView, field_text
 # A shorter movement is a tap; a longer touch is a long press.
 SLOP_PX = 24
 LONG_PRESS_MS = 500
+# The longest time between the two taps of a double tap.
+DOUBLE_TAP_SECONDS = 0.3
 MAX_TEXT_LENGTH = 10_000
-# The names and codes that ``input keyevent`` takes.
-KEY_CODES = {
-    "HOME": 3,
-    "BACK": 4,
-    **{str(n): 7 + n for n in range(10)},
-    "DPAD_UP": 19,
-    "DPAD_DOWN": 20,
-    "DPAD_LEFT": 21,
-    "DPAD_RIGHT": 22,
-    "DPAD_CENTER": 23,
-    "VOLUME_UP": 24,
-    "VOLUME_DOWN": 25,
-    "POWER": 26,
-    **{chr(ord("A") + n): 29 + n for n in range(26)},
-    "COMMA": 55,
-    "PERIOD": 56,
-    "TAB": 61,
-    "SPACE": 62,
-    "ENTER": 66,
-    "DEL": 67,
-    "MINUS": 69,
-    "EQUALS": 70,
-    "SLASH": 76,
-    "AT": 77,
-    "PLUS": 81,
-    "MENU": 82,
-    "SEARCH": 84,
-    "ESCAPE": 111,
-    "FORWARD_DEL": 112,
-    "MOVE_HOME": 122,
-    "MOVE_END": 123,
-    "NUMPAD_ENTER": 160,
-    "APP_SWITCH": 187,
-    "SLEEP": 223,
-    "WAKEUP": 224,
-}
-_CHARACTERS = {
-    **{7 + n: str(n) for n in range(10)},
-    **{29 + n: chr(ord("a") + n) for n in range(26)},
-    55: ",",
-    56: ".",
-    62: " ",
-    69: "-",
-    70: "=",
-    76: "/",
-    77: "@",
-    81: "+",
-}
 
 
 class InputTarget(Protocol):
@@ -86,14 +41,8 @@ class TouchPlayback(Protocol):
 class TouchTarget(InputTarget, Protocol):
     @property
     def player(self) -> TouchPlayback | None: ...
-
-
-class KeyTarget(InputTarget, Protocol):
-    """The part of the phone that keys use."""
-
-    def go_back(self) -> None: ...
-    def go_home(self) -> None: ...
-    def show_recents(self) -> None: ...
+    @property
+    def clock(self) -> Clock: ...
 
 
 def tap(phone: TouchTarget, x: int, y: int, hold_ms: int = 100) -> None:
@@ -105,11 +54,59 @@ def tap(phone: TouchTarget, x: int, y: int, hold_ms: int = 100) -> None:
         under = window.view_at(x, y, lambda p: p.node.flag("clickable")) or window.view_at(x, y, lambda _: True)
         if phone.player.pressed(under, x, y, long=long):
             return
-    placed = window.view_at(x, y, lambda p: accepts_press(p, long=long) or accepts_press(p, long=False))
-    if placed is not None:
+    placed = window.view_at(x, y, lambda p: _accepts_touch(p, long=long))
+    _end_key_focus(phone, window)
+    if placed is not None and not long and _is_second_tap(phone, placed):
+        assert placed.view.on_double_tap is not None
+        phone.perform(placed.entry, placed.view.on_double_tap)
+    elif placed is not None:
         press_view(phone, window, placed, long=long and accepts_press(placed, long=True))
     elif window is phone.windows.active() and not window.bounds.contains(x, y):
         phone.windows.touch_outside(window.entry)
+
+
+def _accepts_touch(placed: PlacedView, *, long: bool) -> bool:
+    if accepts_press(placed, long=long) or accepts_press(placed, long=False):
+        return True
+    return placed.view.enabled and placed.view.on_double_tap is not None
+
+
+def _is_second_tap(phone: TouchTarget, placed: PlacedView) -> bool:
+    """Whether a tap on a view with a double-tap handler follows another one soon enough."""
+    entry, now = placed.entry, phone.clock.monotonic()
+    last, entry.last_tap = entry.last_tap, None
+    if placed.view.on_double_tap is None:
+        return False
+    if last is not None and last[0] == placed.key and now - last[1] <= DOUBLE_TAP_SECONDS:
+        return True
+    entry.last_tap = (placed.key, now)
+    return False
+
+
+def _end_key_focus(phone: InputTarget, window: Window) -> None:
+    """Remove the focus that keys gave to a view: in touch mode only fields have the focus."""
+    entry = window.entry
+    placed = window.views.get(entry.focus) if entry.focus is not None else None
+    if placed is not None and not placed.view.edits:
+        entry.focus = None
+        phone.windows.invalidate()
+
+
+def drag(phone: TouchTarget, start: tuple[int, int], end: tuple[int, int], duration_ms: int) -> None:
+    """Hold a view, then move: drop it on the view at the end, press it long, or scroll."""
+    window = phone.windows.window_at(*start)
+    held = window.view_at(*start, lambda p: bool(p.view.drag_name)) if window else None
+    if window is None or held is None:
+        pressed = window.view_at(*start, lambda p: accepts_press(p, long=True)) if window else None
+        if pressed is not None:
+            tap(phone, *start, LONG_PRESS_MS + duration_ms)
+        else:
+            swipe(phone, start, end, duration_ms)
+        return
+    target = window.view_at(*end, lambda p: p.view.on_drop is not None and p.view.enabled)
+    drop = target.view.on_drop if target is not None else None
+    if target is not None and drop is not None:
+        phone.perform(target.entry, lambda context: drop(context, held.view.drag_name))
 
 
 def accepts_press(placed: PlacedView, *, long: bool) -> bool:
@@ -283,50 +280,3 @@ def submit(phone: InputTarget, field: PlacedView) -> bool:
         phone.perform(field.entry, field.view.on_submit)
     phone.windows.invalidate()
     return True
-
-
-def read_key_code(word: str) -> int | None:
-    """The code of a name such as KEYCODE_BACK or BACK, or of a number; None for anything else."""
-    if word.isdecimal() and len(word) < 6:
-        return int(word)
-    return KEY_CODES.get(word.upper().removeprefix("KEYCODE_"))
-
-
-def press_key(phone: KeyTarget, code: int) -> None:
-    """Press and release a key. Keys without a function here do nothing, as on a phone."""
-    if code in _CHARACTERS:
-        type_text(phone, _CHARACTERS[code])
-    elif code in _FUNCTIONS:
-        _FUNCTIONS[code](phone)
-
-
-def _enter(phone: KeyTarget) -> None:
-    field = phone.windows.active().focused_field()
-    if field is not None and field.view.multiline:
-        type_text(phone, "\n")
-    elif field is not None:
-        submit(phone, field)
-
-
-def _set_awake(phone: KeyTarget, *, awake: bool) -> None:
-    phone.windows.awake = awake
-
-
-_FUNCTIONS: dict[int, Callable[[KeyTarget], None]] = {
-    3: lambda phone: phone.go_home(),
-    4: lambda phone: phone.go_back(),
-    21: lambda phone: move_cursor(phone, lambda at, _: at - 1),
-    22: lambda phone: move_cursor(phone, lambda at, _: at + 1),
-    26: lambda phone: _set_awake(phone, awake=not phone.windows.awake),
-    66: _enter,
-    67: delete_character,
-    82: lambda phone: _set_awake(phone, awake=True),
-    111: lambda phone: phone.go_back(),
-    112: lambda phone: delete_character(phone, forward=True),
-    122: lambda phone: move_cursor(phone, lambda *_: 0),
-    123: lambda phone: move_cursor(phone, lambda _, length: length),
-    160: _enter,
-    187: lambda phone: phone.show_recents(),
-    223: lambda phone: _set_awake(phone, awake=False),
-    224: lambda phone: _set_awake(phone, awake=True),
-}

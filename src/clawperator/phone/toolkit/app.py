@@ -39,6 +39,8 @@ class AppScreen(Struct, frozen=True):
     cancelable: bool = True
     # Returns ready nodes, each with its ``PlacedView``: they are shown unchanged, and ``build`` is not called.
     tree: "Callable[[BackStackEntry], Hierarchy] | None" = None
+    # The keys that it handles itself, by their names without KEYCODE_.
+    keys: Mapping[str, Effect] = {}
 
 
 class App:
@@ -87,15 +89,22 @@ class App:
         kind: ScreenKind = "activity",
         on_show: Effect | None = None,
         cancelable: bool = True,
+        keys: Mapping[str, Effect] | None = None,
     ) -> Callable[[Build], Build]:
-        """A decorator: the function builds this screen. ``on_show`` runs each time the screen is opened."""
+        """A decorator: the function builds this screen.
+
+        ``on_show`` runs each time the screen is opened. ``keys`` are handlers by the name of their key, such as
+        MEDIA_PLAY_PAUSE.
+        """
         if not activity:
             plain = "android.app.AlertDialog" if kind != "activity" else f"{self.package}.{_camel(name)}Activity"
             activity = plain
         shown = title if title is not None or kind != "activity" else self.label
 
         def add(build: Build) -> Build:
-            self.screens[name] = AppScreen(name, build, kind, shown, activity, on_show, cancelable)
+            self.screens[name] = AppScreen(
+                name, build, kind, shown, activity, on_show, cancelable, keys=keys or {}
+            )
             return build
 
         return add
@@ -120,7 +129,18 @@ class AppProcess:
 class BackStackEntry:
     """One open screen and its own state: scroll offsets, texts of unbound fields, focus, cursor."""
 
-    __slots__ = ("args", "cursor", "edited", "focus", "process", "screen", "scroll", "texts", "wants_keyboard")
+    __slots__ = (
+        "args",
+        "cursor",
+        "edited",
+        "focus",
+        "last_tap",
+        "process",
+        "screen",
+        "scroll",
+        "texts",
+        "wants_keyboard",
+    )
 
     def __init__(self, process: AppProcess, screen: AppScreen, args: dict[str, Any]) -> None:
         self.process = process
@@ -129,6 +149,8 @@ class BackStackEntry:
         self.scroll: dict[str, tuple[int, int]] = {}
         self.texts: dict[str, str] = {}
         self.focus: str | None = None
+        # The view of the last tap that may be the first of a double tap, and its time.
+        self.last_tap: tuple[str, float] | None = None
         self.wants_keyboard = False
         # The cursor position, and the text it is valid for.
         self.cursor = 0

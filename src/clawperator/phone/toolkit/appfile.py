@@ -31,7 +31,7 @@ _TYPES: dict[str, Any] = {
     "tone": Literal["surface", "accent", "muted", "danger", "dark"],
     "edits": Literal["text", "number", "password"],
 }
-_VIEW_KEYS = {*_TYPES, "kind", "text", "summary", "bind", "do", "hold", "when", "unless", "view"}
+_VIEW_KEYS = {*_TYPES, "kind", "text", "summary", "bind", "do", "hold", "double", "when", "unless", "view"}
 
 
 class _Texts(Struct, frozen=True):
@@ -196,6 +196,8 @@ class _Reader:
             more["on_submit" if kind == "field" else "on_click"] = self._effect(position, table["do"])
         if "hold" in table:
             more["on_long_click"] = self._effect(position, table["hold"])
+        if "double" in table:
+            more["on_double_tap"] = self._effect(position, table["double"])
         text, summary, bind = (
             str(self._optional(position, table, key, _Text) or "") for key in ("text", "summary", "bind")
         )

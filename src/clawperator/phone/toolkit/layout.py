@@ -251,7 +251,7 @@ class LayoutPass:
             "clickable": "true" if clickable else "false",
             "enabled": "true" if view.enabled else "false",
             "focusable": "true" if clickable or view.scrolls else "false",
-            "focused": "true" if view.edits and entry.focus == key else "false",
+            "focused": "true" if entry.focus == key and (clickable or view.edits) else "false",
             "scrollable": "false",
             "long-clickable": "true" if view.on_long_click else "false",
             "password": "true" if view.edits == "password" else "false",

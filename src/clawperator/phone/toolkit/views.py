@@ -39,6 +39,10 @@ class View(Struct, frozen=True, kw_only=True, eq=False):
 
     on_click: Effect | None = None
     on_long_click: Effect | None = None
+    on_double_tap: Effect | None = None
+    # A view with a name can be dragged; the view it is dropped on gets the name.
+    drag_name: str = ""
+    on_drop: Change | None = None
     on_change: Change | None = None
     on_submit: Effect | None = None
     # The key of the app's state that holds a field's text or a switch's state.

@@ -157,6 +157,14 @@ def test_a_package_alone_is_launched(phone: Phone) -> None:
     assert phone.foreground() == NOTES
 
 
+def test_extras_reach_the_screen_with_their_types(phone: Phone) -> None:
+    output(phone, "am start -n com.clawperator.notes/.MainActivity --es title Milk --ei count 3 --ez urgent true")
+    assert phone.foreground() == "com.clawperator.notes"
+    assert phone.tasks.front.top.args == {"title": "Milk", "count": 3, "urgent": True}
+    assert "NumberFormatException" in run(phone, "am start -n a/.B --ei count many").err
+    assert "NumberFormatException" in run(phone, "am start -n a/.B --ef size wide").err
+
+
 def test_home_can_be_started_as_an_activity(phone: Phone) -> None:
     phone.launch(NOTES)
     run(phone, "am start -a android.intent.action.MAIN -c android.intent.category.HOME")

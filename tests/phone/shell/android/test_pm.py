@@ -247,11 +247,13 @@ def test_unknown_and_system_packages_are_not_uninstalled(phone: Phone, name: str
 # Changing
 
 
-def test_clearing_an_app_deletes_its_data(phone: Phone) -> None:
+def test_clearing_an_app_deletes_its_data_and_permissions(phone: Phone) -> None:
     install(phone, make_apk(APP))
     phone.launch(APP)
+    phone.packages.grant(APP, "android.permission.CAMERA")
     assert output(phone, f"pm clear {APP}") == "Success\n"
     assert phone.process_of(APP) is None
+    assert phone.packages.granted(APP) == []
     assert run(phone, "pm clear com.nobody") == (1, "", "Failed\n")
 
 

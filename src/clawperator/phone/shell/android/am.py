@@ -140,7 +140,7 @@ def _start_resolved(phone: Phone, intent: Intent, found: list[ResolvedActivity])
     elif package == HOME_APP:
         phone.go_home()
     else:
-        phone.tasks.start(target.app, target.screen, dict(target.args))
+        phone.tasks.start(target.app, target.screen, {**intent.extras, **target.args})
         if intent.flags & CLEARING and target.screen is None:
             phone.tasks.unwind(phone.tasks.front.top)
     log_start(phone, intent, cold=not was_running)
@@ -231,7 +231,8 @@ def _broadcast(process: ShellProcess, arguments: ServiceArguments) -> int:
     wanted = intent.component.package if intent.component else intent.package
     receiver = intent.component is None or intent.component.name == RECEIVER
     if intent.action == ACTION and receiver and wanted in (None, operator.package):
-        operator.receive(intent.extras.get("payload"))
+        payload = intent.extras.get("payload")
+        operator.receive(payload if isinstance(payload, str) else None)
     process.write("Broadcast completed: result=0\n")
     return 0
 

@@ -1,5 +1,6 @@
 """``cmd``, ``service`` and ``content``: the system services by name, and the commands of some of them."""
 
+from clawperator.phone.core.keys import MAX_VOLUME, VOLUME
 from clawperator.phone.shell.android.base import FAILED, Handler, ServiceArguments, print_error, run_service
 from clawperator.phone.shell.process import ShellProcess, command
 
@@ -14,6 +15,7 @@ SERVICES = {
     "display": "android.hardware.display.IDisplayManager",
     "input": "android.hardware.input.IInputManager",
     "input_method": "com.android.internal.view.IInputMethodManager",
+    "media_session": "android.media.session.ISessionManager",
     "meminfo": "",
     "notification": "android.app.INotificationManager",
     "package": "android.content.pm.IPackageManager",
@@ -125,7 +127,29 @@ def _airplane(process: ShellProcess, arguments: ServiceArguments) -> int:
     return 0
 
 
+def _media_volume(process: ShellProcess, arguments: ServiceArguments) -> int:
+    """Print or set the volume of the media stream. Other streams do not exist."""
+    phone = process.phone
+    goal: int | None = None
+    while (option := arguments.option()) is not None:
+        if option == "--stream":
+            arguments.integer()
+        elif option == "--set":
+            goal = arguments.integer()
+    with phone.lock:
+        if goal is not None:
+            if not 0 <= goal <= MAX_VOLUME:
+                print_error(process, f"Error: invalid volume value: {goal} is not in range [0..{MAX_VOLUME}]")
+                return FAILED
+            phone.settings.put("system", VOLUME, str(goal))
+        now = phone.settings.get("system", VOLUME)
+    process.write("[V] will control stream=3 (STREAM_MUSIC)\n")
+    process.write(f"[V] volume is {now} in range [0..{MAX_VOLUME}]\n")
+    return 0
+
+
 _HANDLERS: dict[str, dict[str, Handler]] = {
+    "media_session": {"volume": _media_volume},
     "statusbar": dict.fromkeys(("expand-notifications", "expand-settings", "collapse"), _silent),
     "power": {"wakeup": _set_awake(awake=True), "sleep": _set_awake(awake=False)},
     "uimode": {"night": _night},

@@ -6,8 +6,9 @@ from weakref import WeakKeyDictionary
 
 from msgspec import Struct
 
+from clawperator.phone.core.keys import read_key_code
 from clawperator.phone.core.phone import Phone
-from clawperator.phone.core.user_input import accepts_press, read_key_code
+from clawperator.phone.core.user_input import drag
 from clawperator.phone.shell.android.am import log_start
 from clawperator.phone.shell.android.base import (
     Handler,
@@ -101,18 +102,13 @@ def _swipe(process: ShellProcess, arguments: ServiceArguments) -> int:
 
 
 def _drag(process: ShellProcess, arguments: ServiceArguments) -> int:
-    """A long press that then moves: a long press where the view accepts one, else a swipe."""
     start, end, duration = _read_stroke(arguments)
     if process.wait((_LONG_PRESS_MS + duration) / 1000):
         return INTERRUPTED
     phone = process.phone
     with phone.lock:
-        window = phone.windows.window_at(*start)
-        held = window.view_at(*start, lambda placed: accepts_press(placed, long=True)) if window else None
-        if held is not None:
-            phone.tap(*start, hold_ms=_LONG_PRESS_MS + duration)
-        else:
-            phone.swipe(start, end, duration)
+        if not phone.faults.happens("dropped_tap"):
+            drag(phone, start, end, duration)
     return 0
 
 
@@ -131,12 +127,12 @@ def _text(process: ShellProcess, arguments: ServiceArguments) -> int:
 
 def _key_event(process: ShellProcess, arguments: ServiceArguments) -> int:
     phone = process.phone
-    repeat, delay = 1, 0
+    repeat, delay, long = 1, 0, False
     while (option := arguments.option()) is not None:
         if option == "--delay":
             delay = min(arguments.integer(), _MAX_MS)
         elif option == "--longpress":
-            delay = max(delay, _LONG_PRESS_MS)
+            delay, long = max(delay, _LONG_PRESS_MS), True
         elif option == "--doubletap":
             repeat = 2
     words = [arguments.required(), *arguments.remaining()]
@@ -146,7 +142,7 @@ def _key_event(process: ShellProcess, arguments: ServiceArguments) -> int:
             return INTERRUPTED
         for _ in range(repeat if code is not None else 0):
             assert code is not None
-            phone.key(code)
+            phone.key(code, long=long)
     return 0
 
 

@@ -59,6 +59,9 @@ _TEXTS = {"-a": "action", "-d": "data", "-t": "type", "-i": "identifier", "-p": 
 _PRIVATE = ("tel", "sip", "sms", "smsto", "mailto", "nfc")
 
 
+Extra = str | int | float | bool
+
+
 class Component(Struct, frozen=True):
     """A component of an app: its package and the full name of a class."""
 
@@ -95,7 +98,7 @@ class Intent(Struct, frozen=True, kw_only=True):
     flags: int = 0
     package: str | None = None
     component: Component | None = None
-    extras: dict[str, str] = {}
+    extras: dict[str, Extra] = {}
 
     def __str__(self) -> str:
         """As Android prints it: links shortened, extras not shown."""
@@ -144,8 +147,7 @@ def _read_option(intent: Intent, option: str, arguments: ServiceArguments) -> In
     if option in _EXTRAS:
         key = arguments.required()
         value = arguments.required() if _EXTRAS[option] == 2 else ""
-        _check_extra(option, value)
-        return replace(intent, extras={**intent.extras, key: value})
+        return replace(intent, extras={**intent.extras, key: _read_extra(option, value)})
     if option in _TEXTS:
         return replace(intent, **{_TEXTS[option]: arguments.required()})
     match option:
@@ -159,18 +161,31 @@ def _read_option(intent: Intent, option: str, arguments: ServiceArguments) -> In
             raise ServiceError(f"Unknown option: {option}")
 
 
-def _check_extra(option: str, value: str) -> None:
+def _read_extra(option: str, value: str) -> Extra:
+    """The value of an extra, of the type that the option names; a list stays text."""
     if option == "--ei":
-        read_int(value)
-    elif option == "--ez" and value.lower() not in {"true", "t", "false", "f", "0", "1"}:
-        raise ServiceError(f"Invalid boolean value: {value}")
+        return read_int(value)
+    if option == "--ez":
+        if value.lower() not in {"true", "t", "false", "f", "0", "1"}:
+            raise ServiceError(f"Invalid boolean value: {value}")
+        return value.lower() in {"true", "t", "1"}
+    if option in {"--el", "--ef", "--ed"}:
+        try:
+            return int(value) if option == "--el" else float(value)
+        except ValueError:
+            raise _number_error(value) from None
+    return value
 
 
 def _read_flags(word: str) -> int:
     try:
         return int(word, 0) & 0xFFFFFFFF
     except ValueError:
-        raise ServiceError(f'For input string: "{word[:200]}"', "java.lang.NumberFormatException") from None
+        raise _number_error(word) from None
+
+
+def _number_error(word: str) -> ServiceError:
+    return ServiceError(f'For input string: "{word[:200]}"', "java.lang.NumberFormatException")
 
 
 def _fill_in(intent: Intent, word: str) -> Intent:

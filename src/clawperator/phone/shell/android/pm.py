@@ -204,7 +204,11 @@ def _clear(process: ShellProcess, arguments: ServiceArguments) -> int:
     if package is None:
         print_error(process, "Failed")
         return 1
-    process.phone.clear_app(package.app.package)
+    phone, name = process.phone, package.app.package
+    with phone.lock:
+        phone.clear_app(name)
+        for permission in phone.packages.granted(name):
+            phone.packages.revoke(name, permission)
     process.write("Success\n")
     return 0
 

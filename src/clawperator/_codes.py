@@ -130,6 +130,12 @@ GROUPS: Mapping[str, Mapping[str, Code]] = {
     },
     "target": {
         "NODE_NOT_FOUND": Code(_RUNTIME, True, "no node on the screen matches the selector"),
+        "REF_STALE": Code(
+            _RUNTIME,
+            False,
+            "a reference does not name one element of the screen",
+            "Run 'clawperator snapshot --view outline' for the references of this screen.",
+        ),
         "NODE_NOT_CLICKABLE": Code(_RUNTIME, True, "the matched node accepted no click"),
         "CONTAINER_NOT_FOUND": Code(_RUNTIME, True, "no node matches the container selector"),
         "CONTAINER_NOT_SCROLLABLE": Code(_RUNTIME, False, "the container does not scroll"),

@@ -4,6 +4,7 @@
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from clawperator.ui.changes import EarlierLine, changed_lines, earlier_lines
     from clawperator.ui.find import find_node, find_nodes
     from clawperator.ui.node import HIDDEN, NOWHERE, Bounds, Hierarchy, Node
     from clawperator.ui.notices import appeared_notices
@@ -11,6 +12,17 @@ if TYPE_CHECKING:
     from clawperator.ui.outline_text import BYTES_PER_TOKEN, outline_objects, render_outline
     from clawperator.ui.parse import parse_hierarchy
     from clawperator.ui.passwords import has_password
+    from clawperator.ui.refs import (
+        ElementFingerprint,
+        Located,
+        RegionPrint,
+        ScreenPrint,
+        find_same,
+        fingerprints,
+        is_same_page,
+        locate,
+        stale_reference,
+    )
     from clawperator.ui.roles import role_of
     from clawperator.ui.visible import visible_nodes
     from clawperator.ui.write import ATTRIBUTES, write_hierarchy
@@ -20,6 +32,7 @@ else:
     __getattr__, __dir__ = lazy_exports(
         __name__,
         {
+            "changes": "EarlierLine changed_lines earlier_lines",
             "find": "find_node find_nodes",
             "node": "Bounds HIDDEN Hierarchy NOWHERE Node",
             "notices": "appeared_notices",
@@ -27,6 +40,8 @@ else:
             "outline_text": "BYTES_PER_TOKEN outline_objects render_outline",
             "parse": "parse_hierarchy",
             "passwords": "has_password",
+            "refs": "ElementFingerprint Located RegionPrint ScreenPrint find_same fingerprints is_same_page "
+            "locate stale_reference",
             "roles": "role_of",
             "visible": "visible_nodes",
             "write": "ATTRIBUTES write_hierarchy",
@@ -39,20 +54,32 @@ __all__ = [
     "HIDDEN",
     "NOWHERE",
     "Bounds",
+    "EarlierLine",
+    "ElementFingerprint",
     "Hierarchy",
+    "Located",
     "Node",
     "Outline",
     "OutlineElement",
+    "RegionPrint",
+    "ScreenPrint",
     "appeared_notices",
+    "changed_lines",
+    "earlier_lines",
     "find_node",
     "find_nodes",
+    "find_same",
+    "fingerprints",
     "has_password",
+    "is_same_page",
+    "locate",
     "outline_objects",
     "outline_of",
     "parse_hierarchy",
     "render_outline",
     "role_of",
     "screen_frame",
+    "stale_reference",
     "visible_nodes",
     "write_hierarchy",
 ]

@@ -1,0 +1,260 @@
+"""The references of each phone, kept in the product home: which number stands for which element.
+
+A file holds fingerprints and labels, no content of fields, and only what was seen within the last hour. Numbers
+only grow while one of them is kept, so a number does not stand for another element within that hour.
+"""
+
+import fcntl
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import astuple
+
+from clawperator._deadline import Deadline
+from clawperator._files import AtomicFile, make_private_folder, read_limited, why
+from clawperator._home import product_home
+from clawperator._typed import decode
+from clawperator.contract.selectors import REFERENCE
+from clawperator.errors import ClawError
+from clawperator.ui import (
+    EarlierLine,
+    ElementFingerprint,
+    Outline,
+    RegionPrint,
+    ScreenPrint,
+    earlier_lines,
+    find_same,
+    fingerprints,
+    is_same_page,
+    stale_reference,
+)
+
+MAX_AGE_SECONDS = 3_600
+MAX_ELEMENTS = 2_000
+MAX_SNAPSHOTS = 32
+_MAX_BYTES = 4 * 1024 * 1024
+_MAX_NUMBER = 999_999_999
+_LOCK_SECONDS = 2.0
+_POLL_SECONDS = 0.01
+_VERSION = 1
+# After an unreadable file the numbers start here or later: it may have given out smaller ones.
+_RESTART, _RESTART_RANGE = 10_000, 80_000
+
+
+class _Element(Struct, frozen=True, array_like=True):
+    """A numbered element. ``region`` and ``screen`` are positions in tables of the file."""
+
+    number: int
+    seen: int
+    key: str
+    texts: str
+    role: str
+    label: str
+    alike: int
+    alike_texts: int
+    place: int
+    is_fixed: bool
+    bounds: tuple[int, int, int, int]
+    region: int
+    screen: int
+
+
+class _Snapshot(Struct, frozen=True, array_like=True):
+    """An outline that was shown: the number and checksum of each line."""
+
+    id: str
+    seen: int
+    lines: list[tuple[int, int]]
+
+
+class _File(Struct, frozen=True):
+    version: int
+    next: int
+    regions: list[RegionPrint]
+    screens: list[ScreenPrint]
+    elements: list[_Element]
+    snapshots: list[_Snapshot]
+
+
+class _Known(Struct):
+    """A numbered element while references are in memory."""
+
+    seen: int
+    fingerprint: ElementFingerprint
+
+
+class References:
+    """The references of one phone. ``now`` returns the time in seconds since the epoch."""
+
+    def __init__(self, serial: str, now: Callable[[], float] = time.time) -> None:
+        # In hex any serial is a valid file name, and 200 digits distinguish devices.
+        self._path = os.path.join(references_folder(), f"{serial.encode().hex()[:200]}.json")
+        self._now = now
+        self._next = 1
+        self._elements: dict[int, _Known] = {}
+        self._snapshots: dict[str, _Snapshot] = {}
+
+    def assign(self, screen: Outline, snapshot_id: str) -> None:
+        """Set the reference of each element: that of an earlier snapshot where it is the same element.
+
+        ``PRODUCT_HOME_UNAVAILABLE`` when the references cannot be kept.
+        """
+        try:
+            make_private_folder(os.path.dirname(self._path))
+            with self._lock():
+                self._read()
+                self._number(screen, snapshot_id)
+                self._write()
+        except OSError as e:
+            raise ClawError(
+                "PRODUCT_HOME_UNAVAILABLE",
+                f"cannot keep references in {self._path}: {why(e)}",
+                hint="Set CLAWPERATOR_HOME to a writable folder.",
+                operation="references",
+                target=self._path,
+            ) from e
+
+    def lookup(self, ref: str) -> ElementFingerprint:
+        """The element that ``e12`` or ``e12@s1a2b3c4d`` stands for; ``REF_STALE`` when there is none."""
+        self._read()
+        found = REFERENCE.fullmatch(ref)
+        if found is None:
+            raise stale_reference(ref, "is not a reference such as e12")
+        number, snapshot_id = int(found[1][1:]), found[2]
+        known = self._elements.get(number)
+        if known is None:
+            raise stale_reference(ref, "is unknown or too old")
+        if snapshot_id is not None:
+            snapshot = self._snapshots.get(snapshot_id)
+            if snapshot is None:
+                raise stale_reference(ref, "names a snapshot that is unknown or too old")
+            if all(line[0] != number for line in snapshot.lines):
+                raise stale_reference(ref, "is not in that snapshot")
+        return known.fingerprint
+
+    def lines_of(self, snapshot_id: str) -> list[EarlierLine] | None:
+        """The lines of an earlier outline; None when it is unknown or too old."""
+        self._read()
+        snapshot = self._snapshots.get(snapshot_id)
+        if snapshot is None:
+            return None
+        lines = []
+        for number, checksum in snapshot.lines:
+            known = self._elements.get(number)
+            role, label = (known.fingerprint.role, known.fingerprint.label) if known is not None else ("text", "")
+            lines.append(EarlierLine(f"e{number}", checksum, role, label))
+        return lines
+
+    def _number(self, screen: Outline, snapshot_id: str) -> None:
+        live = fingerprints(screen)
+        positions: dict[str, list[int]] = {}
+        for at, one in enumerate(live):
+            positions.setdefault(one.key, []).append(at)
+        numbers = [0] * len(live)
+        for number, known in sorted(self._elements.items(), key=lambda item: item[1].seen, reverse=True):
+            alike = positions.get(known.fingerprint.key)
+            if alike is None:
+                continue
+            same = find_same(known.fingerprint, live, alike)
+            if same is not None:
+                numbers[same] = numbers[same] or number
+            elif _is_doubtful(known.fingerprint, live, alike):
+                del self._elements[number]
+        now = round(self._now())
+        for at, element in enumerate(screen.elements):
+            if not numbers[at]:
+                numbers[at] = self._next
+                self._next += 1
+            self._elements[numbers[at]] = _Known(now, live[at])
+            element.ref = f"e{numbers[at]}"
+        lines = [(numbers[at], line.checksum) for at, line in enumerate(earlier_lines(screen))]
+        self._snapshots.pop(snapshot_id, None)
+        self._snapshots[snapshot_id] = _Snapshot(snapshot_id, now, lines)
+
+    @contextmanager
+    def _lock(self) -> Iterator[None]:
+        """Hold the lock of the file. After two seconds the file is used anyway: writes are atomic."""
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+        descriptor = os.open(f"{self._path}.lock", flags, 0o600)
+        try:
+            deadline = Deadline(_LOCK_SECONDS)
+            while not _try_lock(descriptor) and not deadline.is_over:
+                time.sleep(_POLL_SECONDS)
+            yield
+        finally:
+            os.close(descriptor)
+
+    def _read(self) -> None:
+        """Load the file. One that is damaged or not ours is ignored, and replaced by the next write."""
+        self._next, self._elements, self._snapshots = 1, {}, {}
+        try:
+            if os.path.islink(self._path):
+                raise ValueError("a link")  # noqa: TRY301 - like any other file that is not ours
+            file = decode(read_limited(self._path, _MAX_BYTES), _File)
+            self._load(file)
+        except FileNotFoundError:
+            return
+        except (OSError, ValueError, IndexError):
+            self._elements, self._snapshots = {}, {}
+            self._next = _RESTART + int.from_bytes(os.urandom(4)) % _RESTART_RANGE
+
+    def _load(self, file: _File) -> None:
+        """``ValueError`` or ``IndexError`` when the content is not what this version writes."""
+        if file.version != _VERSION:
+            raise ValueError("another version")
+        oldest = self._now() - MAX_AGE_SECONDS
+        for one in file.elements:
+            if not 1 <= one.number < file.next <= _MAX_NUMBER or one.region < 0 or one.screen < 0:
+                raise ValueError("a number that was not given")
+            region, screen = file.regions[one.region], file.screens[one.screen]
+            if one.seen >= oldest:
+                parts = (one.key, one.texts, one.role, one.label, one.alike, one.alike_texts, one.place)
+                fingerprint = ElementFingerprint(*parts, one.is_fixed, one.bounds, region, screen)
+                self._elements[one.number] = _Known(one.seen, fingerprint)
+        self._snapshots = {one.id: one for one in file.snapshots if one.seen >= oldest}
+        if self._elements:  # else no number was given within the hour
+            self._next = file.next
+
+    def _write(self) -> None:
+        regions: dict[RegionPrint, int] = {}
+        screens: dict[ScreenPrint, int] = {}
+        kept = sorted(self._elements.items(), key=lambda item: item[1].seen, reverse=True)[:MAX_ELEMENTS]
+        elements = []
+        for number, known in kept:
+            print_ = known.fingerprint
+            region = regions.setdefault(print_.region, len(regions))
+            screen = screens.setdefault(print_.screen, len(screens))
+            parts: tuple[Any, ...] = (number, known.seen, *astuple(print_)[:-2], region, screen)
+            elements.append(_Element(*parts))
+        snapshots = list(self._snapshots.values())[-MAX_SNAPSHOTS:]
+        file = _File(_VERSION, self._next, list(regions), list(screens), elements, snapshots)
+        if os.path.islink(self._path) or (os.path.exists(self._path) and not os.path.isfile(self._path)):
+            with suppress(OSError):
+                os.unlink(self._path)
+        with AtomicFile(self._path, private=True, follow_links=False) as out:
+            out.file.write(msgspec.json.encode(file))
+
+
+def references_folder() -> str:
+    return os.path.join(product_home(), "references")
+
+
+def _is_doubtful(known: ElementFingerprint, live: list[ElementFingerprint], alike: list[int]) -> bool:
+    """Whether a known element may be one of several on its page: then its reference is not used again."""
+    same_page = [at for at in alike if is_same_page(known, live[at])]
+    if known.alike > 1 and known.alike_texts == 1:
+        same_page = [at for at in same_page if live[at].texts == known.texts]
+    return bool(same_page)
+
+
+def _try_lock(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,274 @@
+"""The references of a phone: numbers that stay with their elements, in a private file."""
+
+import json
+import os
+import stat
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from clawperator.device import references
+from clawperator.device.references import MAX_AGE_SECONDS, References, references_folder
+from clawperator.errors import ClawError
+from clawperator.ui import Hierarchy, Outline, locate, outline_of, parse_hierarchy, screen_frame
+from tests.support.built_in_screens import built_in_screens
+from tests.ui.test_refs import FRAME, button, page, row, rows, text
+from tests.ui.trees import node
+
+PHONE = "claw-1"
+_FILE = b'{"version":1,"next":5,"regions":[["",""]],"screens":[[[],[]]],"elements":%s,"snapshots":[]}'
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.seconds = 1_000_000.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+
+@pytest.fixture
+def clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Clock:
+    monkeypatch.setenv("CLAWPERATOR_HOME", str(tmp_path / "home"))
+    return Clock()
+
+
+def numbered(clock: Clock, screen: Hierarchy, snapshot_id: str = "s1", serial: str = PHONE) -> Outline:
+    made = outline_of(screen, FRAME)
+    References(serial, clock).assign(made, snapshot_id)
+    return made
+
+
+def refs(made: Outline) -> dict[str, str]:
+    return {element.label: element.ref for element in made.elements if element.label}
+
+
+def only_file() -> Path:
+    [path] = Path(references_folder()).glob("*.json")
+    return path
+
+
+def test_the_elements_of_a_screen_are_numbered_in_their_order(clock: Clock) -> None:
+    assert refs(numbered(clock, page(*rows("A", "B")))) == {"Page": "e1", "A": "e3", "B": "e4"}
+
+
+def test_an_element_keeps_its_number_when_rows_are_inserted_above(clock: Clock) -> None:
+    before = refs(numbered(clock, page(*rows("A", "B"))))
+    after = refs(numbered(clock, page(*rows("New", "A", "B"))))
+
+    assert {label: after[label] for label in before} == before
+    assert after["New"] == "e5"
+
+
+def test_an_element_keeps_its_number_when_its_state_and_value_change(clock: Clock) -> None:
+    def setting(value: str, checked: str) -> Hierarchy:
+        switch = node(class_="android.widget.Switch", checkable="true", checked=checked)
+        return page(row(text("Dark theme"), text(value), switch))
+
+    assert refs(numbered(clock, setting("Off", "false"))) == refs(numbered(clock, setting("On", "true")))
+
+
+def test_an_element_keeps_its_number_when_its_page_was_left_and_came_back(clock: Clock) -> None:
+    home = page(*rows("Display", "Sound", "Battery"), title="Settings")
+    first = refs(numbered(clock, home))
+    numbered(clock, page(*rows("Dark theme", "Font size"), title="Display"))
+
+    assert refs(numbered(clock, home)) == first
+
+
+def test_elements_of_different_pages_have_different_numbers(clock: Clock) -> None:
+    rename = refs(numbered(clock, page(button("OK"), title="Rename")))
+    delete = refs(numbered(clock, page(button("OK"), title="Delete")))
+
+    assert rename["OK"] != delete["OK"]
+
+
+def test_equal_elements_get_new_numbers_when_one_of_them_has_gone(clock: Clock) -> None:
+    before = [e.ref for e in numbered(clock, page(*rows("Same", "Same"))).elements]
+    after = [e.ref for e in numbered(clock, page(*rows("Same"))).elements]
+
+    assert before[-2:] == ["e3", "e4"]
+    assert after[-1] == "e5"
+    with pytest.raises(ClawError, match="unknown or too old"):
+        References(PHONE, clock).lookup("e3")
+
+
+def test_an_element_that_got_a_double_loses_its_reference(clock: Clock) -> None:
+    numbered(clock, page(*rows("A", "B")))
+    numbered(clock, page(*rows("A", "B", "B")))
+
+    with pytest.raises(ClawError) as error:
+        References(PHONE, clock).lookup("e4")
+    assert error.value.code == "REF_STALE"
+
+
+def test_every_phone_has_numbers_of_its_own(clock: Clock) -> None:
+    numbered(clock, page(*rows("A", "B")))
+
+    assert refs(numbered(clock, page(*rows("C")), serial="127.0.0.1:5555"))["C"] == "e3"
+    assert len(list(Path(references_folder()).glob("*.json"))) == 2
+
+
+@pytest.mark.parametrize("serial", ["../../x", "a/b", "adb-1 (2)._adb-tls-connect._tcp", "é" * 300, ""])
+def test_any_serial_is_a_file_name_inside_the_folder(clock: Clock, serial: str) -> None:
+    numbered(clock, page(*rows("A")), serial=serial)
+
+    assert only_file().parent == Path(references_folder())
+
+
+def test_a_number_is_not_given_again_within_an_hour(clock: Clock) -> None:
+    numbered(clock, page(*rows("A", "B"), title="One"))
+    clock.seconds += MAX_AGE_SECONDS - 1
+    numbered(clock, page(*rows("C", "D"), title="Two"))
+
+    clock.seconds += 2
+    assert min(int(ref[1:]) for ref in refs(numbered(clock, page(*rows("E"), title="Three"))).values()) > 8
+
+
+def test_after_an_hour_without_a_snapshot_numbers_start_again(clock: Clock) -> None:
+    numbered(clock, page(*rows("A", "B"), title="One"))
+    clock.seconds += MAX_AGE_SECONDS + 1
+
+    assert refs(numbered(clock, page(*rows("C"), title="Two")))["C"] == "e3"
+
+
+def test_a_reference_older_than_an_hour_is_stale(clock: Clock) -> None:
+    numbered(clock, page(*rows("A")))
+    clock.seconds += MAX_AGE_SECONDS + 1
+
+    with pytest.raises(ClawError) as error:
+        References(PHONE, clock).lookup("e3")
+    assert error.value.code == "REF_STALE"
+    assert error.value.hint == "Run 'clawperator snapshot --view outline' for the references of this screen."
+
+
+def test_a_reference_finds_its_element(clock: Clock) -> None:
+    numbered(clock, page(*rows("A", "B", "C")))
+    moved = page(*rows("New", "A", "B", "C"))
+    located = locate(moved, FRAME, References(PHONE, clock).lookup("e4"))
+
+    assert located.node is not None
+    assert located.node.children[0].text == "B"
+
+
+def test_a_reference_with_a_snapshot_must_be_in_that_snapshot(clock: Clock) -> None:
+    numbered(clock, page(*rows("A"), title="One"), "s1")
+    numbered(clock, page(*rows("B"), title="Two"), "s2")
+    kept = References(PHONE, clock)
+
+    assert kept.lookup("e3@s1").label == "A"
+    for ref in ("e3@s2", "e3@s9", "e99@s1", "e0", "x"):
+        with pytest.raises(ClawError) as error:
+            kept.lookup(ref)
+        assert error.value.code == "REF_STALE"
+
+
+def test_the_file_is_private(clock: Clock) -> None:
+    numbered(clock, page(*rows("A")))
+
+    assert stat.S_IMODE(only_file().stat().st_mode) == 0o600
+    assert stat.S_IMODE(only_file().parent.stat().st_mode) == 0o700
+
+
+def test_no_content_of_a_field_is_written(clock: Clock) -> None:
+    typed = node(class_="android.widget.EditText", text="typed-secret", resource_id="a:id/name", clickable="true")
+    secret = node(class_="android.widget.EditText", text="hunter2", password="true", clickable="true")
+    numbered(clock, page(row(text("Name"), clickable="false"), typed, secret))
+    written = only_file().read_text()
+
+    assert "typed-secret" not in written
+    assert "hunter2" not in written
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"{",
+        b"null",
+        b'{"version":1}',
+        b"\xff\xfe",
+        _FILE % b'[[9,1,"","","","",1,1,0,true,[0,0,0,0],0,0]]',
+        _FILE % b'[[1,1,"","","","",1,1,0,true,[0,0,0,0],-1,0]]',
+        _FILE % b'[[1,1,"","","","",1,1,0,true,[0,0,0,0],0,9]]',
+        b"[" * 100_000,
+    ],
+)
+def test_a_damaged_file_is_ignored_and_replaced(clock: Clock, content: bytes) -> None:
+    numbered(clock, page(*rows("A")))
+    only_file().write_bytes(content)
+    with pytest.raises(ClawError):
+        References(PHONE, clock).lookup("e3")
+    made = numbered(clock, page(*rows("A")))
+
+    assert all(int(element.ref[1:]) >= 10_000 for element in made.elements)
+    assert json.loads(only_file().read_bytes())["version"] == 1
+
+
+def test_a_link_in_place_of_the_file_is_replaced_and_not_followed(clock: Clock, tmp_path: Path) -> None:
+    numbered(clock, page(*rows("A")))
+    path = only_file()
+    other = tmp_path / "other"
+    other.write_text("mine")
+    path.unlink()
+    path.symlink_to(other)
+    numbered(clock, page(*rows("A")))
+
+    assert other.read_text() == "mine"
+    assert not path.is_symlink()
+
+
+def test_the_number_of_kept_elements_and_snapshots_is_limited(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(references, "MAX_ELEMENTS", 20)
+    for number in range(40):
+        numbered(clock, page(*rows("A", "B"), title=f"{'x' * number} page"), f"s{number}")
+        clock.seconds += 1
+    saved = json.loads(only_file().read_bytes())
+
+    assert len(saved["elements"]) == 20
+    assert len(saved["snapshots"]) == references.MAX_SNAPSHOTS
+    assert saved["next"] == 1 + 40 * 4
+
+
+def test_a_folder_that_cannot_be_written_is_reported(clock: Clock, tmp_path: Path) -> None:
+    (tmp_path / "home").write_text("a file")
+
+    with pytest.raises(ClawError) as error:
+        numbered(clock, page(*rows("A")))
+    assert error.value.code == "PRODUCT_HOME_UNAVAILABLE"
+
+
+def test_processes_that_number_at_the_same_time_give_no_number_twice(clock: Clock) -> None:
+    titles = [f"{'i' * number} page" for number in range(1, 9)]
+    found: dict[str, set[str]] = {}
+
+    def number(title: str) -> None:
+        found[title] = set(refs(numbered(clock, page(*rows("A", "B"), title=title), title)).values())
+
+    threads = [Thread(target=number, args=(title,)) for title in titles]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert len(set.union(*found.values())) == sum(map(len, found.values())) == 3 * len(titles)
+    assert os.listdir(references_folder())
+
+
+def test_on_every_built_in_screen_the_numbers_are_kept_and_located(clock: Clock) -> None:
+    for number, screen in enumerate(built_in_screens()[0]):
+        clock.seconds += 1
+        tree = parse_hierarchy(screen.xml)
+        frame = screen_frame(tree)
+        made = outline_of(tree, frame)
+        References(PHONE, clock).assign(made, f"s{number}")
+        again = outline_of(tree, frame)
+        kept = References(PHONE, clock)
+        kept.assign(again, f"s{number}")
+
+        assert [e.ref for e in again.elements] == [e.ref for e in made.elements], screen.name
+        for element in again.elements[:: max(1, len(again.elements) // 3)]:
+            assert locate(tree, frame, kept.lookup(element.ref)).node is element.node, screen.name

@@ -4,13 +4,15 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.connection import AndroidPhone, ConnectedPhone
+from clawperator.connection import AndroidPhone, ConnectedPhone, Selector, SelectorKwargs, Snapshot
 from clawperator.connection.calls import look_retry
-from clawperator.contract import LONGEST_WAIT_MS, Retry
+from clawperator.connection.selectors import FIELDS
+from clawperator.contract import LONGEST_WAIT_MS, NodeSelector, Retry
 from clawperator.contract.execution import validate
 from clawperator.device.adb.client import Device, Endpoint
 from clawperator.engine.retry import retry_delays
@@ -136,3 +138,61 @@ def test_a_connection_can_be_used_in_a_with_block() -> None:
     phone, _ = scripted()
     with phone as same:
         assert same is phone
+
+
+def test_every_selector_field_has_a_keyword() -> None:
+    fields = {field.encode_name for field in msgspec.structs.fields(NodeSelector)}
+    assert {*FIELDS.values(), "shortId"} == fields
+    assert {*SelectorKwargs.__annotations__, "text"} == set(FIELDS)
+    assert set(Selector.__annotations__) == set(FIELDS)
+
+
+def test_keywords_are_the_fields_of_a_selector() -> None:
+    def matcher(**keywords: Any) -> dict[str, Any]:
+        found: dict[str, Any] = sent(lambda phone: phone.click(**keywords))["actions"][0]["params"]["matcher"]
+        return found
+
+    assert matcher(text="a", below="b", checked=True) == {
+        "textEquals": "a",
+        "below": {"textEquals": "b"},
+        "checked": True,
+    }
+    assert matcher(role="switch", ancestor={"descendant": "Wi-Fi", "class_name": "LinearLayout"}) == {
+        "role": "switch",
+        "ancestor": {"descendant": {"textEquals": "Wi-Fi"}, "className": "LinearLayout"},
+    }
+    assert matcher(any_of=["OK", {"text_matches": "Y.s"}], not_={"enabled": False}) == {
+        "anyOf": [{"textEquals": "OK"}, {"textMatches": "Y.s"}],
+        "not": {"enabled": False},
+    }
+    assert matcher(id="search") == {"shortId": "search"}
+    assert matcher(id="android:id/title", index=1) == {"resourceId": "android:id/title", "index": 1}
+    assert matcher(ref="e12") == {"ref": "e12"}
+
+
+@pytest.mark.parametrize(
+    "keywords",
+    [
+        {"text_matches": "("},
+        {"index": 0},
+        {"index": -1, "text": "a"},
+        {"checked": "yes"},
+        {"any_of": []},
+        {"ref": "x"},
+    ],
+)
+def test_an_invalid_selector_is_refused_by_every_search(keywords: dict[str, Any]) -> None:
+    phone, backend = scripted()
+    snapshot = Snapshot('<hierarchy rotation="0"></hierarchy>', None, None, 0)
+    for call in (phone.click, snapshot.find, snapshot.find_all):
+        with pytest.raises(ClawError) as info:
+            call(**keywords)
+        assert info.value.code == "EXECUTION_VALIDATION_FAILED", call
+    assert backend.plans == []
+
+
+def test_a_nested_selector_without_fields_is_refused() -> None:
+    phone, _ = scripted()
+    with pytest.raises(ClawError) as info:
+        phone.click("a", below={})
+    assert (info.value.code, info.value.message) == ("MISSING_SELECTOR", "below needs a selector")

@@ -432,9 +432,7 @@ def test_bad_arguments_never_reach_the_phone(code: str, call: Callable[[Connecte
 
 
 def test_a_misspelt_selector_is_a_type_error(hand: ConnectedPhone) -> None:
-    with pytest.raises(
-        TypeError, match="unknown selector keyword 'label'; use text, text_contains, id, desc, desc_contains, role"
-    ):
+    with pytest.raises(TypeError, match="unknown selector keyword 'label'; use text, text_contains, "):
         hand.click(label="Display")  # type: ignore[call-arg]
 
 

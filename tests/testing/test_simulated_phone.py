@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from clawperator.connection import AndroidPhone, ConnectedPhone
+from clawperator.connection import AndroidPhone, ConnectedPhone, Selector
 from clawperator.device.adb.client import Device, Endpoint
 from clawperator.errors import ClawError, TargetError
 from clawperator.testing import ScriptedBackend, SimulatedPhone, simulated_phone
@@ -62,6 +62,27 @@ def test_the_live_screen_and_a_snapshot_are_searched_alike(any_phone: AndroidPho
     with pytest.raises(ClawError) as info:
         any_phone.find()
     assert info.value.code == "MISSING_SELECTOR"
+
+
+@pytest.mark.parametrize(
+    ("selector", "label"),
+    [
+        ({"text_matches": "Disp.*"}, "Display"),
+        ({"id": "android:id/title", "index": 1}, "Connected devices"),
+        ({"id": "android:id/title", "below": "Network & internet"}, "Connected devices"),
+        ({"any_of": ["Nothing", "Apps"]}, "Apps"),
+        ({"id": "android:id/title", "not_": "Network & internet"}, "Connected devices"),
+        ({"class_name": "TextView", "text_contains": "displ", "enabled": True}, "Display"),
+    ],
+)
+def test_selectors_that_the_host_resolves_find_the_same_node(
+    any_phone: AndroidPhone, selector: Selector, label: str
+) -> None:
+    any_phone.open_app(SETTINGS)
+    assert any_phone.read(**selector) == label
+    for found in (any_phone.find(**selector), any_phone.snapshot().find(**selector)):
+        assert found is not None
+        assert found.label == label
 
 
 def test_text_is_entered_and_read(any_phone: AndroidPhone) -> None:

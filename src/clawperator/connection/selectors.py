@@ -1,32 +1,83 @@
-"""Selector keywords, converted to a NodeMatcher document."""
+"""Selector keywords, converted to a selector document."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
 
 from clawperator.errors import ClawError
 
-_FIELDS = {
+# The field of each keyword. An id without a package is ``shortId``.
+FIELDS = {
     "text": "textEquals",
     "text_contains": "textContains",
+    "text_matches": "textMatches",
     "id": "resourceId",
     "desc": "contentDescEquals",
     "desc_contains": "contentDescContains",
+    "desc_matches": "contentDescMatches",
     "role": "role",
+    "class_name": "className",
+    "ref": "ref",
+    "checked": "checked",
+    "enabled": "enabled",
+    "focused": "focused",
+    "selected": "selected",
+    "scrollable": "scrollable",
+    "password": "password",
+    "ancestor": "ancestor",
+    "descendant": "descendant",
+    "sibling": "sibling",
+    "below": "below",
+    "above": "above",
+    "left_of": "leftOf",
+    "right_of": "rightOf",
+    "not_": "not",
+    "any_of": "anyOf",
+    "index": "index",
+    "unique": "unique",
 }
+_PACKAGE_SEPARATOR = ":id/"
+# Keywords whose value is a selector.
+_NESTED = ("ancestor", "descendant", "sibling", "below", "above", "left_of", "right_of", "not_")
 
 
 class SelectorKwargs(TypedDict, total=False):
     """Selector keywords beside the text. A node must match all of them.
 
-    ``text_contains`` is part of the label, ignoring case; ``id`` is a resource id, ``package:id/name``; ``desc``
-    is the exact content description and ``desc_contains`` part of it; ``role`` is a role such as ``button``.
+    ``text_contains`` is part of the label, ignoring case, and ``text_matches`` a regular expression for all of it;
+    ``desc``, ``desc_contains`` and ``desc_matches`` are the same for the content description. ``id`` is a resource
+    id, ``package:id/name``, or only its name when that is unique. ``role`` is a role such as ``button``.
+    ``class_name`` is a class, with or without its package. ``ref`` is a reference of an outline, alone.
+    ``checked`` to ``password`` are states. ``ancestor`` to ``right_of`` relate the node to another one, given by
+    its label or as a dictionary of keywords; ``not_`` excludes nodes, and of ``any_of`` one must match. ``index``
+    chooses one of the matches, from 0; with ``unique`` several matches are an error.
     """
 
     text_contains: str
+    text_matches: str
     id: str
     desc: str
     desc_contains: str
+    desc_matches: str
     role: str
+    class_name: str
+    ref: str
+    checked: bool
+    enabled: bool
+    focused: bool
+    selected: bool
+    scrollable: bool
+    password: bool
+    ancestor: "str | Selector"
+    descendant: "str | Selector"
+    sibling: "str | Selector"
+    below: "str | Selector"
+    above: "str | Selector"
+    left_of: "str | Selector"
+    right_of: "str | Selector"
+    not_: "str | Selector"
+    any_of: "Sequence[str | Selector]"
+    index: int
+    unique: bool
 
 
 class Selector(SelectorKwargs, total=False):
@@ -38,10 +89,25 @@ class Selector(SelectorKwargs, total=False):
 def find_matcher(text: str | None, selector: Mapping[str, Any]) -> dict[str, Any] | None:
     """The matcher of these keywords; None without any. ``TypeError`` for an unknown keyword."""
     given = selector if text is None else {"text": text, **selector}
-    unknown = [name for name in given if name not in _FIELDS]
+    unknown = [name for name in given if name not in FIELDS]
     if unknown:
-        raise TypeError(f"unknown selector keyword {unknown[0]!r}; use {', '.join(_FIELDS)}")
-    return {_FIELDS[name]: value for name, value in given.items() if value is not None} or None
+        raise TypeError(f"unknown selector keyword {unknown[0]!r}; use {', '.join(FIELDS)}")
+    return {_field(name, value): _value(name, value) for name, value in given.items() if value is not None} or None
+
+
+def _field(name: str, value: Any) -> str:
+    if name == "id" and isinstance(value, str) and value and _PACKAGE_SEPARATOR not in value:
+        return "shortId"
+    return FIELDS[name]
+
+
+def _value(name: str, value: Any) -> Any:
+    """A value of a document: nested selectors are converted, and a text stands for its label."""
+    if name == "any_of" and isinstance(value, Sequence) and not isinstance(value, str):
+        return [_value("not_", one) for one in value]
+    if isinstance(value, Mapping):
+        return require_matcher(None, value, name)
+    return {"textEquals": value} if name in _NESTED and isinstance(value, str) else value
 
 
 def require_matcher(text: str | None, selector: Mapping[str, Any], action: str) -> dict[str, Any]:
@@ -51,7 +117,7 @@ def require_matcher(text: str | None, selector: Mapping[str, Any], action: str) 
         raise ClawError(
             "MISSING_SELECTOR",
             f"{action} needs a selector",
-            hint=f"Give one of {', '.join(_FIELDS)}.",
+            hint=f"Give one of {', '.join(FIELDS)}.",
             operation=action,
         )
     return matcher

@@ -1,14 +1,16 @@
 """A captured screen: its XML, and a searchable tree."""
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, ValidationError
 
 from clawperator._text import one_line
+from clawperator._typed import convert
 from clawperator.connection.results import read_count, required_value
 from clawperator.connection.selectors import SelectorKwargs, find_matcher, require_matcher
-from clawperator.contract import StepResult
+from clawperator.contract import NodeSelector, StepResult
+from clawperator.errors import ClawError
 
 if TYPE_CHECKING:
     from clawperator.ui import Bounds, Hierarchy, Node
@@ -34,13 +36,12 @@ class ScreenSearch:
 
     def find_all(self, text: str | None = None, **selector: Unpack[SelectorKwargs]) -> list["Node"]:
         """Every visible node that matches, depth first; without a selector, every visible node."""
-        from clawperator.contract import NodeMatcher
         from clawperator.ui import find_nodes, visible_nodes
 
         matcher = find_matcher(text, selector)
         if matcher is None:
             return visible_nodes(self.hierarchy, self.frame)
-        return find_nodes(self.hierarchy, NodeMatcher(**matcher), self.frame)
+        return find_nodes(self.hierarchy, _read_selector(matcher), self.frame)
 
     def shows(self, text: str | None = None, **selector: Unpack[SelectorKwargs]) -> bool:
         """Whether a node is visible."""
@@ -79,17 +80,29 @@ class Snapshot(ScreenSearch, Struct, frozen=True, dict=True):
     @cached_property
     def frame(self) -> "Bounds":
         """The area that the windows cover."""
-        from clawperator.ui import NOWHERE, Bounds
+        from clawperator.ui import screen_frame
 
-        roots = [root.bounds.normalised() for root in self.hierarchy.roots]
-        if not roots:
-            return NOWHERE
-        return Bounds(
-            min(b.left for b in roots),
-            min(b.top for b in roots),
-            max(b.right for b in roots),
-            max(b.bottom for b in roots),
-        )
+        return screen_frame(self.hierarchy)
+
+
+def _read_selector(matcher: dict[str, Any]) -> NodeSelector:
+    """The selector of a document; ``EXECUTION_VALIDATION_FAILED`` when it is invalid, or a reference."""
+    problem = "a snapshot does not know references"
+    try:
+        selector = convert(matcher, NodeSelector)
+    except ValidationError as e:
+        problem = str(e).replace("`", "")
+    else:
+        found = next(selector.problems(), None)
+        if found is None and selector.ref is UNSET:
+            return selector
+        problem = problem if found is None else f"{found[0]} {found[1]}".strip()
+    raise ClawError(
+        "EXECUTION_VALIDATION_FAILED",
+        f"invalid selector: {problem}",
+        hint="Use a text, or keywords such as id=, role= and text_contains=.",
+        operation="find",
+    )
 
 
 def read_snapshot(step: StepResult) -> Snapshot:

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
         run_within,
         timeout_error,
     )
+    from clawperator.agent.compact.results import CompactResult
+    from clawperator.agent.compact.session import CompactSession
+    from clawperator.agent.compact.tools import CompactTool, compact_tools
     from clawperator.agent.confinement import Use, WorkingFolder, confine, is_control_file
     from clawperator.agent.envelope import (
         CLASSES,
@@ -59,6 +62,9 @@ else:
                 "CallNotBegunError TurnCancelledError TurnDeadline WorkAbandonedError WorkAbandonedInterrupt "
                 "run_within timeout_error"
             ),
+            "compact.results": "CompactResult",
+            "compact.session": "CompactSession",
+            "compact.tools": "CompactTool compact_tools",
             "confinement": "Use WorkingFolder confine is_control_file",
             "envelope": (
                 "CLASSES COMMON KINDS SCHEMA_VERSION build_envelope error_object filesystem_error is_not_found"
@@ -98,6 +104,9 @@ __all__ = [
     "STAGES",
     "AgentOptions",
     "CallNotBegunError",
+    "CompactResult",
+    "CompactSession",
+    "CompactTool",
     "EventStream",
     "InventoryEntry",
     "Level",
@@ -130,6 +139,7 @@ __all__ = [
     "build_envelope",
     "builtin_tools",
     "command_inventory",
+    "compact_tools",
     "confine",
     "confine_plan",
     "describe_steps",

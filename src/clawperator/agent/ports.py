@@ -22,6 +22,7 @@ __all__ = [
     "Exchange",
     "Level",
     "Outcome",
+    "ScreenView",
     "Tool",
     "ToolCall",
     "ToolContext",
@@ -36,12 +37,14 @@ class ToolCall(Struct, frozen=True):
     """A request to run a tool. ``id`` is the brain's identifier of the call.
 
     ``problem`` is set for a call that a model wrote wrongly: it is recorded with this error and not run.
+    With ``observe`` the result also has the screen after it, if the policy allows a look without a question.
     """
 
     name: str
     params: Mapping[str, Any]
     id: str = ""
     problem: ClawError | None = None
+    observe: bool = False
 
 
 class Evidence(Struct, frozen=True):
@@ -58,11 +61,20 @@ class Evidence(Struct, frozen=True):
     path: str | None = None
 
 
+class ScreenView(Struct, frozen=True):
+    """The outline of a screen, line by line. ``id`` is that of the snapshot."""
+
+    id: str
+    package: str | None
+    lines: tuple[str, ...]
+
+
 class ToolResult(Struct, frozen=True):
     """The result of a call. ``handled`` means that the work was done; otherwise ``error`` is the reason.
 
     ``message`` is one line for users and models, ``result`` the whole document. ``text`` is for users only, in
     place of the message. ``secrets`` are texts that must not be stored, such as text typed into a password field.
+    ``screen`` is the screen after a call that observes.
     """
 
     handled: bool
@@ -72,13 +84,14 @@ class ToolResult(Struct, frozen=True):
     evidence: tuple[Evidence, ...] = ()
     secrets: tuple[str, ...] = ()
     text: str | None = None
+    screen: ScreenView | None = None
 
 
 class ToolContext(Struct, frozen=True):
     """The environment of a tool call: deadline, working folder, phone and backend.
 
     ``pass_env`` are further variables that a skill receives, ``allow_schemes`` further URI schemes to open,
-    ``sessions`` is the folder of the sessions.
+    ``sessions`` is the folder of the sessions. With ``observe`` a call that acts also returns the screen after it.
     """
 
     deadline: TurnDeadline
@@ -89,6 +102,7 @@ class ToolContext(Struct, frozen=True):
     pass_env: tuple[str, ...] = ()
     allow_schemes: tuple[str, ...] = ()
     sessions: str = DEFAULT_DIRECTORY
+    observe: bool = False
 
     @property
     def working_folder(self) -> WorkingFolder:

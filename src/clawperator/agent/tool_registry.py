@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from msgspec.structs import replace
+
 from clawperator._text import nearest
 from clawperator.agent.cancellation import CallNotBegunError, TurnCancelledError
 from clawperator.agent.confinement import confining
@@ -14,6 +16,7 @@ from clawperator.policy import Asker, Policy, PolicyDecision, PolicyGate, denial
 # The tools of simple mode: read the screen, click and type.
 SIMPLE_TOOLS = frozenset(name for name, row in ACTIONS.items() if row.in_simple_mode)
 _PLAN = "run_execution"
+_LOOK = "snapshot_ui"
 
 
 class ToolRegistry:
@@ -69,7 +72,7 @@ class ToolRegistry:
             gate = PolicyGate(self.policy, self._asker)
             with enforcing(gate), confining(context.working_folder):
                 self._require(tool, call.params, gate)
-                return tool.run(call.params, context)
+                return tool.run(call.params, replace(context, observe=call.observe and self._may_look()))
         except ClawError as e:
             return _failed(e)
         except TurnCancelledError:
@@ -77,6 +80,11 @@ class ToolRegistry:
         except Exception as e:  # noqa: BLE001 - a defective tool must not end the turn
             message = f"{call.name} failed: {type(e).__name__}: {e}"
             return _failed(ClawError("UNKNOWN", message[:500], operation="call", target=call.name))
+
+    def _may_look(self) -> bool:
+        """Whether the screen may be read without a question to the user."""
+        tool = self._by_name.get(_LOOK)
+        return tool is not None and self.policy.decide(tool, {}).allowed
 
     def acts(self, call: ToolCall) -> bool:
         """Whether the call is of a known tool that is not read-only."""

@@ -46,7 +46,7 @@ class ToolDefinition(Struct, frozen=True):
 def define_tool(name: str, tool: Tool) -> ToolDefinition:
     schema = tool.schema()
     own = schema if tool.family == "mcp" else _shortened(schema)
-    return ToolDefinition(name, tool.responsibility, _object_schema(own))
+    return ToolDefinition(name, tool.responsibility, object_schema(own))
 
 
 def wire_names(tools: Sequence[Tool]) -> dict[str, Tool]:
@@ -68,7 +68,7 @@ def wire_name(name: str) -> str:
     return _INVALID_IN_NAME.sub("_", name)[:_LONGEST_NAME] or "_"
 
 
-def _object_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
+def object_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
     """The schema with an object at its top, as services require.
 
     A reference is resolved. Alternatives are merged: the properties of each become optional ones.

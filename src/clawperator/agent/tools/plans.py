@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from clawperator.agent.cancellation import timeout_error
 from clawperator.agent.confinement import WorkingFolder, confine
-from clawperator.agent.ports import Evidence, ToolContext, ToolResult
+from clawperator.agent.ports import Evidence, ScreenView, ToolContext, ToolResult
 from clawperator.agent.tools.messages import describe_steps
 from clawperator.agent.tools.privacy import is_password_field, mask_result, mask_steps, plan_secrets
 from clawperator.agent.tools.row import failed_result
@@ -19,6 +19,7 @@ from clawperator.contract import (
     ExecutionResult,
     Plan,
     StepResult,
+    is_snapshot,
     new_command_id,
     new_execution,
     validate,
@@ -69,7 +70,22 @@ def run_actions(
         error = e.with_(extra={**e.extra, "stepResults": steps})
         return failed_result(error, result={"stepResults": steps, "deviceId": device.serial}, secrets=secrets)
     secrets = plan_secrets(plan, result.envelope, known)
-    return _report(plan, mask_result(result, secrets), secrets)
+    report = _report(plan, mask_result(result, secrets), secrets)
+    return replace(report, screen=_look(plan, result, device, context, secrets)) if context.observe else report
+
+
+def _look(
+    plan: Plan, result: ExecutionResult, device: Device, context: ToolContext, secrets: tuple[str, ...]
+) -> ScreenView | None:
+    """The screen after a plan: that of its last action, or of a snapshot now. None when there is none."""
+    from clawperator.agent.tools.screen_views import read_view
+
+    try:
+        if not is_snapshot(plan.execution.actions[-1].type):
+            result = _snapshot(device, context)
+        return read_view(mask_result(result, secrets).envelope.stepResults[-1])
+    except ClawError:  # the action itself was done, or has an error of its own
+        return None
 
 
 def make_plan(tool: str, actions: Sequence[Mapping[str, Any]], folder: WorkingFolder) -> Plan:
@@ -105,7 +121,7 @@ def _is_password_field(action: Action, device: Device, context: ToolContext) -> 
 
 
 def _snapshot(device: Device, context: ToolContext) -> ExecutionResult:
-    """The screen before text is entered."""
+    """The screen now."""
     return _run(make_plan("snapshot_ui", [{"type": "snapshot_ui"}], context.working_folder), device, context)
 
 

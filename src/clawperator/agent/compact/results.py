@@ -1,0 +1,134 @@
+"""Results as models get them: what was done, the reason if it was not, and what the call was made for.
+
+The fields that repeat in every document, such as ids of the execution, are left out.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from clawperator._text import encodable, one_line
+from clawperator.agent.compact.images import ResultImage, result_images
+from clawperator.agent.compact.screens import ScreenMemory, ShownScreen
+from clawperator.agent.ports import ToolCall, ToolResult
+from clawperator.contract import is_snapshot
+
+LONGEST_RESULT = 20_000
+# Fields of a step that say what it found or changed.
+_FOUND = ("text", "value", "label", "matches", "path", "effect", "screen_message", "message", "error", "hint")
+_LISTED = ("matches", "candidates", "nearest")
+_LONGEST_FIELD = 2_000
+_IDS = ("deviceId", "commandId", "terminalSource", "isCanonicalTerminal")
+
+
+class CompactResult(Struct, frozen=True):
+    """The result of a call for a model: its text, the screen after it, and its images."""
+
+    text: str
+    is_error: bool = False
+    screen: ShownScreen | None = None
+    images: tuple[ResultImage, ...] = ()
+
+
+class ResultRenderer:
+    """Renders results for one conversation: it remembers the screen that was shown last."""
+
+    def __init__(self, *, with_images: bool = False) -> None:
+        self._screens = ScreenMemory()
+        self._with_images = with_images
+
+    def render(self, call: ToolCall, result: ToolResult, *, is_mcp: bool = False) -> CompactResult:
+        """The result of a call. Results of MCP tools are marked as text of others."""
+        images = result_images(result) if self._with_images else ()
+        notes = [f"[{image.note}]" for image in images if image.note]
+        text = "\n".join([mcp_text(result) if is_mcp else result_text(call, result), *notes])
+        shown = None
+        if result.screen is not None:
+            is_asked_for = is_snapshot(call.name)
+            show = self._screens.whole if is_asked_for else self._screens.changes
+            shown = show(result.screen)
+        return CompactResult(text, not result.handled, shown, images)
+
+
+def mcp_text(result: ToolResult) -> str:
+    """The result of an MCP tool. Its document already contains the message and the error."""
+    if not isinstance(result.result, dict):
+        return result_text(ToolCall("", {}), result)
+    from clawperator.agent.mcp.content import model_text
+
+    return limited(f"{'' if result.handled else 'Not done: '}{model_text(result.result)}")
+
+
+def result_text(call: ToolCall, result: ToolResult) -> str:
+    """The result of a call of the agent's own tools."""
+    lines = [result.message]
+    if not result.handled:
+        lines = [f"Not done: {result.message}"]
+        if result.error is not None:
+            hint = result.error.hint or ""
+            # A model has no command line.
+            lines += [f"code: {result.error.code}", *([hint] if hint and "Run '" not in hint else [])]
+    document = result.result
+    if isinstance(document, Mapping) and ("envelope" in document or "stepResults" in document):
+        lines += _steps(document) if call.name == "run_execution" else _found(document)
+    elif document is not None and result.handled:
+        own = document
+        if isinstance(document, Mapping):
+            own = {name: value for name, value in document.items() if name not in _IDS}
+        lines.append(compact_json(own))
+    return limited("\n".join(lines))
+
+
+def _steps(document: Mapping[str, Any]) -> list[str]:
+    """One line for each step of a plan."""
+    lines = []
+    for step in _step_results(document):
+        data = step.get("data", {})
+        facts = {name: _short(data[name]) for name in _FOUND if data.get(name)}
+        if "snapshot_id" in data:
+            facts.pop("text", None)
+        done = "done" if step.get("success") else "failed"
+        lines.append(
+            f"{step.get('id')} {step.get('actionType')}: {done} {compact_json(facts) if facts else ''}".rstrip()
+        )
+    return lines
+
+
+def _found(document: Mapping[str, Any]) -> list[str]:
+    """What a single step found, where its message holds only a part of it."""
+    lines = []
+    for step in _step_results(document):
+        data = step.get("data", {})
+        lines += [f"{name}: {_short(data[name])}" for name in _LISTED if data.get(name)]
+        if data.get("all") == "true" and isinstance(data.get("text"), str):
+            lines.append(_short(data["text"]))
+    return lines
+
+
+def _step_results(document: Mapping[str, Any]) -> list[dict[str, Any]]:
+    envelope = document.get("envelope", document)
+    steps = envelope.get("stepResults") if isinstance(envelope, Mapping) else None
+    return [step for step in steps if isinstance(step, dict)] if isinstance(steps, list) else []
+
+
+def _short(text: Any) -> str:
+    shown = one_line(str(text))
+    return shown if len(shown) <= _LONGEST_FIELD else f"{shown[:_LONGEST_FIELD]}…"
+
+
+def limited(text: str) -> str:
+    """The text up to the longest result, cut at a line end where there is one."""
+    if len(text) <= LONGEST_RESULT:
+        return text
+    kept = text[:LONGEST_RESULT]
+    kept = kept[: kept.rfind("\n")] if "\n" in kept[LONGEST_RESULT // 2 :] else kept
+    return f"{kept}\n[cut off: {len(text) - len(kept)} more characters are not shown]"
+
+
+def compact_json(value: Any) -> str:
+    try:
+        return msgspec.json.encode(encodable(value), enc_hook=str).decode()
+    except (TypeError, ValueError, RecursionError):  # no tool result may end the turn
+        return str(encodable(repr(value)))

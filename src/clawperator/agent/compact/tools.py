@@ -1,0 +1,236 @@
+"""The tools that models get: about fourteen, each of which stands for several of the agent's tools.
+
+The definitions are part of every request of a turn, so they are short. Names of actions, summaries, parameters and
+levels come from the rows of the tools; ``model_tool`` of a row names the tool here. A call is translated to a call
+of the agent's tool, which the policy checks, the session records, and the registry runs.
+
+Selectors are left out of the schemas: every element is named by ``ref``, by its ``label``, or by a ``selector``,
+whose fields are listed once, in the description of ``query``.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import fields
+
+from clawperator.agent.models.tools import define_tool
+from clawperator.agent.ports import LEVELS, Level, Tool, ToolCall
+from clawperator.contract import ACTION_ALIASES, ACTIONS, NodeSelector, changes_device, is_snapshot
+from clawperator.errors import ClawError
+
+# Each tool with the action that it means when a call names none. Without a default the call must name one.
+COMPACT_TOOLS: Mapping[str, str | None] = {
+    "snapshot": "snapshot_ui",
+    "tap": "click",
+    "type": "enter_text",
+    "press": "press_key",
+    "scroll": "scroll",
+    "wait": "wait_for_node",
+    "query": "read_text",
+    "app": None,
+    "screenshot": "take_screenshot",
+    "run_plan": "run_execution",
+    "devices": "list_devices",
+    "phone": None,
+    "recording": None,
+    "skills": "list_skills",
+}
+_PLAN = "run_execution"
+_ACTION = "action"
+# Tools that add nothing here: ``snapshot`` shows the same.
+_COVERED = frozenset({"describe_screen"})
+# The parameters of a call that select an element, and those of an action that hold the selector.
+_REF, _LABEL, _SELECTOR = "ref", "label", "selector"
+_TARGETS = ("matcher", "labelMatcher", "expectedNode")
+_TARGET_PROPERTIES = {_REF: {"type": "string"}, _LABEL: {"type": "string"}, _SELECTOR: {"type": "object"}}
+_NODE = {"$ref": f"#/$defs/{NodeSelector.__name__}"}
+# Parameters that a model hardly needs. The tools still accept them.
+_RARE = frozenset(
+    (
+        *("distanceRatio", "maxSwipes", "maxScrolls", "clickAfter", "validator", "validatorPattern"),
+        *("checkpoints", "allowCoordinates", "snapshots", "id"),
+    )
+)
+# What a schema says to validators only. The type of a choice follows from its values.
+_OMITTED = frozenset(
+    (
+        *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "minItems", "maxItems", "pattern"),
+        *("default", "additionalProperties", "$defs"),
+    )
+)
+# A tool with more members has no descriptions of parameters: the signatures of its members name them.
+_MOST_DESCRIBED = 2
+
+
+class Annotations(Struct, frozen=True):
+    """Hints for clients about what a call may do, by the highest level of its actions."""
+
+    readOnlyHint: bool
+    destructiveHint: bool
+    openWorldHint: bool = False
+
+
+class CompactTool(Struct, frozen=True):
+    """A tool for models. ``members`` are the agent's tools it stands for: those that the policy can allow."""
+
+    name: str
+    members: tuple[Tool, ...]
+
+    @property
+    def default(self) -> str | None:
+        """The action of a call that names none: the usual one, or the only one."""
+        usual = COMPACT_TOOLS[self.name]
+        names = [member.name for member in self.members]
+        return usual if usual in names else names[0] if len(names) == 1 else None
+
+    @property
+    def level(self) -> Level:
+        return max((member.level for member in self.members), key=LEVELS.index)
+
+    @property
+    def annotations(self) -> Annotations:
+        return Annotations(readOnlyHint=self.level == "read-only", destructiveHint=self.level == "full")
+
+    @property
+    def description(self) -> str:
+        """The summary of the only member, or one line for each: its parameters and its summary."""
+        lines = [member.responsibility for member in self.members]
+        if len(self.members) > 1:
+            lines = [f"{member.name}({_signature(member)}): {member.responsibility}" for member in self.members]
+            lines += [f"Default: {self.default}."] if self.default is not None else []
+        if self.name == "query":
+            names = ", ".join(field.encode_name for field in fields(NodeSelector) if field.name != _REF)
+            lines.append(f"Fields of a selector; all given ones must match: {names}.")
+        return "\n".join(lines)
+
+    def schema(self) -> dict[str, Any]:
+        """The JSON Schema of the parameters: those of all members."""
+        properties: dict[str, Any] = {}
+        if len(self.members) > 1:
+            properties[_ACTION] = {"type": "string", "enum": [member.name for member in self.members]}
+        every = [_parameters(member) for member in self.members]
+        for own in every:
+            properties |= {name: value for name, value in own.properties.items() if name not in properties}
+        if len(self.members) > _MOST_DESCRIBED:
+            properties = {name: _without_description(value) for name, value in properties.items()}
+        required = frozenset.intersection(*(own.required for own in every))
+        required |= {_ACTION} if self.default is None else frozenset()
+        names = [name for name in properties if name in required]
+        return {"type": "object", "properties": properties, **({"required": names} if names else {})}
+
+    def call(self, params: Mapping[str, Any], call_id: str = "") -> ToolCall:
+        """The call of the agent's tool that these parameters mean. An invalid one has a ``problem``.
+
+        An action that was not offered is translated as well: the registry denies it with the reason.
+        """
+        own = dict(params)
+        named = own.pop(_ACTION, None)
+        name = self.default if named is None else named
+        name = ACTION_ALIASES.get(name, name) if isinstance(name, str) else None
+        if name is None or not (name in ACTIONS or any(name == member.name for member in self.members)):
+            choices = ", ".join(member.name for member in self.members)
+            error = ClawError(
+                "TOOL_PAYLOAD_INVALID", f"action must be one of {choices}", operation="call", target=self.name
+            )
+            return ToolCall(self.name, {}, call_id, error)
+        if name == _PLAN:
+            actions = own.get("actions")
+            own |= {"actions": [_planned(action) for action in actions]} if isinstance(actions, list) else {}
+            return ToolCall(name, own, call_id, observe=True)
+        return ToolCall(
+            name,
+            _with_target(name, own),
+            call_id,
+            observe=is_snapshot(name) or (name in ACTIONS and changes_device(name)),
+        )
+
+
+def compact_tools(offered: Iterable[Tool]) -> tuple[CompactTool, ...]:
+    """The tools for models that stand for these tools of the agent, in their fixed order.
+
+    Tools of others, such as those of MCP servers, belong to none of them.
+    """
+    groups: dict[str, list[Tool]] = {name: [] for name in COMPACT_TOOLS}
+    for tool in offered:
+        if tool.model_tool in groups and tool.name not in _COVERED:
+            groups[tool.model_tool].append(tool)
+    return tuple(CompactTool(name, tuple(members)) for name, members in groups.items() if members)
+
+
+class _Parameters(Struct, frozen=True):
+    properties: dict[str, Any]
+    required: frozenset[str]
+
+
+def _parameters(member: Tool) -> _Parameters:
+    """The parameters of a member: an element by reference, label or selector; no limits, no definitions."""
+    schema = define_tool(member.name, member).parameters
+    target = _target_of(member.name)
+    properties: dict[str, Any] = {}
+    for name, value in schema["properties"].items():
+        if name == target:
+            properties |= _TARGET_PROPERTIES
+        elif name not in _RARE:
+            properties[name] = _plain(value)
+    return _Parameters(properties, frozenset(name for name in schema.get("required", ()) if name in properties))
+
+
+def _signature(member: Tool) -> str:
+    own = _parameters(member)
+    names = [name for name in own.properties if name not in (_LABEL, _SELECTOR)]
+    return ", ".join(name if name in own.required or name == _REF else f"{name}?" for name in names)
+
+
+def _plain(value: Any) -> Any:
+    """A schema without what only validators need, and with selectors as plain objects."""
+    if isinstance(value, list):
+        return [_plain(below) for below in value]
+    if not isinstance(value, dict):
+        return value
+    if value.items() >= _NODE.items():
+        return {"type": "object", "description": value.get("description", _SELECTOR)}
+    kept = {word: below for word, below in value.items() if word not in _OMITTED}
+    for word, below in kept.items():
+        if word == "properties":
+            kept[word] = {name: _plain(own) for name, own in below.items() if name not in _RARE}
+        elif word == "description":
+            kept[word] = below.partition(". ")[0]
+        else:
+            kept[word] = _plain(below)
+    return kept
+
+
+def _without_description(schema: dict[str, Any]) -> dict[str, Any]:
+    return {word: below for word, below in schema.items() if word != "description"}
+
+
+def _target_of(name: str) -> str | None:
+    """The parameter of an action that selects its element."""
+    row = ACTIONS.get(name)
+    names = () if row is None else row.params.__struct_fields__
+    return next((target for target in _TARGETS if target in names), None)
+
+
+def _with_target(name: str, params: dict[str, Any]) -> dict[str, Any]:
+    """The parameters with the selector in its place."""
+    target = _target_of(name)
+    if target is None or target in params or _TARGET_PROPERTIES.keys().isdisjoint(params):
+        return params
+    given = params.get(_SELECTOR)
+    selector = dict(given) if isinstance(given, Mapping) else {}
+    if isinstance(params.get(_REF), str):
+        selector["ref"] = params[_REF]
+    if isinstance(params.get(_LABEL), str):
+        selector["textEquals"] = params[_LABEL]
+    rest = {key: value for key, value in params.items() if key not in _TARGET_PROPERTIES}
+    return {target: selector, **rest}
+
+
+def _planned(action: Any) -> Any:
+    """An action of a plan, whose element may be named as in a call."""
+    params = action.get("params") if isinstance(action, dict) else None
+    kind = action.get("type") if isinstance(action, dict) else None
+    if not isinstance(params, dict) or not isinstance(kind, str):
+        return action
+    return {**action, "params": _with_target(ACTION_ALIASES.get(kind, kind), params)}

@@ -1,0 +1,158 @@
+"""Results for models: short, without ids, cut at whole lines, and images where they are wanted."""
+
+import base64
+import struct
+import sys
+import zlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clawperator.agent.compact.images import MOST_BYTES, result_images
+from clawperator.agent.compact.results import LONGEST_RESULT, ResultRenderer, limited, result_text
+from clawperator.agent.ports import Evidence, ScreenView, ToolCall, ToolResult
+from clawperator.errors import ClawError
+
+CLICK = ToolCall("click", {})
+PLAN = ToolCall("run_execution", {})
+
+
+def step(kind: str = "click", *, success: bool = True, **data: str) -> dict[str, Any]:
+    return {"id": "a1", "actionType": kind, "success": success, "data": data}
+
+
+def envelope(*steps: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "envelope": {"commandId": "c-1", "taskId": "t-1", "status": "success", "stepResults": list(steps)},
+        "deviceId": "claw-1",
+        "terminalSource": "clawperator_result",
+        "isCanonicalTerminal": True,
+    }
+
+
+def test_the_result_of_an_action_is_its_message() -> None:
+    document = envelope(step(matched_target='{"label":"A"}', effect="changed", settled_ms="80"))
+    text = result_text(CLICK, ToolResult(True, "clicked 'A': the screen changed", document))
+    assert text == "clicked 'A': the screen changed"
+
+
+def test_every_text_that_was_read_is_shown() -> None:
+    document = envelope(step("read_text", all="true", text='["a","b"]'))
+    text = result_text(ToolCall("read_text", {}), ToolResult(True, "read 2 texts", document))
+    assert text.splitlines() == ["read 2 texts", '["a","b"]']
+
+
+def test_a_plan_has_a_line_for_each_step() -> None:
+    document = envelope(step(effect="changed", settled_ms="3"), step("read_text", text="15"))
+    lines = result_text(PLAN, ToolResult(True, "did 2 actions", document)).splitlines()
+    assert lines == ["did 2 actions", 'a1 click: done {"effect":"changed"}', 'a1 read_text: done {"text":"15"}']
+
+
+def test_the_steps_before_a_failure_are_shown() -> None:
+    error = ClawError("NODE_NOT_FOUND", "no such node")
+    document = envelope(step(effect="changed"), step(success=False, error="NODE_NOT_FOUND"))
+    lines = result_text(PLAN, ToolResult(False, "no such node", document, error)).splitlines()
+    assert lines[:2] == ["Not done: no such node", "code: NODE_NOT_FOUND"]
+    assert 'a1 click: failed {"error":"NODE_NOT_FOUND"}' in lines
+
+
+def test_hints_to_type_a_command_are_left_out() -> None:
+    typed = ClawError("NODE_NOT_FOUND", "m", hint="Run 'clawperator snapshot' to see the screen.")
+    assert "Run" not in result_text(CLICK, ToolResult(False, "m", error=typed))
+    other = ClawError("NODE_NOT_FOUND", "m", hint="Use a tool you were given.")
+    assert "Use a tool" in result_text(CLICK, ToolResult(False, "m", error=other))
+
+
+def test_other_documents_are_shown_without_ids() -> None:
+    result = ToolResult(True, "2 packages", {"packages": ["a", "b"], "deviceId": "claw-1"})
+    assert result_text(ToolCall("list_packages", {}), result).splitlines() == [
+        "2 packages",
+        '{"packages":["a","b"]}',
+    ]
+
+
+def test_a_long_result_is_cut_at_a_whole_line() -> None:
+    line = "x" * 99
+    text = limited("\n".join([line] * 1_000))
+    kept, notice = text.splitlines()[:-1], text.splitlines()[-1]
+    assert len(text) <= LONGEST_RESULT + 100
+    assert set(kept) == {line}
+    assert "more characters are not shown" in notice
+    assert limited("y" * (LONGEST_RESULT + 5)).startswith("y" * LONGEST_RESULT)
+
+
+def test_a_snapshot_shows_the_whole_screen_and_an_action_its_changes() -> None:
+    renderer = ResultRenderer()
+    rows = tuple(f'e{at} "row {at}"' for at in range(9))
+    looked = renderer.render(
+        ToolCall("snapshot_ui", {}), ToolResult(True, "ok", screen=ScreenView("s", "a", rows))
+    )
+    acted = renderer.render(CLICK, ToolResult(True, "ok", screen=ScreenView("t", "a", rows[1:])))
+    again = renderer.render(
+        ToolCall("snapshot_ui", {}), ToolResult(True, "ok", screen=ScreenView("t", "a", rows[1:]))
+    )
+    assert [shown.screen.is_whole for shown in (looked, acted, again) if shown.screen] == [True, False, True]
+
+
+def png(width: int, height: int) -> bytes:
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    rows = zlib.compress(b"".join(b"\0" + b"\x40\x80\xc0" * width for _ in range(height)))
+    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
+
+
+def screenshot(path: Path, data: bytes) -> ToolResult:
+    path.write_bytes(data)
+    return ToolResult(True, "saved", evidence=(Evidence("screenshot", "c", path=str(path)),))
+
+
+def test_a_small_screenshot_is_sent_as_it_is(tmp_path: Path) -> None:
+    data = png(40, 80)
+    (image,) = result_images(screenshot(tmp_path / "s.png", data))
+    assert (image.media_type, base64.b64decode(image.data), image.note) == ("image/png", data, "")
+
+
+def test_a_large_screenshot_is_scaled_with_pillow(tmp_path: Path) -> None:
+    pytest.importorskip("PIL")
+    (image,) = result_images(screenshot(tmp_path / "s.png", png(1080, 2400)))
+    scaled = base64.b64decode(image.data)
+    assert struct.unpack(">II", scaled[16:24]) == (706, 1568)
+    assert "1080x2400" in image.note
+
+
+def test_without_pillow_an_image_is_sent_up_to_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    data = png(1080, 2400)
+    (image,) = result_images(screenshot(tmp_path / "s.png", data))
+    assert base64.b64decode(image.data) == data
+    assert result_images(screenshot(tmp_path / "t.png", data + b"\0" * MOST_BYTES)) == ()
+
+
+def test_images_of_mcp_tools_are_images() -> None:
+    data = base64.b64encode(png(4, 4)).decode()
+    blocks = [
+        {"type": "text", "text": "chart"},
+        {"type": "image", "mimeType": "image/png", "data": data},
+        {"type": "image", "mimeType": "image/tiff", "data": data},
+        {"type": "image", "mimeType": "image/png", "data": "not base64"},
+        {"type": "image", "mimeType": "image/png", "data": 5},
+        "nonsense",
+    ]
+    (image,) = result_images(ToolResult(True, "chart", {"content": blocks}))
+    assert (image.media_type, image.data) == ("image/png", data)
+
+
+def test_images_are_read_only_where_they_are_wanted(tmp_path: Path) -> None:
+    result = screenshot(tmp_path / "s.png", png(4, 4))
+    call = ToolCall("take_screenshot", {})
+    assert ResultRenderer().render(call, result).images == ()
+    assert len(ResultRenderer(with_images=True).render(call, result).images) == 1
+
+
+@pytest.mark.parametrize("path", ["missing.png", "."])
+def test_a_screenshot_that_cannot_be_read_has_no_image(tmp_path: Path, path: str) -> None:
+    result = ToolResult(True, "saved", evidence=(Evidence("screenshot", "c", path=str(tmp_path / path)),))
+    assert result_images(result) == ()

@@ -1,0 +1,62 @@
+"""A session of the compact tools on a phone, as a server uses it."""
+
+from pathlib import Path
+
+import pytest
+
+from clawperator.agent.cancellation import TurnDeadline
+from clawperator.agent.compact.session import CompactSession
+from clawperator.agent.ports import ToolContext
+from clawperator.agent.tool_registry import ToolRegistry
+from clawperator.agent.tools import builtin_tools
+from clawperator.errors import ClawError
+from clawperator.policy import Policy, read_rule
+from tests.device.phone_servers import running_phone_server
+
+
+def session(folder: Path, *deny: str) -> CompactSession:
+    policy = Policy(deny=tuple(read_rule(rule, "test") for rule in deny))
+    return CompactSession(ToolRegistry(builtin_tools(), policy), ToolContext(TurnDeadline(30), str(folder)))
+
+
+def test_tools_run_on_the_phone_and_return_short_results(tmp_path: Path) -> None:
+    with running_phone_server():
+        tools = session(tmp_path)
+        opened = tools.run("app", {"action": "open_app", "applicationId": "com.android.settings"})
+        tapped = tools.run("tap", {"label": "Display"})
+        again = tools.run("tap", {"label": "Dark theme"})
+        missing = tools.run("tap", {"label": "Nowhere", "retry": {}})
+    assert opened.screen is not None
+    assert opened.screen.is_whole
+    assert '"Display"' in opened.screen.text
+    assert tapped.text.startswith("clicked 'Display'")
+    assert tapped.screen is not None
+    assert '"Dark theme"' in tapped.screen.text
+    assert again.screen is not None
+    assert not again.screen.is_whole
+    assert len(again.text) + len(again.screen.text) < 400
+    assert missing.is_error
+    assert "NODE_NOT_FOUND" in missing.text
+
+
+def test_a_screen_that_may_not_be_read_is_not_shown(tmp_path: Path) -> None:
+    with running_phone_server():
+        tools = session(tmp_path, "snapshot_ui")
+        assert "snapshot" not in [tool.name for tool in tools.tools]
+        pressed = tools.run("press", {"key": "home"})
+    assert not pressed.is_error
+    assert pressed.screen is None
+
+
+def test_a_denied_action_is_refused_with_the_reason(tmp_path: Path) -> None:
+    tools = session(tmp_path, "close_app")
+    denied = tools.run("app", {"action": "close_app", "applicationId": "a.b"})
+    assert denied.is_error
+    assert "PERMISSION_DENIED" in denied.text
+
+
+def test_an_unknown_tool_and_an_unknown_action_are_refused(tmp_path: Path) -> None:
+    tools = session(tmp_path)
+    with pytest.raises(ClawError, match="fly"):
+        tools.run("fly", {})
+    assert tools.run("recording", {"action": "fly"}).is_error

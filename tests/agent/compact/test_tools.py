@@ -1,0 +1,186 @@
+"""The compact tools: derived from the agent's tools, short, and translated to calls of them."""
+
+from typing import Any
+
+import jsonschema
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clawperator.agent.compact.tools import COMPACT_TOOLS, CompactTool, compact_tools
+from clawperator.agent.tools import builtin_tools
+from clawperator.contract import ACTIONS
+from tests.agent.models.model_server import tool
+
+ALL = {made.name: made for made in compact_tools(builtin_tools())}
+COVERED = {"describe_screen"}
+
+
+def only(*names: str) -> dict[str, CompactTool]:
+    return {made.name: made for made in compact_tools(entry for entry in builtin_tools() if entry.name in names)}
+
+
+def test_there_are_about_fourteen_tools() -> None:
+    assert len(COMPACT_TOOLS) == 14
+    assert list(ALL) == [name for name in COMPACT_TOOLS if name in ALL]
+
+
+def test_every_tool_of_ours_belongs_to_one() -> None:
+    assert {entry.name for entry in builtin_tools() if entry.model_tool not in COMPACT_TOOLS} == set()
+    members = [member.name for made in ALL.values() for member in made.members]
+    assert sorted(members) == sorted({entry.name for entry in builtin_tools()} - COVERED)
+
+
+def test_every_default_is_one_of_its_actions() -> None:
+    for name, made in ALL.items():
+        usual = COMPACT_TOOLS[name]
+        assert usual is None or usual in [member.name for member in made.members]
+
+
+def test_summaries_come_from_the_rows_of_the_actions() -> None:
+    for made in ALL.values():
+        for member in made.members:
+            assert member.responsibility in made.description
+
+
+def test_parameters_come_from_the_rows_of_the_actions() -> None:
+    for made in ALL.values():
+        known = {name for member in made.members for name in member.schema().get("properties", {})}
+        own = set(made.schema()["properties"]) - {"action", "ref", "label", "selector"}
+        assert own <= known
+
+
+def test_schemas_are_valid_and_plain() -> None:
+    for made in ALL.values():
+        schema = made.schema()
+        jsonschema.Draft202012Validator.check_schema(schema)
+        text = msgspec.json.encode(schema).decode()
+        assert "$ref" not in text
+        assert set(schema.get("required", ())) <= set(schema["properties"])
+
+
+def test_a_tool_whose_actions_are_all_denied_is_not_offered() -> None:
+    offered = only("snapshot_ui", "open_app", "close_app")
+    assert list(offered) == ["snapshot", "app"]
+    assert offered["app"].schema()["properties"]["action"]["enum"] == ["open_app", "close_app"]
+
+
+def test_a_tool_with_one_action_needs_no_action() -> None:
+    app = only("list_packages")["app"]
+    assert "action" not in app.schema()["properties"]
+    assert app.call({"thirdParty": True}).name == "list_packages"
+
+
+def test_tools_of_others_belong_to_none() -> None:
+    assert compact_tools([tool("click"), tool("mcp__x__y")]) == ()
+
+
+def test_annotations_follow_the_level() -> None:
+    assert ALL["snapshot"].annotations.readOnlyHint
+    assert not ALL["tap"].annotations.readOnlyHint
+    assert not ALL["tap"].annotations.destructiveHint
+    dangerous = msgspec.structs.replace(ALL["tap"].members[0], level="full")
+    assert CompactTool("tap", (dangerous,)).annotations.destructiveHint
+
+
+@pytest.mark.parametrize(
+    ("name", "params", "expected"),
+    [
+        ("tap", {"ref": "e12"}, ("click", {"matcher": {"ref": "e12"}})),
+        ("tap", {"label": "Display"}, ("click", {"matcher": {"textEquals": "Display"}})),
+        ("tap", {"selector": {"shortId": "a"}, "clickType": "focus"}, None),
+        ("tap", {"coordinate": {"x": 1, "y": 2}}, ("click", {"coordinate": {"x": 1, "y": 2}})),
+        ("tap", {"matcher": {"textEquals": "a"}}, ("click", {"matcher": {"textEquals": "a"}})),
+        ("type", {"ref": "e3", "text": "hi"}, ("enter_text", {"matcher": {"ref": "e3"}, "text": "hi"})),
+        ("scroll", {"direction": "up"}, ("scroll", {"direction": "up"})),
+        ("scroll", {"action": "scroll_until", "label": "x"}, ("scroll_until", {"matcher": {"textEquals": "x"}})),
+        (
+            "wait",
+            {"action": "wait_for_navigation", "label": "x", "timeoutMs": 5},
+            ("wait_for_navigation", {"expectedNode": {"textEquals": "x"}, "timeoutMs": 5}),
+        ),
+        (
+            "query",
+            {"action": "read_key_value_pair", "label": "Version"},
+            ("read_key_value_pair", {"labelMatcher": {"textEquals": "Version"}}),
+        ),
+        ("app", {"action": "open_url", "uri": "https://a.b"}, ("open_uri", {"uri": "https://a.b"})),
+        ("skills", {}, ("list_skills", {})),
+        ("devices", {"action": "doctor"}, ("doctor", {})),
+    ],
+)
+def test_a_call_is_translated(name: str, params: dict[str, Any], expected: tuple[str, Any] | None) -> None:
+    call = ALL[name].call(params, "id1")
+    if expected is None:
+        expected = ("click", {"matcher": {"shortId": "a"}, "clickType": "focus"})
+    assert (call.name, call.params, call.id, call.problem) == (*expected, "id1", None)
+
+
+def test_elements_in_a_plan_may_be_named_as_in_a_call() -> None:
+    call = ALL["run_plan"].call(
+        {
+            "actions": [
+                {"type": "tap", "params": {"ref": "e1"}},
+                {"type": "press_key", "params": {"key": "back"}},
+                {"type": "sleep"},
+                "nonsense",
+            ]
+        }
+    )
+    assert call.name == "run_execution"
+    assert call.params["actions"] == [
+        {"type": "tap", "params": {"matcher": {"ref": "e1"}}},
+        {"type": "press_key", "params": {"key": "back"}},
+        {"type": "sleep"},
+        "nonsense",
+    ]
+
+
+def test_calls_that_act_observe_and_so_do_snapshots() -> None:
+    assert ALL["tap"].call({"ref": "e1"}).observe
+    assert ALL["snapshot"].call({}).observe
+    assert ALL["run_plan"].call({"actions": []}).observe
+    assert not ALL["wait"].call({"label": "x"}).observe
+    assert not ALL["devices"].call({}).observe
+
+
+@pytest.mark.parametrize("params", [{}, {"action": "fly"}, {"action": 5}, {"action": None}])
+def test_a_call_without_a_known_action_has_a_problem(params: dict[str, Any]) -> None:
+    call = ALL["recording"].call(params)
+    assert call.problem is not None
+    assert call.problem.code == "TOOL_PAYLOAD_INVALID"
+    assert "recording_pull" in call.problem.message
+
+
+def test_an_action_that_was_not_offered_is_left_to_the_policy() -> None:
+    call = only("open_app", "list_packages")["app"].call({"action": "close_app", "applicationId": "a.b"})
+    assert (call.name, call.problem) == ("close_app", None)
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=6,
+)
+NAMES = st.sampled_from(["action", "ref", "label", "selector", "actions", "text", "matcher"])
+
+
+@given(st.sampled_from(sorted(ALL)), st.dictionaries(NAMES | st.text(max_size=6), VALUES, max_size=4))
+def test_any_parameters_become_a_call(name: str, params: dict[str, Any]) -> None:
+    call = ALL[name].call(params)
+    known = {entry.name for entry in builtin_tools()}
+    assert call.problem is not None or call.name in known
+
+
+def test_every_action_type_is_offered() -> None:
+    offered = {member.name for made in ALL.values() for member in made.members}
+    assert set(ACTIONS) <= offered
+
+
+def test_the_set_is_short() -> None:
+    definitions = [
+        {"name": made.name, "description": made.description, "input_schema": made.schema()}
+        for made in ALL.values()
+    ]
+    assert len(msgspec.json.encode(definitions)) <= 8_000

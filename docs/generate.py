@@ -16,7 +16,7 @@ import msgspec
 
 import clawperator
 from clawperator import skill_api, testing
-from clawperator.agent import KINDS
+from clawperator.agent import KINDS, builtin_tools, compact_tools
 from clawperator.cli.help import claw_help_text, help_text
 from clawperator.commands import CLAW_COMMANDS, COMMANDS, Command, leaves
 from clawperator.connection.phone import ConnectedPhone
@@ -358,6 +358,17 @@ def _outcomes() -> str:
 # Errors and schemas.
 
 
+def _model_tools() -> str:
+    """The tools for models, with the actions that they stand for."""
+    return _table(
+        ("Tool", "Actions", "Level"),
+        (
+            (_code(made.name), _codes(member.name for member in made.members), made.level)
+            for made in compact_tools(builtin_tools())
+        ),
+    )
+
+
 def _errors() -> str:
     return _table(
         ("Code", "Kind", "Retryable", "Meaning"),
@@ -387,6 +398,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "help": _help,
     "claw-help": _claw_help,
     "claw-kinds": _claw_kinds,
+    "model-tools": _model_tools,
     "templates": _templates,
     "execution": lambda: _struct_table(ExecutionShape),
     "matcher": lambda: _struct_table(NodeMatcher),

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from clawperator.device.emulators.avd import DEFAULT_NAME, Avd
     from clawperator.device.host_log import HostLogReader, log_event, log_file
     from clawperator.device.packages import list_packages
-    from clawperator.device.recordings import PULL_SECONDS, check_session_id, local_recording_path, pull_recording
+    from clawperator.device.recordings import PULL_SECONDS, check_session_id, pull_recording
     from clawperator.device.run import run_plan
     from clawperator.device.running import RunningExecution, still_running
     from clawperator.device.settings import default_backend, default_timeout_ms, operator_package
@@ -36,7 +36,7 @@ else:
             "emulators.avd": "Avd DEFAULT_NAME",
             "host_log": "HostLogReader log_event log_file",
             "packages": "list_packages",
-            "recordings": "PULL_SECONDS check_session_id local_recording_path pull_recording",
+            "recordings": "PULL_SECONDS check_session_id pull_recording",
             "run": "run_plan",
             "running": "RunningExecution still_running",
             "settings": "default_backend default_timeout_ms operator_package",
@@ -74,7 +74,6 @@ __all__ = [
     "known_device",
     "list_devices",
     "list_packages",
-    "local_recording_path",
     "log_event",
     "log_file",
     "operator_package",

@@ -81,20 +81,15 @@ def test_definitions_of_own_tools_omit_tuning_parameters() -> None:
 
 
 def test_definitions_used_once_are_inlined() -> None:
-    matcher = define_tool("click", next(entry for entry in builtin_tools() if entry.name == "click")).parameters
-    node = matcher["properties"]["matcher"]
-    assert node["description"].startswith("target node. The first node")
-    assert node["properties"]["textEquals"] == {"description": "exact label", "type": "string"}
-    assert matcher["properties"]["clickType"]["type"] == "string"
-    assert "$defs" not in matcher
+    click = define_tool("click", next(entry for entry in builtin_tools() if entry.name == "click")).parameters
+    point = click["properties"]["coordinate"]
+    assert point["description"].startswith("point to click")
+    assert sorted(point["properties"]) == ["x", "y"]
+    assert click["properties"]["clickType"]["type"] == "string"
+    assert "Coordinate" not in click["$defs"]
 
 
 def test_definitions_used_twice_are_referenced() -> None:
     scroll = define_tool("s", next(entry for entry in builtin_tools() if entry.name == "scroll_until")).parameters
-    assert list(scroll["$defs"]) == ["NodeMatcher"]
-    assert scroll["properties"]["matcher"]["$ref"] == "#/$defs/NodeMatcher"
-
-
-def test_all_own_definitions_are_short() -> None:
-    offered = [msgspec.to_builtins(define_tool(entry.name, entry)) for entry in builtin_tools()]
-    assert len(msgspec.json.encode(offered)) < 20_000
+    assert list(scroll["$defs"]) == ["NodeSelector"]
+    assert scroll["properties"]["matcher"]["$ref"] == "#/$defs/NodeSelector"

@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -144,11 +145,26 @@ def test_denied_tools_are_not_offered_to_a_model(monkeypatch: pytest.MonkeyPatch
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         claw_json("bootstrap", "hello", "--brain", "openai", "--model", "m", *denied)
         claw_json("bootstrap", "hello", "--brain", "openai", "--model", "m", "--permission-mode", "read-only")
-        acting, looking = ({tool["function"]["name"] for tool in body["tools"]} for body in server.bodies)
-    everything = {tool.name for tool in builtin_tools()}
+        acting, looking = (offered_actions(body["tools"]) for body in server.bodies)
+    everything = {tool.name for tool in builtin_tools() if tool.level != "full"} - {"describe_screen"}
     recordings = {name for name in everything if name.startswith("recording")}
     assert everything - acting == {"click", "run_skill", *recordings}
-    assert looking == {tool.name for tool in builtin_tools() if tool.level == "read-only"}
+    assert looking == {tool.name for tool in builtin_tools() if tool.level == "read-only"} - {"describe_screen"}
+
+
+def offered_actions(definitions: list[dict[str, Any]]) -> set[str]:
+    """The actions that the definitions of a request offer."""
+    found: set[str] = set()
+    for definition in definitions:
+        function = definition["function"]
+        named = function["parameters"]["properties"].get("action")
+        described = [
+            tool.name
+            for tool in builtin_tools()
+            if tool.model_tool == function["name"] and function["description"].startswith(tool.responsibility)
+        ]
+        found |= set(named["enum"] if named else described)
+    return found
 
 
 def test_a_model_that_is_not_there_leaves_no_session(monkeypatch: pytest.MonkeyPatch) -> None:

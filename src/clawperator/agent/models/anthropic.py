@@ -8,23 +8,16 @@ from msgspec import Struct
 
 from clawperator._text import encodable, printable
 from clawperator.agent.lenient_json import read_raw_json
-from clawperator.agent.models.brain import (
-    SYSTEM_PROMPT,
-    FinishedCall,
-    ModelBrain,
-    Reply,
-    StreamedText,
-    check_call_count,
-    conversation_messages,
-    requested_calls,
-    token_count,
-)
+from clawperator.agent.models.brain import SYSTEM_PROMPT, ModelBrain
 from clawperator.agent.models.config import ModelConfig
 from clawperator.agent.models.errors import invalid_reply, stream_error
+from clawperator.agent.models.history import FinishedCall, Message, SentResult, conversation_messages
 from clawperator.agent.models.http import ServerEvent
+from clawperator.agent.models.replies import Reply, StreamedText, check_call_count, requested_calls, token_count
 from clawperator.agent.models.tools import ToolDefinition
 from clawperator.agent.ports import BrainRequest, Usage
 
+_CACHE = {"type": "ephemeral"}
 _HEADERS = {"anthropic-version": "2023-06-01"}
 # The protocol requires a limit for each reply, thinking included. Every model supports this many tokens.
 _MOST_TOKENS = 4_096
@@ -36,18 +29,18 @@ _LONGEST_REASON = 80
 class AnthropicBrain(ModelBrain):
     name = "anthropic"
 
-    def _initial_messages(self, request: BrainRequest) -> list[dict[str, Any]]:
+    def _initial_messages(self, request: BrainRequest) -> list[Message]:
         return conversation_messages(request)
 
     def _ask(
-        self, messages: Sequence[dict[str, Any]], tools: Sequence[ToolDefinition], request: BrainRequest
+        self, messages: Sequence[Message], settled: int, tools: Sequence[ToolDefinition], request: BrainRequest
     ) -> Reply:
         options = self._config.options
         body: dict[str, Any] = {
             "model": self._config.model,
             "max_tokens": options.max_tokens or _MOST_TOKENS + options.thinking_tokens,
-            "system": SYSTEM_PROMPT,
-            "messages": messages,
+            "system": [{"type": "text", "text": SYSTEM_PROMPT, "cache_control": _CACHE}],
+            "messages": _with_markers(messages, settled),
             "stream": True,
         }
         if options.thinking_tokens:
@@ -62,14 +55,42 @@ class AnthropicBrain(ModelBrain):
         path = "/messages" if self._config.base_url.path.endswith("/v1") else "/v1/messages"
         return self._send(path, body, lambda: _Reader(self._config, request), request, _HEADERS).reply()
 
-    def _result_messages(self, reply: Reply, calls: Sequence[FinishedCall]) -> list[dict[str, Any]]:
-        uses = map(_tool_use, calls)
+    def _result_messages(self, reply: Reply, results: Sequence[SentResult]) -> list[Message]:
+        uses = (_tool_use(result.call) for result in results)
         content = [next(uses) if block is None else block for block in reply.memory]
-        results = [
-            {"type": "tool_result", "tool_use_id": call.id, "content": call.content, "is_error": call.failed}
-            for call in calls
+        answers = [
+            {
+                "type": "tool_result",
+                "tool_use_id": result.call.id,
+                "content": _content(result),
+                "is_error": result.call.failed,
+            }
+            for result in results
         ]
-        return [{"role": "assistant", "content": content}, {"role": "user", "content": results}]
+        return [{"role": "assistant", "content": content}, {"role": "user", "content": answers}]
+
+
+def _content(result: SentResult) -> str | list[dict[str, Any]]:
+    images = [
+        {"type": "image", "source": {"type": "base64", "media_type": image.media_type, "data": image.data}}
+        for image in result.images
+    ]
+    return [{"type": "text", "text": result.text}, *images] if images else result.text
+
+
+def _with_markers(messages: Sequence[Message], settled: int) -> list[Message]:
+    """The messages with cache markers: where the part ends that never changes, and at the end of all.
+
+    With the one after the system prompt, which also covers the tools, these are three of the four that a request
+    may have. The last one pays off while no new screen replaces an old one.
+    """
+    marked = list(messages)
+    for at in {settled - 1, len(messages) - 1}:
+        content = marked[at]["content"]
+        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
+        if marked[at]["role"] == "user" and blocks:
+            marked[at] = {**marked[at], "content": [*blocks[:-1], {**blocks[-1], "cache_control": _CACHE}]}
+    return marked
 
 
 def _tool_use(call: FinishedCall) -> dict[str, Any]:

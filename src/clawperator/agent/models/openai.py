@@ -8,20 +8,12 @@ from msgspec import Struct
 
 from clawperator._text import encodable, printable
 from clawperator.agent.lenient_json import read_raw_json
-from clawperator.agent.models.brain import (
-    SYSTEM_PROMPT,
-    FinishedCall,
-    ModelBrain,
-    Reply,
-    StreamedText,
-    check_call_count,
-    conversation_messages,
-    requested_calls,
-    token_count,
-)
+from clawperator.agent.models.brain import SYSTEM_PROMPT, ModelBrain
 from clawperator.agent.models.config import ModelConfig
 from clawperator.agent.models.errors import invalid_reply, stream_error
+from clawperator.agent.models.history import Message, SentResult, conversation_messages
 from clawperator.agent.models.http import ServerEvent
+from clawperator.agent.models.replies import Reply, StreamedText, check_call_count, requested_calls, token_count
 from clawperator.agent.models.tools import ToolDefinition
 from clawperator.agent.ports import BrainRequest, Usage
 
@@ -36,12 +28,13 @@ _LONGEST_REASON = 80
 class OpenAIBrain(ModelBrain):
     name = "openai"
 
-    def _initial_messages(self, request: BrainRequest) -> list[dict[str, Any]]:
+    def _initial_messages(self, request: BrainRequest) -> list[Message]:
         return [{"role": "system", "content": SYSTEM_PROMPT}, *conversation_messages(request)]
 
     def _ask(
-        self, messages: Sequence[dict[str, Any]], tools: Sequence[ToolDefinition], request: BrainRequest
+        self, messages: Sequence[Message], settled: int, tools: Sequence[ToolDefinition], request: BrainRequest
     ) -> Reply:
+        del settled  # these services find by themselves what they have cached
         body: dict[str, Any] = {
             "model": self._config.model,
             "messages": messages,
@@ -63,8 +56,9 @@ class OpenAIBrain(ModelBrain):
         path = "/chat/completions" if self._config.base_url.path else "/v1/chat/completions"
         return self._send(path, body, lambda: _Reader(self._config, request), request).reply()
 
-    def _result_messages(self, reply: Reply, calls: Sequence[FinishedCall]) -> list[dict[str, Any]]:
+    def _result_messages(self, reply: Reply, results: Sequence[SentResult]) -> list[Message]:
         memory: _Memory = reply.memory
+        calls = [result.call for result in results]
         tool_calls = [
             {
                 "id": call.id,
@@ -77,8 +71,21 @@ class OpenAIBrain(ModelBrain):
         message = {"role": "assistant", "content": reply.text or None, "tool_calls": tool_calls}
         if memory.reasoning:
             message["reasoning_content"] = memory.reasoning
-        results = [{"role": "tool", "tool_call_id": call.id, "content": call.content} for call in calls]
-        return [message, *results]
+        answers = [{"role": "tool", "tool_call_id": result.call.id, "content": result.text} for result in results]
+        return [message, *answers, *_images(results)]
+
+
+def _images(results: Sequence[SentResult]) -> list[Message]:
+    """A message with the images: a tool message holds only text."""
+    parts: list[dict[str, Any]] = []
+    for result in results:
+        for image in result.images:
+            url = f"data:{image.media_type};base64,{image.data}"
+            parts += [
+                {"type": "text", "text": f"Image of the result of {result.call.name}, call {result.call.id}:"},
+                {"type": "image_url", "image_url": {"url": url}},
+            ]
+    return [{"role": "user", "content": parts}] if parts else []
 
 
 def _function(tool: ToolDefinition) -> dict[str, Any]:

@@ -151,6 +151,6 @@ def _refuse(name: str, environ: Mapping[str, str], problem: str, command: str) -
         "USAGE",
         f"{name}={shown}: it {problem}",
         hint=f"Run '{command}'.",
-        operation="configure",
+        operation="price" if name in (_INPUT, _OUTPUT, _CACHED, _WRITTEN) else "configure",
         target=name,
     )

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from clawperator.connection import AndroidPhone, ConnectedPhone, Selector, SelectorKwargs, Snapshot
 from clawperator.connection.calls import look_retry
 from clawperator.connection.selectors import FIELDS
-from clawperator.contract import LONGEST_WAIT_MS, NodeSelector, Retry
+from clawperator.contract import ACTIONS, LONGEST_WAIT_MS, NodeSelector, Retry
 from clawperator.contract.execution import validate
 from clawperator.device.adb.client import Device, Endpoint
 from clawperator.engine.retry import retry_delays
@@ -196,3 +196,22 @@ def test_a_nested_selector_without_fields_is_refused() -> None:
     with pytest.raises(ClawError) as info:
         phone.click("a", below={})
     assert (info.value.code, info.value.message) == ("MISSING_SELECTOR", "below needs a selector")
+
+
+def sources(action: str) -> str:
+    """The source of every method that runs an action."""
+    return "".join(
+        source for method in METHODS.values() if f'_step("{action}"' in (source := inspect.getsource(method))
+    )
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+def test_every_action_has_a_method_with_the_params_that_the_host_resolves(action: str) -> None:
+    written = sources(action)
+    assert written
+    params = (
+        ACTIONS[action].params.__struct_fields__ if ACTIONS[action].runs_on_host else ACTIONS[action].host_params
+    )
+    # Expectations are a keyword of every acting method; retries are what timeout= is for.
+    words = {"expect": "expectation("}
+    assert [name for name in params if name != "retry" and words.get(name, name) not in written] == []

@@ -46,6 +46,14 @@ class AsyncConnectedPhone:
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.serial}>"
 
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Nothing stays open between calls, so nothing is closed."""
+
     # begin: async methods, written by docs/generate.py from ConnectedPhone
     start_recording = _in_thread(ConnectedPhone.start_recording)
     stop_recording = _in_thread(ConnectedPhone.stop_recording)

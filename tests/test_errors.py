@@ -36,7 +36,7 @@ def test_a_code_decides_the_class() -> None:
 
 
 def test_the_text_has_code_message_and_hint() -> None:
-    assert str(ClawError("UNKNOWN", "it broke")) == "UNKNOWN: it broke"
+    assert str(ClawError("UNKNOWN", "it broke")).startswith("UNKNOWN: it broke. Hint: Run again with --verbose")
     text = str(ClawError("NODE_NOT_FOUND", "no node", hint="Run 'clawperator snapshot'."))
     assert text == "NODE_NOT_FOUND: no node. Hint: Run 'clawperator snapshot'."
     assert str(ClawError("UNKNOWN", "It broke.", hint="Try.")) == "UNKNOWN: It broke. Hint: Try."
@@ -45,7 +45,7 @@ def test_the_text_has_code_message_and_hint() -> None:
 def test_a_copy_leaves_the_error_as_it_was() -> None:
     error = ClawError("NODE_NOT_FOUND", "no node", details={"a": 1}, operation="click", target="x")
     copy = error.with_(hint="look", retryable=False)
-    assert (error.hint, error.retryable) == (None, True)
+    assert (error.own_hint, error.retryable) == (None, True)
     assert (copy.hint, copy.retryable, copy.details, copy.operation, copy.target) == (
         "look",
         False,

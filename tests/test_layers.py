@@ -39,6 +39,7 @@ LAYERS = (
     "_deadline",
     "errors",
     "_codes",
+    "_hints",
     "_patterns",
     "_text",
     "_lazy",

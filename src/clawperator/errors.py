@@ -36,6 +36,18 @@ from clawperator._codes import GROUPS, Code
 from clawperator._text import encodable
 
 CODES: Mapping[str, Code] = {code: row for rows in GROUPS.values() for code, row in rows.items()}
+
+
+def default_hint(code: str) -> str:
+    """The hint of an error that has none of its own."""
+    row = CODES[code]
+    if row.hint is not None:
+        return row.hint
+    from clawperator._hints import HINTS  # only for an error: a command that succeeds does not load it
+
+    return HINTS[code]
+
+
 _GROUP_OF = {code: group for group, rows in GROUPS.items() for code in rows}
 
 
@@ -50,7 +62,8 @@ class RefusedError(ClawperatorException):
 class ClawError(ClawperatorException):
     """A failure with a code from ``CODES``.
 
-    ``message`` is one sentence about what is wrong, with the value; ``hint`` is the next thing to do.
+    ``message`` is one sentence about what is wrong, with the value; ``hint`` is the next thing to do. An error
+    without a hint of its own, ``own_hint``, has that of its code.
     ``operation`` and ``target`` name what was being done to what. ``extra`` holds further members of the
     rendered object, for codes whose contract has them. ``after_effect`` means that something on the device may
     have changed before the failure; such an error is never ``retryable``, because a retry could do it twice.
@@ -83,7 +96,7 @@ class ClawError(ClawperatorException):
         super().__init__(code, message)
         self.code: Final = code
         self.message: Final = message
-        self.hint: Final[str | None] = encodable(row.hint if hint is None else hint)
+        self.own_hint: Final[str | None] = encodable(row.hint if hint is None else hint)
         self.details: Final[Mapping[str, Any] | None] = encodable(details)
         self.kind: Final = row.kind
         self.after_effect: Final = after_effect
@@ -92,12 +105,14 @@ class ClawError(ClawperatorException):
         self.target: Final[str] = encodable(target)
         self.extra: Final[Mapping[str, Any]] = encodable(extra or {})
 
+    @property
+    def hint(self) -> str:
+        return default_hint(self.code) if self.own_hint is None else self.own_hint
+
     def __str__(self) -> str:
         """Code, message and hint in one line."""
         text = f"{self.code}: {self.message}"
-        if self.hint:
-            text += f"{' ' if text.endswith('.') else '. '}Hint: {self.hint}"
-        return text
+        return f"{text}{' ' if text.endswith('.') else '. '}Hint: {self.hint}"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restore, (self.code, self.message, self._optional())
@@ -107,8 +122,8 @@ class ClawError(ClawperatorException):
         return ClawError(self.code, self.message, **{**self._optional(), **changes})
 
     def _optional(self) -> dict[str, Any]:
-        names = ("hint", "details", "operation", "target", "extra", "retryable", "after_effect")
-        return {name: getattr(self, name) for name in names}
+        names = ("details", "operation", "target", "extra", "retryable", "after_effect")
+        return {"hint": self.own_hint, **{name: getattr(self, name) for name in names}}
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> "ClawError":
@@ -120,9 +135,7 @@ class ClawError(ClawperatorException):
 
     def document(self) -> dict[str, Any]:
         """The object that an entry point prints."""
-        out: dict[str, Any] = {"code": self.code, "message": self.message}
-        if self.hint is not None:
-            out["hint"] = self.hint
+        out: dict[str, Any] = {"code": self.code, "message": self.message, "hint": self.hint}
         if self.details is not None:
             out["details"] = self.details
         out.update(self.extra)

@@ -152,8 +152,7 @@ class Skill:
             evidence = error.document()
             if error.code.startswith(_UNAVAILABLE) or error.code in _UNAVAILABLE_CODES:
                 self._diagnostics["runtimeState"] = "unavailable"
-            if error.hint:
-                self._diagnostics["hints"] = [error.hint]
+            self._diagnostics["hints"] = [error.hint]
         if self._plan and self._next_checkpoint() is None:  # every checkpoint was reached: the verification failed
             self._verification = {**self._verification, "note": message[:_MAX_NOTE_LENGTH]}
         else:

@@ -104,7 +104,7 @@ def error_object(error: ClawError, command: str, target: str = "") -> dict[str, 
 
 
 def _hint(error: ClawError, command: str) -> str:
-    hint = _CLAW_HINTS.get(error.code) or error.hint or _DEFAULT_HINTS[error.kind].format(command=command)
+    hint = _CLAW_HINTS.get(error.code) or error.own_hint or _DEFAULT_HINTS[error.kind].format(command=command)
     return _CHECK_FIRST if error.after_effect and "again" in hint else hint
 
 

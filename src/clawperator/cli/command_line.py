@@ -3,7 +3,7 @@
 Global options may appear anywhere; then comes a command with its flags and words.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import IO, Any
 
 from msgspec import Struct
@@ -36,7 +36,10 @@ class GlobalOptions(Struct, frozen=True):
             return None
         number = read_number(self.timeout) if not is_blank(self.timeout) else 0
         if number is None:
-            raise invalid(f"--timeout must be a number of milliseconds, not {self.timeout!r}")
+            raise invalid(
+                f"--timeout must be a number of milliseconds, not {self.timeout!r}",
+                "Write for example --timeout 5000.",
+            )
         return number
 
 
@@ -110,7 +113,9 @@ def split_globals(argv: list[str]) -> tuple[GlobalOptions, list[str]]:
             given[flag.name] = argv[i]
             i += 1
         else:
-            raise usage(f"{flag.name} needs a value: {flag.name} {flag.metavar}")
+            raise usage(
+                f"{flag.name} needs a value: {flag.name} {flag.metavar}", "Run 'clawperator help' for the options."
+            )
     return _options(given), rest
 
 
@@ -120,10 +125,13 @@ def _options(given: dict[str, Any]) -> GlobalOptions:
         raise usage("--operator-package needs a package name", "Pass --operator-package com.clawperator.operator.")
     timeout = given.get("--timeout")
     if timeout is not None and timeout.startswith("--"):
-        raise usage("--timeout needs a value: --timeout <ms>")
+        raise usage("--timeout needs a value: --timeout <ms>", "Write for example --timeout 5000.")
     level = given.get("--log-level", "info").lower()
     if level not in LOG_LEVELS:
-        raise usage(f"--log-level must be one of {', '.join(LOG_LEVELS)}, not {given['--log-level']!r}")
+        raise usage(
+            f"--log-level must be one of {', '.join(LOG_LEVELS)}, not {given['--log-level']!r}",
+            "Write --log-level debug.",
+        )
     output = given.get("--output")
     return GlobalOptions(
         device=given.get("--device") or None,
@@ -142,5 +150,19 @@ def read_arguments(command: Command, tokens: list[str], title: str) -> ParsedArg
     arguments = parse(command, tokens, title=title, strict=False, shared=GLOBALS, foreign=value_flags())
     surplus = [] if command.usage.endswith("...]") else arguments.words[len(command.usage.split()) :]
     if surplus:
-        raise usage(f"unexpected argument {surplus[0]!r} for {title}", f"Run 'clawperator {title} --help'.")
+        raise usage(f"unexpected argument {surplus[0]!r} for {title}", _surplus_hint(arguments, title, surplus))
     return arguments
+
+
+def _surplus_hint(arguments: ParsedArguments, title: str, surplus: Sequence[str]) -> str:
+    """The command that was probably meant: words that belong to a flag."""
+    from shlex import join, quote
+
+    assert arguments.command is not None
+    flags = {flag.name for flag in arguments.command.flags}
+    if "--coordinate" in flags and len(surplus) == 2 and all(word.isdecimal() for word in surplus):
+        return f"Run 'clawperator {title} --coordinate {join(surplus)}'."
+    label = next((flag for flag in ("--text", "--label") if flag in flags and not arguments.has(flag)), None)
+    if label is None or title == "type":
+        return f"Run 'clawperator {title} --help'."
+    return f"Run 'clawperator {title} {label} {quote(' '.join(surplus))}'."

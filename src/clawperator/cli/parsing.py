@@ -83,7 +83,7 @@ def usage(message: str, hint: str | None = None) -> ClawError:
     return ClawError("USAGE", message, hint=hint, operation="argparse")
 
 
-def invalid(message: str, hint: str | None = None) -> ClawError:
+def invalid(message: str, hint: str) -> ClawError:
     return ClawError("EXECUTION_VALIDATION_FAILED", message, hint=hint, operation="argparse")
 
 
@@ -230,11 +230,11 @@ class _Parser:
 
     def _lenient_values(self, flag: Flag, token: str) -> tuple[str, ...]:
         if flag.name in self._values and not flag.repeats:
-            raise _refused(flag, f"{flag.name} is given more than once")
+            raise _refused(flag, f"{flag.name} is given more than once", f"Give {flag.name} once.")
         _, equals, inline = token.partition("=")
         if flag.values == 0:
             if equals:
-                raise usage(f"{flag.name} takes no value")
+                raise usage(f"{flag.name} takes no value", f"Write {flag.name} alone.")
             return ()
         if flag.values == 1 and equals:
             return (inline,)
@@ -245,7 +245,9 @@ class _Parser:
         values = following[: flag.values]
         forbidden = "-" if flag.literal else "--"
         if equals or len(values) < flag.values or any(value.startswith(forbidden) for value in values):
-            hint = f"Write {flag.name}=... for a value that begins with a dash." if flag.values == 1 else None
+            hint = f"Write {flag.name}=... for a value that begins with a dash."
+            if flag.values > 1:
+                hint = f"Run 'clawperator {self._title} --help' for an example."
             count = "a value" if flag.values == 1 else f"{flag.values} values"
             raise _refused(flag, f"{flag.name} needs {count}: {flag.name} {flag.metavar}", hint)
         self._place += flag.values
@@ -258,7 +260,7 @@ def is_word(token: str) -> bool:
     return not token.startswith("-") or token == "-" or len(name.split()) > 1 or read_number(token) is not None
 
 
-def _refused(flag: Flag, message: str, hint: str | None = None) -> ClawError:
+def _refused(flag: Flag, message: str, hint: str) -> ClawError:
     return invalid(message, hint) if flag.literal else usage(message, hint)
 
 

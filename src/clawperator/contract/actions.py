@@ -392,5 +392,10 @@ ACTION_ALIASES: Mapping[str, str] = {alias: row.name for row in ACTIONS.values()
 def click_type(*, long: bool, focus: bool) -> dict[str, str]:
     """The click type as params; empty for a plain click."""
     if long and focus:
-        raise ClawError("EXECUTION_VALIDATION_FAILED", "click takes long or focus, not both", operation="validate")
+        raise ClawError(
+            "EXECUTION_VALIDATION_FAILED",
+            "click takes long or focus, not both",
+            hint="Leave one of them out.",
+            operation="validate",
+        )
     return {"clickType": "long_click"} if long else {"clickType": "focus"} if focus else {}

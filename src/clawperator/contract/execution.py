@@ -159,7 +159,7 @@ def validate(document: Any) -> Plan:
     if problems := list(_broken_rules(execution)):
         from clawperator.contract.issues import Issue, refuse
 
-        refuse([Issue(path, message) for path, message in problems], document)
+        refuse([Issue(path, message) for path, message in problems], document, ExecutionShape)
     return Plan(execution, {name: wire[name] for name in ExecutionShape.__struct_fields__ if name in wire})
 
 

@@ -4,9 +4,8 @@ The decoder stops at the first violation. Then the same Structs are walked field
 all issues at once, each with an exact path.
 """
 
-import types
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, Literal, NoReturn, Union, get_args, get_origin
+from typing import Any, Literal, NoReturn, get_args, get_origin
 
 import msgspec
 from msgspec import NODEFAULT, Struct
@@ -14,6 +13,7 @@ from msgspec import NODEFAULT, Struct
 from clawperator._text import is_encodable, nearest
 from clawperator._typed import convert
 from clawperator.contract.actions import ACTION_ALIASES, ACTIONS
+from clawperator.contract.hints import field_hint, flat_types
 from clawperator.contract.normalise import PARAM_ALIASES
 from clawperator.errors import ClawError
 
@@ -44,7 +44,7 @@ def struct_issues(shape: type[Struct], value: Mapping[str, Any], path: str) -> l
 
 
 def _value_issues(type_: Any, value: Any, path: str) -> list[Issue]:
-    kinds = list(_flat(type_))
+    kinds = list(flat_types(type_))
     for kind in kinds:
         if isinstance(kind, type) and issubclass(kind, Struct) and isinstance(value, dict):
             return struct_issues(kind, value, path)
@@ -61,24 +61,13 @@ def _value_issues(type_: Any, value: Any, path: str) -> list[Issue]:
     return []
 
 
-def _flat(type_: Any) -> Any:
-    """The types of a union, without annotations."""
-    if get_origin(type_) is Annotated:
-        yield from _flat(get_args(type_)[0])
-    elif get_origin(type_) in {Union, types.UnionType}:
-        for arg in get_args(type_):
-            yield from _flat(arg)
-    else:
-        yield type_
-
-
 def _plain(error: Exception) -> str:
     """The decoder's message in JSON's terms: numbers, not floats."""
     text = str(error).split(" - at `", maxsplit=1)[0].replace("`", "").replace("float", "number")
     return text[:1].lower() + text[1:].removesuffix(".0")
 
 
-def refuse(issues: list[Issue], document: Any) -> NoReturn:
+def refuse(issues: list[Issue], document: Any, shape: type[Struct]) -> NoReturn:
     """Raise the first issue, with all of them in ``details.reason``."""
     first = issues[0]
     reason = [{"path": i.path, "message": i.message} for i in issues]
@@ -94,11 +83,16 @@ def refuse(issues: list[Issue], document: Any) -> NoReturn:
     raise ClawError(
         "EXECUTION_VALIDATION_FAILED",
         f"{first.path}: {first.message}" if first.path else first.message,
-        hint=first.hint,
+        hint=first.hint or _hint(shape, first.path, details.get("actionType", "")),
         details=details,
         operation="validate",
         target=first.path,
     )
+
+
+def _hint(shape: type[Struct], path: str, action: str) -> str:
+    name = ACTION_ALIASES.get(action, action)
+    return field_hint(shape, path, ACTIONS[name].params if name in ACTIONS else None, name)
 
 
 def _raw_action(document: Any, issue: Issue) -> Mapping[str, Any]:
@@ -117,11 +111,11 @@ def _raw_action(document: Any, issue: Issue) -> Mapping[str, Any]:
 def explain(shape: type[Struct], wire: Any, document: Any, cause: Exception) -> NoReturn:
     """Raise with every issue of an execution that did not convert to ``shape``, structure before parameters."""
     if not isinstance(wire, dict):
-        refuse([Issue("", "an execution must be a JSON object")], document)
+        refuse([Issue("", "an execution must be a JSON object")], document, shape)
     if isinstance(cause, RecursionError):
-        refuse([Issue("", "the execution is nested too deeply")], document)
+        refuse([Issue("", "the execution is nested too deeply")], document, shape)
     if unreadable := list(_text_issues(wire, "")):
-        refuse(unreadable, document)
+        refuse(unreadable, document, shape)
     structural = struct_issues(shape, wire, "")
     params: list[Issue] = []
     for i, action in enumerate(wire["actions"] if isinstance(wire.get("actions"), list) else ()):
@@ -134,7 +128,7 @@ def explain(shape: type[Struct], wire: Any, document: Any, cause: Exception) -> 
             found = struct_issues(row.params, given, f"actions.{i}.params")
             written = _params_as_written(document, i)
             params += (_with_owner(_as_written(issue, written), row.name) for issue in found)
-    refuse(structural or params or [Issue("", f"invalid execution: {cause}")], document)
+    refuse(structural or params or [Issue("", f"invalid execution: {cause}")], document, shape)
 
 
 def _text_issues(value: Any, path: str) -> Iterator[Issue]:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 
+from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from clawperator._deadline import Deadline, limited
@@ -26,7 +27,7 @@ from clawperator.device.adb.quoting import command_line
 from clawperator.device.backends import Backend, RunWatch, choose_backend
 from clawperator.device.host_log import Level, log_event
 from clawperator.device.lease import Holder, lease
-from clawperator.errors import ClawError
+from clawperator.errors import CODES, ClawError, default_hint
 
 # Failures caused by an active recording, and the purpose of stopping it.
 _STOP_PURPOSE = {
@@ -152,13 +153,18 @@ def reconcile(envelope: ResultEnvelope, serial: str, package: str) -> ResultEnve
             stepResults=steps,
             error=outcome.error,
             errorCode=outcome.errorCode,
-            hint=outcome.hint,
+            hint=_hint(outcome.hint, outcome.errorCode),
             **_recording_fields(steps, outcome.errorCode),
         )
     if envelope.errorCode == "SERVICE_UNAVAILABLE":
         hint = f"Run 'clawperator doctor --fix --device {serial}' to turn the Operator's accessibility service on."
         return replace(envelope, hint=hint)
     return envelope
+
+
+def _hint(hint: str | UnsetType, code: str | UnsetType) -> str | UnsetType:
+    """The hint of the failed step, or else that of its code."""
+    return default_hint(code) if hint is UNSET and isinstance(code, str) and code in CODES else hint
 
 
 def _recording_fields(steps: list[StepResult], code: object) -> dict[str, str]:

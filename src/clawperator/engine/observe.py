@@ -85,8 +85,8 @@ def _recording_failure(e: ClawError) -> StepData:
     if not e.code.startswith("RECORDING_"):
         raise e
     details = string_details(e.details)
-    if e.hint is not None:
-        details["hint"] = e.hint
+    if e.own_hint is not None:
+        details["hint"] = e.own_hint
     elif e.code == "RECORDING_ALREADY_IN_PROGRESS" and "sessionId" in details:
         stop = f"clawperator recording stop --session-id {details['sessionId']}"
         details["hint"] = f"Run '{stop}' before starting a new recording."

@@ -108,8 +108,8 @@ def _act(context: ActionContext, action: Action, runners: Mapping[str, Runner]) 
 def _error_data(e: ClawError) -> StepData:
     """The data of a step that raised: code, message, hint and the simple values of the error's details."""
     data = failure(e.code, e.message, string_details(e.details))
-    if e.hint is not None:
-        data["hint"] = valid_text(e.hint)
+    if e.own_hint is not None:  # the host adds that of the code
+        data["hint"] = valid_text(e.own_hint)
     return data
 
 

@@ -184,7 +184,7 @@ def _verification(run: ReplayRun, *, is_whole: bool) -> TerminalVerification:
 
 
 def _diagnostics(chosen: RecordedSteps, error: ClawError | None) -> Diagnostics:
-    hints = [error.hint] if error and error.hint else []
+    hints = [error.hint] if error else []
     is_unavailable = error is not None and error.code.startswith(_DEVICE_FAILURES)
     return Diagnostics(
         "unavailable" if is_unavailable else "healthy", list(chosen.warnings) or UNSET, hints or UNSET

@@ -134,7 +134,7 @@ def _check_artifacts(entry: SkillEntry, checks: CheckedFiles) -> DryRun:
             validate(document)
         except ClawError as e:
             details = {key: value for key, value in (e.details or {}).items() if key in _ACTION_DETAILS}
-            if e.hint is not None:
+            if e.own_hint is not None:
                 details.setdefault("hint", e.hint)
             raise _failed(
                 entry.id,

@@ -15,7 +15,6 @@ from clawperator.agent.tools.row import (
 )
 from clawperator.contract import ACTIONS, ActionType, TimeoutMs, normalise_execution
 from clawperator.contract.limits import MAX_EXECUTION_ACTIONS
-from clawperator.errors import ClawError
 from clawperator.policy import action_entry
 
 RUN_EXECUTION = "run_execution"
@@ -57,12 +56,7 @@ def _action_tool(row: ActionType) -> Tool:
         from clawperator.agent.tools.plans import run_actions
 
         own = require_object(params, row.name)
-        try:
-            return run_actions(row.name, [{"type": row.name, "params": own}], context)
-        except ClawError as e:
-            if e.code == "EXECUTION_VALIDATION_FAILED" and e.hint is None:
-                raise e.with_(hint=f"Run 'clawperator schema action.{row.name}' for its parameters.") from e
-            raise
+        return run_actions(row.name, [{"type": row.name, "params": own}], context)
 
     entry = action_entry(row.name)
     return Tool(

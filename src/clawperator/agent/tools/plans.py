@@ -165,7 +165,7 @@ def _report(plan: Plan, result: ExecutionResult, secrets: tuple[str, ...]) -> To
     try:
         only_step(result.envelope, result.deviceId)
     except ClawError as e:
-        hint = e.hint or _HINTS.get(e.code, _DOCTOR).format(serial=result.deviceId)
+        hint = e.own_hint or _HINTS.get(e.code, _DOCTOR).format(serial=result.deviceId)
         return failed_result(e.with_(hint=hint), result=document, evidence=evidence, secrets=secrets)
     return ToolResult(
         handled=True,

@@ -349,7 +349,7 @@ def _decode(text: bytes) -> Any:
 def _completed(error: ClawError, title: str) -> ClawError:
     """The error that a command raised, with the command as the default operation and target."""
     return error.with_(
-        hint=error.hint or f"Run 'clawperator {title} --help'.",
+        hint=error.own_hint or f"Run 'clawperator {title} --help'.",
         operation=error.operation or title,
         target=error.target or title,
     )

@@ -59,7 +59,10 @@ def click(call: Call) -> Document:
 def _pixel(text: str) -> int:
     number = read_number(text)
     if not isinstance(number, int) or number < 0:
-        raise invalid(f"--coordinate takes two whole numbers from 0 up, not {text!r}")
+        raise invalid(
+            f"--coordinate takes two whole numbers from 0 up, not {text!r}",
+            "Write for example --coordinate 540 1200.",
+        )
     return number
 
 
@@ -102,7 +105,9 @@ def wait(call: Call) -> Document:
     if timeout is None:
         return single_action("wait_for_node", params)
     if not 0 < timeout <= LONGEST_WAIT_MS:
-        raise invalid(f"--timeout must be more than 0 and at most {LONGEST_WAIT_MS}, not {timeout}")
+        raise invalid(
+            f"--timeout must be more than 0 and at most {LONGEST_WAIT_MS}, not {timeout}", "Write --timeout 10000."
+        )
     params["timeoutMs"] = timeout
     return single_action("wait_for_node", params, timeout_ms=waiting_timeout(timeout))
 
@@ -110,14 +115,16 @@ def wait(call: Call) -> Document:
 def wait_for_nav(call: Call) -> Document:
     app = call.arguments.get("--app")
     if app is not None and is_blank(app):
-        raise invalid("--app must not be blank")
+        raise invalid("--app must not be blank", "Give a package name such as --app com.android.settings.")
     timeout = call.options.timeout_ms
     if timeout is None:
         raise _missing("wait-for-nav needs --timeout", "Add --timeout 5000.")
     if timeout <= 0:
-        raise invalid("--timeout must be more than 0")
+        raise invalid("--timeout must be more than 0", "Write --timeout 5000.")
     if timeout > MAX_NAVIGATION_TIMEOUT_MS:
-        raise invalid(f"--timeout must be at most {MAX_NAVIGATION_TIMEOUT_MS}, not {timeout}")
+        raise invalid(
+            f"--timeout must be at most {MAX_NAVIGATION_TIMEOUT_MS}, not {timeout}", "Write --timeout 5000."
+        )
     node = _element(call.arguments)
     if app is None and node is None:
         raise _missing("wait-for-nav needs --app or a selector", "Add --app com.android.settings.")
@@ -146,7 +153,10 @@ def sleep(call: Call) -> Document:
         raise _missing("sleep needs a duration in ms", "Run 'clawperator sleep 500'.")
     duration = read_number(words[0])
     if duration is None or not 0 <= duration <= LONGEST_WAIT_MS:
-        raise invalid(f"the duration must be from 0 to {LONGEST_WAIT_MS} ms, not {words[0]!r}")
+        raise invalid(
+            f"the duration must be from 0 to {LONGEST_WAIT_MS} ms, not {words[0]!r}",
+            "Run 'clawperator sleep 500'.",
+        )
     document = single_action("sleep", {"durationMs": duration}, timeout_ms=waiting_timeout(duration))
     return with_timeout(document, call.options.timeout_ms)
 
@@ -166,17 +176,30 @@ def scroll_and_click(call: Call) -> Document:
 
 
 def _scroll_params(call: Call) -> Document:
-    matcher = _required(_element(call.arguments), call.name)
     is_given = call.arguments.words or call.arguments.has("--direction")
     direction = _direction(call) if is_given else "down"
+    matcher = _required(_element(call.arguments), call.name)
     return _with_container({"direction": direction, "matcher": matcher}, call)
 
 
 def _direction(call: Call) -> str:
     direction = _word_or_flag(call.arguments, "--direction", call.name, "down, up, left or right")
     if direction not in DIRECTIONS:
-        raise _missing(f"the direction must be one of {', '.join(DIRECTIONS)}, not {direction!r}")
+        raise _missing(
+            f"the direction must be one of {', '.join(DIRECTIONS)}, not {direction!r}",
+            _direction_hint(call, direction),
+        )
     return direction
+
+
+def _direction_hint(call: Call, word: str) -> str:
+    from shlex import quote
+
+    assert call.arguments.command is not None
+    takes_label = any(flag.name == "--text" for flag in call.arguments.command.flags)
+    if takes_label and call.arguments.words and not call.arguments.has("--text"):
+        return f"Run 'clawperator {call.name} down --text {quote(word)}'."
+    return f"Run 'clawperator {call.name} down'."
 
 
 def read_value(call: Call) -> Document:
@@ -184,7 +207,7 @@ def read_value(call: Call) -> Document:
     matcher = {field: value for flag, field in fields.items() if (value := call.arguments.get(flag))}
     for flag in fields:
         if (value := call.arguments.get(flag)) and is_blank(value):
-            raise invalid(f"{flag} must not be blank")
+            raise invalid(f"{flag} must not be blank", f"Give the whole label, such as {flag} 'Android version'.")
     if not matcher:
         raise _missing("read-value needs a label", 'Add --label "Android version".')
     return _build(call, "read_key_value_pair", {"labelMatcher": matcher, **_all(call)})
@@ -212,11 +235,17 @@ def _word_or_flag(arguments: ParsedArguments, flag: str, command: str, wanted: s
     """The argument, or the flag that replaces it; not both, not neither."""
     given = arguments.get(flag)
     if given is not None and arguments.words:
-        raise invalid(f"{command} takes {wanted} once: as an argument or with {flag}")
+        raise invalid(f"{command} takes {wanted} once: as an argument or with {flag}", _once_hint(command, flag))
     value = given if given is not None else (arguments.words or ("",))[0]
     if not value or (is_blank(value) and command != "type"):
         raise _missing(f"{command} needs {wanted}", f"Run 'clawperator {command} --help' for an example.")
     return value
+
+
+def _once_hint(command: str, flag: str) -> str:
+    if command == "type":  # --text selects an element in every other command
+        return "Here --text is the text to type. Select the field with --id, --text-contains, --desc or --role."
+    return f"Leave {flag} out."
 
 
 def _all(call: Call) -> Document:
@@ -232,7 +261,7 @@ def _with_container(params: Document, call: Call) -> Document:
     return params if inside is None else {**params, "container": inside}
 
 
-def _missing(message: str, hint: str | None = None) -> ClawError:
+def _missing(message: str, hint: str) -> ClawError:
     return ClawError("MISSING_ARGUMENT", message, hint=hint, operation="argparse")
 
 
@@ -268,12 +297,15 @@ def _matcher(arguments: ParsedArguments, prefix: str, without: tuple[str, ...]) 
     json = arguments.get(prefix + "selector")
     if json is not None:
         if simple:
-            raise invalid(f"{prefix}selector cannot be combined with other selector flags")
+            raise invalid(
+                f"{prefix}selector cannot be combined with other selector flags",
+                f"Put all fields into the JSON of {prefix}selector, or leave it out.",
+            )
         return _matcher_from_json(json, prefix + "selector")
     for field, value in simple.items():
         if is_blank(value):
             flag = next(name for name, other in _MATCHER_FIELDS.items() if other == field)
-            raise invalid(f"{prefix}{flag} must not be blank")
+            raise invalid(f"{prefix}{flag} must not be blank", f"Give a value, or leave {prefix}{flag} out.")
     return simple or None
 
 

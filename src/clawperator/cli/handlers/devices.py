@@ -53,5 +53,7 @@ def seconds_given(call: Call) -> dict[str, float]:
     if timeout is None:
         return {}
     if not 0 < timeout <= _LONGEST_MS:
-        raise invalid(f"--timeout must be more than 0 and at most {_LONGEST_MS}, not {timeout}")
+        raise invalid(
+            f"--timeout must be more than 0 and at most {_LONGEST_MS}, not {timeout}", "Write --timeout 60000."
+        )
     return {"seconds": timeout / 1000}

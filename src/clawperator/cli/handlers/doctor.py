@@ -29,5 +29,5 @@ def _timeout(call: Call) -> float:
     given = call.options.timeout_ms
     if given is not None and not MIN_EXECUTION_TIMEOUT_MS <= given <= MAX_EXECUTION_TIMEOUT_MS:
         limits = f"from {MIN_EXECUTION_TIMEOUT_MS} to {MAX_EXECUTION_TIMEOUT_MS}"
-        raise invalid(f"--timeout must be {limits}, not {given}")
+        raise invalid(f"--timeout must be {limits}, not {given}", "Write --timeout 5000.")
     return HANDSHAKE_MS if given is None else given

@@ -42,7 +42,7 @@ def provision(call: Call) -> CommandResult:
 def _name(call: Call) -> str:
     given, words = call.arguments.get("--name"), call.arguments.words
     if given is not None and words:
-        raise usage(f"{call.name} takes a name once: as an argument or with --name")
+        raise usage(f"{call.name} takes a name once: as an argument or with --name", "Leave --name out.")
     return given or (words[0] if words else DEFAULT_NAME)
 
 

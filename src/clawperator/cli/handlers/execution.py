@@ -62,7 +62,7 @@ def read_execution(call: Call) -> Any:
         raise usage("--goal is only for 'exec best-effort'", "Run 'clawperator exec --help' for its flags.")
     given = call.arguments.get("--payload")
     if given is not None and words:
-        raise invalid("exec takes its payload once: as an argument or with --payload")
+        raise invalid("exec takes its payload once: as an argument or with --payload", "Leave --payload out.")
     text = given if given is not None else next(iter(words), "")
     if not text:
         raise ClawError(
@@ -124,7 +124,7 @@ def chosen_backend(arguments: ParsedArguments) -> BackendName:
         return default_backend()
     backend = next((backend for backend in BACKENDS if backend == name), None)
     if backend is None:
-        raise usage(f"--backend must be one of {', '.join(BACKENDS)}, not {name!r}")
+        raise usage(f"--backend must be one of {', '.join(BACKENDS)}, not {name!r}", "Write --backend adb.")
     return backend
 
 

@@ -146,7 +146,9 @@ def _number(call: Call, flag: str, most: int) -> int:
         return 0
     number = read_number(word)
     if not isinstance(number, int) or not 0 <= number <= most:
-        raise usage(f"{flag} must be a whole number from 0 to {most}, not {word!r}")
+        raise usage(
+            f"{flag} must be a whole number from 0 to {most}, not {word!r}", f"Write for example {flag} 1."
+        )
     return number
 
 

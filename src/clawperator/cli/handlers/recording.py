@@ -45,7 +45,7 @@ def export(call: Call) -> CommandResult:
 
     mode = SNAPSHOT_MODES.get(chosen := call.arguments.get("--snapshots") or "omit")
     if mode is None:
-        raise usage(f"--snapshots must be omit or include, not {chosen!r}")
+        raise usage(f"--snapshots must be omit or include, not {chosen!r}", "Write --snapshots include.")
     return CommandResult(
         _with_progress(call, lambda progress: export_recording(source, out, snapshots=mode, progress=progress))
     )
@@ -88,7 +88,7 @@ def pull(call: Call) -> CommandResult:
         check_session_id(session)
     timeout = call.options.timeout_ms
     if timeout is not None and timeout <= 0:
-        raise invalid("--timeout must be more than 0")
+        raise invalid("--timeout must be more than 0", "Write --timeout 60000.")
     seconds = PULL_SECONDS if timeout is None else timeout / 1000
     package = operator_package(call.options.operator_package)
     folder = call.arguments.get("--out") or _PULL_FOLDER

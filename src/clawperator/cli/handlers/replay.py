@@ -49,7 +49,9 @@ def _last(given: str | None) -> int | float | None:
         return None
     number = read_number(given)
     if number is None or number < 0:
-        raise invalid(f"--until must be the seq of an event, not {given!r}")
+        raise invalid(
+            f"--until must be the seq of an event, not {given!r}", "Give a whole number such as --until 5."
+        )
     return number
 
 

@@ -73,7 +73,7 @@ def validate(call: Call) -> CommandResult:
     skill_id, dry_run = _id(call), call.arguments.has("--dry-run")
     if call.arguments.has("--all"):
         if skill_id is not None:
-            raise usage("skills validate takes a skill id or --all, not both")
+            raise usage("skills validate takes a skill id or --all, not both", "Leave one of them out.")
         return CommandResult(validate_all(_written_registry(call), dry_run=dry_run))
     if skill_id is None:
         return incomplete("skills validate needs a skill id, or --all", hint="Run 'clawperator skills list'.")

@@ -28,7 +28,7 @@ def run_host_action(device: Device, action: dict[str, Any], command_id: str) -> 
             force_stop(device, params["applicationId"])
             data = {"application_id": params["applicationId"], **({} if was_running else {"was_running": "false"})}
     except ClawError as e:
-        data = {"error": e.code, "message": e.message, **({"hint": e.hint} if e.hint else {})}
+        data = {"error": e.code, "message": e.message, "hint": e.hint}
         if e.details and "path" in e.details:
             data["path"] = str(e.details["path"])
     return StepResult(action["id"], action["type"], "error" not in data, data)

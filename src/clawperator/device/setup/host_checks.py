@@ -57,7 +57,7 @@ def passed(id_: str, summary: str, **evidence: object) -> Check:
 
 def failed_check(id_: str, error: ClawError, *steps: Step, status: Status = "fail", title: str = "") -> Check:
     """A check that failed with an error. Without steps its hint is the step."""
-    fix_steps = list(steps) or ([Step("manual", error.hint)] if error.hint else [])
+    fix_steps = list(steps) or ([Step("manual", error.hint)] if error.own_hint else [])
     return Check(
         id=id_,
         status=status,

@@ -204,3 +204,11 @@ def test_media_keys_play_and_pause(phone: Phone) -> None:
         assert process is not None
         seen.append(process.state["playing"])
     assert seen == [False, True, False, False, True, False]
+
+
+def test_the_search_field_has_the_focus_so_that_text_can_be_typed_at_once(phone: Phone) -> None:
+    tap(phone, desc="Search", id="menu_item_1")
+    assert find(phone, id="search_edit_text").flag("focused")
+    assert phone.windows.keyboard() is not None
+    phone.type_text("cats")
+    assert find(phone, id="search_edit_text").text == "cats"

@@ -1,12 +1,13 @@
 """User-defined apps in Python and TOML files."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from clawperator.errors import ClawError
 from clawperator.phone.toolkit.appfile import load_apps
-from clawperator.testing import simulated_phone
+from clawperator.testing import SimulatedPhone, simulated_phone
 
 DOOR = """
 package = "com.example.door"
@@ -216,3 +217,70 @@ def test_a_toml_view_handles_a_double_tap_and_a_long_press(tmp_path: Path) -> No
             phone.shell_script(script.replace("X", "{} {}".format(*found.bounds.centre)))
             seen += [label for label in phone.labels() if label.startswith("Photo ")]
     assert seen == ["Photo opened", "Photo zoomed", "Photo marked"]
+
+
+PIZZA = """
+package = "com.example.pizza"
+label = "Pizza"
+[state]
+cheese = false
+size = "large"
+[[screen]]
+name = "home"
+  [[screen.view]]
+  kind = "toolbar"
+    [[screen.view.view]]
+    kind = "title"
+    text = "Pizza place"
+    [[screen.view.view]]
+    kind = "icon"
+    text = "More"
+  [[screen.view]]
+  kind = "switch"
+  text = "Extra cheese, {size}"
+  bind = "cheese"
+  [[screen.view]]
+  kind = "button"
+  text = "Order"
+  do = { go = "sure" }
+[[screen]]
+name = "sure"
+kind = "dialog"
+title = "A {size} one?"
+"""
+
+
+@pytest.fixture
+def pizza(tmp_path: Path) -> Iterator[SimulatedPhone]:
+    (tmp_path / "pizza.toml").write_text(PIZZA)
+    with simulated_phone(apps=load_apps(str(tmp_path / "pizza.toml"))) as phone:
+        phone.open_app("com.example.pizza")
+        yield phone
+
+
+def test_a_switch_is_found_and_switched_by_its_text(pizza: SimulatedPhone) -> None:
+    label = "Extra cheese, large"
+    found = pizza.find(label)
+    assert found is not None
+    assert found.class_name == "android.widget.Switch"
+    assert not found.flag("checked")
+    pizza.click(label)
+    found = pizza.find(label)
+    assert found is not None
+    assert found.flag("checked")
+
+
+def test_the_title_of_a_toolbar_is_at_the_left_and_its_icons_at_the_right(pizza: SimulatedPhone) -> None:
+    title, icon = pizza.find("Pizza place"), pizza.find("More")
+    assert title is not None
+    assert icon is not None
+    width = pizza.phone.windows.display.width
+    assert title.bounds.left < width // 20
+    assert icon.bounds.right > width - width // 20
+
+
+def test_a_dialog_shows_its_title(pizza: SimulatedPhone) -> None:
+    pizza.click("Order")
+    title = pizza.find("A large one?")
+    assert title is not None
+    assert title.resource_id == "android:id/alertTitle"

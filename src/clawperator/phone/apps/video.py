@@ -132,7 +132,7 @@ def apps() -> list[App]:
         link_screen="watch",
     )
     app.screen("home", activity=_ACTIVITY)(_home)
-    app.screen("search", activity=_ACTIVITY, on_show=_suggest)(_search)
+    app.screen("search", activity=_ACTIVITY, on_show=_open_search)(_search)
     app.screen("results", activity=_ACTIVITY)(_results)
     app.screen("watch", activity=_ACTIVITY, on_show=_play, keys=_MEDIA_KEYS)(_watch)
     return [app]
@@ -170,6 +170,11 @@ def _cards(videos: list[Video]) -> View:
 def _begin_search(context: AppContext) -> None:
     context.state["query"] = ""
     context.go("search")
+
+
+def _open_search(context: AppContext) -> None:
+    context.focus("query")
+    _suggest(context)
 
 
 def _search(context: AppContext) -> View:

@@ -394,6 +394,7 @@ class Phone:
         self.windows.invalidate()
         if self.windows.top() is entry:
             self.emit(window_event(entry))
+            entry.was_shown = True
             if entry.wants_keyboard:
                 entry.wants_keyboard = False
                 self.windows.show_keyboard()

@@ -260,7 +260,7 @@ class ScreenContext:
     def focus(self, name: str) -> None:
         self._entry.focus = name
         self._entry.wants_keyboard = True
-        if self.is_in_front:
+        if self.is_in_front and self._entry.was_shown:
             self._phone.windows.show_keyboard()
 
     def go(self, screen: str, /, **args: Any) -> None:

@@ -140,6 +140,7 @@ class BackStackEntry:
         "scroll",
         "texts",
         "wants_keyboard",
+        "was_shown",
     )
 
     def __init__(self, process: AppProcess, screen: AppScreen, args: dict[str, Any]) -> None:
@@ -151,6 +152,8 @@ class BackStackEntry:
         self.focus: str | None = None
         # The view of the last tap that may be the first of a double tap, and its time.
         self.last_tap: tuple[str, float] | None = None
+        # Whether it has been in front, and whether the keyboard appears when it is.
+        self.was_shown = False
         self.wants_keyboard = False
         # The cursor position, and the text it is valid for.
         self.cursor = 0

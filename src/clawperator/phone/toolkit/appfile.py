@@ -18,6 +18,7 @@ from clawperator.phone.toolkit.views import View
 
 _MAX_BYTES = 1024 * 1024
 _MAX_DEPTH = 30
+_ALERT_TITLE = "android:id/alertTitle"
 _APP_KEYS = {"package", "label", "version", "home", "links", "link_screen", "state", "data", "screen"}
 _SCREEN_KEYS = {"name", "title", "kind", "cancelable", "on_show", "view"}
 _MAX_DELAY_MS = 24 * 60 * 60 * 1000
@@ -62,7 +63,7 @@ _KINDS: dict[str, _Build] = {
     "image": lambda texts, _, more: views.image(**{"desc": texts.text, **more}),
     "item": lambda texts, _, more: views.item(texts.text, texts.summary, **more),
     "field": lambda texts, _, more: views.field(texts.bind, **more),
-    "switch": lambda texts, _, more: views.switch(texts.bind, **more),
+    "switch": lambda texts, _, more: views.switch(texts.bind, text=texts.text, **more),
     "checkbox": lambda texts, _, more: views.checkbox(texts.text, texts.bind, **more),
     "toolbar": lambda texts, children, more: views.toolbar(texts.text, *children, **more),
     "row": _group(views.row),
@@ -169,11 +170,14 @@ class _Reader:
         kind = table.get("kind", "activity")
         if kind not in ("activity", "dialog", "sheet"):
             raise self._error(position, f"kind must be activity, dialog or sheet, not {kind!r}")
+        title = self._optional(position, table, "title", str)
         builders = self._views(position, table.get("view", []), 0)
+        if kind == "dialog" and title:
+            builders.insert(0, lambda context: views.title(_interpolate(title, _values(context)), id=_ALERT_TITLE))
         app.screen(
             name,
             kind=kind,
-            title=self._optional(position, table, "title", str),
+            title=title,
             cancelable=self._optional(position, table, "cancelable", bool) is not False,
             on_show=self._effect(position, table["on_show"]) if "on_show" in table else None,
         )(lambda context: views.column(*_built(builders, context), weight=1))
@@ -207,7 +211,7 @@ class _Reader:
             raise self._error(position, f"a {kind} requires bind, the state key that holds its value")
 
         def build(context: AppContext) -> View | None:
-            state = {**context.data, **context.state, **context.args}
+            state = _values(context)
             if not _is_visible(table, state):
                 return None
             texts = _Texts(_interpolate(text, state), _interpolate(summary, state), bind)
@@ -289,6 +293,11 @@ class _Reader:
 
 
 _Builder = Callable[[AppContext], View | None]
+
+
+def _values(context: AppContext) -> dict[str, Any]:
+    """What texts and conditions refer to: saved data, state and arguments, the later ones first."""
+    return {**context.data, **context.state, **context.args}
 
 
 def _built(builders: list[_Builder], context: AppContext) -> list[View]:

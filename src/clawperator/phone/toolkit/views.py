@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from clawperator.phone.toolkit.context import Change, Effect
 
@@ -112,8 +113,9 @@ def field(bind: str, hint: str = "", **more: Any) -> View:
 
 
 def switch(bind: str, **more: Any) -> View:
-    """A switch whose state is kept in the app's state under ``bind`` as a bool."""
-    plain = {"class_name": "android.widget.Switch", "width": 52, "height": 48, "checked": False}
+    """A switch whose state is kept in the app's state under ``bind`` as a bool. With ``text`` it fills a row."""
+    plain = {"class_name": "android.widget.Switch", "height": 48, "checked": False}
+    plain |= {"padding": 12} if more.get("text") else {"width": 52}
     return View(bind=bind, **{**plain, **more})
 
 
@@ -186,9 +188,12 @@ def item(
 
 
 def toolbar(label: str, *actions: View, **more: Any) -> View:
-    """The bar at the top of a screen."""
+    """The bar at the top of a screen. Without a label its first text is the title, and the rest is at the end."""
     plain = {"class_name": "androidx.appcompat.widget.Toolbar", "height": 56, "padding": 4, "tone": "surface"}
     named = View(class_name="android.widget.TextView", text=label, size=20, weight=1, padding=12, height=48)
+    if not label:
+        first = next((view for view in actions if view.class_name == named.class_name and not view.weight), None)
+        return row(*(replace(view, weight=1) if view is first else view for view in actions), **{**plain, **more})
     return row(named, *actions, **{**plain, **more})
 
 

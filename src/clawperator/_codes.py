@@ -127,6 +127,12 @@ GROUPS: Mapping[str, Mapping[str, Code]] = {
         "BROADCAST_FAILED": Code(_DELIVERY, True, "the broadcast to the Operator failed"),
         "RESULT_ENVELOPE_MALFORMED": Code(_DELIVERY, False, "the result is malformed"),
         "SNAPSHOT_EXTRACTION_FAILED": Code(_DELIVERY, True, "a snapshot step returned no hierarchy"),
+        "SNAPSHOT_TOO_LARGE": Code(
+            _DELIVERY,
+            False,
+            "the hierarchy of the screen is larger than the device log holds",
+            "Run 'clawperator snapshot --backend adb'.",
+        ),
     },
     "target": {
         "NODE_NOT_FOUND": Code(_RUNTIME, True, "no node on the screen matches the selector"),

@@ -8,13 +8,15 @@ from clawperator.phone.process.server import HOST, PhoneServer, PhoneServerConfi
 
 
 @contextmanager
-def running_phone_server(serial: str = "claw-1", seed: int = 0) -> Iterator[PhoneServer]:
+def running_phone_server(
+    serial: str = "claw-1", seed: int = 0, apps: tuple[str, ...] = ()
+) -> Iterator[PhoneServer]:
     """Its ports are open and its folder is in ``CLAWPERATOR_HOME`` until the ``with`` block ends."""
     folder = PhoneFolder(serial)
     folder.make()
     with folder.lock() as ours:
         assert ours
-        phone_server = PhoneServer(PhoneServerConfig(serial=serial, seed=seed, folder=folder.files))
+        phone_server = PhoneServer(PhoneServerConfig(serial=serial, seed=seed, folder=folder.files, apps=apps))
         phone_server.open()
         try:
             folder.write(

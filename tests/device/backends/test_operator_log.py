@@ -138,3 +138,12 @@ def test_no_bytes_in_the_log_do_harm(lines: list[bytes]) -> None:
             record = read_record(full)
             if record is not None:
                 json.dumps(reader.feed(record))
+
+
+def test_lines_of_a_hierarchy_that_lost_its_beginning_are_counted() -> None:
+    reader = OperatorLogReader()
+    for line in ('    <node index="3" />', "  </node>", "</hierarchy>", "another message"):
+        reader.feed(Record(1, 2, "Operator", line))
+
+    assert reader.orphaned == len('    <node index="3" />  </node></hierarchy>')
+    assert reader.hierarchies == []

@@ -4,6 +4,7 @@ A plan is sent in parts: each run of actions for the Operator is one delivery, a
 them, each in its place. The host runs its actions with its own engine, which reads the screen by the Operator.
 """
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET
@@ -32,6 +33,8 @@ from clawperator.errors import ClawError
 if TYPE_CHECKING:
     from clawperator.device.backends.operator_driver import OperatorDriver
 
+# A hierarchy that was lost is too large for the log from this size on. The smallest usual log has 256 KiB.
+_LARGE_BYTES = 200_000
 _UNSETTLED = (
     "snapshot captured without a preceding sleep step; UI may not have settled - "
     "consider adding a sleep step between click and snapshot_ui"
@@ -159,8 +162,12 @@ class _OperatorRun:
         return error.with_(extra={**error.extra, "stepResults": self._steps}, after_effect=changed)
 
     def _warn_of_unsettled_snapshots(self, actions: list[dict[str, Any]]) -> None:
-        """A snapshot right after a click may show the screen before the click."""
-        previous = dict(zip([a["id"] for a in actions[1:]], [a["type"] for a in actions], strict=False))
+        """A snapshot right after a click may show the screen before the click, unless it waited."""
+        previous = {
+            action["id"]: before["type"]
+            for before, action in pairwise(actions)
+            if not action.get("params", {}).get("settle")
+        }
         for i, step in enumerate(self._steps):
             unsettled = unsettles(previous.get(step.id))
             if is_snapshot(step.actionType) and step.success and unsettled and "warn" not in step.data:
@@ -184,10 +191,22 @@ def attach_hierarchies(delivered: Delivered) -> list[StepResult]:
         else:
             text = plausible_text(by_position[i]) if i in by_position else None
         if text is None:
-            message = "UI hierarchy extraction produced no output for this step. "
-            message += "Check clawperator version compatibility and logcat extraction health."
-            data |= {"error": "SNAPSHOT_EXTRACTION_FAILED", "message": message}
+            seen = by_position[i].size if i in by_position else delivered.orphaned
+            data |= _lost_hierarchy(max(int(size) if size.isdecimal() else 0, seen))
             steps[i] = replace(steps[i], success=False, data=data)
         else:
             steps[i] = replace(steps[i], data={**data, "text": text})
     return steps
+
+
+def _lost_hierarchy(size: int) -> dict[str, str]:
+    """The failure of a snapshot whose hierarchy of about this size did not arrive."""
+    if size >= _LARGE_BYTES:
+        return {
+            "error": "SNAPSHOT_TOO_LARGE",
+            "message": f"the hierarchy of this screen has about {size // 1000} kB, more than the device log holds",
+            "hint": "Run 'clawperator snapshot --backend adb'.",
+        }
+    message = "UI hierarchy extraction produced no output for this step. "
+    message += "Check clawperator version compatibility and logcat extraction health."
+    return {"error": "SNAPSHOT_EXTRACTION_FAILED", "message": message}

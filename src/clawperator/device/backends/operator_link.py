@@ -40,10 +40,14 @@ _NOT_RUNNING = 5
 
 
 class Delivered(Struct, frozen=True):
-    """The Operator's answer: its envelope and the hierarchies it logged."""
+    """The Operator's answer: its envelope and the hierarchies it logged.
+
+    ``orphaned`` is the size of the lines of hierarchies whose beginning was lost.
+    """
 
     envelope: ResultEnvelope
     hierarchies: tuple[LoggedTree, ...]
+    orphaned: int = 0
 
 
 class _WireStep(Struct, frozen=True):
@@ -155,7 +159,7 @@ class _Delivery:
                 document = reader.feed(record)
                 if document is not None and document.get("commandId") == self._document["commandId"]:
                     self._is_over = True
-                    return Delivered(self._envelope(document), tuple(reader.hierarchies))
+                    return Delivered(self._envelope(document), tuple(reader.hierarchies), reader.orphaned)
         return None
 
     def _read_progress(self, line: bytes) -> None:

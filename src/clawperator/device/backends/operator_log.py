@@ -16,6 +16,8 @@ from clawperator.contract.wire import RESULT_PREFIX, SNAPSHOT_MARKER, sum_of
 # date time pid tid priority, then "tag: message"
 _HEAD = re.compile(rb"\S{1,32} {1,16}\S{1,32} {1,16}(\d{1,10}) {1,16}(\d{1,10}) [VDIWEF] ")
 _END = "</hierarchy>"
+# The beginning of each line of a hierarchy.
+_ELEMENT = ("<node ", "</node>", _END)
 # Logcat splits messages at about 4,000 characters, so a longer line is not a record.
 MAX_LINE_BYTES = 64 * 1024
 _MAX_RESULT = 4 * 1024 * 1024
@@ -38,6 +40,10 @@ class LoggedTree(Struct, frozen=True):
 
     lines: tuple[str, ...]
     is_complete: bool
+
+    @property
+    def size(self) -> int:
+        return sum(map(len, self.lines))
 
 
 class LogLines:
@@ -79,11 +85,13 @@ def read_record(line: bytes) -> Record | None:
 class OperatorLogReader:
     """Reassembles messages from records. Collects hierarchies and returns each result when it is complete.
 
-    Only the last hierarchies are kept, up to a limit of memory.
+    Only the last hierarchies are kept, up to a limit of memory. ``orphaned`` counts the characters of lines whose
+    hierarchy has lost its beginning: a log that is too small drops its oldest lines.
     """
 
     def __init__(self) -> None:
         self.hierarchies: list[LoggedTree] = []
+        self.orphaned = 0
         self._sizes: list[int] = []
         self._lines: list[str] | None = None
         self._size = 0
@@ -106,6 +114,8 @@ class OperatorLogReader:
             self._lines = [rest] if rest else []
             self._size = len(rest)
         elif (record.tid, record.tag) != self._source:
+            if message.lstrip(" ").startswith(_ELEMENT):
+                self.orphaned += len(message)
             return None
         elif self._lines is not None:
             self._add_line(message)

@@ -1,0 +1,73 @@
+"""Snapshots whose hierarchies did not arrive."""
+
+from pathlib import Path
+
+import pytest
+
+from clawperator.contract import ResultEnvelope, StepResult, new_execution, validate
+from clawperator.contract.wire import TEXT_BYTES, TEXT_SUM
+from clawperator.device import resolve_device
+from clawperator.device.backends.operator import attach_hierarchies
+from clawperator.device.backends.operator_link import Delivered
+from clawperator.device.run import run_plan
+from clawperator.errors import CODES
+from tests.device.phone_servers import running_phone_server
+
+BIG_APP = """package = "com.example.big"
+label = "Big"
+[[screen]]
+name = "home"
+  [[screen.view]]
+  kind = "scroll"
+"""
+ROW = """    [[screen.view.view]]
+    kind = "text"
+    text = "Row {number}"
+"""
+
+
+def failed_step(data: dict[str, str], orphaned: int = 0) -> dict[str, str]:
+    step = StepResult("snap", "snapshot_ui", True, {"actual_format": "hierarchy_xml"} | data)
+    envelope = ResultEnvelope("c", "t", "success", [step], None)
+    (made,) = attach_hierarchies(Delivered(envelope, (), orphaned))
+    assert not made.success
+    return made.data
+
+
+def test_a_large_hierarchy_that_did_not_arrive_is_too_large() -> None:
+    data = failed_step({TEXT_BYTES: "1400000", TEXT_SUM: "1"})
+
+    assert data["error"] == "SNAPSHOT_TOO_LARGE"
+    assert data["hint"] == "Run 'clawperator snapshot --backend adb'."
+    assert not CODES["SNAPSHOT_TOO_LARGE"].retryable
+
+
+def test_a_hierarchy_that_lost_its_beginning_is_too_large_also_without_a_declared_size() -> None:
+    assert failed_step({}, orphaned=250_000)["error"] == "SNAPSHOT_TOO_LARGE"
+
+
+def test_a_small_hierarchy_that_did_not_arrive_may_arrive_the_next_time() -> None:
+    data = failed_step({TEXT_BYTES: "26000", TEXT_SUM: "1"}, orphaned=500)
+
+    assert data["error"] == "SNAPSHOT_EXTRACTION_FAILED"
+    assert CODES["SNAPSHOT_EXTRACTION_FAILED"].retryable
+
+
+def test_a_screen_beyond_the_log_names_the_command_that_reads_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLAWPERATOR_HOME", str(tmp_path / "home"))
+    app = tmp_path / "big.toml"
+    app.write_text(BIG_APP + "".join(ROW.format(number=number) for number in range(3_600)))
+    look = {"type": "snapshot_ui", "params": {"retry": {"maxAttempts": 1}, "view": "outline"}}
+    plan = validate(new_execution([look], command_id="c", source="test", timeout_ms=60_000))
+    with running_phone_server(apps=(str(app),)) as server:
+        server.phone.launch("com.example.big")
+        device = resolve_device("claw-1")
+        too_large = run_plan(plan, device, package="com.clawperator.operator").envelope
+        arrived = run_plan(plan, device, package="com.clawperator.operator", backend="adb").envelope
+
+    assert too_large.errorCode == "SNAPSHOT_TOO_LARGE"
+    assert too_large.hint == "Run 'clawperator snapshot --backend adb'."
+    assert arrived.status == "success"
+    assert '"Row 0"' in arrived.stepResults[0].data["text"]

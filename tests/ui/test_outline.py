@@ -282,7 +282,7 @@ def test_the_json_view_is_cut_at_whole_elements() -> None:
     made = outline_objects(outline_of(many(40), FRAME), max_tokens=300)
 
     assert 0 < len(made["elements"]) < 40
-    start = f"{40 - len(made['elements'])} of 40 lines cut; all: snapshot --view json --max-tokens "
+    start = f"{40 - len(made['elements'])} of 40 lines cut; all: clawperator snapshot --view json --max-tokens "
     assert [notice.startswith(start) for notice in made["notices"]] == [True]
 
 

@@ -68,9 +68,19 @@ def _action(  # noqa: PLR0913 - the columns of one row
 ACTION_COMMANDS: tuple[Command, ...] = (
     _action(
         "snapshot",
-        "Capture the screen's hierarchy as XML.",
+        "Capture the screen as XML, or as a compact outline.",
         synonyms=("snapshot-ui", "snapshot_ui"),
-        examples=("clawperator snapshot", "clawperator snapshot --dry-run"),
+        flags=(
+            Flag("--view", "xml, outline or json (default: xml)", "<view>"),
+            Flag("--max-tokens", "cut the outline to this size; a token is four bytes", "<number>"),
+            Flag("--since", "show only what changed since the snapshot with this id", "<snapshot-id>"),
+            switch("--settle", "wait until two captures agree"),
+        ),
+        examples=("clawperator snapshot", "clawperator snapshot --view outline --max-tokens 500"),
+        notes=(
+            "The outline has one line for each element, with a reference such as e12.\n"
+            "--max-tokens and --since show the outline unless --view is given."
+        ),
         level="read-only",
         tools=("snapshot_ui",),
         replaces=("observe snapshot", "inspect ui"),

@@ -4,7 +4,14 @@
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from clawperator.contract.action_params import DIRECTIONS, PACKAGE_NAME, SESSION_ID, UI_READINESS, Coordinate
+    from clawperator.contract.action_params import (
+        DIRECTIONS,
+        PACKAGE_NAME,
+        SESSION_ID,
+        UI_READINESS,
+        Coordinate,
+        ViewParams,
+    )
     from clawperator.contract.action_types import ActionType, Params, Retry, changes_device, is_snapshot, unsettles
     from clawperator.contract.actions import (
         ACTION_ALIASES,
@@ -79,7 +86,7 @@ else:
         __name__,
         {
             "action_types": "ActionType Params Retry changes_device is_snapshot unsettles",
-            "action_params": "Coordinate DIRECTIONS PACKAGE_NAME SESSION_ID UI_READINESS",
+            "action_params": "Coordinate DIRECTIONS PACKAGE_NAME SESSION_ID UI_READINESS ViewParams",
             "actions": (
                 "ACTIONS ACTION_ALIASES ClickParams CloseAppParams EnterTextParams OpenAppParams OpenUriParams "
                 "PressKeyParams ReadKeyValuePairParams ReadTextParams RecordingParams ScrollAndClickParams "
@@ -163,6 +170,7 @@ __all__ = [
     "TerminalVerification",
     "TextEvidence",
     "TimeoutMs",
+    "ViewParams",
     "WaitForNavigationParams",
     "WaitForNodeParams",
     "changes_device",

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Annotated, Literal, get_args
 
-from msgspec import Meta, Struct, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from clawperator._text import is_blank, utf16_length
 from clawperator.contract import limits
@@ -12,6 +12,7 @@ from clawperator.contract.action_types import Params, Retry, Template
 from clawperator.contract.selectors import NodeSelector, Problem
 
 PACKAGE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z][A-Za-z0-9_]*)*")
+SNAPSHOT_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 SESSION_ID = re.compile(r"[A-Za-z0-9_-]+")
 
 DirectionName = Literal["down", "up", "left", "right"]
@@ -40,6 +41,38 @@ class Coordinate(Struct, frozen=True, forbid_unknown_fields=True):
 
     x: Annotated[int, Meta(ge=0)]
     y: Annotated[int, Meta(ge=0)]
+
+
+ViewName = Literal["xml", "outline", "json"]
+
+
+class ViewParams(Params, frozen=True):
+    """How a snapshot is shown. Without ``view``, a limit or an earlier snapshot means the outline."""
+
+    view: Annotated[ViewName, Meta(description="xml, outline or json (the outline as objects)")] | UnsetType = (
+        UNSET
+    )
+    maxTokens: (
+        Annotated[int, Meta(ge=1, le=1_000_000, description="cut the view to this size; a token is four bytes")]
+        | UnsetType
+    ) = UNSET
+    since: Annotated[str, Meta(description="snapshot id: show only what changed since then")] | UnsetType = UNSET
+    settle: Annotated[bool, Meta(description="wait until two captures agree")] = False
+
+    @property
+    def shown_view(self) -> ViewName:
+        if self.view is not UNSET:
+            return self.view
+        return "xml" if self.maxTokens is UNSET and self.since is UNSET else "outline"
+
+    def rules(self) -> Iterator[Problem]:
+        if self.view == "xml" and self.maxTokens is not UNSET:
+            yield "maxTokens", "needs the view outline or json"
+        if self.since is not UNSET:
+            if self.shown_view != "outline":
+                yield "since", "needs the view outline"
+            if not SNAPSHOT_ID.fullmatch(self.since):
+                yield "since", "must be the snapshot_id of an earlier snapshot, such as s1a2b3c4d"
 
 
 UI_READINESS = Retry(5, 500, 3_000, 2, 0.15)

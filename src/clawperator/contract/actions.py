@@ -31,6 +31,7 @@ from clawperator.contract.action_params import (
     SettleMs,
     Target,
     Text,
+    ViewParams,
     WaitMs,
     cli_template,
     direct_template,
@@ -283,18 +284,20 @@ class EnterTextParams(Params, frozen=True):
 @register(
     ActionType(
         "snapshot_ui",
-        "Capture the screen's hierarchy as XML.",
+        "Capture the screen as XML, or as a compact outline.",
         direct_template("snapshot-", "snap", "clawperator-observe"),
         aliases=("snapshot",),
         family="observation",
         read_only=True,
         evidence="snapshot",
         in_simple_mode=True,
-        removed_params={"format": "The parameter format was removed: a snapshot is always hierarchy XML."},
+        host_params=("settle",),
+        result_params=("view", "maxTokens", "since"),
+        removed_params={"format": "The parameter format was removed; use view: xml, outline or json."},
         model_tool="snapshot",
     )
 )
-class SnapshotUiParams(Params, frozen=True):
+class SnapshotUiParams(ViewParams, frozen=True):
     retry: Again = UI_READINESS
 
 

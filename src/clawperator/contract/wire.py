@@ -19,6 +19,11 @@ def sum_of(text: str) -> tuple[int, int]:
     return len(data), crc32(data)
 
 
+def snapshot_id(text: str) -> str:
+    """The id of a snapshot: the same text has the same id."""
+    return f"s{sum_of(text)[1]:08x}"
+
+
 def accessibility_service(package: str) -> str:
     """The component of an Operator's accessibility service."""
     return f"{package}/clawperator.operator.accessibilityservice.OperatorAccessibilityService"

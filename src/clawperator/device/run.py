@@ -5,6 +5,7 @@ import sys
 import time
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
@@ -18,10 +19,12 @@ from clawperator.contract import (
     Plan,
     ResultEnvelope,
     StepResult,
+    is_snapshot,
     outcome_of,
     step_mismatch,
 )
 from clawperator.contract.limits import HOST_GRACE_MS, MIN_EXECUTION_TIMEOUT_MS
+from clawperator.contract.wire import snapshot_id
 from clawperator.device.adb.client import Device
 from clawperator.device.adb.quoting import command_line
 from clawperator.device.backends import Backend, RunWatch, choose_backend
@@ -88,7 +91,7 @@ def run_plan(  # noqa: PLR0913 - the facts of one run
     except KeyboardInterrupt:
         log_event("execution.interrupted", level="warn", durationMs=_elapsed_ms(started), **ids)
         raise
-    envelope = reconcile(envelope, device.serial, package)
+    envelope = reconcile(_with_views(plan, envelope, device.serial), device.serial, package)
     level: Level = "info" if envelope.status == "success" else "warn"
     code = envelope.errorCode or None
     elapsed = _elapsed_ms(started)
@@ -136,6 +139,27 @@ def _check_steps(plan: Plan, envelope: ResultEnvelope, device: Device) -> None:
             target=device.serial,
             after_effect=True,
         )
+
+
+def _with_views(plan: Plan, envelope: ResultEnvelope, serial: str) -> ResultEnvelope:
+    """The envelope with the id of each snapshot, and with the views that the plan asks for."""
+    steps = [_with_snapshot_id(step) for step in envelope.stepResults]
+    if any(_has_view(action) for action in plan.document["actions"]):
+        from clawperator.device.snapshot_views import with_views
+
+        steps = with_views(plan, steps, serial)
+    return replace(envelope, stepResults=steps)
+
+
+def _has_view(action: dict[str, Any]) -> bool:
+    params = action.get("params", {})
+    return any(name in params for name in ACTIONS[action["type"]].result_params)
+
+
+def _with_snapshot_id(step: StepResult) -> StepResult:
+    if not is_snapshot(step.actionType) or "text" not in step.data:
+        return step
+    return replace(step, data={**step.data, "snapshot_id": snapshot_id(step.data["text"])})
 
 
 def _elapsed_ms(started: float) -> int:

@@ -5,6 +5,7 @@ from clawperator.engine.context import ActionContext, StepData, failure, string_
 from clawperator.engine.driver import RecordingControl, ScreenshotSource
 from clawperator.engine.privacy import mask_passwords
 from clawperator.engine.retry import with_retry
+from clawperator.engine.settle import SETTLED_MS, await_settled
 from clawperator.errors import ClawError
 from clawperator.ui import write_hierarchy
 
@@ -12,11 +13,15 @@ UNSETTLED = (
     "snapshot captured without a preceding sleep step; UI may not have settled - consider adding a sleep step "
     "between click and snapshot_ui"
 )
+NEVER_SETTLED = f"the screen was still changing after {SETTLED_MS} ms"
 _NO_SCREENSHOT = "this driver cannot take screenshots"
 
 
 def snapshot_ui(context: ActionContext, params: SnapshotUiParams) -> StepData:
     screen = with_retry(context, params.retry, context.capture)
+    is_settled = not unsettles(context.previous)
+    if params.settle:
+        screen, is_settled = await_settled(context, screen)
     windows = context.driver.windows()
     data = {"actual_format": "hierarchy_xml"}
     if windows.foreground_package is not None:
@@ -26,8 +31,8 @@ def snapshot_ui(context: ActionContext, params: SnapshotUiParams) -> StepData:
         data["overlay_package"] = windows.overlay_package
     data["window_count"] = str(windows.count)
     data["text"] = write_hierarchy(mask_passwords(screen)).rstrip("\n")
-    if unsettles(context.previous):
-        data["warn"] = UNSETTLED
+    if not is_settled:
+        data["warn"] = NEVER_SETTLED if params.settle else UNSETTLED
     return data
 
 

@@ -17,6 +17,8 @@ from clawperator.ui import Hierarchy, appeared_notices
 
 BUDGET_MS = 1_000
 POLL_MS = 50
+# How long a snapshot waits for the screen to settle.
+SETTLED_MS = 5_000
 # A slow screen looks unchanged for a moment. Only one that stays the same for the length of a transition is
 # reported as unchanged.
 UNCHANGED_MS = 300
@@ -109,6 +111,19 @@ def settle(context: ActionContext, before: ScreenBefore | None, since: float | N
         last = screen
         if (captures > 1 and at >= BUDGET_MS) or not context.sleep_within(POLL_MS):
             return Settled("unknown", context.since_ms(start), screen)
+
+
+def await_settled(context: ActionContext, first: Hierarchy) -> tuple[Hierarchy, bool]:
+    """Capture until two captures in a row agree, for at most ``SETTLED_MS``. Also returns whether they did."""
+    start = context.clock.monotonic()
+    last = first
+    while context.since_ms(start) < SETTLED_MS and context.sleep_within(2 * POLL_MS):
+        screen = context.try_dump()
+        if screen is not None:
+            if screen.has_same_content(last):
+                return screen, True
+            last = screen
+    return last, False
 
 
 def _is_confirmed(context: ActionContext, screen: Hierarchy) -> bool:

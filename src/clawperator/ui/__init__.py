@@ -4,12 +4,12 @@
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from clawperator.ui.changes import EarlierLine, changed_lines, earlier_lines
+    from clawperator.ui.changes import EarlierLine, changed_lines, earlier_lines, has_other_order
     from clawperator.ui.find import find_node, find_nodes
     from clawperator.ui.node import HIDDEN, NOWHERE, Bounds, Hierarchy, Node
     from clawperator.ui.notices import appeared_notices
     from clawperator.ui.outline import Outline, OutlineElement, outline_of, screen_frame
-    from clawperator.ui.outline_text import BYTES_PER_TOKEN, outline_objects, render_outline
+    from clawperator.ui.outline_text import BYTES_PER_TOKEN, cut_lines, outline_objects, render_outline
     from clawperator.ui.parse import parse_hierarchy
     from clawperator.ui.passwords import has_password
     from clawperator.ui.refs import (
@@ -32,12 +32,12 @@ else:
     __getattr__, __dir__ = lazy_exports(
         __name__,
         {
-            "changes": "EarlierLine changed_lines earlier_lines",
+            "changes": "EarlierLine changed_lines earlier_lines has_other_order",
             "find": "find_node find_nodes",
             "node": "Bounds HIDDEN Hierarchy NOWHERE Node",
             "notices": "appeared_notices",
             "outline": "Outline OutlineElement outline_of screen_frame",
-            "outline_text": "BYTES_PER_TOKEN outline_objects render_outline",
+            "outline_text": "BYTES_PER_TOKEN cut_lines outline_objects render_outline",
             "parse": "parse_hierarchy",
             "passwords": "has_password",
             "refs": "ElementFingerprint Located RegionPrint ScreenPrint find_same fingerprints is_same_page "
@@ -65,11 +65,13 @@ __all__ = [
     "ScreenPrint",
     "appeared_notices",
     "changed_lines",
+    "cut_lines",
     "earlier_lines",
     "find_node",
     "find_nodes",
     "find_same",
     "fingerprints",
+    "has_other_order",
     "has_password",
     "is_same_page",
     "locate",

@@ -41,6 +41,13 @@ def changed_lines(before: list[EarlierLine], after: Outline) -> list[str]:
     return lines + [f"-{_removed(line)}" for line in known.values()]
 
 
+def has_other_order(before: list[EarlierLine], after: Outline) -> bool:
+    """Whether the lines that both have are in another order."""
+    common = {line.ref for line in before}.intersection(element.ref for element in after.elements)
+    order = [line.ref for line in before if line.ref in common]
+    return order != [element.ref for element in after.elements if element.ref in common]
+
+
 def _removed(line: EarlierLine) -> str:
     words = [line.ref, *([] if line.role == "text" else [line.role]), *([quote(line.label)] if line.label else [])]
     return " ".join(words)

@@ -43,7 +43,7 @@ def cut_lines(lines: list[str], notices: list[str], max_tokens: int | None) -> l
 
 
 def cut_notice(cut: int, total: int, needed: int) -> str:
-    return f"{cut} of {total} lines cut; all: snapshot --view outline --max-tokens {needed}"
+    return f"{cut} of {total} lines cut; all: clawperator snapshot --view outline --max-tokens {needed}"
 
 
 def render_element(element: OutlineElement) -> str:

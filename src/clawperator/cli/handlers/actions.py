@@ -35,7 +35,17 @@ Document = dict[str, Any]
 
 
 def snapshot(call: Call) -> Document:
-    return _build(call, "snapshot_ui")
+    arguments = call.arguments
+    params: Document = {
+        name: value for name in ("view", "since") if (value := arguments.get(f"--{name}")) is not None
+    }
+    if (limit := arguments.get("--max-tokens")) is not None:
+        params["maxTokens"] = read_number(limit)
+        if not isinstance(params["maxTokens"], int) or params["maxTokens"] < 1:
+            raise invalid(f"--max-tokens must be a whole number from 1 up, not {limit!r}")
+    if arguments.has("--settle"):
+        params["settle"] = True
+    return _build(call, "snapshot_ui", params or None)
 
 
 def screenshot(call: Call) -> Document:

@@ -1,0 +1,87 @@
+"""Views of snapshots: the XML of a step replaced by an outline, its changes, or objects.
+
+Views are made on the host after the plan has run, for every backend alike.
+"""
+
+import msgspec
+from msgspec.structs import replace
+
+from clawperator.contract import Plan, StepResult, ViewParams
+from clawperator.device.references import References
+from clawperator.errors import ClawError
+from clawperator.ui import (
+    EarlierLine,
+    Outline,
+    changed_lines,
+    cut_lines,
+    has_other_order,
+    outline_objects,
+    outline_of,
+    parse_hierarchy,
+    render_outline,
+    screen_frame,
+)
+
+OUTLINE, CHANGES, JSON = "outline", "outline_changes", "json"
+
+
+def with_views(plan: Plan, steps: list[StepResult], serial: str) -> list[StepResult]:
+    """The steps, each snapshot in the view that its action asks for."""
+    params = {action.id: action.params for action in plan.execution.actions}
+    return [
+        _with_view(step, asked, serial) if isinstance(asked := params.get(step.id), ViewParams) else step
+        for step in steps
+    ]
+
+
+def _with_view(step: StepResult, asked: ViewParams, serial: str) -> StepResult:
+    if asked.shown_view == "xml" or not step.success or "text" not in step.data:
+        return step
+    try:
+        data = step.data | _view(asked, step.data, serial)
+    except ClawError as e:  # a hierarchy that is not well-formed
+        return replace(step, success=False, data={**step.data, "error": e.code, "message": e.message})
+    return replace(step, data=data)
+
+
+def _view(asked: ViewParams, data: dict[str, str], serial: str) -> dict[str, str]:
+    since = asked.since if isinstance(asked.since, str) else None
+    limit = asked.maxTokens if isinstance(asked.maxTokens, int) else None
+    references = References(serial)
+    earlier = references.lines_of(since) if since is not None else None
+    made = numbered_outline(data, references)
+    if asked.shown_view == "json":
+        return {"text": msgspec.json.encode(outline_objects(made, limit)).decode(), "actual_format": JSON}
+    if since is not None:
+        changes = _changes(made, earlier, since)
+        if changes is not None:
+            text = "\n".join(cut_lines(changes, made.notices, limit))
+            return {"text": text, "actual_format": CHANGES}
+        reason = "is unknown or too old" if earlier is None else "differs in most lines"
+        made.notices.append(f"snapshot {since} {reason}; this is the whole outline")
+    return {"text": render_outline(made, limit), "actual_format": OUTLINE}
+
+
+def numbered_outline(data: dict[str, str], references: References) -> Outline:
+    """The outline of a snapshot's step data, with references. Where they cannot be kept there are none."""
+    hierarchy = parse_hierarchy(data["text"])
+    made = outline_of(hierarchy, screen_frame(hierarchy), overlay=data.get("overlay_package"))
+    try:
+        references.assign(made, data["snapshot_id"])
+    except ClawError as e:
+        made.notices.append(f"no references: {e.message}")
+    return made
+
+
+def _changes(made: Outline, earlier: list[EarlierLine] | None, since: str) -> list[str] | None:
+    """The changed lines; None when the whole outline is shorter."""
+    if earlier is None:
+        return None
+    lines = changed_lines(earlier, made)
+    if sum(map(len, lines)) > len(render_outline(made)):
+        return None
+    if has_other_order(earlier, made):
+        made.notices.append("the order of the lines has changed")
+    elif not lines:
+        made.notices.append(f"no change since {since}")
+    return lines

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
         check_actions,
         check_call,
         check_calls,
+        check_labelled_action,
         denial,
         enforcing,
         inherited_policy,
@@ -39,8 +40,8 @@ else:
             "actions": "action_entry action_subjects performed_actions",
             "commands": "command_entry",
             "enforcement": (
-                "PolicyGate check_actions check_call check_calls denial enforcing inherited_policy"
-                " policy_environment"
+                "PolicyGate check_actions check_call check_calls check_labelled_action denial enforcing"
+                " inherited_policy policy_environment"
             ),
             "inheritance": "restricted",
             "rules": (
@@ -65,6 +66,7 @@ __all__ = [
     "check_actions",
     "check_call",
     "check_calls",
+    "check_labelled_action",
     "command_entry",
     "denial",
     "enforcing",

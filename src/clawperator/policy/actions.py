@@ -13,6 +13,8 @@ _WEB = re.compile(r"(https?):[/\\]*(?:[^/\\?#]*@)?([^/\\?#:]*)(?::\d*)?(.*)", re
 _SUBJECTS = ("applicationId", "uri", "key", "path", "sessionId", "expectedPackage", "direction")
 _MATCHERS = ("matcher", "labelMatcher", "expectedNode")
 _MATCHER_FIELDS = ("textEquals", "textContains", "contentDescEquals", "contentDescContains", "resourceId", "role")
+_HOST_FIELDS = ("shortId", "ref", "textMatches", "contentDescMatches", "className")
+_NESTED = ("ancestor", "descendant", "sibling", "below", "above", "leftOf", "rightOf", "anyOf")
 
 
 @lru_cache(maxsize=64)
@@ -34,12 +36,34 @@ def action_subjects(name: str, params: Mapping[str, Any]) -> tuple[str, ...]:
     action = {"type": kind, "params": dict(params)}
     own = normalise_execution({"actions": [action]})["actions"][0]["params"]
     values = [own.get(field) for field in _SUBJECTS]
+    nested: list[object] = []
     for field in _MATCHERS:
         matcher = own.get(field)
-        values += [matcher.get(mark) for mark in _MATCHER_FIELDS] if isinstance(matcher, dict) else []
+        if isinstance(matcher, dict):
+            values += [matcher.get(mark) for mark in (*_MATCHER_FIELDS, *_HOST_FIELDS)]
+            nested += _nested_values(matcher)
     if kind in ACTIONS and (param := ACTIONS[kind].uri_param):
         values.append(_web_address(own.get(param)))
+    subjects = _texts(values)
+    inner = _texts(nested)
+    # Allow rules match the first subject: what a node is near to never grants an action on it.
+    return (*(subjects or (("",) if inner else ())), *inner)
+
+
+def _texts(values: list[object]) -> tuple[str, ...]:
     return tuple(value for value in values if isinstance(value, str) and value)
+
+
+def _nested_values(selector: Mapping[str, Any]) -> list[object]:
+    """The texts of the selectors inside a selector, except of those that the node must not match."""
+    values: list[object] = []
+    for name in _NESTED:
+        inner = selector.get(name)
+        for one in inner if isinstance(inner, list) else [inner]:
+            if isinstance(one, dict):
+                values += [one.get(mark) for mark in (*_MATCHER_FIELDS, *_HOST_FIELDS)]
+                values += _nested_values(one)
+    return values
 
 
 def _web_address(uri: object) -> str:

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from clawperator.commands import POLICY_VARIABLE
 from clawperator.errors import ClawError
 
@@ -112,6 +114,17 @@ def check_actions(actions: Iterable[Mapping[str, Any]]) -> None:
         from clawperator.policy.actions import action_entry
 
         check_calls([(action_entry(action["type"]), action.get("params", {})) for action in actions])
+
+
+def check_labelled_action(name: str, params: Mapping[str, Any], labels: tuple[str, ...]) -> None:
+    """Check an action on a node with these labels: deny and ask rules see them after the subjects it names."""
+    if _is_in_force():
+        from clawperator.policy.actions import action_entry
+        from clawperator.policy.rules import subjects_of
+
+        entry = action_entry(name)
+        subjects = (*subjects_of(entry, params), *labels)
+        check_calls([(replace(entry, subjects=lambda _: subjects), params)])
 
 
 def policy_environment() -> dict[str, str]:

@@ -142,6 +142,13 @@ GROUPS: Mapping[str, Mapping[str, Code]] = {
             "a reference does not name one element of the screen",
             "Run 'clawperator snapshot --view outline' for the references of this screen.",
         ),
+        "NODE_AMBIGUOUS": Code(_RUNTIME, False, "several nodes match a selector that must match one"),
+        "TARGET_CHANGED": Code(
+            _RUNTIME,
+            False,
+            "the screen changed, and another element may have been touched",
+            "Run 'clawperator snapshot' before retrying.",
+        ),
         "NODE_NOT_CLICKABLE": Code(_RUNTIME, True, "the matched node accepted no click"),
         "CONTAINER_NOT_FOUND": Code(_RUNTIME, True, "no node matches the container selector"),
         "CONTAINER_NOT_SCROLLABLE": Code(_RUNTIME, False, "the container does not scroll"),

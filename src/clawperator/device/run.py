@@ -15,7 +15,9 @@ from clawperator.commands import POLICY_VARIABLE, BackendName
 from clawperator.contract import (
     ACTIONS,
     SESSION_ID,
+    Action,
     ExecutionResult,
+    NodeSelector,
     Plan,
     ResultEnvelope,
     StepResult,
@@ -31,6 +33,13 @@ from clawperator.device.backends import Backend, RunWatch, choose_backend
 from clawperator.device.host_log import Level, log_event
 from clawperator.device.lease import Holder, lease
 from clawperator.errors import CODES, ClawError, default_hint
+
+# Type checkers know this name; importing it from typing would cost every command some milliseconds.
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from clawperator.device.references import References
+    from clawperator.ui import Node
 
 # Failures caused by an active recording, and the purpose of stopping it.
 _STOP_PURPOSE = {
@@ -83,7 +92,8 @@ def run_plan(  # noqa: PLR0913 - the facts of one run
             lease(device.serial, ids["commandId"], seconds, action=action, finished=finished, stop=stop) as held,
         ):
             timed = _with_time_left(plan, time.monotonic() - started)
-            envelope = choose_backend(backend, device, package, RunWatch(stop, held)).run(timed)
+            watch = RunWatch(stop, held, _references(plan, device), _target_check(plan))
+            envelope = choose_backend(backend, device, package, watch).run(timed)
         _check_steps(plan, envelope, device)
     except ClawError as e:
         log_event("execution.failed", level="error", code=e.code, durationMs=_elapsed_ms(started), **ids)
@@ -97,6 +107,31 @@ def run_plan(  # noqa: PLR0913 - the facts of one run
     elapsed = _elapsed_ms(started)
     log_event("execution.finished", level=level, status=envelope.status, code=code, durationMs=elapsed, **ids)
     return ExecutionResult(envelope, device.serial)
+
+
+def _references(plan: Plan, device: Device) -> "References | None":
+    """The references of the device, when the plan has one."""
+    if not any(isinstance(s.ref, str) for action in plan.execution.actions for s in _selectors(action)):
+        return None
+    from clawperator.device.references import References
+
+    return References(device.serial)
+
+
+def _target_check(plan: Plan) -> "Callable[[Action, Node], None] | None":
+    """The policy's check of nodes that the host chooses, when a policy is in force and the host chooses one."""
+    if POLICY_VARIABLE not in os.environ and "clawperator.policy.enforcement" not in sys.modules:
+        return None
+    if all(s.for_operator for action in plan.execution.actions for s in _selectors(action)):
+        return None
+    from clawperator.device.target_policy import check_target
+
+    return check_target
+
+
+def _selectors(action: Action) -> list[NodeSelector]:
+    values = (getattr(action.params, name) for name in action.params.__struct_fields__)
+    return [value for value in values if isinstance(value, NodeSelector)]
 
 
 def _actions(plan: Plan) -> str:

@@ -5,11 +5,12 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from clawperator.engine.clock import SystemClock, VirtualClock
-    from clawperator.engine.driver import Clock, Key, NodeAction, RecordingInfo, Windows
+    from clawperator.engine.driver import ChosenNode, Clock, Key, NodeAction, RecordingInfo, Windows
     from clawperator.engine.privacy import shown_label
     from clawperator.engine.run import Engine
     from clawperator.engine.scripted import FullScriptedDriver, ScriptedDriver
-    from clawperator.engine.targets import nearest_self_or_ancestor
+    from clawperator.engine.selection import ReferenceLookup
+    from clawperator.engine.targets import describe_node, nearest_self_or_ancestor
 else:
     from clawperator._lazy import lazy_exports
 
@@ -17,25 +18,29 @@ else:
         __name__,
         {
             "clock": "SystemClock VirtualClock",
-            "driver": "Clock Key NodeAction RecordingInfo Windows",
+            "driver": "ChosenNode Clock Key NodeAction RecordingInfo Windows",
             "privacy": "shown_label",
             "run": "Engine",
             "scripted": "FullScriptedDriver ScriptedDriver",
-            "targets": "nearest_self_or_ancestor",
+            "selection": "ReferenceLookup",
+            "targets": "describe_node nearest_self_or_ancestor",
         },
     )
 
 __all__ = [
+    "ChosenNode",
     "Clock",
     "Engine",
     "FullScriptedDriver",
     "Key",
     "NodeAction",
     "RecordingInfo",
+    "ReferenceLookup",
     "ScriptedDriver",
     "SystemClock",
     "VirtualClock",
     "Windows",
+    "describe_node",
     "nearest_self_or_ancestor",
     "shown_label",
 ]

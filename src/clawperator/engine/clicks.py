@@ -5,8 +5,9 @@ from typing import Literal
 from msgspec import Struct
 
 from clawperator.contract import ClickParams, Coordinate, NodeMatcher, Retry
+from clawperator.engine.chosen import Choice
 from clawperator.engine.context import ActionContext, StepData
-from clawperator.engine.driver import NodeAction, NodeActions
+from clawperator.engine.driver import NodeAction, NodeActions, TargetActions
 from clawperator.engine.retry import with_retry
 from clawperator.engine.settle import ScreenBefore, evidence, look, settle, try_look
 from clawperator.engine.targets import describe, describe_node, nearest_self_or_ancestor, resolve, visible_centre
@@ -62,6 +63,8 @@ def click_node(
     container: NodeMatcher | None = None,
 ) -> StepData:
     """Find the node, click it and report the effect. ``NODE_NOT_FOUND`` or ``NODE_NOT_CLICKABLE``."""
+    if isinstance(context.driver, TargetActions):
+        return with_retry(context, retry, lambda: _click_chosen(context, matcher, kind, container))
 
     def attempt() -> tuple[ScreenBefore, list[Node], str]:
         screen = context.capture()
@@ -75,6 +78,20 @@ def click_node(
 
     before, found, method = with_retry(context, retry, attempt)
     return evidence(describe_node(found[0]), len(found), method, settle(context, before), before)
+
+
+def _click_chosen(
+    context: ActionContext, matcher: NodeMatcher, kind: ClickKind, container: NodeMatcher | None
+) -> StepData:
+    """Choose the node, and let the driver click it as a whole action."""
+    driver = context.driver_or_timeout()
+    assert isinstance(driver, TargetActions)
+    choice = Choice(context, matcher, container)
+    try:
+        return choice.evidence(driver.click_target(choice.node, kind))
+    except ClawError as e:
+        choice.failed(e)
+        raise
 
 
 def press(context: ActionContext, node: Node, kind: ClickKind) -> str | None:

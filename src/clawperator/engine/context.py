@@ -8,24 +8,36 @@ from msgspec import Struct
 
 from clawperator._deadline import Deadline, command_timeout
 from clawperator._text import printable
-from clawperator.contract import NodeMatcher
+from clawperator.contract import NodeMatcher, NodeSelector
 from clawperator.engine.driver import Clock, Driver
 from clawperator.errors import ClawError
 from clawperator.ui import Hierarchy, Node, find_nodes
 
+# Type checkers know this name; importing it from typing would cost every command some milliseconds.
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from clawperator.engine.selection import ReferenceLookup
+
 # A step whose data has ``error`` failed, and the next action still runs. An action that raises ends the execution.
 StepData = dict[str, str]
 SaveScreenshot = Callable[[str | None, bytes], str]
+# Raises when the policy does not allow an action on a node.
+CheckTarget = Callable[[Node], None]
 
 
 class ActionProgress(Struct):
-    """Whether the device accepted a touch, a key, a text or an intent of the running action."""
+    """Of the running action: whether the device accepted a touch, a key, a text or an intent; its last capture."""
 
     dispatched: bool = False
+    screen: Hierarchy | None = None
 
 
 class ActionContext(Struct, frozen=True):
-    """``deadline`` is that of the whole execution; ``previous`` is the type of the previous action."""
+    """``deadline`` is that of the whole execution; ``previous`` is the type of the previous action.
+
+    ``references`` are those of the device, ``check_target`` is asked about nodes that only the host could choose.
+    """
 
     driver: Driver
     clock: Clock
@@ -34,6 +46,8 @@ class ActionContext(Struct, frozen=True):
     previous: str | None
     save_screenshot: SaveScreenshot | None
     progress: ActionProgress
+    references: "ReferenceLookup | None" = None
+    check_target: CheckTarget | None = None
 
     def left_ms(self) -> float:
         remaining = self.deadline.remaining
@@ -86,7 +100,8 @@ class ActionContext(Struct, frozen=True):
 
     def capture(self) -> Hierarchy:
         """Capture the screen; ``COMMAND_TIMEOUT`` after the deadline."""
-        return self.driver_or_timeout().dump()
+        screen = self.progress.screen = self.driver_or_timeout().dump()
+        return screen
 
     def try_dump(self) -> Hierarchy | None:
         """Capture the screen; None when that fails for any reason."""
@@ -95,9 +110,22 @@ class ActionContext(Struct, frozen=True):
         except Exception:  # noqa: BLE001 - a capture that only reports on an action must not fail it
             return None
 
-    def find_all(self, within: Hierarchy | Node, matcher: NodeMatcher) -> list[Node]:
-        """Every visible node that matches, depth first."""
-        return find_nodes(within, matcher, self.driver.frame())
+    def find_all(self, within: Hierarchy | Node, matcher: NodeMatcher, *, several: bool = False) -> list[Node]:
+        """Every visible node that matches, in the order of the selector.
+
+        ``REF_STALE`` or ``NODE_AMBIGUOUS`` when a selector of the host leaves in doubt which node is meant.
+        With ``several`` the caller takes all of them.
+        """
+        frame = self.driver.frame()
+        if not isinstance(matcher, NodeSelector) or matcher.for_operator:
+            return find_nodes(within, matcher, frame)
+        from clawperator.engine.selection import select
+
+        found = select(within, matcher, frame, self.references, several=several)
+        if self.check_target is not None:
+            for node in found if several else found[:1]:
+                self.check_target(node)
+        return found
 
 
 def failure(code: str, message: str, data: Mapping[str, str] | None = None) -> StepData:

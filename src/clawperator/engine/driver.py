@@ -6,6 +6,7 @@ of ``NodeActions``, and reports an action as unsupported where ``AppControl``, `
 """
 
 import threading
+from collections.abc import Callable
 from typing import Literal, Protocol, runtime_checkable
 
 from msgspec import Struct
@@ -111,6 +112,34 @@ class NodeActions(Protocol):
 
     def act(self, node: Node, action: NodeAction) -> bool:
         """False when the node is gone or does not accept the action."""
+        ...
+
+
+class ChosenNode(Struct, frozen=True):
+    """A node that a selector picked on ``screen``. ``again`` picks it on a later capture, or raises.
+
+    ``by_itself``: its own properties picked it, not its place or what is near it.
+    """
+
+    screen: Hierarchy
+    node: Node
+    by_itself: bool
+    again: Callable[[Hierarchy], Node]
+
+
+@runtime_checkable
+class TargetActions(Protocol):
+    """Optional: whole actions on a node that the engine chose. The result is the evidence of the step.
+
+    Errors of ``RETRYABLE_CODES`` mean that nothing was done; ``TARGET_CHANGED``, that another element was touched.
+    """
+
+    def click_target(
+        self, chosen: ChosenNode, kind: Literal["click", "long_click", "focus"]
+    ) -> dict[str, str]: ...
+
+    def type_into(self, chosen: ChosenNode, text: str, *, submit: bool, clear: bool) -> dict[str, str] | None:
+        """None when the device cannot type into this node as a whole action."""
         ...
 
 

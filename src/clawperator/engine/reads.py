@@ -32,7 +32,7 @@ def read_text(context: ActionContext, params: ReadTextParams) -> StepData:
         return failure("INVALID_REGEX_PATTERN", f"the pattern is not a regular expression: {e}", data)
 
     def attempt() -> list[str]:
-        nodes = resolve(context, context.capture(), params.matcher, container)
+        nodes = resolve(context, context.capture(), params.matcher, container, several=params.all)
         texts = [valid_text(shown_label(node)) for node in (nodes if params.all else nodes[:1])]
         for text in texts:
             if not check(text):
@@ -69,7 +69,7 @@ def _validator(params: ReadTextParams) -> Check:
 def read_key_value_pair(context: ActionContext, params: ReadKeyValuePairParams) -> StepData:
     def attempt() -> list[dict[str, str]]:
         screen = context.capture()
-        labels = resolve(context, screen, params.labelMatcher)
+        labels = resolve(context, screen, params.labelMatcher, several=params.all)
         shown = {id(node) for node in visible_nodes(screen, context.driver.frame())}
         pairs = [
             {"label": valid_text(shown_label(label)), "value": valid_text(shown_label(value))}

@@ -26,8 +26,13 @@ RETRYABLE_CODES = frozenset(
         "APP_NOT_FOUND",
         "URI_NOT_HANDLED",
         "UNSUPPORTED_RUNTIME_SCREENSHOT",
+        "NODE_AMBIGUOUS",
+        "REF_STALE",
     }
 )
+# Seldom true a moment later: a screen that is still changing is captured again, but not for long.
+_BRIEF_CODES = frozenset({"NODE_AMBIGUOUS", "REF_STALE"})
+_BRIEF_RETRIES = 2
 
 
 def retry_delays(retry: Retry, random: Random) -> Iterator[float]:
@@ -51,13 +56,22 @@ def _poll_delays(context: ActionContext, start: float, timeout_ms: float) -> Ite
         yield min(POLL_MS, left)
 
 
-def attempt_with_delays(context: ActionContext, delays: Iterable[float], attempt: Callable[[], T]) -> T:
-    """The result of ``attempt``, repeated after each delay while it fails with a retryable code."""
+def attempt_with_delays(
+    context: ActionContext, delays: Iterable[float], attempt: Callable[[], T], *, is_wait: bool = False
+) -> T:
+    """The result of ``attempt``, repeated after each delay while it fails with a retryable code.
+
+    A reference that is stale and a selector that is ambiguous are retried briefly, except in a wait.
+    """
+    brief = 0
     for delay in delays:
         try:
             return attempt()
         except ClawError as e:
             if e.code not in RETRYABLE_CODES:
+                raise
+            brief += e.code in _BRIEF_CODES
+            if brief > _BRIEF_RETRIES and not is_wait:
                 raise
             context.pause(delay, e)
     return attempt()

@@ -5,11 +5,21 @@ raised ends the execution; one whose data has ``error`` failed too, but the next
 """
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from random import Random
 from typing import Any
 
 from clawperator._deadline import Deadline
-from clawperator.contract import ACTIONS, DISPATCHED, Action, Execution, ResultEnvelope, StepResult, outcome_of
+from clawperator.contract import (
+    ACTIONS,
+    DISPATCHED,
+    Action,
+    Execution,
+    NodeSelector,
+    ResultEnvelope,
+    StepResult,
+    outcome_of,
+)
 from clawperator.engine import apps, clicks, observe, reads, scrolls, text_entry, waits
 from clawperator.engine.context import (
     ActionContext,
@@ -22,6 +32,13 @@ from clawperator.engine.context import (
 )
 from clawperator.engine.driver import Clock, Driver
 from clawperator.errors import ClawError
+from clawperator.ui import Node
+
+# Type checkers know this name; importing it from typing would cost every command some milliseconds.
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from clawperator.engine.selection import ReferenceLookup
 
 _MODULES = (apps, clicks, observe, reads, scrolls, text_entry, waits)
 Runner = Callable[[ActionContext, Any], StepData]
@@ -36,10 +53,11 @@ class Engine:
 
     ``random`` decides the jitter of delays. ``save_screenshot`` takes the requested path, if any, and the PNG, and
     returns the path it wrote; without it there are no screenshots. ``more_runners`` run actions that only this
-    device has.
+    device has. ``references`` are those of the device; ``check_target`` raises when the policy denies an action on
+    a node that only the host could choose.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what one engine works with
         self,
         driver: Driver,
         clock: Clock,
@@ -47,12 +65,16 @@ class Engine:
         random: Random | None = None,
         save_screenshot: SaveScreenshot | None = None,
         more_runners: Mapping[str, Runner] | None = None,
+        references: "ReferenceLookup | None" = None,
+        check_target: Callable[[Action, Node], None] | None = None,
     ) -> None:
         self._driver = driver
         self._clock = clock
         self._random = random or Random()  # noqa: S311 - jitter, not a secret
         self._save_screenshot = save_screenshot
         self._runners = {**RUNNERS, **(more_runners or {})}
+        self._references = references
+        self._check_target = check_target
 
     def run(self, execution: Execution) -> ResultEnvelope:
         """Run the actions until one ends the execution. Never raises an ``Exception``."""
@@ -73,8 +95,17 @@ class Engine:
         ``deadline`` is that of the execution, ``previous`` the type of the action before.
         """
         progress = ActionProgress()
+        check = self._check_target
         context = ActionContext(
-            self._driver, self._clock, self._random, deadline, previous, self._save_screenshot, progress
+            self._driver,
+            self._clock,
+            self._random,
+            deadline,
+            previous,
+            self._save_screenshot,
+            progress,
+            self._references,
+            None if check is None else partial(check, action),
         )
         return _run_action(context, action, self._runners)
 
@@ -102,7 +133,16 @@ def _act(context: ActionContext, action: Action, runners: Mapping[str, Runner]) 
     if action.type not in runners:
         raise ClawError("EXECUTION_ACTION_UNSUPPORTED", f"unknown action type {action.type!r}")
     context.driver_or_timeout()  # no action begins after the deadline
+    _check_references(context, action)
     return runners[action.type](context, action.params)
+
+
+def _check_references(context: ActionContext, action: Action) -> None:
+    """``REF_STALE`` at once for a reference that no capture could make valid."""
+    for name in action.params.__struct_fields__:
+        value = getattr(action.params, name)
+        if context.references is not None and isinstance(value, NodeSelector) and isinstance(value.ref, str):
+            context.references.lookup(value.ref)
 
 
 def _error_data(e: ClawError) -> StepData:

@@ -39,15 +39,19 @@ def describe_node(node: Node) -> str:
 
 
 def resolve(
-    context: ActionContext, screen: Hierarchy, matcher: NodeMatcher, container: NodeMatcher | None = None
+    context: ActionContext,
+    screen: Hierarchy,
+    matcher: NodeMatcher,
+    container: NodeMatcher | None = None,
+    *,
+    several: bool = False,
 ) -> list[Node]:
-    """The visible nodes that match, in the container if there is one.
+    """The visible nodes that match, in the container if there is one. ``several``: the caller takes all of them.
 
-    ``NODE_NOT_FOUND`` or ``CONTAINER_NOT_FOUND`` when there is none.
+    ``NODE_NOT_FOUND`` or ``CONTAINER_NOT_FOUND`` when there is none; ``REF_STALE`` or ``NODE_AMBIGUOUS``.
     """
-    found = context.find_all(
-        screen if container is None else find_containers(context, screen, container)[0], matcher
-    )
+    within = screen if container is None else find_containers(context, screen, container)[0]
+    found = context.find_all(within, matcher, several=several)
     if not found:
         raise _not_found("NODE_NOT_FOUND", matcher)
     return found

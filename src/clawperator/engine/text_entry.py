@@ -3,9 +3,10 @@
 from msgspec import Struct
 
 from clawperator.contract import EnterTextParams
+from clawperator.engine.chosen import Choice
 from clawperator.engine.clicks import press
 from clawperator.engine.context import ActionContext, StepData
-from clawperator.engine.driver import NodeActions
+from clawperator.engine.driver import NodeActions, TargetActions
 from clawperator.engine.retry import with_retry
 from clawperator.engine.settle import ScreenBefore, evidence, look, settle
 from clawperator.engine.targets import describe_node, nearest_self_or_ancestor, resolve
@@ -25,6 +26,10 @@ class TypedText(Struct, frozen=True):
 
 def enter_text(context: ActionContext, params: EnterTextParams) -> StepData:
     """Enter text. The text of a password field is reported as four dots."""
+    if isinstance(context.driver, TargetActions):
+        done = with_retry(context, params.retry, lambda: _type_into_chosen(context, params))
+        if done is not None:
+            return done
     typed = with_retry(context, params.retry, lambda: _type(context, params))
     method = "set_text"
     if params.submit:
@@ -35,6 +40,19 @@ def enter_text(context: ActionContext, params: EnterTextParams) -> StepData:
         "submit": "true" if params.submit else "false",
         **evidence(describe_node(typed.found[0]), len(typed.found), method, settled, typed.before),
     }
+
+
+def _type_into_chosen(context: ActionContext, params: EnterTextParams) -> StepData | None:
+    """Choose the field, and let the driver type into it as a whole action; None when it cannot."""
+    driver = context.driver_or_timeout()
+    assert isinstance(driver, TargetActions)
+    choice = Choice(context, params.matcher)
+    try:
+        done = driver.type_into(choice.node, params.text, submit=params.submit, clear=params.clear)
+    except ClawError as e:
+        choice.failed(e)
+        raise
+    return None if done is None else choice.evidence(done)
 
 
 def _type(context: ActionContext, params: EnterTextParams) -> TypedText:

@@ -18,11 +18,14 @@ def wait_for_node(context: ActionContext, params: WaitForNodeParams) -> StepData
     """Wait until the node is on the screen: for ``timeoutMs`` if set, else as often as ``retry`` allows."""
     data: StepData = {}
     delays = retry_delays(params.retry, context.random)
+    is_timed = isinstance(params.timeoutMs, float | int)
     if isinstance(params.timeoutMs, float | int):
         data["timeout_ms"] = str(whole(params.timeoutMs))
         delays = poll_delays(context, params.timeoutMs)
     try:
-        node = attempt_with_delays(context, delays, lambda: resolve(context, context.capture(), params.matcher)[0])
+        node = attempt_with_delays(
+            context, delays, lambda: resolve(context, context.capture(), params.matcher)[0], is_wait=is_timed
+        )
     except ClawError as e:
         raise e.with_(details={**data, **(e.details or {})}) from e
     return {"resource_id": node.resource_id, "label": shown_label(node), **data}
@@ -59,8 +62,8 @@ def _is_visible(context: ActionContext, matcher: NodeMatcher | None) -> bool:
     if matcher is None:
         return False
     try:
-        return bool(context.find_all(context.capture(), matcher))
+        return bool(context.find_all(context.capture(), matcher, several=True))
     except ClawError as e:
-        if e.code != "SNAPSHOT_HIERARCHY_UNAVAILABLE":
+        if e.code not in ("SNAPSHOT_HIERARCHY_UNAVAILABLE", "REF_STALE"):
             raise
         return False

@@ -6,6 +6,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from clawperator.ui.changes import EarlierLine, changed_lines, earlier_lines, has_other_order
     from clawperator.ui.find import find_node, find_nodes
+    from clawperator.ui.nearest import NearMatch, nearest_matches
     from clawperator.ui.node import HIDDEN, NOWHERE, Bounds, Hierarchy, Node
     from clawperator.ui.notices import appeared_notices
     from clawperator.ui.outline import Outline, OutlineElement, outline_of, screen_frame
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
         stale_reference,
     )
     from clawperator.ui.roles import role_of
+    from clawperator.ui.select import AmbiguousSelectorError, select_nodes
+    from clawperator.ui.suggest import contract_selector, suggest_selectors
     from clawperator.ui.visible import visible_nodes
     from clawperator.ui.write import ATTRIBUTES, write_hierarchy
 else:
@@ -34,6 +37,7 @@ else:
         {
             "changes": "EarlierLine changed_lines earlier_lines has_other_order",
             "find": "find_node find_nodes",
+            "nearest": "NearMatch nearest_matches",
             "node": "Bounds HIDDEN Hierarchy NOWHERE Node",
             "notices": "appeared_notices",
             "outline": "Outline OutlineElement outline_of screen_frame",
@@ -43,6 +47,8 @@ else:
             "refs": "ElementFingerprint Located RegionPrint ScreenPrint find_same fingerprints is_same_page "
             "locate stale_reference",
             "roles": "role_of",
+            "select": "AmbiguousSelectorError select_nodes",
+            "suggest": "contract_selector suggest_selectors",
             "visible": "visible_nodes",
             "write": "ATTRIBUTES write_hierarchy",
         },
@@ -53,11 +59,13 @@ __all__ = [
     "BYTES_PER_TOKEN",
     "HIDDEN",
     "NOWHERE",
+    "AmbiguousSelectorError",
     "Bounds",
     "EarlierLine",
     "ElementFingerprint",
     "Hierarchy",
     "Located",
+    "NearMatch",
     "Node",
     "Outline",
     "OutlineElement",
@@ -65,6 +73,7 @@ __all__ = [
     "ScreenPrint",
     "appeared_notices",
     "changed_lines",
+    "contract_selector",
     "cut_lines",
     "earlier_lines",
     "find_node",
@@ -75,13 +84,16 @@ __all__ = [
     "has_password",
     "is_same_page",
     "locate",
+    "nearest_matches",
     "outline_objects",
     "outline_of",
     "parse_hierarchy",
     "render_outline",
     "role_of",
     "screen_frame",
+    "select_nodes",
     "stale_reference",
+    "suggest_selectors",
     "visible_nodes",
     "write_hierarchy",
 ]

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from msgspec import UNSET, Struct
 
 from clawperator._text import distance, is_blank
-from clawperator.contract import NodeMatcher, NodeSelector
+from clawperator.contract import NodeMatcher
 from clawperator.ui.node import Bounds, Hierarchy, Node
 from clawperator.ui.passwords import has_password
 from clawperator.ui.visible import visible_nodes
@@ -36,7 +36,7 @@ def nearest_matches(hierarchy: Hierarchy, matcher: NodeMatcher, frame: Bounds) -
 
 
 def _value(matcher: NodeMatcher, name: str) -> str:
-    value = getattr(matcher, name, UNSET) if isinstance(matcher, NodeSelector | NodeMatcher) else UNSET
+    value = getattr(matcher, name, UNSET)
     return value if isinstance(value, str) and not is_blank(value) else ""
 
 

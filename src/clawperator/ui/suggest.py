@@ -17,6 +17,10 @@ from clawperator.ui.visible import visible_nodes
 # How many labels around a node are tried as what it is next to.
 _MAX_NEIGHBOURS = 6
 _MAX_ROW_LEVELS = 4
+_CONTRACT_CHOICES = (
+    *(("resourceId",), ("contentDescEquals",), ("textEquals",)),
+    *(("resourceId", "textEquals"), ("resourceId", "contentDescEquals"), ("textEquals", "contentDescEquals")),
+)
 Fields = dict[str, Any]
 
 
@@ -26,9 +30,7 @@ def contract_selector(hierarchy: Hierarchy, node: Node, frame: Bounds) -> NodeMa
     Roles are tried last: a device knows more about a node than its XML has, and may infer another role.
     """
     own = _own_fields(node)
-    names = (("resourceId",), ("contentDescEquals",), ("textEquals",), ("resourceId", "textEquals"))
-    names += (("resourceId", "contentDescEquals"), ("textEquals", "contentDescEquals"))
-    choices = [_pick(own, *each) for each in names]
+    choices = [_pick(own, *names) for names in _CONTRACT_CHOICES]
     choices += [{**choice, "role": role_of(node)} for choice in choices if choice is not None]
     for choice in choices:
         if choice is not None:
@@ -74,13 +76,11 @@ def _ranked(hierarchy: Hierarchy, node: Node, frame: Bounds) -> Iterator[Fields]
     short = own.get("resourceId", "").rpartition(":id/")[2]
     if short:
         yield {"shortId": short}
-    for names in (("resourceId",), ("contentDescEquals",), ("textEquals",)):
+    for names in _CONTRACT_CHOICES[:-1]:
         yield from _given(_pick(own, *names))
     kind = _kind(node)
-    for names in (("resourceId", "textEquals"), ("resourceId", "contentDescEquals")):
-        yield from _given(_pick(own, *names))
-    for names in (("textEquals",), ("resourceId",)):
-        picked = _pick(own, *names)
+    for name in ("textEquals", "resourceId"):
+        picked = _pick(own, name)
         if picked is not None:
             yield {**kind, **picked}
     if kind:

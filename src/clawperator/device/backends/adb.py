@@ -57,7 +57,9 @@ class AdbBackend:
         def save(path: str | None, png: bytes) -> str:
             return save_screenshot(png, path, execution.commandId)
 
-        return Engine(driver, WatchedClock(self._watch), save_screenshot=save).run(execution)
+        clock, references, check = WatchedClock(self._watch), self._watch.references, self._watch.check_target
+        engine = Engine(driver, clock, save_screenshot=save, references=references, check_target=check)
+        return engine.run(execution)
 
 
 class WatchedClock(SystemClock):

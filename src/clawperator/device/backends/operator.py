@@ -105,7 +105,9 @@ class _OperatorRun:
             return True
         from clawperator.device.backends.operator_driver import OperatorDriver, host_engine
 
-        if self._driver is None:
+        if self._driver is not None:
+            self._driver.link_error = None
+        else:
             self._driver = OperatorDriver(self._device, self._deliver_alone, self._deadline, self._watch)
         engine = host_engine(self._driver, self._watch, self._document["commandId"])
         previous = self._actions[at - 1].type if at else None

@@ -5,7 +5,7 @@ keys and text go through the Operator where its contract has an action for them,
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 from clawperator._deadline import Deadline
 from clawperator.contract import StepResult
@@ -13,9 +13,16 @@ from clawperator.device.adb.client import Device
 from clawperator.device.backends import RunWatch
 from clawperator.device.backends.adb import AdbDriver, WatchedClock
 from clawperator.device.backends.host_actions import save_screenshot
-from clawperator.engine import Engine, Key, Windows
+from clawperator.device.backends.operator_targets import (
+    check_matched,
+    click_selector,
+    field_selector,
+    own_guard,
+    point_of,
+)
+from clawperator.engine import ChosenNode, Engine, Key, Windows
 from clawperator.errors import ClawError
-from clawperator.ui import Hierarchy, parse_hierarchy
+from clawperator.ui import NOWHERE, Bounds, Hierarchy, parse_hierarchy, screen_frame
 
 Deliver = Callable[[list[dict[str, Any]]], list[StepResult]]
 
@@ -33,6 +40,7 @@ class OperatorDriver(AdbDriver):
         super().__init__(device, seconds=deadline.remaining or 0.0, watch=watch)
         self._deliver = deliver
         self._windows: Windows | None = None
+        self._frame = NOWHERE
         self.link_error: ClawError | None = None
 
     def dump(self) -> Hierarchy:
@@ -42,7 +50,12 @@ class OperatorDriver(AdbDriver):
         self._windows = Windows(foreground, overlay, int(count) if count.isdecimal() else 0)
         tree = parse_hierarchy(data["text"])
         self._rotation = tree.rotation
+        self._frame = screen_frame(tree)
         return tree
+
+    def frame(self) -> Bounds:
+        """The area of the active window, from the last capture; that of the display before the first one."""
+        return super().frame() if self._frame.is_empty else self._frame
 
     def windows(self) -> Windows:
         if self._windows is None:
@@ -61,6 +74,34 @@ class OperatorDriver(AdbDriver):
         params = {"coordinate": {"x": x, "y": y}, "clickType": kind, "retry": _ONCE}
         return self._is_done("click", params, "GESTURE_FAILED")
 
+    def click_target(self, chosen: ChosenNode, kind: Literal["click", "long_click", "focus"]) -> dict[str, str]:
+        """One delivery where a contract selector matches the node; else a capture, then a tap where it is."""
+        frame = self.frame()
+        target = click_selector(chosen, kind, frame)
+        if target is not None:
+            data = self._action("click", {**target.params(), "clickType": kind}).data
+            check_matched(data, target.node, chosen, by_selector=True)
+            return data
+        if kind == "focus":
+            raise ClawError(
+                "NODE_NOT_CLICKABLE", "the Operator cannot focus this node: no selector matches it alone"
+            )
+        again = self.dump()
+        x, y, top = point_of(chosen, again, kind, frame)
+        tap = {"coordinate": {"x": x, "y": y}, "clickType": kind, "retry": _ONCE}
+        data = self._guarded("click", tap, own_guard(top) or own_guard(chosen.node))
+        check_matched(data, top, chosen, by_selector=False)
+        return {name: value for name, value in data.items() if name != "coordinate"}
+
+    def type_into(self, chosen: ChosenNode, text: str, *, submit: bool, clear: bool) -> dict[str, str] | None:
+        target = field_selector(chosen, self.frame())
+        if target is None:
+            return None
+        params = {**target.params(), "text": text, "submit": submit, "clear": clear}
+        data = self._action("enter_text", params).data
+        check_matched(data, target.node, chosen, by_selector=True)
+        return data
+
     def key(self, key: Key) -> bool:
         if key not in _OPERATOR_KEYS:
             return super().key(key)
@@ -78,22 +119,37 @@ class OperatorDriver(AdbDriver):
 
     def _action(self, action: str, params: dict[str, Any]) -> StepResult:
         """The step of one action of the Operator; a failed step is raised as its error."""
+        return self._run_actions([{"id": "a1", "type": action, "params": params}])
+
+    def _guarded(self, action: str, params: dict[str, Any], guard: dict[str, str]) -> dict[str, str]:
+        """The data of an action that runs only if a node is there: the first action that fails ends a delivery."""
+        actions: list[dict[str, Any]] = [{"id": "a1", "type": action, "params": params}]
+        if guard:
+            wait = {"id": "g1", "type": "wait_for_node", "params": {"matcher": guard, "retry": _ONCE}}
+            actions.insert(0, wait)
+        return self._run_actions(actions).data
+
+    def _run_actions(self, actions: list[dict[str, Any]]) -> StepResult:
+        """The last step of a delivery; the first failed step is raised as its error."""
         self._left(0)
         try:
-            steps = self._deliver([{"id": "a1", "type": action, "params": params}])
+            steps = self._deliver(actions)
         except ClawError as e:
             self.link_error = e
             raise
-        step = steps[-1]
-        if not step.success:
+        for step in steps:
+            if step.success:
+                continue
             data = step.data
+            action = step.actionType
             code = data.get("error", "UNKNOWN")
             raise ClawError(code, data.get("message", f"the Operator could not {action}"), hint=data.get("hint"))
-        return step
+        return steps[-1]
 
 
 def host_engine(driver: OperatorDriver, watch: RunWatch, command_id: str) -> Engine:
     def save(path: str | None, png: bytes) -> str:
         return save_screenshot(png, path, command_id)
 
-    return Engine(driver, WatchedClock(watch), save_screenshot=save)
+    clock, references, check = WatchedClock(watch), watch.references, watch.check_target
+    return Engine(driver, clock, save_screenshot=save, references=references, check_target=check)

@@ -1,0 +1,112 @@
+"""Selectors that the host resolves: references, ambiguity, and how to select what is there instead."""
+
+from collections.abc import Iterable
+from typing import Any, Protocol
+
+import msgspec
+
+from clawperator._text import printable
+from clawperator.contract import NodeMatcher, NodeSelector
+from clawperator.engine.privacy import shown_label
+from clawperator.errors import ClawError
+from clawperator.ui import (
+    AmbiguousSelectorError,
+    Bounds,
+    ElementFingerprint,
+    Hierarchy,
+    Node,
+    find_nodes,
+    locate,
+    nearest_matches,
+    select_nodes,
+    stale_reference,
+    suggest_selectors,
+)
+
+MAX_CANDIDATES = 10
+
+
+class ReferenceLookup(Protocol):
+    """The references of a device."""
+
+    def lookup(self, ref: str) -> ElementFingerprint:
+        """The element that a reference names; ``REF_STALE`` when it is unknown or too old."""
+        ...
+
+
+def select(
+    within: Hierarchy | Node,
+    selector: NodeSelector,
+    frame: Bounds,
+    references: ReferenceLookup | None,
+    *,
+    several: bool,
+) -> list[Node]:
+    """The visible nodes that match. ``REF_STALE`` or ``NODE_AMBIGUOUS`` when it is not certain which one is meant.
+
+    ``several``: the caller takes all matches, so that they need not be unique.
+    """
+    if isinstance(selector.ref, str):
+        return _located(within, selector.ref, frame, references)
+    try:
+        return select_nodes(within, selector, frame, several=several)
+    except AmbiguousSelectorError as e:
+        raise _ambiguous(within, selector, frame, e.nodes) from None
+
+
+def _located(within: Hierarchy | Node, ref: str, frame: Bounds, references: ReferenceLookup | None) -> list[Node]:
+    if references is None:
+        raise stale_reference(ref, "is unknown: no snapshot of this device is kept")
+    fingerprint = references.lookup(ref)
+    screen = _screen_of(within)
+    located = locate(screen, frame, fingerprint)
+    node = located.node
+    if node is not None and (isinstance(within, Hierarchy) or node is within or within in node.ancestors()):
+        return [node]
+    alike = find_nodes(screen, NodeMatcher(textEquals=fingerprint.label), frame) if fingerprint.label else []
+    if not alike and fingerprint.label:
+        near = nearest_matches(screen, NodeMatcher(textEquals=fingerprint.label), frame)
+        alike = [find_nodes(screen, NodeMatcher(textEquals=match.value), frame)[0] for match in near]
+    reason = "matches several elements of this screen" if located.is_ambiguous else "is not on this screen"
+    found = {"candidates": candidates(screen, alike, frame)} if alike else {}
+    raise stale_reference(ref, reason).with_(details={"ref": ref, **found})
+
+
+def _ambiguous(within: Hierarchy | Node, selector: NodeSelector, frame: Bounds, nodes: list[Node]) -> ClawError:
+    written = printable(msgspec.json.encode(selector).decode())
+    return ClawError(
+        "NODE_AMBIGUOUS",
+        f"{len(nodes)} visible nodes match {written}",
+        hint="Add a field or a relation that only one of the candidates has, or --index to choose by position.",
+        details={
+            "candidate_count": len(nodes),
+            "candidates": candidates(_screen_of(within), nodes, frame),
+        },
+    )
+
+
+def candidates(screen: Hierarchy, nodes: Iterable[Node], frame: Bounds) -> str:
+    """Up to ten nodes as JSON: role, label, id, class, bounds, and a selector that matches each one alone."""
+    described = [_candidate(screen, node, frame) for node in list(nodes)[:MAX_CANDIDATES]]
+    return msgspec.json.encode(described).decode()
+
+
+def _candidate(screen: Hierarchy, node: Node, frame: Bounds) -> dict[str, Any]:
+    facts = {
+        "label": printable(shown_label(node)),
+        "resourceId": printable(node.resource_id),
+        "class": printable(node.class_name),
+        "bounds": str(node.bounds),
+    }
+    suggested = suggest_selectors(screen, node, frame, 1)
+    unique = {"selector": msgspec.to_builtins(suggested[0])} if suggested else {}
+    return {**{name: fact for name, fact in facts.items() if fact}, **unique}
+
+
+def _screen_of(within: Hierarchy | Node) -> Hierarchy:
+    if isinstance(within, Hierarchy):
+        return within
+    root = within
+    while root.parent is not None:
+        root = root.parent
+    return Hierarchy({}, [root], list(root.walk()))

@@ -127,7 +127,7 @@ def pytest_runtest_makereport(
 
 def _keep(item: pytest.Item, call: pytest.CallInfo[None]) -> list[tuple[str, str]]:
     """A section of the report for each phone of a failed test. It never fails."""
-    from clawperator.testing.failure_files import folder_name, keep_failure
+    from clawperator.testing import folder_name, keep_failure
 
     sections = []
     try:
@@ -156,7 +156,7 @@ def _artifacts(config: pytest.Config) -> str:
 
 def _phones(item: pytest.Item, call: pytest.CallInfo[None]) -> "list[AndroidPhone]":
     """The phones in the fixtures of a test, and in the variables of the functions that failed."""
-    from clawperator.testing.failure_files import phone_of
+    from clawperator.testing import phone_of
 
     values = list(getattr(item, "funcargs", {}).values())
     trace = call.excinfo.tb if call.excinfo else None

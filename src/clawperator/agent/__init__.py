@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     )
     from clawperator.agent.inventory.plugins import Plugin, PluginContext, PluginScan, discover_plugins, run_plugin
     from clawperator.agent.inventory.routing import Router
+    from clawperator.agent.models.toolset import tool_definitions
     from clawperator.agent.ports import LEVELS, Level, Tool, ToolCall, ToolContext, ToolResult, Usage
     from clawperator.agent.redaction import map_strings
     from clawperator.agent.sessions.files import is_session_path
@@ -73,6 +74,7 @@ else:
             "inventory.inventory": "InventoryEntry command_inventory group_by_origin tool_inventory",
             "inventory.plugins": "Plugin PluginContext PluginScan discover_plugins run_plugin",
             "inventory.routing": "Router",
+            "models.toolset": "tool_definitions",
             "ports": "LEVELS Level Tool ToolCall ToolContext ToolResult Usage",
             "redaction": "map_strings",
             "sessions.files": "is_session_path",
@@ -164,6 +166,7 @@ __all__ = [
     "run_request",
     "run_within",
     "timeout_error",
+    "tool_definitions",
     "tool_inventory",
     "tool_pool",
 ]

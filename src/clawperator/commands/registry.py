@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from clawperator.commands.actions import ACTION_COMMANDS
+from clawperator.commands.agents import AGENTS, SCHEMA
 from clawperator.commands.devices import DEVICE_COMMANDS, VERSION
 from clawperator.commands.model import ALLOW_SCHEME, PLAN, Command, Flag, switch
 from clawperator.commands.phones import PHONE
@@ -51,14 +52,6 @@ _EXEC = Command(
     subject="--payload",
     word_path="payload",
 )
-_SCHEMA = Command(
-    "schema",
-    "Print the JSON Schema of a document.",
-    "[<name>]",
-    examples=("clawperator schema", "clawperator schema execution"),
-    handler="clawperator.cli.handlers.schema:print_schema",
-    level="read-only",
-)
 _CONFIG = Command(
     "config",
     "Print the settings in force, and where each comes from.",
@@ -83,7 +76,8 @@ COMMANDS: tuple[Command, ...] = (
     PHONE,
     *DEVICE_COMMANDS,
     _CONFIG,
-    _SCHEMA,
+    AGENTS,
+    SCHEMA,
     VERSION,
     _HELP,
 )

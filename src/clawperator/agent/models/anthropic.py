@@ -48,10 +48,7 @@ class AnthropicBrain(ModelBrain):
         if options.temperature is not None:
             body["temperature"] = options.temperature
         if tools:
-            body["tools"] = [
-                {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
-                for tool in tools
-            ]
+            body["tools"] = [tool.anthropic_form for tool in tools]
         path = "/messages" if self._config.base_url.path.endswith("/v1") else "/v1/messages"
         return self._send(path, body, lambda: _Reader(self._config, request), request, _HEADERS).reply()
 

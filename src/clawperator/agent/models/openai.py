@@ -51,7 +51,7 @@ class OpenAIBrain(ModelBrain):
         if options.temperature is not None:
             body["temperature"] = options.temperature
         if tools:
-            body["tools"] = [{"type": "function", "function": _function(tool)} for tool in tools]
+            body["tools"] = [tool.openai_form for tool in tools]
         # Base URLs are given with and without /v1. Another path is used as it is.
         path = "/chat/completions" if self._config.base_url.path else "/v1/chat/completions"
         return self._send(path, body, lambda: _Reader(self._config, request), request).reply()
@@ -86,10 +86,6 @@ def _images(results: Sequence[SentResult]) -> list[Message]:
                 {"type": "image_url", "image_url": {"url": url}},
             ]
     return [{"role": "user", "content": parts}] if parts else []
-
-
-def _function(tool: ToolDefinition) -> dict[str, Any]:
-    return {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
 
 
 def _json(value: Any) -> str:

@@ -42,6 +42,15 @@ class ToolDefinition(Struct, frozen=True):
     description: str
     parameters: dict[str, Any]
 
+    @property
+    def openai_form(self) -> dict[str, Any]:
+        own = {"name": self.name, "description": self.description, "parameters": self.parameters}
+        return {"type": "function", "function": own}
+
+    @property
+    def anthropic_form(self) -> dict[str, Any]:
+        return {"name": self.name, "description": self.description, "input_schema": self.parameters}
+
 
 def define_tool(name: str, tool: Tool) -> ToolDefinition:
     schema = tool.schema()

@@ -1,6 +1,6 @@
 """The tools of a turn for a model: definitions to send, calls to read, and results to send back."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from clawperator._text import printable
@@ -16,6 +16,15 @@ from clawperator.errors import ClawError
 _LONGEST_TOOL_NAME = 128
 
 
+def tool_definitions(tools: Iterable[Tool], *, compact: bool) -> list[ToolDefinition]:
+    """The definitions of tools of ours: as compact tools, or each by itself."""
+    if not compact:
+        return [define_tool(tool.name, tool) for tool in tools]
+    return [
+        ToolDefinition(tool.name, tool.description, object_schema(tool.schema())) for tool in compact_tools(tools)
+    ]
+
+
 class ModelTools:
     """Offers the compact tools in place of the agent's own, and all other tools as they are.
 
@@ -29,7 +38,7 @@ class ModelTools:
         names = {tool.name for tool in offered if not tool.model_tool}
         others = [(name, tool) for name, tool in wire_names(request.tools).items() if tool.name in names]
         self.definitions: list[ToolDefinition] = [
-            *(ToolDefinition(tool.name, tool.description, object_schema(tool.schema())) for tool in compact),
+            *tool_definitions(offered, compact=True),
             *(define_tool(name, tool) for name, tool in others),
         ]
         self._by_name |= {tool.name: tool for tool in compact}

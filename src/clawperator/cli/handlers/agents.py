@@ -1,0 +1,59 @@
+"""``agents init``: print the instructions for agents, or add them to a file."""
+
+import os
+
+from clawperator._files import AtomicFile, open_regular, why
+from clawperator.cli.agent_instructions import FORMATS, InstructionFormat, instructions, merge_section
+from clawperator.cli.command_line import Call, CommandResult, TextResult
+from clawperator.cli.parsing import usage
+from clawperator.errors import ClawError
+
+_MOST_BYTES = 1_000_000
+
+
+def init(call: Call) -> CommandResult | TextResult:
+    form = _format(call.arguments.get("--form") or FORMATS[0])
+    path = call.arguments.get("--write")
+    if path is not None:
+        return CommandResult(_write(path, form))
+    text = instructions(form)
+    return (
+        CommandResult({"format": form, "text": text}) if call.options.json else TextResult(text.removesuffix("\n"))
+    )
+
+
+def _format(text: str) -> InstructionFormat:
+    for form in FORMATS:
+        if text.casefold() == form:
+            return form
+    raise usage(f"--form must be {' or '.join(FORMATS)}, not {text!r}")
+
+
+def _write(path: str, form: InstructionFormat) -> dict[str, object]:
+    """Add the section to the file, or replace the one that is there. Other text stays as it is."""
+    try:
+        existing = _read(path)
+        merged = merge_section(existing, form)
+        if merged != existing:
+            with AtomicFile(path) as out:
+                out.file.write(merged.encode())
+    except OSError as e:
+        hint = f"Run 'clawperator agents init --form {form}' and add the text yourself."
+        message = f"cannot write {path}: {why(e)}"
+        raise ClawError("FILESYSTEM_FAILED", message, hint=hint, operation="write", target=path) from e
+    except ValueError as e:
+        raise usage(f"cannot add a section to {path}: {e}") from e
+    status = "unchanged" if merged == existing else "created" if not existing else "updated"
+    return {"path": os.path.abspath(path), "format": form, "status": status, "bytes": len(merged.encode())}
+
+
+def _read(path: str) -> str:
+    """The text of the file; empty when there is none."""
+    try:
+        with open_regular(path) as file:
+            data = file.read(_MOST_BYTES + 1)
+    except FileNotFoundError:
+        return ""
+    if len(data) > _MOST_BYTES:
+        raise ValueError(f"it is larger than {_MOST_BYTES} bytes")
+    return data.decode()

@@ -197,6 +197,7 @@ GROUPS: Mapping[str, Mapping[str, Code]] = {
         "PHONE_ALREADY_RUNNING": Code(_RUNTIME, False, "a simulated phone with this name is already running"),
         "PHONE_START_FAILED": Code(_RUNTIME, True, "the simulated phone did not start"),
         "PHONE_STOP_FAILED": Code(_RUNTIME, True, "the simulated phone did not stop"),
+        "PHONE_DELETE_FAILED": Code(_RUNTIME, True, "the simulated phone could not be deleted"),
         "PHONE_NOT_ANSWERING": Code(_RUNTIME, True, "the simulated phone is running but does not respond"),
         "PHONE_FAULT_INVALID": Code(_USAGE, False, "unknown fault or invalid setting"),
         "PHONE_APP_INVALID": Code(_PARSE, False, "the app file of a simulated phone is invalid"),

@@ -158,6 +158,18 @@ class PhoneFolder:
             if self.read() is None:
                 shutil.rmtree(self.path, ignore_errors=True)
 
+    def delete(self) -> bool:
+        """Remove the folder with everything in it. False when a phone runs in it. Links are not followed."""
+        import shutil
+
+        if os.path.islink(self.path):
+            os.unlink(self.path)
+            return True
+        with self.lock() as held:
+            if held:
+                shutil.rmtree(self.path)
+            return held
+
     def wipe(self) -> None:
         """Remove the phone's files."""
         import shutil

@@ -59,6 +59,14 @@ PHONE = Command(
             handler=_HANDLERS + "reset",
         ),
         Command(
+            "delete",
+            "Delete a simulated phone with all its files.",
+            "<serial>",
+            flags=(switch("--force", "stop the phone first if it is running"),),
+            examples=("clawperator phone delete shop", "clawperator phone delete shop --force"),
+            handler=_HANDLERS + "delete",
+        ),
+        Command(
             "fault",
             "Inject a fault, remove it, or list all faults.",
             "[<name>] [<setting>]",

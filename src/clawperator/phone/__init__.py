@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         DEFAULT_SERIAL,
         PhoneProcess,
         control_phone,
+        delete_phone,
         describe_phone,
         existing_folder,
         list_phones,
@@ -74,8 +75,8 @@ else:
             "core.window": "Window",
             "operator.driver": "PhoneDriver PrivilegedPhoneDriver",
             "process.launch": (
-                "DEFAULT_SERIAL PhoneProcess control_phone describe_phone existing_folder list_phones "
-                "reset_phone start_phone stop_phone"
+                "DEFAULT_SERIAL PhoneProcess control_phone delete_phone describe_phone existing_folder "
+                "list_phones reset_phone start_phone stop_phone"
             ),
             "shell.limited": "run_limited",
             "toolkit.app": "App back go put start",
@@ -116,6 +117,7 @@ __all__ = [
     "checkbox",
     "column",
     "control_phone",
+    "delete_phone",
     "describe_phone",
     "existing_folder",
     "field",

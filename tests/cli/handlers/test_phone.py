@@ -169,6 +169,50 @@ def test_reset_keeps_the_ports() -> None:
     assert b"claw-1\tdevice" in ask_server(answer["server"]["port"], "host:devices")
 
 
+def test_a_stopped_phone_is_deleted_with_its_files(home: Path) -> None:
+    start("shop")
+    clawperator("phone", "stop", "shop")
+    assert clawperator("phone", "delete", "shop").json == {"serial": "shop", "deleted": True, "wasRunning": False}
+    assert clawperator("phone", "list").json["phones"] == []
+    assert os.listdir(home / "phones") == []
+
+
+def test_a_running_phone_is_deleted_only_by_force() -> None:
+    answer = start("shop")
+    error = refused(clawperator("phone", "delete", "shop"), "PHONE_ALREADY_RUNNING")
+    assert "--force" in error["hint"]
+    assert PhoneFolder("shop").state() == "running"
+    assert clawperator("phone", "delete", "shop", "--force").json["wasRunning"] is True
+    wait_until_gone(answer["pid"])
+    assert clawperator("phone", "list").json["phones"] == []
+
+
+def test_deleting_removes_nothing_outside_the_folder_of_phones(tmp_path: Path, home: Path) -> None:
+    start("shop")
+    clawperator("phone", "stop", "shop")
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    (kept / "file").write_text("kept")
+    (home / "phones" / "shop" / "files" / "link").symlink_to(kept)
+    (home / "phones" / "linked").symlink_to(kept)
+    for name in ("shop", "linked"):
+        assert clawperator("phone", "delete", name).json["deleted"] is True
+    assert clawperator("phone", "delete", "../../kept").json["code"] == "USAGE"
+    assert (kept / "file").read_text() == "kept"
+    assert os.listdir(home / "phones") == []
+
+
+def test_of_two_starts_at_once_one_is_refused_with_a_hint() -> None:
+    command = [f"{Path(sys.executable).parent}/clawperator", "phone", "start", "race", "--output", "json"]
+    both = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(2)]
+    answers = [json.loads(process.communicate(timeout=HANG_SECONDS)[0]) for process in both]
+    assert sorted(process.returncode for process in both) == [0, 1]
+    (error,) = [answer for answer in answers if "code" in answer]
+    assert error["code"] == "PHONE_ALREADY_RUNNING"
+    assert "phone stop race" in error["hint"]
+    assert clawperator("phone", "list").json["phones"][0]["state"] == "running"
+
+
 def test_faults_are_set_while_it_runs_even_those_that_block_adb() -> None:
     answer = start()
     clawperator("phone", "fault", "offline", "on")
@@ -219,6 +263,8 @@ def test_an_app_of_ones_own_is_on_the_phone(tmp_path: Path) -> None:
         (("stop", "missing"), "PHONE_NOT_FOUND"),
         (("stop",), "PHONE_NOT_FOUND"),
         (("reset",), "PHONE_NOT_FOUND"),
+        (("delete", "missing"), "PHONE_NOT_FOUND"),
+        (("delete",), "USAGE"),
         (("fault",), "PHONE_NOT_RUNNING"),
         (("fault", "gravity", "on"), "PHONE_FAULT_INVALID"),
         (("screenshot",), "PHONE_NOT_RUNNING"),

@@ -14,6 +14,7 @@ from clawperator.phone import (
     DEFAULT_SERIAL,
     FAULTS,
     control_phone,
+    delete_phone,
     describe_phone,
     existing_folder,
     list_phones,
@@ -71,6 +72,15 @@ def reset(call: Call) -> CommandResult:
     serial = _chosen(call, running=False)
     reset_phone(serial)
     return CommandResult({"serial": serial, "state": PhoneFolder(serial).state(), "reset": True})
+
+
+def delete(call: Call) -> CommandResult:
+    serial = _named(call)
+    if serial is None:
+        raise usage("phone delete needs the name of a phone", "Run 'clawperator phone list' to list them.")
+    was_running = delete_phone(serial, force=call.arguments.has("--force"))
+    log_event("phone.deleted", deviceId=serial)
+    return CommandResult({"serial": serial, "deleted": True, "wasRunning": was_running})
 
 
 def fault(call: Call) -> CommandResult:

@@ -40,6 +40,7 @@ from clawperator.contract import (
     WaitForNodeParams,
     limits,
 )
+from clawperator.errors import ClawperatorException
 
 DOCTOR_PING = "doctor_ping"
 MAX_ACTIONS = 64
@@ -59,7 +60,7 @@ _VALIDATORS: Mapping[str, _Validator] = {name: name for name in get_args(_Valida
 W = TypeVar("W", bound=str)
 
 
-class PayloadError(ValueError):
+class PayloadError(ClawperatorException, ValueError):
     """A payload that the Operator cannot parse."""
 
 

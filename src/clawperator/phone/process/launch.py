@@ -27,14 +27,12 @@ from clawperator.contract import PACKAGE_NAME
 from clawperator.errors import ClawError
 from clawperator.phone.core.faults import read_setting
 from clawperator.phone.process.control import request
+from clawperator.phone.process.spawn import first_line, rotated_log, spawn, tail
 
 DEFAULT_SERIAL = "claw-1"
-_START_SECONDS = 30.0
 _STOP_SECONDS = 5.0
 _KILL_SECONDS = 3.0
 _POLL_SECONDS = 0.02
-_LOG_TAIL = 2_000
-_MAX_LOG = 1024 * 1024
 
 
 class StoppedPhone(Struct, frozen=True):
@@ -123,6 +121,9 @@ def start_phone(  # noqa: PLR0913 - the options of a phone
             return PhoneProcess(_launch(folder, config), recovered=state == "crashed")
     except OSError as e:
         raise _start_error(folder, why(e)) from e
+    except ClawError as e:
+        if e.code != "PHONE_ALREADY_RUNNING":  # another start was faster
+            raise
     finally:
         if is_new and folder.read() is None:  # it did not start
             folder.discard()
@@ -190,6 +191,33 @@ def reset_phone(serial: str) -> None:
         folder.wipe()
 
 
+def delete_phone(serial: str, *, force: bool = False) -> bool:
+    """Remove a phone and all its files. Returns whether it was running, which needs ``force``."""
+    folder = existing_folder(serial)
+    was_running = folder.state() == "running"
+    if was_running and force:
+        stop_phone(serial)
+    try:
+        deleted = folder.delete()
+    except OSError as e:
+        raise ClawError(
+            "PHONE_DELETE_FAILED",
+            f"cannot delete {folder.path}: {why(e)}",
+            hint=f"Run 'ls -l {shlex.quote(folder.path)}' to check its permissions.",
+            operation="delete",
+            target=serial,
+        ) from e
+    if not deleted:
+        raise ClawError(
+            "PHONE_ALREADY_RUNNING",
+            f"simulated phone {serial} is running",
+            hint=f"Stop it first, or run 'clawperator phone delete {serial} --force'.",
+            operation="delete",
+            target=serial,
+        )
+    return was_running
+
+
 def control_phone(serial: str, command: str, **arguments: Any) -> Any:
     """Send a command to a running phone: ``status``, ``fault``, ``reset``, ``screenshot``."""
     folder = existing_folder(serial)
@@ -242,8 +270,8 @@ def _status(folder: PhoneFolder) -> dict[str, Any]:
 
 def _launch(folder: PhoneFolder, config: dict[str, Any]) -> PhoneRecord:
     """Start the process of a phone and wait for its record."""
-    log_start = _rotated_log(folder.log)
-    pid, stdin, stdout = _spawn(
+    log_start = rotated_log(folder.log)
+    pid, stdin, stdout = spawn(
         [sys.executable, "-P", "-m", "clawperator.phone.process.main", folder.serial], folder.log
     )
     try:
@@ -252,7 +280,7 @@ def _launch(folder: PhoneFolder, config: dict[str, Any]) -> PhoneRecord:
             open(stdin, "wb") as pipe,
         ):  # it ended early: see its log
             pipe.write(msgspec.json.encode(config))
-        line = _first_line(stdout)
+        line = first_line(stdout)
     finally:
         os.close(stdout)
     try:
@@ -268,61 +296,8 @@ def _launch(folder: PhoneFolder, config: dict[str, Any]) -> PhoneRecord:
         os.waitpid(pid, 0)
     if "error" in message:
         raise ClawError.from_document(message["error"])
-    log = _tail(folder.log, log_start)
+    log = tail(folder.log, log_start)
     raise _start_error(folder, log.splitlines()[-1] if log else "exited without output", log)
-
-
-def _rotated_log(path: str) -> int:
-    """The size of the log of earlier runs. One that has grown too large is emptied first."""
-    try:
-        if os.path.getsize(path) > _MAX_LOG:
-            os.truncate(path, 0)
-        return os.path.getsize(path)
-    except FileNotFoundError:
-        return 0
-
-
-def _spawn(argv: list[str], log: str) -> tuple[int, int, int]:
-    """Start a process in a session of its own, so that it outlives ours. Returns its id, stdin and stdout."""
-    from clawperator._environment import own_environment
-
-    in_read, in_write = os.pipe()
-    out_read, out_write = os.pipe()
-    try:
-        pid = os.posix_spawn(
-            argv[0],
-            argv,
-            own_environment(),
-            file_actions=[
-                (os.POSIX_SPAWN_DUP2, in_read, 0),
-                (os.POSIX_SPAWN_DUP2, out_write, 1),
-                (os.POSIX_SPAWN_OPEN, 2, log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600),
-            ],
-            setsid=True,
-        )
-    except BaseException:
-        os.close(in_write)
-        os.close(out_read)
-        raise
-    finally:
-        os.close(in_read)
-        os.close(out_write)
-    return pid, in_write, out_read
-
-
-def _first_line(descriptor: int) -> bytes:
-    """The first line that the new process prints, within the time to start."""
-    import select
-
-    deadline = Deadline(_START_SECONDS)
-    line = b""
-    while not line.endswith(b"\n") and not deadline.is_over:
-        if select.select([descriptor], [], [], deadline.remaining)[0]:
-            part = os.read(descriptor, 65_536)
-            if not part:
-                break
-            line += part
-    return line
 
 
 def _signal(folder: PhoneFolder, number: signal.Signals) -> None:
@@ -379,9 +354,3 @@ def _start_error(folder: PhoneFolder, reason: str, log: str = "") -> ClawError:
         operation="start",
         target=folder.serial,
     )
-
-
-def _tail(path: str, start: int) -> str:
-    with open(path, "rb") as file:
-        file.seek(start)
-        return file.read()[-_LOG_TAIL:].decode("utf-8", "replace").strip()

@@ -34,5 +34,7 @@ def test_without_a_number_there_is_no_limit() -> None:
 def test_the_timeout_of_an_execution_names_the_failure_that_was_retried() -> None:
     error = command_timeout(ClawError("NODE_NOT_FOUND", "no node"))
     assert isinstance(error, DeadlineError)
-    assert error.message.endswith("last error: no node")
-    assert error.details == {"last_error": "NODE_NOT_FOUND"}
+    assert error.message.endswith("last error: NODE_NOT_FOUND: no node")
+    cause = {"code": "NODE_NOT_FOUND", "message": "no node"}
+    assert error.details == {"last_error": "NODE_NOT_FOUND", "cause": cause}
+    assert error.hint == ClawError("NODE_NOT_FOUND", "no node").hint

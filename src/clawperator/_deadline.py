@@ -64,10 +64,16 @@ class Deadline:
 
 
 def command_timeout(cause: ClawError | None = None) -> ClawError:
-    """The error of an execution that reached its deadline. ``cause`` is the failure that was being retried."""
+    """The error of an execution that reached its deadline. ``cause`` is the failure that was being retried.
+
+    The hint is that of the cause: more time seldom helps to find what is not there.
+    """
+    if cause is None:
+        hint = "Retry with a larger --timeout (timeoutMs), or split the actions over several executions."
+        return ClawError("COMMAND_TIMEOUT", "the execution reached its timeout", hint=hint)
     return ClawError(
         "COMMAND_TIMEOUT",
-        "the execution reached its timeout" + (f"; last error: {cause.message}" if cause else ""),
-        hint="Retry with a larger --timeout (timeoutMs), or split the actions over several executions.",
-        details={"last_error": cause.code} if cause else None,
+        f"the execution reached its timeout; last error: {cause.code}: {cause.message}",
+        hint=cause.hint,
+        details={"last_error": cause.code, "cause": {"code": cause.code, "message": cause.message}},
     )

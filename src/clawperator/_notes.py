@@ -1,19 +1,20 @@
-"""Short notes for the user while a command runs, such as what it waits for.
+"""Notes for the user while a command runs: what it waits for, and with ``--verbose`` what it does.
 
-Nothing below the entry points prints. An entry point that may write to stderr sets the listener; without one,
-notes are dropped.
+Nothing below the entry points prints. An entry point that may write to stderr sets the listeners; without one,
+notes are dropped. A note has names, codes, numbers and times; never text that is typed, read or shown on a screen.
 """
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-_listeners: list[Callable[[str], None]] = []
+Listener = Callable[[str], None]
+_listeners: list[tuple[Listener | None, Listener | None]] = []
 
 
 @contextmanager
-def listening(listener: Callable[[str], None] | None) -> Iterator[None]:
-    """Send notes to the listener while the ``with`` block runs; None drops them."""
-    _listeners.append(listener or _drop)
+def listening(listener: Listener | None, tracer: Listener | None = None) -> Iterator[None]:
+    """Send notes to the listener and traces to the tracer while the ``with`` block runs; None drops them."""
+    _listeners.append((listener, tracer))
     try:
         yield
     finally:
@@ -22,9 +23,17 @@ def listening(listener: Callable[[str], None] | None) -> Iterator[None]:
 
 def note(text: str) -> None:
     """Send a note to the innermost listener."""
-    if _listeners:
-        _listeners[-1](text)
+    for listener, _ in _listeners[-1:]:
+        if listener is not None:
+            listener(text)
 
 
-def _drop(_text: str) -> None:
-    pass
+def trace(text: str) -> None:
+    """Send what happens to the innermost tracer."""
+    for _, tracer in _listeners[-1:]:
+        if tracer is not None:
+            tracer(text)
+
+
+def is_tracing() -> bool:
+    return any(tracer is not None for _, tracer in _listeners[-1:])

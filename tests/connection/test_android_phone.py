@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clawperator.connection import AndroidPhone, ConnectedPhone, Selector, SelectorKwargs, Snapshot
-from clawperator.connection.calls import look_retry
 from clawperator.connection.selectors import FIELDS
-from clawperator.contract import ACTIONS, LONGEST_WAIT_MS, NodeSelector, Retry
+from clawperator.contract import ACTIONS, LONGEST_WAIT_MS, NodeSelector, Retry, look_retry
 from clawperator.contract.execution import validate
 from clawperator.device.adb.client import Device, Endpoint
 from clawperator.engine.retry import retry_delays

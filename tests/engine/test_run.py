@@ -1,5 +1,6 @@
 """Properties of every execution: results are kept, failures are typed, timeouts apply."""
 
+import json
 from typing import Any
 
 import pytest
@@ -7,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import UNSET
 
+from clawperator._deadline import command_timeout
 from clawperator.contract.actions import ACTIONS, SleepParams
 from clawperator.contract.execution import Action, Execution
 from clawperator.engine.clock import VirtualClock
@@ -134,7 +136,26 @@ def test_a_search_that_times_out_reports_the_last_error() -> None:
     result = run(a, ("click", {"matcher": {"textEquals": "nowhere"}}), timeout_ms=1_000)
     assert result.stepResults[0].data["error"] == "COMMAND_TIMEOUT"
     assert result.stepResults[0].data["last_error"] == "NODE_NOT_FOUND"
+    cause = json.loads(result.stepResults[0].data["cause"])
+    assert cause["code"] == "NODE_NOT_FOUND"
+    assert cause["message"] in result.stepResults[0].data["message"]
+    assert "snapshot" in result.stepResults[0].data["hint"], "the hint is that of the cause"
     assert a.clock.monotonic() == pytest.approx(1)
+
+
+def test_a_search_whose_capture_takes_the_rest_of_the_time_reports_the_last_error() -> None:
+    a = phone()
+    captures = iter((0.0, 2.0))
+
+    def slow() -> None:
+        a.clock.sleep(next(captures, 0.0))
+        if a.clock.monotonic() > 1:
+            raise command_timeout()
+
+    a.answers["dump"] = slow
+    result = run(a, ("click", {"matcher": {"textEquals": "nowhere"}}), timeout_ms=1_000)
+    assert result.stepResults[0].data["error"] == "COMMAND_TIMEOUT"
+    assert result.stepResults[0].data["last_error"] == "NODE_NOT_FOUND"
 
 
 def test_a_driver_that_takes_all_the_time_costs_the_next_step_not_its_own() -> None:

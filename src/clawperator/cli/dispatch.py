@@ -132,8 +132,25 @@ def _call(command: Command, name: str, tokens: list[str], options: GlobalOptions
         from clawperator.policy import check_calls, command_entry
 
         check_calls([(command_entry(command, name, arguments.words, arguments.values), {})])
-    with listening(None if options.json else console.note):
+    with listening(None if options.json else console.note, _tracer(console)):
         return run_call(Call(name, arguments, options, console))
+
+
+def _tracer(console: Console) -> Callable[[str], None] | None:
+    """Writes what happens, with the time since the start, to stderr and to the host log, if --verbose is given."""
+    if not console.is_enabled("debug"):
+        return None
+    from time import monotonic
+
+    from clawperator._deadline import BEGAN
+    from clawperator.device import log_event
+
+    def write(text: str) -> None:
+        elapsed = round((monotonic() - BEGAN) * 1000)
+        console.lines("debug", [f"clawperator: +{elapsed} ms {text}"])
+        log_event("trace", text, level="debug", elapsedMs=elapsed)
+
+    return write
 
 
 def run_call(call: Call) -> HandlerResult:

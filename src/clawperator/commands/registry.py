@@ -15,9 +15,14 @@ GLOBALS = (
     Flag("--operator-package", "package of the Operator app", "<package>", ("--receiver-package",)),
     switch("--json", "print JSON (the default)"),
     Flag("--output", "json (one line) or pretty (indented)", "<json|pretty>", ("--format",)),
-    Flag("--timeout", "timeout in ms", "<ms>", ("--timeout-ms",)),
-    Flag("--log-level", "minimum level printed to stderr: debug, info, warn or error", "<level>"),
-    switch("--verbose", "same as --log-level debug"),
+    Flag(
+        "--timeout",
+        "timeout in ms; also how long a command looks for its element (default: about 6500)",
+        "<ms>",
+        ("--timeout-ms",),
+    ),
+    Flag("--log-level", "minimum level printed to stderr: debug, info, warn or error (default: info)", "<level>"),
+    switch("--verbose", "print what happens to stderr and to the host log (--log-level debug)"),
     switch("--help", "print help", "-h"),
     switch("--version", "print the version"),
 )

@@ -11,6 +11,7 @@ from clawperator.contract import (
     LONGEST_WAIT_MS,
     ResultEnvelope,
     StepResult,
+    look_retry,
     new_command_id,
     new_execution,
     single_action,
@@ -21,10 +22,6 @@ from clawperator.contract.limits import MAX_EXECUTION_TIMEOUT_MS, MIN_EXECUTION_
 from clawperator.errors import ClawError
 
 _SOURCE = "clawperator-python"
-# Looking for a node: the first pause if the time allows it, how often a device looks, and how pauses grow.
-_FIRST_PAUSE_MS = 500
-_MAX_ATTEMPTS = 10
-_MAX_GROWTH = 1.25
 
 
 class PhoneCalls(ABC):
@@ -106,33 +103,6 @@ def milliseconds(seconds: float, most_ms: int, least_ms: int = 0) -> int:
             f"Pass timeout= with a number of seconds from {least_ms / 1000:g} to {most_ms / 1000:g}.",
         )
     return round(seconds * 1000)
-
-
-def look_retry(look_ms: int) -> dict[str, Any]:
-    """The retry policy that looks for a node for this long: often at first, then less often."""
-    pauses = min(math.ceil(look_ms / _FIRST_PAUSE_MS), _MAX_ATTEMPTS - 1)
-    if pauses == 0:
-        return {"maxAttempts": 1}
-    growth = _growth(look_ms / _FIRST_PAUSE_MS, pauses)
-    first = look_ms / sum(growth**i for i in range(pauses))
-    return {
-        "maxAttempts": pauses + 1,
-        "initialDelayMs": first,
-        "maxDelayMs": first * growth ** (pauses - 1),
-        "backoffMultiplier": growth,
-    }
-
-
-def _growth(total: float, count: int) -> float:
-    """The factor by which ``count`` numbers grow from 1 to a sum of ``total``, from 1 to ``_MAX_GROWTH``."""
-    low, high = 1.0, _MAX_GROWTH
-    for _ in range(30):
-        middle = (low + high) / 2
-        if sum(middle**i for i in range(count)) < total:
-            low = middle
-        else:
-            high = middle
-    return low
 
 
 def _actions(plan: Any) -> list[Mapping[str, Any]]:

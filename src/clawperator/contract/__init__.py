@@ -51,6 +51,7 @@ if TYPE_CHECKING:
         with_timeout,
     )
     from clawperator.contract.issues import struct_issues
+    from clawperator.contract.looking import look_retry, looks_for_node, retry_within
     from clawperator.contract.normalise import PARAM_ALIASES, TOP_ALIASES, normalise_execution
     from clawperator.contract.operator_plan import needs_host, operator_action
     from clawperator.contract.results import (
@@ -99,6 +100,7 @@ else:
             ),
             "issues": "struct_issues",
             "normalise": "PARAM_ALIASES TOP_ALIASES normalise_execution",
+            "looking": "look_retry looks_for_node retry_within",
             "results": (
                 "DISPATCHED Effect ExecutionResult ResultEnvelope StepResult may_have_changed outcome_of "
                 "step_mismatch"
@@ -177,6 +179,8 @@ __all__ = [
     "check_version",
     "click_type",
     "is_snapshot",
+    "look_retry",
+    "looks_for_node",
     "may_have_changed",
     "needs_host",
     "new_command_id",
@@ -184,6 +188,7 @@ __all__ = [
     "normalise_execution",
     "operator_action",
     "outcome_of",
+    "retry_within",
     "single_action",
     "step_mismatch",
     "struct_issues",

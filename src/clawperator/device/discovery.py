@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from clawperator._deadline import Deadline
 from clawperator._home import SERIAL, PhoneFolder, PhoneRecord, phone_folders
+from clawperator._notes import trace
 from clawperator._settings import setting
 from clawperator._text import one_line
 from clawperator.device.adb.client import Connection, Device, Endpoint, adb_endpoint, not_ready
@@ -50,16 +51,24 @@ def list_devices() -> list[ListedDevice]:
 
 def resolve_device(serial: str | None) -> Device:
     """The device with this serial, or the user's setting, or the only ready one."""
+    device, reason = _resolve(serial)
+    kind = "simulated phone" if device.endpoint.simulated else "device"
+    trace(f"{kind} {device.serial} by {reason}, adb server {device.endpoint.host}:{device.endpoint.port}")
+    return device
+
+
+def _resolve(serial: str | None) -> tuple[Device, str]:
+    """The device, and how it was chosen."""
     if serial is not None:
-        return _named(serial)
+        return _named(serial), "--device"
     if (chosen := setting("device")) is not None:
-        return _named(str(chosen.value), chosen.origin)
+        return _named(str(chosen.value), chosen.origin), chosen.origin
     simulated = simulated_phones()
     ready = [Device(record.serial, simulated_endpoint(record)) for record in simulated.values()]
     states = _adb_devices(simulated)
     ready += [Device(listed.serial, adb_endpoint()) for listed in states if listed.state == "device"]
     if len(ready) == 1:
-        return ready[0]
+        return ready[0], "default: the only one"
     raise _several([device.serial for device in ready]) if ready else _none(states)
 
 

@@ -14,6 +14,7 @@ import msgspec
 
 from clawperator._files import make_private_folder
 from clawperator._home import product_home
+from clawperator._notes import is_tracing
 
 KEEP_DAYS = 14
 # A full file becomes the older half of its day; the half before it is deleted.
@@ -38,7 +39,7 @@ def log_file(now: float | None = None) -> str:
 
 
 def log_event(event: str, message: str = "", *, level: Level = "info", **fields: Value) -> None:
-    """Write a line, unless its level is below ``CLAWPERATOR_LOG_LEVEL``. Never raises.
+    """Write a line, unless its level is below ``CLAWPERATOR_LOG_LEVEL`` and no command traces. Never raises.
 
     Fields that are None are left out. Pass ids, codes and numbers only: no payload, no text of an app.
     """
@@ -56,6 +57,8 @@ def _cut(value: Value) -> Value:
 
 
 def _threshold() -> int:
+    if is_tracing():  # --verbose and --log-level debug
+        return 0
     wanted = os.environ.get("CLAWPERATOR_LOG_LEVEL", "").lower()
     return next((rank for rank, level in enumerate(LOG_LEVELS) if level == wanted), 1)
 

@@ -11,6 +11,7 @@ from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from clawperator._deadline import Deadline, limited
+from clawperator._notes import trace
 from clawperator.commands import POLICY_VARIABLE, BackendName
 from clawperator.contract import (
     ACTIONS,
@@ -91,7 +92,11 @@ def run_plan(  # noqa: PLR0913 - the facts of one run
             limited(seconds + HOST_GRACE_MS / 1000),
             lease(device.serial, ids["commandId"], seconds, action=action, finished=finished, stop=stop) as held,
         ):
-            timed = _with_time_left(plan, time.monotonic() - started)
+            waited = time.monotonic() - started
+            timed = _with_time_left(plan, waited)
+            name = backend if isinstance(backend, str) else type(backend).__name__
+            trace(f"lease of {device.serial} after {waited * 1000:.0f} ms; backend {name}")
+            trace(f"run {ids['commandId']}: {action}, timeout {timed.execution.timeoutMs:g} ms")
             watch = RunWatch(stop, held, _references(plan, device), _target_check(plan))
             envelope = choose_backend(backend, device, package, watch).run(timed)
         _check_steps(plan, envelope, device)
@@ -102,9 +107,12 @@ def run_plan(  # noqa: PLR0913 - the facts of one run
         log_event("execution.interrupted", level="warn", durationMs=_elapsed_ms(started), **ids)
         raise
     envelope = reconcile(_with_views(plan, envelope, device.serial), device.serial, package)
+    for step in envelope.stepResults:
+        trace(f"step {step.id} ({step.actionType}): {'success' if step.success else step.data.get('error')}")
     level: Level = "info" if envelope.status == "success" else "warn"
     code = envelope.errorCode or None
     elapsed = _elapsed_ms(started)
+    trace(f"{envelope.status} after {elapsed} ms")
     log_event("execution.finished", level=level, status=envelope.status, code=code, durationMs=elapsed, **ids)
     return ExecutionResult(envelope, device.serial)
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from random import Random
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from clawperator._deadline import Deadline, command_timeout
@@ -134,13 +135,15 @@ def failure(code: str, message: str, data: Mapping[str, str] | None = None) -> S
 
 
 def string_details(details: Mapping[str, Any] | None) -> StepData:
-    """The texts, numbers and booleans among the details of an error, as strings."""
+    """The texts, numbers and booleans among the details of an error, as strings; objects as JSON."""
     strings = {}
     for name, value in (details or {}).items():
         if isinstance(value, bool):
             strings[name] = "true" if value else "false"
         elif isinstance(value, str | int | float):
             strings[name] = valid_text(str(value))
+        elif isinstance(value, Mapping):
+            strings[name] = valid_text(msgspec.json.encode(value).decode())
     return strings
 
 

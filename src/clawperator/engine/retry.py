@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterable, Iterator
 from random import Random
 from typing import TypeVar
 
+from clawperator._deadline import command_timeout
+from clawperator._notes import trace
 from clawperator.contract import Retry
 from clawperator.engine.context import ActionContext
 from clawperator.errors import ClawError
@@ -64,17 +66,30 @@ def attempt_with_delays(
     A reference that is stale and a selector that is ambiguous are retried briefly, except in a wait.
     """
     brief = 0
+    last: ClawError | None = None
     for delay in delays:
         try:
             return attempt()
         except ClawError as e:
             if e.code not in RETRYABLE_CODES:
-                raise
+                raise _with_cause(e, last) from e.__cause__
             brief += e.code in _BRIEF_CODES
             if brief > _BRIEF_RETRIES and not is_wait:
                 raise
+            last = e
+            trace(f"{e.code}: next attempt in {delay:.0f} ms")
             context.pause(delay, e)
-    return attempt()
+    try:
+        return attempt()
+    except ClawError as e:
+        raise _with_cause(e, last) from e.__cause__
+
+
+def _with_cause(error: ClawError, last: ClawError | None) -> ClawError:
+    """A timeout during a retry, with the failure that was being retried; any other error as it is."""
+    if error.code != "COMMAND_TIMEOUT" or error.details or last is None:
+        return error
+    return command_timeout(last)
 
 
 def with_retry(context: ActionContext, retry: Retry, attempt: Callable[[], T]) -> T:

@@ -10,6 +10,7 @@ from random import Random
 from typing import Any
 
 from clawperator._deadline import Deadline
+from clawperator._notes import trace
 from clawperator.contract import (
     ACTIONS,
     DISPATCHED,
@@ -107,7 +108,10 @@ class Engine:
             self._references,
             None if check is None else partial(check, action),
         )
-        return _run_action(context, action, self._runners)
+        began = self._clock.monotonic()
+        step, may_continue = _run_action(context, action, self._runners)
+        trace(f"engine: {action.type} {'done' if step.success else 'failed'} in {context.since_ms(began):.0f} ms")
+        return step, may_continue
 
 
 def _run_action(context: ActionContext, action: Action, runners: Mapping[str, Runner]) -> tuple[StepResult, bool]:

@@ -1,12 +1,16 @@
 """The action commands: the execution each one builds, and what it rejects."""
 
 import re
+from random import Random
 from typing import Any
 
 import jsonschema
+import msgspec
 import pytest
 
 from clawperator.commands.registry import COMMANDS
+from clawperator.contract import Retry
+from clawperator.engine.retry import retry_delays
 from clawperator.schemas import schema
 from tests.support.running import clawperator
 
@@ -333,6 +337,22 @@ def test_every_timeout_works() -> None:
         assert execution(*argv.split(), "--timeout-ms", "4321")["timeoutMs"] == 4321
         assert refusal(*argv.split(), "--timeout", "999") == (1, "EXECUTION_VALIDATION_FAILED")
         assert refusal(*argv.split(), "--timeout", "soon") == (1, "EXECUTION_VALIDATION_FAILED")
+
+
+@pytest.mark.parametrize("line", ["click --text x", "type x --id y", "read --text x", "read-value --label x"])
+@pytest.mark.parametrize("timeout", [1_000, 4_321, 120_000])
+def test_the_timeout_bounds_how_long_a_command_looks_for_its_element(line: str, timeout: int) -> None:
+    params = execution(*line.split(), "--timeout", str(timeout))["actions"][0]["params"]
+    retry = msgspec.convert(params["retry"], Retry)
+    looks = sum(retry_delays(retry, Random(0)))
+    assert timeout * 0.7 <= looks < timeout
+    assert "retry" not in execution(*line.split())["actions"][0]["params"]
+
+
+def test_a_timeout_leaves_commands_without_an_element_as_they_are() -> None:
+    for line in ("click --coordinate 1 2", "scroll down", "press home", "snapshot", "scroll-until --text x"):
+        params = execution(*line.split(), "--timeout", "2000")["actions"][0].get("params", {})
+        assert "retry" not in params
 
 
 def test_flag_aliases_mean_the_same() -> None:

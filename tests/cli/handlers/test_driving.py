@@ -284,6 +284,14 @@ def test_a_result_that_does_not_come_ends_at_its_deadline(faulty: Route, monkeyp
     assert ran.code == 1
 
 
+def test_a_label_that_is_not_there_fails_within_the_timeout(route: Route) -> None:
+    route.shell(SETTINGS)
+    envelope = typed_in(route, "clawperator click --text Svae --timeout 1000").json["envelope"]
+    data = envelope["stepResults"][0]["data"]
+    assert "NODE_NOT_FOUND" in (data["error"], data.get("last_error"))
+    assert "snapshot" in envelope["hint"]
+
+
 @pytest.mark.parametrize("timeout", ["0", "-1", "soon"])
 def test_a_pull_wants_a_time_that_makes_sense(timeout: str, route: Route) -> None:
     ran = typed_in(route, f"clawperator recording pull --timeout {timeout}")

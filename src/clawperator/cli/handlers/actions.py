@@ -237,8 +237,16 @@ def _session(call: Call) -> Document:
 
 
 def _build(call: Call, action: str, params: Mapping[str, Any] | None = None) -> Document:
-    """The execution of one action. Here --timeout is the timeout of the execution."""
-    return with_timeout(single_action(action, params), call.options.timeout_ms)
+    """The execution of one action. --timeout is its timeout, and bounds how long it looks for its element."""
+    timeout = call.options.timeout_ms
+    document = with_timeout(single_action(action, params), timeout)
+    if timeout is None or params is None or not {"matcher", "labelMatcher"} & params.keys():
+        return document
+    from clawperator.contract import looks_for_node, retry_within
+
+    if not looks_for_node(action):
+        return document
+    return with_timeout(single_action(action, {**params, "retry": retry_within(timeout)}), timeout)
 
 
 def _word_or_flag(arguments: ParsedArguments, flag: str, command: str, wanted: str) -> str:

@@ -6,6 +6,7 @@ transfer. The simulated phone speaks the same protocol, so it needs no adb.
 
 import os
 import socket
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from types import TracebackType
@@ -14,6 +15,7 @@ from typing import Self
 from msgspec import Struct
 
 from clawperator._deadline import Deadline
+from clawperator._notes import trace
 from clawperator._text import one_line
 from clawperator.errors import ClawError, RefusedError
 
@@ -269,6 +271,7 @@ def run_shell(device: Device, script: str, *, seconds: float, max_bytes: int = 1
     ``DEVICE_SHELL_UNAVAILABLE`` when it did not complete in time and within ``max_bytes`` of output.
     """
     out, err = bytearray(), bytearray()
+    began = time.monotonic()
     try:
         with ShellStream(device, script, Deadline(seconds)) as stream:
             for is_error, data in stream.packets():
@@ -278,12 +281,14 @@ def run_shell(device: Device, script: str, *, seconds: float, max_bytes: int = 1
             code = stream.code
     except (OSError, RefusedError) as e:
         raise _not_run(device, script, e) from e
+    trace(f"shell {_program(script)}: exit code {code} after {_ms_since(began)} ms")
     return ShellAnswer(255 if code is None else code, bytes(out), bytes(err))
 
 
 def exec_out(device: Device, script: str, *, seconds: float, max_bytes: int = 64 * 1024 * 1024) -> bytes:
     """The raw output of a command."""
     data = bytearray()
+    began = time.monotonic()
     try:
         with open_service(device, f"exec:{script}", Deadline(seconds)) as connection:
             while block := connection.read_some():
@@ -292,7 +297,17 @@ def exec_out(device: Device, script: str, *, seconds: float, max_bytes: int = 64
                     raise ConnectionError(f"more than {max_bytes} bytes of output")
     except (OSError, RefusedError) as e:
         raise _not_run(device, script, e) from e
+    trace(f"exec {_program(script)}: {len(data)} bytes after {_ms_since(began)} ms")
     return bytes(data)
+
+
+def _program(script: str) -> str:
+    """The program of a command line, without its arguments: they may be secret."""
+    return script.split(" ", 1)[0]
+
+
+def _ms_since(moment: float) -> int:
+    return round((time.monotonic() - moment) * 1000)
 
 
 def _not_run(device: Device, script: str, error: Exception) -> ClawError:
@@ -301,7 +316,7 @@ def _not_run(device: Device, script: str, error: Exception) -> ClawError:
         "DEVICE_SHELL_UNAVAILABLE",
         f"device {device.serial} did not complete a shell command: {reason}",
         hint=f"Run 'clawperator doctor --device {device.serial}' to check the device.",
-        details={"command": script.split(" ", 1)[0]},
+        details={"command": _program(script)},
         operation="shell",
         target=device.serial,
     )

@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from clawperator._deadline import Deadline
+from clawperator._notes import trace
 from clawperator._text import one_line, printable
 from clawperator._typed import convert
 from clawperator.contract import ResultEnvelope, StepResult, changes_device, step_mismatch
@@ -111,6 +112,7 @@ class _Delivery:
         try:
             with ShellStream(self._device, self._script(), self._deadline) as stream:
                 self._phase = "starting"
+                trace(f"connected to {self._device.serial}: broadcast to {self._package}")
                 delivered = self._follow(stream)
         except TimeoutError as e:
             if self._phase == "starting":  # the device has the script and may run it late
@@ -141,6 +143,7 @@ class _Delivery:
 
     def _follow(self, stream: ShellStream) -> Delivered | None:
         reader = OperatorLogReader()
+        count = 0
         lines = LogLines()
         for is_error, data in stream.packets():
             if is_error:
@@ -154,11 +157,13 @@ class _Delivery:
                 record = read_record(line)
                 if record is None:
                     continue
+                count += 1
                 if len(self._events) < _MAX_EVENTS:
                     self._events.append(printable(record.message[:200]))
                 document = reader.feed(record)
                 if document is not None and document.get("commandId") == self._document["commandId"]:
                     self._is_over = True
+                    trace(f"result of {self._document['commandId']} after {count} log lines")
                     return Delivered(self._envelope(document), tuple(reader.hierarchies), reader.orphaned)
         return None
 
@@ -170,10 +175,12 @@ class _Delivery:
                 self._note(device_time=found[1].decode())
         elif line == b"sent":
             self._phase, self._dispatched = "dispatched", "sent"
+            trace("broadcast sent; waiting for the Operator's process")
         elif line.startswith(b"process "):
             self._phase = "waiting"
             if found := _PROCESS.match(line):
                 self._note(operator_pid=found[1].decode())
+                trace(f"reading the log of process {found[1].decode()}, waiting for the result")
 
     def _note(self, **facts: str) -> None:
         if self._lease is not None:

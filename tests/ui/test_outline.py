@@ -183,6 +183,12 @@ def test_an_overlay_is_a_notice() -> None:
     assert made.notices == ["another app's window covers part of the screen: com.example.bubble"]
 
 
+def test_a_keyboard_is_named_as_such() -> None:
+    made = outline_of(hierarchy(text("A")), FRAME, overlay="com.google.android.inputmethod.latin")
+
+    assert made.notices == ["the keyboard is open"]
+
+
 def test_an_overlay_with_an_invalid_name_is_not_quoted() -> None:
     assert "\n" not in outline_of(hierarchy(text("A")), FRAME, overlay="x\n! e1").notices[0]
 

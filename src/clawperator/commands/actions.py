@@ -89,8 +89,11 @@ ACTION_COMMANDS: tuple[Command, ...] = (
         "screenshot",
         "Capture the screen as a PNG file.",
         synonyms=("take-screenshot", "take_screenshot", "capture-screenshot"),
-        flags=(Flag("--path", "output file", "<file>", ("--file",), path="out"),),
-        examples=("clawperator screenshot --path screen.png",),
+        flags=(
+            Flag("--path", "output file", "<file>", ("--file",), path="out"),
+            switch("--marks", "draw the references of the outline on the picture; needs the extra images"),
+        ),
+        examples=("clawperator screenshot --path screen.png", "clawperator screenshot --path marked.png --marks"),
         tools=("take_screenshot",),
         replaces=("observe screenshot",),
     ),

@@ -311,12 +311,14 @@ class SnapshotUiParams(ViewParams, frozen=True):
         runs_on_host=True,
         without_screen=True,
         path_param="path",
+        result_params=("marks",),
         evidence="screenshot",
         model_tool="screenshot",
     )
 )
 class TakeScreenshotParams(Params, frozen=True):
     path: Annotated[str, Meta(description="output file on the host")] | UnsetType = UNSET
+    marks: Annotated[bool, Meta(description="draw the references of the outline on the picture")] = False
     retry: Again = ONCE
 
     def rules(self) -> Iterator[Problem]:

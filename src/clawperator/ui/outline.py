@@ -14,6 +14,8 @@ from clawperator.ui.visible import visibility_test
 
 # An element with more texts is a page that can be clicked, not a row: its texts get their own lines.
 _MAX_MERGED = 8
+# Parts of the package names of keyboards.
+_KEYBOARDS = ("inputmethod", "keyboard")
 _ID_SEPARATOR = ":id/"
 # Parts of class names that need an element of their own.
 _SPECIAL = (
@@ -344,7 +346,9 @@ def _mark_more(scroller: OutlineElement, directions: set[str]) -> None:
 
 def _notices(elements: list[OutlineElement], overlay: str | None) -> list[str]:
     notices = []
-    if overlay:
+    if overlay and any(part in overlay.lower() for part in _KEYBOARDS):
+        notices.append("the keyboard is open")
+    elif overlay:
         notices.append(f"another app's window covers part of the screen: {_safe_name(overlay)}")
     if not any(element.texts or element.is_touchable for element in elements):
         notices.append("nothing to read: still loading, a protected window, or content that only a picture shows")

@@ -50,7 +50,10 @@ def snapshot(call: Call) -> Document:
 
 def screenshot(call: Call) -> Document:
     path = call.arguments.get("--path")
-    return _build(call, "take_screenshot", {} if path is None else {"path": path})
+    params: Document = {} if path is None else {"path": path}
+    if call.arguments.has("--marks"):
+        params["marks"] = True
+    return _build(call, "take_screenshot", params)
 
 
 def click(call: Call) -> Document:

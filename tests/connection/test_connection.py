@@ -628,3 +628,38 @@ def test_a_snapshot_finds_an_empty_password_field_by_its_hint(hand: ConnectedPho
     filled = hand.snapshot().find(id=field.resource_id)
     assert filled is not None
     assert set(filled.text) == {"•"}
+
+
+def test_a_snapshot_has_an_id_and_an_outline_with_references(
+    hand: ConnectedPhone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLAWPERATOR_HOME", str(tmp_path))
+    hand.open_app(SETTINGS)
+    screen = hand.snapshot(settle=True)
+
+    assert screen.snapshot_id == hand.snapshot().snapshot_id
+    assert screen.outline.splitlines()[:2] == [
+        "e1 container #settings_homepage_container more below",
+        ' e2 "Settings"',
+    ]
+
+
+def test_a_snapshot_of_a_phone_in_this_process_has_an_outline_without_references(
+    simulator: SimulatedPhone,
+) -> None:
+    simulator.open_app(SETTINGS)
+    screen = simulator.snapshot()
+
+    assert screen.snapshot_id.startswith("s")
+    assert screen.outline.splitlines()[1] == ' "Settings"'
+
+
+def test_a_screenshot_can_have_marks(
+    hand: ConnectedPhone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLAWPERATOR_HOME", str(tmp_path))
+    hand.open_app(SETTINGS)
+    plain = hand.screenshot(tmp_path / "plain.png")
+    marked = hand.screenshot(tmp_path / "marked.png", marks=True)
+
+    assert Path(plain).read_bytes() != Path(marked).read_bytes()

@@ -29,6 +29,8 @@ class PhoneCalls(ABC):
 
     # The time of an execution whose call gives none; None for that of its action.
     _timeout_ms: float | None = None
+    # The device whose references the outlines of snapshots have; None for none.
+    _reference_serial: str | None = None
 
     @property
     @abstractmethod

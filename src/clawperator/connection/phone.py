@@ -27,6 +27,7 @@ class ConnectedPhone(AndroidPhone):
         timeout_ms: int | float | None = None,
     ) -> None:
         self.device = device
+        self._reference_serial = device.serial
         self._package = chosen_operator(operator_package)
         self._backend: BackendName | Backend = backend
         self._allow_schemes = tuple(allow_schemes)

@@ -1,7 +1,7 @@
 """Methods of a phone: reading the screen, searching it, and waiting for it."""
 
 import os
-from typing import TYPE_CHECKING, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from clawperator.connection.calls import PhoneCalls, container_of, given, milliseconds
 from clawperator.connection.results import Arrived, FoundNode, LabelValue, json_value, read_count, required_value
@@ -67,13 +67,21 @@ class ScreenMethods(PhoneCalls):
         step = self._step("read_key_value_pair", {"labelMatcher": matcher, "all": True}, look=timeout)
         return json_value(step, "pairs", list[LabelValue])
 
-    def snapshot(self, *, timeout: float | None = None) -> Snapshot:
-        """The screen as a tree."""
-        return read_snapshot(self._step("snapshot_ui", take=timeout))
+    def snapshot(self, *, settle: bool = False, timeout: float | None = None) -> Snapshot:
+        """The screen as a tree and as an outline. With ``settle`` it waits until two captures agree."""
+        step = self._step("snapshot_ui", {"settle": True} if settle else None, take=timeout)
+        return read_snapshot(step, self._reference_serial)
 
-    def screenshot(self, path: str | os.PathLike[str] | None = None, *, timeout: float | None = None) -> str:
-        """Save the screen as PNG, by default to a new file in the product home. Returns the path."""
-        params = {} if path is None else {"path": os.fspath(path)}
+    def screenshot(
+        self, path: str | os.PathLike[str] | None = None, *, marks: bool = False, timeout: float | None = None
+    ) -> str:
+        """Save the screen as PNG, by default to a new file in the product home. Returns the path.
+
+        With ``marks`` the references of the outline are drawn on it, which needs Pillow.
+        """
+        params: dict[str, Any] = {} if path is None else {"path": os.fspath(path)}
+        if marks:
+            params["marks"] = True
         return required_value(self._step("take_screenshot", params, take=timeout), "path")
 
     # Searching the screen as it is now

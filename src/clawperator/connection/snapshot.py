@@ -10,6 +10,7 @@ from clawperator._typed import convert
 from clawperator.connection.results import read_count, required_value
 from clawperator.connection.selectors import SelectorKwargs, find_matcher, require_matcher
 from clawperator.contract import NodeSelector, StepResult
+from clawperator.contract.wire import snapshot_id
 from clawperator.errors import ClawError
 
 if TYPE_CHECKING:
@@ -56,12 +57,15 @@ class Snapshot(ScreenSearch, Struct, frozen=True, dict=True):
     """A captured screen. The XML is parsed on first use of the tree.
 
     ``package`` is the foreground app and ``overlay_package`` an overlay, if the device reported them.
+    ``snapshot_id`` is the same for the same content. ``serial`` is the device whose references the outline has.
     """
 
     xml: str
     package: str | None
     overlay_package: str | None
     window_count: int
+    snapshot_id: str = ""
+    serial: str | None = None
 
     def __str__(self) -> str:
         return self.xml
@@ -76,6 +80,18 @@ class Snapshot(ScreenSearch, Struct, frozen=True, dict=True):
         from clawperator.ui import parse_hierarchy
 
         return parse_hierarchy(self.xml)
+
+    @cached_property
+    def outline(self) -> str:
+        """One line for each element that a user can see or touch, with its reference on a connected device."""
+        from clawperator.ui import outline_of, render_outline
+
+        made = outline_of(self.hierarchy, self.frame, overlay=self.overlay_package)
+        if self.serial is not None:
+            from clawperator.device import References
+
+            References(self.serial).assign(made, self.snapshot_id)
+        return render_outline(made)
 
     @cached_property
     def frame(self) -> "Bounds":
@@ -105,11 +121,14 @@ def _read_selector(matcher: dict[str, Any]) -> NodeSelector:
     )
 
 
-def read_snapshot(step: StepResult) -> Snapshot:
+def read_snapshot(step: StepResult, serial: str | None = None) -> Snapshot:
     data = step.data
+    xml = required_value(step, "text")
     return Snapshot(
-        required_value(step, "text"),
+        xml,
         data.get("foreground_package"),
         data.get("overlay_package"),
         read_count(data, "window_count"),
+        data.get("snapshot_id") or snapshot_id(xml),
+        serial,
     )

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from clawperator.device.host_log import HostLogReader, log_event, log_file
     from clawperator.device.packages import list_packages
     from clawperator.device.recordings import PULL_SECONDS, check_session_id, pull_recording
+    from clawperator.device.references import References
     from clawperator.device.run import run_plan
     from clawperator.device.running import RunningExecution, still_running
     from clawperator.device.settings import default_backend, default_timeout_ms, operator_package
@@ -37,6 +38,7 @@ else:
             "host_log": "HostLogReader log_event log_file",
             "packages": "list_packages",
             "recordings": "PULL_SECONDS check_session_id pull_recording",
+            "references": "References",
             "run": "run_plan",
             "running": "RunningExecution still_running",
             "settings": "default_backend default_timeout_ms operator_package",
@@ -62,6 +64,7 @@ __all__ = [
     "Granted",
     "HostLogReader",
     "OperatorSetup",
+    "References",
     "Report",
     "RunningExecution",
     "ShellAnswer",

@@ -111,9 +111,9 @@ def entered_past_api(modules: dict[str, Module], graph: dict[str, set[str]]) -> 
 # Packages that describe or dispatch actions. Recordings, replay, the simulated phone and the offline brain have
 # words of their own: a recorded click is an event, and a function of the offline brain answers an instruction.
 _ACTION_PACKAGES = ("agent", "cli", "commands", "connection", "contract", "device", "engine", "schemas", "testing")
-_ROWS = f"{PACKAGE}.contract.actions"
-_COMMANDS = f"{PACKAGE}.commands.actions"
-_READERS = f"{PACKAGE}.cli.handlers.actions"
+_ROWS = re.compile(rf"{PACKAGE}\.contract\.(\w+_)?actions")
+_COMMANDS = f"{PACKAGE}.commands."
+_READERS = f"{PACKAGE}.cli.handlers."
 _GENERATED = re.compile(r"^ *# begin:.*?^ *# end:[^\n]*", re.DOTALL | re.MULTILINE)
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Assign | ast.AnnAssign
@@ -140,7 +140,8 @@ def action_places(modules: dict[str, Module]) -> dict[str, set[str]]:
         if name.partition(".")[2].split(".")[0] in _ACTION_PACKAGES and ".agent.offline" not in name
     }
     places: dict[str, set[str]] = {}
-    for action, struct in _registered(written[_ROWS]).items():
+    rows = [node for name, nodes in written.items() if _ROWS.fullmatch(name) for node in nodes]
+    for action, struct in _registered(rows).items():
         methods = _methods_of(action, written)
         engine = {n for n, nodes in written.items() if ".engine." in n and action in map(_label, nodes)}
         found = {
@@ -148,11 +149,11 @@ def action_places(modules: dict[str, Module]) -> dict[str, set[str]]:
             for module, nodes in written.items()
             for node in nodes
             if _label(node) in (action, struct)
-            or _holds(node, action, is_row=module == _COMMANDS or isinstance(node, ast.ClassDef))
+            or _holds(node, action, is_row=module.startswith(_COMMANDS) or isinstance(node, ast.ClassDef))
             or (module not in engine and _refers(node, struct))
             or (".connection." in module and isinstance(node, ast.ClassDef) and methods & _members(node))
         }
-        readers = {place for place in found if place.startswith(f"{_READERS}:")}
+        readers = {place for place in found if place.startswith(_READERS)}
         places[action] = found - readers
     return places
 
@@ -171,9 +172,10 @@ def _registered(nodes: list[Definition]) -> dict[str, str]:
         for node in nodes
         if isinstance(node, ast.ClassDef)
         for decorator in reversed(node.decorator_list)
-        for call in ast.walk(decorator)
-        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "ActionType"
-        if isinstance(call.args[0], ast.Constant)
+        if isinstance(decorator, ast.Call)
+        if isinstance(decorator.func, ast.Name) and decorator.func.id == "register"
+        for call in decorator.args
+        if isinstance(call, ast.Call) and isinstance(call.args[0], ast.Constant)
     }
 
 

@@ -68,6 +68,7 @@ GROUPS: Mapping[str, Mapping[str, Code]] = {
     "deadline": {
         "RESULT_ENVELOPE_TIMEOUT": Code(_DELIVERY, False, "no result arrived in time"),
         "NAVIGATION_TIMEOUT": Code(_RUNTIME, True, "the expected screen did not appear in time"),
+        "WAIT_TIMEOUT": Code(_RUNTIME, True, "the condition of a wait did not hold in time"),
         "COMMAND_TIMEOUT": Code(_RUNTIME, True, "the execution reached its timeout in this step"),
         "EMULATOR_BOOT_TIMEOUT": Code(_RUNTIME, True, "the emulator did not boot in time"),
         "SKILL_EXECUTION_TIMEOUT": Code(_RUNTIME, False, "the skill reached its timeout and was stopped"),
@@ -157,6 +158,9 @@ GROUPS: Mapping[str, Mapping[str, Code]] = {
         "VALUE_NODE_NOT_FOUND": Code(_RUNTIME, True, "the label has no value beside it"),
     },
     "action": {
+        "EXPECTATION_FAILED": Code(
+            _RUNTIME, False, "the action was performed, but the screen does not show what was expected"
+        ),
         "VALIDATOR_MISMATCH": Code(_RUNTIME, True, "the text read does not satisfy the validator"),
         "GESTURE_FAILED": Code(_RUNTIME, True, "the device rejected the gesture"),
         "GLOBAL_ACTION_FAILED": Code(_RUNTIME, True, "the device rejected the key"),

@@ -28,10 +28,16 @@ _APP_ALIASES = ("--package", "--package-id", "--application-id", "--app-id")
 _APP = Flag("--app", "package name of the app", "<package>", _APP_ALIASES, literal=True)
 _TARGET = Flag("--app", "package or URI to open", "<package|uri>", (*_APP_ALIASES, "--uri", "--url"), literal=True)
 _DIRECTION = Flag("--direction", "scroll direction: down, up, left or right", "<direction>", literal=True)
+EXPECT = (
+    Flag("--expect-text", "fail unless this label is on the screen afterwards", "<text>", literal=True),
+    Flag("--expect-gone", "fail unless this label is gone afterwards", "<text>", literal=True),
+    Flag("--expect-app", "fail unless this app is in the foreground afterwards", "<package>", literal=True),
+    Flag("--expect-timeout", "how long to wait for what is expected, in ms (default: 5000)", "<ms>", literal=True),
+)
 _ALL = switch("--all", "return every match; needs --json")
 
 
-def _action(  # noqa: PLR0913 - the columns of one row
+def action_command(  # noqa: PLR0913 - the columns of one row
     name: str,
     summary: str,
     usage: str = "",
@@ -45,14 +51,19 @@ def _action(  # noqa: PLR0913 - the columns of one row
     notes: str = "",
     replaces: tuple[str, ...] = (),
     takes_app_name: bool = False,
+    acts: bool | None = None,
 ) -> Command:
-    """A row whose argument reader is the function of the same name, unless ``build`` names another."""
+    """A row whose argument reader is the function of the same name, unless ``build`` names another.
+
+    A command that ``acts`` takes expectations; by default those that are not read-only do.
+    """
+    expects = level != "read-only" if acts is None else acts
     return Command(
         name=name,
         summary=summary,
         usage=usage,
         synonyms=synonyms,
-        flags=(*flags, *PLAN),
+        flags=(*flags, *(EXPECT if expects else ()), *PLAN),
         examples=examples,
         notes=notes,
         handler=_RUN,
@@ -66,7 +77,7 @@ def _action(  # noqa: PLR0913 - the columns of one row
 
 
 ACTION_COMMANDS: tuple[Command, ...] = (
-    _action(
+    action_command(
         "snapshot",
         "Capture the screen as XML, or as a compact outline.",
         synonyms=("snapshot-ui", "snapshot_ui"),
@@ -85,7 +96,7 @@ ACTION_COMMANDS: tuple[Command, ...] = (
         tools=("snapshot_ui",),
         replaces=("observe snapshot", "inspect ui"),
     ),
-    _action(
+    action_command(
         "screenshot",
         "Capture the screen as a PNG file.",
         synonyms=("take-screenshot", "take_screenshot", "capture-screenshot"),
@@ -95,9 +106,10 @@ ACTION_COMMANDS: tuple[Command, ...] = (
         ),
         examples=("clawperator screenshot --path screen.png", "clawperator screenshot --path marked.png --marks"),
         tools=("take_screenshot",),
+        acts=False,
         replaces=("observe screenshot",),
     ),
-    _action(
+    action_command(
         "click",
         "Click an element or a point.",
         synonyms=("tap",),
@@ -105,16 +117,18 @@ ACTION_COMMANDS: tuple[Command, ...] = (
             *ELEMENT,
             Flag("--coordinate", "point in pixels, instead of an element", "<x> <y>", values=2, literal=True),
             switch("--long", "long press"),
+            Flag("--duration", "duration of the long press in ms; needs --long", "<ms>", literal=True),
             switch("--focus", "set the input focus instead of clicking"),
         ),
         examples=(
             'clawperator click --text "Connected devices"',
-            "clawperator click --coordinate 540 1200 --long",
+            "clawperator click --coordinate 540 1200 --long --duration 1500",
+            'clawperator click --text Display --expect-text "Dark theme"',
         ),
         tools=("click",),
         replaces=("action click",),
     ),
-    _action(
+    action_command(
         "open",
         "Open an app by package name, or a URI.",
         "<package|uri>",
@@ -134,7 +148,7 @@ ACTION_COMMANDS: tuple[Command, ...] = (
         replaces=("action open-app", "action open-uri"),
         takes_app_name=True,
     ),
-    _action(
+    action_command(
         "type",
         "Enter text into a field.",
         "<text>",
@@ -151,7 +165,7 @@ ACTION_COMMANDS: tuple[Command, ...] = (
         tools=("enter_text",),
         replaces=("action type",),
     ),
-    _action(
+    action_command(
         "read",
         "Read the label of an element.",
         synonyms=("read-text", "read_text"),
@@ -161,30 +175,58 @@ ACTION_COMMANDS: tuple[Command, ...] = (
         tools=("read_text",),
         replaces=("action read",),
     ),
-    _action(
+    action_command(
         "wait",
-        "Wait until an element is on the screen.",
+        "Wait until an element is on the screen, gone or changed, or until the screen is idle.",
         synonyms=("wait-for", "wait_for", "wait-for-node", "wait_for_node", "find", "find-node", "find_node"),
-        flags=ELEMENT,
-        examples=('clawperator wait --text "Connected devices" --timeout 10000',),
+        flags=(
+            *ELEMENT,
+            switch("--gone", "wait until no element matches"),
+            switch("--changed", "wait until the label of the element changes"),
+            Flag("--from-text", "with --changed: the old label (default: the label now)", "<text>", literal=True),
+            Flag(
+                "--or-text",
+                "label of another element that may appear; may be repeated",
+                "<text>",
+                literal=True,
+                repeats=True,
+            ),
+            Flag("--any-of", "JSON list of selectors: wait until one of them matches", "<json>", literal=True),
+            switch("--idle", "wait until the screen stops changing"),
+            Flag("--quiet", "with --idle: how long without a change, in ms (default: 500)", "<ms>", literal=True),
+        ),
+        examples=(
+            'clawperator wait --text "Connected devices" --timeout 10000',
+            "clawperator wait --text Saving --gone",
+            'clawperator wait --text Display --or-text "Search settings"',
+            "clawperator wait --idle",
+        ),
+        notes=(
+            "--timeout is how long it waits. Without it, a wait for one element looks five times within about\n"
+            "6.5 seconds; every other wait lasts at most 10 seconds."
+        ),
         level="read-only",
-        tools=("wait_for_node",),
+        tools=("wait_for_node", "wait_until_gone", "wait_for_text_change", "wait_until_idle", "wait_for_any"),
         replaces=("action wait",),
     ),
-    _action(
+    action_command(
         "press",
-        "Press Back, Home or Recents.",
+        "Press a key by name.",
         "<key>",
         synonyms=("press-key", "press_key"),
-        flags=(
-            Flag("--key", "back, home or recents, instead of the argument", "<key>", ("--button",), literal=True),
+        flags=(Flag("--key", "name of the key, instead of the argument", "<key>", ("--button",), literal=True),),
+        examples=("clawperator press home", "clawperator press enter", "clawperator press volume_up"),
+        notes=(
+            "Keys: back, home, recents, enter, tab, space, delete, forward_delete, escape, up, down, left,\n"
+            "right, center, page_up, page_down, move_home, move_end, menu, search, volume_up, volume_down,\n"
+            "volume_mute, power, wakeup, sleep, camera, media_play_pause, media_stop, media_next,\n"
+            "media_previous, media_rewind, media_fast_forward."
         ),
-        examples=("clawperator press home",),
         tools=("press_key",),
         replaces=("action press-key",),
     ),
-    _action("back", "Press Back.", examples=("clawperator back",), tools=("press_key",)),
-    _action(
+    action_command("back", "Press Back.", examples=("clawperator back",), tools=("press_key",)),
+    action_command(
         "close",
         "Force-stop an app.",
         "<package>",
@@ -193,7 +235,7 @@ ACTION_COMMANDS: tuple[Command, ...] = (
         examples=("clawperator close com.android.settings",),
         tools=("close_app",),
     ),
-    _action(
+    action_command(
         "sleep",
         "Wait for a number of milliseconds.",
         "<ms>",
@@ -201,7 +243,7 @@ ACTION_COMMANDS: tuple[Command, ...] = (
         level="read-only",
         tools=("sleep",),
     ),
-    _action(
+    action_command(
         "scroll",
         "Scroll once.",
         "<direction>",
@@ -209,7 +251,7 @@ ACTION_COMMANDS: tuple[Command, ...] = (
         examples=("clawperator scroll down",),
         tools=("scroll",),
     ),
-    _action(
+    action_command(
         "scroll-until",
         "Scroll until an element is on the screen.",
         "[<direction>]",
@@ -218,7 +260,7 @@ ACTION_COMMANDS: tuple[Command, ...] = (
         examples=('clawperator scroll-until --text "About phone" --click',),
         tools=("scroll_until", "scroll_and_click"),
     ),
-    _action(
+    action_command(
         "scroll-and-click",
         "Scroll until an element is on the screen, then click it.",
         "[<direction>]",
@@ -227,7 +269,7 @@ ACTION_COMMANDS: tuple[Command, ...] = (
         examples=('clawperator scroll-and-click --text "About phone"',),
         tools=("scroll_and_click",),
     ),
-    _action(
+    action_command(
         "wait-for-nav",
         "Wait until an app or an element is in the foreground.",
         synonyms=("wait-for-navigation", "wait_for_navigation"),
@@ -237,7 +279,7 @@ ACTION_COMMANDS: tuple[Command, ...] = (
         level="read-only",
         tools=("wait_for_navigation",),
     ),
-    _action(
+    action_command(
         "read-value",
         "Read the value next to a label.",
         synonyms=("read-kv", "read-key-value-pair", "read_key_value_pair"),
@@ -261,20 +303,22 @@ ACTION_COMMANDS: tuple[Command, ...] = (
 
 _SESSION = Flag("--session-id", "recording id: letters, digits, _ and -", "<id>")
 RECORDING_ACTIONS: tuple[Command, ...] = (
-    _action(
+    action_command(
         "start",
         "Start recording on the device.",
         flags=(_SESSION,),
         examples=("clawperator recording start --session-id demo",),
         build="start_recording",
         tools=("start_recording",),
+        acts=False,
     ),
-    _action(
+    action_command(
         "stop",
         "Stop the running recording.",
         flags=(_SESSION,),
         examples=("clawperator recording stop --session-id demo",),
         build="stop_recording",
         tools=("stop_recording",),
+        acts=False,
     ),
 )

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from clawperator.commands.actions import ACTION_COMMANDS
 from clawperator.commands.agents import AGENTS, SCHEMA
 from clawperator.commands.devices import DEVICE_COMMANDS, VERSION
+from clawperator.commands.gestures import GESTURE_COMMANDS
 from clawperator.commands.model import ALLOW_SCHEME, PLAN, Command, Flag, switch
 from clawperator.commands.phones import PHONE
 from clawperator.commands.recording import RECORDING
@@ -75,6 +76,7 @@ _HELP = Command(
 
 COMMANDS: tuple[Command, ...] = (
     *ACTION_COMMANDS,
+    *GESTURE_COMMANDS,
     _EXEC,
     RECORDING,
     SKILLS,

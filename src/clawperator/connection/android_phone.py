@@ -19,10 +19,11 @@ from clawperator.connection.recording import RecordingSession
 from clawperator.connection.results import Recorded, recorded
 from clawperator.connection.screen_methods import ScreenMethods
 from clawperator.connection.touch_methods import TouchMethods
+from clawperator.connection.wait_methods import WaitMethods
 from clawperator.device import ShellAnswer
 
 
-class AndroidPhone(AppMethods, TouchMethods, ScreenMethods):
+class AndroidPhone(AppMethods, TouchMethods, WaitMethods, ScreenMethods):
     """A phone: every action is a method, and one call is one execution.
 
     ``ConnectedPhone`` and ``clawperator.testing.SimulatedPhone`` have these methods, so a test that uses only them

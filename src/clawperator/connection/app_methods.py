@@ -1,31 +1,33 @@
 """Methods of a phone: apps, links and keys."""
 
-from typing import Literal
-
 from clawperator.connection.calls import PhoneCalls
+from clawperator.connection.expectations import Expected, expectation
 from clawperator.connection.results import ActionResult, action_result
-
-Key = Literal["back", "home", "recents"]
+from clawperator.contract import KeyName
 
 
 class AppMethods(PhoneCalls):
     """Open and close apps, and press keys."""
 
-    def open_app(self, package: str, *, timeout: float | None = None) -> ActionResult:
+    def open_app(self, package: str, *, expect: Expected = None, timeout: float | None = None) -> ActionResult:
         """Bring an app to the front."""
-        return action_result(self._step("open_app", {"applicationId": package}, take=timeout))
+        return action_result(
+            self._step("open_app", {"applicationId": package} | expectation(expect), take=timeout)
+        )
 
-    def open_uri(self, uri: str, *, timeout: float | None = None) -> ActionResult:
+    def open_uri(self, uri: str, *, expect: Expected = None, timeout: float | None = None) -> ActionResult:
         """Open a link in the app that handles it."""
-        return action_result(self._step("open_uri", {"uri": uri}, take=timeout))
+        return action_result(self._step("open_uri", {"uri": uri} | expectation(expect), take=timeout))
 
-    def close_app(self, package: str, *, timeout: float | None = None) -> ActionResult:
+    def close_app(self, package: str, *, expect: Expected = None, timeout: float | None = None) -> ActionResult:
         """Force-stop an app."""
-        return action_result(self._step("close_app", {"applicationId": package}, take=timeout))
+        return action_result(
+            self._step("close_app", {"applicationId": package} | expectation(expect), take=timeout)
+        )
 
-    def press(self, key: Key, *, timeout: float | None = None) -> ActionResult:
-        """Press Back, Home or Recents."""
-        return action_result(self._step("press_key", {"key": key}, take=timeout))
+    def press(self, key: KeyName, *, expect: Expected = None, timeout: float | None = None) -> ActionResult:
+        """Press a key by its name, such as ``back``, ``enter`` or ``volume_up``."""
+        return action_result(self._step("press_key", {"key": key} | expectation(expect), take=timeout))
 
     def back(self, *, timeout: float | None = None) -> ActionResult:
         """Press Back."""

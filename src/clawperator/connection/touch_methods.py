@@ -2,7 +2,9 @@
 
 from typing import Any, Literal, Unpack
 
-from clawperator.connection.calls import PhoneCalls, container_of, given, milliseconds
+from clawperator.connection.calls import container_of, given, milliseconds
+from clawperator.connection.expectations import Expected, expectation
+from clawperator.connection.gesture_methods import GestureMethods, gesture_ms
 from clawperator.connection.results import ActionResult, Scrolled, action_result, read_scrolled
 from clawperator.connection.selectors import Selector, SelectorKwargs, find_matcher, require_matcher
 from clawperator.contract import LONGEST_WAIT_MS, click_type
@@ -10,20 +12,22 @@ from clawperator.contract import LONGEST_WAIT_MS, click_type
 Direction = Literal["down", "up", "left", "right"]
 
 
-class TouchMethods(PhoneCalls):
+class TouchMethods(GestureMethods):
     """Click, type and scroll."""
 
-    def click(
+    def click(  # noqa: PLR0913 - the parameters of the action
         self,
         text: str | None = None,
         *,
         coordinate: tuple[int, int] | None = None,
         long: bool = False,
         focus: bool = False,
+        duration: float | None = None,
+        expect: Expected = None,
         timeout: float | None = None,
         **selector: Unpack[SelectorKwargs],
     ) -> ActionResult:
-        """Click a node or a point, press it long, or give it the focus."""
+        """Click a node or a point, press it long for ``duration`` seconds, or give it the focus."""
         params: dict[str, Any] = click_type(long=long, focus=focus)
         matcher = find_matcher(text, selector) if coordinate else require_matcher(text, selector, "click")
         if matcher:
@@ -31,21 +35,24 @@ class TouchMethods(PhoneCalls):
         if coordinate is not None:
             x, y = coordinate
             params["coordinate"] = {"x": x, "y": y}
+        params |= given(durationMs=gesture_ms(duration)) | expectation(expect)
         return action_result(self._step("click", params, look=timeout))
 
-    def enter_text(
+    def enter_text(  # noqa: PLR0913 - the parameters of the action
         self,
         value: str,
         *,
         text: str | None = None,
         submit: bool = False,
         clear: bool = False,
+        expect: Expected = None,
         timeout: float | None = None,
         **selector: Unpack[SelectorKwargs],
     ) -> ActionResult:
         """Enter a text into a field, optionally clearing it first and submitting it afterwards."""
         matcher = require_matcher(text, selector, "enter_text")
         params = {"matcher": matcher, "text": value, "submit": submit, "clear": clear}
+        params |= expectation(expect)
         return action_result(self._step("enter_text", params, look=timeout))
 
     # The name of the command.
@@ -57,19 +64,21 @@ class TouchMethods(PhoneCalls):
         *,
         container: Selector | None = None,
         distance: float | None = None,
+        expect: Expected = None,
         timeout: float | None = None,
     ) -> Scrolled:
         """Scroll once. ``distance`` is the fraction of the container that one swipe covers."""
         params = given(direction=direction, container=container_of(container), distanceRatio=distance)
-        return read_scrolled(self._step("scroll", params, take=timeout))
+        return read_scrolled(self._step("scroll", params | expectation(expect), take=timeout))
 
-    def scroll_until(
+    def scroll_until(  # noqa: PLR0913 - the parameters of the action
         self,
         text: str | None = None,
         *,
         direction: Direction = "down",
         container: Selector | None = None,
         max_scrolls: int | None = None,
+        expect: Expected = None,
         timeout: float = 10,
         **selector: Unpack[SelectorKwargs],
     ) -> Scrolled:
@@ -82,7 +91,7 @@ class TouchMethods(PhoneCalls):
             maxScrolls=max_scrolls,
             maxDurationMs=limit,
         )
-        return read_scrolled(self._step("scroll_until", params, wait_ms=limit))
+        return read_scrolled(self._step("scroll_until", params | expectation(expect), wait_ms=limit))
 
     def scroll_and_click(  # noqa: PLR0913 - the parameters of the action
         self,
@@ -92,6 +101,7 @@ class TouchMethods(PhoneCalls):
         container: Selector | None = None,
         max_swipes: int | None = None,
         long: bool = False,
+        expect: Expected = None,
         timeout: float | None = None,
         **selector: Unpack[SelectorKwargs],
     ) -> Scrolled:
@@ -104,4 +114,4 @@ class TouchMethods(PhoneCalls):
             clickAfter=True,
             clickType="long_click" if long else None,
         )
-        return read_scrolled(self._step("scroll_and_click", params, take=timeout))
+        return read_scrolled(self._step("scroll_and_click", params | expectation(expect), take=timeout))

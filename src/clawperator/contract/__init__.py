@@ -5,11 +5,14 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from clawperator.contract.action_params import (
+        DEFAULT_WAIT_MS,
         DIRECTIONS,
+        MAX_GESTURE_MS,
         PACKAGE_NAME,
         SESSION_ID,
         UI_READINESS,
         Coordinate,
+        Expectation,
         ViewParams,
     )
     from clawperator.contract.action_types import ActionType, Params, Retry, changes_device, is_snapshot, unsettles
@@ -50,7 +53,9 @@ if TYPE_CHECKING:
         waiting_timeout,
         with_timeout,
     )
+    from clawperator.contract.input_actions import DoubleTapParams, DragParams, SubmitTextParams, SwipeParams
     from clawperator.contract.issues import struct_issues
+    from clawperator.contract.keys import KEY_CODES, OPERATOR_KEYS, KeyName
     from clawperator.contract.looking import look_retry, looks_for_node, retry_within
     from clawperator.contract.normalise import PARAM_ALIASES, TOP_ALIASES, normalise_execution
     from clawperator.contract.operator_plan import needs_host, operator_action
@@ -80,6 +85,12 @@ if TYPE_CHECKING:
         TextEvidence,
         check_version,
     )
+    from clawperator.contract.wait_actions import (
+        WaitForAnyParams,
+        WaitForTextChangeParams,
+        WaitUntilGoneParams,
+        WaitUntilIdleParams,
+    )
 else:
     from clawperator._lazy import lazy_exports
 
@@ -87,7 +98,10 @@ else:
         __name__,
         {
             "action_types": "ActionType Params Retry changes_device is_snapshot unsettles",
-            "action_params": "Coordinate DIRECTIONS PACKAGE_NAME SESSION_ID UI_READINESS ViewParams",
+            "action_params": (
+                "Coordinate DEFAULT_WAIT_MS DIRECTIONS Expectation MAX_GESTURE_MS PACKAGE_NAME SESSION_ID "
+                "UI_READINESS ViewParams"
+            ),
             "actions": (
                 "ACTIONS ACTION_ALIASES ClickParams CloseAppParams EnterTextParams OpenAppParams OpenUriParams "
                 "PressKeyParams ReadKeyValuePairParams ReadTextParams RecordingParams ScrollAndClickParams "
@@ -98,7 +112,9 @@ else:
                 "Action Execution ExecutionShape LONGEST_WAIT_MS Plan TimeoutMs new_command_id new_execution "
                 "single_action validate waiting_timeout with_timeout"
             ),
+            "input_actions": "DoubleTapParams DragParams SubmitTextParams SwipeParams",
             "issues": "struct_issues",
+            "keys": "KEY_CODES KeyName OPERATOR_KEYS",
             "normalise": "PARAM_ALIASES TOP_ALIASES normalise_execution",
             "looking": "look_retry looks_for_node retry_within",
             "results": (
@@ -112,6 +128,7 @@ else:
                 "JsonEvidence ScriptSource SkillResult SkillsRun TerminalVerification TextEvidence "
                 "check_version"
             ),
+            "wait_actions": "WaitForAnyParams WaitForTextChangeParams WaitUntilGoneParams WaitUntilIdleParams",
         },
     )
 
@@ -119,12 +136,16 @@ __all__ = [
     "ACTIONS",
     "ACTION_ALIASES",
     "CONTRACT_VERSION",
+    "DEFAULT_WAIT_MS",
     "DIRECTIONS",
     "DISPATCHED",
     "FRAME_MARKER",
     "HOST_FIELDS",
+    "KEY_CODES",
     "LONGEST_WAIT_MS",
     "MATCHER_ALIASES",
+    "MAX_GESTURE_MS",
+    "OPERATOR_KEYS",
     "PACKAGE_NAME",
     "PARAM_ALIASES",
     "REFERENCE",
@@ -139,13 +160,17 @@ __all__ = [
     "CloseAppParams",
     "Coordinate",
     "Diagnostics",
+    "DoubleTapParams",
+    "DragParams",
     "Effect",
     "EnterTextParams",
     "EnvelopeEvidence",
     "Execution",
     "ExecutionResult",
     "ExecutionShape",
+    "Expectation",
     "JsonEvidence",
+    "KeyName",
     "NodeMatcher",
     "NodeSelector",
     "OpenAppParams",
@@ -168,13 +193,19 @@ __all__ = [
     "SleepParams",
     "SnapshotUiParams",
     "StepResult",
+    "SubmitTextParams",
+    "SwipeParams",
     "TakeScreenshotParams",
     "TerminalVerification",
     "TextEvidence",
     "TimeoutMs",
     "ViewParams",
+    "WaitForAnyParams",
     "WaitForNavigationParams",
     "WaitForNodeParams",
+    "WaitForTextChangeParams",
+    "WaitUntilGoneParams",
+    "WaitUntilIdleParams",
     "changes_device",
     "check_version",
     "click_type",

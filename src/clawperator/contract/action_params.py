@@ -23,7 +23,11 @@ SettleMs = Annotated[float, Meta(ge=0, le=limits.MAX_SETTLE_DELAY_MS, descriptio
 WaitMs = Annotated[float, Meta(gt=0, le=limits.MAX_EXECUTION_TIMEOUT_MS, description="timeout in ms")]
 NavigationMs = Annotated[float, Meta(gt=0, le=limits.MAX_NAVIGATION_TIMEOUT_MS, description="timeout in ms")]
 Text = Annotated[
-    str, Meta(min_length=1, max_length=limits.MAX_MATCHER_VALUE_LENGTH, description="text to enter, not blank")
+    str,
+    Meta(
+        max_length=limits.MAX_MATCHER_VALUE_LENGTH,
+        description="text to enter, not blank; with clear also an empty text",
+    ),
 ]
 Direction = Annotated[DirectionName, Meta(description="scroll direction")]
 ClickType = Annotated[
@@ -75,6 +79,9 @@ class ViewParams(Params, frozen=True):
                 yield "since", "must be the snapshot_id of an earlier snapshot, such as s1a2b3c4d"
 
 
+DEFAULT_WAIT_MS = 10_000
+DEFAULT_EXPECT_MS = 5_000
+MAX_GESTURE_MS = 30_000
 UI_READINESS = Retry(5, 500, 3_000, 2, 0.15)
 APP_LAUNCH = Retry(4, 750, 4_000, 2, 0.15)
 APP_CLOSE = UI_SCROLL = Retry(4, 400, 2_000, 2, 0.15)
@@ -109,7 +116,35 @@ def package_rules(name: str, value: str | UnsetType) -> Iterator[Problem]:
     return text_rules(name, value, limits.MAX_MATCHER_VALUE_LENGTH, PACKAGE_NAME, message)
 
 
-class AppParams(Params, frozen=True):
+class Expectation(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What the screen must show after an action. The step fails when it does not within ``timeoutMs``."""
+
+    text: Annotated[str, Meta(max_length=512, description="label that must be on the screen")] | UnsetType = UNSET
+    gone: Annotated[str, Meta(max_length=512, description="label that must not be on the screen")] | UnsetType = (
+        UNSET
+    )
+    app: Annotated[str, Meta(max_length=512, description="package that must be in the foreground")] | UnsetType = (
+        UNSET
+    )
+    idle: Annotated[bool, Meta(description="the screen must have stopped changing")] = False
+    timeoutMs: WaitMs = DEFAULT_EXPECT_MS
+
+    def problems(self) -> Iterator[Problem]:
+        given = (self.text, self.gone, self.app)
+        if not self.idle and all(value is UNSET for value in given):
+            yield "", "an expectation needs text, gone, app or idle"
+        yield from text_rules("text", self.text, limits.MAX_MATCHER_VALUE_LENGTH)
+        yield from text_rules("gone", self.gone, limits.MAX_MATCHER_VALUE_LENGTH)
+        yield from package_rules("app", self.app)
+
+
+class ActingParams(Params, frozen=True, kw_only=True):
+    """The params of an action that changes something on the device."""
+
+    expect: Annotated[Expectation, Meta(description="what the screen must show afterwards")] | UnsetType = UNSET
+
+
+class AppParams(ActingParams, frozen=True):
     applicationId: Annotated[str, Meta(max_length=512, description="package name of the app")]
 
     def rules(self) -> Iterator[Problem]:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, TypeVar
 from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.structs import replace
 
-from clawperator.contract.selectors import NodeMatcher, Problem
+from clawperator.contract.selectors import Problem
 
 
 class Retry(Struct, frozen=True, forbid_unknown_fields=True):
@@ -32,13 +32,18 @@ class Params(Struct, frozen=True, forbid_unknown_fields=True):
         """Violations that a type cannot express: rules over several fields, blank texts, grammars."""
         for name in self.__struct_fields__:
             value = getattr(self, name)
-            if isinstance(value, NodeMatcher | Retry):
+            if isinstance(value, Struct) and hasattr(value, "problems"):
                 for below, message in value.problems():
                     yield f"{name}.{below}".rstrip("."), message
         yield from self.rules()
 
     def rules(self) -> Iterator[Problem]:
         return iter(())
+
+    @property
+    def only_for_host(self) -> bool:
+        """Whether these values are beyond what an Operator accepts."""
+        return False
 
 
 class Template(Struct, frozen=True):
@@ -65,7 +70,8 @@ class ActionType(Struct, frozen=True):
     ``host_params`` the host runs an action that the Operator knows; ``result_params`` are what the host does with
     the result of a step. An Operator receives none of them.
     ``typed_param`` is the param whose text may be a secret, ``path_param`` the one that names a file to write,
-    ``uri_param`` the one with a URI to open, ``evidence`` the kind of evidence that the result is.
+    ``input_path_param`` a file to read, ``uri_param`` a URI to open; ``evidence`` is the kind of evidence that the
+    result is.
     ``removed_params`` hold hints for params of old versions. App names lead to actions that ``takes_app_name``.
     Simple agents get only actions ``in_simple_mode``. ``model_tool`` is the tool through which models use it.
     ``params`` is set by ``register``.
@@ -85,6 +91,7 @@ class ActionType(Struct, frozen=True):
     unsettles: bool = False
     typed_param: str = ""
     path_param: str = ""
+    input_path_param: str = ""
     uri_param: str = ""
     evidence: Literal["execution", "snapshot", "screenshot"] = "execution"
     removed_params: Mapping[str, str] = {}
@@ -96,6 +103,33 @@ class ActionType(Struct, frozen=True):
 
 REGISTERED: dict[str, ActionType] = {}
 
+
+class ActionRegistry(Mapping[str, ActionType]):
+    """Every action type by name. ``load_rest`` registers the rows that are not there yet, when they are needed.
+
+    Most commands run an action of the Operator's contract, and need no other row.
+    """
+
+    def __init__(self, load_rest: Callable[[], object]) -> None:
+        self._load_rest = load_rest
+        self._is_complete = False
+
+    def _complete(self) -> dict[str, ActionType]:
+        if not self._is_complete:
+            self._load_rest()
+            self._is_complete = True
+        return REGISTERED
+
+    def __getitem__(self, name: str) -> ActionType:
+        return REGISTERED[name] if name in REGISTERED else self._complete()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._complete())
+
+    def __len__(self) -> int:
+        return len(self._complete())
+
+
 P = TypeVar("P", bound=Params)
 
 
@@ -103,7 +137,8 @@ def register(row: ActionType) -> Callable[[type[P]], type[P]]:
     """Register the decorated Struct as the params of an action type."""
 
     def add(params: type[P]) -> type[P]:
-        REGISTERED[row.name] = replace(row, params=params)
+        results = ("expect",) if "expect" in params.__struct_fields__ else ()
+        REGISTERED[row.name] = replace(row, params=params, result_params=(*row.result_params, *results))
         return params
 
     return add
@@ -122,4 +157,4 @@ def unsettles(action_type: str | None) -> bool:
 def changes_device(action_type: str) -> bool:
     """Whether an action may change something on the device. A screenshot only writes a file on the host."""
     row = REGISTERED.get(action_type)
-    return row is None or not (row.read_only or row.evidence == "screenshot")
+    return row is None or not (row.read_only or row.family == "observation")

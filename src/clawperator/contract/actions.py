@@ -14,10 +14,12 @@ from clawperator.contract import limits
 from clawperator.contract.action_params import (
     APP_CLOSE,
     APP_LAUNCH,
+    MAX_GESTURE_MS,
     ONCE,
     SESSION_ID,
     UI_READINESS,
     UI_SCROLL,
+    ActingParams,
     Again,
     All,
     AppParams,
@@ -38,7 +40,16 @@ from clawperator.contract.action_params import (
     package_rules,
     text_rules,
 )
-from clawperator.contract.action_types import REGISTERED, ActionType, Params, Retry, Template, register
+from clawperator.contract.action_types import (
+    REGISTERED,
+    ActionRegistry,
+    ActionType,
+    Params,
+    Retry,
+    Template,
+    register,
+)
+from clawperator.contract.keys import OPERATOR_KEYS, KeyName
 from clawperator.contract.selectors import NodeSelector, Problem
 from clawperator.errors import ClawError
 
@@ -66,7 +77,7 @@ class OpenAppParams(AppParams, frozen=True):
         model_tool="app",
     )
 )
-class OpenUriParams(Params, frozen=True):
+class OpenUriParams(ActingParams, frozen=True):
     uri: Annotated[str, Meta(max_length=limits.MAX_URI_LENGTH, description="URI to open")]
     retry: Again = APP_LAUNCH
 
@@ -139,25 +150,31 @@ class WaitForNodeParams(Params, frozen=True):
         "Click a node or a point.",
         direct_template("click-"),
         aliases=("tap", "press"),
+        host_params=("durationMs",),
         unsettles=True,
         in_simple_mode=True,
         model_tool="tap",
     )
 )
-class ClickParams(Params, frozen=True):
+class ClickParams(ActingParams, frozen=True):
     matcher: Target | UnsetType = UNSET
     coordinate: Annotated[Coordinate, Meta(description="point to click, instead of a node")] | UnsetType = UNSET
     clickType: ClickType = "default"
     retry: Again = UI_READINESS
+    durationMs: (
+        Annotated[float, Meta(ge=1, le=MAX_GESTURE_MS, description="duration of a long click in ms")] | UnsetType
+    ) = UNSET
 
     def rules(self) -> Iterator[Problem]:
         if (self.matcher is UNSET) == (self.coordinate is UNSET):
             yield "", "click needs exactly one of matcher and coordinate"
         elif self.coordinate is not UNSET and self.clickType == "focus":
             yield "clickType", "a coordinate cannot be focused; use a matcher"
+        if self.durationMs is not UNSET and self.clickType not in ("long_click", "longclick"):
+            yield "durationMs", "only a long_click has a duration"
 
 
-class ScrollGestureParams(Params, frozen=True):
+class ScrollGestureParams(ActingParams, frozen=True):
     container: Container | UnsetType = UNSET
     direction: Direction = "down"
     distanceRatio: Ratio = 0.7
@@ -270,7 +287,7 @@ class ReadTextParams(Params, frozen=True):
         model_tool="type",
     )
 )
-class EnterTextParams(Params, frozen=True):
+class EnterTextParams(ActingParams, frozen=True):
     matcher: Target
     text: Text
     submit: Annotated[bool, Meta(description="submit after entering")] = False
@@ -341,14 +358,18 @@ class SleepParams(Params, frozen=True):
 @register(
     ActionType(
         "press_key",
-        "Press Back, Home or Recents.",
+        "Press Back, Home, Enter or another key by name.",
         cli_template("press_key", 10_000, task_id="cli-action-press-key"),
         aliases=("key_press",),
         model_tool="press",
     )
 )
-class PressKeyParams(Params, frozen=True):
-    key: Annotated[Literal["back", "home", "recents"], Meta(description="key to press")]
+class PressKeyParams(ActingParams, frozen=True):
+    key: Annotated[KeyName, Meta(description="key to press; the host presses others than back, home and recents")]
+
+    @property
+    def only_for_host(self) -> bool:
+        return self.key not in OPERATOR_KEYS
 
 
 @register(
@@ -390,8 +411,13 @@ class ReadKeyValuePairParams(Params, frozen=True):
     retry: Again = UI_READINESS
 
 
-ACTIONS: Mapping[str, ActionType] = REGISTERED
-ACTION_ALIASES: Mapping[str, str] = {alias: row.name for row in ACTIONS.values() for alias in row.aliases}
+def _register_host_actions() -> None:
+    from clawperator.contract import input_actions, wait_actions  # noqa: F401 - registers their rows
+
+
+ACTIONS: Mapping[str, ActionType] = ActionRegistry(_register_host_actions)
+# Only actions of the Operator's contract have aliases.
+ACTION_ALIASES: Mapping[str, str] = {alias: row.name for row in REGISTERED.values() for alias in row.aliases}
 
 
 def click_type(*, long: bool, focus: bool) -> dict[str, str]:

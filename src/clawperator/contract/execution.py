@@ -16,6 +16,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from clawperator._text import is_blank, utf16_length
 from clawperator._typed import convert
 from clawperator.contract import limits
+from clawperator.contract.action_params import DEFAULT_EXPECT_MS
 from clawperator.contract.action_types import Params
 from clawperator.contract.actions import ACTIONS
 from clawperator.contract.normalise import normalise_execution
@@ -104,7 +105,10 @@ def single_action(
     timeout_ms: int | float | None = None,
     source: str | None = None,
 ) -> dict[str, Any]:
-    """The execution of one action, with the fixed fields of its row. Without ``params`` it has none."""
+    """The execution of one action, with the fixed fields of its row. Without ``params`` it has none.
+
+    Without ``timeout_ms`` there is time for what the action waits for and expects.
+    """
     template = ACTIONS[name].template
     action: dict[str, Any] = {"id": template.action_id, "type": name}
     if params is not None:
@@ -113,10 +117,20 @@ def single_action(
         [action],
         command_id=new_command_id(template.prefix),
         source=source or template.source,
-        timeout_ms=template.timeout_ms if timeout_ms is None else timeout_ms,
+        timeout_ms=template.timeout_ms + expected_ms(params or {}) if timeout_ms is None else timeout_ms,
         task_id=template.task_id,
         mode=template.mode,
     )
+
+
+def expected_ms(params: Mapping[str, Any]) -> int | float:
+    """How long an action waits after its step for what it expects."""
+    expect = params.get("expect")
+    if not isinstance(expect, Mapping):
+        return 0
+    given = expect.get("timeoutMs", DEFAULT_EXPECT_MS)
+    longest = limits.MAX_EXECUTION_TIMEOUT_MS - 30_000
+    return min(given, longest) if isinstance(given, int | float) and given > 0 else DEFAULT_EXPECT_MS
 
 
 def new_command_id(prefix: str) -> str:

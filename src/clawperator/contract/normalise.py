@@ -50,10 +50,12 @@ PARAM_ALIASES: Mapping[str, str] = {
     "timeout_ms": "timeoutMs",
     "label_matcher": "labelMatcher",
     "label_selector": "labelMatcher",
+    "to_matcher": "toMatcher",
+    "quiet_ms": "quietMs",
 }
-_MATCHER_PARAMS = ("matcher", "container", "expectedNode", "labelMatcher")
+_MATCHER_PARAMS = ("matcher", "container", "expectedNode", "labelMatcher", "toMatcher")
 # Keywords may be written in any case and with spaces around them; the device accepts neither.
-_KEYWORD_PARAMS = ("direction", "key", "validator")
+_KEYWORD_PARAMS = ("direction", "key", "orientation", "validator")
 
 
 def normalise_execution(document: Any) -> Any:
@@ -84,6 +86,8 @@ def _normalise_params(params: dict[str, Any]) -> dict[str, Any]:
     for name in _MATCHER_PARAMS:
         if isinstance(out.get(name), dict):
             out[name] = _normalise_selector(out[name])
+    if isinstance(selectors := out.get("selectors"), list):
+        out["selectors"] = [_normalise_selector(one) if isinstance(one, dict) else one for one in selectors]
     for name in _KEYWORD_PARAMS:
         if isinstance(out.get(name), str):
             out[name] = trim(out[name]).lower()

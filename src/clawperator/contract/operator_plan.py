@@ -20,7 +20,7 @@ _SELECTOR_PARAMS = ("matcher", "container", "expectedNode", "labelMatcher")
 def needs_host(action: Action) -> bool:
     """Whether the host must run an action: the Operator does not know the action, a param or a selector field."""
     row, params = ACTIONS[action.type], action.params
-    if row.runs_on_host:
+    if row.runs_on_host or params.only_for_host:
         return True
     defaults = dict(zip(reversed(params.__struct_fields__), reversed(params.__struct_defaults__), strict=False))
     for name in params.__struct_fields__:

@@ -65,5 +65,6 @@ def press_key(context: ActionContext, params: PressKeyParams) -> StepData:
     before = try_look(context)
     if not context.perform(lambda driver: driver.key(params.key)):
         return failure("GLOBAL_ACTION_FAILED", f"the device rejected the key {params.key}", {"key": params.key})
-    data = evidence(describe(key=params.key), 1, "global_action", settle(context, before))
+    method = "key_event" if params.only_for_host else "global_action"
+    data = evidence(describe(key=params.key), 1, method, settle(context, before))
     return {"key": params.key, **data}

@@ -49,21 +49,26 @@ def click_kind(written: str) -> ClickKind:
 
 def click(context: ActionContext, params: ClickParams) -> StepData:
     kind = click_kind(params.clickType)
+    hold_ms = round(params.durationMs) if isinstance(params.durationMs, float | int) else None
+    held = {} if hold_ms is None else {"duration_ms": str(hold_ms)}
     if isinstance(params.coordinate, Coordinate):
-        return _click_point(context, params.coordinate, kind)
+        return {**_click_point(context, params.coordinate, kind, hold_ms), **held}
     assert isinstance(params.matcher, NodeMatcher)
-    return {"click_types": kind, **click_node(context, params.matcher, kind, params.retry)}
+    data = click_node(context, params.matcher, kind, params.retry, hold_ms=hold_ms)
+    return {"click_types": kind, **data, **held}
 
 
-def click_node(
+def click_node(  # noqa: PLR0913 - the facts of one click
     context: ActionContext,
     matcher: NodeMatcher,
     kind: ClickKind,
     retry: Retry,
     container: NodeMatcher | None = None,
+    *,
+    hold_ms: int | None = None,
 ) -> StepData:
     """Find the node, click it and report the effect. ``NODE_NOT_FOUND`` or ``NODE_NOT_CLICKABLE``."""
-    if isinstance(context.driver, TargetActions):
+    if hold_ms is None and isinstance(context.driver, TargetActions):
         return with_retry(context, retry, lambda: _click_chosen(context, matcher, kind, container))
 
     def attempt() -> tuple[ScreenBefore, list[Node], str]:
@@ -71,7 +76,7 @@ def click_node(
         resolve(context, screen, matcher, container)
         before = look(context, screen)
         found = resolve(context, before.screen, matcher, container)
-        method = press(context, found[0], kind)
+        method = press(context, found[0], kind, hold_ms)
         if method is None:
             raise _not_clickable(found)
         return before, found, method
@@ -94,19 +99,23 @@ def _click_chosen(
         raise
 
 
-def press(context: ActionContext, node: Node, kind: ClickKind) -> str | None:
-    """Click a node. Returns the dispatch method; None when the node is disabled or rejects the click."""
+def press(context: ActionContext, node: Node, kind: ClickKind, hold_ms: int | None = None) -> str | None:
+    """Click a node. Returns the dispatch method; None when the node is disabled or rejects the click.
+
+    With ``hold_ms`` it is a touch of that length: an accessibility action has none.
+    """
     if kind == "focus":
         return _focus(context, node)
     gesture = _GESTURES[kind]
     holder = nearest_self_or_ancestor(node, lambda n: n.flag(gesture.attribute))
     if (holder or node).attributes.get("enabled") == "false":
         return None
-    if holder is not None and isinstance(context.driver, NodeActions):
+    if hold_ms is None and holder is not None and isinstance(context.driver, NodeActions):
         # Do not tap the old position of a vanished node: another element may be there now.
         return f"accessibility_{gesture.action}" if _act(context, holder, gesture.action) else None
     x, y = visible_centre(context, node)
-    return gesture.name if context.perform(lambda driver: driver.tap(x, y, gesture.hold_ms)) else None
+    held = gesture.hold_ms if hold_ms is None else hold_ms
+    return gesture.name if context.perform(lambda driver: driver.tap(x, y, held)) else None
 
 
 def _act(context: ActionContext, node: Node, action: NodeAction) -> bool:
@@ -128,12 +137,13 @@ def _not_clickable(found: list[Node]) -> ClawError:
     )
 
 
-def _click_point(context: ActionContext, point: Coordinate, kind: ClickKind) -> StepData:
+def _click_point(context: ActionContext, point: Coordinate, kind: ClickKind, hold_ms: int | None) -> StepData:
     gesture = _GESTURES[kind]
+    held = gesture.hold_ms if hold_ms is None else hold_ms
     where = f"({point.x},{point.y})"
     before = try_look(context)
     under = None if before is None else _node_at(context, before.screen, point)
-    if not context.perform(lambda driver: driver.tap(point.x, point.y, gesture.hold_ms)):
+    if not context.perform(lambda driver: driver.tap(point.x, point.y, held)):
         raise ClawError(
             "GESTURE_FAILED",
             f"the device rejected a tap at {where}",

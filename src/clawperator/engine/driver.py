@@ -1,8 +1,7 @@
 """The interfaces that the engine needs: a clock, and a driver for one device.
 
 A driver implements ``Driver``. The other protocols are optional: the engine checks for them, uses gestures instead
-of ``NodeActions``, and reports an action as unsupported where ``AppControl``, ``ScreenshotSource`` or
-``RecordingControl`` is missing.
+of ``NodeActions``, and reports an action as unsupported where another one is missing.
 """
 
 import threading
@@ -11,10 +10,11 @@ from typing import Literal, Protocol, runtime_checkable
 
 from msgspec import Struct
 
+from clawperator.contract import KeyName
 from clawperator.ui import Bounds, Hierarchy, Node
 
 NodeAction = Literal["click", "long_click", "focus", "select"]
-Key = Literal["back", "home", "recents"]
+Key = KeyName
 
 
 class Clock(Protocol):
@@ -141,6 +141,17 @@ class TargetActions(Protocol):
     def type_into(self, chosen: ChosenNode, text: str, *, submit: bool, clear: bool) -> dict[str, str] | None:
         """None when the device cannot type into this node as a whole action."""
         ...
+
+
+@runtime_checkable
+class GestureInput(Protocol):
+    """Optional: gestures beyond a tap and a swipe."""
+
+    def drag(self, start: tuple[int, int], end: tuple[int, int], duration_ms: int) -> bool:
+        """Press long, move and release."""
+        ...
+
+    def double_tap(self, x: int, y: int) -> bool: ...
 
 
 @runtime_checkable

@@ -9,6 +9,8 @@ from functools import partial
 from random import Random
 from typing import Any
 
+from msgspec import UNSET
+
 from clawperator._deadline import Deadline
 from clawperator._notes import trace
 from clawperator.contract import (
@@ -16,12 +18,13 @@ from clawperator.contract import (
     DISPATCHED,
     Action,
     Execution,
+    Expectation,
     NodeSelector,
     ResultEnvelope,
     StepResult,
     outcome_of,
 )
-from clawperator.engine import apps, clicks, observe, reads, scrolls, text_entry, waits
+from clawperator.engine import apps, clicks, gestures, observe, reads, scrolls, text_entry, waiting, waits
 from clawperator.engine.context import (
     ActionContext,
     ActionProgress,
@@ -32,6 +35,7 @@ from clawperator.engine.context import (
     valid_text,
 )
 from clawperator.engine.driver import Clock, Driver
+from clawperator.engine.expectations import check_expectation
 from clawperator.errors import ClawError
 from clawperator.ui import Node
 
@@ -41,7 +45,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from clawperator.engine.selection import ReferenceLookup
 
-_MODULES = (apps, clicks, observe, reads, scrolls, text_entry, waits)
+_MODULES = (apps, clicks, gestures, observe, reads, scrolls, text_entry, waiting, waits)
 Runner = Callable[[ActionContext, Any], StepData]
 # The function that runs an action has its name.
 RUNNERS: Mapping[str, Runner] = {
@@ -95,9 +99,22 @@ class Engine:
 
         ``deadline`` is that of the execution, ``previous`` the type of the action before.
         """
-        progress = ActionProgress()
+        context = self._context(action, deadline, previous, ActionProgress())
+        began = self._clock.monotonic()
+        step, may_continue = _run_action(context, action, self._runners)
+        trace(f"engine: {action.type} {'done' if step.success else 'failed'} in {context.since_ms(began):.0f} ms")
+        return step, may_continue
+
+    def run_expectation(self, action: Action, step: StepResult, deadline: Deadline) -> tuple[StepResult, bool]:
+        """Check what an action expects after its step, which succeeded elsewhere. Returns as ``run_action``."""
+        context = self._context(action, deadline, action.type, ActionProgress(dispatched=True))
+        return _run_action(context, action, {action.type: lambda _context, _params: step.data})
+
+    def _context(
+        self, action: Action, deadline: Deadline, previous: str | None, progress: ActionProgress
+    ) -> ActionContext:
         check = self._check_target
-        context = ActionContext(
+        return ActionContext(
             self._driver,
             self._clock,
             self._random,
@@ -108,16 +125,15 @@ class Engine:
             self._references,
             None if check is None else partial(check, action),
         )
-        began = self._clock.monotonic()
-        step, may_continue = _run_action(context, action, self._runners)
-        trace(f"engine: {action.type} {'done' if step.success else 'failed'} in {context.since_ms(began):.0f} ms")
-        return step, may_continue
 
 
 def _run_action(context: ActionContext, action: Action, runners: Mapping[str, Runner]) -> tuple[StepResult, bool]:
     """The step, and whether the next action may run."""
     try:
         data = {name: valid_text(value) for name, value in _act(context, action, runners).items()}
+        expect = getattr(action.params, "expect", UNSET)
+        if isinstance(expect, Expectation) and "error" not in data:
+            data = check_expectation(context, expect, data)
     except ClawError as e:
         return _failed(context, action, _error_data(e)), False
     except Exception as e:  # noqa: BLE001 - a defect of a driver must not lose the earlier steps

@@ -99,10 +99,16 @@ class ScriptedDriver:
 
 
 class FullScriptedDriver(ScriptedDriver):
-    """A ``ScriptedDriver`` with every optional part: node actions, app control, screenshots, recording."""
+    """A ``ScriptedDriver`` with every optional part, such as node actions, screenshots and recording."""
 
     def act(self, node: Node, action: NodeAction) -> bool:
         return bool(self._answer("act", node, action))
+
+    def drag(self, start: tuple[int, int], end: tuple[int, int], duration_ms: int) -> bool:
+        return bool(self._answer("drag", start, end, duration_ms))
+
+    def double_tap(self, x: int, y: int) -> bool:
+        return bool(self._answer("double_tap", x, y))
 
     def is_running(self, package: str) -> bool:
         return bool(self._answer("is_running", package))

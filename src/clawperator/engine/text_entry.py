@@ -1,8 +1,8 @@
 """Text entry into a field, with optional clearing and submitting."""
 
-from msgspec import Struct
+from msgspec import Struct, UnsetType
 
-from clawperator.contract import EnterTextParams
+from clawperator.contract import EnterTextParams, NodeMatcher, SubmitTextParams
 from clawperator.engine.chosen import Choice
 from clawperator.engine.clicks import press
 from clawperator.engine.context import ActionContext, StepData
@@ -11,7 +11,7 @@ from clawperator.engine.retry import with_retry
 from clawperator.engine.settle import ScreenBefore, evidence, look, settle
 from clawperator.engine.targets import describe_node, nearest_self_or_ancestor, resolve
 from clawperator.errors import ClawError
-from clawperator.ui import HIDDEN, Node
+from clawperator.ui import HIDDEN, Hierarchy, Node, visible_nodes
 
 _FIELDS = ("edittext", "autocompletetextview")
 
@@ -33,7 +33,7 @@ def enter_text(context: ActionContext, params: EnterTextParams) -> StepData:
     typed = with_retry(context, params.retry, lambda: _type(context, params))
     method = "set_text"
     if params.submit:
-        method += "+" + _submit(context, typed)
+        method += "+" + _submit(context, typed, entered=True)
     settled = settle(context, typed.before)
     return {
         "text": HIDDEN if typed.field.flag("password") else params.text,
@@ -53,6 +53,45 @@ def _type_into_chosen(context: ActionContext, params: EnterTextParams) -> StepDa
         choice.failed(e)
         raise
     return None if done is None else choice.evidence(done)
+
+
+def submit_text(context: ActionContext, params: SubmitTextParams) -> StepData:
+    """Submit a field, by default the focused one."""
+    typed = with_retry(context, params.retry, lambda: _focused(context, params.matcher))
+    method = _submit(context, typed, entered=False)
+    settled = settle(context, typed.before)
+    return evidence(describe_node(typed.found[0]), len(typed.found), method, settled, typed.before)
+
+
+def _focused(context: ActionContext, selector: NodeMatcher | UnsetType) -> TypedText:
+    """The field that matches, focused by a tap if needed; without a selector the focused field."""
+    screen = context.capture()
+    find_fields(context, screen, selector)
+    before = look(context, screen)
+    found = find_fields(context, before.screen, selector)
+    field = _field(found[0])
+    if not field.flag("focused"):
+        context.perform(lambda driver: isinstance(driver, NodeActions) and driver.act(field, "focus"))
+        press(context, field, "click")
+        field = next((_field(node) for node in find_fields(context, context.capture(), selector)), field)
+    return TypedText(before, found, field)
+
+
+def find_fields(context: ActionContext, screen: Hierarchy, selector: NodeMatcher | UnsetType) -> list[Node]:
+    """The nodes that match, or without a selector the focused field. ``NODE_NOT_FOUND`` when there is none."""
+    if isinstance(selector, NodeMatcher):
+        return resolve(context, screen, selector)
+    fields = [node for node in visible_nodes(screen, context.driver.frame()) if _is_field(node)]
+    focused = [node for node in fields if node.flag("focused")]
+    if not focused:
+        raise ClawError(
+            "NODE_NOT_FOUND",
+            "no text field has the input focus",
+            hint="Select the field, for example with --role textfield.",
+        )
+    if context.check_target is not None:
+        context.check_target(focused[0])
+    return focused
 
 
 def _type(context: ActionContext, params: EnterTextParams) -> TypedText:
@@ -104,7 +143,7 @@ def _not_accepted(found: list[Node], field: Node) -> ClawError:
     )
 
 
-def _submit(context: ActionContext, typed: TypedText) -> str:
+def _submit(context: ActionContext, typed: TypedText, *, entered: bool) -> str:
     """Submit the field. Returns the dispatch method; the step fails when the field accepts none."""
     if context.perform(lambda driver: driver.submit(typed.field)):
         return "submit"
@@ -113,10 +152,10 @@ def _submit(context: ActionContext, typed: TypedText) -> str:
         return method
     raise ClawError(
         "NODE_NOT_CLICKABLE",
-        "the text was entered, but the field could not be submitted",
+        f"{'the text was entered, but ' if entered else ''}the field could not be submitted",
         details={
             "matched_target": describe_node(typed.found[0]),
             "candidate_count": len(typed.found),
-            "dispatch_method": "set_text",
+            **({"dispatch_method": "set_text"} if entered else {}),
         },
     )

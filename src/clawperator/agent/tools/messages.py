@@ -102,6 +102,22 @@ def enter_text(action: Action, data: Data) -> str:
     return f"typed {shown} into {_target(action, data)}: {effect(data)}"
 
 
+def submit_text(action: Action, data: Data) -> str:
+    return f"submitted {_target(action, data)}: {effect(data)}"
+
+
+def double_tap(action: Action, data: Data) -> str:
+    return f"double-tapped {_target(action, data)}: {effect(data)}"
+
+
+def swipe(_: Action, data: Data) -> str:
+    return f"swiped from {one_line(data.get('start', ''))} to {one_line(data.get('end', ''))}: {effect(data)}"
+
+
+def drag(action: Action, data: Data) -> str:
+    return f"dragged {_target(action, data)} to {one_line(data.get('end', ''))}: {effect(data)}"
+
+
 def scroll(_: Action, data: Data) -> str:
     moved = "the content moved" if data.get("scroll_outcome") == "moved" else "there is nothing more to scroll to"
     return f"scrolled {data.get('direction', 'on')}: {moved}"
@@ -156,6 +172,24 @@ def sleep(_: Action, data: Data) -> str:
 
 def wait_for_node(action: Action, data: Data) -> str:
     return f"{_quoted(data['label']) if data.get('label') else _target(action, data)} is on the screen"
+
+
+def wait_until_gone(action: Action, data: Data) -> str:
+    return f"{_target(action, data)} is gone after {read_count(data, 'elapsed_ms')} ms"
+
+
+def wait_for_text_change(_: Action, data: Data) -> str:
+    return f"the text changed to {_quoted(data.get('text', ''))} after {read_count(data, 'elapsed_ms')} ms"
+
+
+def wait_until_idle(_: Action, data: Data) -> str:
+    return f"the screen is idle after {read_count(data, 'elapsed_ms')} ms"
+
+
+def wait_for_any(_: Action, data: Data) -> str:
+    found = data.get("label") or data.get("resource_id", "").rpartition("/")[2]
+    number = read_count(data, "matched_index") + 1
+    return f"{_quoted(found) if found else 'a node'} is on the screen (selector {number})"
 
 
 def wait_for_navigation(action: Action, data: Data) -> str:

@@ -60,21 +60,75 @@ def click(call: Call) -> Document:
     arguments = call.arguments
     matcher = _element(arguments)
     params: Document = {}
-    if arguments.has("--coordinate"):
-        x, y = (_pixel(text) for text in arguments.values["--coordinate"])
-        params["coordinate"] = {"x": x, "y": y}
+    params |= _point(call, "--coordinate", "coordinate")
     if matcher is not None or not params:
         params["matcher"] = _required(matcher, "click")
     params |= click_type(long=arguments.has("--long"), focus=arguments.has("--focus"))
-    return _build(call, "click", params)
+    return _build(call, "click", params | _number(call, "--duration", "durationMs"))
 
 
-def _pixel(text: str) -> int:
+def double_tap(call: Call) -> Document:
+    matcher = _element(call.arguments)
+    params = _point(call, "--coordinate", "coordinate")
+    if matcher is not None or not params:
+        params["matcher"] = _required(matcher, "double-tap")
+    return _build(call, "double_tap", params)
+
+
+def swipe(call: Call) -> Document:
+    arguments = call.arguments
+    params = _point(call, "--from", "start") | _point(call, "--to", "end")
+    if arguments.words or arguments.has("--direction") or not params:
+        params["direction"] = _direction(call)
+    if (matcher := _element(arguments)) is not None:
+        params["matcher"] = matcher
+    params |= _number(call, "--distance", "distanceRatio") | _number(call, "--duration", "durationMs")
+    return _build(call, "swipe", params)
+
+
+def drag(call: Call) -> Document:
+    params = _point(call, "--from", "start") | _point(call, "--to", "end")
+    matcher = _element(call.arguments)
+    if matcher is not None or "start" not in params:
+        params["matcher"] = _required(matcher, "drag")
+    if (label := call.arguments.get("--to-text")) is not None:
+        params["toMatcher"] = {"textEquals": label}
+    if (json := call.arguments.get("--to-selector")) is not None:
+        params["toMatcher"] = _matcher_from_json(json, "--to-selector")
+    if "toMatcher" not in params and "end" not in params:
+        raise _missing("drag needs a place to drag to", "Add --to-text, --to-selector or --to <x> <y>.")
+    return _build(call, "drag", params | _number(call, "--duration", "durationMs"))
+
+
+def submit(call: Call) -> Document:
+    matcher = _element(call.arguments)
+    return _build(call, "submit_text", {} if matcher is None else {"matcher": matcher})
+
+
+def _point(call: Call, flag: str, param: str) -> Document:
+    if not call.arguments.has(flag):
+        return {}
+    x, y = (_pixel(text, flag) for text in call.arguments.values[flag])
+    return {param: {"x": x, "y": y}}
+
+
+def _number(call: Call, flag: str, param: str) -> Document:
+    """A number given by a flag, as a param; nothing without the flag."""
+    text = call.arguments.get(flag)
+    if text is None:
+        return {}
+    number = read_number(text)
+    if number is None:
+        raise invalid(f"{flag} takes a number, not {text!r}", f"Write {flag} with a number.")
+    return {param: number}
+
+
+def _pixel(text: str, flag: str) -> int:
     number = read_number(text)
     if not isinstance(number, int) or number < 0:
         raise invalid(
-            f"--coordinate takes two whole numbers from 0 up, not {text!r}",
-            "Write for example --coordinate 540 1200.",
+            f"{flag} takes two whole numbers from 0 up, not {text!r}",
+            f"Write for example {flag} 540 1200.",
         )
     return number
 
@@ -113,16 +167,48 @@ def read(call: Call) -> Document:
 
 
 def wait(call: Call) -> Document:
-    params: Document = {"matcher": _required(_element(call.arguments), "wait")}
+    action, params = _wait_action(call)
     timeout = call.options.timeout_ms
     if timeout is None:
-        return single_action("wait_for_node", params)
+        return single_action(action, params)
     if not 0 < timeout <= LONGEST_WAIT_MS:
         raise invalid(
             f"--timeout must be more than 0 and at most {LONGEST_WAIT_MS}, not {timeout}", "Write --timeout 10000."
         )
     params["timeoutMs"] = timeout
-    return single_action("wait_for_node", params, timeout_ms=waiting_timeout(timeout))
+    return single_action(action, params, timeout_ms=waiting_timeout(timeout))
+
+
+def _wait_action(call: Call) -> tuple[str, Document]:
+    """The action of a wait, and its params except for the time."""
+    arguments = call.arguments
+    kind = _wait_kind(arguments)
+    matcher = _element(arguments)
+    if kind in ("--idle", "--any-of"):
+        if matcher is not None:
+            raise invalid(f"wait {kind} takes no selector flags", f"Leave {kind} or the selector out.")
+        if kind == "--idle":
+            return "wait_until_idle", _number(call, "--quiet", "quietMs")
+        return "wait_for_any", {"selectors": _selectors_from_json(arguments.get(kind) or "", kind)}
+    chosen = _required(matcher, "wait")
+    if kind == "--or-text":
+        others = [{"textEquals": label} for label in arguments.all("--or-text")]
+        return "wait_for_any", {"selectors": [chosen, *others]}
+    if kind == "--changed":
+        old = arguments.get("--from-text")
+        return "wait_for_text_change", {"matcher": chosen, **({} if old is None else {"text": old})}
+    return "wait_until_gone" if kind == "--gone" else "wait_for_node", {"matcher": chosen}
+
+
+def _wait_kind(arguments: ParsedArguments) -> str:
+    """The flag that names the kind of wait; empty for a wait for one element."""
+    kinds = [flag for flag in ("--gone", "--changed", "--idle", "--any-of", "--or-text") if arguments.has(flag)]
+    if len(kinds) > 1:
+        raise invalid(f"wait takes one of {' and '.join(kinds)}", f"Leave {kinds[0]} out.")
+    for flag, owner in (("--from-text", "--changed"), ("--quiet", "--idle")):
+        if arguments.has(flag) and owner not in kinds:
+            raise invalid(f"{flag} needs {owner}", f"Add {owner}.")
+    return kinds[0] if kinds else ""
 
 
 def wait_for_nav(call: Call) -> Document:
@@ -147,7 +233,7 @@ def wait_for_nav(call: Call) -> Document:
 
 
 def press(call: Call) -> Document:
-    key = _word_or_flag(call.arguments, "--key", "press", "back, home or recents")
+    key = _word_or_flag(call.arguments, "--key", "press", "the name of a key")
     return _build(call, "press_key", {"key": key})
 
 
@@ -241,6 +327,8 @@ def _session(call: Call) -> Document:
 
 def _build(call: Call, action: str, params: Mapping[str, Any] | None = None) -> Document:
     """The execution of one action. --timeout is its timeout, and bounds how long it looks for its element."""
+    if expect := _expectation(call):
+        params = {**(params or {}), "expect": expect}
     timeout = call.options.timeout_ms
     document = with_timeout(single_action(action, params), timeout)
     if timeout is None or params is None or not {"matcher", "labelMatcher"} & params.keys():
@@ -250,6 +338,19 @@ def _build(call: Call, action: str, params: Mapping[str, Any] | None = None) -> 
     if not looks_for_node(action):
         return document
     return with_timeout(single_action(action, {**params, "retry": retry_within(timeout)}), timeout)
+
+
+def _expectation(call: Call) -> Document:
+    """What the command expects afterwards; empty without such a flag."""
+    arguments = call.arguments
+    expect: Document = {
+        name: value for name in ("text", "gone", "app") if (value := arguments.get(f"--expect-{name}")) is not None
+    }
+    if arguments.has("--expect-timeout") and not expect:
+        raise invalid(
+            "--expect-timeout needs something to expect", "Add --expect-text, --expect-gone or --expect-app."
+        )
+    return expect | _number(call, "--expect-timeout", "timeoutMs") if expect else {}
 
 
 def _word_or_flag(arguments: ParsedArguments, flag: str, command: str, wanted: str) -> str:
@@ -332,12 +433,24 @@ def _matcher(arguments: ParsedArguments, prefix: str, without: tuple[str, ...]) 
 
 def _matcher_from_json(text: str, flag: str) -> dict[str, Any]:
     hint = f'Write {flag} \'{{"textEquals":"Wi-Fi"}}\'.'
-    if is_blank(text):
-        raise invalid(f"{flag} must not be blank", hint)
-    try:
-        value = decode(text)
-    except ValueError as e:
-        raise invalid(f"{flag} is not valid JSON: {e}", hint) from None
+    value = _flag_json(text, flag, hint)
     if not isinstance(value, dict):
         raise invalid(f"{flag} must be a JSON object", hint)
     return value
+
+
+def _selectors_from_json(text: str, flag: str) -> list[Any]:
+    hint = f'Write {flag} \'[{{"textEquals":"Wi-Fi"}},{{"textEquals":"Internet"}}]\'.'
+    value = _flag_json(text, flag, hint)
+    if not isinstance(value, list):
+        raise invalid(f"{flag} must be a JSON list", hint)
+    return value
+
+
+def _flag_json(text: str, flag: str, hint: str) -> Any:
+    if is_blank(text):
+        raise invalid(f"{flag} must not be blank", hint)
+    try:
+        return decode(text)
+    except ValueError as e:
+        raise invalid(f"{flag} is not valid JSON: {e}", hint) from None

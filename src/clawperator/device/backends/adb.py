@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from clawperator._deadline import Deadline, command_timeout
-from clawperator.contract import PACKAGE_NAME, Plan, ResultEnvelope
+from clawperator.contract import KEY_CODES, PACKAGE_NAME, Plan, ResultEnvelope
 from clawperator.contract.limits import MAX_EXECUTION_TIMEOUT_MS
 from clawperator.device.adb import dumpsys
 from clawperator.device.adb import input as adb_input
@@ -33,7 +33,8 @@ _CHECKS = 2
 _CHECK_PAUSE = 0.2
 # A touch held no longer than this is a tap.
 _TAP_MS = 200
-_KEYS: dict[Key, str] = {"home": "3", "back": "4", "recents": "187"}
+# Taps this far apart are a double tap: Android takes 40 to 300 ms.
+_DOUBLE_TAP_PAUSE = "0.1"
 _MAIN = ("-a", "android.intent.action.MAIN", "-c", "android.intent.category.LAUNCHER")
 # NEW_TASK | RESET_TASK_IF_NEEDED, the flags a launcher uses.
 _LAUNCHER_FLAGS = "0x10200000"
@@ -195,10 +196,24 @@ class AdbDriver:
         return self._inject(input_line("swipe", *point, *point, str(hold_ms)))
 
     def swipe(self, start: tuple[int, int], end: tuple[int, int], duration_ms: int) -> bool:
+        if not all(self.frame().contains(*point) for point in (start, end)):
+            return False
         return self._inject(input_line("swipe", *map(str, (*start, *end, duration_ms))))
 
     def key(self, key: Key) -> bool:
-        return self._inject(input_line("keyevent", _KEYS[key]))
+        return self._inject(input_line("keyevent", str(KEY_CODES[key])))
+
+    def drag(self, start: tuple[int, int], end: tuple[int, int], duration_ms: int) -> bool:
+        if not all(self.frame().contains(*point) for point in (start, end)):
+            return False
+        return self._inject(input_line("draganddrop", *map(str, (*start, *end, duration_ms))))
+
+    def double_tap(self, x: int, y: int) -> bool:
+        """Two taps. The second ``input`` starts while the first one runs: starting one may take a second."""
+        if not self.frame().contains(x, y):
+            return False
+        tap = input_line("tap", str(x), str(y))
+        return self._inject(f"{{ {tap} & sleep {_DOUBLE_TAP_PAUSE}; {tap}; wait; }}")
 
     def submit(self, node: Node) -> bool:  # noqa: ARG002 - typing gave the field the focus
         return self._inject(input_line("keyevent", adb_input.ENTER))

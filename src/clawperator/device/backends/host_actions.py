@@ -9,7 +9,6 @@ from clawperator.device.adb.client import Device, exec_out, run_shell
 from clawperator.device.adb.quoting import command_line
 from clawperator.errors import ClawError
 
-HOST_ACTIONS = frozenset(name for name, row in ACTIONS.items() if row.without_screen)
 _CLOSE_SECONDS = 10.0
 _SCREENSHOT_SECONDS = 30.0
 # Of a command id in a file name: at most 255 bytes in all, and a character may take four.
@@ -18,7 +17,7 @@ _PNG = b"\x89PNG\r\n\x1a\n"
 
 
 def run_host_action(device: Device, action: dict[str, Any], command_id: str) -> StepResult:
-    """Run one of ``HOST_ACTIONS``. A failure becomes a failed step."""
+    """Run an action that needs no capture of the screen. A failure becomes a failed step."""
     params = action.get("params", {})
     try:
         if ACTIONS[action["type"]].evidence == "screenshot":

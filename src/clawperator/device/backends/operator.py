@@ -12,6 +12,8 @@ from msgspec.structs import replace
 
 from clawperator._deadline import Deadline
 from clawperator.contract import (
+    ACTIONS,
+    Action,
     Plan,
     ResultEnvelope,
     StepResult,
@@ -25,13 +27,14 @@ from clawperator.contract.limits import MIN_EXECUTION_TIMEOUT_MS
 from clawperator.contract.wire import TEXT_BYTES, TEXT_SUM
 from clawperator.device.adb.client import Device
 from clawperator.device.backends import RunWatch
-from clawperator.device.backends.host_actions import HOST_ACTIONS, run_host_action
+from clawperator.device.backends.host_actions import run_host_action
 from clawperator.device.backends.operator_link import Delivered, deliver
 from clawperator.device.backends.operator_log import plausible_text, verified_text
 from clawperator.errors import ClawError
 
 if TYPE_CHECKING:
     from clawperator.device.backends.operator_driver import OperatorDriver
+    from clawperator.engine import Engine
 
 # A hierarchy that was lost is too large for the log from this size on. The smallest usual log has 256 KiB.
 _LARGE_BYTES = 200_000
@@ -82,41 +85,68 @@ class _OperatorRun:
                     break
                 at += 1
                 continue
-            stop = next((i for i in range(at, len(actions)) if on_host[i]), len(actions))
+            stop = self._end_of_part(at, on_host)
             last, may_continue = self._send(actions[at:stop], first=at == 0, more=stop < len(actions))
-            if not may_continue:
+            if not may_continue or not self._meets_expectation(self._actions[stop - 1]):
                 break
             at = stop
         self._warn_of_unsettled_snapshots(actions)
         error = last.error if last is not None else None
         code = last.errorCode if last is not None else UNSET
         status = last.status if last is not None else "success"
+        if any(not step.success for step in self._steps):
+            status = "failed"
         return ResultEnvelope(
             self._document["commandId"], self._document["taskId"], status, self._steps, error, code
         )
 
+    def _end_of_part(self, at: int, on_host: list[bool]) -> int:
+        """Where the part from ``at`` ends: before an action of the host, or after one with an expectation."""
+        for i in range(at, len(self._actions)):
+            if on_host[i]:
+                return i
+            if _expects(self._actions[i]):
+                return i + 1
+        return len(self._actions)
+
+    def _meets_expectation(self, action: Action) -> bool:
+        """Check what an action expects after its step. Returns whether the next action may run."""
+        step = self._steps[-1] if self._steps else None
+        if not _expects(action) or step is None or step.id != action.id or not step.success:
+            return True
+        checked, may_continue = self._host_engine().run_expectation(action, step, self._deadline)
+        self._raise_link_error(checked)
+        self._steps[-1] = checked
+        return may_continue
+
     def _run_on_host(self, at: int) -> bool:
         """Run an action on the host, in its place. Returns whether the next action may run."""
         action = self._actions[at]
-        if action.type in HOST_ACTIONS:
+        if ACTIONS[action.type].without_screen:
             self._steps.append(
                 run_host_action(self._device, self._document["actions"][at], self._document["commandId"])
             )
-            return True
+            return self._meets_expectation(action)
+        previous = self._actions[at - 1].type if at else None
+        step, may_continue = self._host_engine().run_action(action, self._deadline, previous)
+        self._raise_link_error(step)
+        self._steps.append(step)
+        return may_continue
+
+    def _host_engine(self) -> "Engine":
         from clawperator.device.backends.operator_driver import OperatorDriver, host_engine
 
         if self._driver is not None:
             self._driver.link_error = None
         else:
             self._driver = OperatorDriver(self._device, self._deliver_alone, self._deadline, self._watch)
-        engine = host_engine(self._driver, self._watch, self._document["commandId"])
-        previous = self._actions[at - 1].type if at else None
-        step, may_continue = engine.run_action(action, self._deadline, previous)
-        error = self._driver.link_error
+        return host_engine(self._driver, self._watch, self._document["commandId"])
+
+    def _raise_link_error(self, step: StepResult) -> None:
+        """Raise the error of a delivery that made a step of the host's engine fail."""
+        error = self._driver.link_error if self._driver is not None else None
         if error is not None and not step.success and step.data.get("error") == error.code:
             raise self._with_steps(error)
-        self._steps.append(step)
-        return may_continue
 
     def _deliver_alone(self, actions: list[dict[str, Any]]) -> list[StepResult]:
         """Deliver actions that the host runs for one of its own. The envelope's error becomes an exception."""
@@ -174,6 +204,10 @@ class _OperatorRun:
             unsettled = unsettles(previous.get(step.id))
             if is_snapshot(step.actionType) and step.success and unsettled and "warn" not in step.data:
                 self._steps[i] = replace(step, data={**step.data, "warn": _UNSETTLED})
+
+
+def _expects(action: Action) -> bool:
+    return getattr(action.params, "expect", UNSET) is not UNSET
 
 
 def attach_hierarchies(delivered: Delivered) -> list[StepResult]:

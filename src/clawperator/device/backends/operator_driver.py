@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from clawperator._deadline import Deadline
-from clawperator.contract import StepResult
+from clawperator.contract import OPERATOR_KEYS, StepResult
 from clawperator.device.adb.client import Device
 from clawperator.device.backends import RunWatch
 from clawperator.device.backends.adb import AdbDriver, WatchedClock
@@ -30,7 +30,6 @@ _ONCE = {"maxAttempts": 1}
 # The Operator's long click takes about this long; any other duration goes through adb.
 _LONG_MS = range(500, 801)
 _TAP_MS = 200
-_OPERATOR_KEYS: frozenset[Key] = frozenset({"back", "home", "recents"})
 
 
 class OperatorDriver(AdbDriver):
@@ -103,7 +102,7 @@ class OperatorDriver(AdbDriver):
         return data
 
     def key(self, key: Key) -> bool:
-        if key not in _OPERATOR_KEYS:
+        if key not in OPERATOR_KEYS:
             return super().key(key)
         return self._is_done("press_key", {"key": key}, "GLOBAL_ACTION_FAILED")
 

@@ -148,6 +148,12 @@ class Phone:
                 user_input.swipe(self, start, end, duration_ms)
             self._inject_dialog()
 
+    def drag(self, start: tuple[int, int], end: tuple[int, int], duration_ms: int) -> None:
+        with self.lock:
+            if not self.faults.happens("dropped_tap"):
+                user_input.drag(self, start, end, duration_ms)
+            self._inject_dialog()
+
     def type_text(self, text: str) -> None:
         """Type into the focused field, one character at a time."""
         with self.lock:

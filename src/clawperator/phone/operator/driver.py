@@ -3,6 +3,7 @@
 from contextlib import AbstractContextManager
 from typing import Protocol
 
+from clawperator.contract import KEY_CODES
 from clawperator.engine import Key, NodeAction, RecordingInfo, Windows
 from clawperator.errors import ClawError
 from clawperator.phone.apps.system import ANDROID
@@ -38,6 +39,8 @@ class AccessibilitySource(Protocol):
     def submit(self, placed: PlacedView, /) -> bool: ...
     def tap(self, x: int, y: int, hold_ms: int, /) -> None: ...
     def swipe(self, start: tuple[int, int], end: tuple[int, int], duration_ms: int, /) -> None: ...
+    def drag(self, start: tuple[int, int], end: tuple[int, int], duration_ms: int, /) -> None: ...
+    def key(self, code: int, /) -> None: ...
     def go_back(self) -> None: ...
     def go_home(self) -> None: ...
     def show_recents(self) -> None: ...
@@ -114,7 +117,10 @@ class PhoneDriver:
         self._begin_request()
         phone = self._phone
         with phone.lock:
-            {"back": phone.go_back, "home": phone.go_home, "recents": phone.show_recents}[key]()
+            known = {"back": phone.go_back, "home": phone.go_home, "recents": phone.show_recents}
+            if key not in known:
+                return False
+            known[key]()
         return True
 
     def launch(self, package: str) -> bool:
@@ -144,7 +150,23 @@ class PhoneDriver:
 
 
 class PrivilegedPhoneDriver(PhoneDriver):
-    """A ``PhoneDriver`` that can also stop apps and take screenshots."""
+    """A ``PhoneDriver`` that can also press every key, stop apps and take screenshots."""
+
+    def key(self, key: Key) -> bool:
+        if super().key(key):
+            return True
+        self._phone.key(KEY_CODES[key])
+        return True
+
+    def drag(self, start: tuple[int, int], end: tuple[int, int], duration_ms: int) -> bool:
+        self._begin_request()
+        if not all(self.frame().contains(*point) for point in (start, end)):
+            return False
+        self._phone.drag(start, end, duration_ms)
+        return True
+
+    def double_tap(self, x: int, y: int) -> bool:
+        return self.tap(x, y, 0) and self.tap(x, y, 0)
 
     def is_running(self, package: str) -> bool:
         return self._phone.is_running(package)

@@ -8,7 +8,6 @@ from msgspec import Struct
 
 from clawperator.phone.core.keys import read_key_code
 from clawperator.phone.core.phone import Phone
-from clawperator.phone.core.user_input import drag
 from clawperator.phone.shell.android.am import log_start
 from clawperator.phone.shell.android.base import (
     Handler,
@@ -105,10 +104,7 @@ def _drag(process: ShellProcess, arguments: ServiceArguments) -> int:
     start, end, duration = _read_stroke(arguments)
     if process.wait((_LONG_PRESS_MS + duration) / 1000):
         return INTERRUPTED
-    phone = process.phone
-    with phone.lock:
-        if not phone.faults.happens("dropped_tap"):
-            drag(phone, start, end, duration)
+    process.phone.drag(start, end, duration)
     return 0
 
 

@@ -1,0 +1,158 @@
+"""Gestures: swipes, drags and double taps, on nodes or between points."""
+
+from collections.abc import Callable
+
+from msgspec import UNSET, Struct, UnsetType
+
+from clawperator.contract import Coordinate, DoubleTapParams, DragParams, NodeSelector, SwipeParams
+from clawperator.engine.context import ActionContext, StepData
+from clawperator.engine.driver import Driver, GestureInput
+from clawperator.engine.retry import with_retry
+from clawperator.engine.settle import ScreenBefore, evidence, look, settle, try_look
+from clawperator.engine.targets import describe, describe_node, resolve, visible_centre
+from clawperator.errors import ClawError
+from clawperator.ui import Bounds, Hierarchy, Node
+
+Point = tuple[int, int]
+
+
+class Stroke(Struct, frozen=True):
+    """Where a gesture begins and ends, on the screen ``before`` it."""
+
+    before: ScreenBefore | None
+    start: Point
+    end: Point
+    target: str
+    candidates: int = 1
+
+
+def swipe(context: ActionContext, params: SwipeParams) -> StepData:
+    ms = round(params.durationMs)
+
+    def attempt() -> Stroke:
+        stroke = _swipe_stroke(context, params)
+        _accept(context, "swipe", lambda driver: driver.swipe(stroke.start, stroke.end, ms))
+        return stroke
+
+    return _report(context, with_retry(context, params.retry, attempt), "gesture_swipe", ms)
+
+
+def drag(context: ActionContext, params: DragParams) -> StepData:
+    ms = round(params.durationMs)
+
+    def attempt() -> Stroke:
+        stroke = _drag_stroke(context, params)
+        _accept(
+            context,
+            "drag",
+            lambda driver: isinstance(driver, GestureInput) and driver.drag(stroke.start, stroke.end, ms),
+        )
+        return stroke
+
+    return _report(context, with_retry(context, params.retry, attempt), "gesture_drag", ms)
+
+
+def double_tap(context: ActionContext, params: DoubleTapParams) -> StepData:
+    def attempt() -> Stroke:
+        if isinstance(params.coordinate, Coordinate):
+            at = _point(params.coordinate)
+            stroke = Stroke(try_look(context), at, at, describe(point=_written(at)))
+        else:
+            assert isinstance(params.matcher, NodeSelector)
+            before, found = _look_for(context, params.matcher)
+            at = visible_centre(context, found[0])
+            stroke = Stroke(before, at, at, describe_node(found[0]), len(found))
+        _accept(context, "double tap", lambda driver: isinstance(driver, GestureInput) and driver.double_tap(*at))
+        return stroke
+
+    stroke = with_retry(context, params.retry, attempt)
+    settled = settle(context, stroke.before)
+    data = evidence(stroke.target, stroke.candidates, "gesture_double_tap", settled, stroke.before)
+    return {"coordinate": _written(stroke.start), **data}
+
+
+def _swipe_stroke(context: ActionContext, params: SwipeParams) -> Stroke:
+    if isinstance(params.start, Coordinate) and isinstance(params.end, Coordinate):
+        start, end = _point(params.start), _point(params.end)
+        return Stroke(try_look(context), start, end, describe(point=_written(start)))
+    assert isinstance(params.direction, str)
+    frame = context.driver_or_timeout().frame()
+    if isinstance(params.matcher, NodeSelector):
+        before, found = _look_for(context, params.matcher)
+        area = found[0].bounds.normalised().intersection(frame)
+        start, end = direction_stroke(area, params.direction, params.distanceRatio)
+        return Stroke(before, start, end, describe_node(found[0]), len(found))
+    start, end = direction_stroke(frame, params.direction, params.distanceRatio)
+    return Stroke(try_look(context), start, end, describe(point=_written(start)))
+
+
+def direction_stroke(area: Bounds, direction: str, ratio: float) -> tuple[Point, Point]:
+    """The movement of a finger in this direction, centred in the area, over ``ratio`` of it."""
+    x, y = area.centre
+    across, along = round(area.width * ratio / 2), round(area.height * ratio / 2)
+    left, right = (x - across, y), (x + across, y)
+    top, bottom = (x, y - along), (x, y + along)
+    strokes = {"up": (bottom, top), "down": (top, bottom), "left": (right, left), "right": (left, right)}
+    return strokes[direction]
+
+
+def _drag_stroke(context: ActionContext, params: DragParams) -> Stroke:
+    first = context.capture()
+    for selector in (params.matcher, params.toMatcher):
+        _nodes(context, first, selector)
+    before = look(context, first)
+    sources = _nodes(context, before.screen, params.matcher)
+    targets = _nodes(context, before.screen, params.toMatcher)
+    start = _place(context, sources, params.start)
+    end = _place(context, targets, params.end)
+    target = describe_node(sources[0]) if sources else describe(point=_written(start))
+    return Stroke(before, start, end, target, max(1, len(sources)))
+
+
+def _look_for(context: ActionContext, selector: NodeSelector) -> tuple[ScreenBefore, list[Node]]:
+    """The screen before the action, and the nodes that match on it. ``NODE_NOT_FOUND`` when there is none."""
+    screen = context.capture()
+    resolve(context, screen, selector)
+    before = look(context, screen)
+    return before, resolve(context, before.screen, selector)
+
+
+def _nodes(context: ActionContext, screen: Hierarchy, selector: NodeSelector | UnsetType) -> list[Node]:
+    return resolve(context, screen, selector) if isinstance(selector, NodeSelector) else []
+
+
+def _place(context: ActionContext, found: list[Node], point: Coordinate | UnsetType) -> Point:
+    if found:
+        return visible_centre(context, found[0])
+    assert point is not UNSET
+    assert isinstance(point, Coordinate)
+    return _point(point)
+
+
+def _point(coordinate: Coordinate) -> Point:
+    return coordinate.x, coordinate.y
+
+
+def _written(point: Point) -> str:
+    return f"({point[0]},{point[1]})"
+
+
+def _accept(context: ActionContext, gesture: str, act: Callable[[Driver], bool]) -> None:
+    if gesture != "swipe" and not isinstance(context.driver, GestureInput):
+        raise ClawError(
+            "EXECUTION_ACTION_UNSUPPORTED",
+            f"this driver has no {gesture}",
+            hint="Use the backend operator or adb.",
+        )
+    if not context.perform(act):
+        raise ClawError(
+            "GESTURE_FAILED",
+            f"the device rejected the {gesture}",
+            hint="Run 'clawperator snapshot': both points must be within the bounds of the first node.",
+        )
+
+
+def _report(context: ActionContext, stroke: Stroke, method: str, ms: int) -> StepData:
+    settled = settle(context, stroke.before)
+    data = evidence(stroke.target, stroke.candidates, method, settled, stroke.before)
+    return {"start": _written(stroke.start), "end": _written(stroke.end), "duration_ms": str(ms), **data}

@@ -1,0 +1,177 @@
+"""Waits of the host: until a node is gone, a label changes, the screen is idle, or one of several nodes appears.
+
+Each captures the screen at intervals of the device's clock until its condition holds or its time is over.
+"""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from clawperator._text import whole
+from clawperator.contract import (
+    NodeMatcher,
+    WaitForAnyParams,
+    WaitForTextChangeParams,
+    WaitUntilGoneParams,
+    WaitUntilIdleParams,
+)
+from clawperator.engine.context import ActionContext, StepData
+from clawperator.engine.privacy import shown_label
+from clawperator.engine.retry import poll_delays
+from clawperator.engine.settle import POLL_MS
+from clawperator.engine.targets import describe_matcher, describe_node
+from clawperator.errors import ClawError
+from clawperator.ui import Hierarchy, Node
+
+T = TypeVar("T")
+
+
+def wait_until_gone(context: ActionContext, params: WaitUntilGoneParams) -> StepData:
+    start = context.clock.monotonic()
+
+    def find(screen: Hierarchy) -> list[Node]:
+        try:
+            return context.find_all(screen, params.matcher, several=True)
+        except ClawError as e:
+            if e.code != "REF_STALE":  # the element of the reference is gone
+                raise
+            return []
+
+    def is_gone(screen: Hierarchy) -> bool | None:
+        return None if find(screen) else True
+
+    def error(screen: Hierarchy) -> ClawError:
+        found = find(screen)
+        return _timed_out(
+            f"{describe_matcher(params.matcher)} is still on the screen",
+            params.timeoutMs,
+            matched_target=describe_node(found[0]) if found else "",
+        )
+
+    wait_for(context, params.timeoutMs, is_gone, error)
+    return _waited(context, start)
+
+
+def wait_for_text_change(context: ActionContext, params: WaitForTextChangeParams) -> StepData:
+    """Wait until the label differs from ``text``, or from the first label seen. A node that is gone has none."""
+    start = context.clock.monotonic()
+    before = params.text if isinstance(params.text, str) else None
+
+    def changed(screen: Hierarchy) -> Node | None:
+        nonlocal before
+        node = next(iter(context.find_all(screen, params.matcher)), None)
+        if node is None:
+            return None
+        label = shown_label(node)
+        if before is None:
+            before = label
+        return node if label != before else None
+
+    def error(screen: Hierarchy) -> ClawError:
+        if not context.find_all(screen, params.matcher):
+            message = f"no visible node matches {describe_matcher(params.matcher)}"
+            hint = "Run 'clawperator snapshot' to see what is on the screen."
+            return ClawError("NODE_NOT_FOUND", message, hint=hint, details=_limit(params.timeoutMs))
+        return _timed_out(f"the label is still {before!r}", params.timeoutMs)
+
+    node = wait_for(context, params.timeoutMs, changed, error)
+    old = {} if before is None else {"old_text": before}
+    return {"resource_id": node.resource_id, "text": shown_label(node), **old, **_waited(context, start)}
+
+
+def wait_until_idle(context: ActionContext, params: WaitUntilIdleParams) -> StepData:
+    start = context.clock.monotonic()
+    if not is_idle_within(context, params.quietMs, params.timeoutMs):
+        raise _timed_out(f"the screen has not been idle for {whole(params.quietMs)} ms", params.timeoutMs)
+    return {"quiet_ms": str(whole(params.quietMs)), **_waited(context, start)}
+
+
+def wait_for_any(context: ActionContext, params: WaitForAnyParams) -> StepData:
+    """Wait until a node matches one of the selectors; report which, by its position."""
+    start = context.clock.monotonic()
+
+    def first(screen: Hierarchy) -> tuple[int, NodeMatcher, Node] | None:
+        for number, selector in enumerate(params.selectors):
+            found = context.find_all(screen, selector)
+            if found:
+                return number, selector, found[0]
+        return None
+
+    def error(_: Hierarchy) -> ClawError:
+        names = ", ".join(describe_matcher(selector) for selector in params.selectors)
+        return ClawError(
+            "NODE_NOT_FOUND",
+            f"no visible node matches any of {names}",
+            hint="Run 'clawperator snapshot' to see what is on the screen.",
+            details=_limit(params.timeoutMs),
+        )
+
+    number, selector, node = wait_for(context, params.timeoutMs, first, error)
+    return {
+        "matched_index": str(number),
+        "matched_selector": describe_matcher(selector),
+        "resource_id": node.resource_id,
+        "label": shown_label(node),
+        **_waited(context, start),
+    }
+
+
+def wait_for(
+    context: ActionContext,
+    timeout_ms: float,
+    found: Callable[[Hierarchy], T | None],
+    error: Callable[[Hierarchy], ClawError],
+) -> T:
+    """What ``found`` returns for a capture, repeated until it is not None; ``error`` after ``timeout_ms``.
+
+    A screen that cannot be captured is not an answer, unless it stays so until the end.
+    """
+    delays = poll_delays(context, timeout_ms)
+    while True:
+        failed: ClawError | None = None
+        screen: Hierarchy | None = None
+        try:
+            screen = context.capture()
+        except ClawError as e:
+            if e.code != "SNAPSHOT_HIERARCHY_UNAVAILABLE":
+                raise
+            failed = e
+        if screen is not None and (answer := found(screen)) is not None:
+            return answer
+        delay = next(delays, None)
+        if delay is None:
+            raise failed or error(screen or context.capture())
+        context.pause(delay, failed or (error(screen) if screen is not None else None))
+
+
+def is_idle_within(context: ActionContext, quiet_ms: float, timeout_ms: float) -> bool:
+    """Whether the screen stays the same for ``quiet_ms``, at the latest ``timeout_ms`` from now."""
+    start = quiet_since = context.clock.monotonic()
+    last = context.try_dump()
+    while True:
+        if last is not None and context.since_ms(quiet_since) >= quiet_ms:
+            return True
+        if context.since_ms(start) >= timeout_ms:
+            return False
+        context.pause(min(POLL_MS, quiet_ms))
+        at = context.clock.monotonic()
+        screen = context.try_dump()
+        if screen is None or last is None or not screen.has_same_content(last):
+            quiet_since = at
+        last = screen
+
+
+def _timed_out(message: str, timeout_ms: float, **details: str) -> ClawError:
+    return ClawError(
+        "WAIT_TIMEOUT",
+        f"{message} after {whole(timeout_ms)} ms",
+        hint="Run 'clawperator snapshot' to see the screen, or wait longer with --timeout.",
+        details={**_limit(timeout_ms), **{name: value for name, value in details.items() if value}},
+    )
+
+
+def _limit(timeout_ms: float) -> dict[str, str]:
+    return {"timeout_ms": str(whole(timeout_ms))}
+
+
+def _waited(context: ActionContext, start: float) -> StepData:
+    return {"elapsed_ms": str(round(context.since_ms(start)))}

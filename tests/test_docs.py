@@ -435,6 +435,10 @@ SETTINGS = "clawperator close com.android.settings && clawperator open com.andro
 # The commands that bring the phone to the screen of an example; Settings where there are none.
 BEFORE = {
     "type": "clawperator open com.google.android.youtube && clawperator click --desc Search",
+    "submit": (
+        "clawperator open com.google.android.youtube && clawperator click --desc Search && "
+        "clawperator type music --role textfield"
+    ),
     "read-value": f"{SETTINGS} && clawperator scroll-and-click --text 'About phone'",
     "recording start": "clawperator phone reset",
     "recording stop": "clawperator phone reset && clawperator recording start --session-id demo",

@@ -407,7 +407,7 @@ INVALID, MISSING = "EXECUTION_VALIDATION_FAILED", "MISSING_SELECTOR"
         (INVALID, lambda hand: hand.click(coordinate=(-1, 2))),
         (INVALID, lambda hand: hand.click(coordinate=(1, 2), focus=True)),
         (INVALID, lambda hand: hand.open_app("no package; rm -rf /")),
-        (INVALID, lambda hand: hand.press("power")),
+        (INVALID, lambda hand: hand.press("self_destruct")),
         (INVALID, lambda hand: hand.scroll("sideways")),
         (INVALID, lambda hand: hand.scroll(distance=2)),
         (INVALID, lambda hand: hand.wait("x", timeout=0)),

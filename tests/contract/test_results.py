@@ -38,8 +38,12 @@ def test_actions_that_only_look_do_not_change_the_device() -> None:
         "sleep",
         "snapshot_ui",
         "take_screenshot",
+        "wait_for_any",
         "wait_for_navigation",
         "wait_for_node",
+        "wait_for_text_change",
+        "wait_until_gone",
+        "wait_until_idle",
     }
     assert changes_device("unknown_action")
 

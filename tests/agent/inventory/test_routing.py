@@ -170,7 +170,7 @@ def test_short_words_match_whole_words_only() -> None:
         ("recordings compared", "recording-compare"),
         ("delete the session", "delete-session"),
         ("what apps are installed", "packages-list"),
-        ("swipe upwards", "scroll"),
+        ("swipe upwards", "swipe"),
         ("search youtube for cats", "com.google.android.youtube.search"),
         ("youtube", "com.google.android.youtube.search"),
         ("Solar!", "com.solaxcloud.starter.set-discharge-limit"),

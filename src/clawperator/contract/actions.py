@@ -365,7 +365,7 @@ class SleepParams(Params, frozen=True):
     )
 )
 class PressKeyParams(ActingParams, frozen=True):
-    key: Annotated[KeyName, Meta(description="key to press; the host presses others than back, home and recents")]
+    key: Annotated[KeyName, Meta(description="key to press")]
 
     @property
     def only_for_host(self) -> bool:

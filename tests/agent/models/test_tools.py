@@ -70,7 +70,7 @@ def test_definitions_of_own_tools_omit_tuning_parameters() -> None:
     own = {entry.name: entry for entry in builtin_tools()}
     click = define_tool("click", own["click"]).parameters
     assert "retry" in own["click"].schema()["properties"]
-    assert sorted(click["properties"]) == ["clickType", "coordinate", "matcher"]
+    assert sorted(click["properties"]) == ["clickType", "coordinate", "durationMs", "expect", "matcher"]
     for entry in own.values():
         offered = define_tool(entry.name, entry).parameters
         schema = entry.schema()

@@ -399,11 +399,11 @@ TEXTS: dict[str, tuple[list[str], int, str]] = {
     "no sessions": (["list-sessions"], 0, "(no sessions)\n"),
     "deleted already": (["delete-session", "x"], 0, "not found: x\n"),
     "tool": (
-        ["show-tool", "PRESS_KEY"],
+        ["show-tool", "SLEEP"],
         0,
         (
-            "press_key\nclawperator/agent/tools/actions.py\nPress Back, Home or Recents.\n\nParameters:\n"
-            "  key (one of back, home, recents, required): key to press\n"
+            "sleep\nclawperator/agent/tools/actions.py\nWait for a number of milliseconds.\n\nParameters:\n"
+            "  durationMs (number, required): duration in ms\n"
         ),
     ),
     "no tool": (["show-tool", "nope-nope"], 1, "Tool not found: nope-nope\n"),

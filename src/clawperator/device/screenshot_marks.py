@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from clawperator.contract import Plan, StepResult, TakeScreenshotParams, validate
+from clawperator.contract import Plan, StepResult, validate
 from clawperator.device.backends.host_actions import save_screenshot
 from clawperator.device.references import References
 from clawperator.device.snapshot_views import numbered_outline
@@ -63,7 +63,7 @@ def with_marks(plan: Plan, steps: list[StepResult], serial: str) -> list[StepRes
 
 
 def _gets_marks(params: object) -> bool:
-    return isinstance(params, TakeScreenshotParams) and params.marks
+    return bool(getattr(params, "marks", False))
 
 
 def _capture_id(plan: Plan, screenshot_id: str) -> str:

@@ -20,6 +20,8 @@ NAMES = [
     "PolicyError",
     "RecordingError",
     "ResultEnvelope",
+    "ScreenElement",
+    "ScreenOutline",
     "Scrolled",
     "ShellAnswer",
     "SkillError",

@@ -23,6 +23,8 @@ __all__ = [
     "PolicyError",
     "RecordingError",
     "ResultEnvelope",
+    "ScreenElement",
+    "ScreenOutline",
     "Scrolled",
     "ShellAnswer",
     "SkillError",
@@ -48,6 +50,8 @@ if TYPE_CHECKING:
         ConnectedPhone,
         FoundNode,
         LabelValue,
+        ScreenElement,
+        ScreenOutline,
         Scrolled,
         Snapshot,
         connect,
@@ -78,8 +82,8 @@ else:
         __name__,
         {
             "connection": (
-                "ActionResult AndroidPhone AsyncConnectedPhone ConnectedPhone FoundNode LabelValue Scrolled "
-                "Snapshot connect connect_async"
+                "ActionResult AndroidPhone AsyncConnectedPhone ConnectedPhone FoundNode LabelValue "
+                "ScreenElement ScreenOutline Scrolled Snapshot connect connect_async"
             ),
             "contract.results": "ResultEnvelope StepResult",
             "device.adb.client": "ShellAnswer",

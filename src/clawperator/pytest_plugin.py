@@ -4,6 +4,7 @@ It imports nothing of the package until a test uses a phone.
 """
 
 import os
+import re
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ _MARKER = "clawperator"
 _SETTINGS = ("allow_schemes", "apps", "cassette", "faults", "seed")
 # Phones in the fixtures and variables of one failed test; more would only repeat themselves.
 _MAX_PHONES = 4
+_MAX_NAME = 100
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -127,14 +129,14 @@ def pytest_runtest_makereport(
 
 def _keep(item: pytest.Item, call: pytest.CallInfo[None]) -> list[tuple[str, str]]:
     """A section of the report for each phone of a failed test. It never fails."""
-    from clawperator.testing import folder_name, keep_failure
+    from clawperator.testing import keep_failure
 
     sections = []
     try:
-        folder = os.path.join(_artifacts(item.config), folder_name(item.nodeid))
+        folder = os.path.join(_artifacts(item.config), _folder_name(item.nodeid))
         phones = _phones(item, call)
         for number, used in enumerate(phones, 1):
-            below = folder if len(phones) == 1 else os.path.join(folder, f"{number}-{folder_name(used.serial)}")
+            below = folder if len(phones) == 1 else os.path.join(folder, f"{number}-{_folder_name(used.serial)}")
             sections.append((f"phone {used.serial}", keep_failure(used, below)))
     except Exception as e:  # noqa: BLE001 - the failure of the test must be reported in any case
         sections.append(("phone", f"cannot keep what the phone shows: {type(e).__name__}: {e}"))
@@ -156,8 +158,6 @@ def _artifacts(config: pytest.Config) -> str:
 
 def _phones(item: pytest.Item, call: pytest.CallInfo[None]) -> "list[AndroidPhone]":
     """The phones in the fixtures of a test, and in the variables of the functions that failed."""
-    from clawperator.testing import phone_of
-
     values = list(getattr(item, "funcargs", {}).values())
     trace = call.excinfo.tb if call.excinfo else None
     while trace is not None:
@@ -165,6 +165,26 @@ def _phones(item: pytest.Item, call: pytest.CallInfo[None]) -> "list[AndroidPhon
         trace = trace.tb_next
     phones: dict[str, AndroidPhone] = {}
     for value in values:
-        if (found := phone_of(value)) is not None:
+        if (found := _phone_of(value)) is not None:
             phones.setdefault(found.serial, found)
     return list(phones.values())[:_MAX_PHONES]
+
+
+def _phone_of(value: object) -> "AndroidPhone | None":
+    """The phone that a fixture or a variable is, if it is one."""
+    from clawperator.connection import AndroidPhone, AsyncConnectedPhone, ConnectedPhone
+    from clawperator.device import Device, Endpoint
+    from clawperator.phone import PhoneProcess
+
+    if isinstance(value, AndroidPhone):
+        return value
+    if isinstance(value, AsyncConnectedPhone):
+        return value.phone
+    if isinstance(value, PhoneProcess):
+        return ConnectedPhone(Device(value.serial, Endpoint("127.0.0.1", value.server_port, simulated=True)))
+    return None
+
+
+def _folder_name(test: str) -> str:
+    """The name of a test as the name of a folder."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "_", test).strip("._")[-_MAX_NAME:] or "test"

@@ -85,6 +85,37 @@ def test_selectors_that_the_host_resolves_find_the_same_node(
         assert found.label == label
 
 
+def test_the_outline_numbers_elements_and_shows_what_changed(any_phone: AndroidPhone) -> None:
+    any_phone.open_app(SETTINGS)
+    any_phone.click("Display")
+    first = any_phone.outline()
+    assert '"Dark theme"' in str(first)
+    assert first.snapshot_id == any_phone.snapshot().snapshot_id
+    switch = next(element for element in any_phone.elements() if element.label == "Dark theme")
+    assert f"{switch.ref} " in first.text
+    assert len(any_phone.outline(max_tokens=40).text.encode()) <= 160
+    any_phone.click("Dark theme")
+    changed = any_phone.outline(since=first.snapshot_id, settle=True)
+    assert changed.is_change
+    assert f"{switch.ref} " in changed.text
+    assert len(changed.text) < len(first.text)
+    assert any_phone.snapshot(settle=True).snapshot_id == changed.snapshot_id != first.snapshot_id
+
+
+def test_a_simulated_phone_keeps_no_references_in_the_product_home(
+    phone: SimulatedPhone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLAWPERATOR_HOME", str(tmp_path / "home"))
+    first = phone.elements()[0]
+    phone.clock.sleep(3_500)
+    assert phone.elements()[0].ref == first.ref
+    phone.clock.sleep(7_200)
+    assert phone.outline(since=phone.snapshot().snapshot_id).text
+    assert not (tmp_path / "home").exists()
+    with simulated_phone() as other:
+        assert other.elements()[0].ref == "e1"
+
+
 def test_text_is_entered_and_read(any_phone: AndroidPhone) -> None:
     any_phone.open_app(NOTES)
     any_phone.click("Add note")

@@ -35,7 +35,13 @@ if TYPE_CHECKING:
         read_scrolled,
     )
     from clawperator.connection.selectors import Selector, SelectorKwargs
-    from clawperator.connection.snapshot import ScreenSearch, Snapshot, read_snapshot
+    from clawperator.connection.snapshot import (
+        ScreenElement,
+        ScreenOutline,
+        ScreenSearch,
+        Snapshot,
+        read_snapshot,
+    )
 else:
     # Reading the results of a step must not import everything that drives a device.
     __getattr__, __dir__ = lazy_exports(
@@ -49,7 +55,7 @@ else:
                 "ActionResult Arrived FoundNode LabelValue Recorded Scrolled only_step read_count read_scrolled"
             ),
             "selectors": "Selector SelectorKwargs",
-            "snapshot": "ScreenSearch Snapshot read_snapshot",
+            "snapshot": "ScreenElement ScreenOutline ScreenSearch Snapshot read_snapshot",
         },
     )
 
@@ -63,6 +69,8 @@ __all__ = [
     "LabelValue",
     "Recorded",
     "RecordingSession",
+    "ScreenElement",
+    "ScreenOutline",
     "ScreenSearch",
     "Scrolled",
     "Selector",

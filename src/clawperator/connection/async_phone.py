@@ -85,6 +85,8 @@ class AsyncConnectedPhone:
     read_value = _in_thread(ConnectedPhone.read_value)
     read_values = _in_thread(ConnectedPhone.read_values)
     snapshot = _in_thread(ConnectedPhone.snapshot)
+    outline = _in_thread(ConnectedPhone.outline)
+    elements = _in_thread(ConnectedPhone.elements)
     screenshot = _in_thread(ConnectedPhone.screenshot)
     find = _in_thread(ConnectedPhone.find)
     find_all = _in_thread(ConnectedPhone.find_all)

@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 from clawperator.connection.calls import PhoneCalls, container_of, given, milliseconds
 from clawperator.connection.results import Arrived, FoundNode, LabelValue, json_value, read_count, required_value
 from clawperator.connection.selectors import Selector, SelectorKwargs, find_matcher, require_matcher
-from clawperator.connection.snapshot import ScreenSearch, Snapshot, read_snapshot
+from clawperator.connection.snapshot import (
+    ScreenElement,
+    ScreenOutline,
+    ScreenSearch,
+    Snapshot,
+    element_results,
+    outline_result,
+    read_snapshot,
+)
 from clawperator.contract import LONGEST_WAIT_MS
 from clawperator.contract.limits import MAX_NAVIGATION_TIMEOUT_MS
 
@@ -70,7 +78,30 @@ class ScreenMethods(PhoneCalls):
     def snapshot(self, *, settle: bool = False, timeout: float | None = None) -> Snapshot:
         """The screen as a tree and as an outline. With ``settle`` it waits until two captures agree."""
         step = self._step("snapshot_ui", {"settle": True} if settle else None, take=timeout)
-        return read_snapshot(step, self._reference_serial)
+        return read_snapshot(step, self._references)
+
+    def read_outline(
+        self,
+        *,
+        max_tokens: int | None = None,
+        since: str | None = None,
+        settle: bool = False,
+        timeout: float | None = None,
+    ) -> ScreenOutline:
+        """The screen as text: one line for each element a user can see or touch, with its reference.
+
+        ``max_tokens`` cuts it at whole lines; a token is four bytes. With ``since``, the ``snapshot_id`` of an
+        earlier snapshot, only added, removed and changed lines.
+        """
+        params = given(view="outline", maxTokens=max_tokens, since=since, settle=settle or None)
+        return outline_result(self._step("snapshot_ui", params, take=timeout))
+
+    def read_elements(
+        self, *, max_tokens: int | None = None, settle: bool = False, timeout: float | None = None
+    ) -> list[ScreenElement]:
+        """The elements of the outline as objects."""
+        params = given(view="json", maxTokens=max_tokens, settle=settle or None)
+        return element_results(self._step("snapshot_ui", params, take=timeout))
 
     def screenshot(
         self, path: str | os.PathLike[str] | None = None, *, marks: bool = False, timeout: float | None = None

@@ -7,13 +7,16 @@ from msgspec import UNSET, Struct, ValidationError
 
 from clawperator._text import one_line
 from clawperator._typed import convert
-from clawperator.connection.results import read_count, required_value
+from clawperator.connection.results import json_value, read_count, required_value
 from clawperator.connection.selectors import SelectorKwargs, find_matcher, require_matcher
 from clawperator.contract import NodeSelector, StepResult
 from clawperator.contract.wire import snapshot_id
 from clawperator.errors import ClawError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from clawperator.device import References
     from clawperator.ui import Bounds, Hierarchy, Node
 
 
@@ -56,8 +59,8 @@ class ScreenSearch:
 class Snapshot(ScreenSearch, Struct, frozen=True, dict=True):
     """A captured screen. The XML is parsed on first use of the tree.
 
-    ``package`` is the foreground app and ``overlay_package`` an overlay, if the device reported them.
-    ``snapshot_id`` is the same for the same content. ``serial`` is the device whose references the outline has.
+    ``package`` is the foreground app and ``overlay_package`` an overlay, if the device reported them. Snapshots
+    with the same content have the same ``snapshot_id``.
     """
 
     xml: str
@@ -65,7 +68,7 @@ class Snapshot(ScreenSearch, Struct, frozen=True, dict=True):
     overlay_package: str | None
     window_count: int
     snapshot_id: str = ""
-    serial: str | None = None
+    _references: "Callable[[], References] | None" = None
 
     def __str__(self) -> str:
         return self.xml
@@ -83,14 +86,12 @@ class Snapshot(ScreenSearch, Struct, frozen=True, dict=True):
 
     @cached_property
     def outline(self) -> str:
-        """One line for each element that a user can see or touch, with its reference on a connected device."""
+        """One line for each element that a user can see or touch, with its reference."""
         from clawperator.ui import outline_of, render_outline
 
         made = outline_of(self.hierarchy, self.frame, overlay=self.overlay_package)
-        if self.serial is not None:
-            from clawperator.device import References
-
-            References(self.serial).assign(made, self.snapshot_id)
+        if self._references is not None:
+            self._references().assign(made, self.snapshot_id)
         return render_outline(made)
 
     @cached_property
@@ -99,6 +100,44 @@ class Snapshot(ScreenSearch, Struct, frozen=True, dict=True):
         from clawperator.ui import screen_frame
 
         return screen_frame(self.hierarchy)
+
+
+class ScreenOutline(Struct, frozen=True):
+    """The outline of a screen as text. With ``is_change``, only what changed since an earlier snapshot."""
+
+    text: str
+    snapshot_id: str
+    is_change: bool = False
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return f"<ScreenOutline {self.snapshot_id}, {self.text.count(chr(10)) + 1} lines>"
+
+
+class ScreenElement(Struct, frozen=True):
+    """An element that a user can see or touch.
+
+    ``ref`` is its reference: ``click(ref=element.ref)``. ``value`` is what it holds or its further texts,
+    ``bounds`` its left, top, right and bottom edge, ``depth`` its depth among the elements. ``id`` is set where it
+    has no label.
+    """
+
+    ref: str
+    role: str
+    label: str
+    value: str
+    states: list[str]
+    bounds: tuple[int, int, int, int]
+    depth: int
+    id: str = ""
+
+
+class _JsonView(Struct, frozen=True, rename={"found": "elements"}):
+    """The view ``json`` of a snapshot."""
+
+    found: list[ScreenElement]
 
 
 def _read_selector(matcher: dict[str, Any]) -> NodeSelector:
@@ -121,7 +160,7 @@ def _read_selector(matcher: dict[str, Any]) -> NodeSelector:
     )
 
 
-def read_snapshot(step: StepResult, serial: str | None = None) -> Snapshot:
+def read_snapshot(step: StepResult, references: "Callable[[], References] | None" = None) -> Snapshot:
     data = step.data
     xml = required_value(step, "text")
     return Snapshot(
@@ -130,5 +169,14 @@ def read_snapshot(step: StepResult, serial: str | None = None) -> Snapshot:
         data.get("overlay_package"),
         read_count(data, "window_count"),
         data.get("snapshot_id") or snapshot_id(xml),
-        serial,
+        references,
     )
+
+
+def outline_result(step: StepResult) -> ScreenOutline:
+    is_change = step.data.get("actual_format") == "outline_changes"
+    return ScreenOutline(required_value(step, "text"), step.data.get("snapshot_id", ""), is_change)
+
+
+def element_results(step: StepResult) -> list[ScreenElement]:
+    return json_value(step, "text", _JsonView).found

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from clawperator.device.packages import list_packages
     from clawperator.device.recordings import PULL_SECONDS, check_session_id, pull_recording
     from clawperator.device.references import References
-    from clawperator.device.run import run_plan
+    from clawperator.device.run import add_views, run_plan, with_captures
     from clawperator.device.running import RunningExecution, still_running
     from clawperator.device.settings import default_backend, default_timeout_ms, operator_package
     from clawperator.device.setup.device_checks import HANDSHAKE_MS
@@ -39,7 +39,7 @@ else:
             "packages": "list_packages",
             "recordings": "PULL_SECONDS check_session_id pull_recording",
             "references": "References",
-            "run": "run_plan",
+            "run": "add_views run_plan with_captures",
             "running": "RunningExecution still_running",
             "settings": "default_backend default_timeout_ms operator_package",
             "setup.device_checks": "HANDSHAKE_MS",
@@ -68,6 +68,7 @@ __all__ = [
     "Report",
     "RunningExecution",
     "ShellAnswer",
+    "add_views",
     "check_session_id",
     "check_uri_schemes",
     "command_line",
@@ -92,4 +93,5 @@ __all__ = [
     "save_screenshot",
     "set_up_operator",
     "still_running",
+    "with_captures",
 ]

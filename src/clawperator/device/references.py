@@ -89,11 +89,15 @@ class _Known(Struct):
 
 
 class References:
-    """The references of one phone. ``now`` returns the time in seconds since the epoch."""
+    """The references of one phone.
 
-    def __init__(self, serial: str, now: Callable[[], float] = time.time) -> None:
+    ``now`` returns the time in seconds since the epoch. They are kept in ``folder``, by default in the product
+    home.
+    """
+
+    def __init__(self, serial: str, now: Callable[[], float] = time.time, *, folder: str | None = None) -> None:
         # In hex any serial is a valid file name, and 200 digits distinguish devices.
-        self._path = os.path.join(references_folder(), f"{serial.encode().hex()[:200]}.json")
+        self._path = os.path.join(folder or references_folder(), f"{serial.encode().hex()[:200]}.json")
         self._now = now
         self._next = 1
         self._elements: dict[int, _Known] = {}

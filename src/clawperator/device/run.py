@@ -82,7 +82,7 @@ def run_plan(  # noqa: PLR0913 - the facts of one run
         from clawperator.device.uri_schemes import check_uri_schemes
 
         check_uri_schemes(plan, allow_schemes)
-    asked, plan = plan, _with_captures(plan)
+    asked, plan = plan, with_captures(plan)
     ids = {"commandId": plan.document["commandId"], "taskId": plan.document["taskId"], "deviceId": device.serial}
     log_event("execution.started", **ids)
     started = time.monotonic()
@@ -107,7 +107,7 @@ def run_plan(  # noqa: PLR0913 - the facts of one run
     except KeyboardInterrupt:
         log_event("execution.interrupted", level="warn", durationMs=_elapsed_ms(started), **ids)
         raise
-    envelope = reconcile(_with_views(asked, envelope, device.serial), device.serial, package)
+    envelope = reconcile(add_views(asked, envelope, partial(_references_of, device.serial)), device.serial, package)
     for step in envelope.stepResults:
         trace(f"step {step.id} ({step.actionType}): {'success' if step.success else step.data.get('error')}")
     level: Level = "info" if envelope.status == "success" else "warn"
@@ -185,7 +185,7 @@ def _check_steps(plan: Plan, envelope: ResultEnvelope, device: Device) -> None:
         )
 
 
-def _with_captures(plan: Plan) -> Plan:
+def with_captures(plan: Plan) -> Plan:
     """The plan with the captures that marks on its screenshots need."""
     if not _has_marks(plan):
         return plan
@@ -194,18 +194,24 @@ def _with_captures(plan: Plan) -> Plan:
     return plan_with_captures(plan)
 
 
-def _with_views(plan: Plan, envelope: ResultEnvelope, serial: str) -> ResultEnvelope:
-    """The envelope with the id of each snapshot, and with the views that the plan asks for."""
+def add_views(plan: Plan, envelope: ResultEnvelope, references: "Callable[[], References]") -> ResultEnvelope:
+    """The envelope with the id of each snapshot, and with the views and marks that the plan asks for."""
     steps = [_with_snapshot_id(step) for step in envelope.stepResults]
     if any(_has_view(action) for action in plan.document["actions"]):
         from clawperator.device.snapshot_views import with_views
 
-        steps = with_views(plan, steps, serial)
+        steps = with_views(plan, steps, references())
     if _has_marks(plan):
         from clawperator.device.screenshot_marks import with_marks
 
-        steps = with_marks(plan, steps, serial)
+        steps = with_marks(plan, steps, references())
     return replace(envelope, stepResults=steps)
+
+
+def _references_of(serial: str) -> "References":
+    from clawperator.device.references import References
+
+    return References(serial)
 
 
 def _has_marks(plan: Plan) -> bool:

@@ -40,7 +40,7 @@ def plan_with_captures(plan: Plan) -> Plan:
     return validate({**plan.document, "actions": actions})
 
 
-def with_marks(plan: Plan, steps: list[StepResult], serial: str) -> list[StepResult]:
+def with_marks(plan: Plan, steps: list[StepResult], references: References) -> list[StepResult]:
     """The steps of a plan with captures, without the captures. The pictures have their marks."""
     captures = {
         _capture_id(plan, action.id): action for action in plan.execution.actions if _gets_marks(action.params)
@@ -55,7 +55,7 @@ def with_marks(plan: Plan, steps: list[StepResult], serial: str) -> list[StepRes
                 marked.append(replace(step, id=screenshot.id, actionType=screenshot.type))
         elif capture is not None:
             if capture.success:
-                marked.append(_marked(step, capture, serial) if step.success else step)
+                marked.append(_marked(step, capture, references) if step.success else step)
             capture = None
         else:
             marked.append(step)
@@ -75,10 +75,10 @@ def _capture_id(plan: Plan, screenshot_id: str) -> str:
     return made
 
 
-def _marked(step: StepResult, capture: StepResult, serial: str) -> StepResult:
+def _marked(step: StepResult, capture: StepResult, references: References) -> StepResult:
     path = step.data["path"]
     try:
-        made = numbered_outline(capture.data, References(serial))
+        made = numbered_outline(capture.data, references)
         frame = screen_frame(parse_hierarchy(capture.data["text"]))
         png, is_blank = draw_marks(path, made.elements, frame)
         save_screenshot(png, path, step.id)

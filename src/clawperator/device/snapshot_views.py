@@ -25,29 +25,28 @@ from clawperator.ui import (
 OUTLINE, CHANGES, JSON = "outline", "outline_changes", "json"
 
 
-def with_views(plan: Plan, steps: list[StepResult], serial: str) -> list[StepResult]:
+def with_views(plan: Plan, steps: list[StepResult], references: References) -> list[StepResult]:
     """The steps, each snapshot in the view that its action asks for."""
     params = {action.id: action.params for action in plan.execution.actions}
     return [
-        _with_view(step, asked, serial) if isinstance(asked := params.get(step.id), ViewParams) else step
+        _with_view(step, asked, references) if isinstance(asked := params.get(step.id), ViewParams) else step
         for step in steps
     ]
 
 
-def _with_view(step: StepResult, asked: ViewParams, serial: str) -> StepResult:
+def _with_view(step: StepResult, asked: ViewParams, references: References) -> StepResult:
     if asked.shown_view == "xml" or not step.success or "text" not in step.data:
         return step
     try:
-        data = step.data | _view(asked, step.data, serial)
+        data = step.data | _view(asked, step.data, references)
     except ClawError as e:  # a hierarchy that is not well-formed
         return replace(step, success=False, data={**step.data, "error": e.code, "message": e.message})
     return replace(step, data=data)
 
 
-def _view(asked: ViewParams, data: dict[str, str], serial: str) -> dict[str, str]:
+def _view(asked: ViewParams, data: dict[str, str], references: References) -> dict[str, str]:
     since = asked.since if isinstance(asked.since, str) else None
     limit = asked.maxTokens if isinstance(asked.maxTokens, int) else None
-    references = References(serial)
     earlier = references.lines_of(since) if since is not None else None
     made = numbered_outline(data, references)
     if asked.shown_view == "json":

@@ -13,7 +13,7 @@ Without pytest: ``with simulated_phone() as phone: ...``. Nothing listens on a p
 """
 
 from clawperator.engine import FullScriptedDriver, ScriptedDriver, VirtualClock
-from clawperator.testing.failure_files import folder_name, keep_failure, phone_of
+from clawperator.testing.failure_files import keep_failure
 from clawperator.testing.old_names import RENAMED, ShellResult, warn_of
 from clawperator.testing.person import Person
 from clawperator.testing.phone import PhonePorts, SimulatedPhone, simulated_phone
@@ -28,9 +28,7 @@ __all__ = [
     "ShellResult",
     "SimulatedPhone",
     "VirtualClock",
-    "folder_name",
     "keep_failure",
-    "phone_of",
     "simulated_phone",
 ]
 

@@ -1,12 +1,9 @@
 """What a phone showed when a test failed: its picture, its tree, its log and the labels on the screen."""
 
 import os
-import re
 from collections.abc import Callable, Iterator
 
-from clawperator.connection import AndroidPhone, AsyncConnectedPhone, ConnectedPhone, ScreenSearch
-from clawperator.device import Device, Endpoint
-from clawperator.phone import PhoneProcess
+from clawperator.connection import AndroidPhone, ScreenSearch
 from clawperator.testing.live_screen import LiveScreen
 from clawperator.testing.phone import SimulatedPhone
 from clawperator.ui import outline_of, render_outline
@@ -15,30 +12,13 @@ from clawperator.ui import outline_of, render_outline
 _SECONDS = 10.0
 _LOG_LINES = "2000"
 _MAX_LABELS = 60
-_MAX_NAME = 100
-_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
-
-
-def folder_name(test: str) -> str:
-    """The name of a test as the name of a folder."""
-    return _UNSAFE.sub("_", test).strip("._")[-_MAX_NAME:] or "test"
-
-
-def phone_of(value: object) -> AndroidPhone | None:
-    """The phone that a fixture or a variable is, if it is one."""
-    if isinstance(value, AndroidPhone):
-        return value
-    if isinstance(value, AsyncConnectedPhone):
-        return value.phone
-    if isinstance(value, PhoneProcess):
-        return ConnectedPhone(Device(value.serial, Endpoint("127.0.0.1", value.server_port, simulated=True)))
-    return None
 
 
 def keep_failure(phone: AndroidPhone, folder: str) -> str:
-    """Write what the phone shows to a folder. Returns a report of the labels and the files.
+    """Write the picture, the tree and the log of a phone to a folder. Returns a report of labels and files.
 
-    It never raises: what could not be read or written is a line of the report.
+    It never raises: what could not be read or written is a line of the report. The pytest plugin calls it when a
+    test fails; call it yourself with another test runner.
     """
     lines: list[str] = []
     try:

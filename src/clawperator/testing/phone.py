@@ -16,11 +16,14 @@ from clawperator.contract.wire import recordings_folder
 from clawperator.device import (
     Device,
     Endpoint,
+    References,
     ShellAnswer,
+    add_views,
     check_session_id,
     check_uri_schemes,
     command_line,
     save_screenshot,
+    with_captures,
 )
 from clawperator.engine import Clock, Engine, VirtualClock
 from clawperator.errors import ClawError
@@ -181,13 +184,21 @@ class SimulatedPhone(OldCalls):
     def _run(self, document: dict[str, Any]) -> ResultEnvelope:
         plan = validate(document)
         check_uri_schemes(plan, self._allow_schemes)
-        return self._engine.run(plan.execution)
+        envelope = self._engine.run(with_captures(plan).execution)
+        return add_views(plan, envelope, self._references)
+
+    def _references(self) -> References:
+        """References on the phone's clock, kept as long as the phone."""
+        return References(self.serial, lambda: self.clock.now_ms() / 1000, folder=self._temporary_folder())
+
+    def _temporary_folder(self) -> str:
+        if self._folder is None:
+            self._folder = tempfile.mkdtemp(prefix="clawperator-")
+        return self._folder
 
     def _save_screenshot(self, path: str | None, png: bytes) -> str:
         if path is None:
-            if self._folder is None:
-                self._folder = tempfile.mkdtemp(prefix="clawperator-")
-            path = os.path.join(self._folder, f"screenshot-{len(self.screenshots) + 1}.png")
+            path = os.path.join(self._temporary_folder(), f"screenshot-{len(self.screenshots) + 1}.png")
         save_screenshot(png, path, "")
         self.screenshots[path] = png
         return path

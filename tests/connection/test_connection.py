@@ -644,16 +644,6 @@ def test_a_snapshot_has_an_id_and_an_outline_with_references(
     ]
 
 
-def test_a_snapshot_of_a_phone_in_this_process_has_an_outline_without_references(
-    simulator: SimulatedPhone,
-) -> None:
-    simulator.open_app(SETTINGS)
-    screen = simulator.snapshot()
-
-    assert screen.snapshot_id.startswith("s")
-    assert screen.outline.splitlines()[1] == ' "Settings"'
-
-
 def test_a_screenshot_can_have_marks(
     hand: ConnectedPhone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,6 +10,7 @@ from clawperator.connection import AndroidPhone, ConnectedPhone, Selector
 from clawperator.device.adb.client import Device, Endpoint
 from clawperator.errors import ClawError, TargetError
 from clawperator.testing import ScriptedBackend, SimulatedPhone, simulated_phone
+from clawperator.ui import Bounds
 
 SETTINGS = "com.android.settings"
 NOTES = "com.clawperator.notes"
@@ -88,32 +89,61 @@ def test_selectors_that_the_host_resolves_find_the_same_node(
 def test_the_outline_numbers_elements_and_shows_what_changed(any_phone: AndroidPhone) -> None:
     any_phone.open_app(SETTINGS)
     any_phone.click("Display")
-    first = any_phone.outline()
+    first = any_phone.read_outline()
     assert '"Dark theme"' in str(first)
     assert first.snapshot_id == any_phone.snapshot().snapshot_id
-    switch = next(element for element in any_phone.elements() if element.label == "Dark theme")
+    assert any_phone.snapshot().outline == first.text
+    switch = next(element for element in any_phone.read_elements() if element.label == "Dark theme")
     assert f"{switch.ref} " in first.text
-    assert len(any_phone.outline(max_tokens=40).text.encode()) <= 160
+    assert len(any_phone.read_outline(max_tokens=40).text.encode()) <= 160
     any_phone.click("Dark theme")
-    changed = any_phone.outline(since=first.snapshot_id, settle=True)
+    changed = any_phone.read_outline(since=first.snapshot_id, settle=True)
     assert changed.is_change
     assert f"{switch.ref} " in changed.text
     assert len(changed.text) < len(first.text)
     assert any_phone.snapshot(settle=True).snapshot_id == changed.snapshot_id != first.snapshot_id
 
 
+def test_an_element_is_found_and_clicked_by_its_reference(any_phone: AndroidPhone) -> None:
+    any_phone.open_app(SETTINGS)
+    row = next(element for element in any_phone.read_elements() if element.label == "Display")
+    found = any_phone.find(ref=row.ref)
+    assert found is not None
+    assert found.bounds.normalised() == Bounds(*row.bounds)
+    assert any_phone.click(ref=row.ref).effect == "changed"
+    assert any_phone.shows("Dark theme")
+    for call in (any_phone.click, any_phone.find):
+        with pytest.raises(ClawError) as info:
+            call(ref="e999999")
+        assert info.value.code == "REF_STALE"
+    with pytest.raises(ClawError) as info:
+        any_phone.snapshot().find(ref=row.ref)
+    assert info.value.code == "EXECUTION_VALIDATION_FAILED"
+
+
+def test_a_node_that_must_be_unique_is_refused_with_its_candidates(any_phone: AndroidPhone) -> None:
+    any_phone.open_app(SETTINGS)
+    snapshot = any_phone.snapshot()
+    for call in (any_phone.read, any_phone.find, snapshot.find):
+        for selector in ({"id": "title"}, {"id": "android:id/title", "unique": True}):
+            with pytest.raises(ClawError) as info:
+                call(**selector)
+            assert info.value.code == "NODE_AMBIGUOUS", (call, selector)
+    assert len(any_phone.find_all(id="title")) > 2
+
+
 def test_a_simulated_phone_keeps_no_references_in_the_product_home(
     phone: SimulatedPhone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CLAWPERATOR_HOME", str(tmp_path / "home"))
-    first = phone.elements()[0]
+    first = phone.read_elements()[0]
     phone.clock.sleep(3_500)
-    assert phone.elements()[0].ref == first.ref
+    assert phone.read_elements()[0].ref == first.ref
     phone.clock.sleep(7_200)
-    assert phone.outline(since=phone.snapshot().snapshot_id).text
+    assert phone.read_outline(since=phone.snapshot().snapshot_id).text
     assert not (tmp_path / "home").exists()
     with simulated_phone() as other:
-        assert other.elements()[0].ref == "e1"
+        assert other.read_elements()[0].ref == "e1"
 
 
 def test_text_is_entered_and_read(any_phone: AndroidPhone) -> None:

@@ -19,6 +19,7 @@ from clawperator.contract import (
     with_timeout,
 )
 from clawperator.contract.limits import MAX_EXECUTION_TIMEOUT_MS, MIN_EXECUTION_TIMEOUT_MS
+from clawperator.device import References
 from clawperator.errors import ClawError
 
 _SOURCE = "clawperator-python"
@@ -29,8 +30,6 @@ class PhoneCalls(ABC):
 
     # The time of an execution whose call gives none; None for that of its action.
     _timeout_ms: float | None = None
-    # The device whose references the outlines of snapshots have; None for none.
-    _reference_serial: str | None = None
 
     @property
     @abstractmethod
@@ -40,6 +39,10 @@ class PhoneCalls(ABC):
     @abstractmethod
     def _run(self, document: dict[str, Any]) -> ResultEnvelope:
         """Validate and run an execution document."""
+
+    @abstractmethod
+    def _references(self) -> References:
+        """The references of the device."""
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.serial}>"

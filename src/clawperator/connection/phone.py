@@ -8,7 +8,7 @@ from clawperator.commands import BackendName
 from clawperator.connection.android_phone import AndroidPhone
 from clawperator.connection.calls import milliseconds
 from clawperator.contract import ResultEnvelope, validate
-from clawperator.device import Backend, Device, ShellAnswer, run_plan
+from clawperator.device import Backend, Device, References, ShellAnswer, run_plan
 from clawperator.device import operator_package as chosen_operator
 
 _LONGEST_SHELL_MS = 3_600_000
@@ -27,7 +27,6 @@ class ConnectedPhone(AndroidPhone):
         timeout_ms: int | float | None = None,
     ) -> None:
         self.device = device
-        self._reference_serial = device.serial
         self._package = chosen_operator(operator_package)
         self._backend: BackendName | Backend = backend
         self._allow_schemes = tuple(allow_schemes)
@@ -66,6 +65,9 @@ class ConnectedPhone(AndroidPhone):
 
         limit = milliseconds(timeout, _LONGEST_SHELL_MS)
         return run_shell(self.device, command_line(command, *arguments), seconds=limit / 1000)
+
+    def _references(self) -> References:
+        return References(self.serial)
 
     def _run(self, document: dict[str, Any]) -> ResultEnvelope:
         plan = validate(document)

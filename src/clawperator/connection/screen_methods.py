@@ -14,6 +14,7 @@ from clawperator.connection.snapshot import (
     element_results,
     outline_result,
     read_snapshot,
+    search,
 )
 from clawperator.contract import LONGEST_WAIT_MS
 from clawperator.contract.limits import MAX_NAVIGATION_TIMEOUT_MS
@@ -121,19 +122,20 @@ class ScreenMethods(PhoneCalls):
         self, text: str | None = None, *, timeout: float | None = None, **selector: Unpack[SelectorKwargs]
     ) -> "Node | None":
         """The first visible node that matches, or None. It looks once: ``wait`` waits for a node."""
-        return self._screen(timeout).find(text, **selector)
+        require_matcher(text, selector, "find")
+        return next(iter(self._search(text, selector, timeout, several=False)), None)
 
     def find_all(
         self, text: str | None = None, *, timeout: float | None = None, **selector: Unpack[SelectorKwargs]
     ) -> list["Node"]:
         """Every visible node that matches; without a selector, every visible node."""
-        return self._screen(timeout).find_all(text, **selector)
+        return self._search(text, selector, timeout, several=True)
 
     def shows(
         self, text: str | None = None, *, timeout: float | None = None, **selector: Unpack[SelectorKwargs]
     ) -> bool:
         """Whether a node is visible now."""
-        return self._screen(timeout).shows(text, **selector)
+        return self.find(text, timeout=timeout, **selector) is not None
 
     def labels(self, *, timeout: float | None = None) -> list[str]:
         """Every visible label, in tree order."""
@@ -142,6 +144,12 @@ class ScreenMethods(PhoneCalls):
     def foreground(self, *, timeout: float | None = None) -> str | None:
         """The package in the foreground, if the device reports it."""
         return self.snapshot(timeout=timeout).package
+
+    def _search(
+        self, text: str | None, selector: SelectorKwargs, timeout: float | None, *, several: bool
+    ) -> list["Node"]:
+        references = self._references() if "ref" in selector else None
+        return search(self._screen(timeout), text, selector, references, several=several)
 
     def _screen(self, timeout: float | None) -> ScreenSearch:
         return self.snapshot(timeout=timeout)

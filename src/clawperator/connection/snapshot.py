@@ -1,5 +1,6 @@
 """A captured screen: its XML, and a searchable tree."""
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -14,9 +15,8 @@ from clawperator.contract.wire import snapshot_id
 from clawperator.errors import ClawError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from clawperator.device import References
+    from clawperator.engine import ReferenceLookup
     from clawperator.ui import Bounds, Hierarchy, Node
 
 
@@ -36,16 +36,11 @@ class ScreenSearch:
     def find(self, text: str | None = None, **selector: Unpack[SelectorKwargs]) -> "Node | None":
         """The first visible node that matches, as an action would find it."""
         require_matcher(text, selector, "find")
-        return next(iter(self.find_all(text, **selector)), None)
+        return next(iter(search(self, text, selector, several=False)), None)
 
     def find_all(self, text: str | None = None, **selector: Unpack[SelectorKwargs]) -> list["Node"]:
         """Every visible node that matches, depth first; without a selector, every visible node."""
-        from clawperator.ui import find_nodes, visible_nodes
-
-        matcher = find_matcher(text, selector)
-        if matcher is None:
-            return visible_nodes(self.hierarchy, self.frame)
-        return find_nodes(self.hierarchy, _read_selector(matcher), self.frame)
+        return search(self, text, selector, several=True)
 
     def shows(self, text: str | None = None, **selector: Unpack[SelectorKwargs]) -> bool:
         """Whether a node is visible."""
@@ -68,7 +63,8 @@ class Snapshot(ScreenSearch, Struct, frozen=True, dict=True):
     overlay_package: str | None
     window_count: int
     snapshot_id: str = ""
-    _references: "Callable[[], References] | None" = None
+    # Returns the store of references of its device.
+    _references: Callable[[], Any] | None = None
 
     def __str__(self) -> str:
         return self.xml
@@ -140,18 +136,41 @@ class _JsonView(Struct, frozen=True, rename={"found": "elements"}):
     found: list[ScreenElement]
 
 
-def _read_selector(matcher: dict[str, Any]) -> NodeSelector:
-    """The selector of a document; ``EXECUTION_VALIDATION_FAILED`` when it is invalid, or a reference."""
-    problem = "a snapshot does not know references"
+def search(
+    screen: ScreenSearch,
+    text: str | None,
+    selector: SelectorKwargs,
+    references: "ReferenceLookup | None" = None,
+    *,
+    several: bool,
+) -> list["Node"]:
+    """The visible nodes that match, in the order of the selector; without a selector, every visible node.
+
+    ``NODE_AMBIGUOUS`` when only one may match and not ``several`` are wanted.
+    """
+    from clawperator.engine import select
+    from clawperator.ui import visible_nodes
+
+    matcher = find_matcher(text, selector)
+    if matcher is None:
+        return visible_nodes(screen.hierarchy, screen.frame)
+    wanted = _read_selector(matcher, has_references=references is not None)
+    return select(screen.hierarchy, wanted, screen.frame, references, several=several)
+
+
+def _read_selector(matcher: dict[str, Any], *, has_references: bool) -> NodeSelector:
+    """The selector of a document; ``EXECUTION_VALIDATION_FAILED`` when it is invalid."""
     try:
         selector = convert(matcher, NodeSelector)
     except ValidationError as e:
         problem = str(e).replace("`", "")
     else:
-        found = next(selector.problems(), None)
-        if found is None and selector.ref is UNSET:
+        where, problem = next(selector.problems(), ("", ""))
+        if not problem and selector.ref is not UNSET and not has_references:
+            problem = "a snapshot does not know references; search on the phone"
+        if not problem:
             return selector
-        problem = problem if found is None else f"{found[0]} {found[1]}".strip()
+        problem = f"{where} {problem}".strip()
     raise ClawError(
         "EXECUTION_VALIDATION_FAILED",
         f"invalid selector: {problem}",

@@ -107,7 +107,9 @@ def run_plan(  # noqa: PLR0913 - the facts of one run
     except KeyboardInterrupt:
         log_event("execution.interrupted", level="warn", durationMs=_elapsed_ms(started), **ids)
         raise
-    envelope = reconcile(add_views(asked, envelope, partial(_references_of, device.serial)), device.serial, package)
+    envelope = reconcile(
+        add_views(asked, envelope, partial(_references_of, device.serial)), device.serial, package
+    )
     for step in envelope.stepResults:
         trace(f"step {step.id} ({step.actionType}): {'success' if step.success else step.data.get('error')}")
     level: Level = "info" if envelope.status == "success" else "warn"

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from clawperator.engine.privacy import shown_label
     from clawperator.engine.run import Engine
     from clawperator.engine.scripted import FullScriptedDriver, ScriptedDriver
-    from clawperator.engine.selection import ReferenceLookup
+    from clawperator.engine.selection import ReferenceLookup, select
     from clawperator.engine.targets import describe_node, nearest_self_or_ancestor
 else:
     from clawperator._lazy import lazy_exports
@@ -22,7 +22,7 @@ else:
             "privacy": "shown_label",
             "run": "Engine",
             "scripted": "FullScriptedDriver ScriptedDriver",
-            "selection": "ReferenceLookup",
+            "selection": "ReferenceLookup select",
             "targets": "describe_node nearest_self_or_ancestor",
         },
     )
@@ -42,5 +42,6 @@ __all__ = [
     "Windows",
     "describe_node",
     "nearest_self_or_ancestor",
+    "select",
     "shown_label",
 ]

@@ -3,7 +3,7 @@
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +31,7 @@ from clawperator.phone import App, Phone, PrivilegedPhoneDriver
 from clawperator.testing.live_screen import LiveScreen
 from clawperator.testing.old_names import OldCalls, also_runs_scripts
 from clawperator.testing.person import Person
-from clawperator.ui import Hierarchy
+from clawperator.ui import ElementFingerprint, Hierarchy
 
 if TYPE_CHECKING:
     from clawperator.phone import AccessibilityEvent, AdbdServer, Cassette
@@ -64,7 +64,13 @@ class SimulatedPhone(OldCalls):
         self._adbd: AdbdServer | None = None
         phone.listeners.append(self.events.append)
         driver = PrivilegedPhoneDriver(phone)
-        self._engine = Engine(driver, phone.clock, random=phone.random, save_screenshot=self._save_screenshot)
+        self._engine = Engine(
+            driver,
+            phone.clock,
+            random=phone.random,
+            save_screenshot=self._save_screenshot,
+            references=_LazyReferences(self._references),
+        )
 
     @property
     def serial(self) -> str:
@@ -213,6 +219,16 @@ class SimulatedPhone(OldCalls):
     def _read_file(self, name: str) -> bytes:
         """A file in the folder of recordings."""
         return self.phone.storage.system.read(f"{recordings_folder(self.phone.operator.package)}/{name}")
+
+
+class _LazyReferences:
+    """References that need a folder only when one is looked up."""
+
+    def __init__(self, references: Callable[[], References]) -> None:
+        self._references = references
+
+    def lookup(self, ref: str) -> ElementFingerprint:
+        return self._references().lookup(ref)
 
 
 def _apps(given: App | str | os.PathLike[str]) -> list[App]:

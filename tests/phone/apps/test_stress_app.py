@@ -8,6 +8,7 @@ from clawperator.phone.apps import stress
 from clawperator.phone.apps.stress import PACKAGE
 from clawperator.phone.core.phone import Phone
 from tests.phone.screen import find, found, reveal, tap, texts
+from tests.phone.shell.scripts import output
 
 NOTHING = "Nothing happened yet"
 
@@ -257,6 +258,18 @@ def test_a_long_press_does_what_a_tap_does_not(phone: Phone) -> None:
     assert status(phone) == NOTHING
     phone.tap(*find(phone, id="long").bounds.centre, hold_ms=700)
     assert status(phone) == "Pressed long"
+
+
+def test_gestures_have_their_effects(phone: Phone) -> None:
+    enter(phone, "Gestures")
+    x, y = find(phone, id="double").bounds.centre
+    phone.tap(x, y)
+    assert status(phone) == NOTHING
+    phone.tap(x, y)
+    assert status(phone) == "Tapped twice"
+    start, end = (find(phone, id=name).bounds.centre for name in ("parcel", "box"))
+    output(phone, f"input draganddrop {start[0]} {start[1]} {end[0]} {end[1]} 200")
+    assert status(phone) == "Parcel in the box"
 
 
 def test_views_without_a_size_are_in_the_tree(phone: Phone) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from clawperator.phone.apps.stress_tasks import LINK, SCREEN, add_tasks
 from clawperator.phone.toolkit.app import App, Build, back, go
 from clawperator.phone.toolkit.context import AppContext, Effect
 from clawperator.phone.toolkit.views import (
@@ -65,12 +66,13 @@ class Scenario(Struct, frozen=True):
 
 
 def apps() -> list[App]:
-    app = App(PACKAGE, "Hard Mode", state={"agreed": False})
+    app = App(PACKAGE, "Hard Mode", state={"agreed": False, "taps": []}, links=(LINK,), link_screen=SCREEN)
     app.screen("home", title="Hard Mode")(_menu)
     for scenario in SCENARIOS:
         app.screen(scenario.name, title=scenario.title, on_show=scenario.on_show)(_with_status(scenario))
     app.dialog("rating", title="Enjoying Hard Mode?")(_rating)
     app.dialog("terms", title="Terms", cancelable=False)(_terms)
+    add_tasks(app)
     return [app]
 
 
@@ -269,6 +271,18 @@ def _odd_buttons(_: AppContext) -> tuple[View, ...]:
     )
 
 
+def _gestures(_: AppContext) -> tuple[View, ...]:
+    def drop(context: AppContext, name: str) -> None:
+        context.args["status"] = f"{name} in the box"
+
+    return (
+        text("Double tap me", id="double", padding=12, on_double_tap=_set_status("Tapped twice")),
+        text("Drag me", id="parcel", padding=12, drag_name="Parcel", tone="surface"),
+        View(weight=1),
+        text("Drop it here", id="box", padding=12, on_drop=drop, tone="surface"),
+    )
+
+
 def _slivers(_: AppContext) -> tuple[View, ...]:
     parts = (
         View(desc="No height", on_click=_set_status("No height"), id="flat"),
@@ -304,6 +318,7 @@ SCENARIOS = (
     Scenario("siege", "Siege", "A dialog that cannot be dismissed", _claim, _reset_terms),
     Scenario("hole", "Hole", "A WebView that exposes no nodes", _hole),
     Scenario("odd_buttons", "Odd buttons", "Idle, disabled, far away, or for long presses", _odd_buttons),
+    Scenario("gestures", "Gestures", "A double tap, and something to drag", _gestures),
     Scenario("slivers", "Slivers", "Views with no height or no width", _slivers),
     Scenario("canvas", "Canvas", "Targets of a few pixels", _canvas),
 )

@@ -45,6 +45,7 @@ _ROWS = (
     Fault("offline", "flag", 1, 1, "the phone is connected but offline"),
     Fault("unauthorized", "flag", 1, 1, "the phone has not authorized this computer"),
     Fault("dialog", "chance", 0.1, 1, "a system dialog appears after a touch"),
+    Fault("shift", "chance", 0.3, 1, "the content moves by a row just before a touch"),
     Fault("rotation", "quarter_turns", 1, 3, "the display is rotated"),
 )
 FAULTS: Mapping[str, Fault] = {row.name: row for row in _ROWS}

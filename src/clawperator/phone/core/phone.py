@@ -137,22 +137,13 @@ class Phone:
     # Input
 
     def tap(self, x: int, y: int, hold_ms: int = 100) -> None:
-        with self.lock:
-            if not self.faults.happens("dropped_tap"):
-                user_input.tap(self, x, y, hold_ms)
-            self._inject_dialog()
+        self.touch(lambda: user_input.tap(self, x, y, hold_ms))
 
     def swipe(self, start: tuple[int, int], end: tuple[int, int], duration_ms: int = 300) -> None:
-        with self.lock:
-            if not self.faults.happens("dropped_tap"):
-                user_input.swipe(self, start, end, duration_ms)
-            self._inject_dialog()
+        self.touch(lambda: user_input.swipe(self, start, end, duration_ms))
 
     def drag(self, start: tuple[int, int], end: tuple[int, int], duration_ms: int) -> None:
-        with self.lock:
-            if not self.faults.happens("dropped_tap"):
-                user_input.drag(self, start, end, duration_ms)
-            self._inject_dialog()
+        self.touch(lambda: user_input.drag(self, start, end, duration_ms))
 
     def type_text(self, text: str) -> None:
         """Type into the focused field, one character at a time."""
@@ -256,8 +247,7 @@ class Phone:
 
     def is_running(self, package: str) -> bool:
         """Whether an app has a process."""
-        with self.lock:
-            return self.tasks.process(package) is not None
+        return self.process_of(package) is not None
 
     def stop_app(self, package: str) -> bool:
         """Force-stop an app. False when it was not running."""
@@ -316,9 +306,7 @@ class Phone:
         return ScreenContext(self, entry)
 
     def _data_of(self, app: App) -> dict[str, Any]:
-        if app.package not in self._data:
-            self._data[app.package] = app.fresh_data()
-        return self._data[app.package]
+        return self._data.setdefault(app.package, app.fresh_data())
 
     def _uninstalling(self, package: str) -> None:
         with self.lock:
@@ -359,9 +347,15 @@ class Phone:
         if milliseconds:
             self.clock.sleep(milliseconds / 1000)
 
-    def _inject_dialog(self) -> None:
-        if self.faults.happens("dialog"):
-            self.windows.show_alert()
+    def touch(self, perform: Callable[[], None]) -> None:
+        """Perform a touch, with the faults that affect touches."""
+        with self.lock:
+            if self.faults.happens("shift"):
+                self.windows.shift()
+            if not self.faults.happens("dropped_tap"):
+                perform()
+            if self.faults.happens("dialog"):
+                self.windows.show_alert()
 
     # Events
 

@@ -18,6 +18,7 @@ from clawperator.ui import Bounds, Hierarchy, write_hierarchy
 
 _TOAST_SECONDS = 2.0
 _RECENT_TREES = 4
+_ROW_DP = 64
 
 
 class WindowManager:
@@ -55,6 +56,7 @@ class WindowManager:
         self._recent: deque[Hierarchy] = deque(maxlen=_RECENT_TREES)
         self._xml: str | None = None
         self._keyboard_on = False
+        self._bar_above = False
         self._alert: BackStackEntry | None = None
         self._toast: tuple[float, str] | None = None
 
@@ -121,10 +123,27 @@ class WindowManager:
         return self.active()
 
     def find_again(self, placed: PlacedView) -> PlacedView | None:
-        """The active window's view with the same key on the same screen, if it still has the same class."""
+        """The view in its current place, if it is still on the same screen.
+
+        A view in a list may have moved with its row, which is the one with the same labels. Any other view keeps
+        its place.
+        """
         window = self.active()
-        current = window.views.get(placed.key) if window.entry is placed.entry else None
-        return current if current is not None and current.view.class_name == placed.view.class_name else None
+        if window.entry is not placed.entry:
+            return None
+        current = window.views.get(placed.key)
+        row = _row(placed)
+        if row is None:
+            return current if current is not None and _is_alike(current, placed) else None
+        if current is not None and _is_alike(current, placed) and _row(current) == row:
+            return current
+        same = [view for view in window.views.values() if _is_alike(view, placed) and _row(view) == row]
+        return same[0] if len(same) == 1 else None
+
+    def shift(self) -> None:
+        """Move the content by a row: a bar appears above it, or disappears."""
+        self._bar_above = not self._bar_above
+        self.invalidate()
 
     # Captures
 
@@ -214,6 +233,8 @@ class WindowManager:
         if entry.screen.tree is not None:
             return show_tree(entry, self.display, entry.screen.tree(entry))
         free = self.display.content
+        if self._bar_above:
+            free = Bounds(free.left, free.top + self.display.px(_ROW_DP), free.right, free.bottom)
         if self._keyboard_on and entry is self.top():
             free = Bounds(free.left, free.top, free.right, self.display.keyboard.top)
         return lay_out(self._make_context(entry), entry, self.display, free)
@@ -224,3 +245,17 @@ class WindowManager:
             window = lay_out_bar(self._make_context(entry), entry, self.display, area)
             self._bars[entry.package] = window
         return window
+
+
+def _is_alike(view: PlacedView, other: PlacedView) -> bool:
+    return view.view.class_name == other.view.class_name and view.view.id == other.view.id
+
+
+def _row(placed: PlacedView) -> tuple[list[str], str] | None:
+    """The labels in the list row of a view, and its own label; None when it is not in a list."""
+    node, parent = placed.node, placed.node.parent
+    while parent is not None:
+        if isinstance(parent.source, PlacedView) and parent.source.view.scrolls:
+            return [inner.label for inner in node.walk() if inner.label], placed.node.label
+        node, parent = parent, parent.parent
+    return None

@@ -166,16 +166,16 @@ def _nest(inner: st.SearchStrategy[dict[str, Any]]) -> st.SearchStrategy[dict[st
     return st.builds(lambda a, b: {**a, **b}, _simple, more)
 
 
-_selectors = st.recursive(_simple, _nest, max_leaves=4).map(lambda fields: msgspec.convert(fields, NodeSelector))
+selectors = st.recursive(_simple, _nest, max_leaves=4).map(lambda fields: msgspec.convert(fields, NodeSelector))
 
 
-@given(screens(), _selectors)
+@given(screens(), selectors)
 def test_a_selector_finds_the_nodes_that_its_definitions_name(screen: Hierarchy, wanted: NodeSelector) -> None:
     shown = visible_nodes(screen, FRAME)
     assert find_nodes(screen, wanted, FRAME) == _oracle(shown, shown, wanted)
 
 
-@given(screens(), _selectors, st.data())
+@given(screens(), selectors, st.data())
 def test_a_container_limits_the_targets_and_not_what_they_relate_to(
     screen: Hierarchy, wanted: NodeSelector, data: st.DataObject
 ) -> None:
@@ -186,7 +186,7 @@ def test_a_container_limits_the_targets_and_not_what_they_relate_to(
     )
 
 
-@given(screens(), _selectors)
+@given(screens(), selectors)
 def test_a_unique_selector_names_one_node_or_all_that_it_could_be(screen: Hierarchy, wanted: NodeSelector) -> None:
     found = find_nodes(screen, wanted, FRAME)
     unique = msgspec.structs.replace(wanted, unique=True)

@@ -149,9 +149,17 @@ def read_arguments(command: Command, tokens: list[str], title: str) -> ParsedArg
     """The flags and words of a command. ``title`` is its full name: ``recording parse``."""
     arguments = parse(command, tokens, title=title, strict=False, shared=GLOBALS, foreign=value_flags())
     surplus = [] if command.usage.endswith("...]") else arguments.words[len(command.usage.split()) :]
+    if command.usage == "[<ref>]" and arguments.words and not _is_reference(arguments.words[0]):
+        surplus = arguments.words
     if surplus:
         raise usage(f"unexpected argument {surplus[0]!r} for {title}", _surplus_hint(arguments, title, surplus))
     return arguments
+
+
+def _is_reference(word: str) -> bool:
+    from clawperator.contract import REFERENCE
+
+    return REFERENCE.fullmatch(word) is not None
 
 
 def _surplus_hint(arguments: ParsedArguments, title: str, surplus: Sequence[str]) -> str:

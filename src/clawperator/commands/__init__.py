@@ -26,6 +26,14 @@ if TYPE_CHECKING:
         replacement,
         value_flags,
     )
+    from clawperator.commands.selectors import (
+        ELEMENT,
+        ID_SEPARATOR,
+        RELATION_FLAGS,
+        STATES,
+        TEXT_FLAGS,
+        render_flags,
+    )
 else:
     from clawperator._lazy import lazy_exports
 
@@ -35,6 +43,7 @@ else:
             "claw": "CLAW_COMMANDS CLAW_GLOBALS",
             "model": "BACKENDS BackendName Command Flag LEVELS Level POLICY_VARIABLE PathKind resolve_handler",
             "registry": "COMMANDS GLOBALS command_names find_by_path find_command leaves replacement value_flags",
+            "selectors": "ELEMENT ID_SEPARATOR RELATION_FLAGS STATES TEXT_FLAGS render_flags",
         },
     )
 
@@ -43,9 +52,14 @@ __all__ = [
     "CLAW_COMMANDS",
     "CLAW_GLOBALS",
     "COMMANDS",
+    "ELEMENT",
     "GLOBALS",
+    "ID_SEPARATOR",
     "LEVELS",
     "POLICY_VARIABLE",
+    "RELATION_FLAGS",
+    "STATES",
+    "TEXT_FLAGS",
     "BackendName",
     "Command",
     "Flag",
@@ -55,6 +69,7 @@ __all__ = [
     "find_by_path",
     "find_command",
     "leaves",
+    "render_flags",
     "replacement",
     "resolve_handler",
     "value_flags",

@@ -1,29 +1,11 @@
 """Commands that run one action on a device. ``execution`` names the function that reads their arguments."""
 
 from clawperator.commands.model import ALLOW_SCHEME, PLAN, Command, Flag, Level, switch
+from clawperator.commands.selectors import CONTAINER, ELEMENT
 
 _RUN = "clawperator.cli.handlers.execution:run_command"
 _BUILD = "clawperator.cli.handlers.actions:"
 
-
-def _selectors(prefix: str, node: str) -> tuple[Flag, ...]:
-    def flag(name: str, help_: str, metavar: str, *aliases: str) -> Flag:
-        aliases = tuple(f"--{prefix}{alias}" for alias in aliases)
-        return Flag(f"--{prefix}{name}", f"{node}: {help_}", metavar, aliases, literal=True)
-
-    return (
-        flag("selector", "NodeMatcher JSON; cannot be combined with the flags below", "<json>", "matcher-json"),
-        flag("text", "exact label", "<text>"),
-        flag("text-contains", "part of the label, in any case", "<text>"),
-        flag("id", "resource id, package:id/name", "<id>", "resource-id"),
-        flag("desc", "exact content description", "<text>", "content-desc"),
-        flag("desc-contains", "part of the content description", "<text>", "content-desc-contains"),
-        flag("role", "role, such as button or textfield", "<role>"),
-    )
-
-
-ELEMENT = _selectors("", "element")
-CONTAINER = _selectors("container-", "container")
 _APP_ALIASES = ("--package", "--package-id", "--application-id", "--app-id")
 _APP = Flag("--app", "package name of the app", "<package>", _APP_ALIASES, literal=True)
 _TARGET = Flag("--app", "package or URI to open", "<package|uri>", (*_APP_ALIASES, "--uri", "--url"), literal=True)
@@ -112,6 +94,7 @@ ACTION_COMMANDS: tuple[Command, ...] = (
     action_command(
         "click",
         "Click an element or a point.",
+        "[<ref>]",
         synonyms=("tap",),
         flags=(
             *ELEMENT,
@@ -122,6 +105,8 @@ ACTION_COMMANDS: tuple[Command, ...] = (
         ),
         examples=(
             'clawperator click --text "Connected devices"',
+            "clawperator click e12",
+            'clawperator click --class Switch --right-of "Wi-Fi"',
             "clawperator click --coordinate 540 1200 --long --duration 1500",
             'clawperator click --text Display --expect-text "Dark theme"',
         ),
@@ -168,6 +153,7 @@ ACTION_COMMANDS: tuple[Command, ...] = (
     action_command(
         "read",
         "Read the label of an element.",
+        "[<ref>]",
         synonyms=("read-text", "read_text"),
         flags=(*ELEMENT, _ALL, *CONTAINER),
         examples=("clawperator read --id android:id/title", "clawperator read --role text --all --json"),
@@ -178,9 +164,10 @@ ACTION_COMMANDS: tuple[Command, ...] = (
     action_command(
         "wait",
         "Wait until an element is on the screen, gone or changed, or until the screen is idle.",
+        "[<ref>]",
         synonyms=("wait-for", "wait_for", "wait-for-node", "wait_for_node", "find", "find-node", "find_node"),
         flags=(
-            *ELEMENT,
+            *(flag for flag in ELEMENT if flag.name != "--any-of"),
             switch("--gone", "wait until no element matches"),
             switch("--changed", "wait until the label of the element changes"),
             Flag("--from-text", "with --changed: the old label (default: the label now)", "<text>", literal=True),

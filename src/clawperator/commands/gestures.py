@@ -1,7 +1,8 @@
 """Commands for gestures and for submitting a field."""
 
-from clawperator.commands.actions import ELEMENT, action_command
+from clawperator.commands.actions import action_command
 from clawperator.commands.model import Command, Flag
+from clawperator.commands.selectors import ELEMENT
 
 _DURATION = Flag("--duration", "duration of the movement in ms", "<ms>", literal=True)
 _POINT = Flag("--coordinate", "point in pixels, instead of an element", "<x> <y>", values=2, literal=True)

@@ -95,7 +95,7 @@ OBSERVE, ACTION, CLI = "clawperator-observe", "clawperator-action", "clawperator
             {"matcher": {"role": "text"}, "all": True},
         ),
         (
-            "read-value --label A --label-id b",
+            "read-value --label A --label-id a:id/b",
             "read-value-R",
             "",
             ACTION,
@@ -103,7 +103,7 @@ OBSERVE, ACTION, CLI = "clawperator-observe", "clawperator-action", "clawperator
             "read-value",
             "direct",
             "read_key_value_pair",
-            {"labelMatcher": {"textEquals": "A", "resourceId": "b"}},
+            {"labelMatcher": {"textEquals": "A", "resourceId": "a:id/b"}},
         ),
         (
             "wait --desc A",
@@ -161,7 +161,7 @@ OBSERVE, ACTION, CLI = "clawperator-observe", "clawperator-action", "clawperator
             {"matcher": {"role": "textfield"}, "text": "hello", "submit": False, "clear": False},
         ),
         (
-            "type --text hello --id b --submit --clear",
+            "type --text hello --id a:id/b --submit --clear",
             "type-R",
             "",
             ACTION,
@@ -169,7 +169,7 @@ OBSERVE, ACTION, CLI = "clawperator-observe", "clawperator-action", "clawperator
             "type",
             "direct",
             "enter_text",
-            {"matcher": {"resourceId": "b"}, "text": "hello", "submit": True, "clear": True},
+            {"matcher": {"resourceId": "a:id/b"}, "text": "hello", "submit": True, "clear": True},
         ),
         (
             f"open {SETTINGS}",
@@ -222,7 +222,7 @@ OBSERVE, ACTION, CLI = "clawperator-observe", "clawperator-action", "clawperator
         ("sleep 5 --timeout 50000", "sleep-R", "", CLI, 50000, "sleep", None, "sleep", {"durationMs": 5}),
         ("scroll down", "scroll-R", "cli-action-scroll", CLI, 30000, "a1", None, "scroll", {"direction": "down"}),
         (
-            "scroll --direction left --container-id x --timeout 7000",
+            "scroll --direction left --container-id a:id/x --timeout 7000",
             "scroll-R",
             "cli-action-scroll",
             CLI,
@@ -230,7 +230,7 @@ OBSERVE, ACTION, CLI = "clawperator-observe", "clawperator-action", "clawperator
             "a1",
             None,
             "scroll",
-            {"direction": "left", "container": {"resourceId": "x"}},
+            {"direction": "left", "container": {"resourceId": "a:id/x"}},
         ),
         (
             "scroll-until --text A",
@@ -372,9 +372,9 @@ def test_flag_aliases_mean_the_same() -> None:
         ("--content-desc-contains", "contentDescContains"),
         ("--text-contains", "textContains"),
     ):
-        assert execution("click", flag, "x")["actions"][0]["params"]["matcher"] == {field: "x"}
-        inside = execution("scroll", "up", f"--container-{flag[2:]}", "x")["actions"][0]["params"]["container"]
-        assert inside == {field: "x"}
+        assert execution("click", flag, "a:id/x")["actions"][0]["params"]["matcher"] == {field: "a:id/x"}
+        made = execution("scroll", "up", f"--container-{flag[2:]}", "a:id/x")
+        assert made["actions"][0]["params"]["container"] == {field: "a:id/x"}
     assert execution("press", "--button", "home")["actions"][0]["params"] == {"key": "home"}
     assert execution("screenshot", "--file", "x")["actions"][0]["params"] == {"path": "x"}
     for flag in ("--text", "--label-text", "--label"):

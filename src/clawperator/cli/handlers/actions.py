@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from clawperator._text import is_blank, read_number
-from clawperator._typed import decode
 from clawperator.cli.command_line import Call
+from clawperator.cli.handlers.selectors import container, element, required, selector_json, selectors_json
 from clawperator.cli.parsing import ParsedArguments, invalid
+from clawperator.commands import ID_SEPARATOR
 from clawperator.contract import (
     DIRECTIONS,
     LONGEST_WAIT_MS,
@@ -20,16 +21,6 @@ from clawperator.errors import ClawError
 
 _SCHEME_MARK = "://"
 _SCHEME_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789+-.")
-
-# The flags of a selector, and the fields of a NodeMatcher they set.
-_MATCHER_FIELDS = {
-    "text": "textEquals",
-    "text-contains": "textContains",
-    "id": "resourceId",
-    "desc": "contentDescEquals",
-    "desc-contains": "contentDescContains",
-    "role": "role",
-}
 
 Document = dict[str, Any]
 
@@ -58,20 +49,20 @@ def screenshot(call: Call) -> Document:
 
 def click(call: Call) -> Document:
     arguments = call.arguments
-    matcher = _element(arguments)
+    matcher = element(call)
     params: Document = {}
     params |= _point(call, "--coordinate", "coordinate")
     if matcher is not None or not params:
-        params["matcher"] = _required(matcher, "click")
+        params["matcher"] = required(matcher, "click")
     params |= click_type(long=arguments.has("--long"), focus=arguments.has("--focus"))
     return _build(call, "click", params | _number(call, "--duration", "durationMs"))
 
 
 def double_tap(call: Call) -> Document:
-    matcher = _element(call.arguments)
+    matcher = element(call)
     params = _point(call, "--coordinate", "coordinate")
     if matcher is not None or not params:
-        params["matcher"] = _required(matcher, "double-tap")
+        params["matcher"] = required(matcher, "double-tap")
     return _build(call, "double_tap", params)
 
 
@@ -80,7 +71,7 @@ def swipe(call: Call) -> Document:
     params = _point(call, "--from", "start") | _point(call, "--to", "end")
     if arguments.words or arguments.has("--direction") or not params:
         params["direction"] = _direction(call)
-    if (matcher := _element(arguments)) is not None:
+    if (matcher := element(call)) is not None:
         params["matcher"] = matcher
     params |= _number(call, "--distance", "distanceRatio") | _number(call, "--duration", "durationMs")
     return _build(call, "swipe", params)
@@ -88,20 +79,20 @@ def swipe(call: Call) -> Document:
 
 def drag(call: Call) -> Document:
     params = _point(call, "--from", "start") | _point(call, "--to", "end")
-    matcher = _element(call.arguments)
+    matcher = element(call)
     if matcher is not None or "start" not in params:
-        params["matcher"] = _required(matcher, "drag")
+        params["matcher"] = required(matcher, "drag")
     if (label := call.arguments.get("--to-text")) is not None:
         params["toMatcher"] = {"textEquals": label}
     if (json := call.arguments.get("--to-selector")) is not None:
-        params["toMatcher"] = _matcher_from_json(json, "--to-selector")
+        params["toMatcher"] = selector_json(json, "--to-selector")
     if "toMatcher" not in params and "end" not in params:
         raise _missing("drag needs a place to drag to", "Add --to-text, --to-selector or --to <x> <y>.")
     return _build(call, "drag", params | _number(call, "--duration", "durationMs"))
 
 
 def submit(call: Call) -> Document:
-    matcher = _element(call.arguments)
+    matcher = element(call)
     return _build(call, "submit_text", {} if matcher is None else {"matcher": matcher})
 
 
@@ -156,13 +147,13 @@ def is_uri(target: str) -> bool:
 def enter_text(call: Call) -> Document:
     arguments = call.arguments
     text = _word_or_flag(arguments, "--text", "type", "the text to type")
-    matcher = _required(_element(arguments, without=("--text",)), "type")
+    matcher = required(element(call, without=("--text",)), "type")
     switches = {"submit": arguments.has("--submit"), "clear": arguments.has("--clear")}
     return _build(call, "enter_text", {"matcher": matcher, "text": text, **switches})
 
 
 def read(call: Call) -> Document:
-    params: Document = {"matcher": _required(_element(call.arguments), "read")}
+    params: Document = {"matcher": required(element(call), "read")}
     return _build(call, "read_text", _with_container(params | _all(call), call))
 
 
@@ -183,14 +174,14 @@ def _wait_action(call: Call) -> tuple[str, Document]:
     """The action of a wait, and its params except for the time."""
     arguments = call.arguments
     kind = _wait_kind(arguments)
-    matcher = _element(arguments)
+    matcher = element(call, without=("--any-of",))
     if kind in ("--idle", "--any-of"):
         if matcher is not None:
             raise invalid(f"wait {kind} takes no selector flags", f"Leave {kind} or the selector out.")
         if kind == "--idle":
             return "wait_until_idle", _number(call, "--quiet", "quietMs")
-        return "wait_for_any", {"selectors": _selectors_from_json(arguments.get(kind) or "", kind)}
-    chosen = _required(matcher, "wait")
+        return "wait_for_any", {"selectors": selectors_json(arguments.get(kind) or "", kind)}
+    chosen = required(matcher, "wait")
     if kind == "--or-text":
         others = [{"textEquals": label} for label in arguments.all("--or-text")]
         return "wait_for_any", {"selectors": [chosen, *others]}
@@ -224,7 +215,7 @@ def wait_for_nav(call: Call) -> Document:
         raise invalid(
             f"--timeout must be at most {MAX_NAVIGATION_TIMEOUT_MS}, not {timeout}", "Write --timeout 5000."
         )
-    node = _element(call.arguments)
+    node = element(call)
     if app is None and node is None:
         raise _missing("wait-for-nav needs --app or a selector", "Add --app com.android.settings.")
     expected = {"expectedPackage": app, "expectedNode": node, "timeoutMs": timeout}
@@ -277,7 +268,7 @@ def scroll_and_click(call: Call) -> Document:
 def _scroll_params(call: Call) -> Document:
     is_given = call.arguments.words or call.arguments.has("--direction")
     direction = _direction(call) if is_given else "down"
-    matcher = _required(_element(call.arguments), call.name)
+    matcher = required(element(call), call.name)
     return _with_container({"direction": direction, "matcher": matcher}, call)
 
 
@@ -307,6 +298,8 @@ def read_value(call: Call) -> Document:
     for flag in fields:
         if (value := call.arguments.get(flag)) and is_blank(value):
             raise invalid(f"{flag} must not be blank", f"Give the whole label, such as {flag} 'Android version'.")
+    if ID_SEPARATOR not in matcher.get("resourceId", ID_SEPARATOR):
+        matcher["shortId"] = matcher.pop("resourceId")
     if not matcher:
         raise _missing("read-value needs a label", 'Add --label "Android version".')
     return _build(call, "read_key_value_pair", {"labelMatcher": matcher, **_all(call)})
@@ -379,78 +372,9 @@ def _all(call: Call) -> Document:
 
 
 def _with_container(params: Document, call: Call) -> Document:
-    inside = _container(call.arguments)
+    inside = container(call.arguments)
     return params if inside is None else {**params, "container": inside}
 
 
 def _missing(message: str, hint: str) -> ClawError:
     return ClawError("MISSING_ARGUMENT", message, hint=hint, operation="argparse")
-
-
-# Selectors
-
-
-def _element(arguments: ParsedArguments, *, without: tuple[str, ...] = ()) -> dict[str, Any] | None:
-    """The selector of the element, or None. ``without`` names flags that have another meaning."""
-    return _matcher(arguments, "--", without)
-
-
-def _container(arguments: ParsedArguments) -> dict[str, Any] | None:
-    return _matcher(arguments, "--container-", ())
-
-
-def _required(matcher: dict[str, Any] | None, command: str) -> dict[str, Any]:
-    if matcher is None:
-        raise ClawError(
-            "MISSING_SELECTOR",
-            f"{command} needs a selector",
-            hint="Add one of --text, --text-contains, --id, --desc, --desc-contains, --role or --selector.",
-            operation="argparse",
-        )
-    return matcher
-
-
-def _matcher(arguments: ParsedArguments, prefix: str, without: tuple[str, ...]) -> dict[str, Any] | None:
-    simple = {
-        field: value
-        for name, field in _MATCHER_FIELDS.items()
-        if f"--{name}" not in without and (value := arguments.get(prefix + name)) is not None
-    }
-    json = arguments.get(prefix + "selector")
-    if json is not None:
-        if simple:
-            raise invalid(
-                f"{prefix}selector cannot be combined with other selector flags",
-                f"Put all fields into the JSON of {prefix}selector, or leave it out.",
-            )
-        return _matcher_from_json(json, prefix + "selector")
-    for field, value in simple.items():
-        if is_blank(value):
-            flag = next(name for name, other in _MATCHER_FIELDS.items() if other == field)
-            raise invalid(f"{prefix}{flag} must not be blank", f"Give a value, or leave {prefix}{flag} out.")
-    return simple or None
-
-
-def _matcher_from_json(text: str, flag: str) -> dict[str, Any]:
-    hint = f'Write {flag} \'{{"textEquals":"Wi-Fi"}}\'.'
-    value = _flag_json(text, flag, hint)
-    if not isinstance(value, dict):
-        raise invalid(f"{flag} must be a JSON object", hint)
-    return value
-
-
-def _selectors_from_json(text: str, flag: str) -> list[Any]:
-    hint = f'Write {flag} \'[{{"textEquals":"Wi-Fi"}},{{"textEquals":"Internet"}}]\'.'
-    value = _flag_json(text, flag, hint)
-    if not isinstance(value, list):
-        raise invalid(f"{flag} must be a JSON list", hint)
-    return value
-
-
-def _flag_json(text: str, flag: str, hint: str) -> Any:
-    if is_blank(text):
-        raise invalid(f"{flag} must not be blank", hint)
-    try:
-        return decode(text)
-    except ValueError as e:
-        raise invalid(f"{flag} is not valid JSON: {e}", hint) from None

@@ -37,14 +37,14 @@ class ToolCall(Struct, frozen=True):
     """A request to run a tool. ``id`` is the brain's identifier of the call.
 
     ``problem`` is set for a call that a model wrote wrongly: it is recorded with this error and not run.
-    With ``observe`` the result also has the screen after it, if the policy allows a look without a question.
+    ``observe`` are the parameters of a snapshot after it, if the policy allows a look without a question.
     """
 
     name: str
     params: Mapping[str, Any]
     id: str = ""
     problem: ClawError | None = None
-    observe: bool = False
+    observe: Mapping[str, Any] | None = None
 
 
 class Evidence(Struct, frozen=True):
@@ -62,11 +62,12 @@ class Evidence(Struct, frozen=True):
 
 
 class ScreenView(Struct, frozen=True):
-    """The outline of a screen, line by line. ``id`` is that of the snapshot."""
+    """The outline of a screen, or its changes since an earlier one. ``id`` is that of the snapshot."""
 
     id: str
     package: str | None
-    lines: tuple[str, ...]
+    text: str
+    is_whole: bool = True
 
 
 class ToolResult(Struct, frozen=True):
@@ -91,7 +92,7 @@ class ToolContext(Struct, frozen=True):
     """The environment of a tool call: deadline, working folder, phone and backend.
 
     ``pass_env`` are further variables that a skill receives, ``allow_schemes`` further URI schemes to open,
-    ``sessions`` is the folder of the sessions. With ``observe`` a call that acts also returns the screen after it.
+    ``sessions`` is the folder of the sessions. ``observe`` are the parameters of a snapshot after the call.
     """
 
     deadline: TurnDeadline
@@ -102,7 +103,7 @@ class ToolContext(Struct, frozen=True):
     pass_env: tuple[str, ...] = ()
     allow_schemes: tuple[str, ...] = ()
     sessions: str = DEFAULT_DIRECTORY
-    observe: bool = False
+    observe: Mapping[str, Any] | None = None
 
     @property
     def working_folder(self) -> WorkingFolder:

@@ -72,7 +72,8 @@ class ToolRegistry:
             gate = PolicyGate(self.policy, self._asker)
             with enforcing(gate), confining(context.working_folder):
                 self._require(tool, call.params, gate)
-                return tool.run(call.params, replace(context, observe=call.observe and self._may_look()))
+                look = call.observe if self._may_look() else None
+                return tool.run(call.params, replace(context, observe=look))
         except ClawError as e:
             return _failed(e)
         except TurnCancelledError:

@@ -3,7 +3,6 @@
 In a file the instructions are a section between two markers. Only that section is ever replaced.
 """
 
-from collections.abc import Iterator
 from typing import Literal
 
 from clawperator.commands import Command, leaves
@@ -96,25 +95,25 @@ def merge_section(existing: str, form: InstructionFormat) -> str:
 
 def _commands(most: int) -> str:
     """A line for each command, as many as fit; the names of the others."""
-    entries = list(_entries())
+    entries = sorted(leaves(), key=_rank)
+    entries = [(name, command) for name, command in entries if name.split()[0] not in _OTHER]
     kept = len(entries)
     while True:
-        others = [name.partition(" <")[0] for name, _ in entries[kept:]]
-        lines = [f"- `{name}` {summary}" for name, summary in entries[:kept]]
-        lines += [f"- more: {', '.join(f'`{name}`' for name in others)}"] if others else []
+        lines = [
+            f"- `{' '.join((name, *command.usage.split()))}` {command.summary}" for name, command in entries[:kept]
+        ]
+        lines += [f"- more: {', '.join(f'`{name}`' for name, _ in entries[kept:])}"] if kept < len(entries) else []
         text = "\n".join(lines)
         if len(text.encode()) <= most or not kept:
             return text
         kept -= 1
 
 
-def _entries() -> Iterator[tuple[str, str]]:
-    """The commands that agents need: actions first, in the order of the registry."""
-    found = [(name, command) for name, command in leaves() if name.split()[0] not in _OTHER]
-    actions = [(name, command) for name, command in found if _is_action(command) and " " not in name]
-    for name, command in (*actions, *(entry for entry in found if entry not in actions)):
-        yield " ".join((name, *command.usage.split())), command.summary
+def _line(name: str, command: Command) -> str:
+    return f"- `{' '.join((name, *command.usage.split()))}` {command.summary}"
 
 
-def _is_action(command: Command) -> bool:
-    return bool(command.execution)
+def _rank(entry: tuple[str, Command]) -> tuple[bool, bool]:
+    """Actions first, recordings last; otherwise the order of the registry."""
+    name, command = entry
+    return name.startswith("recording"), not command.execution

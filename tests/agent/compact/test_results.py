@@ -82,17 +82,15 @@ def test_a_long_result_is_cut_at_a_whole_line() -> None:
     assert limited("y" * (LONGEST_RESULT + 5)).startswith("y" * LONGEST_RESULT)
 
 
-def test_a_snapshot_shows_the_whole_screen_and_an_action_its_changes() -> None:
+def test_the_screen_comes_with_the_result_and_its_id_is_remembered() -> None:
     renderer = ResultRenderer()
-    rows = tuple(f'e{at} "row {at}"' for at in range(9))
-    looked = renderer.render(
-        ToolCall("snapshot_ui", {}), ToolResult(True, "ok", screen=ScreenView("s", "a", rows))
-    )
-    acted = renderer.render(CLICK, ToolResult(True, "ok", screen=ScreenView("t", "a", rows[1:])))
-    again = renderer.render(
-        ToolCall("snapshot_ui", {}), ToolResult(True, "ok", screen=ScreenView("t", "a", rows[1:]))
-    )
-    assert [shown.screen.is_whole for shown in (looked, acted, again) if shown.screen] == [True, False, True]
+    assert renderer.last_screen == ""
+    whole = renderer.render(ToolCall("snapshot_ui", {}), ToolResult(True, "ok", screen=ScreenView("s", "a", "e1")))
+    changed = renderer.render(CLICK, ToolResult(True, "ok", screen=ScreenView("t", "a", "~e1", is_whole=False)))
+    assert [shown.screen.is_whole for shown in (whole, changed) if shown.screen] == [True, False]
+    assert renderer.last_screen == "t"
+    renderer.render(CLICK, ToolResult(True, "ok"))
+    assert renderer.last_screen == "t"
 
 
 def png(width: int, height: int) -> bytes:

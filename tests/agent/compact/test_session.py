@@ -1,5 +1,6 @@
 """A session of the compact tools on a phone, as a server uses it."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,23 @@ def test_tools_run_on_the_phone_and_return_short_results(tmp_path: Path) -> None
     assert len(again.text) + len(again.screen.text) < 400
     assert missing.is_error
     assert "NODE_NOT_FOUND" in missing.text
+
+
+def test_an_element_is_named_by_its_reference(tmp_path: Path) -> None:
+    with running_phone_server() as server:
+        tools = session(tmp_path)
+        opened = tools.run("app", {"action": "open_app", "applicationId": "com.android.settings"})
+        assert opened.screen is not None
+        found = re.search(r'(e\d+) \w+ "Display"', opened.screen.text)
+        assert found is not None
+        tapped = tools.run("tap", {"ref": found[1]})
+        stale = tools.run("run_plan", {"actions": [{"type": "click", "params": {"ref": found[1]}}]})
+        assert server.phone.foreground() == "com.android.settings"
+    assert not tapped.is_error
+    assert tapped.screen is not None
+    assert '"Dark theme"' in tapped.screen.text
+    assert stale.is_error
+    assert "REF_STALE" in stale.text
 
 
 def test_a_screen_that_may_not_be_read_is_not_shown(tmp_path: Path) -> None:

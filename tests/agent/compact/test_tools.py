@@ -124,6 +124,7 @@ def test_elements_in_a_plan_may_be_named_as_in_a_call() -> None:
                 {"type": "tap", "params": {"ref": "e1"}},
                 {"type": "press_key", "params": {"key": "back"}},
                 {"type": "sleep"},
+                {"type": "snapshot"},
                 "nonsense",
             ]
         }
@@ -133,6 +134,7 @@ def test_elements_in_a_plan_may_be_named_as_in_a_call() -> None:
         {"type": "tap", "params": {"matcher": {"ref": "e1"}}},
         {"type": "press_key", "params": {"key": "back"}},
         {"type": "sleep"},
+        {"type": "snapshot", "params": {"view": "outline", "maxTokens": 3000}},
         "nonsense",
     ]
 

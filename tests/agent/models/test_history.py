@@ -22,7 +22,7 @@ CACHED = {"type": "ephemeral"}
 
 
 def screen(name: str) -> ToolResult:
-    return ToolResult(True, "looked", screen=ScreenView(name, "a.b", (f'e1 button "{name}"',)))
+    return ToolResult(True, "looked", screen=ScreenView(name, "a.b", f'e1 button "{name}"'))
 
 
 def anthropic_bodies(count: int, act: Any, **environ: str) -> list[Any]:

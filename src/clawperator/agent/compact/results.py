@@ -9,11 +9,10 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from clawperator._text import encodable, one_line
+from clawperator._text import encodable, printable
 from clawperator.agent.compact.images import ResultImage, result_images
-from clawperator.agent.compact.screens import ScreenMemory, ShownScreen
+from clawperator.agent.compact.screens import ShownScreen, show_screen
 from clawperator.agent.ports import ToolCall, ToolResult
-from clawperator.contract import is_snapshot
 
 LONGEST_RESULT = 20_000
 # Fields of a step that say what it found or changed.
@@ -36,7 +35,7 @@ class ResultRenderer:
     """Renders results for one conversation: it remembers the screen that was shown last."""
 
     def __init__(self, *, with_images: bool = False) -> None:
-        self._screens = ScreenMemory()
+        self.last_screen = ""  # the id of its snapshot
         self._with_images = with_images
 
     def render(self, call: ToolCall, result: ToolResult, *, is_mcp: bool = False) -> CompactResult:
@@ -46,9 +45,8 @@ class ResultRenderer:
         text = "\n".join([mcp_text(result) if is_mcp else result_text(call, result), *notes])
         shown = None
         if result.screen is not None:
-            is_asked_for = is_snapshot(call.name)
-            show = self._screens.whole if is_asked_for else self._screens.changes
-            shown = show(result.screen)
+            self.last_screen = result.screen.id
+            shown = show_screen(result.screen)
         return CompactResult(text, not result.handled, shown, images)
 
 
@@ -114,7 +112,7 @@ def _step_results(document: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _short(text: Any) -> str:
-    shown = one_line(str(text))
+    shown = printable(" ".join(str(text).split()))
     return shown if len(shown) <= _LONGEST_FIELD else f"{shown[:_LONGEST_FIELD]}…"
 
 

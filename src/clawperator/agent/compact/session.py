@@ -24,7 +24,7 @@ class CompactSession:
         tool = next((tool for tool in self.tools if tool.name == name), None)
         if tool is None:
             raise ClawError("TOOL_NOT_FOUND", f"unknown tool {name[:128]!r}", operation="call", target=name[:128])
-        call = tool.call(params)
+        call = tool.call(params, since=self._renderer.last_screen)
         if call.problem is not None:
             return CompactResult(f"Not done: {call.problem.message}", is_error=True)
         return self._renderer.render(call, self._registry.call(call, self._context))

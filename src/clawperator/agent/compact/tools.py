@@ -14,6 +14,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import fields
 
+from clawperator.agent.compact.screens import OUTLINE, changes_since
 from clawperator.agent.models.tools import define_tool
 from clawperator.agent.ports import LEVELS, Level, Tool, ToolCall
 from clawperator.contract import ACTION_ALIASES, ACTIONS, NodeSelector, changes_device, is_snapshot
@@ -49,7 +50,7 @@ _NODE = {"$ref": f"#/$defs/{NodeSelector.__name__}"}
 _RARE = frozenset(
     (
         *("distanceRatio", "maxSwipes", "maxScrolls", "clickAfter", "validator", "validatorPattern"),
-        *("checkpoints", "allowCoordinates", "snapshots", "id"),
+        *("checkpoints", "allowCoordinates", "snapshots", "id", "view", "since"),
     )
 )
 # What a schema says to validators only. The type of a choice follows from its values.
@@ -119,10 +120,11 @@ class CompactTool(Struct, frozen=True):
         names = [name for name in properties if name in required]
         return {"type": "object", "properties": properties, **({"required": names} if names else {})}
 
-    def call(self, params: Mapping[str, Any], call_id: str = "") -> ToolCall:
+    def call(self, params: Mapping[str, Any], call_id: str = "", since: str = "") -> ToolCall:
         """The call of the agent's tool that these parameters mean. An invalid one has a ``problem``.
 
-        An action that was not offered is translated as well: the registry denies it with the reason.
+        ``since`` is the id of the screen that was shown last: a call that acts shows what changed since then. An
+        action that was not offered is translated as well: the registry denies it with the reason.
         """
         own = dict(params)
         named = own.pop(_ACTION, None)
@@ -137,13 +139,11 @@ class CompactTool(Struct, frozen=True):
         if name == _PLAN:
             actions = own.get("actions")
             own |= {"actions": [_planned(action) for action in actions]} if isinstance(actions, list) else {}
-            return ToolCall(name, own, call_id, observe=True)
-        return ToolCall(
-            name,
-            _with_target(name, own),
-            call_id,
-            observe=is_snapshot(name) or (name in ACTIONS and changes_device(name)),
-        )
+            return ToolCall(name, own, call_id, observe=changes_since(since))
+        if is_snapshot(name):
+            return ToolCall(name, {**OUTLINE, **own}, call_id, observe=OUTLINE)
+        acts = name in ACTIONS and changes_device(name)
+        return ToolCall(name, _with_target(name, own), call_id, observe=changes_since(since) if acts else None)
 
 
 def compact_tools(offered: Iterable[Tool]) -> tuple[CompactTool, ...]:
@@ -228,9 +228,12 @@ def _with_target(name: str, params: dict[str, Any]) -> dict[str, Any]:
 
 
 def _planned(action: Any) -> Any:
-    """An action of a plan, whose element may be named as in a call."""
-    params = action.get("params") if isinstance(action, dict) else None
+    """An action of a plan, whose element may be named as in a call. Snapshots are outlines."""
     kind = action.get("type") if isinstance(action, dict) else None
+    params = action.get("params", {}) if isinstance(action, dict) else None
     if not isinstance(params, dict) or not isinstance(kind, str):
         return action
-    return {**action, "params": _with_target(ACTION_ALIASES.get(kind, kind), params)}
+    name = ACTION_ALIASES.get(kind, kind)
+    if is_snapshot(name):
+        return {**action, "params": {**OUTLINE, **params}}
+    return {**action, "params": _with_target(name, params)} if params else action

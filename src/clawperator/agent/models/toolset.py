@@ -65,7 +65,7 @@ class ModelTools:
             params = read_json(requested.arguments) if requested.arguments.strip() else {}
             if isinstance(params, dict):
                 if isinstance(tool, CompactTool):
-                    return tool.call(params, requested.id), params
+                    return tool.call(params, requested.id, self._renderer.last_screen), params
                 return ToolCall(tool.name, params, requested.id), params
         except ValueError as e:
             problem = str(e)

@@ -71,7 +71,9 @@ def run_actions(
         return failed_result(error, result={"stepResults": steps, "deviceId": device.serial}, secrets=secrets)
     secrets = plan_secrets(plan, result.envelope, known)
     report = _report(plan, mask_result(result, secrets), secrets)
-    return replace(report, screen=_look(plan, result, device, context, secrets)) if context.observe else report
+    if context.observe is None:
+        return report
+    return replace(report, screen=_look(plan, result, device, context, secrets))
 
 
 def _look(
@@ -82,7 +84,7 @@ def _look(
 
     try:
         if not is_snapshot(plan.execution.actions[-1].type):
-            result = _snapshot(device, context)
+            result = _snapshot(device, context, context.observe)
         return read_view(mask_result(result, secrets).envelope.stepResults[-1])
     except ClawError:  # the action itself was done, or has an error of its own
         return None
@@ -120,9 +122,10 @@ def _is_password_field(action: Action, device: Device, context: ToolContext) -> 
         return None
 
 
-def _snapshot(device: Device, context: ToolContext) -> ExecutionResult:
+def _snapshot(device: Device, context: ToolContext, params: Mapping[str, Any] | None = None) -> ExecutionResult:
     """The screen now."""
-    return _run(make_plan("snapshot_ui", [{"type": "snapshot_ui"}], context.working_folder), device, context)
+    action = {"type": "snapshot_ui", "params": params or {}}
+    return _run(make_plan("snapshot_ui", [action], context.working_folder), device, context)
 
 
 def _run(

@@ -38,6 +38,14 @@ def test_every_default_is_one_of_its_actions() -> None:
         assert usual is None or usual in [member.name for member in made.members]
 
 
+def test_a_description_begins_with_the_default() -> None:
+    for name, made in ALL.items():
+        if len(made.members) > 1 and COMPACT_TOOLS[name] is not None:
+            first = made.description.splitlines()[0]
+            assert first.startswith(f"{COMPACT_TOOLS[name]}(")
+            assert first.endswith(" Default.")
+
+
 def test_summaries_come_from_the_rows_of_the_actions() -> None:
     for made in ALL.values():
         for member in made.members:
@@ -63,7 +71,9 @@ def test_schemas_are_valid_and_plain() -> None:
 def test_a_tool_whose_actions_are_all_denied_is_not_offered() -> None:
     offered = only("snapshot_ui", "open_app", "close_app")
     assert list(offered) == ["snapshot", "app"]
-    assert offered["app"].schema()["properties"]["action"]["enum"] == ["open_app", "close_app"]
+    names = [line.partition("(")[0] for line in offered["app"].description.splitlines()]
+    assert names == ["open_app", "close_app"]
+    assert offered["app"].schema()["required"] == ["action", "applicationId"]
 
 
 def test_a_tool_with_one_action_needs_no_action() -> None:

@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -157,13 +158,12 @@ def offered_actions(definitions: list[dict[str, Any]]) -> set[str]:
     found: set[str] = set()
     for definition in definitions:
         function = definition["function"]
-        named = function["parameters"]["properties"].get("action")
         described = [
             tool.name
             for tool in builtin_tools()
             if tool.model_tool == function["name"] and function["description"].startswith(tool.responsibility)
         ]
-        found |= set(named["enum"] if named else described)
+        found |= set(re.findall(r"^(\w+)\(", function["description"], re.MULTILINE) or described)
     return found
 
 

@@ -49,19 +49,16 @@ _NODE = {"$ref": f"#/$defs/{NodeSelector.__name__}"}
 # Parameters that a model hardly needs. The tools still accept them.
 _RARE = frozenset(
     (
-        *("distanceRatio", "maxSwipes", "maxScrolls", "clickAfter", "validator", "validatorPattern"),
-        *("checkpoints", "allowCoordinates", "snapshots", "id", "view", "since"),
+        *("distanceRatio", "maxSwipes", "maxScrolls", "clickAfter", "validator", "validatorPattern", "quietMs"),
+        *("checkpoints", "allowCoordinates", "snapshots", "mode", "strategy", "until", "out", "folder"),
+        *("view", "since"),
     )
 )
-# What a schema says to validators only. The type of a choice follows from its values.
-_OMITTED = frozenset(
-    (
-        *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "minItems", "maxItems", "pattern"),
-        *("default", "additionalProperties", "$defs"),
-    )
-)
-# A tool with more members has no descriptions of parameters: the signatures of its members name them.
-_MOST_DESCRIBED = 2
+# Parameters that every acting tool has. Only the first tool describes them, and no signature names them.
+_COMMON = frozenset(("expect",))
+_DESCRIBES_COMMON = "tap"
+# What remains of a schema: the rest is for validators.
+_KEPT = ("type", "enum", "items", "description", "anyOf")
 
 
 class Annotations(Struct, frozen=True):
@@ -99,7 +96,7 @@ class CompactTool(Struct, frozen=True):
         lines = [member.responsibility for member in self.members]
         if len(self.members) > 1:
             lines = [f"{member.name}({_signature(member)}): {member.responsibility}" for member in self.members]
-            lines += [f"Default: {self.default}."] if self.default is not None else []
+            lines[0] += " Default." if self.default is not None else ""
         if self.name == "query":
             names = ", ".join(field.encode_name for field in fields(NodeSelector) if field.name != _REF)
             lines.append(f"Fields of a selector; all given ones must match: {names}.")
@@ -109,12 +106,17 @@ class CompactTool(Struct, frozen=True):
         """The JSON Schema of the parameters: those of all members."""
         properties: dict[str, Any] = {}
         if len(self.members) > 1:
-            properties[_ACTION] = {"type": "string", "enum": [member.name for member in self.members]}
+            properties[_ACTION] = {"type": "string"}  # the description lists the names
         every = [_parameters(member) for member in self.members]
         for own in every:
             properties |= {name: value for name, value in own.properties.items() if name not in properties}
-        if len(self.members) > _MOST_DESCRIBED:
-            properties = {name: _without_description(value) for name, value in properties.items()}
+        is_described = len(self.members) == 1
+        properties = {
+            name: value if is_described or name in _COMMON else _without_description(value)
+            for name, value in properties.items()
+        }
+        if self.name != _DESCRIBES_COMMON:
+            properties |= {name: {"type": "object"} for name in _COMMON & properties.keys()}
         required = frozenset.intersection(*(own.required for own in every))
         required |= {_ACTION} if self.default is None else frozenset()
         names = [name for name in properties if name in required]
@@ -154,7 +156,8 @@ def compact_tools(offered: Iterable[Tool]) -> tuple[CompactTool, ...]:
     groups: dict[str, list[Tool]] = {name: [] for name in COMPACT_TOOLS}
     for tool in offered:
         if tool.model_tool in groups and tool.name not in _COVERED:
-            groups[tool.model_tool].append(tool)
+            is_usual = tool.name == COMPACT_TOOLS[tool.model_tool]
+            groups[tool.model_tool].insert(0 if is_usual else len(groups[tool.model_tool]), tool)
     return tuple(CompactTool(name, tuple(members)) for name, members in groups.items() if members)
 
 
@@ -172,37 +175,38 @@ def _parameters(member: Tool) -> _Parameters:
         if name == target:
             properties |= _TARGET_PROPERTIES
         elif name not in _RARE:
-            properties[name] = _plain(value)
+            properties[name] = _plain(value, schema.get("$defs", {}))
     return _Parameters(properties, frozenset(name for name in schema.get("required", ()) if name in properties))
 
 
 def _signature(member: Tool) -> str:
     own = _parameters(member)
-    names = [name for name in own.properties if name not in (_LABEL, _SELECTOR)]
+    names = [name for name in own.properties if name not in (_LABEL, _SELECTOR) and name not in _COMMON]
     return ", ".join(name if name in own.required or name == _REF else f"{name}?" for name in names)
 
 
-def _plain(value: Any) -> Any:
-    """A schema without what only validators need, and with selectors as plain objects."""
+def _plain(value: Any, definitions: Mapping[str, Any]) -> Any:
+    """A short schema: an object below the top is described by the names of its members."""
     if isinstance(value, list):
-        return [_plain(below) for below in value]
+        return [_plain(below, definitions) for below in value]
     if not isinstance(value, dict):
         return value
     if value.items() >= _NODE.items():
         return {"type": "object", "description": value.get("description", _SELECTOR)}
-    kept = {word: below for word, below in value.items() if word not in _OMITTED}
-    for word, below in kept.items():
-        if word == "properties":
-            kept[word] = {name: _plain(own) for name, own in below.items() if name not in _RARE}
-        elif word == "description":
-            kept[word] = below.partition(". ")[0]
-        else:
-            kept[word] = _plain(below)
+    if "$ref" in value:
+        value = {**definitions[value["$ref"].rpartition("/")[2]], **value}
+    kept = {word: _plain(below, definitions) for word, below in value.items() if word in _KEPT}
+    if "description" in kept:
+        kept["description"] = kept["description"].partition(". ")[0]
+    if value.get("properties"):
+        kept["description"] = f"{{{', '.join(value['properties'])}}}"
     return kept
 
 
 def _without_description(schema: dict[str, Any]) -> dict[str, Any]:
-    return {word: below for word, below in schema.items() if word != "description"}
+    """The schema without its description, unless that names the members of an object."""
+    described = str(schema.get("description", ""))
+    return schema if described.startswith("{") else {k: v for k, v in schema.items() if k != "description"}
 
 
 def _target_of(name: str) -> str | None:

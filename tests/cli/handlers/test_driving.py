@@ -12,8 +12,10 @@ from typing import NamedTuple
 
 import pytest
 
+from clawperator.contract.wire import OPERATOR_PACKAGES
 from clawperator.device.adb import binary
 from clawperator.device.backends import operator_link as operator
+from clawperator.device.setup.device_checks import check_presence
 from clawperator.phone.adb.server import AdbServer
 from clawperator.ui.parse import parse_hierarchy
 from tests.support.golden import differences
@@ -274,6 +276,19 @@ def test_a_missing_operator_is_reported_without_waiting(route: Route) -> None:
     ran = typed_in(route, "clawperator snapshot --operator-package com.example.operator")
     check("snapshot.no-operator", ran, route)
     assert ran.code == 1
+
+
+def test_snapshot_and_doctor_name_the_installed_variant_of_the_operator(route: Route) -> None:
+    wanted, installed = OPERATOR_PACKAGES[1], OPERATOR_PACKAGES[0]
+    error = typed_in(route, f"clawperator snapshot --operator-package {wanted}").json
+    assert error["code"] == "OPERATOR_NOT_INSTALLED"
+    assert installed in error["message"]
+    assert f"--operator-package {installed}" in error["hint"]
+    check = check_presence(route.device, wanted)
+    assert check.summary == error["message"]
+    assert check.fix is not None
+    assert [step.value for step in check.fix.steps] == [error["hint"]]
+    assert typed_in(route, f"clawperator snapshot --operator-package {installed}").code == 0
 
 
 def test_a_result_that_does_not_come_ends_at_its_deadline(faulty: Route, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -198,6 +198,8 @@ def test_a_baseline_without_its_four_checkpoints_is_insufficient(tmp_path: Path,
     assert ran.json["pathMatches"] is False
     assert "firstDivergence" not in ran.json
     assert ran.json["baselineCoverage"]["declared"] == 3
+    assert ran.json["reason"].startswith("the demonstration has no event for ")
+    assert "--strategy derived" in ran.json["hint"]
 
 
 def test_confirm_stands_in_for_save(tmp_path: Path) -> None:
@@ -208,6 +210,10 @@ def test_confirm_stands_in_for_save(tmp_path: Path) -> None:
 def test_another_app_is_insufficient_and_named(tmp_path: Path) -> None:
     ran = compare(tmp_path, run_of(), flow=[window(0), click(1), typed(2, "discharge save")])
     assert ran.json["outcome"] == "normalization_insufficient"
+    assert ran.json["reason"] == (
+        "the demonstration is of com.android.settings, and the rules solax_heuristic are for com.solaxcloud.starter"
+    )
+    assert "--strategy derived" in ran.json["hint"]
     assert ran.json["baseline"] == {"appPackage": "com.android.settings", "checkpointIds": []}
     assert compare(tmp_path, run_of(), flow=[]).json["baseline"]["appPackage"] is None
 

@@ -16,7 +16,7 @@ from clawperator._text import one_line, printable
 from clawperator._typed import convert
 from clawperator.contract import ResultEnvelope, StepResult, changes_device, step_mismatch
 from clawperator.contract.limits import HOST_GRACE_MS
-from clawperator.contract.wire import ACTION, PAYLOAD
+from clawperator.contract.wire import ACTION, OPERATOR_PACKAGES, PAYLOAD
 from clawperator.device.adb.client import Device, ShellStream, simulated_address
 from clawperator.device.adb.quoting import command_line, quote
 from clawperator.device.backends.operator_log import (
@@ -264,7 +264,7 @@ class _Delivery:
         """The error of a script that ended without following the log."""
         stderr = one_line(self._stderr.decode("utf-8", "replace"), 300)
         if code == _NOT_INSTALLED or "does not exist" in stderr:
-            return operator_not_installed(self._package, self._device.serial, extra=self._diagnostics())
+            return operator_not_installed(self._package, self._device, extra=self._diagnostics())
         if code == _NOT_RUNNING:
             return self._error(
                 "OPERATOR_NOT_RUNNING",
@@ -293,16 +293,28 @@ class _Delivery:
         )
 
 
-def operator_not_installed(package: str, serial: str, *, extra: dict[str, Any] | None = None) -> ClawError:
-    command = f"clawperator operator setup --apk <operator.apk> --device {serial}"
+def operator_not_installed(package: str, device: Device, *, extra: dict[str, Any] | None = None) -> ClawError:
+    """The error of a missing Operator, with the advice of ``doctor``: another variant that is installed."""
+    from clawperator.device.setup.version_check import install_command, require_operator
+
+    command = install_command(device.serial)
+    message = f"Operator {package} is not installed on {device.serial}"
+    hint = f"Install it with '{command}', or add '--backend adb'."
+    details = {"checkId": "readiness.apk.presence", "installCommand": command}
+    try:
+        if package in OPERATOR_PACKAGES:
+            require_operator(device, package)
+    except ClawError as e:
+        if e.code == "OPERATOR_VARIANT_MISMATCH":
+            message, hint, details = e.message, e.hint, {**details, **(e.details or {})}
     return ClawError(
         "OPERATOR_NOT_INSTALLED",
-        f"Operator {package} is not installed on {serial}",
-        hint=f"Install it with '{command}', or add '--backend adb'.",
-        details={"checkId": "readiness.apk.presence", "installCommand": command},
+        message,
+        hint=hint,
+        details=details,
         extra=extra,
         operation="execute",
-        target=serial,
+        target=device.serial,
     )
 
 

@@ -83,14 +83,14 @@ def require_operator(device: Device, package: str) -> None:
     if others:
         raise ClawError(
             "OPERATOR_VARIANT_MISMATCH",
-            f"{package} is not installed on {device.serial}, but {others[0]} is",
-            hint=f"Add '--operator-package {others[0]}', or install {package}.",
+            f"Operator {package} is not installed on {device.serial}, but {others[0]} is",
+            hint=f"Add '--operator-package {others[0]}', or set CLAWPERATOR_OPERATOR_PACKAGE={others[0]}.",
             details={"wanted": package, "installed": others},
         )
     raise ClawError(
         "OPERATOR_NOT_INSTALLED",
         f"Operator {package} is not installed on {device.serial}",
-        hint=f"Run '{install_command(device.serial)}'.",
+        hint=f"Install it with '{install_command(device.serial)}', or add '--backend adb'.",
         details={"installCommand": install_command(device.serial)},
     )
 

@@ -82,6 +82,12 @@ SUMMARIES: Mapping[Outcome, str] = {
         "terminal verification matched but the run names too few of the baseline's checkpoints"
     ),
 }
+# What to do when a strategy finds no checkpoints to compare with.
+_HINTS: Mapping[Strategy, str] = {
+    "solax_heuristic": "Add '--strategy derived' to compare with the steps of the demonstration.",
+    "declared": "Correct the rules of the declared checkpoints, or add '--strategy derived'.",
+    "derived": "Record a demonstration in which an app is opened, something is clicked or text is entered.",
+}
 MATCHES = ("literal_match", "semantic_match", "outcome_matches_path_differs")
 
 
@@ -123,6 +129,8 @@ class Divergence(Struct, frozen=True):
 class CompareReport(Struct, frozen=True):
     """The document ``compare`` prints. The fields after ``firstDivergence`` need declared or derived checkpoints.
 
+    ``reason`` and ``hint`` are also present when nothing can be compared.
+
     ``warnings`` is present when events of a recording are missing: the result then holds for the others only.
     """
 
@@ -139,6 +147,7 @@ class CompareReport(Struct, frozen=True):
     firstDivergence: Divergence | UnsetType = UNSET
     rejoinedAt: Rejoined | UnsetType | None = UNSET
     reason: str | UnsetType = UNSET
+    hint: str | UnsetType = UNSET
     alignment: list[AlignmentRow] | UnsetType = UNSET
     alignmentOmitted: int | UnsetType = UNSET
     warnings: list[str] | UnsetType = UNSET
@@ -228,6 +237,8 @@ def compare(
         normalizationStrategy=strategy,
         minimumSemanticCoverage=baseline.minimum_coverage,
         firstDivergence=divergence or UNSET,
+        reason=baseline.problem or UNSET,
+        hint=_HINTS[strategy] if baseline.problem else UNSET,
         warnings=warnings or UNSET,
     )
     return _explained(report, baseline, path, run) if strict else report

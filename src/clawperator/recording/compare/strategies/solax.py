@@ -4,6 +4,8 @@ The rules read the fields of each event, never the snapshots, so an export has t
 without them.
 """
 
+from collections.abc import Collection
+
 from clawperator._text import is_blank
 from clawperator.recording.compare.strategies import FoundCheckpoints, baseline_checkpoint
 from clawperator.recording.export import (
@@ -29,10 +31,17 @@ def find_solax_checkpoints(export: Export) -> FoundCheckpoints:
         if event is not None
     )
     if len(checkpoints) < len(REQUIRED):
-        return FoundCheckpoints(
-            checkpoints, (f"only {len(checkpoints)} of {len(REQUIRED)} checkpoints were found",)
-        )
+        return FoundCheckpoints(checkpoints, (_problem(export, {c.id for c in checkpoints}),))
     return FoundCheckpoints(checkpoints)
+
+
+def _problem(export: Export, found: Collection[str]) -> str:
+    package = main_package(export.events)
+    if package != SOLAR_PACKAGE:
+        where = f"of {package}" if package else "of no app"
+        return f"the demonstration is {where}, and the rules solax_heuristic are for {SOLAR_PACKAGE}"
+    missing = [name for name in REQUIRED if name not in found]
+    return f"the demonstration has no event for {', '.join(missing)}"
 
 
 def _required_events(export: Export) -> tuple[ExportedEvent | None, ...]:

@@ -12,6 +12,7 @@ _SKILL = "Run 'clawperator skills validate --all' to check the skills and the re
 _SESSIONS = "Run 'claw list-sessions' to list sessions."
 _BRAIN = "Check CLAW_MODEL, and the address and the key of its service, in the environment."
 
+OTHERS = _DOCTOR
 HINTS: Mapping[str, str] = {
     "USAGE": "Run 'clawperator help' for the commands and options.",
     "MISSING_ARGUMENT": "Run the command with --help for its arguments and an example.",
@@ -29,6 +30,7 @@ HINTS: Mapping[str, str] = {
     "PERMISSION_DENIED": "Run 'claw tool-pool' for the tools that the policy allows.",
     "RESULT_ENVELOPE_TIMEOUT": _DOCTOR,
     "NAVIGATION_TIMEOUT": _SNAPSHOT,
+    "WAIT_TIMEOUT": _SNAPSHOT,
     "COMMAND_TIMEOUT": "Run it again with a larger --timeout.",
     "EMULATOR_BOOT_TIMEOUT": _EMULATORS,
     "SKILL_EXECUTION_TIMEOUT": "Run it again with a larger --timeout.",
@@ -79,6 +81,7 @@ HINTS: Mapping[str, str] = {
     "TARGET_NOT_FOUND": _SNAPSHOT,
     "VALUE_NODE_NOT_FOUND": _SNAPSHOT,
     "VALIDATOR_MISMATCH": "Run 'clawperator read' without a validator to see the text.",
+    "EXPECTATION_FAILED": _SNAPSHOT,
     "GESTURE_FAILED": _SNAPSHOT,
     "GLOBAL_ACTION_FAILED": _DOCTOR,
     "UNSUPPORTED_RUNTIME_CLOSE": "Close the app with 'clawperator close <package>'.",
@@ -106,6 +109,7 @@ HINTS: Mapping[str, str] = {
     "PHONE_ALREADY_RUNNING": "Use it, stop it with 'clawperator phone stop', or start one with another name.",
     "PHONE_START_FAILED": _PHONES,
     "PHONE_STOP_FAILED": _PHONES,
+    "PHONE_DELETE_FAILED": _PHONES,
     "PHONE_NOT_ANSWERING": _PHONES,
     "PHONE_FAULT_INVALID": "Run 'clawperator phone fault' for the faults and their settings.",
     "PHONE_APP_INVALID": "Correct the app file at the place that the message names.",

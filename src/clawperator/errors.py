@@ -43,9 +43,9 @@ def default_hint(code: str) -> str:
     row = CODES[code]
     if row.hint is not None:
         return row.hint
-    from clawperator._hints import HINTS  # only for an error: a command that succeeds does not load it
+    from clawperator._hints import HINTS, OTHERS  # only for an error: a command that succeeds does not load it
 
-    return HINTS[code]
+    return HINTS.get(code, OTHERS)
 
 
 _GROUP_OF = {code: group for group, rows in GROUPS.items() for code in rows}

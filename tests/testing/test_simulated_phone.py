@@ -154,6 +154,39 @@ def test_text_is_entered_and_read(any_phone: AndroidPhone) -> None:
     assert any_phone.run([{"type": "snapshot_ui"}]).status == "success"
 
 
+def test_gestures_and_keys_reach_the_screen(any_phone: AndroidPhone) -> None:
+    any_phone.open_app(SETTINGS)
+    first = any_phone.labels()
+    assert any_phone.swipe("up", distance=0.6).effect == "changed"
+    assert any_phone.labels() != first
+    any_phone.open_app(NOTES)
+    any_phone.click("Add note")
+    any_phone.enter_text("Milk", text="Title")
+    assert any_phone.press("delete").data["key"] == "delete"
+    assert any_phone.double_tap("Work").dispatch_method
+
+
+def test_waits_end_when_the_screen_is_as_expected(any_phone: AndroidPhone) -> None:
+    any_phone.open_app(NOTES)
+    assert any_phone.wait_for_any("Nothing", "Account")[0] == 1
+    any_phone.wait_until_idle(quiet=0.2)
+    any_phone.home()
+    any_phone.wait_until_gone("Add note", timeout=5)
+    with pytest.raises(ClawError) as info:
+        any_phone.wait_until_gone("Settings", timeout=0.5)
+    assert info.value.code == "WAIT_TIMEOUT"
+
+
+def test_an_expectation_is_checked_after_the_action(any_phone: AndroidPhone) -> None:
+    any_phone.open_app(SETTINGS, expect={"app": SETTINGS})
+    any_phone.click("Display", expect="Dark theme")
+    any_phone.back(expect={"gone": "Dark theme"})
+    with pytest.raises(ClawError) as info:
+        any_phone.home(expect={"text": "Nothing like it", "timeout": 0.5})
+    assert info.value.code == "EXPECTATION_FAILED"
+    assert info.value.after_effect
+
+
 def test_a_missing_node_is_a_typed_error(any_phone: AndroidPhone) -> None:
     with pytest.raises(TargetError) as info:
         any_phone.click("Svae", timeout=0)

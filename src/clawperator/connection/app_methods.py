@@ -29,14 +29,14 @@ class AppMethods(PhoneCalls):
         """Press a key by its name, such as ``back``, ``enter`` or ``volume_up``."""
         return action_result(self._step("press_key", {"key": key} | expectation(expect), take=timeout))
 
-    def back(self, *, timeout: float | None = None) -> ActionResult:
+    def back(self, *, expect: Expected = None, timeout: float | None = None) -> ActionResult:
         """Press Back."""
-        return self.press("back", timeout=timeout)
+        return self.press("back", expect=expect, timeout=timeout)
 
-    def home(self, *, timeout: float | None = None) -> ActionResult:
+    def home(self, *, expect: Expected = None, timeout: float | None = None) -> ActionResult:
         """Press Home."""
-        return self.press("home", timeout=timeout)
+        return self.press("home", expect=expect, timeout=timeout)
 
-    def recents(self, *, timeout: float | None = None) -> ActionResult:
+    def recents(self, *, expect: Expected = None, timeout: float | None = None) -> ActionResult:
         """Press Recents."""
-        return self.press("recents", timeout=timeout)
+        return self.press("recents", expect=expect, timeout=timeout)

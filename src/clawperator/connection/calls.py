@@ -3,7 +3,7 @@
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from clawperator.connection.results import only_step
 from clawperator.connection.selectors import Selector, require_matcher
@@ -19,8 +19,10 @@ from clawperator.contract import (
     with_timeout,
 )
 from clawperator.contract.limits import MAX_EXECUTION_TIMEOUT_MS, MIN_EXECUTION_TIMEOUT_MS
-from clawperator.device import References
 from clawperator.errors import ClawError
+
+if TYPE_CHECKING:
+    from clawperator.device import References
 
 _SOURCE = "clawperator-python"
 
@@ -41,7 +43,7 @@ class PhoneCalls(ABC):
         """Validate and run an execution document."""
 
     @abstractmethod
-    def _references(self) -> References:
+    def _references(self) -> "References":
         """The references of the device."""
 
     def __repr__(self) -> str:

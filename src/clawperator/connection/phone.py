@@ -2,14 +2,17 @@
 
 import os
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from clawperator.commands import BackendName
 from clawperator.connection.android_phone import AndroidPhone
 from clawperator.connection.calls import milliseconds
 from clawperator.contract import ResultEnvelope, validate
-from clawperator.device import Backend, Device, References, ShellAnswer, run_plan
+from clawperator.device import Backend, Device, ShellAnswer, run_plan
 from clawperator.device import operator_package as chosen_operator
+
+if TYPE_CHECKING:
+    from clawperator.device import References
 
 _LONGEST_SHELL_MS = 3_600_000
 
@@ -66,7 +69,9 @@ class ConnectedPhone(AndroidPhone):
         limit = milliseconds(timeout, _LONGEST_SHELL_MS)
         return run_shell(self.device, command_line(command, *arguments), seconds=limit / 1000)
 
-    def _references(self) -> References:
+    def _references(self) -> "References":
+        from clawperator.device import References
+
         return References(self.serial)
 
     def _run(self, document: dict[str, Any]) -> ResultEnvelope:

@@ -45,7 +45,7 @@ _PARAMS: Mapping[str, frozenset[str]] = {
         "sleep": ("durationMs",),
         "press_key": ("key",),
         "wait_for_navigation": ("expectedPackage", "expectedNode", "timeoutMs"),
-        "read_key_value_pair": ("labelMatcher", "all", "retry"),
+        "read_key_value_pair": ("labelMatcher", "retry"),
     }.items()
 }
 _MATCHER_FIELDS = {

@@ -402,6 +402,7 @@ class WaitForNavigationParams(Params, frozen=True, kw_only=True):
         direct_template("read-value-"),
         family="observation",
         read_only=True,
+        host_params=("all",),
         model_tool="query",
     )
 )

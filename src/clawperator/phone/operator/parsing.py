@@ -334,9 +334,9 @@ def _wait_for_navigation(params: _Fields) -> Params:
 
 
 def _read_key_value_pair(params: _Fields) -> Params:
+    # ``all`` is not read.
     return ReadKeyValuePairParams(
         labelMatcher=params.matcher("labelMatcher"),
-        all=params.flag("all", default=False),
         retry=params.retry(UI_READINESS),
     )
 

@@ -101,6 +101,7 @@ def test_with_the_option_the_same_test_runs_on_a_device(
     source = """
 import pytest
 
+@pytest.mark.clawperator(apps=["not needed there.toml"], seed=3)
 def test_the_same(phone, connected_phone):
     assert phone.shows("Settings") and phone.foreground() != "com.android.settings"
     phone.open_app("com.clawperator.notes")

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _MARKER = "clawperator"
 _SETTINGS = ("allow_schemes", "apps", "cassette", "faults", "seed")
+# What no real device can do. Apps are expected to be installed there.
+_SIMULATED_ONLY = ("cassette", "faults")
 # Phones in the fixtures and variables of one failed test; more would only repeat themselves.
 _MAX_PHONES = 4
 _MAX_NAME = 100
@@ -40,7 +42,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
         f"{_MARKER}({', '.join(f'{name}=' for name in _SETTINGS)}): settings of the simulated phone of a test, as "
-        "in clawperator.testing.simulated_phone(); such a test is skipped on a device (--clawperator-device)",
+        "in clawperator.testing.simulated_phone(); a test with faults or a cassette is skipped on a device",
     )
 
 
@@ -49,7 +51,7 @@ def phone(request: pytest.FixtureRequest) -> "Iterator[AndroidPhone]":
     """A new simulated phone in this process, with a virtual clock; with --clawperator-device, that device."""
     settings = _settings(request)
     if serial := _device(request, settings):
-        yield _connect(serial)
+        yield _connect(serial, settings)
         return
     from clawperator.testing import simulated_phone
 
@@ -62,7 +64,7 @@ def connected_phone(request: pytest.FixtureRequest) -> "Iterator[ConnectedPhone]
     """The device of --clawperator-device; without it a simulated phone, over adb and on the machine's clock."""
     settings = _settings(request)
     if serial := _device(request, settings):
-        yield _connect(serial)
+        yield _connect(serial, settings)
         return
     from clawperator.engine import SystemClock
     from clawperator.testing import simulated_phone
@@ -100,16 +102,16 @@ def _path_in(folder: str, value: object) -> object:
 def _device(request: pytest.FixtureRequest, settings: dict[str, Any]) -> str | None:
     """The serial of the device to test on, if any. A test that needs a simulated phone is skipped there."""
     serial: str | None = request.config.getoption("--clawperator-device")
-    if serial and settings:
-        pytest.skip(f"{', '.join(settings)}: only a simulated phone has this; run without --clawperator-device")
+    if serial and (missing := [name for name in _SIMULATED_ONLY if name in settings]):
+        pytest.skip(f"{', '.join(missing)}: only a simulated phone has this; run without --clawperator-device")
     return serial
 
 
-def _connect(serial: str) -> "ConnectedPhone":
+def _connect(serial: str, settings: dict[str, Any]) -> "ConnectedPhone":
     """The device, with its launcher in front, as on a new simulated phone."""
     from clawperator.connection import connect
 
-    connected = connect(serial)
+    connected = connect(serial, allow_schemes=settings.get("allow_schemes", ()))
     connected.home()
     return connected
 

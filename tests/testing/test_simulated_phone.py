@@ -218,6 +218,10 @@ def test_a_recording_is_made_and_pulled(any_phone: AndroidPhone, tmp_path: Path)
     assert path == str(tmp_path / "new" / "demo.ndjson")
     assert len(Path(path).read_text().splitlines()) == (recording.result.events or 0) + 1
     assert any_phone.pull_recording(folder=tmp_path) == str(tmp_path / "demo.ndjson")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ClawError) as info:
+        any_phone.pull_recording(folder=tmp_path / "file")
+    assert info.value.code == "RECORDING_PULL_FAILED"
     for session, code in (("../up", "RECORDING_SESSION_NOT_FOUND"), ("none", "RECORDING_PULL_FAILED")):
         with pytest.raises(ClawError) as info:
             any_phone.pull_recording(session, tmp_path)

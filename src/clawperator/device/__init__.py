@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from clawperator.device.emulators.avd import DEFAULT_NAME, Avd
     from clawperator.device.host_log import HostLogReader, log_event, log_file
     from clawperator.device.packages import list_packages
-    from clawperator.device.recordings import PULL_SECONDS, check_session_id, pull_recording
+    from clawperator.device.recordings import PULL_SECONDS, check_session_id, local_recording_path, pull_recording
     from clawperator.device.references import References
     from clawperator.device.run import add_views, run_plan, with_captures
     from clawperator.device.running import RunningExecution, still_running
@@ -37,7 +37,7 @@ else:
             "emulators.avd": "Avd DEFAULT_NAME",
             "host_log": "HostLogReader log_event log_file",
             "packages": "list_packages",
-            "recordings": "PULL_SECONDS check_session_id pull_recording",
+            "recordings": "PULL_SECONDS check_session_id local_recording_path pull_recording",
             "references": "References",
             "run": "add_views run_plan with_captures",
             "running": "RunningExecution still_running",
@@ -78,6 +78,7 @@ __all__ = [
     "known_device",
     "list_devices",
     "list_packages",
+    "local_recording_path",
     "log_event",
     "log_file",
     "operator_package",

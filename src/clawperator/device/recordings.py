@@ -46,7 +46,7 @@ def pull_recording(
     check_session_id(session_id)
     deadline = Deadline(seconds)
     remote = f"{remote_folder}/{session_id}.ndjson"
-    local = _local_path(folder, session_id)
+    local = local_recording_path(folder, session_id)
     try:
         pull_file(device, remote, local, seconds=seconds)
     except NoSuchFileError as e:
@@ -91,7 +91,7 @@ def _latest(device: Device, remote_folder: str) -> str:
     return session_id
 
 
-def _local_path(folder: str, session_id: str) -> str:
+def local_recording_path(folder: str, session_id: str) -> str:
     """The local path of a recording. The folder is created; a symbolic link at the path is refused."""
     local = os.path.normpath(os.path.join(folder, f"{session_id}.ndjson"))
     try:

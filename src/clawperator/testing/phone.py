@@ -22,6 +22,7 @@ from clawperator.device import (
     check_session_id,
     check_uri_schemes,
     command_line,
+    local_recording_path,
     save_screenshot,
     with_captures,
 )
@@ -102,11 +103,14 @@ class SimulatedPhone(OldCalls):
     ) -> str:
         """Write a recording to a folder, by default the last one. Returns the path of the file."""
         session_id = self._latest_session() if session_id is None else check_session_id(session_id)
-        path = os.path.join(os.fspath(folder), f"{session_id}.ndjson")
         content = self.read_recording(session_id)
-        os.makedirs(os.fspath(folder), exist_ok=True)
-        with AtomicFile(path, private=True, follow_links=False) as out:
-            out.file.write(content)
+        path = local_recording_path(os.fspath(folder), session_id)
+        try:
+            with AtomicFile(path, private=True, follow_links=False) as out:
+                out.file.write(content)
+        except OSError as e:
+            message = f"cannot write {path}: {why(e)}"
+            raise ClawError("RECORDING_PULL_FAILED", message, operation="write", target=path) from e
         return path
 
     @also_runs_scripts

@@ -16,7 +16,7 @@ WHITE, BLACK, RED = 0xFFFFFF, 0x000000, 0xFF0000
 
 
 def decode(png: bytes) -> list[list[int]]:
-    """The colours of a PNG with a palette, row by row, decoded by the PNG specification."""
+    """The colours of an opaque RGBA picture, row by row, decoded by the PNG specification."""
     assert png.startswith(b"\x89PNG\r\n\x1a\n")
     chunks, at = {}, 8
     while at < len(png):
@@ -25,15 +25,20 @@ def decode(png: bytes) -> list[list[int]]:
         assert struct.unpack_from(">I", png, at + 8 + size) == (zlib.crc32(kind + data),)
         chunks[kind] = data
         at += 12 + size
-    assert list(chunks) == [b"IHDR", b"PLTE", b"IDAT", b"IEND"]
+    assert list(chunks) == [b"IHDR", b"IDAT", b"IEND"]
     width, height, *rest = struct.unpack(">IIBBBBB", chunks[b"IHDR"])
-    assert rest == [8, 3, 0, 0, 0]
-    palette = [int.from_bytes(chunks[b"PLTE"][i : i + 3]) for i in range(0, len(chunks[b"PLTE"]), 3)]
+    assert rest == [8, 6, 0, 0, 0]
     raw = zlib.decompress(chunks[b"IDAT"])
-    rows = [raw[i : i + width + 1] for i in range(0, len(raw), width + 1)]
-    assert len(rows) == height
-    assert all(row[0] == 0 for row in rows)
-    return [[palette[number] for number in row[1:]] for row in rows]
+    stride = 4 * width + 1
+    assert len(raw) == stride * height
+    rows, above = [], bytes(4 * width)
+    for start in range(0, len(raw), stride):
+        line = raw[start + 1 : start + stride]
+        assert raw[start] in (0, 2)
+        above = bytes((a + b) & 0xFF for a, b in zip(line, above, strict=True)) if raw[start] else line
+        assert set(above[3::4]) == {0xFF}
+        rows.append([int.from_bytes(above[i : i + 3]) for i in range(0, len(above), 4)])
+    return rows
 
 
 def test_a_canvas_contains_filled_and_framed_rectangles() -> None:
@@ -47,6 +52,14 @@ def test_a_canvas_contains_filled_and_framed_rectangles() -> None:
     framed = Canvas(4, 3)
     framed.frame(Bounds(0, 0, 4, 3), BLACK, 1)
     assert decode(framed.encode())[1] == [BLACK, WHITE, WHITE, BLACK]
+
+
+@pytest.mark.parametrize("height", [1, 2, 9, 10, 63, 64, 65, 66, 137])
+def test_any_number_of_equal_rows_is_encoded(height: int) -> None:
+    canvas = Canvas(3, height, RED)
+    canvas.fill(Bounds(0, height // 2, 1, height // 2 + 1), BLACK)
+    rows = decode(canvas.encode())
+    assert rows == [[BLACK if y == height // 2 else RED, RED, RED] for y in range(height)]
 
 
 @pytest.mark.random

@@ -1,16 +1,15 @@
-"""A canvas for flat colours, frames and text, encoded as PNG, with a small bitmap font.
+"""A canvas for flat colours, frames and text, with a small bitmap font.
 
 A pixel is one byte, the index of a colour. That is enough for drawn screens, and a screenshot takes milliseconds.
 """
 
 import struct
 import unicodedata
-import zlib
 from functools import cache, lru_cache
 
+from clawperator.phone.render.png import encode_png, rgba, shade_tables
 from clawperator.ui import Bounds
 
-_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _MAX_SIDE = 8_192
 _MAX_COLOURS = 256
 # More text in one line is unreadable.
@@ -31,9 +30,7 @@ class Canvas:
         self.width = width
         self.height = height
         self._indices = {background: 0}
-        # Each row begins with PNG's filter byte: 0, no filter.
-        self._stride = width + 1
-        self._pixels = bytearray(self._stride * height)
+        self._pixels = bytearray(width * height)
 
     @property
     def bounds(self) -> Bounds:
@@ -45,8 +42,8 @@ class Canvas:
         if rect.is_empty:
             return
         run = bytes([self._index(colour)]) * rect.width
-        pixels, stride = self._pixels, self._stride
-        first = rect.top * stride + 1 + rect.left
+        pixels, stride = self._pixels, self.width
+        first = rect.top * stride + rect.left
         for start in range(first, first + rect.height * stride, stride):
             pixels[start : start + rect.width] = run
 
@@ -78,7 +75,7 @@ class Canvas:
                     self._ink(line, left, right, shape, ink)
 
     def _ink(self, line: int, left: int, right: int, shape: int, ink: int) -> None:
-        start = line * self._stride + 1
+        start = line * self.width
         part = slice(start + left, start + right)
         under = int.from_bytes(self._pixels[part])
         self._pixels[part] = (under ^ ((under ^ ink) & shape)).to_bytes(right - left)
@@ -93,22 +90,15 @@ class Canvas:
 
     def encode(self) -> bytes:
         """The canvas as PNG."""
-        header = struct.pack(">IIBBBBB", self.width, self.height, 8, 3, 0, 0, 0)
-        palette = b"".join(colour.to_bytes(3) for colour in self.palette())
-        return b"".join(
-            (
-                _SIGNATURE,
-                _chunk(b"IHDR", header),
-                _chunk(b"PLTE", palette),
-                _chunk(b"IDAT", zlib.compress(self._pixels, 1)),
-                _chunk(b"IEND", b""),
-            )
-        )
+        return encode_png(self.width, self.height, self._rows(), self.palette())
 
     def pixels(self) -> bytes:
         """The colour indices, row by row."""
-        stride = self._stride
-        return b"".join([self._pixels[at + 1 : at + stride] for at in range(0, len(self._pixels), stride)])
+        return bytes(self._pixels)
+
+    def _rows(self) -> list[bytes]:
+        pixels, width = self.pixels(), self.width
+        return [pixels[at : at + width] for at in range(0, len(pixels), width)]
 
     def palette(self) -> list[int]:
         """The colours by index."""
@@ -117,20 +107,12 @@ class Canvas:
 
 def raw_rgba(canvas: Canvas) -> bytes:
     """The format of ``screencap`` without ``-p``: a header of four numbers, then four bytes per pixel."""
-    pixels = canvas.pixels()
-    out = bytearray(b"\xff") * (4 * len(pixels))
-    for channel in range(3):
-        shades = bytes(colour >> (16 - 8 * channel) & 0xFF for colour in canvas.palette())
-        out[channel::4] = pixels.translate(shades.ljust(_MAX_COLOURS, b"\0"))
-    return struct.pack("<IIII", canvas.width, canvas.height, _RGBA_8888, _SRGB) + out
+    header = struct.pack("<IIII", canvas.width, canvas.height, _RGBA_8888, _SRGB)
+    return header + rgba(canvas.pixels(), shade_tables(canvas.palette()))
 
 
 def _distance(a: int, b: int) -> int:
     return sum(((a >> shift & 0xFF) - (b >> shift & 0xFF)) ** 2 for shift in (0, 8, 16))
-
-
-def _chunk(kind: bytes, data: bytes) -> bytes:
-    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
 
 # The font. The sheet contains ASCII from the space on, in bands of sixteen characters and nine rows, of which the

@@ -1,0 +1,100 @@
+"""PNG in the format of Android's screenshots: four bytes per pixel, fully opaque.
+
+Most rows of a drawn screen equal the one above, and most other rows were on the screen before. So each row is
+compressed by itself, once, and the compressed rows are joined: that takes a third of the time of compressing the
+whole picture.
+"""
+
+import struct
+import zlib
+from collections.abc import Iterable
+from functools import lru_cache
+from itertools import groupby
+
+from msgspec import Struct
+
+_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+_RGBA = 6
+_MAX_COLOURS = 256
+# Filters of PNG: the bytes themselves, and the difference from the row above.
+_PLAIN, _FROM_ABOVE = b"\0", b"\2"
+# How many equal rows are compressed together.
+_RUNS = (64, 8, 1)
+_ZLIB_HEADER = b"\x78\x01"
+_LAST_BLOCK = b"\x03\x00"
+_ADLER_BASE = 65_521
+
+
+class _Part(Struct, frozen=True):
+    """A part of a compressed stream that can be joined to others: its bytes, and its checksum and size before."""
+
+    data: bytes
+    adler: int
+    size: int
+
+
+def encode_png(width: int, height: int, rows: Iterable[bytes], palette: list[int]) -> bytes:
+    """A picture as PNG. A row is one byte per pixel, the index of a colour in the palette."""
+    shades = shade_tables(palette)
+    parts, adler = [_ZLIB_HEADER], 1
+    for row, equal in groupby(rows):
+        for part in (_new_row(row, shades), *_repeated(width, sum(1 for _ in equal) - 1)):
+            parts.append(part.data)
+            adler = _combined(adler, part)
+    parts += [_LAST_BLOCK, struct.pack(">I", adler)]
+    header = struct.pack(">IIBBBBB", width, height, 8, _RGBA, 0, 0, 0)
+    chunks = (b"IHDR", header), (b"IDAT", b"".join(parts)), (b"IEND", b"")
+    return _SIGNATURE + b"".join(_chunk(kind, data) for kind, data in chunks)
+
+
+def shade_tables(palette: list[int]) -> bytes:
+    """Three tables of 256 bytes: from the index of a colour to its red, its green and its blue."""
+    return b"".join(
+        bytes(colour >> shift & 0xFF for colour in palette).ljust(_MAX_COLOURS, b"\0") for shift in (16, 8, 0)
+    )
+
+
+def rgba(pixels: bytes, shades: bytes) -> bytearray:
+    """Four bytes per pixel, of the colours in ``shade_tables``."""
+    out = bytearray(b"\xff") * (4 * len(pixels))
+    for channel in range(3):
+        out[channel::4] = pixels.translate(shades[channel * _MAX_COLOURS : (channel + 1) * _MAX_COLOURS])
+    return out
+
+
+@lru_cache(maxsize=2_048)
+def _new_row(row: bytes, shades: bytes) -> _Part:
+    return _compressed(_PLAIN + rgba(row, shades))
+
+
+def _repeated(width: int, count: int) -> list[_Part]:
+    """The row above, again, so many times."""
+    parts = []
+    for run in _RUNS:
+        parts += [_same_rows(width, run)] * (count // run)
+        count %= run
+    return parts
+
+
+@lru_cache(maxsize=64)
+def _same_rows(width: int, count: int) -> _Part:
+    return _compressed((_FROM_ABOVE + bytes(4 * width)) * count)
+
+
+def _compressed(data: bytes) -> _Part:
+    # A full flush ends on a whole byte, and no part refers to one before it.
+    compressor = zlib.compressobj(1, zlib.DEFLATED, -12, 4)
+    compressed = compressor.compress(data) + compressor.flush(zlib.Z_FULL_FLUSH)
+    return _Part(compressed, zlib.adler32(data), len(data))
+
+
+def _combined(adler: int, part: _Part) -> int:
+    """The checksum of the data so far, and of a part after it."""
+    low, high = adler & 0xFFFF, adler >> 16
+    part_low, part_high = part.adler & 0xFFFF, part.adler >> 16
+    high += part_high + part.size * (low - 1)
+    return (high % _ADLER_BASE) << 16 | (low + part_low - 1) % _ADLER_BASE
+
+
+def _chunk(kind: bytes, data: bytes) -> bytes:
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from clawperator.agent.tool_registry import ToolRegistry, filter_tools
     from clawperator.agent.tools import builtin_tools
     from clawperator.agent.tools.messages import describe_steps
-    from clawperator.agent.tools.phones import outline_screen
+    from clawperator.agent.tools.phones import screen_lines
     from clawperator.agent.tools.plans import confine_plan
     from clawperator.agent.tools.row import failed_result, payload_error, require_object
     from clawperator.agent.turns.assembly import AgentOptions, assemble, is_mcp_name, tool_pool
@@ -84,7 +84,7 @@ else:
             "tool_registry": "ToolRegistry filter_tools",
             "tools": "builtin_tools",
             "tools.messages": "describe_steps",
-            "tools.phones": "outline_screen",
+            "tools.phones": "screen_lines",
             "tools.plans": "confine_plan",
             "tools.row": "failed_result payload_error require_object",
             "turns.assembly": "AgentOptions assemble is_mcp_name tool_pool",
@@ -158,13 +158,13 @@ __all__ = [
     "is_session_path",
     "map_strings",
     "observe_stop",
-    "outline_screen",
     "payload_error",
     "programs_of_folder",
     "require_object",
     "run_plugin",
     "run_request",
     "run_within",
+    "screen_lines",
     "timeout_error",
     "tool_definitions",
     "tool_inventory",

@@ -31,9 +31,11 @@ that the action was done, 1 that it failed.
 1. `clawperator devices` lists phones. Without one, `clawperator phone start` starts a simulated phone. With
    several, add `--device <serial>`.
 2. `clawperator open <package>` opens an app; `clawperator packages list` lists packages.
-3. Look before you act: `clawperator snapshot`.
-4. Act on what you saw: `clawperator click --text Display`. Then read `effect` in the step's `data`: `changed`,
-   `unchanged` or `unknown`. After `unknown`, look again.
+3. Look before you act: `clawperator snapshot --view outline`. A line is a reference, a role, the label in quotes
+   and states. `--since <snapshot_id>` shows only what changed.
+4. Act on what you saw, by reference: `clawperator click e12`. A reference stays the same while its element exists;
+   `REF_STALE` means that it is gone: look again. Then read `effect` in the step's `data`: `changed`, `unchanged`
+   or `unknown`.
 5. Several actions in one call: `clawperator exec plan.json`; `clawperator schema execution` prints the format.
 6. Verify the end of the task on the screen before you report it as done.
 

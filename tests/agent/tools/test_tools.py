@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import threading
 import time
 from collections.abc import Mapping
@@ -287,11 +288,14 @@ def test_the_message_of_a_read_contains_the_text(route: Route) -> None:
     assert do("sleep", durationMs=1).message == "slept 1 ms"
 
 
-def test_describe_screen_lists_labels_with_roles(route: Route) -> None:
+def test_describe_screen_lists_labels_with_roles_values_and_states(route: Route) -> None:
     open_settings(route)
     described = do("describe_screen")
     labels = described.result["labels"]
-    assert {"label": "Search settings", "role": "button"} in labels
+    by_label = {label["label"]: label for label in labels}
+    assert by_label["Search settings"]["role"] == "button"
+    assert by_label["Battery"]["value"] == "100%"
+    assert re.fullmatch(r"e\d+", by_label["Battery"]["ref"])
     assert (described.result["package"], described.result["labelCount"]) == (SETTINGS, len(labels))
     assert described.result["deviceId"] == route.serial
     assert described.message == f"the screen shows {len(labels)} labels in {SETTINGS}"
@@ -299,6 +303,20 @@ def test_describe_screen_lists_labels_with_roles(route: Route) -> None:
     nodes = captured.result["envelope"]["stepResults"][0]["data"]["text"].count("<node")
     assert captured.message == f"captured the screen of {SETTINGS}: {nodes} nodes"
     assert [e.kind for e in (*described.evidence, *captured.evidence)] == ["snapshot", "snapshot"]
+
+
+def test_describe_screen_shows_switches_on_or_off(route: Route) -> None:
+    open_settings(route)
+    do("click", matcher={"text": "Display"})
+
+    def dark_theme() -> tuple[str, str, list[str]]:
+        labels = do("describe_screen").result["labels"]
+        found = next(label for label in labels if label["label"] == "Dark theme")
+        return found["role"], found["state"], found["states"]
+
+    assert dark_theme() == ("switch", "off", ["off"])
+    do("click", matcher={"text": "Dark theme"})
+    assert dark_theme() == ("switch", "on", ["on"])
 
 
 def test_a_screenshot_is_evidence_by_path(route: Route, tmp_path: Path) -> None:

@@ -83,11 +83,13 @@ def test_every_result_can_be_shown_without_control_characters(document: Any) -> 
     ("argv", "shown"),
     [
         (("exec-tool", "describe_screen", ""), ("the screen shows ", "- Settings (")),
-        (("exec-tool", "snapshot_ui", ""), ("captured the screen of ", "- Settings (")),
+        (("exec-tool", "snapshot_ui", ""), ("captured the screen of ", '"Settings"')),
+        (("exec-tool", "snapshot_ui", '{"view": "outline"}'), ("captured the screen of ", "e1 ")),
         (("exec-tool", "list_packages", ""), (" packages on ", "- com.android.settings\n")),
         (("exec-tool", "list_skills", ""), ("4 skills", "- com.android.settings.overview: Read network")),
         (("exec-tool", "doctor", ""), ("ready", "host.python.version: Python 3")),
-        (("exec-command", "snapshot", ""), ("captured the screen of ", "- Settings (")),
+        (("exec-command", "snapshot", ""), ("captured the screen of ", '"Settings"')),
+        (("exec-command", "snapshot", "--view outline"), ("captured the screen of ", '"Settings"')),
         (("exec-command", "skills-list", ""), ("4 skills\n", "- com.android.settings.overview: Read network")),
         (("exec-command", "doctor", ""), (" checks\n", "host.python.version: Python 3")),
         (("exec-command", "devices", ""), ("1 device\n", " (device)\n")),
@@ -108,6 +110,20 @@ def test_looking_shows_what_was_seen_as_text_and_a_sentence_as_message(
     assert "{" not in text.out.decode()
     assert "{" not in message
     assert len(message) <= 200
+
+
+def test_labels_are_shown_with_value_role_and_states() -> None:
+    labels = [
+        {"label": "Battery", "role": "button", "value": "76%", "ref": "e1"},
+        {"label": "Dark theme", "role": "switch", "state": "on", "states": ["on", "disabled"]},
+        {"label": "Plain"},
+    ]
+    assert readable("3 labels", {"labels": labels}).splitlines() == [
+        "3 labels",
+        "- Battery: 76% (button)",
+        "- Dark theme (switch, on, disabled)",
+        "- Plain",
+    ]
 
 
 def test_show_tool_lists_the_parameters_as_text() -> None:

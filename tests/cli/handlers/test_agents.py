@@ -57,6 +57,14 @@ def test_every_command_of_the_instructions_exists() -> None:
     assert set(listed) <= set(known)
 
 
+def test_the_actions_of_the_instructions_are_valid() -> None:
+    examples = re.findall(r"`clawperator ((?:open|snapshot|click) [^`]*)`", section())
+    assert len(examples) == 3
+    for words in examples:
+        argv = words.replace("<package>", "com.android.settings").split()
+        assert clawperator(*argv, "--dry-run").json["ok"] is True, words
+
+
 def test_commands_and_summaries_come_from_the_registry() -> None:
     text = section()
     known = dict(leaves())

@@ -158,8 +158,9 @@ def read_key_value_pair(_: Action, data: Data) -> str:
 def snapshot_ui(_: Action, data: Data) -> str:
     """Nodes are counted, not parsed: callers that need more read the hierarchy."""
     package = data.get("foreground_package")
-    count = data.get("text", "").count("<node")
-    return "captured the screen" + (f" of {one_line(package)}" if package else "") + f": {count} nodes"
+    text = data.get("text", "")
+    captured = "captured the screen" + (f" of {one_line(package)}" if package else "")
+    return f"{captured}: {text.count('<node')} nodes" if text.lstrip().startswith("<") else captured
 
 
 def take_screenshot(_: Action, data: Data) -> str:

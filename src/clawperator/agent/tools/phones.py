@@ -8,11 +8,6 @@ from msgspec import Meta, Struct
 from clawperator.agent.ports import Tool, ToolContext, ToolResult
 from clawperator.agent.tools.row import NoParams, make_tool
 
-# Type checkers know this name; importing it from typing would cost every command some milliseconds.
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from clawperator.ui import Node
-
 _PACKAGES_SECONDS = 15.0
 _MOST_LABELS = 1_000
 _LONGEST_LABEL = 500
@@ -25,56 +20,48 @@ class ListPackagesParams(Struct, frozen=True, forbid_unknown_fields=True):
 def _describe_screen(_: NoParams, context: ToolContext) -> ToolResult:
     from clawperator.agent.tools.plans import run_actions
 
-    snapshot = run_actions("snapshot_ui", [{"type": "snapshot_ui"}], context)
+    snapshot = run_actions("snapshot_ui", [{"type": "snapshot_ui", "params": {"view": "json"}}], context)
     if not snapshot.handled:
         return snapshot
     document = snapshot.result
-    outline = outline_screen(document["envelope"]["stepResults"][0])
-    ids = {"commandId": document["envelope"]["commandId"], "deviceId": document["deviceId"]}
-    app = f" in {outline['package']}" if outline["package"] else ""
-    message = f"the screen shows {outline['labelCount']} labels{app}"
-    return msgspec.structs.replace(snapshot, message=message, result={**outline, **ids})
+    data = document["envelope"]["stepResults"][0]["data"]
+    labels = [_label(element) for element in msgspec.json.decode(data["text"])["elements"]]
+    labels = [label for label in labels if label["label"] or label.get("value")]
+    package = data.get("foreground_package")
+    message = f"the screen shows {_count(len(labels), 'label')}{f' in {package}' if package else ''}"
+    screen = {
+        "package": package,
+        "overlayPackage": data.get("overlay_package"),
+        "labelCount": len(labels),
+        "labels": labels[:_MOST_LABELS],
+        "snapshotId": data["snapshot_id"],
+        "commandId": document["envelope"]["commandId"],
+        "deviceId": document["deviceId"],
+    }
+    return msgspec.structs.replace(snapshot, message=message, result=screen)
 
 
-def outline_screen(step: dict[str, Any]) -> dict[str, Any]:
-    """The visible labels of a snapshot step, in tree order, with the state of their switches and boxes.
+def _label(element: dict[str, Any]) -> dict[str, Any]:
+    """An element of the outline: its label and role, and its value, states and reference where it has them."""
+    made = {"label": element["label"][:_LONGEST_LABEL], "role": element["role"]}
+    states = element["states"]
+    switched = [state for state in states if state in ("on", "off")]
+    more = {"state": switched[0] if switched else "", "value": element["value"][:_LONGEST_LABEL], "states": states}
+    return made | {name: value for name, value in {**more, "ref": element["ref"]}.items() if value}
 
-    Passwords are masked, control characters escaped.
-    """
-    from clawperator._text import printable
+
+def screen_lines(step: dict[str, Any]) -> list[str]:
+    """The screen of a snapshot step for users, line by line: the view itself, or the outline of its XML."""
+    data = step["data"]
+    if data.get("actual_format") in ("outline", "outline_changes", "json"):
+        return str(data.get("text", "")).splitlines()
     from clawperator._typed import convert
     from clawperator.connection import read_snapshot
     from clawperator.contract import StepResult
-    from clawperator.engine import shown_label
-    from clawperator.ui import role_of, visible_nodes
+    from clawperator.ui import outline_of, render_outline
 
     screen = read_snapshot(convert(step, StepResult))
-    found = [node for node in visible_nodes(screen.hierarchy, screen.frame) if node.label]
-    states = _states(found)
-    return {
-        "package": screen.package,
-        "overlayPackage": screen.overlay_package,
-        "labelCount": len(found),
-        "labels": [
-            {"label": printable(shown_label(node))[:_LONGEST_LABEL], "role": role_of(node), **states.get(node, {})}
-            for node in found[:_MOST_LABELS]
-        ],
-    }
-
-
-def _states(labelled: "list[Node]") -> "dict[Node, dict[str, str]]":
-    """The state of each label that can be checked: its own, or that of the only switch or box in its row."""
-    states: dict[Node, dict[str, str]] = {}
-    known: set[Node] = set()
-    for node in labelled:
-        row = next((above for above in node.ancestors() if above.flag("clickable")), None)
-        boxes = [node] if node.flag("checkable") else []
-        if not boxes and row is not None and row not in known:
-            known.add(row)  # only the first label of a row is its name
-            boxes = [below for below in row.walk() if below.flag("checkable")]
-        if len(boxes) == 1:
-            states[node] = {"state": "on" if boxes[0].flag("checked") else "off"}
-    return states
+    return render_outline(outline_of(screen.hierarchy, screen.frame, overlay=screen.overlay_package)).splitlines()
 
 
 def _list_devices(_: NoParams, __: ToolContext) -> ToolResult:

@@ -16,7 +16,8 @@ def readable(message: str, result: Any) -> str:
     """The text of a read-only call: the ``text`` of its result, or the message and the result."""
     if isinstance(result, Mapping) and isinstance(result.get("text"), str):
         return str(result["text"])
-    lines = list(_lines(_substance(_seen(result)), ""))
+    screen = _screen(result)
+    lines = list(_lines(_substance(result), "")) if screen is None else screen
     if len(lines) > _MOST_LINES:
         more = f"… {len(lines) - _MOST_LINES} more lines; add '--output-format json' for all"
         lines = [*lines[:_MOST_LINES], more]
@@ -51,17 +52,17 @@ def _listed(members: Mapping[str, Any]) -> str | None:
     return next((name for name in lists if members[name] and isinstance(members[name][0], Mapping)), None)
 
 
-def _seen(result: Any) -> Any:
-    """The part of a result that a reader wants: of a snapshot its labels, of other executions nothing."""
+def _screen(result: Any) -> list[str] | None:
+    """The lines of an execution's last snapshot; none of another execution; None for any other result."""
     if not isinstance(result, Mapping) or not isinstance(envelope := result.get("envelope"), Mapping):
-        return result
-    from clawperator.agent import outline_screen
+        return None
+    from clawperator.agent import screen_lines
     from clawperator.contract import is_snapshot
 
     snapshots = [
         step for step in envelope.get("stepResults", ()) if is_snapshot(step["actionType"]) and step["success"]
     ]
-    return {"labels": outline_screen(snapshots[-1])["labels"]} if snapshots else None
+    return screen_lines(snapshots[-1]) if snapshots else []
 
 
 def _substance(result: Any) -> Any:
@@ -103,9 +104,11 @@ def _row(row: Any) -> str:
     named = next((name for name in _NAMES if isinstance(plain.get(name), str)), next(iter(plain), None))
     if named is None:
         return ", ".join(_words(name) for name in row)
+    if named == "label":
+        return _label(row)
     described = next((name for name in _DESCRIPTIONS if isinstance(plain.get(name), str)), None)
     text = _scalar(plain[named]) if described is None else f"{_scalar(plain[named])}: {_scalar(plain[described])}"
-    if described is not None or named == "label":
+    if described is not None:
         more = [_scalar(plain[name]) for name in _STATES if name in plain]
     else:
         rest = (name for name in plain if name != named and not _is_empty(plain[name]))
@@ -113,6 +116,16 @@ def _row(row: Any) -> str:
             _scalar(plain[name]) if name in _STATES else f"{_words(name)} {_scalar(plain[name])}" for name in rest
         ]
     return f"{text} ({', '.join(more)})" if more else text
+
+
+def _label(row: Mapping[str, Any]) -> str:
+    """A label of the screen, with its value, and its role and states in parentheses."""
+    value = row.get("value")
+    states = row.get("states")
+    facts = [row.get("role"), *(states if isinstance(states, list) and states else [row.get("state")])]
+    text = f"{_scalar(row['label'])}: {_scalar(value)}" if value else _scalar(row["label"])
+    shown = ", ".join(_scalar(fact) for fact in facts if fact)
+    return f"{text} ({shown})" if shown else text
 
 
 def _is_empty(value: Any) -> bool:

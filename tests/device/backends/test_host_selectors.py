@@ -353,3 +353,30 @@ def test_what_a_node_is_near_to_never_allows_a_click(bench: Bench) -> None:
     with enforcing(PolicyGate(policy)), pytest.raises(ClawError) as caught:
         bench.click(textEquals="Delete", sibling={"textEquals": "Bob"})
     assert caught.value.code == "PERMISSION_DENIED"
+
+
+@pytest.mark.parametrize("matcher", [{"textEquals": "Storrage"}, {"textMatches": "Storage!"}])
+def test_a_failed_search_names_near_matches(bench: Bench, matcher: dict[str, Any]) -> None:
+    result = bench.run({"type": "click", "params": {"matcher": matcher, "retry": ONCE}})
+    (step,) = result.envelope.stepResults
+    assert step.data["error"] == "NODE_NOT_FOUND"
+    assert json.loads(step.data["nearest"])[0] == {"value": "Storage", "selector": {"textEquals": "Storage"}}
+    assert step.data["hint"].startswith("Did you mean --text Storage?")
+    assert result.envelope.hint == step.data["hint"]
+
+
+def test_near_matches_of_ids_containers_and_fields(bench: Bench) -> None:
+    step = bench.step("read_text", matcher={"textEquals": "Bob"}, container={"shortId": "peple"}, retry=ONCE)
+    assert step.data["error"] == "CONTAINER_NOT_FOUND"
+    assert f"--container-id {PACKAGE}:id/people" in step.data["hint"]
+    step = bench.step("enter_text", matcher={"textEquals": "Wifi"}, text="x", retry=ONCE)
+    assert "--text-contains Wi-Fi" in step.data["hint"]
+    step = bench.step("click", matcher={"textEquals": "Nothing like it"}, retry=ONCE)
+    assert "nearest" not in step.data
+
+
+def test_an_error_without_time_for_a_capture_is_reported_as_it_is(operator: Bench) -> None:
+    result = operator.run(
+        {"type": "wait_for_node", "params": {"matcher": {"textEquals": "Storrage"}}}, timeout_ms=1_000
+    )
+    assert result.envelope.status == "failed"

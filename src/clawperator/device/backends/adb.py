@@ -60,7 +60,16 @@ class AdbBackend:
 
         clock, references, check = WatchedClock(self._watch), self._watch.references, self._watch.check_target
         engine = Engine(driver, clock, save_screenshot=save, references=references, check_target=check)
-        return engine.run(execution)
+        envelope = engine.run(execution)
+        last = envelope.stepResults[-1] if envelope.stepResults else None
+        if last is None or last.success or driver.last_screen is None:
+            return envelope
+        from clawperator.device.backends.near_matches import is_failed_search, with_near_matches
+
+        if is_failed_search(last):
+            action = execution.actions[len(envelope.stepResults) - 1]
+            envelope.stepResults[-1] = with_near_matches(last, action, driver.last_screen)
+        return envelope
 
 
 class WatchedClock(SystemClock):
@@ -99,6 +108,7 @@ class AdbDriver:
         self._size: tuple[int, int] | None = None
         self._rotation: int | None = None
         self._cleared: Node | None = None
+        self.last_screen: Hierarchy | None = None
 
     # Screen
 
@@ -120,6 +130,7 @@ class AdbDriver:
                 else:
                     if tree.nodes:
                         self._note_display(head.decode("ascii", "replace"), tree)
+                        self.last_screen = tree
                         return tree
                     reason = "the hierarchy is empty"
             else:

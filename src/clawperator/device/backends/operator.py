@@ -44,6 +44,10 @@ _UNSETTLED = (
 )
 
 
+# The least time for a capture that only improves an error.
+_CAPTURE_SECONDS = 1.0
+
+
 class OperatorBackend:
     """Runs plans with the Operator ``package`` on one device."""
 
@@ -91,6 +95,7 @@ class _OperatorRun:
                 break
             at = stop
         self._warn_of_unsettled_snapshots(actions)
+        self._name_near_matches()
         error = last.error if last is not None else None
         code = last.errorCode if last is not None else UNSET
         status = last.status if last is not None else "success"
@@ -118,6 +123,29 @@ class _OperatorRun:
         self._raise_link_error(checked)
         self._steps[-1] = checked
         return may_continue
+
+    def _name_near_matches(self) -> None:
+        """Add near matches to a last step that found no node, if there is time for a capture."""
+        if not self._steps or self._steps[-1].success:
+            return
+        from clawperator.device.backends.near_matches import is_failed_search, with_near_matches
+
+        last = self._steps[-1]
+        action = next((action for action in self._actions if action.id == last.id), None)
+        remaining = self._deadline.remaining
+        if (
+            action is None
+            or not is_failed_search(last)
+            or (remaining is not None and remaining < _CAPTURE_SECONDS)
+        ):
+            return
+        from clawperator.ui import parse_hierarchy
+
+        try:
+            (snapshot,) = self._deliver_alone([{"id": "near", "type": "snapshot_ui", "params": {"retry": {}}}])
+            self._steps[-1] = with_near_matches(last, action, parse_hierarchy(snapshot.data["text"]))
+        except (ClawError, KeyError, ValueError):
+            return  # the failure is reported as it is
 
     def _run_on_host(self, at: int) -> bool:
         """Run an action on the host, in its place. Returns whether the next action may run."""

@@ -50,6 +50,7 @@ class OperatorDriver(AdbDriver):
         tree = parse_hierarchy(data["text"])
         self._rotation = tree.rotation
         self._frame = screen_frame(tree)
+        self.last_screen = tree
         return tree
 
     def frame(self) -> Bounds:

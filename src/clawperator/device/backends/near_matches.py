@@ -1,0 +1,50 @@
+"""Failed searches name what is on the screen instead: the labels and ids most like the selector."""
+
+import shlex
+
+import msgspec
+from msgspec.structs import replace
+
+from clawperator._text import one_line, printable
+from clawperator.commands import render_flags
+from clawperator.contract import Action, NodeMatcher, StepResult
+from clawperator.ui import Hierarchy, NearMatch, nearest_matches, screen_frame
+
+_CODES = ("NODE_NOT_FOUND", "TARGET_NOT_FOUND", "CONTAINER_NOT_FOUND")
+_MAX_LABEL = 60
+
+
+def is_failed_search(step: StepResult) -> bool:
+    """Whether a step failed because no node matched its selector."""
+    return not step.success and _code(step) in _CODES
+
+
+def with_near_matches(step: StepResult, action: Action, screen: Hierarchy) -> StepResult:
+    """A failed search with its near matches: ``nearest`` as JSON, and flags that select them in the hint."""
+    name = "container" if _code(step) == "CONTAINER_NOT_FOUND" else "matcher"
+    selector = getattr(action.params, name, None) or getattr(action.params, "labelMatcher", None)
+    if not isinstance(selector, NodeMatcher):
+        return step
+    found = nearest_matches(screen, selector, screen_frame(screen))
+    if not found:
+        return step
+    written = [{"value": printable(match.value), "selector": {match.field: match.value}} for match in found]
+    flags = [_flags(match, action, name) for match in found if match.value == one_line(match.value, _MAX_LABEL)]
+    more = f" {step.data['hint']}" if "hint" in step.data else ""
+    hint = {"hint": f"Did you mean {' or '.join(flags)}?{more}"} if flags else {}
+    return replace(step, data={**step.data, "nearest": msgspec.json.encode(written).decode(), **hint})
+
+
+def _flags(match: NearMatch, action: Action, name: str) -> str:
+    # The flag --text of an action that types is the text to type.
+    field = "textContains" if match.field == "textEquals" and hasattr(action.params, "text") else match.field
+    flag, *values = render_flags({field: match.value})
+    if name == "container":
+        flag = f"--container-{flag.removeprefix('--')}"
+    return shlex.join([flag, *values])
+
+
+def _code(step: StepResult) -> str:
+    """The code of a failed step; of one that ran out of time, the code of what it waited for."""
+    code = step.data.get("error", "")
+    return step.data.get("last_error", code) if code == "COMMAND_TIMEOUT" else code

@@ -1,5 +1,7 @@
 """Commands that run one action on a device. ``execution`` names the function that reads their arguments."""
 
+from msgspec.structs import replace
+
 from clawperator.commands.model import ALLOW_SCHEME, PLAN, Command, Flag, Level, switch
 from clawperator.commands.selectors import CONTAINER, ELEMENT
 
@@ -56,6 +58,33 @@ def action_command(  # noqa: PLR0913 - the columns of one row
         replaces=replaces,
         takes_app_name=takes_app_name,
     )
+
+
+def _query_command() -> Command:
+    made = action_command(
+        "query",
+        "List the elements that match a selector, on the screen or in a saved snapshot.",
+        "[<ref>]",
+        flags=(
+            *ELEMENT,
+            switch("--suggest", "add unique selectors for each element, the most stable first"),
+            Flag("--limit", "how many elements to list (default: 50)", "<n>"),
+            Flag(
+                "--file", "saved snapshot, XML or the result of 'snapshot'; needs no device", "<file>", path="in"
+            ),
+        ),
+        examples=(
+            "clawperator query --role switch",
+            "clawperator query --text Display --suggest",
+            "clawperator query --file snapshot.json --state checked",
+        ),
+        notes="Without a selector it lists every element that can be seen or touched.",
+        build="query_execution",
+        level="read-only",
+        tools=("query",),
+    )
+    module = "clawperator.cli.handlers.query:"
+    return replace(made, handler=f"{module}query", execution=f"{module}query_execution")
 
 
 ACTION_COMMANDS: tuple[Command, ...] = (
@@ -196,6 +225,7 @@ ACTION_COMMANDS: tuple[Command, ...] = (
         tools=("wait_for_node", "wait_until_gone", "wait_for_text_change", "wait_until_idle", "wait_for_any"),
         replaces=("action wait",),
     ),
+    _query_command(),
     action_command(
         "press",
         "Press a key by name.",

@@ -24,7 +24,7 @@ from clawperator.contract import (
     StepResult,
     outcome_of,
 )
-from clawperator.engine import apps, clicks, gestures, observe, reads, scrolls, text_entry, waiting, waits
+from clawperator.engine import apps, clicks, gestures, observe, query, reads, scrolls, text_entry, waiting, waits
 from clawperator.engine.context import (
     ActionContext,
     ActionProgress,
@@ -45,7 +45,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from clawperator.engine.selection import ReferenceLookup
 
-_MODULES = (apps, clicks, gestures, observe, reads, scrolls, text_entry, waiting, waits)
+_MODULES = (apps, clicks, gestures, observe, query, reads, scrolls, text_entry, waiting, waits)
 Runner = Callable[[ActionContext, Any], StepData]
 # The function that runs an action has its name.
 RUNNERS: Mapping[str, Runner] = {

@@ -5,6 +5,7 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from clawperator.ui.changes import EarlierLine, changed_lines, earlier_lines, has_other_order
+    from clawperator.ui.describe import describe_matches, query_nodes
     from clawperator.ui.find import find_node, find_nodes
     from clawperator.ui.nearest import NearMatch, nearest_matches
     from clawperator.ui.node import HIDDEN, NOWHERE, Bounds, Hierarchy, Node
@@ -36,6 +37,7 @@ else:
         __name__,
         {
             "changes": "EarlierLine changed_lines earlier_lines has_other_order",
+            "describe": "describe_matches query_nodes",
             "find": "find_node find_nodes",
             "nearest": "NearMatch nearest_matches",
             "node": "Bounds HIDDEN Hierarchy NOWHERE Node",
@@ -75,6 +77,7 @@ __all__ = [
     "changed_lines",
     "contract_selector",
     "cut_lines",
+    "describe_matches",
     "earlier_lines",
     "find_node",
     "find_nodes",
@@ -88,6 +91,7 @@ __all__ = [
     "outline_objects",
     "outline_of",
     "parse_hierarchy",
+    "query_nodes",
     "render_outline",
     "role_of",
     "screen_frame",

@@ -187,6 +187,10 @@ def wait_until_idle(_: Action, data: Data) -> str:
     return f"the screen is idle after {read_count(data, 'elapsed_ms')} ms"
 
 
+def query(_: Action, data: Data) -> str:
+    return f"{read_count(data, 'count')} elements match"
+
+
 def wait_for_any(_: Action, data: Data) -> str:
     found = data.get("label") or data.get("resource_id", "").rpartition("/")[2]
     number = read_count(data, "matched_index") + 1

@@ -42,6 +42,7 @@ GOOD: dict[str, dict[str, Any] | None] = {
     "drag": {"matcher": M, "toMatcher": {"textEquals": "Bin"}},
     "double_tap": {"coordinate": {"x": 1, "y": 2}},
     "submit_text": {},
+    "query": {"matcher": M, "limit": 5, "suggest": True},
     "wait_until_gone": {"matcher": M},
     "wait_for_text_change": {"matcher": M, "text": "old"},
     "wait_until_idle": {"quietMs": 300},

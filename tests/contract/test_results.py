@@ -40,6 +40,7 @@ def test_actions_that_only_look_do_not_change_the_device() -> None:
         "take_screenshot",
         "wait_for_any",
         "wait_for_navigation",
+        "query",
         "wait_for_node",
         "wait_for_text_change",
         "wait_until_gone",

@@ -82,6 +82,7 @@ class AsyncConnectedPhone:
     wait_for_any = _in_thread(ConnectedPhone.wait_for_any)
     read = _in_thread(ConnectedPhone.read)
     read_all = _in_thread(ConnectedPhone.read_all)
+    query = _in_thread(ConnectedPhone.query)
     read_value = _in_thread(ConnectedPhone.read_value)
     read_values = _in_thread(ConnectedPhone.read_values)
     snapshot = _in_thread(ConnectedPhone.snapshot)

@@ -60,6 +60,23 @@ class ScreenMethods(PhoneCalls):
         params = given(matcher=matcher, container=container_of(container), all=True)
         return json_value(self._step("read_text", params, look=timeout), "text", list[str])
 
+    def query(
+        self,
+        text: str | None = None,
+        *,
+        suggest: bool = False,
+        limit: int = 50,
+        timeout: float | None = None,
+        **selector: Unpack[SelectorKwargs],
+    ) -> list[dict[str, Any]]:
+        """The elements that match, each with role, label, resourceId, class, bounds and states; possibly none.
+
+        With ``suggest`` each has ``selectors``: those that match it alone, the most stable first. Without a
+        selector, every element that a user can see or touch.
+        """
+        params = given(matcher=find_matcher(text, selector), limit=limit, suggest=suggest)
+        return json_value(self._step("query", params, take=timeout), "matches", list[dict[str, Any]])
+
     def read_value(
         self, label: str | None = None, *, timeout: float | None = None, **selector: Unpack[SelectorKwargs]
     ) -> str:

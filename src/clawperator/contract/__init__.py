@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from clawperator.contract.looking import look_retry, looks_for_node, retry_within
     from clawperator.contract.normalise import PARAM_ALIASES, TOP_ALIASES, normalise_execution
     from clawperator.contract.operator_plan import needs_host, operator_action
-    from clawperator.contract.query_action import QueryParams
+    from clawperator.contract.query_actions import QueryParams
     from clawperator.contract.results import (
         DISPATCHED,
         Effect,
@@ -129,7 +129,7 @@ else:
                 "JsonEvidence ScriptSource SkillResult SkillsRun TerminalVerification TextEvidence "
                 "check_version"
             ),
-            "query_action": "QueryParams",
+            "query_actions": "QueryParams",
             "wait_actions": "WaitForAnyParams WaitForTextChangeParams WaitUntilGoneParams WaitUntilIdleParams",
         },
     )

@@ -413,7 +413,7 @@ class ReadKeyValuePairParams(Params, frozen=True):
 
 
 def _register_host_actions() -> None:
-    from clawperator.contract import input_actions, query_action, wait_actions  # noqa: F401 - registers their rows
+    from clawperator.contract import input_actions, query_actions, wait_actions  # noqa: F401 - registers their rows
 
 
 ACTIONS: Mapping[str, ActionType] = ActionRegistry(_register_host_actions)

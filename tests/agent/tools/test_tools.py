@@ -35,7 +35,7 @@ READ_ONLY = {
     *("snapshot_ui", "read_text", "read_key_value_pair", "wait_for_node", "wait_for_navigation", "sleep"),
     *("describe_screen", "list_devices", "list_packages", "doctor", "list_skills"),
     *("recording_describe", "recording_compare"),
-    *("wait_until_gone", "wait_for_text_change", "wait_until_idle", "wait_for_any"),
+    *("wait_until_gone", "wait_for_text_change", "wait_until_idle", "wait_for_any", "query"),
 }
 SECRET = "correct horse battery"
 

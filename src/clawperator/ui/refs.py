@@ -28,6 +28,8 @@ _MAX_MARKS = 64
 _MAX_GROUP = 8
 _MAX_LABEL = 80
 _MAX_CANDIDATES = 5
+# Comparing long labels is slow.
+_MAX_COMPARED = 40
 _DIGITS = re.compile(r"\d+")
 
 
@@ -245,16 +247,13 @@ def _region_prints(
 
 def _nearest(known: ElementFingerprint, found: Outline) -> list[int]:
     """The elements whose labels are most like that of a known one, the nearest first."""
-    wanted = known.label.casefold()
+    wanted = known.label[:_MAX_COMPARED].casefold()
     ranked = []
     for at, element in enumerate(found.elements):
-        label = element.label[:_MAX_LABEL].casefold()
-        if not label or not wanted:
-            continue
-        if wanted in label or label in wanted:
-            ranked.append((0, at))
-        elif (edits := distance(wanted, label)) <= max(2, len(wanted) // 3):
-            ranked.append((edits, at))
+        label = element.label[:_MAX_COMPARED].casefold()
+        if label and (element.role == "text") == (known.role == "text"):
+            is_part = wanted and (wanted in label or label in wanted)
+            ranked.append((0 if is_part else distance(wanted, label), at))
     return [at for _, at in sorted(ranked)]
 
 

@@ -67,6 +67,7 @@ EXAMPLES = [
     Example("snapshot.view-json", "clawperator snapshot --view json", (SETTINGS,)),
     Example("snapshot.since-unknown", "clawperator snapshot --since s00000000", (SETTINGS,)),
     Example("screenshot", "clawperator screenshot --path screen.png"),
+    Example("screenshot.marks", "clawperator screenshot --path screen.png --marks", (SETTINGS,)),
     Example("open-app", "clawperator open com.android.settings --json", (HOME,)),
     Example("open-app", "clawperator open-app com.android.settings", (HOME,)),
     Example("open-app", "clawperator open_app com.android.settings", (HOME,)),

@@ -87,6 +87,13 @@ class Skill:
         self._diagnostics["runtimeState"] = "healthy"
         return phone
 
+    def hide_keyboard(self) -> None:
+        """Press Back if a keyboard is shown: it may cover what is clicked next."""
+        from clawperator.recording import is_keyboard
+
+        if is_keyboard(self.phone.snapshot().overlay_package or ""):
+            self.phone.back()
+
     def checkpoint(self, name: str, evidence: Any = None, *, note: str | None = None) -> None:
         """Record a reached checkpoint. ``evidence`` is a text or a JSON value."""
         if self._plan and name != (expected := self._next_checkpoint()):

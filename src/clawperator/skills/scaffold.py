@@ -22,10 +22,10 @@ from clawperator.skills.registry import (
     read_registry,
     shipped_registry,
 )
+from clawperator.skills.script_template import render_script
 from clawperator.skills.templates import (
     SkillTemplate,
     read_context,
-    render_script,
     render_shell_script,
     render_skill_md,
 )
@@ -50,7 +50,7 @@ def new_skill(
 ) -> CreatedSkill:
     """Write a new skill into the current registry; the first one is created in the current folder.
 
-    ``context`` is the export of a recording: its steps become evidence in SKILL.md.
+    ``context`` is the export of a recording: its steps become the script, and evidence in SKILL.md.
     """
     app, _, intent = skill_id.rpartition(".")
     if not _ID.fullmatch(skill_id) or len(skill_id) > _MAX_ID_LENGTH:

@@ -15,7 +15,6 @@ from clawperator.recording import (
     ExportedClick,
     ExportedEvent,
     ExportedTextChange,
-    derive_checkpoints,
     described_steps,
     read_actions,
     read_export,
@@ -36,10 +35,14 @@ class SelectorSuggestion(Struct, frozen=True):
 
 
 class RecordedStep(Struct, frozen=True):
-    """One user action of a recording, with selectors for its target, best first."""
+    """One user action of a recording, with selectors for its target, best first.
+
+    ``field`` is the resource id of the text field that it clicked or filled, if known.
+    """
 
     step: DescribedStep
     suggestions: list[SelectorSuggestion]
+    field: str = ""
 
 
 def read_context(path: str) -> Export:
@@ -63,17 +66,36 @@ def recorded_steps(export: Export) -> list[RecordedStep]:
     steps = []
     for step in described_steps(read_actions(export.events)):
         event = events.get(step.lastSeq)
-        steps.append(RecordedStep(step, suggest(event) if event is not None else []))
+        if event is None:
+            steps.append(RecordedStep(step, []))
+            continue
+        field = _field(event)
+        if step.kind == "enter_text" and not field and steps and steps[-1].step.kind == "click":
+            field = steps[-1].field  # the event of a text may not name its field; the click before it does
+        steps.append(RecordedStep(step, suggest(event, field), field))
     return steps
 
 
-def suggest(event: ExportedEvent) -> list[SelectorSuggestion]:
-    """Selectors for the target of an event. Those that find one node come first, then the more stable ones."""
+def _field(event: ExportedEvent) -> str:
+    """The resource id of the text field of an event; empty when it has none."""
+    if isinstance(event, ExportedTextChange):
+        return event.resourceId or ""
+    if not isinstance(event, ExportedClick) or not event.resourceId:
+        return ""
+    is_field = _count(NodeMatcher(resourceId=event.resourceId, role="textfield"), event.snapshot.xml)
+    return event.resourceId if is_field else ""
+
+
+def suggest(event: ExportedEvent, field: str = "") -> list[SelectorSuggestion]:
+    """Selectors for the target of an event. Those that find one node come first, then the more stable ones.
+
+    ``field`` is the resource id of the field that a text went into, if its event has none.
+    """
     if not isinstance(event, ExportedClick | ExportedTextChange):
         return []
     xml = event.snapshot.xml
     suggestions = [
-        SelectorSuggestion(matcher, reason, _count(matcher, xml)) for matcher, reason in _candidates(event)
+        SelectorSuggestion(matcher, reason, _count(matcher, xml)) for matcher, reason in _candidates(event, field)
     ]
     return sorted(
         suggestions,
@@ -81,9 +103,10 @@ def suggest(event: ExportedEvent) -> list[SelectorSuggestion]:
     )
 
 
-def _candidates(event: ExportedClick | ExportedTextChange) -> Iterator[tuple[NodeMatcher, str]]:
+def _candidates(event: ExportedClick | ExportedTextChange, field: str) -> Iterator[tuple[NodeMatcher, str]]:
     name = event.resourceId or None
     if isinstance(event, ExportedTextChange):
+        name = name or field or None
         if name:
             yield NodeMatcher(resourceId=name), "its resource id"
         yield NodeMatcher(role="textfield"), "if it is the only field of its screen"
@@ -165,31 +188,6 @@ def render_skill_md(template: SkillTemplate) -> str:
     if template.recording is not None:
         lines += ["", *_evidence(template.recording)]
     return "\n".join(lines) + "\n"
-
-
-def render_script(template: SkillTemplate) -> str:
-    """scripts/run.py: opens the app and reports an indeterminate result."""
-    plan = [point.id for point in derive_checkpoints(template.recording)] if template.recording is not None else []
-    plan = plan or ["app_opened"]
-    listed = "".join(f"    {quote_literal(name)},\n" for name in plan)
-    return f'''"""The skill {template.skill_id}. See SKILL.md."""
-
-import os
-
-from clawperator.skill_api import Skill
-
-APP = {quote_literal(template.app)}
-# The checkpoints of this skill, in order.
-PLAN = (
-{listed})
-
-with Skill(os.environ.get("CLAWPERATOR_SKILL_ID", {quote_literal(template.skill_id)}), plan=PLAN) as skill:
-    phone = skill.phone
-    phone.open_app(APP)
-    phone.wait_for_nav(APP)
-    skill.checkpoint(PLAN[0])
-    # Continue here: run each step and its checkpoint, then read the screen and call skill.verify.
-'''
 
 
 def render_shell_script() -> str:

@@ -72,7 +72,7 @@ class ToolRegistry:
             gate = PolicyGate(self.policy, self._asker)
             with enforcing(gate), confining(context.working_folder):
                 self._require(tool, call.params, gate)
-                look = call.observe if self._may_look() else None
+                look = call.observe if tool.name == _LOOK or self._may_look() else None
                 return tool.run(call.params, replace(context, observe=look))
         except ClawError as e:
             return _failed(e)

@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,13 +12,16 @@ from clawperator.agent.ports import ToolContext
 from clawperator.agent.tool_registry import ToolRegistry
 from clawperator.agent.tools import builtin_tools
 from clawperator.errors import ClawError
-from clawperator.policy import Policy, read_rule
+from clawperator.policy import Asker, Policy, read_rule
 from tests.device.phone_servers import running_phone_server
 
 
-def session(folder: Path, *deny: str) -> CompactSession:
-    policy = Policy(deny=tuple(read_rule(rule, "test") for rule in deny))
-    return CompactSession(ToolRegistry(builtin_tools(), policy), ToolContext(TurnDeadline(30), str(folder)))
+def session(folder: Path, *deny: str, ask: tuple[str, ...] = (), asker: Asker | None = None) -> CompactSession:
+    policy = Policy(
+        deny=tuple(read_rule(rule, "test") for rule in deny), ask=tuple(read_rule(rule, "test") for rule in ask)
+    )
+    registry = ToolRegistry(builtin_tools(), policy, asker=asker)
+    return CompactSession(registry, ToolContext(TurnDeadline(30), str(folder)))
 
 
 def test_tools_run_on_the_phone_and_return_short_results(tmp_path: Path) -> None:
@@ -64,6 +68,22 @@ def test_a_screen_that_may_not_be_read_is_not_shown(tmp_path: Path) -> None:
         pressed = tools.run("press", {"key": "home"})
     assert not pressed.is_error
     assert pressed.screen is None
+
+
+def test_the_user_is_not_asked_about_a_look_after_an_action(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    def ask(tool: Any, _params: Any, _reason: str) -> bool:
+        asked.append(tool.name)
+        return True
+
+    with running_phone_server():
+        tools = session(tmp_path, ask=("snapshot_ui",), asker=ask)
+        pressed = tools.run("press", {"key": "home"})
+        assert (pressed.screen, asked) == (None, [])
+        looked = tools.run("snapshot", {})
+    assert looked.screen is not None
+    assert asked == ["snapshot_ui"]
 
 
 def test_a_denied_action_is_refused_with_the_reason(tmp_path: Path) -> None:

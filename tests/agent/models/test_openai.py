@@ -424,8 +424,8 @@ def test_the_result_of_an_mcp_tool_is_sent_as_its_content() -> None:
     with model_server(*replies) as server:
         take_turn(brain_at(server.url), tools=(foreign,), act=lambda _: next(outcomes))
     contents = [message["content"] for message in server.bodies[2]["messages"] if message["role"] == "tool"]
-    assert contents[0] == "Bern: 21\n[an image (image/png, 6 kB)]"
-    assert contents[1] == "Not done: Bern: 21\n[an image (image/png, 6 kB)]"
+    assert contents[0] == "<data>\nBern: 21\n[an image (image/png, 6 kB)]\n</data>"
+    assert contents[1] == f"Not done: {contents[0]}"
 
 
 def test_a_document_instead_of_a_stream_is_accepted() -> None:

@@ -18,6 +18,7 @@ LONGEST_RESULT = 20_000
 # Fields of a step that say what it found or changed.
 _FOUND = ("text", "value", "label", "matches", "path", "effect", "screen_message", "message", "error", "hint")
 _LISTED = ("matches", "candidates", "nearest")
+_DATA, _DATA_END = "<data>", "</data>"
 _LONGEST_FIELD = 2_000
 _IDS = ("deviceId", "commandId", "terminalSource", "isCanonicalTerminal")
 
@@ -39,7 +40,7 @@ class ResultRenderer:
         self._with_images = with_images
 
     def render(self, call: ToolCall, result: ToolResult, *, is_mcp: bool = False) -> CompactResult:
-        """The result of a call. Results of MCP tools are marked as text of others."""
+        """The result of a call. Results of MCP tools are marked as data."""
         images = result_images(result) if self._with_images else ()
         notes = [f"[{image.note}]" for image in images if image.note]
         text = "\n".join([mcp_text(result) if is_mcp else result_text(call, result), *notes])
@@ -51,12 +52,14 @@ class ResultRenderer:
 
 
 def mcp_text(result: ToolResult) -> str:
-    """The result of an MCP tool. Its document already contains the message and the error."""
+    """The result of an MCP tool, in a block that marks it as data. Its document contains message and error."""
     if not isinstance(result.result, dict):
         return result_text(ToolCall("", {}), result)
     from clawperator.agent.mcp.content import model_text
 
-    return limited(f"{'' if result.handled else 'Not done: '}{model_text(result.result)}")
+    # The text of a server cannot end the block.
+    text = limited(model_text(result.result)).replace(_DATA_END, _DATA_END.replace("/", "\\/"))
+    return f"{'' if result.handled else 'Not done: '}{_DATA}\n{text}\n{_DATA_END}"
 
 
 def result_text(call: ToolCall, result: ToolResult) -> str:

@@ -158,6 +158,11 @@ GROUPS: Mapping[str, Mapping[str, Code]] = {
         "VALUE_NODE_NOT_FOUND": Code(_RUNTIME, True, "the label has no value beside it"),
     },
     "action": {
+        "SECRET_UNAVAILABLE": Code(_FILES, False, "the variable or file of a secret cannot be read"),
+        "SECRET_REFUSED_WHILE_RECORDING": Code(
+            _RUNTIME, False, "a recording is active that would keep the secret", "Stop the recording first."
+        ),
+        "ANDROID_PACKAGE_FAILED": Code(_RUNTIME, False, "the device refused to change an installed app"),
         "EXPECTATION_FAILED": Code(
             _RUNTIME, False, "the action was performed, but the screen does not show what was expected"
         ),

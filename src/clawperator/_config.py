@@ -7,6 +7,7 @@
     output = "pretty"
     allow_schemes = ["myapp"]           # URI schemes that open_uri may open besides http and https
     pass_env = ["OPENAI_API_KEY"]       # variables that skills and MCP servers also receive
+    secrets = ["SHOP_PASSWORD"]         # variables and files whose text agents may enter with textFrom
 
 A file of that name in a working folder is never read.
 """
@@ -34,6 +35,7 @@ class UserConfig(Struct, frozen=True):
 
     allow_schemes: tuple[str, ...] = ()
     pass_env: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = ()
     device: str | None = None
     backend: str | None = None
     timeout_ms: int | float | None = None
@@ -43,7 +45,7 @@ class UserConfig(Struct, frozen=True):
     lines: Mapping[str, int] = {}
 
 
-_KEYS = ("allow_schemes", "pass_env", "device", "backend", "timeout_ms", "operator_package", "output")
+_KEYS = ("allow_schemes", "pass_env", "secrets", "device", "backend", "timeout_ms", "operator_package", "output")
 # The last file that was read, with what identifies its content.
 _last: tuple[tuple[str, int, int, int], UserConfig] | None = None
 

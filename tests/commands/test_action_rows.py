@@ -38,7 +38,7 @@ def methods_of(name: str) -> list[str]:
 def test_an_action_has_a_command(name: str) -> None:
     commands = commands_of(name)
     assert commands
-    expected = "read-only" if ACTIONS[name].read_only else "act"
+    expected = "read-only" if ACTIONS[name].read_only else ACTIONS[name].level
     assert {command.level for command in commands} == {expected}
 
 
@@ -55,7 +55,7 @@ def test_an_action_has_a_schema_of_its_params(name: str) -> None:
 def test_an_action_is_a_tool(name: str) -> None:
     row, tool = ACTIONS[name], TOOLS[name]
     assert (tool.responsibility, tool.aliases, tool.family) == (row.summary, row.aliases, row.family)
-    assert tool.level == ("read-only" if row.read_only else "act")
+    assert tool.level == ("read-only" if row.read_only else row.level)
 
 
 @every_action

@@ -397,7 +397,6 @@ INVALID, MISSING = "EXECUTION_VALIDATION_FAILED", "MISSING_SELECTOR"
     ("code", "call"),
     [
         (MISSING, lambda hand: hand.click()),
-        (MISSING, lambda hand: hand.enter_text("x")),
         (MISSING, lambda hand: hand.scroll_and_click()),
         (MISSING, lambda hand: hand.read("x", container={})),
         (MISSING, lambda hand: hand.wait()),

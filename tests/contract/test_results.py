@@ -34,6 +34,7 @@ def test_actions_that_only_look_do_not_change_the_device() -> None:
     looking = {name for name in ACTIONS if not changes_device(name)}
     assert looking == {
         "read_key_value_pair",
+        "read_logcat",
         "read_text",
         "sleep",
         "snapshot_ui",

@@ -2,11 +2,11 @@
 
 from msgspec.structs import replace
 
-from clawperator.commands.model import ALLOW_SCHEME, PLAN, Command, Flag, Level, switch
+from clawperator.commands.model import ALLOW_SCHEME, PLAN, Command, Flag, Level, PathKind, switch
 from clawperator.commands.selectors import CONTAINER, ELEMENT
 
 _RUN = "clawperator.cli.handlers.execution:run_command"
-_BUILD = "clawperator.cli.handlers.actions:"
+_HANDLERS = "clawperator.cli.handlers."
 
 _APP_ALIASES = ("--package", "--package-id", "--application-id", "--app-id")
 _APP = Flag("--app", "package name of the app", "<package>", _APP_ALIASES, literal=True)
@@ -36,8 +36,12 @@ def action_command(  # noqa: PLR0913 - the columns of one row
     replaces: tuple[str, ...] = (),
     takes_app_name: bool = False,
     acts: bool | None = None,
+    word_path: PathKind = "",
+    module: str = "actions",
 ) -> Command:
     """A row whose argument reader is the function of the same name, unless ``build`` names another.
+
+    ``module`` is the module of handlers that has the reader.
 
     A command that ``acts`` takes expectations; by default those that are not read-only do.
     """
@@ -51,12 +55,13 @@ def action_command(  # noqa: PLR0913 - the columns of one row
         examples=examples,
         notes=notes,
         handler=_RUN,
-        execution=_BUILD + (build or name.replace("-", "_")),
+        execution=f"{_HANDLERS}{module}:{build or name.replace('-', '_')}",
         level=level,
         raised_by={"--allow-scheme": "full"} if ALLOW_SCHEME in flags else {},
         tools=tools,
         replaces=replaces,
         takes_app_name=takes_app_name,
+        word_path=word_path,
     )
 
 
@@ -147,7 +152,7 @@ ACTION_COMMANDS: tuple[Command, ...] = (
         "Open an app by package name, or a URI.",
         "<package|uri>",
         synonyms=("open-uri", "open-url", "open-app", "open_app", "open_uri", "open_url"),
-        flags=(_TARGET, ALLOW_SCHEME),
+        flags=(_TARGET, ALLOW_SCHEME, switch("--wait", "wait until the app is in the foreground and idle")),
         examples=(
             "clawperator open com.android.settings",
             "clawperator open https://clawperator.com",
@@ -171,10 +176,20 @@ ACTION_COMMANDS: tuple[Command, ...] = (
             Flag("--text", "text to enter, instead of the argument", "<text>", literal=True),
             *(flag for flag in ELEMENT if flag.name != "--text"),
             switch("--submit", "submit after entering"),
-            switch("--clear", "clear the field first"),
+            switch("--clear", "clear the field first; with an empty text it only clears"),
+            switch("--append", "keep what the field has, and add the text at its end"),
+            Flag("--secret", "read the text from this environment variable", "<name>"),
+            Flag("--secret-file", "read the text from this file of one line", "<file>", path="in"),
         ),
-        examples=('clawperator type "linkin park" --role textfield --submit',),
-        notes="Select the field with any selector flag except --text.",
+        examples=(
+            'clawperator type "linkin park" --role textfield --submit',
+            'clawperator type "" --clear --role textfield',
+            "clawperator type --secret SHOP_PASSWORD --role textfield --dry-run",
+        ),
+        notes=(
+            "Select the field with any selector flag except --text. Without one it is the focused field.\n"
+            "A secret is in no argument, plan, log or result of this computer."
+        ),
         build="enter_text",
         tools=("enter_text",),
         replaces=("action type",),

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from clawperator.commands.actions import ACTION_COMMANDS
 from clawperator.commands.agents import AGENTS, SCHEMA
+from clawperator.commands.device_actions import DEVICE_ACTION_COMMANDS
 from clawperator.commands.devices import DEVICE_COMMANDS, VERSION
 from clawperator.commands.gestures import GESTURE_COMMANDS
 from clawperator.commands.model import ALLOW_SCHEME, PLAN, Command, Flag, switch
@@ -77,6 +78,7 @@ _HELP = Command(
 COMMANDS: tuple[Command, ...] = (
     *ACTION_COMMANDS,
     *GESTURE_COMMANDS,
+    *DEVICE_ACTION_COMMANDS,
     _EXEC,
     RECORDING,
     SKILLS,

@@ -15,6 +15,7 @@ from typing import Self
 
 from clawperator.connection.app_methods import AppMethods
 from clawperator.connection.calls import given
+from clawperator.connection.device_methods import DeviceMethods
 from clawperator.connection.recording import RecordingSession
 from clawperator.connection.results import Recorded, recorded
 from clawperator.connection.screen_methods import ScreenMethods
@@ -23,7 +24,7 @@ from clawperator.connection.wait_methods import WaitMethods
 from clawperator.device import ShellAnswer
 
 
-class AndroidPhone(AppMethods, TouchMethods, WaitMethods, ScreenMethods):
+class AndroidPhone(AppMethods, DeviceMethods, TouchMethods, WaitMethods, ScreenMethods):
     """A phone: every action is a method, and one call is one execution.
 
     ``ConnectedPhone`` and ``clawperator.testing.SimulatedPhone`` have these methods, so a test that uses only them

@@ -1,5 +1,6 @@
 """Methods of a phone: touch, text and scrolling."""
 
+import os
 from typing import Any, Literal, Unpack
 
 from clawperator.connection.calls import container_of, given, milliseconds
@@ -45,14 +46,35 @@ class TouchMethods(GestureMethods):
         text: str | None = None,
         submit: bool = False,
         clear: bool = False,
+        append: bool = False,
         expect: Expected = None,
         timeout: float | None = None,
         **selector: Unpack[SelectorKwargs],
     ) -> ActionResult:
-        """Enter a text into a field, optionally clearing it first and submitting it afterwards."""
-        matcher = require_matcher(text, selector, "enter_text")
-        params = {"matcher": matcher, "text": value, "submit": submit, "clear": clear}
-        params |= expectation(expect)
+        """Enter a text into a field, by default the focused one.
+
+        It replaces what the field has, unless ``append``. An empty text empties the field.
+        """
+        params = {**given(matcher=find_matcher(text, selector)), "text": value, "submit": submit}
+        params |= {"clear": clear or not value, **({"append": True} if append else {})}
+        return action_result(self._step("enter_text", params | expectation(expect), look=timeout))
+
+    def enter_secret(  # noqa: PLR0913 - the parameters of the action
+        self,
+        *,
+        env: str | None = None,
+        file: str | os.PathLike[str] | None = None,
+        text: str | None = None,
+        submit: bool = False,
+        clear: bool = False,
+        expect: Expected = None,
+        timeout: float | None = None,
+        **selector: Unpack[SelectorKwargs],
+    ) -> ActionResult:
+        """Enter the text of an environment variable or of a file. It is in no document, log or result."""
+        source = given(env=env, file=None if file is None else os.fspath(file))
+        params = {**given(matcher=find_matcher(text, selector)), "textFrom": source, "submit": submit}
+        params |= {"clear": clear, **expectation(expect)}
         return action_result(self._step("enter_text", params, look=timeout))
 
     # The name of the command.

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         UI_READINESS,
         Coordinate,
         Expectation,
+        TextSource,
         ViewParams,
     )
     from clawperator.contract.action_types import ActionType, Params, Retry, changes_device, is_snapshot, unsettles
@@ -38,6 +39,16 @@ if TYPE_CHECKING:
         WaitForNavigationParams,
         WaitForNodeParams,
         click_type,
+    )
+    from clawperator.contract.device_actions import (
+        ClearAppDataParams,
+        GrantPermissionParams,
+        InstallAppParams,
+        ReadLogcatParams,
+        RevokePermissionParams,
+        RotateParams,
+        StartActivityParams,
+        UninstallAppParams,
     )
     from clawperator.contract.execution import (
         LONGEST_WAIT_MS,
@@ -101,13 +112,17 @@ else:
             "action_types": "ActionType Params Retry changes_device is_snapshot unsettles",
             "action_params": (
                 "Coordinate DEFAULT_WAIT_MS DIRECTIONS Expectation MAX_GESTURE_MS PACKAGE_NAME SESSION_ID "
-                "UI_READINESS ViewParams"
+                "TextSource UI_READINESS ViewParams"
             ),
             "actions": (
                 "ACTIONS ACTION_ALIASES ClickParams CloseAppParams EnterTextParams OpenAppParams OpenUriParams "
                 "PressKeyParams ReadKeyValuePairParams ReadTextParams RecordingParams ScrollAndClickParams "
                 "ScrollGestureParams ScrollParams ScrollUntilParams SleepParams SnapshotUiParams "
                 "TakeScreenshotParams WaitForNavigationParams WaitForNodeParams click_type"
+            ),
+            "device_actions": (
+                "ClearAppDataParams GrantPermissionParams InstallAppParams ReadLogcatParams "
+                "RevokePermissionParams RotateParams StartActivityParams UninstallAppParams"
             ),
             "execution": (
                 "Action Execution ExecutionShape LONGEST_WAIT_MS Plan TimeoutMs new_command_id new_execution "
@@ -158,6 +173,7 @@ __all__ = [
     "ActionType",
     "AgentSource",
     "Checkpoint",
+    "ClearAppDataParams",
     "ClickParams",
     "CloseAppParams",
     "Coordinate",
@@ -171,6 +187,8 @@ __all__ = [
     "ExecutionResult",
     "ExecutionShape",
     "Expectation",
+    "GrantPermissionParams",
+    "InstallAppParams",
     "JsonEvidence",
     "KeyName",
     "NodeMatcher",
@@ -182,10 +200,13 @@ __all__ = [
     "PressKeyParams",
     "QueryParams",
     "ReadKeyValuePairParams",
+    "ReadLogcatParams",
     "ReadTextParams",
     "RecordingParams",
     "ResultEnvelope",
     "Retry",
+    "RevokePermissionParams",
+    "RotateParams",
     "ScriptSource",
     "ScrollAndClickParams",
     "ScrollGestureParams",
@@ -195,13 +216,16 @@ __all__ = [
     "SkillsRun",
     "SleepParams",
     "SnapshotUiParams",
+    "StartActivityParams",
     "StepResult",
     "SubmitTextParams",
     "SwipeParams",
     "TakeScreenshotParams",
     "TerminalVerification",
     "TextEvidence",
+    "TextSource",
     "TimeoutMs",
+    "UninstallAppParams",
     "ViewParams",
     "WaitForAnyParams",
     "WaitForNavigationParams",

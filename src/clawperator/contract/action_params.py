@@ -13,6 +13,7 @@ from clawperator.contract.selectors import NodeSelector, Problem
 
 PACKAGE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z][A-Za-z0-9_]*)*")
 SNAPSHOT_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 SESSION_ID = re.compile(r"[A-Za-z0-9_-]+")
 
 DirectionName = Literal["down", "up", "left", "right"]
@@ -114,6 +115,21 @@ def text_rules(
 def package_rules(name: str, value: str | UnsetType) -> Iterator[Problem]:
     message = "is not a package name such as com.android.settings"
     return text_rules(name, value, limits.MAX_MATCHER_VALUE_LENGTH, PACKAGE_NAME, message)
+
+
+class TextSource(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Where the host reads a secret text, at the last moment: an environment variable, or a file."""
+
+    env: Annotated[str, Meta(max_length=256, description="name of an environment variable")] | UnsetType = UNSET
+    file: Annotated[str, Meta(max_length=4_096, description="file whose first line is the text")] | UnsetType = (
+        UNSET
+    )
+
+    def problems(self) -> Iterator[Problem]:
+        if (self.env is UNSET) == (self.file is UNSET):
+            yield "", "needs exactly one of env and file"
+        yield from text_rules("env", self.env, 256, _VARIABLE, "is not the name of an environment variable")
+        yield from text_rules("file", self.file, 4_096)
 
 
 class Expectation(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):

@@ -33,6 +33,7 @@ from clawperator.contract.action_params import (
     SettleMs,
     Target,
     Text,
+    TextSource,
     ViewParams,
     WaitMs,
     cli_template,
@@ -282,20 +283,34 @@ class ReadTextParams(Params, frozen=True):
         "Enter text into a field.",
         direct_template("type-"),
         aliases=("type_text", "text_entry", "input_text"),
+        host_params=("append", "textFrom"),
         typed_param="text",
         in_simple_mode=True,
         model_tool="type",
     )
 )
 class EnterTextParams(ActingParams, frozen=True):
-    matcher: Target
-    text: Text
+    matcher: Annotated[NodeSelector, Meta(description="field (default: the focused field)")] | UnsetType = UNSET
+    text: Text | UnsetType = UNSET
     submit: Annotated[bool, Meta(description="submit after entering")] = False
     clear: Annotated[bool, Meta(description="clear the field first")] = False
     retry: Again = UI_READINESS
+    append: Annotated[bool, Meta(description="keep what the field has, and add the text at its end")] = False
+    textFrom: (
+        Annotated[TextSource, Meta(description="where the host reads the text, instead of text")] | UnsetType
+    ) = UNSET
+
+    @property
+    def only_for_host(self) -> bool:
+        return self.matcher is UNSET or not self.text
 
     def rules(self) -> Iterator[Problem]:
-        return text_rules("text", self.text, limits.MAX_MATCHER_VALUE_LENGTH)
+        if (self.text is UNSET) == (self.textFrom is UNSET):
+            yield "text", "enter_text needs exactly one of text and textFrom"
+        elif self.text != "" or not self.clear:
+            yield from text_rules("text", self.text, limits.MAX_MATCHER_VALUE_LENGTH)
+        if self.append and self.clear:
+            yield "append", "cannot be combined with clear"
 
 
 @register(
@@ -413,7 +428,8 @@ class ReadKeyValuePairParams(Params, frozen=True):
 
 
 def _register_host_actions() -> None:
-    from clawperator.contract import input_actions, query_actions, wait_actions  # noqa: F401 - registers their rows
+    # Importing them registers their rows.
+    from clawperator.contract import device_actions, input_actions, query_actions, wait_actions  # noqa: F401
 
 
 ACTIONS: Mapping[str, ActionType] = ActionRegistry(_register_host_actions)

@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from clawperator.device.adb.client import Device, Endpoint, ShellAnswer, run_shell
     from clawperator.device.adb.quoting import command_line
     from clawperator.device.backends import Backend
+    from clawperator.device.backends.adb_system import AdbSystem
     from clawperator.device.backends.host_actions import save_screenshot
     from clawperator.device.discovery import list_devices, resolve_device
     from clawperator.device.emulators.avd import DEFAULT_NAME, Avd
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from clawperator.device.references import References
     from clawperator.device.run import add_views, run_plan, with_captures
     from clawperator.device.running import RunningExecution, still_running
+    from clawperator.device.secrets import SecretReader
     from clawperator.device.settings import default_backend, default_timeout_ms, operator_package
     from clawperator.device.setup.device_checks import HANDSHAKE_MS
     from clawperator.device.setup.doctor import Report, report_text, run_doctor
@@ -32,6 +34,7 @@ else:
             "adb.client": "Device Endpoint ShellAnswer run_shell",
             "adb.quoting": "command_line",
             "backends": "Backend",
+            "backends.adb_system": "AdbSystem",
             "backends.host_actions": "save_screenshot",
             "discovery": "list_devices resolve_device",
             "emulators.avd": "Avd DEFAULT_NAME",
@@ -41,6 +44,7 @@ else:
             "references": "References",
             "run": "add_views run_plan with_captures",
             "running": "RunningExecution still_running",
+            "secrets": "SecretReader",
             "settings": "default_backend default_timeout_ms operator_package",
             "setup.device_checks": "HANDSHAKE_MS",
             "setup.doctor": "Report report_text run_doctor",
@@ -56,6 +60,7 @@ __all__ = [
     "HANDSHAKE_MS",
     "PULL_SECONDS",
     "SCHEMES_VARIABLE",
+    "AdbSystem",
     "Avd",
     "Backend",
     "Compatibility",
@@ -67,6 +72,7 @@ __all__ = [
     "References",
     "Report",
     "RunningExecution",
+    "SecretReader",
     "ShellAnswer",
     "add_views",
     "check_session_id",

@@ -23,6 +23,7 @@ from clawperator.contract import (
     ResultEnvelope,
     StepResult,
     is_snapshot,
+    needs_host,
     outcome_of,
     step_mismatch,
 )
@@ -40,6 +41,7 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from clawperator.device.references import References
+    from clawperator.device.secrets import SecretReader
     from clawperator.ui import Node
 
 # Failures caused by an active recording, and the purpose of stopping it.
@@ -98,7 +100,7 @@ def run_plan(  # noqa: PLR0913 - the facts of one run
             name = backend if isinstance(backend, str) else type(backend).__name__
             trace(f"lease of {device.serial} after {waited * 1000:.0f} ms; backend {name}")
             trace(f"run {ids['commandId']}: {action}, timeout {timed.execution.timeoutMs:g} ms")
-            watch = RunWatch(stop, held, _references(plan, device), _target_check(plan))
+            watch = RunWatch(stop, held, _references(plan, device), _target_check(plan), _secrets(plan, device))
             envelope = choose_backend(backend, device, package, watch).run(timed)
         _check_steps(plan, envelope, device)
     except ClawError as e:
@@ -112,12 +114,25 @@ def run_plan(  # noqa: PLR0913 - the facts of one run
     )
     for step in envelope.stepResults:
         trace(f"step {step.id} ({step.actionType}): {'success' if step.success else step.data.get('error')}")
+    if any(ACTIONS[action.type].family == "recording" for action in plan.execution.actions):
+        from clawperator.device.secrets import note_recordings
+
+        note_recordings(device.serial, envelope.stepResults)
     level: Level = "info" if envelope.status == "success" else "warn"
     code = envelope.errorCode or None
     elapsed = _elapsed_ms(started)
     trace(f"{envelope.status} after {elapsed} ms")
     log_event("execution.finished", level=level, status=envelope.status, code=code, durationMs=elapsed, **ids)
     return ExecutionResult(envelope, device.serial)
+
+
+def _secrets(plan: Plan, device: Device) -> "SecretReader | None":
+    """The reader of secrets, when the plan has one."""
+    if all(getattr(action.params, "textFrom", UNSET) is UNSET for action in plan.execution.actions):
+        return None
+    from clawperator.device.secrets import SecretReader
+
+    return SecretReader(device.serial)
 
 
 def _references(plan: Plan, device: Device) -> "References | None":
@@ -133,7 +148,7 @@ def _target_check(plan: Plan) -> "Callable[[Action, Node], None] | None":
     """The policy's check of nodes that the host chooses, when a policy is in force and the host chooses one."""
     if POLICY_VARIABLE not in os.environ and "clawperator.policy.enforcement" not in sys.modules:
         return None
-    if all(s.for_operator for action in plan.execution.actions for s in _selectors(action)):
+    if not any(needs_host(action) for action in plan.execution.actions):
         return None
     from clawperator.device.target_policy import check_target
 

@@ -53,6 +53,8 @@ def check_uri_schemes(plan: Plan, allowed: Iterable[str]) -> None:
     for action in plan.execution.actions:
         if param := ACTIONS[action.type].uri_param:
             uri = getattr(action.params, param)
+            if not isinstance(uri, str):
+                continue
             scheme = _scheme(uri)
             if scheme not in WEB_SCHEMES and not _is_allowed(scheme, allowed):
                 raise _refused(uri, scheme, action)

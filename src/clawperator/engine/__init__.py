@@ -5,6 +5,7 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from clawperator.engine.clock import SystemClock, VirtualClock
+    from clawperator.engine.context import SecretSource
     from clawperator.engine.driver import ChosenNode, Clock, Key, NodeAction, RecordingInfo, Windows
     from clawperator.engine.privacy import shown_label
     from clawperator.engine.run import Engine
@@ -18,6 +19,7 @@ else:
         __name__,
         {
             "clock": "SystemClock VirtualClock",
+            "context": "SecretSource",
             "driver": "ChosenNode Clock Key NodeAction RecordingInfo Windows",
             "privacy": "shown_label",
             "run": "Engine",
@@ -37,6 +39,7 @@ __all__ = [
     "RecordingInfo",
     "ReferenceLookup",
     "ScriptedDriver",
+    "SecretSource",
     "SystemClock",
     "VirtualClock",
     "Windows",

@@ -1,8 +1,15 @@
 """Actions on the device as a whole: apps, URIs and keys."""
 
-from clawperator.contract import CloseAppParams, OpenAppParams, OpenUriParams, PressKeyParams
+from clawperator.contract import (
+    CloseAppParams,
+    OpenAppParams,
+    OpenUriParams,
+    PressKeyParams,
+    RotateParams,
+    StartActivityParams,
+)
 from clawperator.engine.context import ActionContext, StepData, failure
-from clawperator.engine.driver import AppControl, Driver
+from clawperator.engine.driver import ActivityControl, AppControl, Driver, RotationControl
 from clawperator.engine.retry import with_retry
 from clawperator.engine.settle import evidence, settle, try_look
 from clawperator.engine.targets import describe
@@ -59,6 +66,53 @@ def close_app(context: ActionContext, params: CloseAppParams) -> StepData:
         return failure("UNSUPPORTED_RUNTIME_CLOSE", "this driver cannot close apps", data)
     data = evidence(describe(package=params.applicationId), 1, "force_stop", settle(context, before))
     return {"application_id": params.applicationId, **data, **({} if was_running else {"was_running": "false"})}
+
+
+def start_activity(context: ActionContext, params: StartActivityParams) -> StepData:
+    """Start an activity. The host has checked the scheme of its URI."""
+    driver = context.driver_or_timeout()
+    if not isinstance(driver, ActivityControl):
+        raise _unsupported("start an activity by its name")
+    before = try_look(context)
+    given = {"component": params.component, "action": params.action, "uri": params.uri}
+    named = {name: value for name, value in given.items() if isinstance(value, str)}
+    extras = params.extras if isinstance(params.extras, dict) else {}
+
+    def start(driver: Driver) -> bool:
+        return isinstance(driver, ActivityControl) and driver.start_activity(named, extras)
+
+    if not context.perform(start):
+        raise ClawError(
+            "APP_NOT_FOUND",
+            f"the device did not start {' '.join(named.values())}",
+            hint="Run 'clawperator packages list' to list installed apps. The activity must be exported.",
+            details=named,
+        )
+    return {**named, **evidence(describe(**named), 1, "start_activity", settle(context, before), before)}
+
+
+def rotate(context: ActionContext, params: RotateParams) -> StepData:
+    if not isinstance(context.driver_or_timeout(), RotationControl):
+        raise _unsupported("rotate the screen")
+    before = try_look(context)
+
+    def turn(driver: Driver) -> bool:
+        return isinstance(driver, RotationControl) and driver.rotate(params.orientation)
+
+    if not context.perform(turn):
+        raise ClawError(
+            "GESTURE_FAILED",
+            f"the device did not rotate to {params.orientation}",
+            hint="Some apps fix their orientation: run 'clawperator press home' first.",
+        )
+    data = evidence(describe(orientation=params.orientation), 1, "rotation_setting", settle(context, before))
+    return {"orientation": params.orientation, **data}
+
+
+def _unsupported(what: str) -> ClawError:
+    return ClawError(
+        "EXECUTION_ACTION_UNSUPPORTED", f"this driver cannot {what}", hint="Use the backend operator or adb."
+    )
 
 
 def press_key(context: ActionContext, params: PressKeyParams) -> StepData:

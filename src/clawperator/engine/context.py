@@ -2,14 +2,14 @@
 
 from collections.abc import Callable, Mapping
 from random import Random
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 from msgspec import Struct
 
 from clawperator._deadline import Deadline, command_timeout
 from clawperator._text import printable
-from clawperator.contract import NodeMatcher, NodeSelector
+from clawperator.contract import NodeMatcher, NodeSelector, TextSource
 from clawperator.engine.driver import Clock, Driver
 from clawperator.errors import ClawError
 from clawperator.ui import Hierarchy, Node, find_nodes
@@ -27,6 +27,16 @@ SaveScreenshot = Callable[[str | None, bytes], str]
 CheckTarget = Callable[[Node], None]
 
 
+class SecretSource(Protocol):
+    """Reads secret texts on the host."""
+
+    def read(self, source: TextSource) -> str: ...
+
+    def active_recording(self) -> str | None:
+        """The id of a recording that the host started on this device and did not stop."""
+        ...
+
+
 class ActionProgress(Struct):
     """Of the running action: whether the device accepted a touch, a key, a text or an intent; its last capture."""
 
@@ -37,7 +47,8 @@ class ActionProgress(Struct):
 class ActionContext(Struct, frozen=True):
     """``deadline`` is that of the whole execution; ``previous`` is the type of the previous action.
 
-    ``references`` are those of the device, ``check_target`` is asked about nodes that only the host could choose.
+    ``references`` are those of the device, ``check_target`` is asked about nodes that only the host could choose,
+    ``secrets`` reads texts that no document holds.
     """
 
     driver: Driver
@@ -49,6 +60,7 @@ class ActionContext(Struct, frozen=True):
     progress: ActionProgress
     references: "ReferenceLookup | None" = None
     check_target: CheckTarget | None = None
+    secrets: "SecretSource | None" = None
 
     def left_ms(self) -> float:
         remaining = self.deadline.remaining

@@ -5,7 +5,7 @@ of ``NodeActions``, and reports an action as unsupported where another one is mi
 """
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Literal, Protocol, runtime_checkable
 
 from msgspec import Struct
@@ -152,6 +152,44 @@ class GestureInput(Protocol):
         ...
 
     def double_tap(self, x: int, y: int) -> bool: ...
+
+
+@runtime_checkable
+class RotationControl(Protocol):
+    """Optional: the orientation of the screen."""
+
+    def rotate(self, orientation: str) -> bool:
+        """Portrait, landscape, degrees from the natural orientation, or auto."""
+        ...
+
+
+@runtime_checkable
+class ActivityControl(Protocol):
+    """Optional: starting activities."""
+
+    def start_activity(self, named: Mapping[str, str], extras: Mapping[str, str | bool | int | float]) -> bool:
+        """``named`` holds component, action and uri, as far as they are given."""
+        ...
+
+
+@runtime_checkable
+class PackageControl(Protocol):
+    """Optional: installed apps. Each raises when the device refuses."""
+
+    def install(self, path: str) -> None: ...
+
+    def uninstall(self, package: str) -> None: ...
+
+    def clear_data(self, package: str) -> None: ...
+
+    def set_permission(self, package: str, permission: str, *, granted: bool) -> None: ...
+
+
+@runtime_checkable
+class LogSource(Protocol):
+    """Optional: the log of an app."""
+
+    def read_log(self, package: str, since: str, max_lines: int) -> list[str]: ...
 
 
 @runtime_checkable

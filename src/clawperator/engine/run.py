@@ -24,11 +24,24 @@ from clawperator.contract import (
     StepResult,
     outcome_of,
 )
-from clawperator.engine import apps, clicks, gestures, observe, query, reads, scrolls, text_entry, waiting, waits
+from clawperator.engine import (
+    apps,
+    clicks,
+    gestures,
+    observe,
+    packages,
+    query,
+    reads,
+    scrolls,
+    text_entry,
+    waiting,
+    waits,
+)
 from clawperator.engine.context import (
     ActionContext,
     ActionProgress,
     SaveScreenshot,
+    SecretSource,
     StepData,
     failure,
     string_details,
@@ -45,7 +58,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from clawperator.engine.selection import ReferenceLookup
 
-_MODULES = (apps, clicks, gestures, observe, query, reads, scrolls, text_entry, waiting, waits)
+_MODULES = (apps, clicks, gestures, observe, packages, query, reads, scrolls, text_entry, waiting, waits)
 Runner = Callable[[ActionContext, Any], StepData]
 # The function that runs an action has its name.
 RUNNERS: Mapping[str, Runner] = {
@@ -59,7 +72,7 @@ class Engine:
     ``random`` decides the jitter of delays. ``save_screenshot`` takes the requested path, if any, and the PNG, and
     returns the path it wrote; without it there are no screenshots. ``more_runners`` run actions that only this
     device has. ``references`` are those of the device; ``check_target`` raises when the policy denies an action on
-    a node that only the host could choose.
+    a node that only the host could choose; ``secrets`` reads texts that no document holds.
     """
 
     def __init__(  # noqa: PLR0913 - what one engine works with
@@ -72,6 +85,7 @@ class Engine:
         more_runners: Mapping[str, Runner] | None = None,
         references: "ReferenceLookup | None" = None,
         check_target: Callable[[Action, Node], None] | None = None,
+        secrets: SecretSource | None = None,
     ) -> None:
         self._driver = driver
         self._clock = clock
@@ -80,6 +94,7 @@ class Engine:
         self._runners = {**RUNNERS, **(more_runners or {})}
         self._references = references
         self._check_target = check_target
+        self._secrets = secrets
 
     def run(self, execution: Execution) -> ResultEnvelope:
         """Run the actions until one ends the execution. Never raises an ``Exception``."""
@@ -124,6 +139,7 @@ class Engine:
             progress,
             self._references,
             None if check is None else partial(check, action),
+            self._secrets,
         )
 
 

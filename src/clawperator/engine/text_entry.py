@@ -1,19 +1,23 @@
 """Text entry into a field, with optional clearing and submitting."""
 
-from msgspec import Struct, UnsetType
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
-from clawperator.contract import EnterTextParams, NodeMatcher, SubmitTextParams
+from clawperator.contract import EnterTextParams, NodeMatcher, NodeSelector, SubmitTextParams, TextSource
 from clawperator.engine.chosen import Choice
 from clawperator.engine.clicks import press
-from clawperator.engine.context import ActionContext, StepData
+from clawperator.engine.context import ActionContext, StepData, string_details
 from clawperator.engine.driver import NodeActions, TargetActions
 from clawperator.engine.retry import with_retry
 from clawperator.engine.settle import ScreenBefore, evidence, look, settle
 from clawperator.engine.targets import describe_node, nearest_self_or_ancestor, resolve
 from clawperator.errors import ClawError
-from clawperator.ui import HIDDEN, Hierarchy, Node, visible_nodes
+from clawperator.ui import HIDDEN, Node, has_password
 
 _FIELDS = ("edittext", "autocompletetextview")
+_FOCUSED_FIELD = NodeSelector(role="textfield", focused=True)
+_SECRET_HINT = "Use the command 'clawperator type --secret NAME' or the method enter_secret of a connected phone."
 
 
 class TypedText(Struct, frozen=True):
@@ -24,92 +28,145 @@ class TypedText(Struct, frozen=True):
     field: Node
 
 
+class TextEntry(Struct, frozen=True):
+    """What to enter, with the text itself. ``is_secret``: it must not be reported."""
+
+    matcher: NodeMatcher
+    text: str
+    submit: bool
+    clear: bool
+    append: bool
+    is_secret: bool
+
+    def whole_text(self, field: Node) -> str:
+        """The text that the field has afterwards."""
+        if not self.append:
+            return self.text
+        if has_password(field):
+            raise ClawError(
+                "TEXT_NOT_ACCEPTED",
+                "the text of a password field cannot be read, so nothing can be added to it",
+                hint="Enter the whole text, without append.",
+            )
+        current = "" if field.text == field.attributes.get("hint") else field.text
+        return current + self.text
+
+
 def enter_text(context: ActionContext, params: EnterTextParams) -> StepData:
-    """Enter text. The text of a password field is reported as four dots."""
-    if isinstance(context.driver, TargetActions):
-        done = with_retry(context, params.retry, lambda: _type_into_chosen(context, params))
+    """Enter text. The text of a password field, and a secret, are reported as four dots."""
+    matcher = params.matcher if isinstance(params.matcher, NodeMatcher) else _FOCUSED_FIELD
+    given = params.text if isinstance(params.text, str) else ""
+    entry = TextEntry(matcher, given, params.submit, params.clear, params.append, is_secret=False)
+    if not isinstance(params.textFrom, TextSource):
+        return _enter(context, entry, params)
+    if context.secrets is None:
+        raise ClawError("EXECUTION_ACTION_UNSUPPORTED", "this driver reads no secrets", hint=_SECRET_HINT)
+    secret = replace(entry, text=context.secrets.read(params.textFrom), is_secret=True)
+    try:
+        data = _enter(context, secret, params)
+    except ClawError as e:
+        raise _without_secret(e, secret.text) from None
+    except Exception as e:  # noqa: BLE001 - its message may quote the secret
+        raise ClawError("UNKNOWN", f"cannot enter a secret: {type(e).__name__}") from None
+    return {name: _masked(value, secret.text) for name, value in data.items()} | {"text": HIDDEN}
+
+
+def _without_secret(error: ClawError, secret: str) -> ClawError:
+    details = {name: _masked(value, secret) for name, value in string_details(error.details).items()}
+    hint = None if error.own_hint is None else _masked(error.own_hint, secret)
+    return ClawError(error.code, _masked(error.message, secret), hint=hint, details=details)
+
+
+def _masked(text: str, secret: str) -> str:
+    return text.replace(secret, HIDDEN).replace(msgspec.json.encode(secret).decode()[1:-1], HIDDEN)
+
+
+def _enter(context: ActionContext, entry: TextEntry, params: EnterTextParams) -> StepData:
+    if isinstance(context.driver, TargetActions) and (entry.text or entry.append):
+        done = with_retry(context, params.retry, lambda: _type_into_chosen(context, entry))
         if done is not None:
             return done
-    typed = with_retry(context, params.retry, lambda: _type(context, params))
+    typed = with_retry(context, params.retry, lambda: _type(context, entry))
     method = "set_text"
     if params.submit:
         method += "+" + _submit(context, typed, entered=True)
     settled = settle(context, typed.before)
     return {
-        "text": HIDDEN if typed.field.flag("password") else params.text,
+        "text": HIDDEN if typed.field.flag("password") else entry.text,
         "submit": "true" if params.submit else "false",
+        **({"append": "true"} if params.append else {}),
         **evidence(describe_node(typed.found[0]), len(typed.found), method, settled, typed.before),
     }
 
 
-def _type_into_chosen(context: ActionContext, params: EnterTextParams) -> StepData | None:
+def _type_into_chosen(context: ActionContext, entry: TextEntry) -> StepData | None:
     """Choose the field, and let the driver type into it as a whole action; None when it cannot."""
     driver = context.driver_or_timeout()
     assert isinstance(driver, TargetActions)
-    choice = Choice(context, params.matcher)
+    choice = Choice(context, entry.matcher)
+    field = _field(choice.node.node)
+    _check_recording(context, entry, field)
+    text = entry.whole_text(field)
     try:
-        done = driver.type_into(choice.node, params.text, submit=params.submit, clear=params.clear)
+        done = driver.type_into(choice.node, text, submit=entry.submit, clear=entry.clear)
     except ClawError as e:
         choice.failed(e)
         raise
-    return None if done is None else choice.evidence(done)
+    if done is None:
+        return None
+    shown = {"text": entry.text, "append": "true"} if entry.append else {}
+    return {**choice.evidence(done), **shown}
 
 
 def submit_text(context: ActionContext, params: SubmitTextParams) -> StepData:
     """Submit a field, by default the focused one."""
-    typed = with_retry(context, params.retry, lambda: _focused(context, params.matcher))
+    matcher = params.matcher if isinstance(params.matcher, NodeMatcher) else _FOCUSED_FIELD
+    typed = with_retry(context, params.retry, lambda: _focused(context, matcher))
     method = _submit(context, typed, entered=False)
     settled = settle(context, typed.before)
     return evidence(describe_node(typed.found[0]), len(typed.found), method, settled, typed.before)
 
 
-def _focused(context: ActionContext, selector: NodeMatcher | UnsetType) -> TypedText:
-    """The field that matches, focused by a tap if needed; without a selector the focused field."""
+def _focused(context: ActionContext, matcher: NodeMatcher) -> TypedText:
+    """The field that matches, focused by a tap if needed."""
     screen = context.capture()
-    find_fields(context, screen, selector)
+    resolve(context, screen, matcher)
     before = look(context, screen)
-    found = find_fields(context, before.screen, selector)
-    field = _field(found[0])
-    if not field.flag("focused"):
-        context.perform(lambda driver: isinstance(driver, NodeActions) and driver.act(field, "focus"))
-        press(context, field, "click")
-        field = next((_field(node) for node in find_fields(context, context.capture(), selector)), field)
-    return TypedText(before, found, field)
-
-
-def find_fields(context: ActionContext, screen: Hierarchy, selector: NodeMatcher | UnsetType) -> list[Node]:
-    """The nodes that match, or without a selector the focused field. ``NODE_NOT_FOUND`` when there is none."""
-    if isinstance(selector, NodeMatcher):
-        return resolve(context, screen, selector)
-    fields = [node for node in visible_nodes(screen, context.driver.frame()) if _is_field(node)]
-    focused = [node for node in fields if node.flag("focused")]
-    if not focused:
-        raise ClawError(
-            "NODE_NOT_FOUND",
-            "no text field has the input focus",
-            hint="Select the field, for example with --role textfield.",
-        )
-    if context.check_target is not None:
-        context.check_target(focused[0])
-    return focused
-
-
-def _type(context: ActionContext, params: EnterTextParams) -> TypedText:
-    screen = context.capture()
-    resolve(context, screen, params.matcher)
-    before = look(context, screen)
-    found = resolve(context, before.screen, params.matcher)
+    found = resolve(context, before.screen, matcher)
     field = _field(found[0])
     if not field.flag("focused"):
         context.perform(lambda driver: isinstance(driver, NodeActions) and driver.act(field, "focus"))
         press(context, field, "click")
         # The click may have moved the field, opened the keyboard, or opened another screen with the real field.
-        field = next((_field(node) for node in context.find_all(context.capture(), params.matcher)), field)
-    if params.clear and not _set_text(context, field, ""):
-        raise _not_accepted(found, field)
-    if not _set_text(context, field, params.text):
-        raise _not_accepted(found, field)
+        field = next((_field(node) for node in context.find_all(context.capture(), matcher)), field)
     return TypedText(before, found, field)
+
+
+def _type(context: ActionContext, entry: TextEntry) -> TypedText:
+    if entry.is_secret:  # before the field is touched
+        _check_recording(context, entry, _field(resolve(context, context.capture(), entry.matcher)[0]))
+    typed = _focused(context, entry.matcher)
+    field = typed.field
+    _check_recording(context, entry, field)
+    text = entry.whole_text(field)
+    if (entry.clear or not text) and not _set_text(context, field, ""):
+        raise _not_accepted(typed.found, field)
+    if text and not _set_text(context, field, text):
+        raise _not_accepted(typed.found, field)
+    return typed
+
+
+def _check_recording(context: ActionContext, entry: TextEntry, field: Node) -> None:
+    """A recording would keep the secret, except for the text of a password field."""
+    if not entry.is_secret or field.flag("password") or context.secrets is None:
+        return
+    session = context.secrets.active_recording()
+    if session is not None:
+        raise ClawError(
+            "SECRET_REFUSED_WHILE_RECORDING",
+            f"the recording {session} would keep the secret: the field is not a password field",
+            hint=f"Run 'clawperator recording stop --session-id {session}' first.",
+        )
 
 
 def _field(node: Node) -> Node:

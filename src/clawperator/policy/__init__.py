@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         enforcing,
         inherited_policy,
         policy_environment,
+        policy_in_force,
     )
     from clawperator.policy.inheritance import restricted
     from clawperator.policy.rules import (
@@ -41,7 +42,7 @@ else:
             "commands": "command_entry",
             "enforcement": (
                 "PolicyGate check_actions check_call check_calls check_labelled_action denial enforcing"
-                " inherited_policy policy_environment"
+                " inherited_policy policy_environment policy_in_force"
             ),
             "inheritance": "restricted",
             "rules": (
@@ -73,6 +74,7 @@ __all__ = [
     "inherited_policy",
     "performed_actions",
     "policy_environment",
+    "policy_in_force",
     "read_level",
     "read_rule",
     "restricted",

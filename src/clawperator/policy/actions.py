@@ -10,8 +10,19 @@ from clawperator.policy.rules import PolicyEntry
 
 _WEB = re.compile(r"(https?):[/\\]*(?:[^/\\?#]*@)?([^/\\?#:]*)(?::\d*)?(.*)", re.IGNORECASE | re.DOTALL)
 # The subjects of an action: those of these params that it has.
-_SUBJECTS = ("applicationId", "uri", "key", "path", "sessionId", "expectedPackage", "direction")
-_MATCHERS = ("matcher", "labelMatcher", "expectedNode")
+_SUBJECTS = (
+    "applicationId",
+    "uri",
+    "key",
+    "path",
+    "sessionId",
+    "expectedPackage",
+    "direction",
+    "component",
+    "action",
+    "permission",
+)
+_MATCHERS = ("matcher", "labelMatcher", "expectedNode", "toMatcher")
 _MATCHER_FIELDS = ("textEquals", "textContains", "contentDescEquals", "contentDescContains", "resourceId", "role")
 _HOST_FIELDS = ("shortId", "ref", "textMatches", "contentDescMatches", "className")
 _NESTED = ("ancestor", "descendant", "sibling", "below", "above", "leftOf", "rightOf", "anyOf")
@@ -37,13 +48,15 @@ def action_subjects(name: str, params: Mapping[str, Any]) -> tuple[str, ...]:
     own = normalise_execution({"actions": [action]})["actions"][0]["params"]
     values = [own.get(field) for field in _SUBJECTS]
     nested: list[object] = []
-    for field in _MATCHERS:
-        matcher = own.get(field)
+    several = own.get("selectors")
+    for matcher in [*(own.get(field) for field in _MATCHERS), *(several if isinstance(several, list) else ())]:
         if isinstance(matcher, dict):
             values += [matcher.get(mark) for mark in (*_MATCHER_FIELDS, *_HOST_FIELDS)]
             nested += _nested_values(matcher)
     if kind in ACTIONS and (param := ACTIONS[kind].uri_param):
         values.append(_web_address(own.get(param)))
+    if isinstance(component := own.get("component"), str):
+        values.append(component.partition("/")[0])
     subjects = _texts(values)
     inner = _texts(nested)
     # Allow rules match the first subject: what a node is near to never grants an action on it.

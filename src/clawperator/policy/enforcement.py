@@ -85,7 +85,8 @@ def inherited_policy() -> "Policy | None":
     return decode_policy(text)
 
 
-def _is_in_force() -> bool:
+def policy_in_force() -> bool:
+    """Whether a policy decides on calls here."""
     return _gate.get() is not None or POLICY_VARIABLE in os.environ
 
 
@@ -102,7 +103,7 @@ def check_calls(calls: "Iterable[GovernedCall]") -> None:
 
 def check_call(name: str, level: "Level", *subjects: str) -> None:
     """Check a call that is neither a tool, a command nor an action: a skill, or a shell on the device."""
-    if _is_in_force():
+    if policy_in_force():
         from clawperator.policy.rules import PolicyEntry
 
         check_calls([(PolicyEntry(name, level, subjects=lambda _: subjects), {})])
@@ -110,7 +111,7 @@ def check_call(name: str, level: "Level", *subjects: str) -> None:
 
 def check_actions(actions: Iterable[Mapping[str, Any]]) -> None:
     """Check the actions of a validated plan; ``PERMISSION_DENIED`` names the first that is not allowed."""
-    if _is_in_force():
+    if policy_in_force():
         from clawperator.policy.actions import action_entry
 
         check_calls([(action_entry(action["type"]), action.get("params", {})) for action in actions])
@@ -118,7 +119,7 @@ def check_actions(actions: Iterable[Mapping[str, Any]]) -> None:
 
 def check_labelled_action(name: str, params: Mapping[str, Any], labels: tuple[str, ...]) -> None:
     """Check an action on a node with these labels: deny and ask rules see them after the subjects it names."""
-    if _is_in_force():
+    if policy_in_force():
         from clawperator.policy.actions import action_entry
         from clawperator.policy.rules import subjects_of
 

@@ -17,6 +17,7 @@ from clawperator.device import (
     Device,
     Endpoint,
     References,
+    SecretReader,
     ShellAnswer,
     add_views,
     check_session_id,
@@ -28,7 +29,8 @@ from clawperator.device import (
 )
 from clawperator.engine import Clock, Engine, VirtualClock
 from clawperator.errors import ClawError
-from clawperator.phone import App, Phone, PrivilegedPhoneDriver
+from clawperator.phone import App, Phone
+from clawperator.testing.driver import SimulatedPhoneDriver
 from clawperator.testing.live_screen import LiveScreen
 from clawperator.testing.old_names import OldCalls, also_runs_scripts
 from clawperator.testing.person import Person
@@ -64,12 +66,13 @@ class SimulatedPhone(OldCalls):
         self._folder: str | None = None
         self._adbd: AdbdServer | None = None
         phone.listeners.append(self.events.append)
-        driver = PrivilegedPhoneDriver(phone)
+        driver = SimulatedPhoneDriver(phone, self.shell_script)
         self._engine = Engine(
             driver,
             phone.clock,
             random=phone.random,
             save_screenshot=self._save_screenshot,
+            secrets=SecretReader(phone.serial),
             references=_LazyReferences(self._references),
         )
 

@@ -322,6 +322,14 @@ def test_every_flat_command_shows_a_dry_run_by_all_its_names() -> None:
         "drag": ["--text", "A", "--to", "1", "2"],
         "double-tap": ["--text", "A"],
         "submit": [],
+        "rotate": ["landscape"],
+        "start-activity": ["com.app/.Main"],
+        "install-app": ["app.apk"],
+        "uninstall-app": ["a.b"],
+        "clear-data": ["a.b"],
+        "grant": ["a.b", "CAMERA"],
+        "revoke": ["a.b", "CAMERA"],
+        "logcat": ["--app", "a.b"],
     }
     plans = [c for c in COMMANDS if any(f.name == "--dry-run" for f in c.flags) and c.name != "exec"]
     assert {c.name for c in plans} == set(argv)
@@ -401,8 +409,10 @@ def test_a_value_that_begins_with_a_dash_is_written_with_an_equals_sign() -> Non
     ("argv", "code"),
     [
         (["click"], "MISSING_SELECTOR"),
-        (["type", "x"], "MISSING_SELECTOR"),
-        (["type", "--text", "x"], "MISSING_SELECTOR"),
+        (["type", "--id", "x"], "MISSING_ARGUMENT"),
+        (["type", "", "--id", "x"], "MISSING_ARGUMENT"),
+        (["type", "x", "--secret", "NAME", "--id", "x"], "EXECUTION_VALIDATION_FAILED"),
+        (["type", "x", "--append", "--clear", "--id", "x"], "EXECUTION_VALIDATION_FAILED"),
         (["read"], "MISSING_SELECTOR"),
         (["wait"], "MISSING_SELECTOR"),
         (["scroll-until"], "MISSING_SELECTOR"),

@@ -114,7 +114,8 @@ def touch(bench: Bench, label: str) -> None:
 
 def test_these_tests_try_every_action() -> None:
     source = "".join(
-        Path(__file__).with_name(name).read_text("utf-8") for name in (Path(__file__).name, "test_host_input.py")
+        Path(__file__).with_name(name).read_text("utf-8")
+        for name in (Path(__file__).name, "test_host_input.py", "test_host_device_actions.py")
     )
     assert [kind for kind in RUNNERS if f'("{kind}"' not in source and f'"type": "{kind}"' not in source] == []
 

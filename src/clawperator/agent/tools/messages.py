@@ -91,6 +91,39 @@ def press_key(_: Action, data: Data) -> str:
     return f"pressed {one_line(data.get('key', ''))}: {effect(data)}"
 
 
+def rotate(_: Action, data: Data) -> str:
+    return f"rotated to {one_line(data.get('orientation', ''))}: {effect(data)}"
+
+
+def start_activity(_: Action, data: Data) -> str:
+    named = data.get("component") or data.get("action", "")
+    return f"started {one_line(named)}: {effect(data)}"
+
+
+def install_app(_: Action, data: Data) -> str:
+    return f"installed {printable(data.get('path', ''))}"
+
+
+def uninstall_app(_: Action, data: Data) -> str:
+    return f"uninstalled {one_line(data.get('application_id', ''))}"
+
+
+def clear_app_data(_: Action, data: Data) -> str:
+    return f"deleted the data of {one_line(data.get('application_id', ''))}"
+
+
+def grant_permission(_: Action, data: Data) -> str:
+    return f"granted {one_line(data.get('permission', ''))} to {one_line(data.get('application_id', ''))}"
+
+
+def revoke_permission(_: Action, data: Data) -> str:
+    return f"revoked {one_line(data.get('permission', ''))} of {one_line(data.get('application_id', ''))}"
+
+
+def read_logcat(_: Action, data: Data) -> str:
+    return f"read {read_count(data, 'line_count')} log lines of {one_line(data.get('application_id', ''))}"
+
+
 def click(action: Action, data: Data) -> str:
     verb = _CLICKS.get(data.get("click_types", ""), "clicked {}")
     return f"{verb.format(_target(action, data))}: {effect(data)}"

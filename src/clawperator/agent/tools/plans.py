@@ -106,10 +106,12 @@ def confine_plan(plan: Plan, folder: WorkingFolder, operation: str) -> Plan:
 
 
 def _confined(action: dict[str, Any], folder: WorkingFolder, operation: str) -> dict[str, Any]:
-    params, path = action.get("params", {}), ACTIONS[action["type"]].path_param
-    if path not in params:
-        return action
-    return {**action, "params": {**params, path: confine(folder, params[path], operation, "write")}}
+    row, params = ACTIONS[action["type"]], dict(action.get("params", {}))
+    if row.path_param in params:
+        params[row.path_param] = confine(folder, params[row.path_param], operation, "write")
+    if row.input_path_param in params:
+        params[row.input_path_param] = confine(folder, params[row.input_path_param], operation, "read")
+    return {**action, "params": params} if "params" in action else action
 
 
 def _is_password_field(action: Action, device: Device, context: ToolContext) -> bool | None:

@@ -8,11 +8,21 @@ because the kind of the field may not be visible afterwards.
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from clawperator.agent.ports import ToolCall
 from clawperator.agent.redaction import literal_pattern
-from clawperator.contract import ACTIONS, PARAM_ALIASES, Action, ExecutionResult, Plan, ResultEnvelope, StepResult
+from clawperator.contract import (
+    ACTIONS,
+    PARAM_ALIASES,
+    Action,
+    ExecutionResult,
+    NodeSelector,
+    Plan,
+    ResultEnvelope,
+    StepResult,
+)
 from clawperator.errors import ClawError
 from clawperator.ui import HIDDEN
 
@@ -78,7 +88,9 @@ def is_password_field(action: Action, snapshot: ExecutionResult) -> bool | None:
         return None
     try:
         screen = read_snapshot(step)
-        matcher = getattr(action.params, "matcher")  # noqa: B009 - every action that types has one
+        matcher = getattr(action.params, "matcher", UNSET)
+        if matcher is UNSET:
+            matcher = NodeSelector(role="textfield", focused=True)
         found = find_nodes(screen.hierarchy, matcher, screen.frame)
     except ClawError:
         return None
@@ -90,9 +102,12 @@ def is_password_field(action: Action, snapshot: ExecutionResult) -> bool | None:
 def plan_secrets(plan: Plan, envelope: ResultEnvelope | None, known: bool | None) -> tuple[str, ...]:  # noqa: FBT001 - the answer of is_password_field
     """The texts of a plan to mask. Without an envelope it is unknown how far the plan ran."""
     typed = [
-        str(getattr(action.params, param))
+        text
         for action in plan.execution.actions
-        if (param := ACTIONS[action.type].typed_param) and (known or _may_be_secret(action.id, envelope, known))
+        if (param := ACTIONS[action.type].typed_param)
+        and isinstance(text := getattr(action.params, param), str)
+        and text
+        and (known or _may_be_secret(action.id, envelope, known))
     ]
     return tuple(dict.fromkeys(typed))
 

@@ -1,10 +1,16 @@
 """Argument readers of the action commands: each builds the execution of one action from flags and words."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from clawperator._text import is_blank, read_number
 from clawperator.cli.command_line import Call
+from clawperator.cli.handlers.arguments import (
+    OPEN_WAIT_MS,
+    build_execution,
+    missing_argument,
+    number_param,
+    word_or_flag,
+)
 from clawperator.cli.handlers.selectors import container, element, required, selector_json, selectors_json
 from clawperator.cli.parsing import ParsedArguments, invalid
 from clawperator.commands import ID_SEPARATOR
@@ -17,7 +23,6 @@ from clawperator.contract import (
     with_timeout,
 )
 from clawperator.contract.limits import MAX_NAVIGATION_TIMEOUT_MS
-from clawperator.errors import ClawError
 
 _SCHEME_MARK = "://"
 _SCHEME_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789+-.")
@@ -36,7 +41,7 @@ def snapshot(call: Call) -> Document:
             raise invalid(f"--max-tokens must be a whole number from 1 up, not {limit!r}", "Add --max-tokens 500.")
     if arguments.has("--settle"):
         params["settle"] = True
-    return _build(call, "snapshot_ui", params or None)
+    return build_execution(call, "snapshot_ui", params or None)
 
 
 def screenshot(call: Call) -> Document:
@@ -44,7 +49,7 @@ def screenshot(call: Call) -> Document:
     params: Document = {} if path is None else {"path": path}
     if call.arguments.has("--marks"):
         params["marks"] = True
-    return _build(call, "take_screenshot", params)
+    return build_execution(call, "take_screenshot", params)
 
 
 def click(call: Call) -> Document:
@@ -55,7 +60,7 @@ def click(call: Call) -> Document:
     if matcher is not None or not params:
         params["matcher"] = required(matcher, "click")
     params |= click_type(long=arguments.has("--long"), focus=arguments.has("--focus"))
-    return _build(call, "click", params | _number(call, "--duration", "durationMs"))
+    return build_execution(call, "click", params | number_param(call, "--duration", "durationMs"))
 
 
 def double_tap(call: Call) -> Document:
@@ -63,7 +68,7 @@ def double_tap(call: Call) -> Document:
     params = _point(call, "--coordinate", "coordinate")
     if matcher is not None or not params:
         params["matcher"] = required(matcher, "double-tap")
-    return _build(call, "double_tap", params)
+    return build_execution(call, "double_tap", params)
 
 
 def swipe(call: Call) -> Document:
@@ -73,8 +78,8 @@ def swipe(call: Call) -> Document:
         params["direction"] = _direction(call)
     if (matcher := element(call)) is not None:
         params["matcher"] = matcher
-    params |= _number(call, "--distance", "distanceRatio") | _number(call, "--duration", "durationMs")
-    return _build(call, "swipe", params)
+    params |= number_param(call, "--distance", "distanceRatio") | number_param(call, "--duration", "durationMs")
+    return build_execution(call, "swipe", params)
 
 
 def drag(call: Call) -> Document:
@@ -87,13 +92,13 @@ def drag(call: Call) -> Document:
     if (json := call.arguments.get("--to-selector")) is not None:
         params["toMatcher"] = selector_json(json, "--to-selector")
     if "toMatcher" not in params and "end" not in params:
-        raise _missing("drag needs a place to drag to", "Add --to-text, --to-selector or --to <x> <y>.")
-    return _build(call, "drag", params | _number(call, "--duration", "durationMs"))
+        raise missing_argument("drag needs a place to drag to", "Add --to-text, --to-selector or --to <x> <y>.")
+    return build_execution(call, "drag", params | number_param(call, "--duration", "durationMs"))
 
 
 def submit(call: Call) -> Document:
     matcher = element(call)
-    return _build(call, "submit_text", {} if matcher is None else {"matcher": matcher})
+    return build_execution(call, "submit_text", {} if matcher is None else {"matcher": matcher})
 
 
 def _point(call: Call, flag: str, param: str) -> Document:
@@ -101,17 +106,6 @@ def _point(call: Call, flag: str, param: str) -> Document:
         return {}
     x, y = (_pixel(text, flag) for text in call.arguments.values[flag])
     return {param: {"x": x, "y": y}}
-
-
-def _number(call: Call, flag: str, param: str) -> Document:
-    """A number given by a flag, as a param; nothing without the flag."""
-    text = call.arguments.get(flag)
-    if text is None:
-        return {}
-    number = read_number(text)
-    if number is None:
-        raise invalid(f"{flag} takes a number, not {text!r}", f"Write {flag} with a number.")
-    return {param: number}
 
 
 def _pixel(text: str, flag: str) -> int:
@@ -125,10 +119,17 @@ def _pixel(text: str, flag: str) -> int:
 
 
 def open_target(call: Call) -> Document:
-    target = _word_or_flag(call.arguments, "--app", "open", "a package name or a URI")
+    target = word_or_flag(call.arguments, "--app", "open", "a package name or a URI")
     if is_uri(target):
-        return _build(call, "open_uri", {"uri": target})
-    return _build(call, "open_app", {"applicationId": target})
+        return build_execution(call, "open_uri", {"uri": target}, _idle(call))
+    return build_execution(call, "open_app", {"applicationId": target}, _idle(call, target))
+
+
+def _idle(call: Call, app: str | None = None) -> Document:
+    """What --wait expects; empty without it."""
+    if not call.arguments.has("--wait"):
+        return {}
+    return {"idle": True, "timeoutMs": OPEN_WAIT_MS, **({} if app is None else {"app": app})}
 
 
 def is_uri(target: str) -> bool:
@@ -146,15 +147,30 @@ def is_uri(target: str) -> bool:
 
 def enter_text(call: Call) -> Document:
     arguments = call.arguments
-    text = _word_or_flag(arguments, "--text", "type", "the text to type")
-    matcher = required(element(call, without=("--text",)), "type")
+    matcher = element(call, without=("--text",))
+    params: Document = {} if matcher is None else {"matcher": matcher}
+    params |= _typed_text(arguments)
     switches = {"submit": arguments.has("--submit"), "clear": arguments.has("--clear")}
-    return _build(call, "enter_text", {"matcher": matcher, "text": text, **switches})
+    append = {"append": True} if arguments.has("--append") else {}
+    return build_execution(call, "enter_text", params | switches | append)
+
+
+def _typed_text(arguments: ParsedArguments) -> Document:
+    """The text to type, or where the host reads it."""
+    sources = {"env": arguments.get("--secret"), "file": arguments.get("--secret-file")}
+    secret = {name: value for name, value in sources.items() if value is not None}
+    if secret:
+        if arguments.words or arguments.has("--text"):
+            raise invalid("type takes a text or a secret, not both", "Leave the text out.")
+        return {"textFrom": secret}
+    if arguments.has("--clear") and arguments.words == ("",) and not arguments.has("--text"):
+        return {"text": ""}
+    return {"text": word_or_flag(arguments, "--text", "type", "the text to type")}
 
 
 def read(call: Call) -> Document:
     params: Document = {"matcher": required(element(call), "read")}
-    return _build(call, "read_text", _with_container(params | _all(call), call))
+    return build_execution(call, "read_text", _with_container(params | _all(call), call))
 
 
 def wait(call: Call) -> Document:
@@ -179,7 +195,7 @@ def _wait_action(call: Call) -> tuple[str, Document]:
         if matcher is not None:
             raise invalid(f"wait {kind} takes no selector flags", f"Leave {kind} or the selector out.")
         if kind == "--idle":
-            return "wait_until_idle", _number(call, "--quiet", "quietMs")
+            return "wait_until_idle", number_param(call, "--quiet", "quietMs")
         return "wait_for_any", {"selectors": selectors_json(arguments.get(kind) or "", kind)}
     chosen = required(matcher, "wait")
     if kind == "--or-text":
@@ -208,7 +224,7 @@ def wait_for_nav(call: Call) -> Document:
         raise invalid("--app must not be blank", "Give a package name such as --app com.android.settings.")
     timeout = call.options.timeout_ms
     if timeout is None:
-        raise _missing("wait-for-nav needs --timeout", "Add --timeout 5000.")
+        raise missing_argument("wait-for-nav needs --timeout", "Add --timeout 5000.")
     if timeout <= 0:
         raise invalid("--timeout must be more than 0", "Write --timeout 5000.")
     if timeout > MAX_NAVIGATION_TIMEOUT_MS:
@@ -217,30 +233,30 @@ def wait_for_nav(call: Call) -> Document:
         )
     node = element(call)
     if app is None and node is None:
-        raise _missing("wait-for-nav needs --app or a selector", "Add --app com.android.settings.")
+        raise missing_argument("wait-for-nav needs --app or a selector", "Add --app com.android.settings.")
     expected = {"expectedPackage": app, "expectedNode": node, "timeoutMs": timeout}
     params = {name: value for name, value in expected.items() if value is not None}
     return single_action("wait_for_navigation", params, timeout_ms=waiting_timeout(timeout))
 
 
 def press(call: Call) -> Document:
-    key = _word_or_flag(call.arguments, "--key", "press", "the name of a key")
-    return _build(call, "press_key", {"key": key})
+    key = word_or_flag(call.arguments, "--key", "press", "the name of a key")
+    return build_execution(call, "press_key", {"key": key})
 
 
 def back(call: Call) -> Document:
-    return _build(call, "press_key", {"key": "back"})
+    return build_execution(call, "press_key", {"key": "back"})
 
 
 def close(call: Call) -> Document:
-    package = _word_or_flag(call.arguments, "--app", "close", "a package name")
-    return _build(call, "close_app", {"applicationId": package})
+    package = word_or_flag(call.arguments, "--app", "close", "a package name")
+    return build_execution(call, "close_app", {"applicationId": package})
 
 
 def sleep(call: Call) -> Document:
     words = call.arguments.words
     if not words:
-        raise _missing("sleep needs a duration in ms", "Run 'clawperator sleep 500'.")
+        raise missing_argument("sleep needs a duration in ms", "Run 'clawperator sleep 500'.")
     duration = read_number(words[0])
     if duration is None or not 0 <= duration <= LONGEST_WAIT_MS:
         raise invalid(
@@ -252,17 +268,17 @@ def sleep(call: Call) -> Document:
 
 
 def scroll(call: Call) -> Document:
-    return _build(call, "scroll", _with_container({"direction": _direction(call)}, call))
+    return build_execution(call, "scroll", _with_container({"direction": _direction(call)}, call))
 
 
 def scroll_until(call: Call) -> Document:
     if call.arguments.has("--click"):
         return scroll_and_click(call)
-    return _build(call, "scroll_until", _scroll_params(call))
+    return build_execution(call, "scroll_until", _scroll_params(call))
 
 
 def scroll_and_click(call: Call) -> Document:
-    return _build(call, "scroll_and_click", {**_scroll_params(call), "clickAfter": True})
+    return build_execution(call, "scroll_and_click", {**_scroll_params(call), "clickAfter": True})
 
 
 def _scroll_params(call: Call) -> Document:
@@ -273,9 +289,9 @@ def _scroll_params(call: Call) -> Document:
 
 
 def _direction(call: Call) -> str:
-    direction = _word_or_flag(call.arguments, "--direction", call.name, "down, up, left or right")
+    direction = word_or_flag(call.arguments, "--direction", call.name, "down, up, left or right")
     if direction not in DIRECTIONS:
-        raise _missing(
+        raise missing_argument(
             f"the direction must be one of {', '.join(DIRECTIONS)}, not {direction!r}",
             _direction_hint(call, direction),
         )
@@ -301,66 +317,21 @@ def read_value(call: Call) -> Document:
     if ID_SEPARATOR not in matcher.get("resourceId", ID_SEPARATOR):
         matcher["shortId"] = matcher.pop("resourceId")
     if not matcher:
-        raise _missing("read-value needs a label", 'Add --label "Android version".')
-    return _build(call, "read_key_value_pair", {"labelMatcher": matcher, **_all(call)})
+        raise missing_argument("read-value needs a label", 'Add --label "Android version".')
+    return build_execution(call, "read_key_value_pair", {"labelMatcher": matcher, **_all(call)})
 
 
 def start_recording(call: Call) -> Document:
-    return _build(call, "start_recording", _session(call))
+    return build_execution(call, "start_recording", _session(call))
 
 
 def stop_recording(call: Call) -> Document:
-    return _build(call, "stop_recording", _session(call))
+    return build_execution(call, "stop_recording", _session(call))
 
 
 def _session(call: Call) -> Document:
     session = call.arguments.get("--session-id")
     return {} if session is None else {"sessionId": session}
-
-
-def _build(call: Call, action: str, params: Mapping[str, Any] | None = None) -> Document:
-    """The execution of one action. --timeout is its timeout, and bounds how long it looks for its element."""
-    if expect := _expectation(call):
-        params = {**(params or {}), "expect": expect}
-    timeout = call.options.timeout_ms
-    document = with_timeout(single_action(action, params), timeout)
-    if timeout is None or params is None or not {"matcher", "labelMatcher"} & params.keys():
-        return document
-    from clawperator.contract import looks_for_node, retry_within
-
-    if not looks_for_node(action):
-        return document
-    return with_timeout(single_action(action, {**params, "retry": retry_within(timeout)}), timeout)
-
-
-def _expectation(call: Call) -> Document:
-    """What the command expects afterwards; empty without such a flag."""
-    arguments = call.arguments
-    expect: Document = {
-        name: value for name in ("text", "gone", "app") if (value := arguments.get(f"--expect-{name}")) is not None
-    }
-    if arguments.has("--expect-timeout") and not expect:
-        raise invalid(
-            "--expect-timeout needs something to expect", "Add --expect-text, --expect-gone or --expect-app."
-        )
-    return expect | _number(call, "--expect-timeout", "timeoutMs") if expect else {}
-
-
-def _word_or_flag(arguments: ParsedArguments, flag: str, command: str, wanted: str) -> str:
-    """The argument, or the flag that replaces it; not both, not neither."""
-    given = arguments.get(flag)
-    if given is not None and arguments.words:
-        raise invalid(f"{command} takes {wanted} once: as an argument or with {flag}", _once_hint(command, flag))
-    value = given if given is not None else (arguments.words or ("",))[0]
-    if not value or (is_blank(value) and command != "type"):
-        raise _missing(f"{command} needs {wanted}", f"Run 'clawperator {command} --help' for an example.")
-    return value
-
-
-def _once_hint(command: str, flag: str) -> str:
-    if command == "type":  # --text selects an element in every other command
-        return "Here --text is the text to type. Select the field with --id, --text-contains, --desc or --role."
-    return f"Leave {flag} out."
 
 
 def _all(call: Call) -> Document:
@@ -374,7 +345,3 @@ def _all(call: Call) -> Document:
 def _with_container(params: Document, call: Call) -> Document:
     inside = container(call.arguments)
     return params if inside is None else {**params, "container": inside}
-
-
-def _missing(message: str, hint: str) -> ClawError:
-    return ClawError("MISSING_ARGUMENT", message, hint=hint, operation="argparse")

@@ -13,21 +13,22 @@ from clawperator.errors import ClawError
 if TYPE_CHECKING:
     from clawperator.contract import Action
     from clawperator.device.adb.client import Device
-    from clawperator.engine import ReferenceLookup
+    from clawperator.engine import ReferenceLookup, SecretSource
     from clawperator.ui import Node
 
 
 class RunWatch(Struct, frozen=True):
     """What a running backend observes and consults.
 
-    A request to stop, the lease it reports to, the references of the device, and whether the policy allows an
-    action on a node that the host chose.
+    A request to stop, the lease it reports to, the references of the device, whether the policy allows an action
+    on a node that the host chose, and the reader of secrets.
     """
 
     stop: Callable[[], bool] | None = None
     lease: Lease | None = None
     references: "ReferenceLookup | None" = None
     check_target: "Callable[[Action, Node], None] | None" = None
+    secrets: "SecretSource | None" = None
 
     def check_stop(self, *, after_effect: bool) -> None:
         """``INTERRUPTED`` when the caller asked to stop."""

@@ -15,6 +15,7 @@ from clawperator.device.adb.client import Device, ShellAnswer, run_shell
 from clawperator.device.adb.input import input_line
 from clawperator.device.adb.quoting import command_line
 from clawperator.device.backends import RunWatch
+from clawperator.device.backends.adb_system import AdbSystem
 from clawperator.device.backends.host_actions import capture_png, force_stop, is_running, save_screenshot
 from clawperator.engine import Engine, Key, SystemClock, Windows
 from clawperator.errors import ClawError
@@ -59,7 +60,14 @@ class AdbBackend:
             return save_screenshot(png, path, execution.commandId)
 
         clock, references, check = WatchedClock(self._watch), self._watch.references, self._watch.check_target
-        engine = Engine(driver, clock, save_screenshot=save, references=references, check_target=check)
+        engine = Engine(
+            driver,
+            clock,
+            save_screenshot=save,
+            references=references,
+            check_target=check,
+            secrets=self._watch.secrets,
+        )
         envelope = engine.run(execution)
         last = envelope.stepResults[-1] if envelope.stepResults else None
         if last is None or last.success or driver.last_screen is None:
@@ -88,7 +96,7 @@ class WatchedClock(SystemClock):
             super().sleep(deadline.within(_STOP_SECONDS))
 
 
-class AdbDriver:
+class AdbDriver(AdbSystem):
     """A ``Driver`` over the shell of one device. After ``seconds`` every call fails with ``COMMAND_TIMEOUT``.
 
     It has no accessibility actions, so the engine uses gestures, and no recorder.
@@ -191,6 +199,10 @@ class AdbDriver:
             )
         width, height = self._size if self._rotation % 2 == 0 else self._size[::-1]
         return Bounds(0, 0, width, height)
+
+    def _natural_size(self) -> tuple[int, int]:
+        frame = self.frame()
+        return self._size or (frame.width, frame.height)
 
     def screenshot(self) -> bytes:
         with self._deadline_errors():

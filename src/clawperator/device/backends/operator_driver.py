@@ -152,4 +152,11 @@ def host_engine(driver: OperatorDriver, watch: RunWatch, command_id: str) -> Eng
         return save_screenshot(png, path, command_id)
 
     clock, references, check = WatchedClock(watch), watch.references, watch.check_target
-    return Engine(driver, clock, save_screenshot=save, references=references, check_target=check)
+    return Engine(
+        driver,
+        clock,
+        save_screenshot=save,
+        references=references,
+        check_target=check,
+        secrets=watch.secrets,
+    )

@@ -1,0 +1,127 @@
+"""Secret texts, read on the host when they are entered: from an environment variable or from a file.
+
+The recordings that this host started are noted in the product home, because an active one would keep the text.
+"""
+
+import os
+import stat
+from collections.abc import Iterable
+
+from clawperator._home import check_serial, product_home
+from clawperator.commands import POLICY_VARIABLE
+from clawperator.contract import ACTIONS, SESSION_ID, StepResult, TextSource
+from clawperator.contract.limits import MAX_MATCHER_VALUE_LENGTH
+from clawperator.errors import ClawError
+
+_MAX_FILE_BYTES = 4 * MAX_MATCHER_VALUE_LENGTH + 2
+_ENDED = ("RECORDING_NOT_IN_PROGRESS",)
+
+
+class SecretReader:
+    """Reads secrets for one device. Under a policy only those that the user's ``secrets`` setting names."""
+
+    def __init__(self, serial: str) -> None:
+        self._serial = serial
+
+    def read(self, source: TextSource) -> str:
+        """The text. ``SECRET_UNAVAILABLE`` when it cannot be read, ``PERMISSION_DENIED`` when it may not be."""
+        name = source.env if isinstance(source.env, str) else source.file
+        assert isinstance(name, str)
+        _check_allowed(name)
+        text = _read_file(name) if isinstance(source.file, str) else os.environ.get(name)
+        if not text:
+            what = "file is empty" if isinstance(source.file, str) else "environment variable is not set"
+            raise _unavailable(name, f"the {what}")
+        if len(text) > MAX_MATCHER_VALUE_LENGTH:
+            raise _unavailable(name, f"it is longer than {MAX_MATCHER_VALUE_LENGTH} characters")
+        return text
+
+    def active_recording(self) -> str | None:
+        try:
+            with open(_marker(self._serial), encoding="ascii") as file:
+                session = file.read(256)
+        except (OSError, ValueError):
+            return None
+        return session if SESSION_ID.fullmatch(session) else None
+
+
+def note_recordings(serial: str, steps: Iterable[StepResult]) -> None:
+    """Note which recording these steps started or stopped."""
+    from clawperator._files import AtomicFile, make_private_folder
+
+    for step in steps:
+        session = step.data.get("sessionId", "")
+        path = _marker(serial)
+        is_start = step.actionType.startswith("start")
+        if ACTIONS[step.actionType].family != "recording":
+            continue
+        if is_start and step.success and SESSION_ID.fullmatch(session):
+            make_private_folder(os.path.dirname(path))
+            with AtomicFile(path, private=True) as out:
+                out.file.write(session.encode())
+        elif not is_start and (step.success or step.data.get("error") in _ENDED):
+            try:
+                os.unlink(path)
+            except FileNotFoundError:
+                continue
+
+
+def _marker(serial: str) -> str:
+    """The file that holds the id of the active recording of a device."""
+    import hashlib
+
+    name = hashlib.sha256(check_serial(serial).encode()).hexdigest()[:32]
+    return os.path.join(product_home(), "active-recordings", name)
+
+
+def _check_allowed(name: str) -> None:
+    import sys
+
+    if POLICY_VARIABLE not in os.environ and "clawperator.policy.enforcement" not in sys.modules:
+        return
+    from clawperator._config import read_config
+    from clawperator._home import config_file
+    from clawperator.policy import policy_in_force
+
+    if policy_in_force() and name not in read_config().secrets:
+        raise ClawError(
+            "PERMISSION_DENIED",
+            f"agents may not read the secret {name}",
+            hint=f'The user allows it with secrets = ["{name}"] in {config_file()}.',
+            operation="secret",
+            target=name,
+        )
+
+
+def _read_file(path: str) -> str:
+    from clawperator._files import open_regular, why
+
+    try:
+        with open_regular(path) as file:
+            mode = os.fstat(file.fileno()).st_mode
+            if mode & (stat.S_IRWXG | stat.S_IRWXO):
+                raise ClawError(
+                    "SECRET_UNAVAILABLE",
+                    f"other users may read {path}",
+                    hint=f"Run 'chmod 600 {path}'.",
+                    operation="secret",
+                    target=path,
+                )
+            data = file.read(_MAX_FILE_BYTES + 1)
+        text = data.decode()
+    except (OSError, ValueError) as e:
+        raise _unavailable(path, why(e) if isinstance(e, OSError) else "it is not UTF-8 text") from None
+    line, _, rest = text.partition("\n")
+    if rest.strip():
+        raise _unavailable(path, "it has more than one line")
+    return line.removesuffix("\r")
+
+
+def _unavailable(name: str, reason: str) -> ClawError:
+    return ClawError(
+        "SECRET_UNAVAILABLE",
+        f"cannot read the secret {name}: {reason}",
+        hint="Export the variable, or write the text into a file of one line that only you can read.",
+        operation="secret",
+        target=name,
+    )

@@ -1,0 +1,175 @@
+"""Text, secrets, apps and the device as a whole, run by the host over the Operator and over plain adb."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from clawperator.device.secrets import SecretReader
+from clawperator.errors import ClawError
+from tests.device.backends.host_bench import INPUT, HostBench, host_bench
+from tests.support.secret_search import find_secret
+
+NAME = {"resourceId": f"{INPUT}:id/name"}
+CODE = {"resourceId": f"{INPUT}:id/code"}
+SECRET = "Tr0ub4dor-and-3"
+NOTES = "com.clawperator.notes"
+CAMERA = "android.permission.CAMERA"
+ONCE = {"maxAttempts": 1}
+
+
+@pytest.fixture(params=["operator", "adb"])
+def bench(request: pytest.FixtureRequest) -> Iterator[HostBench]:
+    with host_bench(request.param) as made:
+        yield made
+
+
+def test_text_is_appended_to_what_the_field_has(bench: HostBench) -> None:
+    bench.data("enter_text", matcher=NAME, text="one")
+    data = bench.data("enter_text", matcher=NAME, text=" two", append=True)
+    assert bench.state("name") == "one two"
+    assert (data["text"], data["append"]) == (" two", "true")
+
+
+def test_an_empty_text_with_clear_empties_the_field(bench: HostBench) -> None:
+    bench.data("enter_text", matcher=NAME, text="one")
+    bench.data("enter_text", matcher=NAME, text="", clear=True)
+    assert bench.state("name") == ""
+
+
+def test_without_a_selector_the_focused_field_gets_the_text(bench: HostBench) -> None:
+    bench.data("click", matcher=NAME)
+    bench.data("enter_text", text="hello")
+    assert bench.state("name") == "hello"
+
+
+def test_without_a_focused_field_nothing_is_typed(bench: HostBench) -> None:
+    step = bench.step("enter_text", text="hello", retry=ONCE)
+    assert (step.data["error"], step.data.get("dispatched")) == ("NODE_NOT_FOUND", None)
+
+
+@pytest.mark.parametrize("matcher", [NAME, CODE])
+def test_a_secret_is_entered_and_reported_nowhere(
+    bench: HostBench, matcher: dict[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("CLAWPERATOR_HOME", str(tmp_path))
+    monkeypatch.setenv("SHOP_PASSWORD", SECRET)
+    step = bench.step("enter_text", matcher=matcher, textFrom={"env": "SHOP_PASSWORD"})
+    assert step.success, step
+    assert bench.state("name" if matcher is NAME else "code") == SECRET
+    assert step.data["text"] == "••••"
+    assert find_secret(SECRET, [tmp_path], {"step": repr(step.data)}) == []
+
+
+def test_the_error_of_a_rejected_secret_does_not_quote_it(
+    bench: HostBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHOP_PASSWORD", SECRET)
+    step = bench.step("enter_text", matcher={"textEquals": "Start"}, textFrom={"env": "SHOP_PASSWORD"}, retry=ONCE)
+    assert not step.success
+    assert find_secret(SECRET, (), {"step": repr(step.data)}) == []
+
+
+def test_a_secret_is_refused_while_a_recording_would_keep_it(
+    bench: HostBench, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    if bench.backend == "adb":
+        pytest.skip("plain adb cannot record")
+    monkeypatch.setenv("CLAWPERATOR_HOME", str(tmp_path))
+    monkeypatch.setenv("SHOP_PASSWORD", SECRET)
+    bench.data("start_recording", sessionId="demo")
+    step = bench.step("enter_text", matcher=NAME, textFrom={"env": "SHOP_PASSWORD"}, retry=ONCE)
+    assert (step.data["error"], step.data.get("dispatched")) == ("SECRET_REFUSED_WHILE_RECORDING", None)
+    assert bench.state("name") == ""
+    bench.data("enter_text", matcher=CODE, textFrom={"env": "SHOP_PASSWORD"})
+    bench.data("stop_recording", sessionId="demo")
+    bench.data("enter_text", matcher=NAME, textFrom={"env": "SHOP_PASSWORD"})
+    assert bench.state("name") == SECRET
+
+
+def test_a_variable_that_is_not_set_is_named(bench: HostBench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SHOP_PASSWORD", raising=False)
+    step = bench.step("enter_text", matcher=NAME, textFrom={"env": "SHOP_PASSWORD"})
+    assert step.data["error"] == "SECRET_UNAVAILABLE"
+    assert "SHOP_PASSWORD" in step.data["message"]
+
+
+def test_a_secret_file_has_one_line_and_is_private(bench: HostBench, tmp_path: Path) -> None:
+    file = tmp_path / "secret"
+    file.write_text(f"{SECRET}\n")
+    file.chmod(0o600)
+    bench.data("enter_text", matcher=NAME, textFrom={"file": str(file)})
+    assert bench.state("name") == SECRET
+
+
+@pytest.mark.parametrize(("content", "mode"), [("one\ntwo\n", 0o600), ("one", 0o644), ("", 0o600)])
+def test_a_file_that_others_may_read_or_that_is_no_secret_is_refused(
+    content: str, mode: int, tmp_path: Path
+) -> None:
+    from clawperator.contract import TextSource
+
+    file = tmp_path / "secret"
+    file.write_text(content)
+    file.chmod(mode)
+    with pytest.raises(ClawError) as caught:
+        SecretReader("claw-1").read(TextSource(file=str(file)))
+    assert caught.value.code == "SECRET_UNAVAILABLE"
+    assert "two" not in str(caught.value)
+
+
+def test_the_screen_is_rotated_and_follows_the_sensor_again(bench: HostBench) -> None:
+    data = bench.data("rotate", orientation="landscape")
+    assert (data["orientation"], data["effect"]) == ("landscape", "changed")
+    display = bench.phone.phone.windows.display.bounds
+    assert display.width > display.height
+    bench.data("rotate", orientation="portrait")
+    bench.data("rotate", orientation="auto")
+    assert bench.phone.phone.settings.get("system", "accelerometer_rotation") == "1"
+
+
+def test_an_activity_is_started_by_action_or_component(bench: HostBench) -> None:
+    bench.data(
+        "start_activity", action="android.settings.DISPLAY_SETTINGS", extras={"a": "b c", "n": 1, "t": True}
+    )
+    assert bench.phone.foreground() == "com.android.settings"
+    step = bench.step("start_activity", component=f"{INPUT}/.NotThere")
+    assert step.data["error"] == "APP_NOT_FOUND"
+
+
+def test_data_and_permissions_of_an_app_change(bench: HostBench) -> None:
+    packages = bench.phone.phone.packages
+    bench.data("grant_permission", applicationId=NOTES, permission=CAMERA)
+    assert CAMERA in packages.granted(NOTES)
+    bench.data("revoke_permission", applicationId=NOTES, permission=CAMERA)
+    assert CAMERA not in packages.granted(NOTES)
+    bench.data("enter_text", matcher=NAME, text="one")
+    bench.data("clear_app_data", applicationId=INPUT)
+    bench.data("open_app", applicationId=INPUT)
+    assert bench.state("name") == ""
+    bench.data("uninstall_app", applicationId=INPUT)
+    assert INPUT not in packages
+
+
+def test_what_the_package_manager_refuses_is_reported(bench: HostBench, tmp_path: Path) -> None:
+    for kind, params in {
+        "uninstall_app": {"applicationId": "com.not.there"},
+        "clear_app_data": {"applicationId": "com.not.there"},
+        "grant_permission": {"applicationId": NOTES, "permission": "com.not.A_PERMISSION"},
+        "install_app": {"path": str(tmp_path / "no.apk")},
+    }.items():
+        step = bench.step(kind, **params)
+        assert (kind, step.data["error"]) == (kind, "ANDROID_PACKAGE_FAILED")
+
+
+def test_a_file_that_is_no_apk_is_not_installed(bench: HostBench, tmp_path: Path) -> None:
+    (tmp_path / "app.apk").write_bytes(b"not an apk")
+    assert bench.step("install_app", path=str(tmp_path / "app.apk")).data["error"] == "ANDROID_INSTALL_FAILED"
+
+
+def test_the_log_of_an_app_is_read_and_of_no_other(bench: HostBench) -> None:
+    bench.data("open_app", applicationId=INPUT)
+    data = bench.data("read_logcat", applicationId=INPUT, since="5m", maxLines=50)
+    lines = data["text"].splitlines()
+    assert int(data["line_count"]) == len(lines)
+    assert all("AccessibilityManager" not in line for line in lines)
+    assert bench.step("read_logcat", applicationId="com.not.there").data["error"] == "APP_NOT_FOUND"

@@ -160,7 +160,10 @@ GROUPS: Mapping[str, Mapping[str, Code]] = {
     "action": {
         "SECRET_UNAVAILABLE": Code(_FILES, False, "the variable or file of a secret cannot be read"),
         "SECRET_REFUSED_WHILE_RECORDING": Code(
-            _RUNTIME, False, "a recording is active that would keep the secret", "Stop the recording first."
+            _RUNTIME,
+            False,
+            "a recording is active that would keep the secret",
+            "Run 'clawperator recording stop' first.",
         ),
         "ANDROID_PACKAGE_FAILED": Code(_RUNTIME, False, "the device refused to change an installed app"),
         "EXPECTATION_FAILED": Code(

@@ -100,7 +100,7 @@ class StartActivityParams(ActingParams, frozen=True):
                 yield f"extras.{name}", "must not have a NUL character"
 
 
-@register(_full("install_app", "Install an app from an APK file of the host.", 120_000, input_path_param="path"))
+@register(_full("install_app", "Install an APK file of the host.", 120_000, input_path_param="path"))
 class InstallAppParams(ActingParams, frozen=True):
     path: Annotated[str, Meta(max_length=4_096, description="APK file on the host")]
 

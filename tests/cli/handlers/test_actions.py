@@ -324,7 +324,7 @@ def test_every_flat_command_shows_a_dry_run_by_all_its_names() -> None:
         "submit": [],
         "rotate": ["landscape"],
         "start-activity": ["com.app/.Main"],
-        "install-app": ["app.apk"],
+        "install-apk": ["app.apk"],
         "uninstall-app": ["a.b"],
         "clear-data": ["a.b"],
         "grant": ["a.b", "CAMERA"],

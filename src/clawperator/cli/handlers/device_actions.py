@@ -51,9 +51,9 @@ def _typed(value: str) -> Any:
     return read_number(value) if _NUMBER.fullmatch(value) else value
 
 
-def install_app(call: Call) -> Document:
+def install_apk(call: Call) -> Document:
     if not call.arguments.words:
-        raise missing_argument("install-app needs an APK file", "Run 'clawperator install-app app.apk'.")
+        raise missing_argument("install-apk needs an APK file", "Run 'clawperator install-apk app.apk'.")
     return build_execution(call, "install_app", {"path": call.arguments.words[0]})
 
 

@@ -92,6 +92,32 @@ def test_a_rule_about_a_click_covers_actions_that_click() -> None:
         assert denied({**SCROLL, "params": {"matcher": {"textEquals": "Keep"}}}) == ""
 
 
+@pytest.mark.parametrize(
+    ("kind", "params"),
+    [
+        ("double_tap", {"matcher": {"textEquals": "Delete"}}),
+        ("double_tap", {"coordinate": {"x": 1, "y": 1}}),
+        ("drag", {"matcher": {"textEquals": "Delete"}, "end": {"x": 1, "y": 1}}),
+        ("swipe", {"start": {"x": 1, "y": 1}, "end": {"x": 1, "y": 1}}),
+        ("press_key", {"key": "enter"}),
+        ("press_key", {"key": " Center "}),
+    ],
+)
+def test_a_rule_about_clicks_covers_gestures_and_keys_that_click(kind: str, params: dict[str, Any]) -> None:
+    with enforcing(PolicyGate(policy(deny=("click",)))):
+        assert denied({"type": kind, "params": params}) == f"{kind} is denied by the rule click"
+    with enforcing(PolicyGate(policy(deny=("click(Keep)",)))):
+        assert denied({"type": kind, "params": params}) == ""
+
+
+def test_a_rule_about_a_label_covers_the_node_to_drag_to_and_each_of_several_nodes() -> None:
+    drag = {"matcher": {"textEquals": "Card"}, "toMatcher": {"text": "Bin"}}
+    several = {"selectors": [{"textEquals": "Done"}, {"anyOf": [{"textEquals": "Bin"}]}]}
+    with enforcing(PolicyGate(policy(deny=("*(Bin)",)))):
+        assert denied({"type": "drag", "params": drag}) == "drag is denied by the rule *(Bin)"
+        assert denied({"type": "wait_for_any", "params": several}) == "wait_for_any is denied by the rule *(Bin)"
+
+
 def test_every_name_of_a_node_counts_for_a_deny_rule() -> None:
     matcher = {"resourceId": "app:id/delete", "contentDescContains": "Remove", "textContains": "elet"}
     with enforcing(PolicyGate(policy(deny=("click(app:id/delete)",)))):

@@ -74,6 +74,7 @@ class ActionType(Struct, frozen=True):
     result is.
     ``removed_params`` hold hints for params of old versions. App names lead to actions that ``takes_app_name``.
     Simple agents get only actions ``in_simple_mode``. ``model_tool`` is the tool through which models use it.
+    ``performs`` are other actions that it performs as well: rules that deny them apply to it.
     ``params`` is set by ``register``.
     """
 
@@ -98,6 +99,7 @@ class ActionType(Struct, frozen=True):
     takes_app_name: bool = False
     in_simple_mode: bool = False
     model_tool: str = ""
+    performs: tuple[str, ...] = ()
     params: type[Params] = Params
 
 

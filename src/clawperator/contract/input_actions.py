@@ -32,6 +32,7 @@ _DurationMs = Annotated[float, Meta(ge=1, le=MAX_GESTURE_MS, description="durati
         runs_on_host=True,
         unsettles=True,
         model_tool="scroll",
+        performs=("click",),
     )
 )
 class SwipeParams(ActingParams, frozen=True):
@@ -67,6 +68,7 @@ class SwipeParams(ActingParams, frozen=True):
         runs_on_host=True,
         unsettles=True,
         model_tool="scroll",
+        performs=("click",),
     )
 )
 class DragParams(ActingParams, frozen=True):
@@ -92,6 +94,7 @@ class DragParams(ActingParams, frozen=True):
         runs_on_host=True,
         unsettles=True,
         model_tool="tap",
+        performs=("click",),
     )
 )
 class DoubleTapParams(ActingParams, frozen=True):

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
+from clawperator._text import trim
 from clawperator.contract import ACTION_ALIASES, ACTIONS, ActionType, normalise_execution
 from clawperator.policy.rules import PolicyEntry
 
@@ -25,6 +26,8 @@ _SUBJECTS = (
 _MATCHERS = ("matcher", "labelMatcher", "expectedNode", "toMatcher")
 _MATCHER_FIELDS = ("textEquals", "textContains", "contentDescEquals", "contentDescContains", "resourceId", "role")
 _HOST_FIELDS = ("shortId", "ref", "textMatches", "contentDescMatches", "className")
+# Keys that click what has the input focus.
+_CLICKING_KEYS = ("enter", "space", "center")
 _NESTED = ("ancestor", "descendant", "sibling", "below", "above", "leftOf", "rightOf", "anyOf")
 
 
@@ -90,8 +93,11 @@ def _web_address(uri: object) -> str:
 
 
 def performed_actions(row: ActionType, params: Mapping[str, Any]) -> tuple[str, ...]:
-    """The other actions that an action performs: one that scrolls to a node may click it as well."""
+    """The other actions that an action performs: one that scrolls may click, a double tap always does."""
     fields = row.params.__struct_fields__
     clicks = "clickAfter" in fields and row.params.__struct_defaults__[fields.index("clickAfter") - len(fields)]
     given = [params[name] for name in ("clickAfter", "click_after") if name in params]
-    return ("click",) if clicks or any(value is not False for value in given) else ()
+    key = params.get("key")
+    clicks = clicks or any(value is not False for value in given)
+    clicks = clicks or (isinstance(key, str) and trim(key).lower() in _CLICKING_KEYS)
+    return tuple(dict.fromkeys((*row.performs, *(("click",) if clicks else ()))))

@@ -302,9 +302,10 @@ def test_a_result_that_does_not_come_ends_at_its_deadline(faulty: Route, monkeyp
 
 def test_a_label_that_is_not_there_fails_within_the_timeout(route: Route) -> None:
     route.shell(SETTINGS)
-    envelope = typed_in(route, "clawperator click --text Svae --timeout 1000").json["envelope"]
+    envelope = typed_in(route, "clawperator click --text Displya --timeout 1000").json["envelope"]
     data = envelope["stepResults"][0]["data"]
     assert "NODE_NOT_FOUND" in (data["error"], data.get("last_error"))
+    assert "--text Display" in envelope["hint"], "near matches are named even when the plan's time is over"
     assert "snapshot" in envelope["hint"]
 
 

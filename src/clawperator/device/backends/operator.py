@@ -125,19 +125,18 @@ class _OperatorRun:
         return may_continue
 
     def _name_near_matches(self) -> None:
-        """Add near matches to a last step that found no node, if there is time for a capture."""
+        """Add near matches to a last step that found no node, if the command has time for a capture.
+
+        A search may have taken all the time of the plan; the time in which its result may arrive counts too.
+        """
         if not self._steps or self._steps[-1].success:
             return
         from clawperator.device.backends.near_matches import is_failed_search, with_near_matches
 
         last = self._steps[-1]
         action = next((action for action in self._actions if action.id == last.id), None)
-        remaining = self._deadline.remaining
-        if (
-            action is None
-            or not is_failed_search(last)
-            or (remaining is not None and remaining < _CAPTURE_SECONDS)
-        ):
+        has_time = Deadline(None).within(_CAPTURE_SECONDS) == _CAPTURE_SECONDS
+        if action is None or not is_failed_search(last) or not has_time:
             return
         from clawperator.ui import parse_hierarchy
 

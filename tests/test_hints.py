@@ -76,7 +76,6 @@ def is_command(program: str, words: list[str]) -> bool:
         ("click --coordinate 10", "Run 'clawperator click --help' for an example."),
         ("click --coordinate 10 x", "Write for example --coordinate 540 1200."),
         ("click --text A --text B", "Give --text once."),
-        ("type hello", "for example --role textfield."),
         ("type hello --text Title", "Here --text is the text to type. Select the field with --id, "),
         ("tap 540 700", "Run 'clawperator click --coordinate 540 700'."),
         ("click --text x --timeout soon", "Write for example --timeout 5000."),

@@ -34,13 +34,10 @@ def container(arguments: ParsedArguments) -> Selector | None:
 
 def required(selector: Selector | None, command: str) -> Selector:
     if selector is None:
-        hint = "Add one of --text, --text-contains, --id, --desc, --desc-contains, --role or --selector."
-        if command == "type":  # its --text is the text to type
-            hint = "Select the field with --id, --text-contains, --desc or --role, for example --role textfield."
         raise ClawError(
             "MISSING_SELECTOR",
             f"{command} needs a selector",
-            hint=hint,
+            hint="Add one of --text, --text-contains, --id, --desc, --desc-contains, --role or --selector.",
             operation="argparse",
         )
     return selector

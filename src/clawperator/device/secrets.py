@@ -7,7 +7,7 @@ import os
 import stat
 from collections.abc import Iterable
 
-from clawperator._home import check_serial, product_home
+from clawperator._home import product_home
 from clawperator.commands import POLICY_VARIABLE
 from clawperator.contract import ACTIONS, SESSION_ID, StepResult, TextSource
 from clawperator.contract.limits import MAX_MATCHER_VALUE_LENGTH
@@ -70,7 +70,7 @@ def _marker(serial: str) -> str:
     """The file that holds the id of the active recording of a device."""
     import hashlib
 
-    name = hashlib.sha256(check_serial(serial).encode()).hexdigest()[:32]
+    name = hashlib.sha256(serial.encode()).hexdigest()[:32]
     return os.path.join(product_home(), "active-recordings", name)
 
 

@@ -110,6 +110,23 @@ def test_a_rule_about_clicks_covers_gestures_and_keys_that_click(kind: str, para
         assert denied({"type": kind, "params": params}) == ""
 
 
+@pytest.mark.parametrize(
+    ("rule", "params"),
+    [
+        ("open_app(com.bank)", {"component": "com.bank/.Main"}),
+        ("open_app", {"action": "android.settings.SETTINGS"}),
+        ("open_uri(https://bank.example*)", {"action": "a.VIEW", "url": "https://x@bank.example/pay"}),
+        ("open_uri", {"action": "a.VIEW", "uri": "https://bank.example"}),
+    ],
+)
+def test_a_rule_about_an_app_or_a_uri_covers_activities(rule: str, params: dict[str, Any]) -> None:
+    activity = {"type": "start_activity", "params": params}
+    with enforcing(PolicyGate(policy(deny=(rule,)))):
+        assert denied(activity) == f"start_activity is denied by the rule {rule}"
+    with enforcing(PolicyGate(policy(deny=("open_app(com.other)", "open_uri(http://*)")))):
+        assert denied(activity) == ""
+
+
 def test_a_rule_about_a_label_covers_the_node_to_drag_to_and_each_of_several_nodes() -> None:
     drag = {"matcher": {"textEquals": "Card"}, "toMatcher": {"text": "Bin"}}
     several = {"selectors": [{"textEquals": "Done"}, {"anyOf": [{"textEquals": "Bin"}]}]}

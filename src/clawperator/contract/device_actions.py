@@ -69,6 +69,7 @@ class RotateParams(ActingParams, frozen=True):
         unsettles=True,
         uri_param="uri",
         model_tool="app",
+        performs=("open_app",),
     )
 )
 class StartActivityParams(ActingParams, frozen=True):

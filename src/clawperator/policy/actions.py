@@ -26,6 +26,7 @@ _SUBJECTS = (
 _MATCHERS = ("matcher", "labelMatcher", "expectedNode", "toMatcher")
 _MATCHER_FIELDS = ("textEquals", "textContains", "contentDescEquals", "contentDescContains", "resourceId", "role")
 _HOST_FIELDS = ("shortId", "ref", "textMatches", "contentDescMatches", "className")
+_OPEN_URI = "open_uri"
 # Keys that click what has the input focus.
 _CLICKING_KEYS = ("enter", "space", "center")
 _NESTED = ("ancestor", "descendant", "sibling", "below", "above", "leftOf", "rightOf", "anyOf")
@@ -93,11 +94,13 @@ def _web_address(uri: object) -> str:
 
 
 def performed_actions(row: ActionType, params: Mapping[str, Any]) -> tuple[str, ...]:
-    """The other actions that an action performs: one that scrolls may click, a double tap always does."""
+    """The other actions that an action performs: one that scrolls may click, an intent may open a URI."""
     fields = row.params.__struct_fields__
     clicks = "clickAfter" in fields and row.params.__struct_defaults__[fields.index("clickAfter") - len(fields)]
     given = [params[name] for name in ("clickAfter", "click_after") if name in params]
     key = params.get("key")
     clicks = clicks or any(value is not False for value in given)
     clicks = clicks or (isinstance(key, str) and trim(key).lower() in _CLICKING_KEYS)
-    return tuple(dict.fromkeys((*row.performs, *(("click",) if clicks else ()))))
+    opens = row.name != _OPEN_URI and row.uri_param and any(name in params for name in (row.uri_param, "url"))
+    performed = (*row.performs, *(("click",) if clicks else ()), *((_OPEN_URI,) if opens else ()))
+    return tuple(dict.fromkeys(performed))

@@ -157,7 +157,8 @@ def _target_check(plan: Plan) -> "Callable[[Action, Node], None] | None":
 
 def _selectors(action: Action) -> list[NodeSelector]:
     values = (getattr(action.params, name) for name in action.params.__struct_fields__)
-    return [value for value in values if isinstance(value, NodeSelector)]
+    several = (value if isinstance(value, tuple) else (value,) for value in values)
+    return [one for values in several for one in values if isinstance(one, NodeSelector)]
 
 
 def _actions(plan: Plan) -> str:

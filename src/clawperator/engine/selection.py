@@ -54,6 +54,16 @@ def select(
         raise _ambiguous(within, selector, frame, e.nodes) from None
 
 
+def may_be_element(
+    screen: Hierarchy, ref: str, frame: Bounds, references: ReferenceLookup | None
+) -> tuple[Node, ...]:
+    """The nodes that may be the element of a reference. ``REF_STALE`` when the reference is unknown."""
+    if references is None:
+        raise stale_reference(ref, "is unknown: no snapshot of this device is kept")
+    located = locate(screen, frame, references.lookup(ref))
+    return located.alike if located.node is None else (located.node,)
+
+
 def _located(within: Hierarchy | Node, ref: str, frame: Bounds, references: ReferenceLookup | None) -> list[Node]:
     if references is None:
         raise stale_reference(ref, "is unknown: no snapshot of this device is kept")

@@ -27,14 +27,18 @@ T = TypeVar("T")
 
 def wait_until_gone(context: ActionContext, params: WaitUntilGoneParams) -> StepData:
     start = context.clock.monotonic()
+    ref = params.matcher.ref
 
     def find(screen: Hierarchy) -> list[Node]:
         try:
             return context.find_all(screen, params.matcher, several=True)
         except ClawError as e:
-            if e.code != "REF_STALE":  # the element of the reference is gone
+            if e.code != "REF_STALE" or not isinstance(ref, str):
                 raise
-            return []
+        # An element that cannot be told from others is not gone.
+        from clawperator.engine.selection import may_be_element
+
+        return list(may_be_element(screen, ref, context.driver.frame(), context.references))
 
     def is_gone(screen: Hierarchy) -> bool | None:
         return None if find(screen) else True
@@ -91,7 +95,7 @@ def wait_for_any(context: ActionContext, params: WaitForAnyParams) -> StepData:
 
     def first(screen: Hierarchy) -> tuple[int, NodeMatcher, Node] | None:
         for number, selector in enumerate(params.selectors):
-            found = context.find_all(screen, selector)
+            found = _find_certain(context, screen, selector)
             if found:
                 return number, selector, found[0]
         return None
@@ -113,6 +117,16 @@ def wait_for_any(context: ActionContext, params: WaitForAnyParams) -> StepData:
         "label": shown_label(node),
         **_waited(context, start),
     }
+
+
+def _find_certain(context: ActionContext, screen: Hierarchy, selector: NodeMatcher) -> list[Node]:
+    """The nodes that match; none while it is in doubt which one is meant."""
+    try:
+        return context.find_all(screen, selector)
+    except ClawError as e:
+        if e.code not in ("REF_STALE", "NODE_AMBIGUOUS"):
+            raise
+        return []
 
 
 def wait_for(

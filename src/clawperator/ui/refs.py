@@ -68,11 +68,18 @@ class ElementFingerprint(Struct, frozen=True, array_like=True):
 
 
 class Located(Struct, frozen=True):
-    """The node of an element on a live screen. None when it is gone or cannot be told apart."""
+    """The node of an element on a live screen. None when it is gone or cannot be told apart.
+
+    Without a node, ``alike`` are those that may be the element.
+    """
 
     node: Node | None
     candidates: tuple[str, ...]
-    is_ambiguous: bool = False
+    alike: tuple[Node, ...] = ()
+
+    @property
+    def is_ambiguous(self) -> bool:
+        return len(self.alike) > 1
 
 
 def locate(hierarchy: Hierarchy, frame: Bounds, fingerprint: ElementFingerprint) -> Located:
@@ -84,7 +91,8 @@ def locate(hierarchy: Hierarchy, frame: Bounds, fingerprint: ElementFingerprint)
     if at is not None:
         return Located(found.elements[at].node, ())
     nearest = alike or _nearest(fingerprint, found)
-    return Located(None, tuple(describe(found.elements[i]) for i in nearest[:_MAX_CANDIDATES]), len(alike) > 1)
+    described = tuple(describe(found.elements[i]) for i in nearest[:_MAX_CANDIDATES])
+    return Located(None, described, tuple(found.elements[i].node for i in alike))
 
 
 def find_same(known: ElementFingerprint, live: list[ElementFingerprint], alike: list[int]) -> int | None:

@@ -253,6 +253,23 @@ def test_an_unknown_reference_fails_at_once(bench: Bench) -> None:
     assert bench.touched == []
 
 
+def test_an_element_that_cannot_be_told_from_others_is_not_gone(bench: Bench) -> None:
+    ref = bench.number()["Bob"]
+    bench.rename("Alice", "Bob", "Bob")
+    waited = bench.step("wait_until_gone", matcher={"ref": ref}, timeoutMs=300)
+    assert waited.data["error"] == "WAIT_TIMEOUT"
+    bench.rename("Alice", "Carol")
+    assert bench.step("wait_until_gone", matcher={"ref": ref}).success
+
+
+def test_one_of_several_nodes_may_be_a_reference_that_is_gone(bench: Bench) -> None:
+    ref = bench.number()["Bob"]
+    selectors = [{"ref": ref}, {"textEquals": "Alice", "unique": True}, {"textEquals": "Carol"}]
+    assert bench.step("wait_for_any", selectors=selectors).data["matched_index"] == "0"
+    bench.rename("Alice", "Alice", "Carol")
+    assert bench.step("wait_for_any", selectors=selectors).data["matched_index"] == "2"
+
+
 def test_text_is_entered_into_the_chosen_field(bench: Bench) -> None:
     step = bench.step(
         "enter_text", matcher={"className": "EditText", "rightOf": {"textEquals": "Second"}}, text="two"

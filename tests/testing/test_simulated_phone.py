@@ -11,6 +11,7 @@ from clawperator.device.adb.client import Device, Endpoint
 from clawperator.errors import ClawError, TargetError
 from clawperator.testing import ScriptedBackend, SimulatedPhone, simulated_phone
 from clawperator.ui import Bounds
+from tests.phone.core.apks import make_apk
 
 SETTINGS = "com.android.settings"
 NOTES = "com.clawperator.notes"
@@ -164,6 +165,57 @@ def test_gestures_and_keys_reach_the_screen(any_phone: AndroidPhone) -> None:
     any_phone.enter_text("Milk", text="Title")
     assert any_phone.press("delete").data["key"] == "delete"
     assert any_phone.double_tap("Work").dispatch_method
+
+
+def test_a_field_is_filled_extended_and_emptied(any_phone: AndroidPhone) -> None:
+    any_phone.open_app(NOTES)
+    any_phone.click("Add note")
+    any_phone.enter_text("Milk", text="Title")
+    any_phone.enter_text(" and eggs", text="Milk", append=True)
+    assert any_phone.shows("Milk and eggs")
+    any_phone.enter_text("", text="Milk and eggs")
+    assert any_phone.shows("Title")
+    any_phone.enter_text("Bread")  # into the field with the focus
+    assert any_phone.shows("Bread")
+
+
+def test_a_secret_is_entered_and_never_into_a_recording(
+    any_phone: AndroidPhone, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NOTE", "hunter2")
+    any_phone.open_app(NOTES)
+    any_phone.click("Add note")
+    with any_phone.recording("demo"), pytest.raises(ClawError) as info:
+        any_phone.enter_secret(env="NOTE", text="Title")
+    assert info.value.code == "SECRET_REFUSED_WHILE_RECORDING"
+    entered = any_phone.enter_secret(env="NOTE", text="Title")
+    assert "hunter2" not in str(dict(entered.data))
+    assert any_phone.shows("hunter2")
+
+
+def test_apps_and_the_device_are_changed(any_phone: AndroidPhone) -> None:
+    assert any_phone.rotate("landscape").effect == "changed"
+    any_phone.rotate("portrait")
+    any_phone.start_activity(f"{SETTINGS}/.Settings", expect={"app": SETTINGS})
+    camera = "android.permission.CAMERA"
+    any_phone.grant_permission(NOTES, camera)
+    any_phone.revoke_permission(NOTES, camera)
+    any_phone.clear_app_data(NOTES)
+    assert isinstance(any_phone.read_logcat(NOTES, since="5m"), list)
+
+
+def test_an_apk_is_installed_and_uninstalled(any_phone: AndroidPhone, tmp_path: Path) -> None:
+    apk = tmp_path / "app.apk"
+    apk.write_bytes(make_apk("com.example.sent"))
+    any_phone.install_app(apk)
+    assert "package:com.example.sent" in any_phone.shell("pm", "list", "packages").text
+    any_phone.uninstall_app("com.example.sent")
+    assert "package:com.example.sent" not in any_phone.shell("pm", "list", "packages").text
+    (tmp_path / "text.apk").write_text("no apk")
+    for name, code in (("text.apk", "ANDROID_INSTALL_FAILED"), ("none.apk", "ANDROID_PACKAGE_FAILED")):
+        with pytest.raises(ClawError) as info:
+            any_phone.install_app(tmp_path / name)
+        assert info.value.code == code
 
 
 def test_waits_end_when_the_screen_is_as_expected(any_phone: AndroidPhone) -> None:

@@ -2,15 +2,15 @@
 
 from collections.abc import Callable
 
-from clawperator.device import AdbSystem, ShellAnswer
+from clawperator.device import AdbSystem, ShellAnswer, command_line
 from clawperator.errors import ClawError
 from clawperator.phone import Phone, PrivilegedPhoneDriver
 
 
 class SimulatedPhoneDriver(PrivilegedPhoneDriver, AdbSystem):
-    """``run_script`` runs a script in the shell of the phone."""
+    """``run_script`` runs a script in the shell of the phone, with standard input."""
 
-    def __init__(self, phone: Phone, run_script: Callable[[str], ShellAnswer]) -> None:
+    def __init__(self, phone: Phone, run_script: Callable[[str, bytes], ShellAnswer]) -> None:
         super().__init__(phone)
         self._serial = phone.serial
         self._run_script = run_script
@@ -20,7 +20,7 @@ class SimulatedPhoneDriver(PrivilegedPhoneDriver, AdbSystem):
         return self._serial
 
     def _run(self, script: str) -> ShellAnswer:
-        return self._run_script(script)
+        return self._run_script(script, b"")
 
     def _left(self, most: float) -> float:
         return most
@@ -29,9 +29,15 @@ class SimulatedPhoneDriver(PrivilegedPhoneDriver, AdbSystem):
         frame = self.frame()
         return min(frame.width, frame.height), max(frame.width, frame.height)
 
-    def install(self, path: str) -> None:
-        raise ClawError(
-            "EXECUTION_ACTION_UNSUPPORTED",
-            f"a simulated phone in this process cannot install {path}",
-            hint="Use phone.serve() and connect to it, or pass the app with apps=.",
-        )
+    def _send_apk(self, path: str) -> None:
+        with open(path, "rb") as file:
+            apk = file.read()
+        script = command_line("cmd", "package", "install", "-r", "-S", str(len(apk)))
+        answer = self._run_script(script, apk)
+        if not answer.text.startswith("Success"):
+            raise ClawError(
+                "ANDROID_INSTALL_FAILED",
+                f"cannot install {path} on {self._serial}: {answer.complaint or 'no output'}",
+                hint="Check that the file is an APK.",
+                details={"path": path},
+            )

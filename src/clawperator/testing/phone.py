@@ -72,7 +72,7 @@ class SimulatedPhone(OldCalls):
             phone.clock,
             random=phone.random,
             save_screenshot=self._save_screenshot,
-            secrets=SecretReader(phone.serial),
+            secrets=_SecretReader(phone),
             references=_LazyReferences(self._references),
         )
 
@@ -226,6 +226,17 @@ class SimulatedPhone(OldCalls):
     def _read_file(self, name: str) -> bytes:
         """A file in the folder of recordings."""
         return self.phone.storage.system.read(f"{recordings_folder(self.phone.operator.package)}/{name}")
+
+
+class _SecretReader(SecretReader):
+    """Reads secrets, and knows the recording of a phone in this process."""
+
+    def __init__(self, phone: Phone) -> None:
+        super().__init__(phone.serial)
+        self._phone = phone
+
+    def active_recording(self) -> str | None:
+        return self._phone.operator.recorder.session_id
 
 
 class _LazyReferences:

@@ -69,8 +69,6 @@ class AdbSystem:
     def install(self, path: str) -> None:
         import os
 
-        from clawperator.device.adb.sync import install_apk
-
         if not os.path.isfile(path):
             raise ClawError(
                 "ANDROID_PACKAGE_FAILED",
@@ -78,6 +76,11 @@ class AdbSystem:
                 hint="Pass the path of an APK file of this computer.",
                 details={"path": path},
             )
+        self._send_apk(path)
+
+    def _send_apk(self, path: str) -> None:
+        from clawperator.device.adb.sync import install_apk
+
         install_apk(self._device, path, seconds=self._left(_INSTALL_SECONDS))
 
     def uninstall(self, package: str) -> None:

@@ -2,18 +2,22 @@
 
 import json
 import os
+import shutil
 import stat
+import tempfile
 from pathlib import Path
 from threading import Thread
 
 import pytest
+from hypothesis import settings
+from hypothesis.stateful import invariant
 
 from clawperator.device import references
 from clawperator.device.references import MAX_AGE_SECONDS, References, references_folder
 from clawperator.errors import ClawError
 from clawperator.ui import Hierarchy, Outline, locate, outline_of, parse_hierarchy, screen_frame
 from tests.support.built_in_screens import built_in_screens
-from tests.ui.test_refs import FRAME, button, page, row, rows, text
+from tests.ui.test_refs import FRAME, KnownRow, MovingRows, button, page, row, rows, text
 from tests.ui.trees import node
 
 PHONE = "claw-1"
@@ -272,3 +276,49 @@ def test_on_every_built_in_screen_the_numbers_are_kept_and_located(clock: Clock)
         assert [e.ref for e in again.elements] == [e.ref for e in made.elements], screen.name
         for element in again.elements[:: max(1, len(again.elements) // 3)]:
             assert locate(tree, frame, kept.lookup(element.ref)).node is element.node, screen.name
+
+
+class NumberedRows(MovingRows):
+    """The same with numbers: a number stays with its row, and finds this row or none."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.home = tempfile.mkdtemp()
+        self.clock = Clock()
+        self.given: dict[str, KnownRow] = {}
+
+    def teardown(self) -> None:
+        shutil.rmtree(self.home)
+
+    def references(self) -> References:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("CLAWPERATOR_HOME", self.home)
+            return References(PHONE, self.clock)
+
+    def capture(self) -> None:
+        self.clock.seconds += 1
+        made = outline_of(self.screen(), FRAME)
+        self.references().assign(made, f"s{self.clock.seconds:.0f}")
+        for element in made.elements:
+            if isinstance(element.node.source, str):
+                self.check(element.ref, element.node.source)
+                self.given[element.ref] = self.known_row(element.node.source)
+
+    def check(self, ref: str, identity: str) -> None:
+        assert ref not in self.given or self.is_same_for_observer(self.given[ref], identity)
+
+    @invariant()
+    def no_other_row_is_located(self) -> None:
+        screen = self.screen()
+        for ref in self.given:
+            try:
+                known = self.references().lookup(ref)
+            except ClawError:
+                continue
+            located = locate(screen, FRAME, known)
+            if located.node is not None:
+                self.check(ref, str(located.node.source))
+
+
+TestNumberedRows = NumberedRows.TestCase
+TestNumberedRows.settings = settings(max_examples=40, stateful_step_count=20, deadline=None)

@@ -158,6 +158,7 @@ GROUPS: Mapping[str, Mapping[str, Code]] = {
         "VALUE_NODE_NOT_FOUND": Code(_RUNTIME, True, "the label has no value beside it"),
     },
     "action": {
+        "APP_LABEL_AMBIGUOUS": Code(_RUNTIME, False, "several installed apps have this label"),
         "SECRET_UNAVAILABLE": Code(_FILES, False, "the variable or file of a secret cannot be read"),
         "SECRET_REFUSED_WHILE_RECORDING": Code(
             _RUNTIME,

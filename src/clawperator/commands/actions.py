@@ -149,17 +149,19 @@ ACTION_COMMANDS: tuple[Command, ...] = (
     ),
     action_command(
         "open",
-        "Open an app by package name, or a URI.",
-        "<package|uri>",
+        "Open an app by package name or label, or a URI.",
+        "<package|label|uri>",
         synonyms=("open-uri", "open-url", "open-app", "open_app", "open_uri", "open_url"),
         flags=(_TARGET, ALLOW_SCHEME, switch("--wait", "wait until the app is in the foreground and idle")),
         examples=(
             "clawperator open com.android.settings",
+            "clawperator open Settings --wait",
             "clawperator open https://clawperator.com",
             "clawperator open myapp://settings --allow-scheme myapp --dry-run",
         ),
         notes=(
-            "A target that contains a scheme and :// is a URI, anything else a package name.\n"
+            "A target that contains a scheme and :// is a URI, one with a dot a package name, anything else the\n"
+            "exact label of an app. Android prints few labels: other apps are known by a table of common ones.\n"
             "Schemes other than http and https need --allow-scheme."
         ),
         build="open_target",
@@ -261,7 +263,7 @@ ACTION_COMMANDS: tuple[Command, ...] = (
     action_command(
         "close",
         "Force-stop an app.",
-        "<package>",
+        "<package|label>",
         synonyms=("close-app", "close_app"),
         flags=(_APP,),
         examples=("clawperator close com.android.settings",),

@@ -72,7 +72,8 @@ class ActionType(Struct, frozen=True):
     ``typed_param`` is the param whose text may be a secret, ``path_param`` the one that names a file to write,
     ``input_path_param`` a file to read, ``uri_param`` a URI to open; ``evidence`` is the kind of evidence that the
     result is.
-    ``removed_params`` hold hints for params of old versions. App names lead to actions that ``takes_app_name``.
+    ``removed_params`` hold hints for params of old versions. App names lead to actions that ``takes_app_name``;
+    tools accept the label of an app for actions that ``resolves_label``.
     Simple agents get only actions ``in_simple_mode``. ``model_tool`` is the tool through which models use it.
     ``performs`` are other actions that it performs as well: rules that deny them apply to it.
     ``params`` is set by ``register``.
@@ -97,6 +98,7 @@ class ActionType(Struct, frozen=True):
     evidence: Literal["execution", "snapshot", "screenshot"] = "execution"
     removed_params: Mapping[str, str] = {}
     takes_app_name: bool = False
+    resolves_label: bool = False
     in_simple_mode: bool = False
     model_tool: str = ""
     performs: tuple[str, ...] = ()

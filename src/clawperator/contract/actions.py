@@ -61,6 +61,7 @@ from clawperator.errors import ClawError
         "Open an app by package name.",
         cli_template("open_app", 15_000, task_id="cli-action-open-app"),
         takes_app_name=True,
+        resolves_label=True,
         model_tool="app",
     )
 )
@@ -93,6 +94,7 @@ class OpenUriParams(ActingParams, frozen=True):
         cli_template("close-", action_id="close"),
         runs_on_host=True,
         without_screen=True,
+        resolves_label=True,
         model_tool="app",
     )
 )

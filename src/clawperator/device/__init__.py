@@ -6,6 +6,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from clawperator.device.adb.client import Device, Endpoint, ShellAnswer, run_shell
     from clawperator.device.adb.quoting import command_line
+    from clawperator.device.app_labels import is_app_label, resolve_app_label
     from clawperator.device.backends import Backend
     from clawperator.device.backends.adb_system import AdbSystem
     from clawperator.device.backends.host_actions import save_screenshot
@@ -33,6 +34,7 @@ else:
         {
             "adb.client": "Device Endpoint ShellAnswer run_shell",
             "adb.quoting": "command_line",
+            "app_labels": "is_app_label resolve_app_label",
             "backends": "Backend",
             "backends.adb_system": "AdbSystem",
             "backends.host_actions": "save_screenshot",
@@ -81,6 +83,7 @@ __all__ = [
     "default_backend",
     "default_timeout_ms",
     "grant_permissions",
+    "is_app_label",
     "known_device",
     "list_devices",
     "list_packages",
@@ -93,6 +96,7 @@ __all__ = [
     "read_schemes",
     "report_text",
     "require_awake",
+    "resolve_app_label",
     "resolve_device",
     "run_doctor",
     "run_plan",

@@ -124,7 +124,7 @@ def test_every_schema_is_an_object_with_described_parameters() -> None:
         ("click", "x", "TOOL_PAYLOAD_INVALID", "object"),
         ("click", {}, "EXECUTION_VALIDATION_FAILED", "matcher"),
         ("click", {"matcher": {"text": "a"}, "dance": 1}, "EXECUTION_VALIDATION_FAILED", "dance"),
-        ("open_app", {"applicationId": "no package"}, "EXECUTION_VALIDATION_FAILED", "package name"),
+        ("open_app", {"applicationId": "no.package name"}, "EXECUTION_VALIDATION_FAILED", "package name"),
         ("doctor", {"fix": True}, "TOOL_PAYLOAD_INVALID", "fix"),
         ("list_packages", {"thirdParty": "yes"}, "TOOL_PAYLOAD_INVALID", "thirdParty"),
         ("run_execution", {}, "TOOL_PAYLOAD_INVALID", "actions"),

@@ -56,6 +56,8 @@ def _action_tool(row: ActionType) -> Tool:
         from clawperator.agent.tools.plans import run_actions
 
         own = require_object(params, row.name)
+        if row.resolves_label:
+            own = _with_package(own, context)
         return run_actions(row.name, [{"type": row.name, "params": own}], context)
 
     entry = action_entry(row.name)
@@ -73,6 +75,18 @@ def _action_tool(row: ActionType) -> Tool:
         takes_app_name=row.takes_app_name,
         model_tool=row.model_tool,
     )
+
+
+def _with_package(params: dict[str, Any], context: ToolContext) -> dict[str, Any]:
+    """The params with the package of an app that is named by its label, for the policy and for the device."""
+    from clawperator.device import is_app_label, resolve_app_label, resolve_device
+
+    action = {"type": "open_app", "params": params}
+    own: dict[str, Any] = normalise_execution({"actions": [action]})["actions"][0]["params"]
+    app = own.get("applicationId")
+    if not isinstance(app, str) or not app.strip() or not is_app_label(app):
+        return params
+    return {**own, "applicationId": resolve_app_label(resolve_device(context.device), app)}
 
 
 def _run_execution(params: RunExecutionParams, context: ToolContext) -> ToolResult:

@@ -122,7 +122,17 @@ def open_target(call: Call) -> Document:
     target = word_or_flag(call.arguments, "--app", "open", "a package name or a URI")
     if is_uri(target):
         return build_execution(call, "open_uri", {"uri": target}, _idle(call))
-    return build_execution(call, "open_app", {"applicationId": target}, _idle(call, target))
+    package = _package_of(call, target)
+    return build_execution(call, "open_app", {"applicationId": package}, _idle(call, package))
+
+
+def _package_of(call: Call, app: str) -> str:
+    """The package of an app that is named by its package or by its label. Without a device it stays as it is."""
+    if "." in app or call.arguments.has("--dry-run") or call.arguments.has("--validate-only"):
+        return app
+    from clawperator.device import resolve_app_label, resolve_device
+
+    return resolve_app_label(resolve_device(call.options.device), app)
 
 
 def _idle(call: Call, app: str | None = None) -> Document:
@@ -250,7 +260,7 @@ def back(call: Call) -> Document:
 
 def close(call: Call) -> Document:
     package = word_or_flag(call.arguments, "--app", "close", "a package name")
-    return build_execution(call, "close_app", {"applicationId": package})
+    return build_execution(call, "close_app", {"applicationId": _package_of(call, package)})
 
 
 def sleep(call: Call) -> Document:

@@ -167,7 +167,16 @@ def _query_activities(process: ShellProcess, arguments: ServiceArguments) -> int
         return 0
     lines = [f"{len(found)} activities found:" if found else "No activities found"]
     for number, target in enumerate(found):
-        lines += [f"  Activity #{number}:", f"    {_MATCH}", f"    {target.component.short}"]
+        lines += [f"  Activity #{number}:", f"    {_MATCH}"]
+        if "--brief" in options:
+            lines.append(f"    {target.component.short}")
+        else:
+            lines += [
+                "    ActivityInfo:",
+                f"      name={target.component.name}",
+                f"      packageName={target.component.package}",
+                f"      labelRes=0x0 nonLocalizedLabel={target.app.label} icon=0x0 banner=0x0",
+            ]
     process.write("".join(f"{line}\n" for line in lines))
     return 0
 

@@ -432,13 +432,14 @@ def test_examples_in_the_help_of_the_phone_work(command: str, place: Path) -> No
 
 
 SETTINGS = "clawperator close com.android.settings && clawperator open com.android.settings"
+SEARCH = (
+    "clawperator close com.google.android.youtube && clawperator open com.google.android.youtube && "
+    "clawperator click --desc Search"
+)
 # The commands that bring the phone to the screen of an example; Settings where there are none.
 BEFORE = {
-    "type": "clawperator open com.google.android.youtube && clawperator click --desc Search",
-    "submit": (
-        "clawperator open com.google.android.youtube && clawperator click --desc Search && "
-        "clawperator type music --role textfield"
-    ),
+    "type": SEARCH,
+    "submit": f"{SEARCH} && clawperator type music --role textfield",
     "read-value": f"{SETTINGS} && clawperator scroll-and-click --text 'About phone'",
     "recording start": "clawperator phone reset",
     "recording stop": "clawperator phone reset && clawperator recording start --session-id demo",

@@ -207,7 +207,14 @@ def _holds(node: Definition, action: str, *, is_row: bool) -> bool:
         return False
     roots = node.decorator_list if isinstance(node, ast.ClassDef) else []
     roots += [node.value] if isinstance(node, ast.Assign | ast.AnnAssign) and node.value else []
-    for part in (inner for root in roots for inner in ast.walk(root)):
+    named = {
+        id(inner)
+        for root in roots
+        for keyword in ast.walk(root)
+        if isinstance(keyword, ast.keyword) and keyword.arg == "performs"  # another action of the row
+        for inner in ast.walk(keyword)
+    }
+    for part in (inner for root in roots for inner in ast.walk(root) if id(inner) not in named):
         if isinstance(part, ast.Call) and is_row and any(_is_string(argument, action) for argument in part.args):
             return True
         if any(_is_string(element, action) for element in _elements(part)):

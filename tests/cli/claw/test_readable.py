@@ -128,9 +128,9 @@ def test_labels_are_shown_with_value_role_and_states() -> None:
 
 def test_show_tool_lists_the_parameters_as_text() -> None:
     shown = claw("show-tool", "enter_text").out.decode()
-    assert "\n\nParameters:\n  matcher (object, required): target node\n" in shown
+    assert "\n\nParameters:\n  matcher (object): field (default: the focused field)\n" in shown
     assert "\n    textEquals (string): exact label\n" in shown
-    assert "\n  text (string, required): text to enter, not blank; with clear also an empty text\n" in shown
+    assert "\n  text (string): text to enter, not blank; with clear also an empty text\n" in shown
     assert claw("show-tool", "doctor").out.decode().endswith("\n\nNo parameters.\n")
 
 

@@ -68,7 +68,7 @@ def test_the_actions_of_the_instructions_are_valid() -> None:
 def test_commands_and_summaries_come_from_the_registry() -> None:
     text = section()
     known = dict(leaves())
-    for name in ("snapshot", "click", "type", "open", "exec"):
+    for name in ("snapshot", "click", "type", "open", "wait"):
         assert known[name].summary in text
 
 

@@ -16,7 +16,7 @@ from clawperator.agent.ports import ToolCall, ToolResult
 
 LONGEST_RESULT = 20_000
 # Fields of a step that say what it found or changed.
-_FOUND = ("text", "value", "label", "matches", "path", "effect", "screen_message", "message", "error", "hint")
+_FOUND = ("text", "value", "label", "matches", "path", "effect", "screen_message", "message", "error")
 _LISTED = ("matches", "candidates", "nearest")
 _DATA, _DATA_END = "<data>", "</data>"
 _LONGEST_FIELD = 2_000

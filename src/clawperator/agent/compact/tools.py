@@ -28,7 +28,7 @@ COMPACT_TOOLS: Mapping[str, str | None] = {
     "press": "press_key",
     "scroll": "scroll",
     "wait": "wait_for_node",
-    "query": "read_text",
+    "query": "query",
     "app": None,
     "screenshot": "take_screenshot",
     "run_plan": "run_execution",

@@ -51,7 +51,7 @@ def _full(name: str, summary: str, timeout_ms: int = 30_000, *, input_path_param
         cli_template("rotate-"),
         runs_on_host=True,
         unsettles=True,
-        model_tool="press",
+        model_tool="phone",
     )
 )
 class RotateParams(ActingParams, frozen=True):
@@ -146,7 +146,7 @@ class RevokePermissionParams(PermissionParams, frozen=True):
         family="observation",
         level="full",
         runs_on_host=True,
-        model_tool="app",
+        model_tool="phone",
     )
 )
 class ReadLogcatParams(Params, frozen=True):

@@ -27,7 +27,7 @@ def session(folder: Path, *deny: str, ask: tuple[str, ...] = (), asker: Asker | 
 def test_tools_run_on_the_phone_and_return_short_results(tmp_path: Path) -> None:
     with running_phone_server():
         tools = session(tmp_path)
-        opened = tools.run("app", {"action": "open_app", "applicationId": "com.android.settings"})
+        opened = tools.run("app", {"do": "open_app", "applicationId": "com.android.settings"})
         tapped = tools.run("tap", {"label": "Display"})
         again = tools.run("tap", {"label": "Dark theme"})
         missing = tools.run("tap", {"label": "Nowhere", "retry": {}})
@@ -47,7 +47,7 @@ def test_tools_run_on_the_phone_and_return_short_results(tmp_path: Path) -> None
 def test_an_element_is_named_by_its_reference(tmp_path: Path) -> None:
     with running_phone_server() as server:
         tools = session(tmp_path)
-        opened = tools.run("app", {"action": "open_app", "applicationId": "com.android.settings"})
+        opened = tools.run("app", {"do": "open_app", "applicationId": "com.android.settings"})
         assert opened.screen is not None
         found = re.search(r'(e\d+) \w+ "Display"', opened.screen.text)
         assert found is not None
@@ -88,7 +88,7 @@ def test_the_user_is_not_asked_about_a_look_after_an_action(tmp_path: Path) -> N
 
 def test_a_denied_action_is_refused_with_the_reason(tmp_path: Path) -> None:
     tools = session(tmp_path, "close_app")
-    denied = tools.run("app", {"action": "close_app", "applicationId": "a.b"})
+    denied = tools.run("app", {"do": "close_app", "applicationId": "a.b"})
     assert denied.is_error
     assert "PERMISSION_DENIED" in denied.text
 
@@ -97,4 +97,4 @@ def test_an_unknown_tool_and_an_unknown_action_are_refused(tmp_path: Path) -> No
     tools = session(tmp_path)
     with pytest.raises(ClawError, match="fly"):
         tools.run("fly", {})
-    assert tools.run("recording", {"action": "fly"}).is_error
+    assert tools.run("recording", {"do": "fly"}).is_error

@@ -9,12 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clawperator.agent.compact.tools import COMPACT_TOOLS, CompactTool, compact_tools
+from clawperator.agent.models.brain import SYSTEM_PROMPT
+from clawperator.agent.models.toolset import tool_definitions
+from clawperator.agent.tool_registry import ToolRegistry
 from clawperator.agent.tools import builtin_tools
+from clawperator.commands import LEVELS, Level
 from clawperator.contract import ACTIONS
+from clawperator.policy import Policy
 from tests.agent.models.model_server import tool
 
 ALL = {made.name: made for made in compact_tools(builtin_tools())}
-COVERED = {"describe_screen"}
+COVERED = {"describe_screen", "recording_parse"}
 
 
 def only(*names: str) -> dict[str, CompactTool]:
@@ -55,7 +60,7 @@ def test_summaries_come_from_the_rows_of_the_actions() -> None:
 def test_parameters_come_from_the_rows_of_the_actions() -> None:
     for made in ALL.values():
         known = {name for member in made.members for name in member.schema().get("properties", {})}
-        own = set(made.schema()["properties"]) - {"action", "ref", "label", "selector"}
+        own = set(made.schema()["properties"]) - {"do", "ref", "label", "selector"}
         assert own <= known
 
 
@@ -73,12 +78,12 @@ def test_a_tool_whose_actions_are_all_denied_is_not_offered() -> None:
     assert list(offered) == ["snapshot", "app"]
     names = [line.partition("(")[0] for line in offered["app"].description.splitlines()]
     assert names == ["open_app", "close_app"]
-    assert offered["app"].schema()["required"] == ["action", "applicationId"]
+    assert offered["app"].schema()["required"] == ["do", "applicationId"]
 
 
 def test_a_tool_with_one_action_needs_no_action() -> None:
     app = only("list_packages")["app"]
-    assert "action" not in app.schema()["properties"]
+    assert "do" not in app.schema()["properties"]
     assert app.call({"thirdParty": True}).name == "list_packages"
 
 
@@ -104,20 +109,20 @@ def test_annotations_follow_the_level() -> None:
         ("tap", {"matcher": {"textEquals": "a"}}, ("click", {"matcher": {"textEquals": "a"}})),
         ("type", {"ref": "e3", "text": "hi"}, ("enter_text", {"matcher": {"ref": "e3"}, "text": "hi"})),
         ("scroll", {"direction": "up"}, ("scroll", {"direction": "up"})),
-        ("scroll", {"action": "scroll_until", "label": "x"}, ("scroll_until", {"matcher": {"textEquals": "x"}})),
+        ("scroll", {"do": "scroll_until", "label": "x"}, ("scroll_until", {"matcher": {"textEquals": "x"}})),
         (
             "wait",
-            {"action": "wait_for_navigation", "label": "x", "timeoutMs": 5},
+            {"do": "wait_for_navigation", "label": "x", "timeoutMs": 5},
             ("wait_for_navigation", {"expectedNode": {"textEquals": "x"}, "timeoutMs": 5}),
         ),
         (
             "query",
-            {"action": "read_key_value_pair", "label": "Version"},
+            {"do": "read_key_value_pair", "label": "Version"},
             ("read_key_value_pair", {"labelMatcher": {"textEquals": "Version"}}),
         ),
-        ("app", {"action": "open_url", "uri": "https://a.b"}, ("open_uri", {"uri": "https://a.b"})),
+        ("app", {"do": "open_url", "uri": "https://a.b"}, ("open_uri", {"uri": "https://a.b"})),
         ("skills", {}, ("list_skills", {})),
-        ("devices", {"action": "doctor"}, ("doctor", {})),
+        ("devices", {"do": "doctor"}, ("doctor", {})),
     ],
 )
 def test_a_call_is_translated(name: str, params: dict[str, Any], expected: tuple[str, Any] | None) -> None:
@@ -157,7 +162,7 @@ def test_calls_that_act_observe_and_so_do_snapshots() -> None:
     assert not ALL["devices"].call({}).observe
 
 
-@pytest.mark.parametrize("params", [{}, {"action": "fly"}, {"action": 5}, {"action": None}])
+@pytest.mark.parametrize("params", [{}, {"do": "fly"}, {"do": 5}, {"do": None}])
 def test_a_call_without_a_known_action_has_a_problem(params: dict[str, Any]) -> None:
     call = ALL["recording"].call(params)
     assert call.problem is not None
@@ -166,7 +171,7 @@ def test_a_call_without_a_known_action_has_a_problem(params: dict[str, Any]) -> 
 
 
 def test_an_action_that_was_not_offered_is_left_to_the_policy() -> None:
-    call = only("open_app", "list_packages")["app"].call({"action": "close_app", "applicationId": "a.b"})
+    call = only("open_app", "list_packages")["app"].call({"do": "close_app", "applicationId": "a.b"})
     assert (call.name, call.problem) == ("close_app", None)
 
 
@@ -175,7 +180,7 @@ VALUES = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
     max_leaves=6,
 )
-NAMES = st.sampled_from(["action", "ref", "label", "selector", "actions", "text", "matcher"])
+NAMES = st.sampled_from(["do", "ref", "label", "selector", "actions", "text", "matcher"])
 
 
 @given(st.sampled_from(sorted(ALL)), st.dictionaries(NAMES | st.text(max_size=6), VALUES, max_size=4))
@@ -190,9 +195,18 @@ def test_every_action_type_is_offered() -> None:
     assert set(ACTIONS) <= offered
 
 
-def test_the_set_is_short() -> None:
-    definitions = [
-        {"name": made.name, "description": made.description, "input_schema": made.schema()}
-        for made in ALL.values()
-    ]
-    assert len(msgspec.json.encode(definitions)) <= 8_000
+@pytest.mark.parametrize("mode", LEVELS)
+def test_system_prompt_and_tools_are_short_in_every_mode(mode: Level) -> None:
+    offered = ToolRegistry(builtin_tools(), Policy(mode)).offered()
+    definitions = tool_definitions(offered, compact=True)
+    for form in ("openai_form", "anthropic_form"):
+        tools = [getattr(definition, form) for definition in definitions]
+        assert len(msgspec.json.encode({"system": SYSTEM_PROMPT, "tools": tools})) <= 10_000
+
+
+def test_an_action_with_a_parameter_called_action_keeps_it() -> None:
+    call = ALL["app"].call({"do": "start_activity", "action": "android.intent.action.VIEW", "uri": "https://a.b"})
+    assert (call.name, call.params) == (
+        "start_activity",
+        {"action": "android.intent.action.VIEW", "uri": "https://a.b"},
+    )

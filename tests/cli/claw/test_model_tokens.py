@@ -20,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("folder")
 
 # Calls of a model that opens Settings, reads it, opens Display, switches Dark theme on, and looks at the result.
 JOB: tuple[tuple[str, dict[str, Any]], ...] = (
-    ("app", {"action": "open_app", "applicationId": "com.android.settings"}),
+    ("app", {"do": "open_app", "applicationId": "com.android.settings"}),
     ("snapshot", {}),
     ("tap", {"label": "Display"}),
     ("snapshot", {}),

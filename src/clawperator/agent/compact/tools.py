@@ -38,9 +38,10 @@ COMPACT_TOOLS: Mapping[str, str | None] = {
     "skills": "list_skills",
 }
 _PLAN = "run_execution"
-_ACTION = "action"
-# Tools that add nothing here: ``snapshot`` shows the same.
-_COVERED = frozenset({"describe_screen"})
+# Names the action that a call means. Actions have parameters of their own that are called action.
+_ACTION = "do"
+# Tools that add nothing here: ``snapshot`` shows the screen, and ``recording_describe`` the steps.
+_COVERED = frozenset(("describe_screen", "recording_parse"))
 # The parameters of a call that select an element, and those of an action that hold the selector.
 _REF, _LABEL, _SELECTOR = "ref", "label", "selector"
 _TARGETS = ("matcher", "labelMatcher", "expectedNode")
@@ -51,14 +52,21 @@ _RARE = frozenset(
     (
         *("distanceRatio", "maxSwipes", "maxScrolls", "clickAfter", "validator", "validatorPattern", "quietMs"),
         *("checkpoints", "allowCoordinates", "snapshots", "mode", "strategy", "until", "out", "folder"),
-        *("view", "since"),
+        *("dryRun", "thirdParty", "maxLines"),
     )
 )
+_RARE_OF: Mapping[str, frozenset[str]] = {
+    "snapshot": frozenset(("view", "since")),  # set here
+    "scroll": frozenset(("clickType",)),
+    **dict.fromkeys(("run_plan", "skills"), frozenset(("timeoutMs",))),
+}
 # Parameters that every acting tool has. Only the first tool describes them, and no signature names them.
 _COMMON = frozenset(("expect",))
 _DESCRIBES_COMMON = "tap"
 # What remains of a schema: the rest is for validators.
-_KEPT = ("type", "enum", "items", "description", "anyOf")
+_KEPT = ("type", "enum", "items", "description")
+# More choices than these are listed in words, which is shorter.
+_MOST_CHOICES = 8
 
 
 class Annotations(Struct, frozen=True):
@@ -135,7 +143,7 @@ class CompactTool(Struct, frozen=True):
         if name is None or not (name in ACTIONS or any(name == member.name for member in self.members)):
             choices = ", ".join(member.name for member in self.members)
             error = ClawError(
-                "TOOL_PAYLOAD_INVALID", f"action must be one of {choices}", operation="call", target=self.name
+                "TOOL_PAYLOAD_INVALID", f"{_ACTION} must be one of {choices}", operation="call", target=self.name
             )
             return ToolCall(self.name, {}, call_id, error)
         if name == _PLAN:
@@ -174,7 +182,7 @@ def _parameters(member: Tool) -> _Parameters:
     for name, value in schema["properties"].items():
         if name == target:
             properties |= _TARGET_PROPERTIES
-        elif name not in _RARE:
+        elif name not in _RARE and name not in _RARE_OF.get(member.model_tool, ()):
             properties[name] = _plain(value, schema.get("$defs", {}))
     return _Parameters(properties, frozenset(name for name in schema.get("required", ()) if name in properties))
 
@@ -198,6 +206,10 @@ def _plain(value: Any, definitions: Mapping[str, Any]) -> Any:
     kept = {word: _plain(below, definitions) for word, below in value.items() if word in _KEPT}
     if "description" in kept:
         kept["description"] = kept["description"].partition(". ")[0]
+    if len(kept.get("enum", ())) > _MOST_CHOICES:
+        kept["description"] = f"one of {' '.join(kept.pop('enum'))}"
+    if "anyOf" in value:  # one form is enough; an object has names
+        kept["type"] = next((one["type"] for one in value["anyOf"] if one.get("type") == "object"), "string")
     if value.get("properties"):
         kept["description"] = f"{{{', '.join(value['properties'])}}}"
     return kept

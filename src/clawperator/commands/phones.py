@@ -30,7 +30,8 @@ PHONE = Command(
                 Flag("--server-port", "port of the adb server protocol (default: any free port)", "<port>"),
             ),
             examples=("clawperator phone start", "clawperator phone start shop --seed 7 --fault latency=50"),
-            notes="The phone keeps running after the shell exits. After a crash it restarts with its files.",
+            notes="The phone keeps running after the shell exits. After a crash it restarts with its files. "
+            "The next start has the same apps and the Operator of --operator-package, unless others are given.",
             handler=_HANDLERS + "start",
             level="act",
             raised_by={"--app": "full"},

@@ -7,6 +7,7 @@ from soak.faults import run_matrix
 from soak.fuzz import fuzz
 from soak.kills import run_kills
 from soak.policies import run_policies
+from soak.references import run_references
 from soak.runner import Campaign
 from soak.secrets import run_secrets
 
@@ -19,6 +20,7 @@ CAMPAIGNS = (
     Campaign("coverage", run_coverage, share=2, parts=1),
     Campaign("endpoints", run_endpoints, share=2, parts=1),
     Campaign("faults", run_matrix, share=4),
+    Campaign("references", run_references, share=2),
     Campaign("policies", run_policies, share=2),
     Campaign("kills", run_kills, share=2, parts=1),
     Campaign("secrets", run_secrets, share=1, parts=1),

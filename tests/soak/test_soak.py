@@ -21,7 +21,15 @@ from soak.runner import Campaign, Finding, PartResult, Run, install_timers, requ
 
 SEED = 20
 # How many inputs of each campaign the suite tries.
-INPUTS = {"readers": 3_000, "languages": 100, "endpoints": 300, "policies": 2_000, "kills": 5, "secrets": 5}
+INPUTS = {
+    "readers": 3_000,
+    "languages": 100,
+    "endpoints": 300,
+    "policies": 2_000,
+    "references": 40,
+    "kills": 5,
+    "secrets": 5,
+}
 
 
 def found(run: Run) -> list[str]:

@@ -102,7 +102,16 @@ def test_every_field_of_a_selector_has_a_flag() -> None:
     assert {
         f"--{name}" for name in (*TEXT_FLAGS, *RELATION_FLAGS, "ref", "state", "any-of", "index", "unique")
     } <= names
-    for name in ("click", "read", "scroll-until", "scroll-and-click", "wait-for-nav", "drag", "double-tap"):
+    for name in (
+        "click",
+        "read",
+        "scroll-until",
+        "scroll-and-click",
+        "wait-for-nav",
+        "query",
+        "drag",
+        "double-tap",
+    ):
         command = find_command(name)
         assert command is not None
         assert names <= {flag.name for flag in command.flags}, name

@@ -97,7 +97,7 @@ def _count_wrong(counts: TaskCounts, seed: int, *, is_success: bool, is_right: b
 
 def _click(label: str, seed: int) -> bool:
     """Whether the agent reports that it clicked the row."""
-    random = Random(seed)  # noqa: S311 - the same seed makes the same choices
+    random = Random(seed)
     by_reference, selector = random.random() < _BY_REFERENCE, _selector(label, random)
     ref: str | None = None
     for _ in range(_ATTEMPTS):

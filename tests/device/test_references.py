@@ -18,7 +18,7 @@ from clawperator.errors import ClawError
 from clawperator.ui import Hierarchy, Outline, locate, outline_of, parse_hierarchy, screen_frame
 from tests.support.built_in_screens import built_in_screens
 from tests.ui.test_refs import FRAME, KnownRow, MovingRows, button, page, row, rows, text
-from tests.ui.trees import node
+from tests.ui.trees import hierarchy, node
 
 PHONE = "claw-1"
 _FILE = b'{"version":1,"next":5,"regions":[["",""]],"screens":[[[],[]]],"elements":%s,"snapshots":[]}'
@@ -166,6 +166,18 @@ def test_a_reference_with_a_snapshot_must_be_in_that_snapshot(clock: Clock) -> N
         with pytest.raises(ClawError) as error:
             kept.lookup(ref)
         assert error.value.code == "REF_STALE"
+
+
+def test_a_reference_with_a_snapshot_is_stale_when_its_page_shows_something_else_by_now(clock: Clock) -> None:
+    def contact(name: str) -> Hierarchy:
+        made = node(text("Contact"), text(name, bounds="[0,100][1000,200]"), *(button(label) for label in "CDSE"))
+        return hierarchy(made)
+
+    ref = refs(numbered(clock, contact("Alice"), "s1"))["D"]
+    assert refs(numbered(clock, contact("Bob"), "s2"))["D"] == ref
+    References(PHONE, clock).lookup(f"{ref}@s2")
+    with pytest.raises(ClawError, match="later on a page with other texts"):
+        References(PHONE, clock).lookup(f"{ref}@s1")
 
 
 def test_the_file_is_private(clock: Clock) -> None:

@@ -112,6 +112,28 @@ def test_an_element_of_a_page_of_the_same_layout_about_something_else_is_not_loc
     assert find(contact("Alice"), fingerprint(contact("Alice"), "Call")).node is not None
 
 
+def _contact(name: str, *more: Node) -> Hierarchy:
+    """A page with a fixed title, a name, and buttons."""
+    buttons = (
+        button(label, bounds=f"[0,{300 + 100 * i}][1000,{400 + 100 * i}]") for i, label in enumerate("CDSE")
+    )
+    name_shown = text(name, bounds="[0,100][1000,200]")
+    title = text("Contact", bounds="[0,0][1000,100]")
+    return hierarchy(node(title, name_shown, *buttons, *more, class_=LAYOUT, bounds="[0,0][1000,2000]"))
+
+
+def test_a_button_of_a_page_that_now_shows_another_name_is_not_located() -> None:
+    known = fingerprint(_contact("Alice"), "D")
+    assert find(_contact("Alice", text("Saved", bounds="[0,900][1000,950]")), known).node is not None
+    located = find(_contact("Bob"), known)
+    assert located.node is None
+    assert [one.text for one in located.alike] == ["D"]
+
+
+def test_a_button_is_located_when_only_numbers_of_its_page_changed() -> None:
+    assert find(_contact("3 of 10"), fingerprint(_contact("12 of 10"), "D")).node is not None
+
+
 def test_equal_buttons_are_told_apart_by_the_texts_of_their_rows() -> None:
     def names(*labels: str) -> Hierarchy:
         return page(*(row(text(label), button("Delete"), clickable="false") for label in labels))

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
+from zlib import crc32
 
 import msgspec
 from msgspec import Struct
@@ -65,11 +66,15 @@ class _Element(Struct, frozen=True, array_like=True):
 
 
 class _Snapshot(Struct, frozen=True, array_like=True):
-    """An outline that was shown: the number and checksum of each line."""
+    """An outline that was shown: the number and checksum of each line.
+
+    ``texts`` is the checksum of the static texts outside of its lists.
+    """
 
     id: str
     seen: int
     lines: list[tuple[int, int]]
+    texts: int = 0
 
 
 class _File(Struct, frozen=True):
@@ -139,6 +144,8 @@ class References:
                 raise stale_reference(ref, "names a snapshot that is unknown or too old")
             if all(line[0] != number for line in snapshot.lines):
                 raise stale_reference(ref, "is not in that snapshot")
+            if known.fingerprint.is_fixed and snapshot.texts != _checksum(known.fingerprint.screen):
+                raise stale_reference(ref, "was seen later on a page with other texts")
         return known.fingerprint
 
     def lines_of(self, snapshot_id: str) -> list[EarlierLine] | None:
@@ -178,7 +185,8 @@ class References:
             element.ref = f"e{numbers[at]}"
         lines = [(numbers[at], line.checksum) for at, line in enumerate(earlier_lines(screen))]
         self._snapshots.pop(snapshot_id, None)
-        self._snapshots[snapshot_id] = _Snapshot(snapshot_id, now, lines)
+        texts = _checksum(live[0].screen) if live else 0
+        self._snapshots[snapshot_id] = _Snapshot(snapshot_id, now, lines, texts)
 
     @contextmanager
     def _lock(self) -> Iterator[None]:
@@ -246,6 +254,10 @@ class References:
 
 def references_folder() -> str:
     return os.path.join(product_home(), "references")
+
+
+def _checksum(screen: ScreenPrint) -> int:
+    return crc32(msgspec.json.encode(screen.texts))
 
 
 def _is_doubtful(known: ElementFingerprint, live: list[ElementFingerprint], alike: list[int]) -> bool:

@@ -77,7 +77,10 @@ def _located(within: Hierarchy | Node, ref: str, frame: Bounds, references: Refe
     if not alike and fingerprint.label:
         near = nearest_matches(screen, NodeMatcher(textEquals=fingerprint.label), frame)
         alike = [find_nodes(screen, NodeMatcher(textEquals=match.value), frame)[0] for match in near]
-    reason = "matches several elements of this screen" if located.is_ambiguous else "is not on this screen"
+    reason = "is not on this screen"
+    if located.alike:
+        several = "matches several elements of this screen"
+        reason = several if located.is_ambiguous else "may be another element now: the page around it has changed"
     found = {"candidates": candidates(screen, alike, frame)} if alike else {}
     raise stale_reference(ref, reason).with_(details={"ref": ref, **found})
 

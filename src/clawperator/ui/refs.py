@@ -41,10 +41,14 @@ class RegionPrint(Struct, frozen=True, array_like=True):
 
 
 class ScreenPrint(Struct, frozen=True, array_like=True):
-    """The labels of a screen as sorted checksums: all of them, and those outside of lists."""
+    """The labels of a screen as sorted checksums: all of them, and those outside of lists.
+
+    ``texts`` are the static texts outside of lists, each as the checksums of its place and of its words.
+    """
 
     marks: tuple[int, ...]
     fixed: tuple[int, ...]
+    texts: tuple[tuple[int, int], ...] = ()
 
 
 class ElementFingerprint(Struct, frozen=True, array_like=True):
@@ -88,7 +92,7 @@ def locate(hierarchy: Hierarchy, frame: Bounds, fingerprint: ElementFingerprint)
     live = fingerprints(found)
     alike = [at for at, one in enumerate(live) if one.key == fingerprint.key]
     at = find_same(fingerprint, live, alike)
-    if at is not None:
+    if at is not None and not _is_about_something_else(fingerprint, live[at]):
         return Located(found.elements[at].node, ())
     nearest = alike or _nearest(fingerprint, found)
     described = tuple(describe(found.elements[i]) for i in nearest[:_MAX_CANDIDATES])
@@ -121,6 +125,17 @@ def is_same_page(known: ElementFingerprint, live: ElementFingerprint) -> bool:
     ):
         return True
     return _share_labels(known.screen.marks, live.screen.marks)
+
+
+def _is_about_something_else(known: ElementFingerprint, live: ElementFingerprint) -> bool:
+    """Whether an element outside of lists is now on a page with other static texts in the same places.
+
+    Its page may show another contact or order than before, with the same buttons.
+    """
+    if not (known.is_fixed and live.is_fixed):
+        return False
+    before = dict(known.screen.texts)
+    return any(before.get(place, words) != words for place, words in live.screen.texts)
 
 
 def _share_labels(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
@@ -228,6 +243,7 @@ def _row_of(node: Node) -> list[Node]:
 def _screen_print(elements: list[OutlineElement], regions: list[Node | None]) -> ScreenPrint:
     marks: set[int] = set()
     fixed: set[int] = set()
+    texts: set[tuple[int, int]] = set()
     for element, region in zip(elements, regions, strict=True):
         if element.node.resource_id.startswith(_DIALOG_BUTTONS):
             continue
@@ -236,7 +252,17 @@ def _screen_print(elements: list[OutlineElement], regions: list[Node | None]) ->
         marks.add(mark)
         if region is None:
             fixed.add(mark)
-    return ScreenPrint(tuple(sorted(marks)[:_MAX_MARKS]), tuple(sorted(fixed)[:_MAX_MARKS]))
+            if _is_static(element):
+                left, top = element.node.bounds.left, element.node.bounds.top
+                texts.add((crc32(f"{left},{top}".encode()), mark))
+    return ScreenPrint(
+        tuple(sorted(marks)[:_MAX_MARKS]), tuple(sorted(fixed)[:_MAX_MARKS]), tuple(sorted(texts)[:_MAX_MARKS])
+    )
+
+
+def _is_static(element: OutlineElement) -> bool:
+    """Whether an element is a text with words that cannot be touched."""
+    return element.role == "text" and not element.is_touchable and any(c.isalpha() for c in element.label)
 
 
 def _region_prints(
@@ -247,8 +273,7 @@ def _region_prints(
     for at, element in enumerate(elements):
         region = id(regions[at])
         sequences.setdefault(region, []).extend((keys[at], texts[at]))
-        is_static = element.role == "text" and not element.is_touchable
-        if is_static and region not in headlines and any(c.isalpha() for c in element.label):
+        if _is_static(element) and region not in headlines:
             headlines[region] = _digest((element.label,))
     return {region: RegionPrint(_digest(seen), headlines.get(region, "")) for region, seen in sequences.items()}
 

@@ -255,6 +255,17 @@ def many(count: int) -> Hierarchy:
     return hierarchy(*(text(f"Line number {number}") for number in range(count)))
 
 
+def test_a_very_long_text_is_cut_with_a_notice_and_hides_no_other_line() -> None:
+    screen = hierarchy(node(text("x" * 1_000_000), text("Pay"), row(resource_id="a:id/" + "+" * 10_000)))
+    made = outline_of(screen, FRAME)
+    shown = render_outline(made).splitlines()
+    assert shown[0] == '"' + "x" * 1_999 + '…"'
+    assert shown[1] == '"Pay"'
+    assert shown[-1] == "! 1 long text cut after 2000 characters"
+    assert max(map(len, shown)) < 2_100
+    assert max(len(str(one)) for one in outline_objects(made)["elements"]) < 2_300
+
+
 def test_max_tokens_cuts_whole_lines_and_reports_how_many() -> None:
     shown = render_outline(outline_of(many(40), FRAME), max_tokens=60).splitlines()
 

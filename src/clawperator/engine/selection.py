@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from clawperator._text import printable
+from clawperator._text import one_line, printable
 from clawperator.contract import NodeMatcher, NodeSelector
 from clawperator.engine.privacy import shown_label
 from clawperator.errors import ClawError
@@ -24,6 +24,7 @@ from clawperator.ui import (
 )
 
 MAX_CANDIDATES = 10
+_MAX_LABEL = 120
 
 
 class ReferenceLookup(Protocol):
@@ -106,7 +107,7 @@ def candidates(screen: Hierarchy, nodes: Iterable[Node], frame: Bounds) -> str:
 
 def _candidate(screen: Hierarchy, node: Node, frame: Bounds) -> dict[str, Any]:
     facts = {
-        "label": printable(shown_label(node)),
+        "label": one_line(shown_label(node), _MAX_LABEL),
         "resourceId": printable(node.resource_id),
         "class": printable(node.class_name),
         "bounds": str(node.bounds),

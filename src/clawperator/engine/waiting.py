@@ -6,7 +6,7 @@ Each captures the screen at intervals of the device's clock until its condition 
 from collections.abc import Callable
 from typing import TypeVar
 
-from clawperator._text import whole
+from clawperator._text import one_line, whole
 from clawperator.contract import (
     NodeMatcher,
     WaitForAnyParams,
@@ -75,7 +75,7 @@ def wait_for_text_change(context: ActionContext, params: WaitForTextChangeParams
             message = f"no visible node matches {describe_matcher(params.matcher)}"
             hint = "Run 'clawperator snapshot' to see what is on the screen."
             return ClawError("NODE_NOT_FOUND", message, hint=hint, details=_limit(params.timeoutMs))
-        return _timed_out(f"the label is still {before!r}", params.timeoutMs)
+        return _timed_out(f"the label is still '{one_line(before or '')}'", params.timeoutMs)
 
     node = wait_for(context, params.timeoutMs, changed, error)
     old = {} if before is None else {"old_text": before}

@@ -4,10 +4,12 @@ from typing import Any
 
 import msgspec
 
+from clawperator._text import printable
 from clawperator.contract import NodeSelector
 from clawperator.ui.find import find_nodes
 from clawperator.ui.node import HIDDEN, Bounds, Hierarchy, Node
 from clawperator.ui.outline import outline_of
+from clawperator.ui.outline_text import shorten
 from clawperator.ui.passwords import has_password
 from clawperator.ui.roles import role_of
 from clawperator.ui.suggest import suggest_selectors
@@ -31,9 +33,9 @@ def describe_matches(
         label = HIDDEN if has_password(node) else node.label
         facts = {
             "role": role_of(node),
-            "label": label,
-            "resourceId": node.resource_id,
-            "class": node.class_name,
+            "label": printable(shorten(label)),
+            "resourceId": printable(node.resource_id),
+            "class": printable(node.class_name),
             "bounds": str(node.bounds),
         }
         states = [name for name in _STATES if node.flag(name)]

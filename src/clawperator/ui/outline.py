@@ -40,6 +40,8 @@ _WITHOUT_LABEL = frozenset(("textfield", "webview", "slider", "progress", "surfa
 _ROLE_OF_NODE = frozenset(("", "image", "button"))
 _GENERIC = frozenset(("unknown", "container", "text", "label", "title", "listitem", "row", "column", "image"))
 _MAX_CACHED = 4_096
+# A longer text is shown up to here.
+MAX_SHOWN = 2_000
 
 
 class OutlineElement(Struct, eq=False):
@@ -352,6 +354,9 @@ def _notices(elements: list[OutlineElement], overlay: str | None) -> list[str]:
         notices.append(f"another app's window covers part of the screen: {_safe_name(overlay)}")
     if not any(element.texts or element.is_touchable for element in elements):
         notices.append("nothing to read: still loading, a protected window, or content that only a picture shows")
+    cut = sum(len(text) > MAX_SHOWN for one in elements for text in (*one.texts, one.content or ""))
+    if cut:
+        notices.append(f"{cut} long text{'s' if cut > 1 else ''} cut after {MAX_SHOWN} characters")
     for at, element in enumerate(elements):
         if element.role == "webview":
             following = elements[at + 1 :]

@@ -2,16 +2,18 @@
 
 A line is: one space for each level, the reference, the role, ``#id`` or ``.Class`` where there is no label, the
 quoted texts, ``=`` and the quoted content of a field, and the states. Plain text has no role. All text of apps is
-quoted or a plain name, so a line that begins with ``!`` is a notice of ours.
+quoted or a plain name, so a line that begins with ``!`` is a notice of ours. Very long texts
+are cut, with a notice.
 """
 
 import re
 from typing import Any
 
 from clawperator._text import printable
-from clawperator.ui.outline import Outline, OutlineElement
+from clawperator.ui.outline import MAX_SHOWN, Outline, OutlineElement
 
 BYTES_PER_TOKEN = 4
+_MAX_NAME = 256
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 
 
@@ -55,9 +57,9 @@ def render_element(element: OutlineElement) -> str:
     else:
         if element.role != "text":
             words.append(element.role)
-        words += map(quote, texts)
+        words += (quote(shorten(text)) for text in texts)
     if element.content:
-        words.append("= " + quote(element.content))
+        words.append("= " + quote(shorten(element.content)))
     words += element.states
     return " " * element.depth + " ".join(words)
 
@@ -65,11 +67,15 @@ def render_element(element: OutlineElement) -> str:
 def element_hint(element: OutlineElement) -> str:
     """`` #id`` of an element without a label, else `` .Class``; nothing where the role says as much."""
     if element.short_id:
-        return f" #{element.short_id}" if _NAME.fullmatch(element.short_id) else f" #{quote(element.short_id)}"
+        return (
+            f" #{element.short_id}"
+            if _NAME.fullmatch(element.short_id)
+            else f" #{quote(element.short_id[:_MAX_NAME])}"
+        )
     name = element.node.class_name.rpartition(".")[2]
     if element.role in _TELLING_ROLES or not name:
         return ""
-    return f" .{name}" if _NAME.fullmatch(name) else f" .{quote(name)}"
+    return f" .{name}" if _NAME.fullmatch(name) else f" .{quote(name[:_MAX_NAME])}"
 
 
 def outline_objects(outline: Outline, max_tokens: int | None = None) -> dict[str, Any]:
@@ -102,15 +108,23 @@ def element_object(element: OutlineElement) -> dict[str, Any]:
     made = {
         "ref": element.ref,
         "role": element.role,
-        "label": printable(element.label),
-        "value": "\n".join(map(printable, element.texts[1:] if element.content is None else [element.content])),
+        "label": printable(shorten(element.label)),
+        "value": "\n".join(
+            printable(shorten(text))
+            for text in (element.texts[1:] if element.content is None else [element.content])
+        ),
         "states": list(element.states),
         "bounds": [bounds.left, bounds.top, bounds.right, bounds.bottom],
         "depth": element.depth,
     }
     if not element.texts and element.short_id:
-        made["id"] = printable(element.short_id)
+        made["id"] = printable(element.short_id[:_MAX_NAME])
     return made
+
+
+def shorten(text: str) -> str:
+    """Text of an app, cut where it is too long to be shown."""
+    return text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 1] + "…"
 
 
 def quote(text: str) -> str:

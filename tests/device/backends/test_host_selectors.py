@@ -226,6 +226,16 @@ def test_several_matches_are_refused_when_one_is_required(bench: Bench) -> None:
     assert bench.touched == []
 
 
+def test_long_labels_are_shortened_in_candidates_and_errors(bench: Bench) -> None:
+    bench.rename("x" * 130, "x" * 130)
+    step = bench.click(shortId="name")
+    assert step.data["error"] == "NODE_AMBIGUOUS"
+    assert [len(one["label"]) for one in json.loads(step.data["candidates"])] == [120, 120]
+    waited = bench.step("wait_for_text_change", matcher={"shortId": "name", "index": 0}, timeoutMs=1)
+    assert waited.data["error"] == "WAIT_TIMEOUT"
+    assert len(waited.data["message"]) < 200
+
+
 def test_a_reference_is_found_where_it_moved_to(bench: Bench) -> None:
     ref = bench.number()["Delete Bob"]
     bench.rename("Zoe", "Alice", "Carol", "Bob")

@@ -108,6 +108,21 @@ def _saved(_: SimulatedPhone, document: Mapping[str, Any]) -> bool:
     return Path(_data(document)["path"]).read_bytes().startswith(b"\x89PNG")
 
 
+def _listed(phone: SimulatedPhone, document: Mapping[str, Any]) -> bool:
+    listed: str = _data(document)["count"]
+    return (listed != "0") == phone.shows("Display")
+
+
+def _display(phone: SimulatedPhone) -> tuple[int, int]:
+    bounds = parse_hierarchy(phone.xml()).roots[0].bounds
+    return bounds.width, bounds.height
+
+
+def _has_camera(*, granted: bool) -> Truth:
+    permission = "android.permission.CAMERA"
+    return lambda phone, _: (permission in phone.phone.packages.granted("com.clawperator.notes")) == granted
+
+
 _PLAN = json.dumps(
     {
         "commandId": "c",
@@ -122,6 +137,8 @@ _PLAN = json.dumps(
     }
 )
 _LAUNCHER = "com.android.launcher3"
+_VIDEO = "com.google.android.youtube"
+_APP = "com.example.app"
 
 CASES = (
     Case(("snapshot",), "settings", _snapshot_true, sees=True),
@@ -147,6 +164,20 @@ CASES = (
     Case(("recording", "stop", "--session-id", _SESSION), "recording", lambda phone, _: bool(_recording(phone))),
     Case(("recording", "pull", "--session-id", _SESSION, "--out", "pulled"), "recorded", _pulled),
     Case(("recording", "replay", "--input", "demo.ndjson"), "demo", _shows("Dark theme"), sees=True),
+    Case(("query", "--text", "Display"), "settings", _listed, sees=True),
+    Case(("click", "--text", "Display", "--class", "TextView"), "settings", _shows("Dark theme"), sees=True),
+    Case(("swipe", "--from", "540", "1600", "--to", "540", "600"), "settings", _foreground(_SETTINGS)),
+    Case(("drag", "--from", "540", "1600", "--to", "540", "1500"), "home", _foreground(_LAUNCHER)),
+    Case(("double-tap", "--text", "Apps"), "settings", _foreground(_SETTINGS), sees=True),
+    Case(("submit", "--role", "textfield"), "search", _foreground(_VIDEO), sees=True),
+    Case(("rotate", "landscape"), "settings", lambda phone, _: _display(phone)[0] > _display(phone)[1]),
+    Case(("start-activity", "--action", "android.settings.DISPLAY_SETTINGS"), "home", _foreground(_SETTINGS)),
+    Case(("install-apk", "app.apk"), "app", lambda phone, _: _APP in phone.phone.packages),
+    Case(("uninstall-app", _APP), "installed", lambda phone, _: _APP not in phone.phone.packages),
+    Case(("clear-data", "com.clawperator.notes"), "home", _always),
+    Case(("grant", "com.clawperator.notes", "CAMERA"), "home", _has_camera(granted=True)),
+    Case(("revoke", "com.clawperator.notes", "CAMERA"), "home", _has_camera(granted=False)),
+    Case(("logcat", "--app", _SETTINGS), "settings", _always),
     Case(("devices",), "home", _always),
     Case(("packages", "list"), "home", _packages),
     Case(("grant-device-permissions",), "home", _granted),
@@ -158,7 +189,7 @@ NOT_ON_A_PHONE = frozenset(
     {
         *(f"recording {name}" for name in ("parse", "describe", "export", "compare", "repair")),
         *(name for name, _ in leaves() if name.split()[0] in ("skills", "phone", "emulator", "provision")),
-        *("setup", "logs", "schema", "config", "help"),
+        *("setup", "logs", "schema", "config", "help", "agents init"),
     }
 )
 """Commands that need no device, start programs of their own, or need files that the matrix has not."""
@@ -230,7 +261,7 @@ def _prepare(phone: SimulatedPhone, start: str) -> None:
         case "settings":
             phone.open_app(_SETTINGS)
         case "search":
-            phone.open_app("com.google.android.youtube")
+            phone.open_app(_VIDEO)
             phone.sleep(1)
             phone.person.tap(desc="Search")
         case "recording" | "recorded":
@@ -248,6 +279,11 @@ def _prepare(phone: SimulatedPhone, start: str) -> None:
             phone.person.home()
         case "apk":
             Path("operator.apk").write_bytes(make_apk(phone.phone.operator.package, version_name=__version__))
+        case "app":
+            Path("app.apk").write_bytes(make_apk(_APP))
+        case "installed":
+            Path("app.apk").write_bytes(make_apk(_APP))
+            phone.install_app("app.apk")
     phone.sleep(2)
 
 

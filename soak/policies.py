@@ -33,6 +33,7 @@ _SUBJECTS = (
     "a(b)",
 )
 _NAMES = tuple(dict.fromkeys((*ACTIONS, *(alias for row in ACTIONS.values() for alias in row.aliases))))
+_CLICKING_KEYS = ("enter", "space", "center")
 _PARAMS = ("applicationId", "uri", "key", "sessionId")
 
 
@@ -88,8 +89,12 @@ def _compare(mode: Level, texts: dict[str, list[str]], name: str, params: dict[s
 def documented_decision(mode: Level, texts: dict[str, list[str]], name: str, params: dict[str, Any]) -> str:
     """What docs/claw.md promises: deny, then ask, then allow, then the mode."""
     row = ACTIONS[name]
-    performed = {"click"} if name == "scroll_and_click" or params.get("clickAfter") is True else set[str]()
+    performed = set(row.performs)
     params = {**params, "key": params.get("key", "").strip().lower()}  # keys are names of the contract
+    if name == "scroll_and_click" or params.get("clickAfter") is True or params["key"] in _CLICKING_KEYS:
+        performed.add("click")
+    if name != "open_uri" and row.uri_param and row.uri_param in params:
+        performed.add("open_uri")
     subjects = [params[key] for key in ("applicationId", "uri", "key", "sessionId") if params.get(key)]
     subjects += [text for text in (params.get("matcher", {}).get("textEquals"),) if text]
     subjects = subjects or [""]
@@ -106,7 +111,8 @@ def documented_decision(mode: Level, texts: dict[str, list[str]], name: str, par
         wanted = subject.removesuffix(")") if "(" in text else "*"
         if _names(rule, name, row.aliases, set()) and _fits(wanted, subjects[0]):
             return "allow"
-    return "allow" if mode != "read-only" or row.read_only else "deny"
+    needed: Level = "read-only" if row.read_only else row.level
+    return "allow" if LEVELS.index(mode) >= LEVELS.index(needed) else "deny"
 
 
 def _names(rule: str, name: str, others: tuple[str, ...], performed: set[str]) -> bool:

@@ -42,6 +42,7 @@ HINTS: Mapping[str, str] = {
     "SCRCPY_NOT_FOUND": "Install scrcpy, and put it on PATH.",
     "CLI_VERSION_INVALID": "Install the package again.",
     "DOCTOR_FAILED": "Run 'clawperator doctor' again.",
+    "APP_LABEL_AMBIGUOUS": "Use the package name of one of them.",
     "SECRET_UNAVAILABLE": "Set the variable, or name a file that you can read.",
     "SCREENSHOT_NOT_SAVED": "Choose a writable file with --path.",
     "EVENTS_WRITE_FAILED": "Choose a writable file for the events.",

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from clawperator._patterns import compile_linear
 from clawperator.contract import HOST_FIELDS, NodeMatcher, NodeSelector
+from clawperator.errors import ClawperatorException
 from clawperator.ui.match import Test, compile_matcher
 from clawperator.ui.node import Bounds, Hierarchy, Node
 from clawperator.ui.visible import visible_nodes
@@ -22,7 +23,7 @@ Gap = Callable[[Bounds, Bounds], int | None]
 _STATES = ("checked", "enabled", "focused", "selected", "scrollable", "password")
 
 
-class AmbiguousSelectorError(Exception):
+class AmbiguousSelectorError(ClawperatorException):
     """Several nodes match a selector that must match one. ``nodes`` are all of them, in order."""
 
     def __init__(self, nodes: list[Node]) -> None:

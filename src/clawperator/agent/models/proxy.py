@@ -13,12 +13,13 @@ from urllib.parse import unquote, urlsplit
 from msgspec import Struct
 
 from clawperator._text import printable
+from clawperator.errors import ClawperatorException
 
 _MOST_HEAD_BYTES = 16_384
 _STATUS_LINE = re.compile(rb"HTTP/\d(?:\.\d)? (\d{3})[^\r\n]*")
 
 
-class ProxyUrlError(ValueError):
+class ProxyUrlError(ClawperatorException, ValueError):
     """A proxy variable with an address that cannot be used. The text does not contain the address."""
 
     def __init__(self, variable: str, reason: str) -> None:
@@ -26,7 +27,7 @@ class ProxyUrlError(ValueError):
         self.variable = variable
 
 
-class ProxyRefusedError(OSError):
+class ProxyRefusedError(ClawperatorException, OSError):
     """A proxy that did not open a tunnel. ``status`` is its HTTP status, if it sent one."""
 
     def __init__(self, proxy: "Proxy", status: int | None) -> None:

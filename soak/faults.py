@@ -301,7 +301,9 @@ def _judge(host: Host, case: Case, backend: str, faults: Mapping[str, str]) -> N
     effect = _data(document).get("effect")
     # An action that reports no effect claims only that it was made; a dialog may hide what it led to.
     claims = ran.code == 0 and effect in (None, "changed") and "dialog" not in faults
-    if claims and not (case.sees and "stale_tree" in faults):
+    # Over plain adb nothing reports what a touch met, and a phone that turns by itself may turn back.
+    is_unverifiable = (backend == "adb" and "shift" in faults) or (case.name == "rotate" and "rotation" in faults)
+    if claims and not is_unverifiable and not (case.sees and "stale_tree" in faults):
         require(case.truth(phone, document), f"a success has happened: {ran.out[:500]!r}")
     if effect == "changed" and case.name in ("click", "press", "back", "scroll"):
         require(phone.xml() != before, f"an effect that is reported has happened: {ran.out[:500]!r}")

@@ -88,6 +88,17 @@ def test_the_content_of_a_field_is_no_part_of_its_fingerprint() -> None:
     assert find(form("other"), known).node is not None
 
 
+def test_a_password_field_is_found_when_its_hint_has_given_way_to_a_password() -> None:
+    def form(shown: str) -> Hierarchy:
+        more = {"resource_id": "a:id/pin", "password": "true", "clickable": "true"}
+        return page(row(text("Account")), node(class_="android.widget.EditText", text=shown, **more))
+
+    [known] = [one for one in fingerprints(outline_of(form("Your PIN"), FRAME)) if one.role == "textfield"]
+    located = find(form("••••"), known).node
+    assert located is not None
+    assert located.flag("password")
+
+
 def test_an_element_that_is_gone_is_not_located_and_the_nearest_labels_are_named() -> None:
     known = fingerprint(page(*rows("Display", "Sound", "Battery")), "Display")
     located = find(page(*rows("Displays", "Sound", "Battery")), known)

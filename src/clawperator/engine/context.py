@@ -38,10 +38,14 @@ class SecretSource(Protocol):
 
 
 class ActionProgress(Struct):
-    """Of the running action: whether the device accepted a touch, a key, a text or an intent; its last capture."""
+    """Of the running action: whether the device accepted a touch, a key, a text or an intent; its last capture.
+
+    ``secret`` is the secret text that it enters.
+    """
 
     dispatched: bool = False
     screen: Hierarchy | None = None
+    secret: str = ""
 
 
 class ActionContext(Struct, frozen=True):

@@ -69,9 +69,10 @@ def _failed(
 
 
 def _nearest_labels(context: ActionContext, screen: Hierarchy, wanted: str) -> list[str]:
-    """The visible labels most similar to ``wanted``, the nearest first. Passwords are masked."""
+    """The visible labels most similar to ``wanted``, the nearest first, without those that have a secret."""
     shown = {shown_label(node) for node in visible_nodes(screen, context.driver.frame())}
-    labels = sorted(label for label in shown if label)[:_MAX_COMPARED]
+    secret = context.progress.secret
+    labels = sorted(label for label in shown if label and not (secret and secret in label))[:_MAX_COMPARED]
     folded = wanted.casefold()[:_MAX_LABEL]
 
     def rank(label: str) -> tuple[bool, int]:

@@ -62,6 +62,7 @@ def enter_text(context: ActionContext, params: EnterTextParams) -> StepData:
     if context.secrets is None:
         raise ClawError("EXECUTION_ACTION_UNSUPPORTED", "this driver reads no secrets", hint=_SECRET_HINT)
     secret = replace(entry, text=context.secrets.read(params.textFrom), is_secret=True)
+    context.progress.secret = secret.text
     try:
         data = _enter(context, secret, params)
     except ClawError as e:

@@ -153,7 +153,8 @@ def fingerprints(screen: Outline) -> list[ElementFingerprint]:
     for at, element in enumerate(screen.elements):
         context = rows.context(at)
         node = element.node
-        name = (node.package, node.class_name, node.resource_id, element.label, context[0] if context else "")
+        label = "" if _shows_hint(element) else element.label
+        name = (node.package, node.class_name, node.resource_id, label, context[0] if context else "")
         keys.append(_digest(name))
         texts.append(_digest((*element.texts, "", *context)))
         regions.append(rows.scroller(at))
@@ -182,6 +183,13 @@ def fingerprints(screen: Outline) -> list[ElementFingerprint]:
             )
         )
     return made
+
+
+def _shows_hint(element: OutlineElement) -> bool:
+    """Whether the label of a field may be a hint that it shows while it is empty. Its id names it as well."""
+    node = element.node
+    named = node.content_desc or node.attributes.get("hint", "")
+    return element.role == "textfield" and bool(node.resource_id) and not named
 
 
 class _Rows:

@@ -61,6 +61,19 @@ def test_a_secret_is_entered_and_reported_nowhere(
     assert find_secret(SECRET, [tmp_path], {"step": repr(step.data)}) == []
 
 
+@pytest.mark.parametrize("secret", [SECRET, SECRET * 8])
+def test_a_failed_expectation_does_not_name_the_field_with_the_secret(
+    bench: HostBench, monkeypatch: pytest.MonkeyPatch, secret: str
+) -> None:
+    monkeypatch.setenv("TOKEN", secret)
+    expect = {"text": SECRET[:-1], "timeoutMs": 1}
+    params = {"matcher": {"shortId": "name"}, "textFrom": {"env": "TOKEN"}, "expect": expect}
+    step = bench.step("enter_text", **params)
+    assert bench.state("name") == secret
+    assert step.data["error"] == "EXPECTATION_FAILED"
+    assert find_secret(SECRET, (), {"step": repr(step.data)}) == []
+
+
 def test_the_error_of_a_rejected_secret_does_not_quote_it(
     bench: HostBench, monkeypatch: pytest.MonkeyPatch
 ) -> None:

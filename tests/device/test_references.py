@@ -147,6 +147,23 @@ def test_a_reference_older_than_an_hour_is_stale(clock: Clock) -> None:
     assert error.value.hint == "Run 'clawperator snapshot --view outline' for the references of this screen."
 
 
+def test_after_the_clock_was_set_back_numbers_go_on_and_older_references_are_stale(clock: Clock) -> None:
+    numbered(clock, page(*rows("A", "B")))
+    clock.seconds -= 86_400
+    assert refs(numbered(clock, page(*rows("C"))))["C"] == "e7"
+    with pytest.raises(ClawError, match="unknown or too old"):
+        References(PHONE, clock).lookup("e3")
+    assert References(PHONE, clock).lookup("e7").label == "C"
+
+
+def test_the_elements_that_were_seen_last_are_kept(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(references, "MAX_ELEMENTS", 3)
+    numbered(clock, page(*rows("A", "B", "C")))
+    last = refs(numbered(clock, page(*rows("X"), title="Other")))
+    for ref in last.values():
+        References(PHONE, clock).lookup(ref)
+
+
 def test_a_reference_finds_its_element(clock: Clock) -> None:
     numbered(clock, page(*rows("A", "B", "C")))
     moved = page(*rows("New", "A", "B", "C"))

@@ -90,8 +90,8 @@ def test_the_content_of_a_field_is_no_part_of_its_fingerprint() -> None:
 
 def test_a_password_field_is_found_when_its_hint_has_given_way_to_a_password() -> None:
     def form(shown: str) -> Hierarchy:
-        more = {"resource_id": "a:id/pin", "password": "true", "clickable": "true"}
-        return page(row(text("Account")), node(class_="android.widget.EditText", text=shown, **more))
+        pin = node(class_="android.widget.EditText", text=shown, resource_id="a:id/pin", password="true")
+        return page(row(text("Account")), pin)
 
     [known] = [one for one in fingerprints(outline_of(form("Your PIN"), FRAME)) if one.role == "textfield"]
     located = find(form("••••"), known).node

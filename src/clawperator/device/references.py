@@ -40,6 +40,8 @@ MAX_ELEMENTS = 2_000
 MAX_SNAPSHOTS = 32
 _MAX_BYTES = 4 * 1024 * 1024
 _MAX_NUMBER = 999_999_999
+# What was seen later than this from now was written before the clock was set back.
+_CLOCK_SECONDS = 60
 _LOCK_SECONDS = 2.0
 _POLL_SECONDS = 0.01
 _VERSION = 1
@@ -219,23 +221,28 @@ class References:
         """``ValueError`` or ``IndexError`` when the content is not what this version writes."""
         if file.version != _VERSION:
             raise ValueError("another version")
-        oldest = self._now() - MAX_AGE_SECONDS
+        now = self._now()
+        oldest, newest = now - MAX_AGE_SECONDS, now + _CLOCK_SECONDS
+        is_in_use = False
         for one in file.elements:
             if not 1 <= one.number < file.next <= _MAX_NUMBER or one.region < 0 or one.screen < 0:
                 raise ValueError("a number that was not given")
             region, screen = file.regions[one.region], file.screens[one.screen]
-            if one.seen >= oldest:
+            is_in_use = is_in_use or one.seen >= oldest
+            if oldest <= one.seen <= newest:
                 parts = (one.key, one.texts, one.role, one.label, one.alike, one.alike_texts, one.place)
                 fingerprint = ElementFingerprint(*parts, one.is_fixed, one.bounds, region, screen)
                 self._elements[one.number] = _Known(one.seen, fingerprint)
-        self._snapshots = {one.id: one for one in file.snapshots if one.seen >= oldest}
-        if self._elements:  # else no number was given within the hour
+        self._snapshots = {one.id: one for one in file.snapshots if oldest <= one.seen <= newest}
+        if is_in_use:  # else no number was given within the hour
             self._next = file.next
 
     def _write(self) -> None:
         regions: dict[RegionPrint, int] = {}
         screens: dict[ScreenPrint, int] = {}
-        kept = sorted(self._elements.items(), key=lambda item: item[1].seen, reverse=True)[:MAX_ELEMENTS]
+        kept = sorted(self._elements.items(), key=lambda item: (item[1].seen, item[0]), reverse=True)[
+            :MAX_ELEMENTS
+        ]
         elements = []
         for number, known in kept:
             print_ = known.fingerprint

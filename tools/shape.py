@@ -122,6 +122,7 @@ Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Assign 
 def action_places(modules: dict[str, Module]) -> dict[str, set[str]]:
     """For each action type, the hand-written places that name it, as ``module:definition``.
 
+    The types are the rows of ``contract/actions.py`` and of its siblings ``contract/*_actions.py``.
     A place is a top-level definition. It counts when it
     - has the name of the type or of its params Struct,
     - registers the type with its row, or is the command row that names the type as its tool,
@@ -129,10 +130,11 @@ def action_places(modules: dict[str, Module]) -> dict[str, set[str]]:
     - refers to the params Struct outside of the module of the engine function, or
     - is a class of ``connection`` with a method that runs the action, or with a member of that method's name.
 
-    A command row and its argument reader are one place: the row names the reader. Imports, uses (arguments of
-    calls and documents in function bodies), generated lines (between ``# begin:`` and ``# end:``) and docs do not
-    count. The types that are English words (click, scroll, sleep) also name gestures and words of prompts: for
-    them strings count only in rows.
+    A command row and its argument reader are one place: the row names the reader. An action that another row
+    ``performs`` is no place of it: that row only repeats the name, for the rules of the policy. Imports, uses
+    (arguments of calls and documents in function bodies), generated lines (between ``# begin:`` and ``# end:``)
+    and docs do not count. The types that are English words (click, scroll, sleep) also name gestures and words of
+    prompts: for them strings count only in rows.
     """
     written = {
         name: [node for node in module.written().body if isinstance(node, Definition)]
@@ -211,7 +213,7 @@ def _holds(node: Definition, action: str, *, is_row: bool) -> bool:
         id(inner)
         for root in roots
         for keyword in ast.walk(root)
-        if isinstance(keyword, ast.keyword) and keyword.arg == "performs"  # another action of the row
+        if isinstance(keyword, ast.keyword) and keyword.arg == "performs"
         for inner in ast.walk(keyword)
     }
     for part in (inner for root in roots for inner in ast.walk(root) if id(inner) not in named):

@@ -21,14 +21,10 @@ if TYPE_CHECKING:
         ACTION_ALIASES,
         ACTIONS,
         ClickParams,
-        CloseAppParams,
         EnterTextParams,
-        OpenAppParams,
-        OpenUriParams,
         PressKeyParams,
         ReadKeyValuePairParams,
         ReadTextParams,
-        RecordingParams,
         ScrollAndClickParams,
         ScrollGestureParams,
         ScrollParams,
@@ -40,6 +36,7 @@ if TYPE_CHECKING:
         WaitForNodeParams,
         click_type,
     )
+    from clawperator.contract.app_actions import CloseAppParams, OpenAppParams, OpenUriParams, RecordingParams
     from clawperator.contract.device_actions import (
         ClearAppDataParams,
         GrantPermissionParams,
@@ -115,11 +112,12 @@ else:
                 "TextSource UI_READINESS ViewParams"
             ),
             "actions": (
-                "ACTIONS ACTION_ALIASES ClickParams CloseAppParams EnterTextParams OpenAppParams OpenUriParams "
-                "PressKeyParams ReadKeyValuePairParams ReadTextParams RecordingParams ScrollAndClickParams "
+                "ACTIONS ACTION_ALIASES ClickParams EnterTextParams PressKeyParams ReadKeyValuePairParams "
+                "ReadTextParams ScrollAndClickParams "
                 "ScrollGestureParams ScrollParams ScrollUntilParams SleepParams SnapshotUiParams "
                 "TakeScreenshotParams WaitForNavigationParams WaitForNodeParams click_type"
             ),
+            "app_actions": "CloseAppParams OpenAppParams OpenUriParams RecordingParams",
             "device_actions": (
                 "ClearAppDataParams GrantPermissionParams InstallAppParams ReadLogcatParams "
                 "RevokePermissionParams RotateParams StartActivityParams UninstallAppParams"

@@ -176,7 +176,9 @@ class ActivityControl(Protocol):
 class PackageControl(Protocol):
     """Optional: installed apps. Each raises when the device refuses."""
 
-    def install(self, path: str) -> None: ...
+    def install(self, path: str) -> int:
+        """Install an APK file of the host; returns its size in bytes."""
+        ...
 
     def uninstall(self, package: str) -> None: ...
 

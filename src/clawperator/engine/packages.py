@@ -16,8 +16,8 @@ from clawperator.errors import ClawError
 def install_app(context: ActionContext, params: InstallAppParams) -> StepData:
     driver = _packages(context)
     context.progress.dispatched = True
-    driver.install(params.path)
-    return {"path": params.path}
+    size = driver.install(params.path)
+    return {"path": params.path, "size_bytes": str(size)}
 
 
 def uninstall_app(context: ActionContext, params: UninstallAppParams) -> StepData:

@@ -5,9 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from clawperator._notes import listening
+from clawperator.device.adb import sync
 from clawperator.device.secrets import SecretReader
 from clawperator.errors import ClawError
 from tests.device.backends.host_bench import INPUT, HostBench, host_bench
+from tests.phone.core.apks import make_apk
 from tests.support.secret_search import find_secret
 
 NAME = {"resourceId": f"{INPUT}:id/name"}
@@ -172,6 +175,40 @@ def test_what_the_package_manager_refuses_is_reported(bench: HostBench, tmp_path
     }.items():
         step = bench.step(kind, **params)
         assert (kind, step.data["error"]) == (kind, "ANDROID_PACKAGE_FAILED")
+
+
+def test_an_app_is_installed_and_installed_again(bench: HostBench, tmp_path: Path) -> None:
+    apk = tmp_path / "app.apk"
+    for version in (1, 2):
+        apk.write_bytes(make_apk("com.example.sent", version, filler=100_000))
+        data = bench.data("install_app", path=str(apk))
+        assert data == {"path": str(apk), "size_bytes": str(apk.stat().st_size)}
+        assert bench.phone.phone.packages["com.example.sent"].version_code == version
+
+
+def test_a_long_installation_notes_how_much_was_sent(
+    bench: HostBench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sync, "_NOTE_SECONDS", 0)
+    apk = tmp_path / "app.apk"
+    apk.write_bytes(make_apk("com.example.sent", filler=1_500_000))
+    notes: list[str] = []
+    with listening(notes.append):
+        bench.data("install_app", path=str(apk))
+    assert notes[0] == "installing on claw-1: 0.1 of 1.5 MB sent"
+    assert notes[-1] == "sent 1.5 MB; claw-1 installs the app"
+
+
+def test_a_short_installation_notes_nothing(
+    bench: HostBench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sync, "_NOTE_SECONDS", 3_600)
+    apk = tmp_path / "app.apk"
+    apk.write_bytes(make_apk("com.example.sent"))
+    notes: list[str] = []
+    with listening(notes.append):
+        bench.data("install_app", path=str(apk))
+    assert notes == []
 
 
 def test_a_file_that_is_no_apk_is_not_installed(bench: HostBench, tmp_path: Path) -> None:

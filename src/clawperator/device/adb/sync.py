@@ -1,6 +1,7 @@
 """File transfer with adb's sync service, and streamed installation of an APK."""
 
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from struct import Struct
@@ -8,6 +9,7 @@ from typing import NoReturn
 
 from clawperator._deadline import Deadline
 from clawperator._files import AtomicFile, open_regular, why
+from clawperator._notes import note, trace
 from clawperator._text import one_line
 from clawperator.device.adb.client import Connection, Device, open_service
 from clawperator.device.adb.quoting import command_line
@@ -21,6 +23,8 @@ _MAX_PULLED = 4 * 1024**3
 _SMALL_FILE_SECONDS = 10.0
 _FILE_MODE = 0o644
 _REGULAR = 0o100000
+# Between two notes about an installation.
+_NOTE_SECONDS = 2.0
 
 
 class TransferError(ClawperatorException):
@@ -67,17 +71,18 @@ def push_file(device: Device, local_path: str, remote: str, *, seconds: float, m
     return size
 
 
-def install_apk(device: Device, path: str, *, seconds: float = 120, replace: bool = True) -> None:
-    """Stream and install an APK. ``ANDROID_INSTALL_FAILED`` with the reason when the device refuses it.
+def install_apk(device: Device, path: str, *, seconds: float = 120, replace: bool = True) -> int:
+    """Stream and install an APK; returns its size. ``ANDROID_INSTALL_FAILED`` when the device refuses it.
 
-    An installed app is kept unless ``replace``.
+    An installed app is kept unless ``replace``. Notes report how much has been sent.
     """
     try:
-        verdict = _stream_install(device, path, seconds, replace=replace)
+        size, verdict = _stream_install(device, path, seconds, replace=replace)
     except (OSError, RefusedError) as e:
         raise _install_failed(device, path, _reason(e)) from e
     if not verdict.startswith("Success"):
         raise _install_failed(device, path, verdict or "no output")
+    return size
 
 
 # The sync service
@@ -155,20 +160,43 @@ def _reason(error: Exception) -> str:
 # Installing
 
 
-def _stream_install(device: Device, path: str, seconds: float, *, replace: bool) -> str:
+def _stream_install(device: Device, path: str, seconds: float, *, replace: bool) -> tuple[int, str]:
+    """Returns the size of the file and the device's answer."""
     with open_regular(path) as file:
         size = os.fstat(file.fileno()).st_size
         words = ["cmd", "package", "install", "-r" if replace else "-R", "-S", str(size)]
         with open_service(device, f"exec:{command_line(*words)}", Deadline(seconds)) as connection:
+            trace(f"install: sending {size} bytes to {device.serial}")
+            progress = _InstallNotes(device.serial, size)
             # A device that refuses the rest closes the connection; its reason can still be read.
             with suppress(ConnectionError):
                 left = size
                 while left and (block := file.read(min(_BLOCK, left))):
                     connection.write(block)
                     left -= len(block)
+                    progress.sent(size - left)
                 if left:
                     raise OSError("the file was truncated while it was sent")
-            return _read_verdict(connection)
+            return size, _read_verdict(connection)
+
+
+class _InstallNotes:
+    """Notes while a large APK is sent, and one when the device begins to check it."""
+
+    def __init__(self, serial: str, size: int) -> None:
+        self._serial = serial
+        self._size = size
+        self._next = time.monotonic() + _NOTE_SECONDS
+        self._noted = False
+
+    def sent(self, count: int) -> None:
+        now = time.monotonic()
+        if count == self._size and self._noted:
+            note(f"sent {self._size / 1e6:.1f} MB; {self._serial} installs the app")
+        elif now >= self._next:
+            self._next = now + _NOTE_SECONDS
+            self._noted = True
+            note(f"installing on {self._serial}: {count / 1e6:.1f} of {self._size / 1e6:.1f} MB sent")
 
 
 def _read_verdict(connection: Connection) -> str:

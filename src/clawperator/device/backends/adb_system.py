@@ -66,7 +66,7 @@ class AdbSystem:
 
     # Packages
 
-    def install(self, path: str) -> None:
+    def install(self, path: str) -> int:
         import os
 
         if not os.path.isfile(path):
@@ -76,12 +76,12 @@ class AdbSystem:
                 hint="Pass the path of an APK file of this computer.",
                 details={"path": path},
             )
-        self._send_apk(path)
+        return self._send_apk(path)
 
-    def _send_apk(self, path: str) -> None:
+    def _send_apk(self, path: str) -> int:
         from clawperator.device.adb.sync import install_apk
 
-        install_apk(self._device, path, seconds=self._left(_INSTALL_SECONDS))
+        return install_apk(self._device, path, seconds=self._left(_INSTALL_SECONDS))
 
     def uninstall(self, package: str) -> None:
         self._change("uninstall", package, expected="Success")

@@ -425,8 +425,11 @@ CLAW_EXAMPLES = [example for command in CLAW_COMMANDS for example in command.exa
 
 @pytest.mark.parametrize("command", [example for example in EXAMPLES if " phone " in example])
 def test_examples_in_the_help_of_the_phone_work(command: str, place: Path) -> None:
+    name = "shop" if " shop" in command else "claw-1"
     if "phone start" not in command:
-        assert shell("clawperator phone start", place).returncode == 0
+        assert shell(f"clawperator phone start {name}", place).returncode == 0
+    if command.endswith("phone delete shop"):
+        assert shell("clawperator phone stop shop", place).returncode == 0
     ran = shell(command, place)
     assert ran.returncode == 0, ran.stdout
 
@@ -436,8 +439,14 @@ SEARCH = (
     "clawperator close com.google.android.youtube && clawperator open com.google.android.youtube && "
     "clawperator click --desc Search"
 )
-# The commands that bring the phone to the screen of an example; Settings where there are none.
+# The commands that bring the phone to the screen of an example, by its words or its first ones; Settings where
+# there are none.
 BEFORE = {
+    "click e12": (f'rm -rf "$HOME/.clawperator/references"; {SETTINGS} && clawperator snapshot --view outline'),
+    'click --class Switch --right-of "Wi-Fi"': (
+        f"{SETTINGS} && clawperator click --text 'Network & internet' && clawperator click --text Internet"
+    ),
+    "query --file snapshot.json --state checked": f"{SETTINGS} && clawperator snapshot > snapshot.json",
     "type": SEARCH,
     "submit": f"{SEARCH} && clawperator type music --role textfield",
     "read-value": f"{SETTINGS} && clawperator scroll-and-click --text 'About phone'",
@@ -453,7 +462,8 @@ BEFORE = {
 def test_examples_in_the_help_work(command: str, workplace: Path) -> None:
     words = command.split()[1:]
     shutil.copy(workplace / "demo/recordings/solar.ndjson", workplace / "recordings/demo.ndjson")
-    ready = shell(BEFORE.get(words[0]) or BEFORE.get(" ".join(words[:2])) or SETTINGS, workplace)
+    starts = (" ".join(words[:count]) for count in range(len(words), 0, -1))
+    ready = shell(next((BEFORE[start] for start in starts if start in BEFORE), SETTINGS), workplace)
     assert ready.returncode == 0, ready.stdout
     try:
         ran = shell(command, workplace)

@@ -144,7 +144,7 @@ def assert_ends_in_time(line: str, clock: VirtualTime) -> None:
 
 @pytest.mark.parametrize("name", EXECUTIONS)
 def test_the_timeout_is_written_into_the_plan(name: str) -> None:
-    words = shlex.split(EXECUTIONS[name])[1:]
+    words = [word for word in shlex.split(EXECUTIONS[name])[1:] if word != "--dry-run"]
     if "--timeout" in words:
         del words[words.index("--timeout") : words.index("--timeout") + 2]
     plan = clawperator(*words, "--timeout", str(TIMEOUT_MS), "--json", "--dry-run").json["plan"]

@@ -330,6 +330,7 @@ def test_every_flat_command_shows_a_dry_run_by_all_its_names() -> None:
         "grant": ["a.b", "CAMERA"],
         "revoke": ["a.b", "CAMERA"],
         "logcat": ["--app", "a.b"],
+        "query": ["--text", "A"],
     }
     plans = [c for c in COMMANDS if any(f.name == "--dry-run" for f in c.flags) and c.name != "exec"]
     assert {c.name for c in plans} == set(argv)

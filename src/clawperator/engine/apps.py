@@ -8,7 +8,7 @@ from clawperator.contract import (
     RotateParams,
     StartActivityParams,
 )
-from clawperator.engine.context import ActionContext, StepData, failure
+from clawperator.engine.context import ActionContext, StepData, failure, unsupported
 from clawperator.engine.driver import ActivityControl, AppControl, Driver, RotationControl
 from clawperator.engine.retry import with_retry
 from clawperator.engine.settle import evidence, settle, try_look
@@ -72,7 +72,7 @@ def start_activity(context: ActionContext, params: StartActivityParams) -> StepD
     """Start an activity. The host has checked the scheme of its URI."""
     driver = context.driver_or_timeout()
     if not isinstance(driver, ActivityControl):
-        raise _unsupported("start an activity by its name")
+        raise unsupported("start an activity by its name")
     before = try_look(context)
     given = {"component": params.component, "action": params.action, "uri": params.uri}
     named = {name: value for name, value in given.items() if isinstance(value, str)}
@@ -93,7 +93,7 @@ def start_activity(context: ActionContext, params: StartActivityParams) -> StepD
 
 def rotate(context: ActionContext, params: RotateParams) -> StepData:
     if not isinstance(context.driver_or_timeout(), RotationControl):
-        raise _unsupported("rotate the screen")
+        raise unsupported("rotate the screen")
     before = try_look(context)
 
     def turn(driver: Driver) -> bool:
@@ -107,12 +107,6 @@ def rotate(context: ActionContext, params: RotateParams) -> StepData:
         )
     data = evidence(describe(orientation=params.orientation), 1, "rotation_setting", settle(context, before))
     return {"orientation": params.orientation, **data}
-
-
-def _unsupported(what: str) -> ClawError:
-    return ClawError(
-        "EXECUTION_ACTION_UNSUPPORTED", f"this driver cannot {what}", hint="Use the backend operator or adb."
-    )
 
 
 def press_key(context: ActionContext, params: PressKeyParams) -> StepData:

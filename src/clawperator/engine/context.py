@@ -150,6 +150,11 @@ def failure(code: str, message: str, data: Mapping[str, str] | None = None) -> S
     return {**(data or {}), "error": code, "message": printable(message)}
 
 
+def unsupported(what: str) -> ClawError:
+    hint = "Add '--backend operator' or '--backend adb'."
+    return ClawError("EXECUTION_ACTION_UNSUPPORTED", f"this driver cannot {what}", hint=hint)
+
+
 def string_details(details: Mapping[str, Any] | None) -> StepData:
     """The texts, numbers and booleans among the details of an error, as strings; objects as JSON."""
     strings = {}

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from msgspec import UNSET, Struct, UnsetType
 
 from clawperator.contract import Coordinate, DoubleTapParams, DragParams, NodeSelector, SwipeParams
-from clawperator.engine.context import ActionContext, StepData
+from clawperator.engine.context import ActionContext, StepData, unsupported
 from clawperator.engine.driver import Driver, GestureInput
 from clawperator.engine.retry import with_retry
 from clawperator.engine.settle import ScreenBefore, evidence, look, settle, try_look
@@ -139,11 +139,7 @@ def _written(point: Point) -> str:
 
 def _accept(context: ActionContext, gesture: str, act: Callable[[Driver], bool]) -> None:
     if gesture != "swipe" and not isinstance(context.driver, GestureInput):
-        raise ClawError(
-            "EXECUTION_ACTION_UNSUPPORTED",
-            f"this driver has no {gesture}",
-            hint="Use the backend operator or adb.",
-        )
+        raise unsupported(f"perform a {gesture}")
     if not context.perform(act):
         raise ClawError(
             "GESTURE_FAILED",

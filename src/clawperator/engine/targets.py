@@ -16,7 +16,7 @@ from clawperator.ui import Hierarchy, Node
 # How many levels above a node its clickable ancestor may be.
 LEVELS = 8
 _MAX_LABEL = 120
-_HINT = "Run 'clawperator snapshot' to see what is on the screen."
+SNAPSHOT_HINT = "Run 'clawperator snapshot' to see what is on the screen."
 
 
 def describe_matcher(matcher: NodeMatcher) -> str:
@@ -62,13 +62,13 @@ def find_containers(context: ActionContext, screen: Hierarchy, container: NodeMa
     found = context.find_all(screen, container)
     if not found:
         raise ClawError(
-            "CONTAINER_NOT_FOUND", f"no visible node matches {describe_matcher(container)}", hint=_HINT
+            "CONTAINER_NOT_FOUND", f"no visible node matches {describe_matcher(container)}", hint=SNAPSHOT_HINT
         )
     return found
 
 
 def _not_found(code: str, matcher: NodeMatcher) -> ClawError:
-    return ClawError(code, f"no visible node matches {describe_matcher(matcher)}", hint=_HINT)
+    return ClawError(code, f"no visible node matches {describe_matcher(matcher)}", hint=SNAPSHOT_HINT)
 
 
 def optional_matcher(matcher: NodeMatcher | UnsetType) -> NodeMatcher | None:

@@ -18,7 +18,7 @@ from clawperator.engine.context import ActionContext, StepData
 from clawperator.engine.privacy import shown_label
 from clawperator.engine.retry import poll_delays
 from clawperator.engine.settle import POLL_MS
-from clawperator.engine.targets import describe_matcher, describe_node
+from clawperator.engine.targets import SNAPSHOT_HINT, describe_matcher, describe_node
 from clawperator.errors import ClawError
 from clawperator.ui import Hierarchy, Node
 
@@ -73,8 +73,7 @@ def wait_for_text_change(context: ActionContext, params: WaitForTextChangeParams
     def error(screen: Hierarchy) -> ClawError:
         if not context.find_all(screen, params.matcher):
             message = f"no visible node matches {describe_matcher(params.matcher)}"
-            hint = "Run 'clawperator snapshot' to see what is on the screen."
-            return ClawError("NODE_NOT_FOUND", message, hint=hint, details=_limit(params.timeoutMs))
+            return ClawError("NODE_NOT_FOUND", message, hint=SNAPSHOT_HINT, details=_limit(params.timeoutMs))
         return _timed_out(f"the label is still '{one_line(before or '')}'", params.timeoutMs)
 
     node = wait_for(context, params.timeoutMs, changed, error)
@@ -105,7 +104,7 @@ def wait_for_any(context: ActionContext, params: WaitForAnyParams) -> StepData:
         return ClawError(
             "NODE_NOT_FOUND",
             f"no visible node matches any of {names}",
-            hint="Run 'clawperator snapshot' to see what is on the screen.",
+            hint=SNAPSHOT_HINT,
             details=_limit(params.timeoutMs),
         )
 

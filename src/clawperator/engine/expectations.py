@@ -57,7 +57,7 @@ def _failed(
         found.append(f"{context.driver.foreground() or 'no known app'} is in the foreground")
     wanted = expect.text if isinstance(expect.text, str) else ""
     if wanted and screen is not None and (labels := _nearest_labels(context, screen, wanted)):
-        found.append("the nearest labels are " + ", ".join(f"'{label}'" for label in labels))
+        found.append("nearest labels: " + ", ".join(f"'{label}'" for label in labels))
     seen = f"; {'; '.join(found)}" if found else ""
     return ClawError(
         "EXPECTATION_FAILED",

@@ -170,6 +170,10 @@ def _surplus_hint(arguments: ParsedArguments, title: str, surplus: Sequence[str]
     flags = {flag.name for flag in arguments.command.flags}
     if "--coordinate" in flags and len(surplus) == 2 and all(word.isdecimal() for word in surplus):
         return f"Run 'clawperator {title} --coordinate {join(surplus)}'."
+    if "--ref" in flags and not arguments.has("--ref") and all(map(_is_reference, surplus[:1])):
+        return f"Run 'clawperator {title} {join([*arguments.words[: -len(surplus)], '--ref', surplus[0]])}'."
+    if title == "setup" and surplus[0].endswith(".apk"):
+        return f"Run 'clawperator install-apk {quote(surplus[0])}'."
     label = next((flag for flag in ("--text", "--label") if flag in flags and not arguments.has(flag)), None)
     if label is None or title == "type":
         return f"Run 'clawperator {title} --help'."

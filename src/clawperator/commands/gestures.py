@@ -54,14 +54,16 @@ GESTURE_COMMANDS: tuple[Command, ...] = (
     action_command(
         "double-tap",
         "Tap an element or a point twice.",
+        "[<ref>]",
         synonyms=("double_tap",),
         flags=(*ELEMENT, _POINT),
-        examples=("clawperator double-tap --coordinate 540 1200",),
+        examples=("clawperator double-tap e12", "clawperator double-tap --coordinate 540 1200"),
         tools=("double_tap",),
     ),
     action_command(
         "submit",
         "Submit a field with the keyboard's action: search, go, send or done.",
+        "[<ref>]",
         synonyms=("submit-text", "submit_text"),
         flags=ELEMENT,
         examples=("clawperator submit", "clawperator submit --role textfield"),

@@ -7,7 +7,7 @@ import msgspec
 from msgspec import UnsetType
 
 from clawperator._text import printable
-from clawperator.contract import NodeMatcher
+from clawperator.contract import NodeMatcher, NodeSelector
 from clawperator.engine.context import ActionContext
 from clawperator.engine.privacy import shown_label
 from clawperator.errors import ClawError
@@ -17,6 +17,8 @@ from clawperator.ui import Hierarchy, Node
 LEVELS = 8
 _MAX_LABEL = 120
 SNAPSHOT_HINT = "Run 'clawperator snapshot' to see what is on the screen."
+# What an action types into when it names no field.
+FOCUSED_FIELD = NodeSelector(role="textfield", focused=True)
 
 
 def describe_matcher(matcher: NodeMatcher) -> str:
@@ -68,6 +70,9 @@ def find_containers(context: ActionContext, screen: Hierarchy, container: NodeMa
 
 
 def _not_found(code: str, matcher: NodeMatcher) -> ClawError:
+    if matcher is FOCUSED_FIELD:
+        hint = "Click the field first, or select it, for example with --role textfield."
+        return ClawError(code, "no field has the input focus", hint=hint)
     return ClawError(code, f"no visible node matches {describe_matcher(matcher)}", hint=SNAPSHOT_HINT)
 
 

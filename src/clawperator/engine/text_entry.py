@@ -4,19 +4,18 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from clawperator.contract import EnterTextParams, NodeMatcher, NodeSelector, SubmitTextParams, TextSource
+from clawperator.contract import EnterTextParams, NodeMatcher, SubmitTextParams, TextSource
 from clawperator.engine.chosen import Choice
 from clawperator.engine.clicks import press
 from clawperator.engine.context import ActionContext, StepData, string_details
 from clawperator.engine.driver import NodeActions, TargetActions
 from clawperator.engine.retry import with_retry
 from clawperator.engine.settle import ScreenBefore, evidence, look, settle
-from clawperator.engine.targets import describe_node, nearest_self_or_ancestor, resolve
+from clawperator.engine.targets import FOCUSED_FIELD, describe_node, nearest_self_or_ancestor, resolve
 from clawperator.errors import ClawError
 from clawperator.ui import HIDDEN, Node, has_password
 
 _FIELDS = ("edittext", "autocompletetextview")
-_FOCUSED_FIELD = NodeSelector(role="textfield", focused=True)
 _SECRET_HINT = "Use the command 'clawperator type --secret NAME' or the method enter_secret of a connected phone."
 
 
@@ -54,7 +53,7 @@ class TextEntry(Struct, frozen=True):
 
 def enter_text(context: ActionContext, params: EnterTextParams) -> StepData:
     """Enter text. The text of a password field, and a secret, are reported as four dots."""
-    matcher = params.matcher if isinstance(params.matcher, NodeMatcher) else _FOCUSED_FIELD
+    matcher = params.matcher if isinstance(params.matcher, NodeMatcher) else FOCUSED_FIELD
     given = params.text if isinstance(params.text, str) else ""
     entry = TextEntry(matcher, given, params.submit, params.clear, params.append, is_secret=False)
     if not isinstance(params.textFrom, TextSource):
@@ -121,7 +120,7 @@ def _type_into_chosen(context: ActionContext, entry: TextEntry) -> StepData | No
 
 def submit_text(context: ActionContext, params: SubmitTextParams) -> StepData:
     """Submit a field, by default the focused one."""
-    matcher = params.matcher if isinstance(params.matcher, NodeMatcher) else _FOCUSED_FIELD
+    matcher = params.matcher if isinstance(params.matcher, NodeMatcher) else FOCUSED_FIELD
     typed = with_retry(context, params.retry, lambda: _focused(context, matcher))
     method = _submit(context, typed, entered=False)
     settled = settle(context, typed.before)

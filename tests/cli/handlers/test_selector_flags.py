@@ -58,7 +58,7 @@ def test_flags_set_the_fields_of_a_selector(flags: tuple[str, ...], expected: di
 
 
 def test_a_reference_may_be_the_argument() -> None:
-    for command in ("click", "read", "wait"):
+    for command in ("click", "double-tap", "read", "submit", "wait"):
         assert matcher(command, "e12") == {"ref": "e12"}
     assert refusal("click", "e12", "--text", "A")[0] == "EXECUTION_VALIDATION_FAILED"
     assert refusal("click", "e12", "e13") == ("USAGE", "unexpected argument 'e13' for click")
@@ -69,6 +69,9 @@ def test_any_other_argument_gets_the_command_that_was_meant() -> None:
     assert (ran.json["code"], ran.json["message"]) == ("USAGE", "unexpected argument 'Display' for click")
     assert "click --text Display" in ran.json["hint"]
     assert "--coordinate 540 700" in clawperator("tap", "540", "700").json["hint"]
+    assert "type hello --ref e3" in clawperator("type", "hello", "e3").json["hint"]
+    assert "install-apk app.apk" in clawperator("install", "app.apk").json["hint"]
+    assert "swipe up'" in clawperator("swipe", "upwards").json["hint"]
 
 
 @pytest.mark.parametrize(

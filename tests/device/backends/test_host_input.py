@@ -47,6 +47,12 @@ def test_a_swipe_scrolls_and_a_click_follows_in_the_same_plan(bench: HostBench) 
     assert envelope.stepResults[0].data["effect"] == "changed"
 
 
+def test_a_query_lists_the_matches_of_the_screen(bench: HostBench) -> None:
+    data = bench.data("query", matcher={"textEquals": "Card"})
+    (match,) = json.loads(data["matches"])
+    assert (data["count"], match["label"]) == ("1", "Card")
+
+
 def test_a_point_outside_of_the_screen_is_refused(bench: HostBench) -> None:
     step = bench.step("double_tap", coordinate={"x": 90_000, "y": 1}, retry={"maxAttempts": 1})
     assert (step.success, step.data["error"]) == (False, "GESTURE_FAILED")

@@ -312,6 +312,9 @@ def _direction_hint(call: Call, word: str) -> str:
     from shlex import quote
 
     assert call.arguments.command is not None
+    meant = next((name for name in DIRECTIONS if word.casefold().startswith(name)), None)
+    if meant is not None:
+        return f"Run 'clawperator {call.name} {meant}'."
     takes_label = any(flag.name == "--text" for flag in call.arguments.command.flags)
     if takes_label and call.arguments.words and not call.arguments.has("--text"):
         return f"Run 'clawperator {call.name} down --text {quote(word)}'."

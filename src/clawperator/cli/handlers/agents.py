@@ -26,7 +26,7 @@ def _format(text: str) -> InstructionFormat:
     for form in FORMATS:
         if text.casefold() == form:
             return form
-    raise usage(f"--form must be {' or '.join(FORMATS)}, not {text!r}")
+    raise usage(f"--form must be {' or '.join(FORMATS)}, not {text!r}", f"Write --form {FORMATS[0]}.")
 
 
 def _write(path: str, form: InstructionFormat) -> dict[str, object]:

@@ -37,7 +37,7 @@ def required(selector: Selector | None, command: str) -> Selector:
         raise ClawError(
             "MISSING_SELECTOR",
             f"{command} needs a selector",
-            hint="Add one of --text, --text-contains, --id, --desc, --desc-contains, --role or --selector.",
+            hint="Add --text with the label, --ref with a reference of the outline, or another selector flag.",
             operation="argparse",
         )
     return selector

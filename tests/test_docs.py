@@ -439,10 +439,12 @@ SEARCH = (
     "clawperator close com.google.android.youtube && clawperator open com.google.android.youtube && "
     "clawperator click --desc Search"
 )
+OUTLINE = f'rm -rf "$HOME/.clawperator/references"; {SETTINGS} && clawperator snapshot --view outline'
 # The commands that bring the phone to the screen of an example, by its words or its first ones; Settings where
 # there are none.
 BEFORE = {
-    "click e12": (f'rm -rf "$HOME/.clawperator/references"; {SETTINGS} && clawperator snapshot --view outline'),
+    "click e12": OUTLINE,
+    "double-tap e12": OUTLINE,
     'click --class Switch --right-of "Wi-Fi"': (
         f"{SETTINGS} && clawperator click --text 'Network & internet' && clawperator click --text Internet"
     ),

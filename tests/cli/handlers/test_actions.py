@@ -309,7 +309,6 @@ def test_every_flat_command_shows_a_dry_run_by_all_its_names() -> None:
         "open": [SETTINGS],
         "type": ["x", "--id", "y"],
         "read": ["--id", "y"],
-        "query": ["--text", "A"],
         "wait": ["--id", "y"],
         "press": ["home"],
         "close": ["a.b"],

@@ -8,7 +8,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from clawperator.ui.node import Bounds, Hierarchy, Node
 from clawperator.ui.outline import outline_of
-from clawperator.ui.refs import ElementFingerprint, Located, fingerprints, locate
+from clawperator.ui.refs import MAX_ALIKE, ElementFingerprint, Located, fingerprints, locate
 from tests.ui.trees import hierarchy, node
 
 FRAME = Bounds(0, 0, 1_000, 2_000)
@@ -174,6 +174,15 @@ def test_equal_elements_are_ambiguous_after_one_of_them_has_gone() -> None:
     assert located.node is None
     assert located.is_ambiguous
     assert located.candidates == ('button "Same"', 'button "Same"')
+
+
+def test_of_very_many_equal_elements_none_is_located() -> None:
+    for count, is_located in ((MAX_ALIKE, True), (MAX_ALIKE + 1, False)):
+        screen = page(*rows(*["Same"] * count))
+        for below in screen.nodes:
+            below.attributes["bounds"] = "[0,0][1000,2000]"
+        located = find(screen, fingerprint(screen, "Same", 3))
+        assert (located.node is not None) is is_located
 
 
 def test_an_element_that_got_a_double_is_ambiguous() -> None:

@@ -23,6 +23,7 @@ from clawperator._typed import decode
 from clawperator.contract import REFERENCE
 from clawperator.errors import ClawError
 from clawperator.ui import (
+    MAX_ALIKE,
     EarlierLine,
     ElementFingerprint,
     Outline,
@@ -269,6 +270,8 @@ def _checksum(screen: ScreenPrint) -> int:
 
 def _is_doubtful(known: ElementFingerprint, live: list[ElementFingerprint], alike: list[int]) -> bool:
     """Whether a known element may be one of several on its page: then its reference is not used again."""
+    if len(alike) > MAX_ALIKE:
+        return True
     same_page = [at for at in alike if is_same_page(known, live[at])]
     if known.alike > 1 and known.alike_texts == 1:
         same_page = [at for at in same_page if live[at].texts == known.texts]

@@ -25,6 +25,8 @@ from clawperator.ui import (
 
 MAX_CANDIDATES = 10
 _MAX_LABEL = 120
+# On a larger screen it takes too long to search for selectors.
+_MAX_SEARCHED = 2_000
 
 
 class ReferenceLookup(Protocol):
@@ -112,7 +114,7 @@ def _candidate(screen: Hierarchy, node: Node, frame: Bounds) -> dict[str, Any]:
         "class": printable(node.class_name),
         "bounds": str(node.bounds),
     }
-    suggested = suggest_selectors(screen, node, frame, 1)
+    suggested = suggest_selectors(screen, node, frame, 1) if len(screen.nodes) <= _MAX_SEARCHED else []
     unique = {"selector": msgspec.to_builtins(suggested[0])} if suggested else {}
     return {**{name: fact for name, fact in facts.items() if fact}, **unique}
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from clawperator.ui.parse import parse_hierarchy
     from clawperator.ui.passwords import has_password
     from clawperator.ui.refs import (
+        MAX_ALIKE,
         ElementFingerprint,
         Located,
         RegionPrint,
@@ -46,8 +47,8 @@ else:
             "outline_text": "BYTES_PER_TOKEN cut_lines outline_objects render_outline",
             "parse": "parse_hierarchy",
             "passwords": "has_password",
-            "refs": "ElementFingerprint Located RegionPrint ScreenPrint find_same fingerprints is_same_page "
-            "locate stale_reference",
+            "refs": "MAX_ALIKE ElementFingerprint Located RegionPrint ScreenPrint find_same fingerprints "
+            "is_same_page locate stale_reference",
             "roles": "role_of",
             "select": "AmbiguousSelectorError select_nodes",
             "suggest": "contract_selector suggest_selectors",
@@ -60,6 +61,7 @@ __all__ = [
     "ATTRIBUTES",
     "BYTES_PER_TOKEN",
     "HIDDEN",
+    "MAX_ALIKE",
     "NOWHERE",
     "AmbiguousSelectorError",
     "Bounds",

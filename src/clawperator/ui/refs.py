@@ -6,6 +6,7 @@ rows, or else by their order while their list is unchanged. In every other case 
 """
 
 import re
+from collections import Counter
 from hashlib import blake2b
 from zlib import crc32
 
@@ -24,6 +25,8 @@ _MIN_SHARED_OF_FEW = 0.75
 _FEW = 8
 # Every dialog has these buttons.
 _DIALOG_BUTTONS = "android:id/button"
+# Of more elements that are alike none has a lasting reference: the time to compare them would be unlimited.
+MAX_ALIKE = 100
 _MAX_MARKS = 64
 _MAX_GROUP = 8
 _MAX_LABEL = 80
@@ -100,7 +103,9 @@ def locate(hierarchy: Hierarchy, frame: Bounds, fingerprint: ElementFingerprint)
 
 
 def find_same(known: ElementFingerprint, live: list[ElementFingerprint], alike: list[int]) -> int | None:
-    """The position of a known element. ``alike`` are the positions with its key."""
+    """The position of a known element. ``alike`` are the positions with its key; of very many none is taken."""
+    if len(alike) > MAX_ALIKE:
+        return None
     same_page = [at for at in alike if is_same_page(known, live[at])]
     if not same_page:
         return None
@@ -160,12 +165,10 @@ def fingerprints(screen: Outline) -> list[ElementFingerprint]:
         regions.append(rows.scroller(at))
     screen_print = _screen_print(screen.elements, regions)
     region_prints = _region_prints(screen.elements, regions, keys, texts)
-    by_key: dict[str, list[int]] = {}
-    for at, key in enumerate(keys):
-        by_key.setdefault(key, []).append(at)
+    alike, alike_texts = Counter(keys), Counter(zip(keys, texts, strict=True))
+    places: Counter[str] = Counter()
     made = []
     for at, element in enumerate(screen.elements):
-        alike = by_key[keys[at]]
         bounds = element.node.bounds
         made.append(
             ElementFingerprint(
@@ -173,15 +176,16 @@ def fingerprints(screen: Outline) -> list[ElementFingerprint]:
                 texts[at],
                 element.role,
                 element.label[:_MAX_LABEL],
-                len(alike),
-                1 if len(alike) == 1 else sum(texts[other] == texts[at] for other in alike),
-                alike.index(at),
+                alike[keys[at]],
+                alike_texts[keys[at], texts[at]],
+                places[keys[at]],
                 regions[at] is None,
                 (bounds.left, bounds.top, bounds.right, bounds.bottom),
                 region_prints[id(regions[at])],
                 screen_print,
             )
         )
+        places[keys[at]] += 1
     return made
 
 

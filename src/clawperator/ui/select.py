@@ -5,9 +5,10 @@ nodes that are in the given relation to them. Relations look at the whole window
 container.
 """
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 
-from msgspec import UNSET
+from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from clawperator._patterns import compile_linear
@@ -16,9 +17,6 @@ from clawperator.errors import ClawperatorException
 from clawperator.ui.match import Test, compile_matcher
 from clawperator.ui.node import Bounds, Hierarchy, Node
 from clawperator.ui.visible import visible_nodes
-
-# How far a node is from another in the direction of a relation; None when it is not in that relation.
-Gap = Callable[[Bounds, Bounds], int | None]
 
 _STATES = ("checked", "enabled", "focused", "selected", "scrollable", "password")
 
@@ -90,19 +88,17 @@ class _Search:
     def _nearest_first(self, selector: NodeSelector, nodes: list[Node]) -> list[Node]:
         """The nodes that are in each of the given positions, by the sum of their distances."""
         gaps: dict[int, int] = {}
-        for name, gap in _POSITIONS.items():
+        for name, side in _POSITIONS.items():
             nested = getattr(selector, name)
             if not nodes or not isinstance(nested, NodeSelector):
                 continue
-            others = [(node, node.bounds.normalised()) for node in self._nested(nested)]
+            anchors = _Anchors(side, self._nested(nested))
             kept = []
             for node in nodes:
-                area = node.bounds.normalised()
-                found = [gap(area, other) for one, other in others if one is not node]
-                distances = [distance for distance in found if distance is not None]
-                if distances:
+                distance = anchors.distance(node)
+                if distance is not None:
                     kept.append(node)
-                    gaps[id(node)] = gaps.get(id(node), 0) + min(distances)
+                    gaps[id(node)] = gaps.get(id(node), 0) + distance
             nodes = kept
         return sorted(nodes, key=lambda node: gaps[id(node)]) if gaps else nodes
 
@@ -198,25 +194,41 @@ _RELATIONS: dict[str, Callable[[list[Node], list[Node]], set[int]]] = {
 # Positions on the screen. The two nodes must share a row for left and right, a column for above and below.
 
 
-def _shares_column(area: Bounds, other: Bounds) -> bool:
-    return area.left < other.right and other.left < area.right
+class _Side(Struct, frozen=True):
+    """A position: the edge of a node that must be beyond the edge of another, and the span that they share."""
+
+    edge: Callable[[Bounds], int]
+    edge_of_other: Callable[[Bounds], int]
+    span: Callable[[Bounds], tuple[int, int]]
 
 
-def _shares_row(area: Bounds, other: Bounds) -> bool:
-    return area.top < other.bottom and other.top < area.bottom
-
-
-def _below(area: Bounds, other: Bounds) -> int | None:
-    return area.top - other.bottom if area.top >= other.bottom and _shares_column(area, other) else None
-
-
-def _right_of(area: Bounds, other: Bounds) -> int | None:
-    return area.left - other.right if area.left >= other.right and _shares_row(area, other) else None
-
-
-_POSITIONS: dict[str, Gap] = {
-    "below": _below,
-    "above": lambda area, other: _below(other, area),
-    "leftOf": lambda area, other: _right_of(other, area),
-    "rightOf": _right_of,
+_POSITIONS: dict[str, _Side] = {
+    "below": _Side(lambda b: b.top, lambda b: b.bottom, lambda b: (b.left, b.right)),
+    "above": _Side(lambda b: -b.bottom, lambda b: -b.top, lambda b: (b.left, b.right)),
+    "leftOf": _Side(lambda b: -b.right, lambda b: -b.left, lambda b: (b.top, b.bottom)),
+    "rightOf": _Side(lambda b: b.left, lambda b: b.right, lambda b: (b.top, b.bottom)),
 }
+
+
+class _Anchors:
+    """The nodes that others are on one side of. Those of one column or row are searched together."""
+
+    def __init__(self, side: _Side, nodes: list[Node]) -> None:
+        self._side = side
+        edges: dict[tuple[int, int], set[int]] = {}
+        for node in nodes:
+            area = node.bounds.normalised()
+            edges.setdefault(side.span(area), set()).add(side.edge_of_other(area))
+        self._edges = [(span, sorted(found)) for span, found in edges.items()]
+
+    def distance(self, node: Node) -> int | None:
+        """How far a node is from the nearest of them; None when it is on this side of none."""
+        area = node.bounds.normalised()
+        edge = self._side.edge(area)
+        low, high = self._side.span(area)
+        nearest: int | None = None
+        for (start, end), edges in self._edges:
+            if low < end and start < high and (count := bisect_right(edges, edge)):
+                distance = edge - edges[count - 1]
+                nearest = distance if nearest is None else min(nearest, distance)
+        return nearest

@@ -141,6 +141,7 @@ def action_places(modules: dict[str, Module]) -> dict[str, set[str]]:
         for name, module in modules.items()
         if name.partition(".")[2].split(".")[0] in _ACTION_PACKAGES and ".agent.offline" not in name
     }
+    strings = {node: _Strings(node) for nodes in written.values() for node in nodes}
     places: dict[str, set[str]] = {}
     rows = [node for name, nodes in written.items() if _ROWS.fullmatch(name) for node in nodes]
     for action, struct in _registered(rows).items():
@@ -151,8 +152,8 @@ def action_places(modules: dict[str, Module]) -> dict[str, set[str]]:
             for module, nodes in written.items()
             for node in nodes
             if _label(node) in (action, struct)
-            or _holds(node, action, is_row=module.startswith(_COMMANDS) or isinstance(node, ast.ClassDef))
-            or (module not in engine and _refers(node, struct))
+            or strings[node].holds(action, is_row=module.startswith(_COMMANDS) or isinstance(node, ast.ClassDef))
+            or (module not in engine and struct in strings[node].names)
             or (".connection." in module and isinstance(node, ast.ClassDef) and methods & _members(node))
         }
         readers = {place for place in found if place.startswith(_READERS)}
@@ -203,40 +204,45 @@ def _members(node: ast.ClassDef) -> set[str]:
     return {_label(member) for member in node.body if isinstance(member, Definition)}
 
 
-def _holds(node: Definition, action: str, *, is_row: bool) -> bool:
-    """Whether a definition holds the type in a row, a table or a comparison."""
-    if not is_row and "_" not in action:
-        return False
-    roots = node.decorator_list if isinstance(node, ast.ClassDef) else []
-    roots += [node.value] if isinstance(node, ast.Assign | ast.AnnAssign) and node.value else []
-    named = {
-        id(inner)
-        for root in roots
-        for keyword in ast.walk(root)
-        if isinstance(keyword, ast.keyword) and keyword.arg == "performs"
-        for inner in ast.walk(keyword)
-    }
-    for part in (inner for root in roots for inner in ast.walk(root) if id(inner) not in named):
-        if isinstance(part, ast.Call) and is_row and any(_is_string(argument, action) for argument in part.args):
-            return True
-        if any(_is_string(element, action) for element in _elements(part)):
-            return True
-    return any(
-        _is_string(value, action)
-        for part in ast.walk(node)
-        if isinstance(part, ast.Compare | ast.MatchValue)
-        for value in ast.walk(part)
-    )
+class _Strings:
+    """The strings and names of a definition, by the way in which it holds them."""
+
+    def __init__(self, node: Definition) -> None:
+        roots = node.decorator_list if isinstance(node, ast.ClassDef) else []
+        roots = [*roots, *([node.value] if isinstance(node, ast.Assign | ast.AnnAssign) and node.value else [])]
+        performed = {
+            id(inner)
+            for root in roots
+            for keyword in ast.walk(root)
+            if isinstance(keyword, ast.keyword) and keyword.arg == "performs"  # another action of the row
+            for inner in ast.walk(keyword)
+        }
+        parts = [inner for root in roots for inner in ast.walk(root) if id(inner) not in performed]
+        self.arguments = _constants(value for part in parts if isinstance(part, ast.Call) for value in part.args)
+        self.elements = _constants(value for part in parts for value in _elements(part))
+        self.compared = _constants(
+            value
+            for part in ast.walk(node)
+            if isinstance(part, ast.Compare | ast.MatchValue)
+            for value in ast.walk(part)
+        )
+        self.names = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+
+    def holds(self, action: str, *, is_row: bool) -> bool:
+        """Whether the definition holds the type in a row, a table or a comparison."""
+        if not is_row and "_" not in action:
+            return False
+        return (is_row and action in self.arguments) or action in self.elements or action in self.compared
+
+
+def _constants(values: Iterable[ast.AST]) -> set[str]:
+    return {v.value for v in values if isinstance(v, ast.Constant) and isinstance(v.value, str)}
 
 
 def _elements(node: ast.AST) -> list[ast.expr]:
     if isinstance(node, ast.List | ast.Tuple | ast.Set):
         return node.elts
     return [key for key in node.keys if key] if isinstance(node, ast.Dict) else []
-
-
-def _refers(node: ast.AST, struct: str) -> bool:
-    return any(isinstance(part, ast.Name) and part.id == struct for part in ast.walk(node))
 
 
 def _is_string(node: ast.AST, text: str) -> bool:

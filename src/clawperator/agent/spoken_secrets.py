@@ -51,7 +51,10 @@ _TYPED = re.compile(
     rf"(?:\s{{1,3}}{_ARTICLE})?{_KINDS}\s{{1,3}}{_NAME}\b",
     re.IGNORECASE,
 )
-_NAMED = re.compile(rf"{_VALUE}\s{{1,3}}is\s{{1,3}}{_ARTICLE}{_KINDS}\s{{1,3}}{_NAME}\b", re.IGNORECASE)
+_IS_NAME = rf"\s{{1,3}}is\s{{1,3}}{_ARTICLE}{_KINDS}\s{{1,3}}{_NAME}\b"
+_NAMING = re.compile(_IS_NAME, re.IGNORECASE)
+_NAMED = re.compile(rf"{_VALUE}{_IS_NAME}", re.IGNORECASE)
+_LONGEST_VALUE = 202  # with its quotes
 # The words of a passphrase, up to the end of the clause.
 _PHRASE = re.compile(
     r"[^\s.,;]{1,40}(?:[ \t]{1,3}(?!(?:and|then|or|into?|as)\b)[^\s.,;]{1,40}){0,20}", re.IGNORECASE
@@ -135,10 +138,21 @@ def _prompt_places(prompt: str) -> Iterator[tuple[int, int]]:
                 continue
             yield _place(found)
             break
-    for pattern in (_TYPED, _NAMED, _DIGITS_OF_CODE):
-        for found in pattern.finditer(prompt):
-            if _is_value(found):
-                yield _place(found)
+    for found in (*_DIGITS_OF_CODE.finditer(prompt), *_before_names(prompt)):
+        if _is_value(found):
+            yield _place(found)
+
+
+def _before_names(prompt: str) -> Iterator[re.Match[str]]:
+    """The values that come before the name of a secret. A prompt without such a name is not searched."""
+    if next(_name_places(prompt), None) is None:
+        return
+    yield from _TYPED.finditer(prompt)
+    # A search for a value would start at every character; what follows the value is rare.
+    for naming in _NAMING.finditer(prompt):
+        found = _NAMED.search(prompt, max(0, naming.start() - _LONGEST_VALUE), naming.end())
+        if found is not None:
+            yield found
 
 
 def _name_places(text: str) -> Iterator[int]:

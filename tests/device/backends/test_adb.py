@@ -120,6 +120,11 @@ def test_these_tests_try_every_action() -> None:
     assert [kind for kind in RUNNERS if f'("{kind}"' not in source and f'"type": "{kind}"' not in source] == []
 
 
+def test_matches_are_listed(bench: Bench) -> None:
+    bench.data("open_app", applicationId=SETTINGS)
+    assert bench.data("query", matcher={"textEquals": "Display"})["count"] == "1"
+
+
 def test_an_app_is_opened_and_closed(bench: Bench) -> None:
     opened = bench.data("open_app", applicationId=SETTINGS)
     assert (opened["dispatch_method"], opened["effect"]) == ("launch_intent", "changed")

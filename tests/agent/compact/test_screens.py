@@ -2,7 +2,7 @@
 
 from clawperator.agent.compact.screens import OUTLINE, changes_since, show_screen
 from clawperator.agent.ports import ScreenView
-from clawperator.agent.tools.screen_views import read_view
+from clawperator.agent.tools.plans import read_view
 from clawperator.contract import StepResult, validate
 
 

@@ -33,6 +33,8 @@ _SOURCE = "claw"
 _DEFAULT_MS = 30_000
 # The params that hold how long an action may wait.
 _WAIT_PARAMS = ("timeoutMs", "durationMs", "maxDurationMs")
+# The formats of views, and whether each is the whole screen.
+_VIEWS = {"outline": True, "outline_changes": False}
 # With these errors the execution never started.
 _NOT_BEGUN = ("EXECUTION_CONFLICT_IN_FLIGHT", "PRODUCT_HOME_UNAVAILABLE", "TURN_TIMEOUT")
 # Hints for failed steps that have none.
@@ -80,14 +82,23 @@ def _look(
     plan: Plan, result: ExecutionResult, device: Device, context: ToolContext, secrets: tuple[str, ...]
 ) -> ScreenView | None:
     """The screen after a plan: that of its last action, or of a snapshot now. None when there is none."""
-    from clawperator.agent.tools.screen_views import read_view
-
     try:
         if not is_snapshot(plan.execution.actions[-1].type):
             result = _snapshot(device, context, context.observe)
         return read_view(mask_result(result, secrets).envelope.stepResults[-1])
     except ClawError:  # the action itself was done, or has an error of its own
         return None
+
+
+def read_view(step: StepResult) -> ScreenView | None:
+    """The view of a snapshot step; None for one that failed, and for XML."""
+    form = step.data.get("actual_format", "")
+    if not step.success or form not in _VIEWS:
+        return None
+    data = step.data
+    return ScreenView(
+        data.get("snapshot_id", ""), data.get("foreground_package"), data.get("text", ""), _VIEWS[form]
+    )
 
 
 def make_plan(tool: str, actions: Sequence[Mapping[str, Any]], folder: WorkingFolder) -> Plan:

@@ -97,7 +97,7 @@ def check_matched(data: Mapping[str, str], expected: Node, chosen: ChosenNode, *
     """``TARGET_CHANGED`` when the Operator reports that it acted on another node than expected.
 
     A node that was chosen by its place must also be where it was. An Operator that does not report the node is
-    believed: it had a selector that only this node matched, or found it on the same screen.
+    trusted: it had a selector that only this node matched, or found it on the same screen.
     """
     written = data.get("matched_target")
     if written is None:

@@ -1,6 +1,7 @@
 """The package of an app by its exact label."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +13,8 @@ from clawperator.phone.toolkit.app import App
 from clawperator.phone.toolkit.context import AppContext
 from clawperator.phone.toolkit.views import View, column, text
 from clawperator.testing import simulated_phone
+from tests.device.phone_servers import running_phone_server
+from tests.support.running import claw_json, clawperator
 
 
 def app(package: str, label: str) -> App:
@@ -71,3 +74,49 @@ def test_a_label_that_android_does_not_print_comes_from_the_table(monkeypatch: p
     answer = ShellAnswer(0, printed.encode(), b"")
     monkeypatch.setattr("clawperator.device.app_labels.run_shell", lambda *_, **__: answer)
     assert known_labels(Device("d", Endpoint("127.0.0.1", 1))) == {"com.android.chrome": "Chrome"}
+
+
+@pytest.fixture
+def phone_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder in which the commands find a phone."""
+    monkeypatch.setenv("CLAWPERATOR_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("CLAW_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.chdir(tmp_path)
+    with running_phone_server():
+        yield tmp_path
+
+
+@pytest.mark.usefixtures("phone_folder")
+def test_a_tool_takes_a_label() -> None:
+    ran = claw_json("exec-tool", "open_app", '{"applicationId": "Settings"}')
+    (step,) = ran.json["result"]["envelope"]["stepResults"]
+    assert (step["success"], step["data"]["application_id"]) == (True, "com.android.settings")
+
+
+@pytest.mark.usefixtures("phone_folder")
+@pytest.mark.parametrize(
+    ("rule", "code"),
+    [
+        ('{"deny": ["open_app(com.android.settings)"]}', "PERMISSION_DENIED"),
+        ('{"deny": ["open_app(com.other)"]}', None),
+        ('{"allow": ["open_app(com.android.settings)"], "defaultMode": "read-only"}', None),
+    ],
+)
+def test_rules_about_packages_apply_to_the_app_of_a_label(rule: str, code: str | None, phone_folder: Path) -> None:
+    settings = phone_folder / "config" / "settings.json"
+    settings.parent.mkdir()
+    settings.write_text(f'{{"permissions": {rule}}}')
+    error = claw_json("exec-tool", "open_app", '{"applicationId": "Settings"}').json.get("error")
+    assert (error and error["code"]) == code
+
+
+@pytest.mark.usefixtures("phone_folder")
+def test_an_unknown_label_fails_without_an_attempt_to_open_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("a plan was run")
+
+    monkeypatch.setattr("clawperator.device.run_plan", refuse, raising=False)
+    ran = clawperator("open", "Setings")
+    assert (ran.code, ran.json["code"]) == (1, "APP_NOT_FOUND")
+    assert "the nearest names are Settings" in ran.json["message"]
+    assert "packages list" in ran.json["hint"]

@@ -114,6 +114,7 @@ class Tool(Struct, frozen=True, kw_only=True):
     """A tool. ``schema`` returns the JSON Schema of its parameters.
 
     ``subjects`` extracts the parts of the parameters that policy rules match; without it they match all of them.
+    ``resolve`` returns the parameters with names resolved on the device, before the policy is checked.
     ``performs`` are the other tools that a call performs as well, ``grants`` further names for allow rules.
     ``model_tool`` is the tool through which models use it; models get a tool without one as it is.
     """
@@ -127,6 +128,7 @@ class Tool(Struct, frozen=True, kw_only=True):
     aliases: tuple[str, ...] = ()
     family: str = "action"  # action, observation, recording, skill, doctor, mcp
     subjects: Callable[[Mapping[str, Any]], tuple[str, ...]] | None = None
+    resolve: Callable[[Mapping[str, Any], ToolContext], Mapping[str, Any]] | None = None
     performs: Callable[[Mapping[str, Any]], tuple[str, ...]] | None = None
     grants: tuple[str, ...] = ()
     takes_app_name: bool = False  # prompts with the name of an app lead to it

@@ -71,9 +71,10 @@ class ToolRegistry:
             tool = self.find(call.name)
             gate = PolicyGate(self.policy, self._asker)
             with enforcing(gate), confining(context.working_folder):
-                self._require(tool, call.params, gate)
+                params = self._resolved(tool, call.params, context)
+                self._require(tool, params, gate)
                 look = call.observe if tool.name == _LOOK or self._may_look() else None
-                return tool.run(call.params, replace(context, observe=look))
+                return tool.run(params, replace(context, observe=look))
         except ClawError as e:
             return _failed(e)
         except TurnCancelledError:
@@ -81,6 +82,12 @@ class ToolRegistry:
         except Exception as e:  # noqa: BLE001 - a defective tool must not end the turn
             message = f"{call.name} failed: {type(e).__name__}: {e}"
             return _failed(ClawError("UNKNOWN", message[:500], operation="call", target=call.name))
+
+    def _resolved(self, tool: Tool, params: Mapping[str, Any], context: ToolContext) -> Mapping[str, Any]:
+        """The parameters to check and to run. A tool that is denied altogether asks no device."""
+        if tool.resolve is None or not self.policy.may_allow(tool, can_ask=self._asker is not None):
+            return params
+        return tool.resolve(params, context)
 
     def _may_look(self) -> bool:
         """Whether the screen may be read without a question to the user."""

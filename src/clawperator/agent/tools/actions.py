@@ -56,8 +56,6 @@ def _action_tool(row: ActionType) -> Tool:
         from clawperator.agent.tools.plans import run_actions
 
         own = require_object(params, row.name)
-        if row.resolves_label:
-            own = _with_package(own, context)
         return run_actions(row.name, [{"type": row.name, "params": own}], context)
 
     entry = action_entry(row.name)
@@ -71,14 +69,17 @@ def _action_tool(row: ActionType) -> Tool:
         aliases=row.aliases,
         family=row.family,
         subjects=entry.subjects,
+        resolve=_with_package if row.resolves_label else None,
         performs=entry.performs,
         takes_app_name=row.takes_app_name,
         model_tool=row.model_tool,
     )
 
 
-def _with_package(params: dict[str, Any], context: ToolContext) -> dict[str, Any]:
+def _with_package(params: Mapping[str, Any], context: ToolContext) -> Mapping[str, Any]:
     """The params with the package of an app that is named by its label, for the policy and for the device."""
+    if not isinstance(params, dict):
+        return params
     from clawperator.device import is_app_label, resolve_app_label, resolve_device
 
     action = {"type": "open_app", "params": params}

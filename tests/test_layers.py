@@ -34,6 +34,7 @@ LAYERS = (
     "_config",
     "_home",
     "_notes",
+    "_secret_text",
     "_typed",
     "_files",
     "_deadline",

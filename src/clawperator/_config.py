@@ -7,7 +7,7 @@
     output = "pretty"
     allow_schemes = ["myapp"]           # URI schemes that open_uri may open besides http and https
     pass_env = ["OPENAI_API_KEY"]       # variables that skills and MCP servers also receive
-    secrets = ["SHOP_PASSWORD"]         # variables and files whose text agents may enter with textFrom
+    secrets = ["SHOP_PASSWORD"]         # variables and files (absolute paths) that agents may enter with textFrom
 
 A file of that name in a working folder is never read.
 """

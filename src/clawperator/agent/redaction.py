@@ -11,15 +11,12 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from clawperator._secret_text import SHORTEST, literal_pattern, replace_surrogates, spellings
 from clawperator.agent.spoken_secrets import secret_places
 
 REDACTED = "[redacted]"
 TOO_DEEP = "[nested too deep]"
 
-_SHORTEST = 4  # of a known secret that is replaced anywhere, also within a word
-# Around a shorter one. An attribute such as index="1" is no text of the user; text="1" is.
-_WORD_START = r"""(?:(?<![^\s"'“\u2018«(:=,/])(?<!=")|(?<=\btext=")|(?<=content-desc="))"""
-_WORD_END = r"""(?![^\s"'”\u2019»).,;:!?/])"""
 # Held back at most; and kept of what was released, for patterns that begin there.
 _MOST_HELD = 4_096
 _CONTEXT = 8_192
@@ -93,7 +90,7 @@ class Redactor:
 
     def text(self, text: str) -> str:
         """Redact a text. A lone surrogate, which cannot be encoded, becomes U+FFFD."""
-        text = _replace_surrogates(text)
+        text = replace_surrogates(text)
         pieces, done = [], 0
         for start, end in self.places(text):
             pieces += [text[done:start], REDACTED]
@@ -131,19 +128,7 @@ class Redactor:
         # A short secret is no reason to hide every small number.
         if name and _SECRET_NAME.search(name):
             return REDACTED
-        return self.text(text) if len(text) >= _SHORTEST else text
-
-
-def literal_pattern(secrets: Iterable[str]) -> re.Pattern[str] | None:
-    """A pattern of these secrets in all their spellings: short ones as words, others anywhere. None for none."""
-    # Longest first: a secret that starts with another one is replaced completely.
-    known = {spelling for secret in secrets if secret.strip() for spelling in _spellings(secret)}
-    ordered = sorted(known, key=lambda secret: (-len(secret), secret))
-    patterns = [
-        re.escape(secret) if len(secret.strip()) >= _SHORTEST else f"{_WORD_START}{re.escape(secret)}{_WORD_END}"
-        for secret in ordered
-    ]
-    return re.compile("|".join(patterns)) if patterns else None
+        return self.text(text) if len(text) >= SHORTEST else text
 
 
 class StreamRedactor:
@@ -160,7 +145,7 @@ class StreamRedactor:
 
     def add(self, piece: str) -> str:
         """The text that can be shown after this piece."""
-        self._text = _replace_surrogates(self._text + piece)
+        self._text = replace_surrogates(self._text + piece)
         places = self.redactor.places(self._text)
         return self._release(self._safe_end(places), places)
 
@@ -178,7 +163,7 @@ class StreamRedactor:
             end -= 1
         for secret in self.redactor.secrets:
             # The longest end of the text that is the beginning of a secret.
-            for spelling in _spellings(secret):
+            for spelling in spellings(secret):
                 first = max(len(text) - len(spelling) + 1, self._released)
                 at = text.find(spelling[0], first)
                 while 0 <= at < end:
@@ -250,15 +235,6 @@ def map_strings(
     return change(str(value), name)
 
 
-def _spellings(secret: str) -> tuple[str, ...]:
-    """A secret as plain text, in JSON and in XML."""
-    secret = _replace_surrogates(secret)
-    in_json = msgspec.json.encode(secret).decode()[1:-1]
-    in_xml = secret.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    in_attribute = in_xml.replace('"', "&quot;")
-    return secret, in_json, in_xml, in_attribute, in_attribute.replace("'", "&apos;")
-
-
 def _assignments(text: str) -> Iterator[tuple[int, int]]:
     """Where values are assigned to the name of a secret."""
     lower = text.replace("\u0130", "I").lower()  # the only letter whose lower case is longer
@@ -279,11 +255,3 @@ def _assignments(text: str) -> Iterator[tuple[int, int]]:
         if value not in _NOT_SECRET and not (group == "bare" and value == "the"):
             yield found.start(group), found.end()
             done = found.end()
-
-
-def _replace_surrogates(text: str) -> str:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return text

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from clawperator.device.references import References
     from clawperator.device.run import add_views, run_plan, with_captures
     from clawperator.device.running import RunningExecution, still_running
-    from clawperator.device.secrets import SecretReader
+    from clawperator.device.secrets import SecretReader, is_declared
     from clawperator.device.settings import default_backend, default_timeout_ms, operator_package
     from clawperator.device.setup.device_checks import HANDSHAKE_MS
     from clawperator.device.setup.doctor import Report, report_text, run_doctor
@@ -46,7 +46,7 @@ else:
             "references": "References",
             "run": "add_views run_plan with_captures",
             "running": "RunningExecution still_running",
-            "secrets": "SecretReader",
+            "secrets": "SecretReader is_declared",
             "settings": "default_backend default_timeout_ms operator_package",
             "setup.device_checks": "HANDSHAKE_MS",
             "setup.doctor": "Report report_text run_doctor",
@@ -84,6 +84,7 @@ __all__ = [
     "default_timeout_ms",
     "grant_permissions",
     "is_app_label",
+    "is_declared",
     "known_device",
     "list_devices",
     "list_packages",

@@ -100,8 +100,11 @@ def run_plan(  # noqa: PLR0913 - the facts of one run
             name = backend if isinstance(backend, str) else type(backend).__name__
             trace(f"lease of {device.serial} after {waited * 1000:.0f} ms; backend {name}")
             trace(f"run {ids['commandId']}: {action}, timeout {timed.execution.timeoutMs:g} ms")
-            watch = RunWatch(stop, held, _references(plan, device), _target_check(plan), _secrets(plan, device))
+            secrets = _secrets(plan, device)
+            watch = RunWatch(stop, held, _references(plan, device), _target_check(plan), secrets)
             envelope = choose_backend(backend, device, package, watch).run(timed)
+        if secrets is not None:
+            envelope = replace(envelope, stepResults=secrets.mask(envelope.stepResults))
         _check_steps(plan, envelope, device)
     except ClawError as e:
         log_event("execution.failed", level="error", code=e.code, durationMs=_elapsed_ms(started), **ids)

@@ -7,6 +7,8 @@ import os
 import stat
 from collections.abc import Iterable
 
+from msgspec.structs import replace
+
 from clawperator._home import product_home
 from clawperator.commands import POLICY_VARIABLE
 from clawperator.contract import ACTIONS, SESSION_ID, StepResult, TextSource
@@ -22,19 +24,27 @@ class SecretReader:
 
     def __init__(self, serial: str) -> None:
         self._serial = serial
+        self._texts: list[str] = []
 
     def read(self, source: TextSource) -> str:
         """The text. ``SECRET_UNAVAILABLE`` when it cannot be read, ``PERMISSION_DENIED`` when it may not be."""
         name = source.env if isinstance(source.env, str) else source.file
         assert isinstance(name, str)
-        _check_allowed(name)
+        _check_allowed(source)
         text = _read_file(name) if isinstance(source.file, str) else os.environ.get(name)
         if not text:
             what = "file is empty" if isinstance(source.file, str) else "environment variable is not set"
             raise _unavailable(name, f"the {what}")
         if len(text) > MAX_MATCHER_VALUE_LENGTH:
             raise _unavailable(name, f"it is longer than {MAX_MATCHER_VALUE_LENGTH} characters")
+        self._texts.append(text)
         return text
+
+    def mask(self, steps: Iterable[StepResult]) -> list[StepResult]:
+        """The steps with four dots for each text that was read: a later snapshot or log may show it."""
+        from clawperator.engine import mask_step_data
+
+        return [replace(step, data=mask_step_data(step.data, self._texts)) for step in steps]
 
     def active_recording(self) -> str | None:
         try:
@@ -74,23 +84,55 @@ def _marker(serial: str) -> str:
     return os.path.join(product_home(), "active-recordings", name)
 
 
-def _check_allowed(name: str) -> None:
+def _check_allowed(source: TextSource) -> None:
     import sys
 
     if POLICY_VARIABLE not in os.environ and "clawperator.policy.enforcement" not in sys.modules:
         return
-    from clawperator._config import read_config
     from clawperator._home import config_file
     from clawperator.policy import policy_in_force
 
-    if policy_in_force() and name not in read_config().secrets:
-        raise ClawError(
-            "PERMISSION_DENIED",
-            f"agents may not read the secret {name}",
-            hint=f'The user allows it with secrets = ["{name}"] in {config_file()}.',
-            operation="secret",
-            target=name,
-        )
+    if not policy_in_force() or is_declared(source):
+        return
+    name = source.env if isinstance(source.env, str) else os.path.abspath(str(source.file))
+    raise ClawError(
+        "PERMISSION_DENIED",
+        f"agents may not read the secret {name}",
+        hint=f'The user allows it with secrets = ["{name}"] in {config_file()}.',
+        operation="secret",
+        target=name,
+    )
+
+
+def is_declared(source: TextSource) -> bool:
+    """Whether the user's ``secrets`` setting names this variable, or this file by its absolute path."""
+    from clawperator._config import read_config
+
+    if isinstance(source.env, str):
+        return source.env in read_config().secrets
+    path = os.path.realpath(str(source.file))
+    return any(path == os.path.realpath(file) for file in _declared_files())
+
+
+def declared_texts() -> list[str]:
+    """The texts of the ``secrets`` setting that can be read."""
+    from clawperator._config import read_config
+
+    values = [value for name in read_config().secrets if (value := os.environ.get(name))]
+    for path in _declared_files():
+        try:
+            values.append(_read_file(path))
+        except ClawError:  # it cannot be entered either
+            continue
+    return values
+
+
+def _declared_files() -> list[str]:
+    """A relative path does not count: the working folder of an agent would decide which file it is."""
+    from clawperator._config import read_config
+
+    paths = (os.path.expanduser(name) for name in read_config().secrets)
+    return [path for path in paths if os.path.isabs(path)]
 
 
 def _read_file(path: str) -> str:

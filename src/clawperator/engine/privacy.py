@@ -1,6 +1,14 @@
-"""Mask password fields."""
+"""Mask password fields, and secrets that were entered."""
 
+from collections.abc import Iterable, Mapping
+
+from clawperator._secret_text import literal_pattern
 from clawperator.ui import HIDDEN, Hierarchy, Node, has_password
+
+# Values that are our own words and numbers. A secret such as "4" or "true" must not hide them.
+_OWN_VALUES = frozenset(
+    ("append", "candidate_count", "dispatch_method", "effect", "line_count", "settled_ms", "submit")
+)
 
 
 def shown_label(node: Node) -> str:
@@ -21,3 +29,18 @@ def mask_passwords(hierarchy: Hierarchy) -> Hierarchy:
             parent.children.append(copy)
     nodes = list(copies.values())
     return Hierarchy(hierarchy.attributes, [node for node in nodes if node.parent is None], nodes)
+
+
+def mask_secrets(text: str, secrets: Iterable[str]) -> str:
+    """The text with four dots for each secret; for one of fewer than four characters only where it is a word."""
+    pattern = literal_pattern(secrets)
+    return text if pattern is None else pattern.sub(HIDDEN, text)
+
+
+def mask_step_data(data: Mapping[str, str], secrets: Iterable[str]) -> dict[str, str]:
+    """The data of a step with four dots for each secret."""
+    known = list(secrets)
+    return {
+        name: value if name in _OWN_VALUES else HIDDEN if value in known else mask_secrets(value, known)
+        for name, value in data.items()
+    }

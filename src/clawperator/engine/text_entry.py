@@ -1,14 +1,15 @@
 """Text entry into a field, with optional clearing and submitting."""
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from clawperator._secret_text import SHORTEST
 from clawperator.contract import EnterTextParams, NodeMatcher, SubmitTextParams, TextSource
 from clawperator.engine.chosen import Choice
 from clawperator.engine.clicks import press
 from clawperator.engine.context import ActionContext, StepData, string_details
 from clawperator.engine.driver import NodeActions, TargetActions
+from clawperator.engine.privacy import mask_secrets, mask_step_data
 from clawperator.engine.retry import with_retry
 from clawperator.engine.settle import ScreenBefore, evidence, look, settle
 from clawperator.engine.targets import FOCUSED_FIELD, describe_node, nearest_self_or_ancestor, resolve
@@ -68,17 +69,17 @@ def enter_text(context: ActionContext, params: EnterTextParams) -> StepData:
         raise _without_secret(e, secret.text) from None
     except Exception as e:  # noqa: BLE001 - its message may quote the secret
         raise ClawError("UNKNOWN", f"cannot enter a secret: {type(e).__name__}") from None
-    return {name: _masked(value, secret.text) for name, value in data.items()} | {"text": HIDDEN}
+    return mask_step_data(data, [secret.text]) | {"text": HIDDEN}
 
 
 def _without_secret(error: ClawError, secret: str) -> ClawError:
-    details = {name: _masked(value, secret) for name, value in string_details(error.details).items()}
-    hint = None if error.own_hint is None else _masked(error.own_hint, secret)
-    return ClawError(error.code, _masked(error.message, secret), hint=hint, details=details)
-
-
-def _masked(text: str, secret: str) -> str:
-    return text.replace(secret, HIDDEN).replace(msgspec.json.encode(secret).decode()[1:-1], HIDDEN)
+    if len(secret.strip()) < SHORTEST:
+        # It cannot be told from other parts of a message.
+        message = "cannot enter the secret; the message is hidden, because it may quote it"
+        return ClawError(error.code, message)
+    details = {name: mask_secrets(value, [secret]) for name, value in string_details(error.details).items()}
+    hint = None if error.own_hint is None else mask_secrets(error.own_hint, [secret])
+    return ClawError(error.code, mask_secrets(error.message, [secret]), hint=hint, details=details)
 
 
 def _enter(context: ActionContext, entry: TextEntry, params: EnterTextParams) -> StepData:

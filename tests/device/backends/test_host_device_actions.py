@@ -216,10 +216,74 @@ def test_a_file_that_is_no_apk_is_not_installed(bench: HostBench, tmp_path: Path
     assert bench.step("install_app", path=str(tmp_path / "app.apk")).data["error"] == "ANDROID_INSTALL_FAILED"
 
 
+def write_log(bench: HostBench, package: str, message: str) -> None:
+    """Write a log line as an app."""
+    phone = bench.phone.phone
+    with phone.lock:
+        phone.log.write("I", "Shop", message, 4_321, uid=phone.packages[package].uid)
+
+
 def test_the_log_of_an_app_is_read_and_of_no_other(bench: HostBench) -> None:
-    bench.data("open_app", applicationId=INPUT)
+    write_log(bench, INPUT, "a line of the app")
+    write_log(bench, NOTES, "a line of another app")
     data = bench.data("read_logcat", applicationId=INPUT, since="5m", maxLines=50)
     lines = data["text"].splitlines()
     assert int(data["line_count"]) == len(lines)
-    assert all("AccessibilityManager" not in line for line in lines)
+    assert [line for line in lines if "a line of the app" in line]
+    assert [line for line in lines if "another app" in line or "AccessibilityManager" in line] == []
+    other = bench.data("read_logcat", applicationId=NOTES, since="5m", maxLines=50)
+    assert "a line of another app" in other["text"]
     assert bench.step("read_logcat", applicationId="com.not.there").data["error"] == "APP_NOT_FOUND"
+
+
+def test_a_log_does_not_show_the_secrets_that_the_user_declares(
+    bench: HostBench, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("CLAWPERATOR_HOME", str(tmp_path))
+    monkeypatch.setenv("SHOP_PASSWORD", SECRET)
+    file = tmp_path / "pin"
+    file.write_text("8317-2206\n")
+    file.chmod(0o600)
+    (tmp_path / "clawperator.toml").write_text(f'secrets = ["SHOP_PASSWORD", "{file}", "NOT_SET", "/not/there"]\n')
+    write_log(bench, INPUT, f"login with {SECRET} and 8317-2206 as bob")
+    text = bench.data("read_logcat", applicationId=INPUT, since="5m")["text"]
+    assert "login with •••• and •••• as bob" in text
+
+
+def test_a_log_does_not_show_a_secret_that_the_run_entered(
+    bench: HostBench, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("CLAWPERATOR_HOME", str(tmp_path))
+    monkeypatch.setenv("SHOP_PASSWORD", SECRET)
+    write_log(bench, INPUT, f"login with {SECRET}")
+    entered, log = bench.run(
+        {"type": "enter_text", "params": {"matcher": NAME, "textFrom": {"env": "SHOP_PASSWORD"}}},
+        {"type": "read_logcat", "params": {"applicationId": INPUT, "since": "5m"}},
+    ).stepResults
+    assert entered.success
+    assert "login with ••••" in log.data["text"]
+    assert find_secret(SECRET, (), {"log": log.data["text"]}) == []
+
+
+@pytest.mark.parametrize("secret", ["1", "e", "7!", "on", "true", "set_text"])
+def test_a_secret_that_is_part_of_other_words_changes_none_of_them(
+    bench: HostBench, secret: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHOP_PASSWORD", secret)
+    data = bench.data("enter_text", matcher=NAME, textFrom={"env": "SHOP_PASSWORD"})
+    assert bench.state("name") == secret
+    assert (data["text"], data["candidate_count"], data["effect"]) == ("••••", "1", "changed")
+    assert data["settled_ms"].isdecimal()
+    assert '"resourceId":"com.example.input:id/name"' in data["matched_target"]
+
+
+@pytest.mark.parametrize("secret", ["1", "St", "art"])
+def test_the_error_of_a_short_secret_has_a_fixed_message(
+    bench: HostBench, secret: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHOP_PASSWORD", secret)
+    params = {"matcher": {"textEquals": "Start"}, "textFrom": {"env": "SHOP_PASSWORD"}, "retry": ONCE}
+    step = bench.step("enter_text", **params)
+    assert not step.success
+    assert step.data["message"] == "cannot enter the secret; the message is hidden, because it may quote it"
+    assert set(step.data) <= {"error", "message", "hint", "dispatched"}

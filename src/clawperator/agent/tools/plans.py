@@ -1,5 +1,6 @@
 """Run the actions of a tool as one execution, and report the result."""
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -19,6 +20,7 @@ from clawperator.contract import (
     ExecutionResult,
     Plan,
     StepResult,
+    TextSource,
     is_snapshot,
     new_command_id,
     new_execution,
@@ -26,7 +28,7 @@ from clawperator.contract import (
     waiting_timeout,
 )
 from clawperator.contract.limits import MAX_EXECUTION_TIMEOUT_MS, MIN_EXECUTION_TIMEOUT_MS
-from clawperator.device import Device, operator_package, resolve_device, run_plan
+from clawperator.device import Device, is_declared, operator_package, resolve_device, run_plan
 from clawperator.errors import ClawError
 
 _SOURCE = "claw"
@@ -122,7 +124,17 @@ def _confined(action: dict[str, Any], folder: WorkingFolder, operation: str) -> 
         params[row.path_param] = confine(folder, params[row.path_param], operation, "write")
     if row.input_path_param in params:
         params[row.input_path_param] = confine(folder, params[row.input_path_param], operation, "read")
+    if isinstance(source := params.get("textFrom"), dict) and "file" in source:
+        params["textFrom"] = {**source, "file": _secret_file(folder, source["file"], operation)}
     return {**action, "params": params} if "params" in action else action
+
+
+def _secret_file(folder: WorkingFolder, path: str, operation: str) -> str:
+    """The path of a secret: a file that the user's settings name, or one inside the folder."""
+    whole = os.path.join(folder.root, path)
+    if "\0" not in path and is_declared(TextSource(file=whole)):
+        return whole
+    return confine(folder, path, operation, "read")
 
 
 def _is_password_field(action: Action, device: Device, context: ToolContext) -> bool | None:

@@ -11,8 +11,8 @@ from typing import Any
 from msgspec import UNSET
 from msgspec.structs import replace
 
+from clawperator._secret_text import literal_pattern
 from clawperator.agent.ports import ToolCall
-from clawperator.agent.redaction import literal_pattern
 from clawperator.contract import (
     ACTIONS,
     PARAM_ALIASES,

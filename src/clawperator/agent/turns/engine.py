@@ -18,6 +18,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from clawperator._secret_text import literal_pattern
 from clawperator.agent.cancellation import TurnCancelledError
 from clawperator.agent.ports import (
     Answer,
@@ -30,7 +31,6 @@ from clawperator.agent.ports import (
     ToolResult,
     Usage,
 )
-from clawperator.agent.redaction import literal_pattern
 from clawperator.agent.sessions.records import CallRecord, TurnRecord
 from clawperator.agent.sessions.writer import OpenSession
 from clawperator.agent.spoken_secrets import intended_texts, prompt_secrets

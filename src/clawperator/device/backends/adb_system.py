@@ -107,7 +107,10 @@ class AdbSystem:
     # The log
 
     def read_log(self, package: str, since: str, max_lines: int) -> list[str]:
-        """The last lines of the app's processes since then, without control characters."""
+        """The last lines of the app's processes since then, without control characters and declared secrets."""
+        from clawperator.device.secrets import declared_texts
+        from clawperator.engine import mask_secrets
+
         start = self._log_start(since)
         uid = self._uid(package)
         log = self._run(command_line("logcat", "-d", "-v", "threadtime", "-T", start, "--uid", str(uid)))
@@ -118,7 +121,9 @@ class AdbSystem:
             lines = [line for line in log.text.splitlines() if _pid(line) in pids]
         else:
             lines = log.text.splitlines()
-        return [printable(line[:_MAX_LINE]) for line in lines if not line.startswith("---------")][-max_lines:]
+        secrets = declared_texts()
+        shown = [line for line in lines if not line.startswith("---------")][-max_lines:]
+        return [printable(mask_secrets(line, secrets)[:_MAX_LINE]) for line in shown]
 
     def _log_start(self, since: str) -> str:
         """The start in a form that every logcat reads: seconds of the device's clock, or the time as given."""

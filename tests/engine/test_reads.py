@@ -13,6 +13,8 @@ from clawperator.contract.selectors import NodeSelector
 from clawperator.engine.clock import VirtualClock
 from clawperator.engine.run import Engine
 from clawperator.engine.scripted import FullScriptedDriver, node
+from clawperator.errors import ClawError
+from clawperator.testing import simulated_phone
 from clawperator.ui.node import Node
 from tests.engine.scripted_plans import run, step
 
@@ -91,6 +93,30 @@ def test_a_pattern_that_does_not_compile_is_a_typed_failure() -> None:
     a = phone()
     result = Engine(a, a.clock).run(Execution("c", "t", "s", 1_000, (Action("x", "read_text", params),), None))
     assert result.errorCode == "INVALID_REGEX_PATTERN"
+
+
+@pytest.mark.parametrize("pattern", ["(a+)+$", "(a|a)*b", "(?:a*)*c"])
+def test_no_pattern_can_hang(pattern: str) -> None:
+    a = phone(node("a" * 1_500 + "!", id="t"))
+    data = read(a, matcher={"resourceId": "t"}, validator="regex", validatorPattern=pattern)
+    assert data["error"] == "VALIDATOR_MISMATCH"
+
+
+def test_a_pattern_that_needs_backtracking_is_refused_on_the_host() -> None:
+    a = phone(node("ab", id="t"))
+    data = read(a, matcher={"resourceId": "t"}, validator="regex", validatorPattern="(?=a).*")
+    assert data["error"] == "INVALID_REGEX_PATTERN"
+    assert "look-around" in data["message"]
+    assert "Operator" in data["hint"]
+
+
+def test_a_pattern_that_needs_backtracking_runs_on_a_phone() -> None:
+    with simulated_phone() as simulated:
+        simulated.open_app("com.android.settings")
+        assert simulated.read("Display", validator="regex", pattern="(?=D).*") == "Display"
+        with pytest.raises(ClawError) as failed:
+            simulated.read("Display", validator="regex", pattern="(?!D).*", timeout=1)
+        assert failed.value.code == "VALIDATOR_MISMATCH"
 
 
 def two_lists() -> FullScriptedDriver:

@@ -52,7 +52,7 @@ class ActionContext(Struct, frozen=True):
     """``deadline`` is that of the whole execution; ``previous`` is the type of the previous action.
 
     ``references`` are those of the device, ``check_target`` is asked about nodes that only the host could choose,
-    ``secrets`` reads texts that no document holds.
+    ``secrets`` reads texts that no document holds. ``backtracking`` allows patterns that may take for ever.
     """
 
     driver: Driver
@@ -65,6 +65,7 @@ class ActionContext(Struct, frozen=True):
     references: "ReferenceLookup | None" = None
     check_target: CheckTarget | None = None
     secrets: "SecretSource | None" = None
+    backtracking: bool = False
 
     def left_ms(self) -> float:
         remaining = self.deadline.remaining

@@ -27,9 +27,10 @@ def read_text(context: ActionContext, params: ReadTextParams) -> StepData:
     if container is not None:
         data["container"] = describe_matcher(container)
     try:
-        check = _validator(params)
-    except ValueError as e:
-        return failure("INVALID_REGEX_PATTERN", f"the pattern is not a regular expression: {e}", data)
+        check = _validator(params, backtracking=context.backtracking)
+    except ClawError as e:
+        hint = {} if e.own_hint is None else {"hint": e.own_hint}
+        return failure(e.code, e.message, {**data, **hint})
 
     def attempt() -> list[str]:
         nodes = resolve(context, context.capture(), params.matcher, container, several=params.all)
@@ -54,16 +55,38 @@ def read_text(context: ActionContext, params: ReadTextParams) -> StepData:
     return {"text": texts[0], **data}
 
 
-def _validator(params: ReadTextParams) -> Check:
-    """The check of the requested validator. ``ValueError`` when the pattern is not a regular expression."""
+def _validator(params: ReadTextParams, *, backtracking: bool) -> Check:
+    """The check of the requested validator. ``INVALID_REGEX_PATTERN`` for a pattern that cannot be run here."""
     if params.validator == "temperature":
         return lambda text: bool(_TEMPERATURE.fullmatch(trim(text)))
     if params.validator == "version":
         return lambda text: bool(_VERSION.fullmatch(trim(text)))
     if params.validator == "regex":
-        pattern = compile_pattern(params.validatorPattern if isinstance(params.validatorPattern, str) else "")
-        return lambda text: bool(pattern.fullmatch(text))
+        pattern = params.validatorPattern if isinstance(params.validatorPattern, str) else ""
+        return _pattern_check(pattern, backtracking=backtracking)
     return lambda _: True
+
+
+def _pattern_check(pattern: str, *, backtracking: bool) -> Check:
+    """Whether a whole text matches, in linear time. ``re`` runs only what needs backtracking, where allowed."""
+    from clawperator._patterns import compile_linear
+
+    try:
+        return compile_linear(pattern).fullmatch
+    except ValueError as e:
+        refused = str(e)
+    try:
+        compiled = compile_pattern(pattern)
+    except ValueError as e:
+        raise ClawError("INVALID_REGEX_PATTERN", f"the pattern is not a regular expression: {e}") from None
+    if backtracking:
+        return lambda text: bool(compiled.fullmatch(text))
+    raise ClawError(
+        "INVALID_REGEX_PATTERN",
+        f"the pattern cannot be run on the host: {refused}",
+        hint="Write the pattern without look-around and backreferences, or use the Operator and a selector by "
+        "--text, --desc, --id or --role.",
+    )
 
 
 def read_key_value_pair(context: ActionContext, params: ReadKeyValuePairParams) -> StepData:

@@ -72,7 +72,8 @@ class Engine:
     ``random`` decides the jitter of delays. ``save_screenshot`` takes the requested path, if any, and the PNG, and
     returns the path it wrote; without it there are no screenshots. ``more_runners`` run actions that only this
     device has. ``references`` are those of the device; ``check_target`` raises when the policy denies an action on
-    a node that only the host could choose; ``secrets`` reads texts that no document holds.
+    a node that only the host could choose; ``secrets`` reads texts that no document holds. With ``backtracking`` a
+    validator may be a pattern that only a backtracking engine can run, as on a phone.
     """
 
     def __init__(  # noqa: PLR0913 - what one engine works with
@@ -86,6 +87,7 @@ class Engine:
         references: "ReferenceLookup | None" = None,
         check_target: Callable[[Action, Node], None] | None = None,
         secrets: SecretSource | None = None,
+        backtracking: bool = False,
     ) -> None:
         self._driver = driver
         self._clock = clock
@@ -95,6 +97,7 @@ class Engine:
         self._references = references
         self._check_target = check_target
         self._secrets = secrets
+        self._backtracking = backtracking
 
     def run(self, execution: Execution) -> ResultEnvelope:
         """Run the actions until one ends the execution. Never raises an ``Exception``."""
@@ -140,6 +143,7 @@ class Engine:
             self._references,
             None if check is None else partial(check, action),
             self._secrets,
+            self._backtracking,
         )
 
 

@@ -74,6 +74,7 @@ class SimulatedPhone(OldCalls):
             save_screenshot=self._save_screenshot,
             secrets=_SecretReader(phone),
             references=_LazyReferences(self._references),
+            backtracking=True,
         )
 
     @property

@@ -75,6 +75,7 @@ class Operator:
             phone.clock,
             random=phone.random,
             more_runners={DOCTOR_PING: lambda _context, _params: self._developer_settings()},
+            backtracking=True,
         )
         # Counts process starts: an execution that outlives its process reports nothing.
         self._generation = 0

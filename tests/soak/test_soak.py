@@ -11,15 +11,17 @@ import pytest
 
 from clawperator.agent.sessions.store import SessionStore
 from clawperator.commands import leaves
+from clawperator.device.backends import operator_driver
 from clawperator.errors import ClawError
-from soak import faults, runner
+from soak import faults, references, runner
 from soak import run as soak_run
 from soak.campaigns import CAMPAIGNS, READERS, SLOW_READERS
 from soak.faults import CASES, NOT_ON_A_PHONE
 from soak.fuzz import Target
-from soak.runner import Campaign, Finding, PartResult, Run, install_timers, require, started
+from soak.runner import Campaign, Finding, OracleError, PartResult, Run, install_timers, require, started
 
 SEED = 20
+MOVING_TASK = 1_457
 # How many inputs of each campaign the suite tries.
 INPUTS = {
     "readers": 3_000,
@@ -53,6 +55,22 @@ def test_a_short_campaign_finds_nothing(campaign: Campaign) -> None:
         campaign.run(run)
         assert run.inputs >= INPUTS[campaign.name]
         assert found(run) == []
+
+
+def test_the_references_campaign_notices_a_product_that_does_not_check_what_was_touched(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """In this task the rows move after the host has found the place of one of them."""
+    counts = references.TaskCounts()
+    with started(Campaign("references", references.run_references, 1), SEED) as run:
+        references.try_task(run, MOVING_TASK, counts)
+        assert (counts.tasks, counts.wrong, counts.unverified) == (1, 0, 0)
+        monkeypatch.setattr(operator_driver, "check_matched", lambda *_, **__: None)
+        monkeypatch.setattr(operator_driver, "own_guard", lambda _: {})
+        monkeypatch.setattr(operator_driver, "is_in_place", lambda *_: True)
+        with pytest.raises(OracleError, match="a wrong click was reported as success"):
+            references.try_task(run, MOVING_TASK, counts)
+    assert counts.wrong == 1
 
 
 def test_a_sample_of_the_fault_matrix_finds_nothing() -> None:

@@ -202,7 +202,7 @@ def test_a_click_takes_two_deliveries(operator: Bench, deliveries: list[list[dic
     assert deliveries[1][0]["params"]["retry"] == ONCE
 
 
-def test_a_tap_where_the_node_is_takes_three_deliveries_with_a_guard(
+def test_a_tap_where_the_node_is_takes_four_deliveries_with_a_guard(
     operator: Bench, deliveries: list[list[dict[str, Any]]]
 ) -> None:
     assert operator.click(textEquals="Delete", sibling={"textEquals": "Bob"}).success
@@ -210,6 +210,7 @@ def test_a_tap_where_the_node_is_takes_three_deliveries_with_a_guard(
         ["snapshot_ui"],
         ["snapshot_ui"],
         ["wait_for_node", "click"],
+        ["snapshot_ui"],
     ]
 
 
@@ -345,6 +346,38 @@ def test_a_screen_that_changes_between_the_captures_is_not_tapped(
     step = operator.step("click", matcher={"textEquals": "Delete", "sibling": {"textEquals": "Bob"}}, retry=ONCE)
     assert not step.success
     assert "Delete Bob" in operator.touched or step.data["error"] in ("TARGET_CHANGED", "NODE_NOT_FOUND")
+
+
+def test_a_row_that_moves_just_before_a_touch_of_its_place_is_not_a_success(operator: Bench) -> None:
+    operator.phone.fault("shift", 1.0)
+    step = operator.step("click", matcher={"textEquals": "Delete", "sibling": {"textEquals": "Bob"}}, retry=ONCE)
+    assert "Delete Bob" not in operator.touched
+    assert step.data["error"] == "TARGET_CHANGED"
+    assert step.data["dispatched"] == "true"
+
+
+def test_a_touch_of_a_place_whose_element_is_gone_afterwards_is_not_verified(operator: Bench) -> None:
+    operator.state["touched"] = _Leaving(operator)
+    step = operator.step("click", matcher={"textEquals": "Delete", "sibling": {"textEquals": "Bob"}}, retry=ONCE)
+    assert step.success
+    assert step.data["target_verified"] == "false"
+    assert operator.touched == ["Delete Bob"]
+    step = operator.step("click", matcher={"textEquals": "Delete", "sibling": {"textEquals": "Carol"}}, retry=ONCE)
+    assert step.success
+    assert "target_verified" not in step.data
+
+
+class _Leaving(list[str]):
+    """Removes the row of Bob when something is touched for the first time."""
+
+    def __init__(self, operator: Bench) -> None:
+        super().__init__()
+        self._operator = operator
+
+    def append(self, entry: str) -> None:
+        super().append(entry)
+        if entry == "Delete Bob":
+            self._operator.rename("Alice", "Carol")
 
 
 def test_errors_of_the_link_are_those_of_other_actions(bench: Bench) -> None:

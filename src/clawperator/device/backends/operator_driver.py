@@ -17,6 +17,7 @@ from clawperator.device.backends.operator_targets import (
     check_matched,
     click_selector,
     field_selector,
+    is_in_place,
     own_guard,
     point_of,
 )
@@ -75,7 +76,7 @@ class OperatorDriver(AdbDriver):
         return self._is_done("click", params, "GESTURE_FAILED")
 
     def click_target(self, chosen: ChosenNode, kind: Literal["click", "long_click", "focus"]) -> dict[str, str]:
-        """One delivery where a contract selector matches the node; else a capture, then a tap where it is."""
+        """One delivery where a contract selector matches the node; else a tap between two captures."""
         frame = self.frame()
         target = click_selector(chosen, kind, frame)
         if target is not None:
@@ -91,7 +92,18 @@ class OperatorDriver(AdbDriver):
         tap = {"coordinate": {"x": x, "y": y}, "clickType": kind, "retry": _ONCE}
         data = self._guarded("click", tap, own_guard(top) or own_guard(chosen.node))
         check_matched(data, top, chosen, by_selector=False)
-        return {name: value for name, value in data.items() if name != "coordinate"}
+        verified = {} if self._is_in_place(chosen) else {"target_verified": "false"}
+        return {name: value for name, value in data.items() if name != "coordinate"} | verified
+
+    def _is_in_place(self, chosen: ChosenNode) -> bool:
+        """Whether a node is where it was, after a touch. False when the screen cannot be captured."""
+        error = self.link_error
+        try:
+            after = self.dump()
+        except ClawError:
+            self.link_error = error
+            return False
+        return is_in_place(chosen, after)
 
     def type_into(self, chosen: ChosenNode, text: str, *, submit: bool, clear: bool) -> dict[str, str] | None:
         target = field_selector(chosen, self.frame())

@@ -1,6 +1,7 @@
 """How an Operator acts on a node that the host chose: by a selector of its contract, else at a point.
 
 The Operator reports the node that it matched. When that is not the chosen one, the step fails: ``TARGET_CHANGED``.
+After a touch of a point it also fails when the node is elsewhere: it may have moved before the touch.
 """
 
 from collections.abc import Iterator, Mapping
@@ -115,10 +116,30 @@ def check_matched(data: Mapping[str, str], expected: Node, chosen: ChosenNode, *
     if is_same and not (chosen.by_itself and by_selector):
         is_same = found.get("bounds") == wanted.get("bounds")
     if not is_same:
-        raise ClawError(
-            "TARGET_CHANGED",
-            f"the screen changed while the action was sent: it acted on {printable(written)}, "
-            f"not on {describe_node(expected)}",
-            details={"acted_on": written, "matched_target": describe_node(expected)},
-            after_effect=True,
+        acted = f"it acted on {printable(written)}, not on {describe_node(expected)}"
+        raise _target_changed(acted, expected, {"acted_on": written})
+
+
+def is_in_place(chosen: ChosenNode, after: Hierarchy) -> bool:
+    """Whether the chosen node is where it was, after a touch of its point. Elsewhere: ``TARGET_CHANGED``.
+
+    False when it is gone: the touch may have opened another page, and nothing is known of the node then.
+    """
+    try:
+        node = chosen.again(after)
+    except ClawError:
+        return False
+    if node.bounds != chosen.node.bounds:
+        raise _target_changed(
+            f"{describe_node(chosen.node)} has moved, so that the touch may have missed it", chosen.node, {}
         )
+    return True
+
+
+def _target_changed(what: str, expected: Node, details: dict[str, str]) -> ClawError:
+    return ClawError(
+        "TARGET_CHANGED",
+        f"the screen changed while the action was sent: {what}",
+        details={**details, "matched_target": describe_node(expected)},
+        after_effect=True,
+    )

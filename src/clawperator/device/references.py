@@ -111,9 +111,10 @@ class References:
         self._elements: dict[int, _Known] = {}
         self._snapshots: dict[str, _Snapshot] = {}
 
-    def assign(self, screen: Outline, snapshot_id: str) -> None:
-        """Set the reference of each element: that of an earlier snapshot where it is the same element.
+    def assign(self, screen: Outline, snapshot_id: str | None = None) -> None:
+        """Set the reference of each element: that of an earlier screen where it is the same element.
 
+        Only a screen with a ``snapshot_id`` can be named in ``e12@<snapshot id>`` and compared with later ones.
         ``PRODUCT_HOME_UNAVAILABLE`` when the references cannot be kept.
         """
         try:
@@ -130,6 +131,14 @@ class References:
                 operation="references",
                 target=self._path,
             ) from e
+
+    def recognise(self, screen: Outline) -> None:
+        """Set the references of the elements that an earlier screen had. Nothing is written."""
+        self._read()
+        if not self._elements:
+            return
+        for element, number in zip(screen.elements, self._known_numbers(fingerprints(screen)), strict=True):
+            element.ref = f"e{number}" if number else ""
 
     def lookup(self, ref: str) -> ElementFingerprint:
         """The element that ``e12`` or ``e12@s1a2b3c4d`` stands for; ``REF_STALE`` when there is none."""
@@ -164,8 +173,25 @@ class References:
             lines.append(EarlierLine(f"e{number}", checksum, role, label))
         return lines
 
-    def _number(self, screen: Outline, snapshot_id: str) -> None:
+    def _number(self, screen: Outline, snapshot_id: str | None) -> None:
         live = fingerprints(screen)
+        numbers = self._known_numbers(live)
+        now = round(self._now())
+        for at, element in enumerate(screen.elements):
+            if not numbers[at]:
+                numbers[at] = self._next
+                self._next += 1
+            self._elements[numbers[at]] = _Known(now, live[at])
+            element.ref = f"e{numbers[at]}"
+        if snapshot_id is None:
+            return
+        lines = [(numbers[at], line.checksum) for at, line in enumerate(earlier_lines(screen))]
+        self._snapshots.pop(snapshot_id, None)
+        texts = _checksum(live[0].screen) if live else 0
+        self._snapshots[snapshot_id] = _Snapshot(snapshot_id, now, lines, texts)
+
+    def _known_numbers(self, live: list[ElementFingerprint]) -> list[int]:
+        """The number of each element that is known, else 0. Forgets known elements that are in doubt."""
         positions: dict[str, list[int]] = {}
         for at, one in enumerate(live):
             positions.setdefault(one.key, []).append(at)
@@ -179,17 +205,7 @@ class References:
                 numbers[same] = numbers[same] or number
             elif _is_doubtful(known.fingerprint, live, alike):
                 del self._elements[number]
-        now = round(self._now())
-        for at, element in enumerate(screen.elements):
-            if not numbers[at]:
-                numbers[at] = self._next
-                self._next += 1
-            self._elements[numbers[at]] = _Known(now, live[at])
-            element.ref = f"e{numbers[at]}"
-        lines = [(numbers[at], line.checksum) for at, line in enumerate(earlier_lines(screen))]
-        self._snapshots.pop(snapshot_id, None)
-        texts = _checksum(live[0].screen) if live else 0
-        self._snapshots[snapshot_id] = _Snapshot(snapshot_id, now, lines, texts)
+        return numbers
 
     @contextmanager
     def _lock(self) -> Iterator[None]:

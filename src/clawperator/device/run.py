@@ -139,8 +139,11 @@ def _secrets(plan: Plan, device: Device) -> "SecretReader | None":
 
 
 def _references(plan: Plan, device: Device) -> "References | None":
-    """The references of the device, when the plan has one."""
-    if not any(isinstance(s.ref, str) for action in plan.execution.actions for s in _selectors(action)):
+    """The references of the device, when the plan has one or lists elements."""
+    actions = plan.execution.actions
+    if not any(
+        action.type == "query" or any(isinstance(one.ref, str) for one in _selectors(action)) for action in actions
+    ):
         return None
     from clawperator.device.references import References
 

@@ -5,7 +5,8 @@ import msgspec
 from clawperator.contract import NodeSelector, QueryParams
 from clawperator.engine.context import ActionContext, StepData
 from clawperator.engine.retry import with_retry
-from clawperator.ui import describe_matches, query_nodes
+from clawperator.errors import ClawError
+from clawperator.ui import Hierarchy, Outline, describe_matches, outline_of, query_nodes, screen_frame
 
 
 def query(context: ActionContext, params: QueryParams) -> StepData:
@@ -16,5 +17,18 @@ def query(context: ActionContext, params: QueryParams) -> StepData:
         nodes = context.find_all(screen, params.matcher, several=True)
     else:
         nodes = query_nodes(screen, None, frame)
-    matches = describe_matches(screen, nodes[: params.limit], frame, suggest=params.suggest)
+    numbered = _numbered(context, screen)
+    matches = describe_matches(screen, nodes[: params.limit], frame, suggest=params.suggest, numbered=numbered)
     return {"count": str(len(nodes)), "matches": msgspec.json.encode(matches).decode()}
+
+
+def _numbered(context: ActionContext, screen: Hierarchy) -> Outline | None:
+    """The outline of the screen with references, as a snapshot has it. None where they cannot be kept."""
+    if context.references is None:
+        return None
+    outline = outline_of(screen, screen_frame(screen))
+    try:
+        context.references.assign(outline)
+    except ClawError:
+        return None
+    return outline

@@ -15,6 +15,7 @@ from clawperator.ui import (
     ElementFingerprint,
     Hierarchy,
     Node,
+    Outline,
     find_nodes,
     locate,
     nearest_matches,
@@ -34,6 +35,10 @@ class ReferenceLookup(Protocol):
 
     def lookup(self, ref: str) -> ElementFingerprint:
         """The element that a reference names; ``REF_STALE`` when it is unknown or too old."""
+        ...
+
+    def assign(self, screen: Outline) -> None:
+        """Set the reference of each element; ``ClawError`` when the references cannot be kept."""
         ...
 
 

@@ -34,7 +34,7 @@ from clawperator.testing.driver import SimulatedPhoneDriver
 from clawperator.testing.live_screen import LiveScreen
 from clawperator.testing.old_names import OldCalls, also_runs_scripts
 from clawperator.testing.person import Person
-from clawperator.ui import ElementFingerprint, Hierarchy
+from clawperator.ui import ElementFingerprint, Hierarchy, Outline
 
 if TYPE_CHECKING:
     from clawperator.phone import AccessibilityEvent, AdbdServer, Cassette
@@ -248,6 +248,9 @@ class _LazyReferences:
 
     def lookup(self, ref: str) -> ElementFingerprint:
         return self._references().lookup(ref)
+
+    def assign(self, screen: Outline) -> None:
+        self._references().assign(screen)
 
 
 def _apps(given: App | str | os.PathLike[str]) -> list[App]:

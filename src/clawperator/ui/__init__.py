@@ -5,7 +5,7 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from clawperator.ui.changes import EarlierLine, changed_lines, earlier_lines, has_other_order
-    from clawperator.ui.describe import describe_matches, query_nodes
+    from clawperator.ui.describe import describe_matches, query_nodes, reference_of
     from clawperator.ui.find import find_node, find_nodes
     from clawperator.ui.nearest import NearMatch, nearest_matches
     from clawperator.ui.node import HIDDEN, NOWHERE, Bounds, Hierarchy, Node
@@ -38,7 +38,7 @@ else:
         __name__,
         {
             "changes": "EarlierLine changed_lines earlier_lines has_other_order",
-            "describe": "describe_matches query_nodes",
+            "describe": "describe_matches query_nodes reference_of",
             "find": "find_node find_nodes",
             "nearest": "NearMatch nearest_matches",
             "node": "Bounds HIDDEN Hierarchy NOWHERE Node",
@@ -94,6 +94,7 @@ __all__ = [
     "outline_of",
     "parse_hierarchy",
     "query_nodes",
+    "reference_of",
     "render_outline",
     "role_of",
     "screen_frame",

@@ -1,14 +1,16 @@
 """Elements as data: what a query lists."""
 
+import shlex
 from typing import Any
 
 import msgspec
 
 from clawperator._text import printable
+from clawperator.commands import ID_SEPARATOR, render_flags
 from clawperator.contract import NodeSelector
 from clawperator.ui.find import find_nodes
 from clawperator.ui.node import HIDDEN, Bounds, Hierarchy, Node
-from clawperator.ui.outline import outline_of
+from clawperator.ui.outline import Outline, outline_of
 from clawperator.ui.outline_text import shorten
 from clawperator.ui.passwords import has_password
 from clawperator.ui.roles import role_of
@@ -25,13 +27,22 @@ def query_nodes(hierarchy: Hierarchy, selector: NodeSelector | None, frame: Boun
 
 
 def describe_matches(
-    hierarchy: Hierarchy, nodes: list[Node], frame: Bounds, *, suggest: bool = False
+    hierarchy: Hierarchy,
+    nodes: list[Node],
+    frame: Bounds,
+    *,
+    suggest: bool = False,
+    numbered: Outline | None = None,
 ) -> list[dict[str, Any]]:
-    """Role, label, id, class, bounds and states of each node. The text of a password field is masked."""
+    """Role, label, id, class, bounds and states of each node. The text of a password field is masked.
+
+    ``numbered`` is the outline of the same screen, with references.
+    """
     described = []
     for node in nodes:
         label = HIDDEN if has_password(node) else node.label
         facts = {
+            "ref": "" if numbered is None else reference_of(node, numbered),
             "role": role_of(node),
             "label": printable(shorten(label)),
             "resourceId": printable(node.resource_id),
@@ -44,6 +55,30 @@ def describe_matches(
         found: dict[str, Any] = {name: fact for name, fact in facts.items() if fact}
         found["states"] = states
         if suggest:
-            found["selectors"] = [msgspec.to_builtins(one) for one in suggest_selectors(hierarchy, node, frame)]
+            selectors = suggest_selectors(hierarchy, node, frame)
+            found["selectors"] = [msgspec.to_builtins(one) for one in selectors]
+            found["flags"] = [_flags(hierarchy, one, frame) for one in selectors]
         described.append(found)
     return described
+
+
+def reference_of(node: Node, outline: Outline) -> str:
+    """The reference of a node in a numbered outline: its own, or that of the row that takes a click on it.
+
+    Empty when the node has none.
+    """
+    taker = next((one for one in (node, *node.ancestors()) if one.flag("clickable")), node)
+    refs = {id(element.node): element.ref for element in outline.elements if element.node in (node, taker)}
+    return refs.get(id(node)) or refs.get(id(taker), "")
+
+
+def _flags(hierarchy: Hierarchy, selector: NodeSelector, frame: Bounds) -> str:
+    """The flags of ``click``, ``read``, ``wait`` and ``query`` for a selector, quoted for a shell."""
+    fields = msgspec.to_builtins(selector)
+    if ID_SEPARATOR not in fields.get("resourceId", ID_SEPARATOR):
+        # The flag for an id without a package means any package: use it only where that is as unique.
+        short = {("shortId" if name == "resourceId" else name): value for name, value in fields.items()}
+        alone = find_nodes(hierarchy, selector, frame)
+        if find_nodes(hierarchy, msgspec.convert(short, NodeSelector), frame) != alone:
+            return shlex.join(["--selector", msgspec.json.encode(fields).decode()])
+    return shlex.join(render_flags(fields))

@@ -4,13 +4,13 @@ import json
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from clawperator.commands import render_flags
 from clawperator.testing import simulated_phone
 from tests.device.phone_servers import running_phone_server
-from tests.support.running import clawperator
+from tests.support.running import Ran, clawperator
 
 SETTINGS = "com.android.settings"
 
@@ -38,11 +38,49 @@ def test_every_suggested_selector_selects_its_element_alone(saved: Path) -> None
     found = clawperator("query", "--file", str(saved), "--suggest", "--limit", "20").json
     for match in found["matches"]:
         assert match["selectors"], match
-        for selector in match["selectors"]:
-            again = clawperator("query", "--file", str(saved), *render_flags(selector)).json
-            assert [one["bounds"] for one in again["matches"]] == [match["bounds"]], shlex.join(
-                render_flags(selector)
-            )
+        for selector, flags in zip(match["selectors"], match["flags"], strict=True):
+            for words in (shlex.split(flags), ["--selector", json.dumps(selector)]):
+                again = clawperator("query", "--file", str(saved), *words).json
+                assert [one["bounds"] for one in again["matches"]] == [match["bounds"]], words
+
+
+def _node(number: int, attributes: str) -> str:
+    common = 'package="p" class="android.widget.TextView" clickable="true"'
+    return f'<node {common} {attributes} bounds="[0,{number * 100}][100,{number * 100 + 90}]"/>'
+
+
+def _write_screen(path: Path, *attributes: str) -> Path:
+    nodes = "".join(_node(number, one) for number, one in enumerate(attributes))
+    root = f'<node package="p" class="android.widget.FrameLayout" bounds="[0,0][1000,2000]">{nodes}</node>'
+    path.write_text(f'<hierarchy rotation="0">{root}</hierarchy>', "utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        ['resource-id="q:id/tag" text="1"'],
+        ['text="it\'s --text, a &quot;quote&quot; and $HOME"'],
+        ['text="-5"', 'text="{5}"'],
+        ['text="two&#10;lines"', 'text="--unique"'],
+    ],
+)
+def test_suggested_flags_work_in_a_shell(tmp_path: Path, others: list[str]) -> None:
+    screen = _write_screen(tmp_path / "x.xml", 'resource-id="tag" text="a"', *others)
+    found = clawperator("query", "--file", str(screen), "--suggest").json
+    assert found["count"] == len(others) + 1
+    for match in found["matches"]:
+        assert match["flags"]
+        for flags in match["flags"]:
+            again = clawperator("query", "--file", str(screen), *shlex.split(flags)).json
+            assert [one["bounds"] for one in again["matches"]] == [match["bounds"]], flags
+
+
+def test_a_password_is_masked_and_not_suggested(tmp_path: Path) -> None:
+    screen = _write_screen(tmp_path / "x.xml", 'password="true" text="hunter2" resource-id="p:id/pin"', 'text="a"')
+    ran = clawperator("query", "--file", str(screen), "--suggest")
+    assert ran.json["matches"][0]["label"] == "••••"
+    assert b"hunter2" not in ran.out
 
 
 def test_the_result_of_a_snapshot_is_a_saved_snapshot(saved: Path, tmp_path: Path) -> None:
@@ -86,3 +124,57 @@ def test_a_device_is_queried_by_either_backend() -> None:
         (match,) = json.loads(step["data"]["matches"])
         assert match["label"] == "Display"
         assert {"textEquals": "Display"} in match["selectors"]
+        assert "--text Display" in match["flags"]
+
+
+@pytest.mark.usefixtures("phone")
+@pytest.mark.parametrize("backend", ["operator", "adb"])
+def test_a_match_has_the_reference_of_the_outline(backend: str) -> None:
+    where = ("--backend", backend)
+    assert clawperator("open", SETTINGS).code == 0
+    shown = _step(clawperator("snapshot", "--view", "json", *where))["data"]["text"]
+    refs = {one["label"]: one["ref"] for one in json.loads(shown)["elements"] if one["label"]}
+    (match,) = json.loads(_step(clawperator("query", "--text", "Display", *where))["data"]["matches"])
+    assert match["ref"] == refs["Display"]
+    every = json.loads(_step(clawperator("query", *where))["data"]["matches"])
+    assert {one["label"]: one["ref"] for one in every if one.get("label") in refs}.items() <= refs.items()
+    assert all(one["ref"] for one in every)
+
+
+@pytest.mark.usefixtures("phone")
+def test_a_match_is_clicked_by_its_reference_without_a_snapshot() -> None:
+    assert clawperator("open", SETTINGS).code == 0
+    (match,) = json.loads(_step(clawperator("query", "--text", "Display"))["data"]["matches"])
+    clicked = _step(clawperator("click", match["ref"]))
+    assert clicked["success"], clicked
+    assert clawperator("wait", "--text", "Navigate up").code == 0
+    assert _step(clawperator("click", match["ref"]))["data"]["error"] == "REF_STALE"
+
+
+@pytest.mark.usefixtures("phone")
+def test_matches_have_no_references_where_none_can_be_kept(tmp_path: Path) -> None:
+    (tmp_path / "references").write_text("")
+    step = _step(clawperator("query", "--text", "Display"))
+    assert step["success"]
+    assert "ref" not in step["data"]["matches"]
+
+
+@pytest.mark.usefixtures("phone")
+@pytest.mark.parametrize("backend", ["operator", "adb"])
+def test_a_near_match_of_an_earlier_snapshot_has_its_reference(backend: str) -> None:
+    search = ("click", "--text", "Dispaly", "--timeout", "1000", "--backend", backend)
+    assert clawperator("open", SETTINGS).code == 0
+    data = _step(clawperator(*search))["data"]
+    assert "--text Display?" in data["hint"]
+    assert "ref" not in data["nearest"]
+    (match,) = json.loads(
+        _step(clawperator("query", "--text", "Display", "--backend", backend))["data"]["matches"]
+    )
+    data = _step(clawperator(*search))["data"]
+    assert f"--text Display ({match['ref']})" in data["hint"]
+    assert json.loads(data["nearest"])[0]["ref"] == match["ref"]
+
+
+def _step(ran: Ran) -> dict[str, Any]:
+    (step,) = ran.json["envelope"]["stepResults"]
+    return dict(step)

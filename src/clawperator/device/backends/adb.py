@@ -76,7 +76,7 @@ class AdbBackend:
 
         if is_failed_search(last):
             action = execution.actions[len(envelope.stepResults) - 1]
-            envelope.stepResults[-1] = with_near_matches(last, action, driver.last_screen)
+            envelope.stepResults[-1] = with_near_matches(last, action, driver.last_screen, self._device.serial)
         return envelope
 
 

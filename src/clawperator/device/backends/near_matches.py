@@ -8,7 +8,15 @@ from msgspec.structs import replace
 from clawperator._text import one_line, printable
 from clawperator.commands import render_flags
 from clawperator.contract import Action, NodeMatcher, StepResult
-from clawperator.ui import Hierarchy, NearMatch, nearest_matches, screen_frame
+from clawperator.ui import (
+    Hierarchy,
+    NearMatch,
+    find_nodes,
+    nearest_matches,
+    outline_of,
+    reference_of,
+    screen_frame,
+)
 
 _CODES = ("NODE_NOT_FOUND", "TARGET_NOT_FOUND", "CONTAINER_NOT_FOUND")
 _MAX_LABEL = 60
@@ -19,8 +27,11 @@ def is_failed_search(step: StepResult) -> bool:
     return not step.success and _code(step) in _CODES
 
 
-def with_near_matches(step: StepResult, action: Action, screen: Hierarchy) -> StepResult:
-    """A failed search with its near matches: ``nearest`` as JSON, and flags that select them in the hint."""
+def with_near_matches(step: StepResult, action: Action, screen: Hierarchy, serial: str) -> StepResult:
+    """A failed search with its near matches: ``nearest`` as JSON, and flags that select them in the hint.
+
+    Elements of an earlier snapshot of the device also have their references.
+    """
     name = "container" if _code(step) == "CONTAINER_NOT_FOUND" else "matcher"
     selector = getattr(action.params, name, None) or getattr(action.params, "labelMatcher", None)
     if not isinstance(selector, NodeMatcher):
@@ -28,11 +39,37 @@ def with_near_matches(step: StepResult, action: Action, screen: Hierarchy) -> St
     found = nearest_matches(screen, selector, screen_frame(screen))
     if not found:
         return step
-    written = [{"value": printable(match.value), "selector": {match.field: match.value}} for match in found]
-    flags = [_flags(match, action, name) for match in found if match.value == one_line(match.value, _MAX_LABEL)]
+    refs = _references(found, screen, serial)
+    written = [
+        {"value": printable(match.value), "selector": {match.field: match.value}}
+        | ({"ref": refs[match]} if match in refs else {})
+        for match in found
+    ]
+    flags = [
+        _flags(match, action, name) + (f" ({refs[match]})" if match in refs and name == "matcher" else "")
+        for match in found
+        if match.value == one_line(match.value, _MAX_LABEL)
+    ]
     more = f" {step.data['hint']}" if "hint" in step.data else ""
     hint = {"hint": f"Did you mean {' or '.join(flags)}?{more}"} if flags else {}
     return replace(step, data={**step.data, "nearest": msgspec.json.encode(written).decode(), **hint})
+
+
+def _references(found: list[NearMatch], screen: Hierarchy, serial: str) -> dict[NearMatch, str]:
+    """The references of near matches, where only one element matches and an earlier snapshot had it."""
+    from clawperator.device.references import References
+
+    frame = screen_frame(screen)
+    outline = outline_of(screen, frame)
+    References(serial).recognise(outline)
+    if not any(element.ref for element in outline.elements):
+        return {}
+    refs = {}
+    for match in found:
+        nodes = find_nodes(screen, msgspec.convert({match.field: match.value}, NodeMatcher), frame)
+        if len(nodes) == 1 and (ref := reference_of(nodes[0], outline)):
+            refs[match] = ref
+    return refs
 
 
 def _flags(match: NearMatch, action: Action, name: str) -> str:

@@ -142,7 +142,8 @@ class _OperatorRun:
 
         try:
             (snapshot,) = self._deliver_alone([{"id": "near", "type": "snapshot_ui", "params": {"retry": {}}}])
-            self._steps[-1] = with_near_matches(last, action, parse_hierarchy(snapshot.data["text"]))
+            screen = parse_hierarchy(snapshot.data["text"])
+            self._steps[-1] = with_near_matches(last, action, screen, self._device.serial)
         except (ClawError, KeyError, ValueError):
             return  # the failure is reported as it is
 

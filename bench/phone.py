@@ -18,6 +18,8 @@ _SHELL_CALLS = 20
 PHONES = 100
 _HEADER = Struct("<6I")
 _SETTINGS = "com.android.settings"
+_SWITCH = "Dark theme"
+_CLICK_ROUNDS = 30
 
 _WEIGH = """
 import resource, sys
@@ -70,6 +72,20 @@ def measure_trip() -> float:
         assert done.envelope.status == "success"
 
     return fastest({"trip": trip}, _SHELL_ROUNDS)["trip"]
+
+
+def measure_clicks() -> dict[str, float]:
+    """Seconds of a click by text and of one by reference, on a switch of the running simulated phone."""
+    from clawperator import connect
+
+    with connect() as phone:
+        phone.open_app(_SETTINGS)
+        phone.click("Display")
+        phone.wait(_SWITCH)
+        (switch,) = phone.query(_SWITCH)
+        return fastest(
+            {"text": lambda: phone.click(_SWITCH), "ref": lambda: phone.click(ref=switch["ref"])}, _CLICK_ROUNDS
+        )
 
 
 def measure_weight() -> int:

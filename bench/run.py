@@ -136,7 +136,7 @@ def _start(folder: str) -> Iterator[Row]:
 
 
 def _driving(folder: str) -> Iterator[Row]:
-    """The snapshot command on a phone in its own process, and how its time is spent."""
+    """Commands on a phone in its own process: a snapshot, and how its time is spent; clicks by reference."""
     _log("driving a simulated phone")
     os.environ["CLAWPERATOR_HOME"] = os.path.join(folder, "home")
     command = _command()
@@ -149,6 +149,7 @@ def _driving(folder: str) -> Iterator[Row]:
         }
         best = fastest({name: partial(run_command, words) for name, words in commands.items()}, _START_ROUNDS)
         trip = phone.measure_trip()
+        clicks = phone.measure_clicks()
     finally:
         run_command([*command, "phone", "stop"])
         del os.environ["CLAWPERATOR_HOME"]
@@ -164,6 +165,9 @@ def _driving(folder: str) -> Iterator[Row]:
     )
     for what, seconds in parts:
         yield Row(f"  of this, {what}", f"{seconds * 1e3:.1f} ms")
+    ratio = clicks["ref"] / clicks["text"]
+    times = f"{clicks['ref'] * 1e3:.1f} ms, by text {clicks['text'] * 1e3:.1f} ms"
+    yield Row("click by reference", f"{ratio:.2f} x a click by text ({times})", "<= 2.5 x", ratio <= 2.5)
 
 
 def _screens() -> Iterator[Row]:

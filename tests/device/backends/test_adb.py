@@ -184,6 +184,8 @@ def test_text_and_pairs_are_read_and_nodes_waited_for(settings: Bench) -> None:
     pair = settings.data("read_key_value_pair", labelMatcher={"textEquals": "Battery"})
     assert pair == {"label": "Battery", "value": "100%"}
     assert settings.data("wait_for_node", matcher={"textEquals": "Battery"})["label"] == "Battery"
+    (match,) = json.loads(settings.data("query", matcher={"textEquals": "Battery"})["matches"])
+    assert match["label"] == "Battery"
 
 
 def test_the_app_in_front_is_waited_for(settings: Bench) -> None:

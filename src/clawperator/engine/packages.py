@@ -1,5 +1,7 @@
 """Installed apps: install, uninstall, clear data, permissions, and the log of an app. The driver verifies each."""
 
+import os
+
 from clawperator.contract import (
     ClearAppDataParams,
     GrantPermissionParams,
@@ -10,9 +12,17 @@ from clawperator.contract import (
 )
 from clawperator.engine.context import ActionContext, StepData, unsupported
 from clawperator.engine.driver import LogSource, PackageControl
+from clawperator.errors import ClawError
 
 
 def install_app(context: ActionContext, params: InstallAppParams) -> StepData:
+    if not os.path.isfile(params.path):  # checked first: nothing was dispatched
+        raise ClawError(
+            "ANDROID_PACKAGE_FAILED",
+            f"no such file: {params.path}",
+            hint="Pass the path of an APK file of this computer.",
+            details={"path": params.path},
+        )
     size = _package_control(context).install(params.path)
     return {"path": params.path, "size_bytes": str(size)}
 

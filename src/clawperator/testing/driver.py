@@ -29,7 +29,7 @@ class SimulatedPhoneDriver(PrivilegedPhoneDriver, AdbSystem):
         frame = self.frame()
         return min(frame.width, frame.height), max(frame.width, frame.height)
 
-    def _send_apk(self, path: str) -> int:
+    def install(self, path: str) -> int:
         with open(path, "rb") as file:
             apk = file.read()
         script = command_line("cmd", "package", "install", "-r", "-S", str(len(apk)))

@@ -175,6 +175,7 @@ def test_what_the_package_manager_refuses_is_reported(bench: HostBench, tmp_path
     }.items():
         step = bench.step(kind, **params)
         assert (kind, step.data["error"]) == (kind, "ANDROID_PACKAGE_FAILED")
+        assert ("dispatched" in step.data) == (kind != "install_app")
 
 
 def test_an_app_is_installed_and_installed_again(bench: HostBench, tmp_path: Path) -> None:

@@ -67,18 +67,6 @@ class AdbSystem:
     # Packages
 
     def install(self, path: str) -> int:
-        import os
-
-        if not os.path.isfile(path):
-            raise ClawError(
-                "ANDROID_PACKAGE_FAILED",
-                f"no such file: {path}",
-                hint="Pass the path of an APK file of this computer.",
-                details={"path": path},
-            )
-        return self._send_apk(path)
-
-    def _send_apk(self, path: str) -> int:
         from clawperator.device.adb.sync import install_apk
 
         return install_apk(self._device, path, seconds=self._left(_INSTALL_SECONDS))

@@ -7,6 +7,7 @@ look-around nor backreferences, which need backtracking.
 
 from collections.abc import Callable
 from functools import lru_cache
+from string import hexdigits
 
 from msgspec import Struct
 
@@ -293,12 +294,10 @@ class _Parser:
             char = _CONTROLS[char]
         elif char in _HEX:
             digits = self._text[self._at : self._at + _HEX[char]]
-            try:
-                number = int(digits, 16)
-            except ValueError:
-                raise self._error(f"invalid escape \\{char}") from None
+            if len(digits) < _HEX[char] or not all(digit in hexdigits for digit in digits):
+                raise self._error(f"invalid escape \\{char}")
             self._at += len(digits)
-            char = chr(number)
+            char = chr(int(digits, 16))
         elif char.isalnum():
             raise self._error(f"the escape \\{char} is not supported")
         return self._is_char(char), char

@@ -102,7 +102,10 @@ def run_plan(  # noqa: PLR0913 - the facts of one run
             trace(f"run {ids['commandId']}: {action}, timeout {timed.execution.timeoutMs:g} ms")
             secrets = _secrets(plan, device)
             watch = RunWatch(stop, held, _references(plan, device), _target_check(plan), secrets)
-            envelope = choose_backend(backend, device, package, watch).run(timed)
+            try:
+                envelope = choose_backend(backend, device, package, watch).run(timed)
+            except ClawError as e:
+                raise e if secrets is None else secrets.mask_error(e) from e.__cause__
         if secrets is not None:
             envelope = replace(envelope, stepResults=secrets.mask(envelope.stepResults))
         _check_steps(plan, envelope, device)

@@ -5,7 +5,8 @@ The recordings that this host started are noted in the product home, because an 
 
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -45,6 +46,30 @@ class SecretReader:
         from clawperator.engine import mask_step_data
 
         return [replace(step, data=mask_step_data(step.data, self._texts)) for step in steps]
+
+    def mask_error(self, error: ClawError) -> ClawError:
+        """The error with four dots for each text that was read: it may quote lines of the device's log."""
+        from clawperator.engine import mask_secrets
+
+        def masked(value: Any) -> Any:
+            if isinstance(value, str):
+                return mask_secrets(value, self._texts)
+            if isinstance(value, StepResult):
+                return self.mask([value])[0]
+            if isinstance(value, Mapping):
+                return {name: masked(below) for name, below in value.items()}
+            return [masked(below) for below in value] if isinstance(value, list | tuple) else value
+
+        if not self._texts:
+            return error
+        own = {name: masked(getattr(error, name)) for name in ("details", "extra")}
+        hidden = ClawError(error.code, masked(error.message), hint=masked(error.own_hint), **own)
+        return hidden.with_(
+            operation=error.operation,
+            target=error.target,
+            retryable=error.retryable,
+            after_effect=error.after_effect,
+        )
 
     def active_recording(self) -> str | None:
         try:

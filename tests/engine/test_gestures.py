@@ -82,6 +82,21 @@ def test_a_double_tap_hits_the_centre_of_the_visible_part() -> None:
     assert data["coordinate"] == "(540,500)"
 
 
+def test_a_double_tap_on_an_element_that_moves_at_that_moment_is_not_a_success() -> None:
+    a = phone()
+    moved = node("Row", id="app:id/row", bounds="[0,600][1080,800]")
+    a.answers["double_tap"] = lambda *_: a.show(node("", moved))
+    data = step(a, "double_tap", matcher={"textEquals": "Row"}, retry=ONCE).data
+    assert (data["error"], data["dispatched"]) == ("TARGET_CHANGED", "true")
+
+
+def test_a_double_tap_whose_element_is_gone_afterwards_is_not_verified() -> None:
+    a = phone()
+    a.answers["double_tap"] = lambda *_: a.show(node("", BIN))
+    data = step(a, "double_tap", matcher={"textEquals": "Row"}, retry=ONCE).data
+    assert data["target_verified"] == "false"
+
+
 @pytest.mark.parametrize("kind", ["drag", "double_tap"])
 def test_a_driver_without_the_gesture_is_named_as_unsupported(kind: str) -> None:
     places: dict[str, Any] = {"coordinate": {"x": 1, "y": 1}}

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from clawperator.engine.run import Engine
     from clawperator.engine.scripted import FullScriptedDriver, ScriptedDriver
     from clawperator.engine.selection import ReferenceLookup, select
-    from clawperator.engine.targets import describe_node, nearest_self_or_ancestor
+    from clawperator.engine.targets import describe_node, nearest_self_or_ancestor, target_changed, target_moved
 else:
     from clawperator._lazy import lazy_exports
 
@@ -25,7 +25,7 @@ else:
             "run": "Engine",
             "scripted": "FullScriptedDriver ScriptedDriver",
             "selection": "ReferenceLookup select",
-            "targets": "describe_node nearest_self_or_ancestor",
+            "targets": "describe_node nearest_self_or_ancestor target_changed target_moved",
         },
     )
 
@@ -49,4 +49,6 @@ __all__ = [
     "nearest_self_or_ancestor",
     "select",
     "shown_label",
+    "target_changed",
+    "target_moved",
 ]

@@ -10,7 +10,14 @@ from clawperator.engine.context import ActionContext, StepData
 from clawperator.engine.driver import NodeAction, NodeActions, TargetActions
 from clawperator.engine.retry import with_retry
 from clawperator.engine.settle import ScreenBefore, evidence, look, settle, try_look
-from clawperator.engine.targets import describe, describe_node, nearest_self_or_ancestor, resolve, visible_centre
+from clawperator.engine.targets import (
+    describe,
+    describe_node,
+    nearest_self_or_ancestor,
+    resolve,
+    touched_in_place,
+    visible_centre,
+)
 from clawperator.errors import ClawError
 from clawperator.ui import Hierarchy, Node, visible_nodes
 
@@ -82,7 +89,10 @@ def click_node(  # noqa: PLR0913 - the facts of one click
         return before, found, method
 
     before, found, method = with_retry(context, retry, attempt)
-    return evidence(describe_node(found[0]), len(found), method, settle(context, before), before)
+    settled = settle(context, before)
+    # A touch of a given length goes to a point, whatever the device could do with the node itself.
+    verified = {} if hold_ms is None else touched_in_place(context, found[0], matcher, settled.screen)
+    return evidence(describe_node(found[0]), len(found), method, settled, before) | verified
 
 
 def _click_chosen(

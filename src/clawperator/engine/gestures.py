@@ -9,7 +9,7 @@ from clawperator.engine.context import ActionContext, StepData, unsupported
 from clawperator.engine.driver import Driver, GestureInput
 from clawperator.engine.retry import with_retry
 from clawperator.engine.settle import ScreenBefore, evidence, look, settle, try_look
-from clawperator.engine.targets import describe, describe_node, resolve, visible_centre
+from clawperator.engine.targets import describe, describe_node, resolve, touched_in_place, visible_centre
 from clawperator.errors import ClawError
 from clawperator.ui import Bounds, Hierarchy, Node
 
@@ -24,6 +24,7 @@ class Stroke(Struct, frozen=True):
     end: Point
     target: str
     candidates: int = 1
+    node: Node | None = None
 
 
 def swipe(context: ActionContext, params: SwipeParams) -> StepData:
@@ -61,13 +62,15 @@ def double_tap(context: ActionContext, params: DoubleTapParams) -> StepData:
             assert isinstance(params.matcher, NodeSelector)
             before, found = _look_for(context, params.matcher)
             at = visible_centre(context, found[0])
-            stroke = Stroke(before, at, at, describe_node(found[0]), len(found))
+            stroke = Stroke(before, at, at, describe_node(found[0]), len(found), found[0])
         _accept(context, "double tap", lambda driver: isinstance(driver, GestureInput) and driver.double_tap(*at))
         return stroke
 
     stroke = with_retry(context, params.retry, attempt)
     settled = settle(context, stroke.before)
     data = evidence(stroke.target, stroke.candidates, "gesture_double_tap", settled, stroke.before)
+    if stroke.node is not None and isinstance(params.matcher, NodeSelector):
+        data |= touched_in_place(context, stroke.node, params.matcher, settled.screen)
     return {"coordinate": _written(stroke.start), **data}
 
 

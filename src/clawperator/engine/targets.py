@@ -94,3 +94,35 @@ def nearest_self_or_ancestor(node: Node, holds: Callable[[Node], bool]) -> Node 
 def visible_centre(context: ActionContext, node: Node) -> tuple[int, int]:
     """The centre of the visible part of a node."""
     return node.bounds.normalised().intersection(context.driver.frame()).centre
+
+
+def touched_in_place(
+    context: ActionContext, node: Node, matcher: NodeMatcher, after: Hierarchy | None
+) -> dict[str, str]:
+    """Check a touch of a node's place on the screen after it. Elsewhere: ``TARGET_CHANGED``.
+
+    When the node is gone, such as after a new page, the touch cannot be verified, and the step says so.
+    """
+    try:
+        found = resolve(context, after, matcher) if after is not None else []
+    except ClawError:
+        found = []
+    if not found:
+        return {"target_verified": "false"}
+    if found[0].bounds != node.bounds:
+        raise target_moved(node)
+    return {}
+
+
+def target_moved(node: Node) -> ClawError:
+    target = describe_node(node)
+    return target_changed(f"{target} has moved, so that the touch may have missed it", node, {})
+
+
+def target_changed(what: str, expected: Node, details: dict[str, str]) -> ClawError:
+    return ClawError(
+        "TARGET_CHANGED",
+        f"the screen changed while the action was sent: {what}",
+        details={**details, "matched_target": describe_node(expected)},
+        after_effect=True,
+    )

@@ -356,6 +356,15 @@ def test_a_row_that_moves_just_before_a_touch_of_its_place_is_not_a_success(oper
     assert step.data["dispatched"] == "true"
 
 
+def test_a_long_press_of_a_row_that_moves_is_not_a_success(operator: Bench) -> None:
+    operator.phone.fault("shift", 1.0)
+    matcher = {"textEquals": "Delete", "sibling": {"textEquals": "Bob"}}
+    step = operator.step("click", matcher=matcher, retry=ONCE, clickType="long_click", durationMs=1_200)
+    assert "Delete Bob" not in operator.touched
+    assert step.data["error"] == "TARGET_CHANGED"
+    assert step.data["dispatched"] == "true"
+
+
 def test_a_touch_of_a_place_whose_element_is_gone_afterwards_is_not_verified(operator: Bench) -> None:
     operator.state["touched"] = _Leaving(operator)
     step = operator.step("click", matcher={"textEquals": "Delete", "sibling": {"textEquals": "Bob"}}, retry=ONCE)

@@ -13,7 +13,7 @@ from msgspec import Struct
 from clawperator._text import printable
 from clawperator._typed import decode
 from clawperator.contract import NodeMatcher
-from clawperator.engine import ChosenNode, describe_node, nearest_self_or_ancestor
+from clawperator.engine import ChosenNode, describe_node, nearest_self_or_ancestor, target_changed, target_moved
 from clawperator.errors import ClawError
 from clawperator.ui import Bounds, Hierarchy, Node, contract_selector, visible_nodes
 
@@ -117,7 +117,7 @@ def check_matched(data: Mapping[str, str], expected: Node, chosen: ChosenNode, *
         is_same = found.get("bounds") == wanted.get("bounds")
     if not is_same:
         acted = f"it acted on {printable(written)}, not on {describe_node(expected)}"
-        raise _target_changed(acted, expected, {"acted_on": written})
+        raise target_changed(acted, expected, {"acted_on": written})
 
 
 def is_in_place(chosen: ChosenNode, after: Hierarchy) -> bool:
@@ -130,16 +130,5 @@ def is_in_place(chosen: ChosenNode, after: Hierarchy) -> bool:
     except ClawError:
         return False
     if node.bounds != chosen.node.bounds:
-        raise _target_changed(
-            f"{describe_node(chosen.node)} has moved, so that the touch may have missed it", chosen.node, {}
-        )
+        raise target_moved(chosen.node)
     return True
-
-
-def _target_changed(what: str, expected: Node, details: dict[str, str]) -> ClawError:
-    return ClawError(
-        "TARGET_CHANGED",
-        f"the screen changed while the action was sent: {what}",
-        details={**details, "matched_target": describe_node(expected)},
-        after_effect=True,
-    )

@@ -28,9 +28,8 @@ $(PLAIN)/ready: pyproject.toml constraints.txt
 demo: $(PLAIN)/ready ## run the product's main job on a simulated phone and show each document
 	@PATH="$(CURDIR)/$(PLAIN)/bin:$$PATH" bash demo.sh
 
-# Many tests wait for a phone or a process, so four workers keep two cores busy.
 test: $(VENV)/ready ## run the test suite on two cores
-	$(BIN)/pytest --numprocesses 4
+	$(BIN)/pytest --numprocesses 2
 
 check: $(VENV)/ready ## lint, check formatting and types
 	$(BIN)/ruff check

@@ -166,4 +166,4 @@ def test_a_phone_that_is_stopped_in_the_middle_is_a_typed_error() -> None:
     killer.join()
     assert time.monotonic() - begin < HANG_SECONDS
     assert outcome(ran) == "LOGCAT_UNAVAILABLE"
-    assert ran.json["broadcastDispatchStatus"] == "sent"
+    assert ran.json["broadcastDispatchStatus"] in {"unknown", "sent"}

@@ -198,7 +198,7 @@ def test_a_failed_execution_may_have_fewer_steps() -> None:
 @pytest.mark.parametrize(
     ("action", "output", "changed"),
     [
-        ({"id": "a1", "type": "press_key", "params": {"key": "home"}}, b"", False),
+        ({"id": "a1", "type": "press_key", "params": {"key": "home"}}, b"", True),
         ({"id": "a1", "type": "press_key", "params": {"key": "home"}}, b"clock 1\n", True),
         ({"id": "a1", "type": "press_key", "params": {"key": "home"}}, HEAD, True),
         ({"id": "a1", "type": "snapshot_ui"}, HEAD, False),
@@ -224,7 +224,7 @@ def test_a_result_without_the_word_error_breaks_the_contract() -> None:
 @pytest.mark.parametrize(
     ("output", "code", "status"),
     [
-        (b"", "BROADCAST_FAILED", "not_sent"),
+        (b"", "LOGCAT_UNAVAILABLE", "unknown"),
         (b"clock 1\n", "LOGCAT_UNAVAILABLE", "unknown"),
         (b"clock 1\nsent\n", "LOGCAT_UNAVAILABLE", "sent"),
         (HEAD, "LOGCAT_UNAVAILABLE", "sent"),
@@ -235,6 +235,24 @@ def test_a_result_without_the_word_error_breaks_the_contract() -> None:
 def test_a_broken_connection_reports_how_far_the_delivery_got(output: bytes, code: str, status: str) -> None:
     error = lost(output)
     assert (error.code, error.extra["broadcastDispatchStatus"]) == (code, status)
+
+
+def test_a_connection_that_breaks_before_the_script_is_sent_sent_nothing() -> None:
+    with scripted(b"") as device, pytest.raises(ClawError) as error:
+        deliver(device, PACKAGE, execution())
+    assert (error.value.code, error.value.extra["broadcastDispatchStatus"]) == ("BROADCAST_FAILED", "not_sent")
+
+
+def test_a_connection_that_breaks_before_the_script_is_accepted_may_have_sent_it() -> None:
+    with scripted(OKAY, b"") as device, pytest.raises(ClawError) as error:
+        deliver(device, PACKAGE, execution())
+    assert (error.value.code, error.value.extra["broadcastDispatchStatus"]) == ("LOGCAT_UNAVAILABLE", "unknown")
+
+
+def test_a_script_that_is_refused_was_not_sent() -> None:
+    with scripted(OKAY, refusal("closed")) as device, pytest.raises(ClawError) as error:
+        deliver(device, PACKAGE, execution())
+    assert (error.value.code, error.value.extra["broadcastDispatchStatus"]) == ("BROADCAST_FAILED", "not_sent")
 
 
 def test_a_failed_broadcast_reports_the_reason() -> None:

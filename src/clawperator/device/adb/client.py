@@ -7,7 +7,7 @@ transfer. The simulated phone speaks the same protocol, so it needs no adb.
 import os
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from types import TracebackType
 from typing import Self
@@ -177,14 +177,22 @@ def _connect(endpoint: Endpoint, seconds: float) -> socket.socket:
     return made
 
 
-def open_service(device: Device, service: str, deadline: Deadline) -> Connection:
-    """Connect to a service of the device. ``DEVICE_...`` errors when the device cannot be reached."""
+def open_service(
+    device: Device, service: str, deadline: Deadline, *, before_request: Callable[[], None] | None = None
+) -> Connection:
+    """Connect to a service of the device. ``DEVICE_...`` errors when the device cannot be reached.
+
+    ``before_request`` is called when the device is reached, before it receives the service's name: a connection
+    that breaks after that may have started the service.
+    """
     connection = Connection(device.endpoint, deadline)
     try:
         try:
             connection.request(f"host:transport:{device.serial}")
         except RefusedError as e:
             raise _unreachable(device.serial, str(e)) from e
+        if before_request is not None:
+            before_request()
         connection.request(service)
     except BaseException:
         connection.close()
@@ -220,8 +228,11 @@ def not_ready(serial: str, state: str) -> ClawError:
 class ShellStream:
     """A running shell command: its output as it arrives, and its exit code at the end."""
 
-    def __init__(self, device: Device, script: str, deadline: Deadline) -> None:
-        self._connection = open_service(device, f"shell,v2,raw:{script}", deadline)
+    def __init__(
+        self, device: Device, script: str, deadline: Deadline, *, before_request: Callable[[], None] | None = None
+    ) -> None:
+        service = f"shell,v2,raw:{script}"
+        self._connection = open_service(device, service, deadline, before_request=before_request)
         self.code: int | None = None
 
     def __enter__(self) -> Self:

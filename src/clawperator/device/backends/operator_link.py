@@ -110,15 +110,16 @@ class _Delivery:
 
     def _run(self) -> Delivered:
         try:
-            with ShellStream(self._device, self._script(), self._deadline) as stream:
-                self._phase = "starting"
-                trace(f"connected to {self._device.serial}: broadcast to {self._package}")
+            with ShellStream(
+                self._device, self._script(), self._deadline, before_request=self._starting
+            ) as stream:
                 delivered = self._follow(stream)
+        except RefusedError as e:
+            self._dispatched = "not_sent"
+            raise self._connection_error(str(e)) from e
         except TimeoutError as e:
-            if self._phase == "starting":  # the device has the script and may run it late
-                self._dispatched = "unknown"
             raise self._timeout_error() from e
-        except (OSError, RefusedError) as e:
+        except OSError as e:
             raise self._connection_error(str(e)) from e
         if delivered is not None:
             if self._lease is not None:
@@ -126,6 +127,11 @@ class _Delivery:
             return delivered
         self._is_over = stream.code in (_NOT_INSTALLED, _BROADCAST_FAILED, _NOT_RUNNING)
         raise self._script_error(stream.code)
+
+    def _starting(self) -> None:
+        # From here on the device may have the script, and may run it late.
+        self._phase, self._dispatched = "starting", "unknown"
+        trace(f"connected to {self._device.serial}: broadcast to {self._package}")
 
     def _script(self) -> str:
         payload = msgspec.json.encode(self._document).decode()
@@ -170,7 +176,7 @@ class _Delivery:
     def _read_progress(self, line: bytes) -> None:
         """Lines of the script itself, which precede those of the log."""
         if line.startswith(b"clock "):
-            self._phase, self._dispatched = "dispatching", "unknown"
+            self._phase = "dispatching"
             if found := _CLOCK.fullmatch(line):
                 self._note(device_time=found[1].decode())
         elif line == b"sent":

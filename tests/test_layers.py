@@ -11,6 +11,7 @@ ROOT = Path(clawperator.__file__).parent
 LAYERS = (
     "__main__",
     "cli",
+    "serve",
     "schemas",
     "pytest_plugin",
     "testing",

@@ -19,7 +19,7 @@ VARIABLES: Mapping[str, tuple[str, ...]] = {
     "operator_package": ("CLAWPERATOR_OPERATOR_PACKAGE",),
     "output": ("CLAWPERATOR_OUTPUT",),
 }
-OUTPUTS = ("json", "pretty")
+OUTPUTS = ("json", "pretty", "text")
 
 
 class Setting(Struct, frozen=True):

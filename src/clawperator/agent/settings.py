@@ -85,6 +85,13 @@ def read_settings(folder: str) -> AgentSettings:
     return layers.merge()
 
 
+def user_settings() -> AgentSettings:
+    """The user's own settings, without those of any folder."""
+    layers = _Layers(config_home())
+    layers.add(os.path.join(config_home(), SETTINGS_NAMES[0]))
+    return layers.merge()
+
+
 def folder_settings(folder: str) -> AgentSettings:
     """The settings of a folder alone, as if it were trusted."""
     layers = _Layers(folder)

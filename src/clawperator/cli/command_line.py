@@ -17,6 +17,7 @@ from clawperator.commands import GLOBALS, Command, value_flags
 class GlobalOptions(Struct, frozen=True):
     """The options of every command. ``json`` is true when JSON was requested explicitly.
 
+    ``pretty`` is indented JSON, ``text`` output for people; otherwise a document is printed on one line.
     ``default_output`` is true when no flag chooses the output format.
     """
 
@@ -24,6 +25,7 @@ class GlobalOptions(Struct, frozen=True):
     operator_package: str | None = None
     json: bool = False
     pretty: bool = False
+    text: bool = False
     default_output: bool = False
     timeout: str | None = None
     log_level: str = "info"
@@ -138,6 +140,7 @@ def _options(given: dict[str, Any]) -> GlobalOptions:
         operator_package=package,
         json="--json" in given or output == "json",
         pretty=output == "pretty" and "--json" not in given,
+        text=output == "text" and "--json" not in given,
         default_output=output is None and "--json" not in given,
         timeout=timeout,
         log_level="debug" if "--verbose" in given else level,

@@ -57,8 +57,8 @@ def _run_line(argv: list[str], printer: _Printer | None = None) -> tuple[bytes |
     try:
         options, rest = split_globals(argv)
         prints_help = options.help or rest[:1] in ([], ["help"])
-        if options.default_output and not prints_help and default_output() == "pretty":
-            options = replace(options, pretty=True)
+        if options.default_output and not prints_help and (chosen := default_output()) != "json":
+            options = replace(options, pretty=chosen == "pretty", text=chosen == "text")
     except ClawError as e:
         return _render(CommandResult(e.document(), 1), GlobalOptions())
     text, code, _ = _render_work(lambda: _dispatch(options, rest, argv), options, printer)

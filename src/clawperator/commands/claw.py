@@ -1,8 +1,17 @@
 """Every command of ``claw``: parsing, suggestions, ``--help``, the inventory and the reference derive from it."""
 
-from collections.abc import Mapping
-
-from clawperator.commands.model import ALLOW_SCHEME, BACKEND, PASS_ENV, Command, Flag, Level, switch
+from clawperator.commands.model import (
+    ALLOW_SCHEME,
+    BACKEND,
+    DENY_PREFIX,
+    DENY_TOOL,
+    PASS_ENV,
+    POLICY,
+    RAISED_BY,
+    Command,
+    Flag,
+    switch,
+)
 
 _INVENTORY = "clawperator.cli.claw.inventory:"
 _SESSIONS = "clawperator.cli.claw.sessions:"
@@ -16,10 +25,6 @@ CLAW_GLOBALS = (
 _DIRECTORY = Flag("--directory", "session folder (default: .claw/sessions)", "<folder>", path="sessions")
 _LIMIT = Flag("--limit", "maximum number of matches (default: 5)", "<n>")
 _NO_MCP = switch("--no-mcp", "exclude MCP tools; no server is started")
-_DENY_TOOL = Flag("--deny-tool", "deny this tool; may be repeated", "<name>", repeats=True)
-_DENY_PREFIX = Flag(
-    "--deny-prefix", "deny every tool whose name starts with this; may be repeated", "<prefix>", repeats=True
-)
 
 _SESSION = (
     _DIRECTORY,
@@ -31,23 +36,8 @@ _PHONE = (
     Flag("--operator-package", "package of the Operator app", "<package>"),
     BACKEND,
 )
-_POLICY = (
-    Flag(
-        "--permission-mode",
-        "read-only observes, act also acts, full also deletes and installs (default: act)",
-        "<read-only|act|full>",
-    ),
-    Flag("--allow-tool", "allow this tool in every mode; may be repeated", "<name>", repeats=True),
-    _DENY_TOOL,
-    _DENY_PREFIX,
-    Flag("--ask-tool", "require confirmation for this tool; may be repeated", "<name>", repeats=True),
-)
 _TIME = Flag("--timeout-seconds", "time limit for the whole command (default: none)", "<s>")
-_ACTING = (*_PHONE, *_POLICY, ALLOW_SCHEME, PASS_ENV, _TIME)
-# A nested claw must not be able to allow itself what its caller was denied.
-_RAISED_BY: Mapping[str, Level] = dict.fromkeys(
-    ("--permission-mode", "--allow-tool", "--allow-scheme", "--pass-env"), "full"
-)
+_ACTING = (*_PHONE, *POLICY, ALLOW_SCHEME, PASS_ENV, _TIME)
 _THINKING = (
     _LIMIT,
     Flag(
@@ -100,7 +90,7 @@ CLAW_COMMANDS: tuple[Command, ...] = (
         notes=f"{_OFFLINE}\n{_ASKED} {_STDIN}",
         handler="clawperator.cli.claw.turns:run_turns",
         level="act",
-        raised_by=_RAISED_BY,
+        raised_by=RAISED_BY,
     ),
     Command(
         "turn-loop",
@@ -126,7 +116,7 @@ CLAW_COMMANDS: tuple[Command, ...] = (
         notes=f"Exit 2 when --timeout-seconds is exceeded. {_OFFLINE}\n{_ASKED} {_STDIN}",
         handler="clawperator.cli.claw.turns:run_turns",
         level="act",
-        raised_by=_RAISED_BY,
+        raised_by=RAISED_BY,
     ),
     Command(
         "exec-tool",
@@ -140,7 +130,7 @@ CLAW_COMMANDS: tuple[Command, ...] = (
         notes="The payload is a JSON object with the tool's parameters. A payload of - is read from stdin.",
         handler="clawperator.cli.claw.execute:exec_tool",
         level="act",
-        raised_by=_RAISED_BY,
+        raised_by=RAISED_BY,
     ),
     Command(
         "exec-command",
@@ -154,7 +144,7 @@ CLAW_COMMANDS: tuple[Command, ...] = (
         notes=f"The prompt holds the command's arguments and may be empty. {_STDIN}",
         handler="clawperator.cli.claw.execute:exec_command",
         level="act",
-        raised_by=_RAISED_BY,
+        raised_by=RAISED_BY,
     ),
     Command(
         "route",
@@ -192,8 +182,8 @@ CLAW_COMMANDS: tuple[Command, ...] = (
         flags=(
             switch("--simple-mode", "only the basic tools to observe and act"),
             _NO_MCP,
-            _DENY_TOOL,
-            _DENY_PREFIX,
+            DENY_TOOL,
+            DENY_PREFIX,
             PASS_ENV,
             _FORMAT,
         ),

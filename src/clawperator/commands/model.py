@@ -107,6 +107,26 @@ PASS_ENV = Flag(
 ALLOW_SCHEME = Flag(
     "--allow-scheme", "URI scheme to open besides http and https; may be repeated", "<scheme>", repeats=True
 )
+DENY_TOOL = Flag("--deny-tool", "deny this tool; may be repeated", "<name>", repeats=True)
+DENY_PREFIX = Flag(
+    "--deny-prefix", "deny every tool whose name starts with this; may be repeated", "<prefix>", repeats=True
+)
+# The permissions of an agent: of a claw command, or of the clients of a server.
+POLICY = (
+    Flag(
+        "--permission-mode",
+        "read-only observes, act also acts, full also deletes and installs (default: act)",
+        "<read-only|act|full>",
+    ),
+    Flag("--allow-tool", "allow this tool in every mode; may be repeated", "<name>", repeats=True),
+    DENY_TOOL,
+    DENY_PREFIX,
+    Flag("--ask-tool", "require confirmation for this tool; may be repeated", "<name>", repeats=True),
+)
+# An agent must not be able to allow itself, by a command, what its caller was denied.
+RAISED_BY: Mapping[str, Level] = dict.fromkeys(
+    ("--permission-mode", "--allow-tool", "--allow-scheme", "--pass-env"), "full"
+)
 PLAN = (
     BACKEND,
     switch("--validate-only", "validate and print the execution; needs no device"),

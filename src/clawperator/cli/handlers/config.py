@@ -47,7 +47,9 @@ def _row(name: str, options: GlobalOptions, in_force: Any) -> dict[str, Any]:
 
 def _given(name: str, options: GlobalOptions) -> tuple[str, Any]:
     """The flag of a setting, and its value on this command line."""
-    chosen_output = None if options.default_output else "pretty" if options.pretty else "json"
+    chosen_output = (
+        None if options.default_output else "pretty" if options.pretty else "text" if options.text else "json"
+    )
     flags = {
         "device": ("--device", options.device),
         "backend": ("--backend", None),

@@ -1,0 +1,47 @@
+"""What the clients of a server may do: the tools, under the policy of the user's settings and the flags."""
+
+from msgspec import Struct
+
+from clawperator.agent import AgentOptions, Tool, ToolContext, ToolRegistry, TurnDeadline, builtin_tools
+from clawperator.agent.policy import make_policy
+from clawperator.agent.settings import user_settings
+from clawperator.policy import Policy, inherited_policy, restricted
+
+
+class ServerAccess(Struct, frozen=True):
+    """The tools of a server under its policy. ``warnings`` are about the user's settings."""
+
+    options: AgentOptions
+    registry: ToolRegistry
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def policy(self) -> Policy:
+        return self.registry.policy
+
+    @property
+    def offered(self) -> tuple[Tool, ...]:
+        """The tools of which the policy can allow a call."""
+        return self.registry.offered()
+
+    def context(self, deadline: TurnDeadline) -> ToolContext:
+        """The environment of one call."""
+        return self.options.tool_context(deadline)
+
+
+def open_access(options: AgentOptions) -> ServerAccess:
+    """The access that the flags and the user's settings give. Settings of the working folder do not count.
+
+    A server has no terminal: what requires confirmation is denied. A policy inherited from a parent restricts it.
+    """
+    settings = user_settings()
+    policy = make_policy(
+        settings.permissions,
+        mode=options.mode,
+        allow_tools=options.allow_tools,
+        deny_tools=options.deny_tools,
+        deny_prefixes=options.deny_prefixes,
+        ask_tools=options.ask_tools,
+    )
+    registry = ToolRegistry(builtin_tools(), restricted(policy, inherited_policy()))
+    return ServerAccess(options, registry, settings.warnings)

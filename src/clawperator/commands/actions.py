@@ -18,7 +18,7 @@ EXPECT = (
     Flag("--expect-app", "fail unless this app is in the foreground afterwards", "<package>", literal=True),
     Flag("--expect-timeout", "how long to wait for what is expected, in ms (default: 5000)", "<ms>", literal=True),
 )
-_ALL = switch("--all", "return every match; needs --json")
+_ALL = switch("--all", "return every match; needs --json or --output text")
 
 
 def action_command(  # noqa: PLR0913 - the columns of one row

@@ -16,7 +16,12 @@ GLOBALS = (
     Flag("--device", "device serial", "<serial>", ("--device-id",)),
     Flag("--operator-package", "package of the Operator app", "<package>", ("--receiver-package",)),
     switch("--json", "print JSON (the default)"),
-    Flag("--output", "json (one line) or pretty (indented)", "<json|pretty>", ("--format",)),
+    Flag(
+        "--output",
+        "json (one line), pretty (indented JSON) or text (for people)",
+        "<json|pretty|text>",
+        ("--format",),
+    ),
     Flag(
         "--timeout",
         "timeout in ms; also how long a command looks for its element (default: about 6500)",

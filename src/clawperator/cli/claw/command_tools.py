@@ -333,6 +333,7 @@ def _options(call: Call, context: ToolContext) -> GlobalOptions:
         timeout = str(max(round(left * 1000), 1))  # on a timeout it ends all that it started
     return replace(
         options,
+        text=False,  # the result is a document, whose text is made here
         device=options.device or context.device,
         operator_package=options.operator_package or context.operator_package,
         timeout=timeout,

@@ -84,7 +84,7 @@ def run_execution(document: Any, call: Call) -> CommandResult:
         return CommandResult({"ok": True, "validated": True, "execution": plan.document})
     result = _run(plan, call)
     failed = result.envelope.status == "failed" or any(not step.success for step in result.envelope.stepResults)
-    return CommandResult(result, int(failed))
+    return CommandResult(result, int(failed), plan)
 
 
 def _run(plan: Plan, call: Call) -> "ExecutionResult":

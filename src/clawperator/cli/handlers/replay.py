@@ -1,11 +1,15 @@
 """``recording replay``: replay a recording on a device."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from clawperator._notes import show_status
 from clawperator._text import printable, read_number
 from clawperator.cli.command_line import Call, CommandResult, incomplete
 from clawperator.cli.handlers.execution import chosen_backend
 from clawperator.cli.parsing import invalid
+
+if TYPE_CHECKING:
+    from clawperator.replay import StepOutcome
 
 
 def replay_recording(call: Call) -> CommandResult:
@@ -19,7 +23,8 @@ def replay_recording(call: Call) -> CommandResult:
     demonstration = open_demonstration(source)
     if call.arguments.has("--dry-run"):
         plan = plan_replay(demonstration, last=last)
-        call.console.lines("info", [f"[{step.seq}] {printable(step.description)}" for step in plan.steps])
+        if not call.options.text:
+            call.console.lines("info", [f"[{step.seq}] {printable(step.description)}" for step in plan.steps])
         return _written(call, source, CommandResult(plan, 0))
     return _written(call, source, _replay(call, demonstration, last))
 
@@ -37,11 +42,18 @@ def _replay(call: Call, demonstration: Any, last: int | float | None) -> Command
         phone,
         last=last,
         allow_coordinates=call.arguments.has("--allow-coordinates"),
-        on_step=lambda outcome: call.console.lines(
-            "info", [f"[{outcome.step.seq}] {outcome.status} {printable(outcome.step.description)}"]
-        ),
+        on_step=lambda outcome: _show_step(call, outcome),
     )
     return CommandResult(report, 0 if report.ok else 1)
+
+
+def _show_step(call: Call, outcome: "StepOutcome") -> None:
+    """Report a replayed step while the replay runs. In text mode the report has all steps."""
+    text = f"[{outcome.step.seq}] {outcome.status} {printable(outcome.step.description)}"
+    if call.options.text:
+        show_status(f"replay: {text}")
+    else:
+        call.console.lines("info", [text])
 
 
 def _last(given: str | None) -> int | float | None:

@@ -128,7 +128,7 @@ def run(call: Call) -> CommandResult:
     )
     registry = _registry(call)
     warn_of_config(call)
-    if call.options.pretty:
+    if call.options.pretty or call.options.text:
         call.console.lines("info", [_banner(skill_id), _operator_line(request.device, request.operator_package)])
     with interrupt_on_signals():
         return CommandResult(run_skill(registry, request, _relay() if call.options.pretty else None))

@@ -28,7 +28,7 @@ def granted_blocks(document: Document) -> Iterator[Block]:
 
 
 def operator_setup_blocks(document: Document) -> Iterator[Block]:
-    yield (state("ok"), f": installed {document['operatorPackage']} on {document['deviceId']}")
+    yield (state("ok"), f": {document['message']}")
     yield _grants(document["permissions"])
 
 
@@ -47,7 +47,7 @@ def _grant_state(grant: Document) -> Part:
 def phone_blocks(document: Document) -> Iterator[Block]:
     """A started phone and how to reach it."""
     recovered = ", recovered after a crash" if document.get("recovered") else ""
-    yield (document["serial"], " ", state(document["state"]), recovered)
+    yield f"started {document['serial']}{recovered}"
     yield Fields(
         [
             ("adb", document.get("connect", "")),
@@ -106,7 +106,7 @@ def fault_blocks(document: Document) -> Iterator[Block]:
         (name, _fault_value(fault["value"]), fault["kind"], scalar(fault["on"]), fault["description"])
         for name, fault in document["faults"].items()
     ]
-    yield Table(("FAULT", "VALUE", "KIND", "ON MEANS", "DESCRIPTION"), rows)
+    yield Table(("FAULT", "VALUE", "KIND", "ON SETS", "DESCRIPTION"), rows)
 
 
 def _fault_value(value: float) -> str:
@@ -134,8 +134,17 @@ def avds_blocks(document: Document) -> Iterator[Block]:
 
 def avd_blocks(avd: Document) -> Iterator[Block]:
     """One virtual device."""
-    yield (avd["name"], " ", state("running") if avd["running"] else "stopped" if avd["exists"] else "not created")
-    yield Fields(
+    yield (avd["name"], ": ", state("running") if avd["running"] else "stopped")
+    yield _avd_facts(avd)
+
+
+def created_avd_blocks(avd: Document) -> Iterator[Block]:
+    yield f"created {avd['name']}"
+    yield _avd_facts(avd)
+
+
+def _avd_facts(avd: Document) -> Fields:
+    return Fields(
         [
             ("api level", scalar(avd["apiLevel"])),
             ("abi", scalar(avd["abi"])),
@@ -184,10 +193,11 @@ def skill_blocks(document: Document) -> Iterator[Block]:
             ("verification", scalar(contract.get("verification"))),
             ("agent", scalar(skill.get("agent"))),
             ("keywords", scalar(skill.get("keywords"))),
-            ("files", scalar([skill.get("skillFile"), *skill.get("scripts", ()), *skill.get("artifacts", ())])),
         ],
         2,
     )
+    yield "  files:"
+    yield from (f"    {path}" for path in (skill["skillFile"], *skill["scripts"], *skill["artifacts"]))
 
 
 def created_skill_blocks(document: Document) -> Iterator[Block]:

@@ -15,7 +15,7 @@ from clawperator.cli.command_line import Call, CommandResult, ReadableResult
 from clawperator.cli.text import listings, reports
 from clawperator.cli.text.layout import Block, Line, Painted, Terminal
 from clawperator.cli.text.outcomes import execution_blocks, match_blocks, plan_blocks
-from clawperator.cli.text.values import document_blocks, words
+from clawperator.cli.text.values import document_blocks
 from clawperator.contract import ExecutionResult
 from clawperator.errors import ClawError
 
@@ -36,7 +36,7 @@ RENDERERS: Mapping[str, Renderer] = {
     "phone screenshot": listings.screenshot_blocks,
     "emulator list": listings.avds_blocks,
     "emulator inspect": listings.avd_blocks,
-    "emulator create": listings.avd_blocks,
+    "emulator create": listings.created_avd_blocks,
     "emulator status": listings.emulators_blocks,
     **dict.fromkeys(
         ("emulator start", "emulator stop", "emulator delete", "emulator provision", "provision emulator"),
@@ -142,9 +142,9 @@ def _problem_lines(problem: Mapping[str, Any]) -> Iterator[Line]:
     details = problem.get("details")
     if isinstance(details, Mapping):
         yield from _detail_lines(details)
-    for name in ("canonical", "example", "hint"):
+    for name, label in (("canonical", "run"), ("example", "example"), ("hint", "hint")):
         if isinstance(problem.get(name), str) and problem[name]:
-            yield (Painted(f"{words(name)}: ", "dim"), problem[name])
+            yield (Painted(f"{label}: ", "dim"), problem[name])
 
 
 def _detail_lines(details: Mapping[str, Any]) -> Iterator[Line]:

@@ -141,9 +141,9 @@ DEVICE_COMMANDS = (
         examples=(
             "clawperator doctor",
             "clawperator doctor --check-only",
-            "clawperator doctor --check-only --output pretty",
+            "clawperator doctor --output text",
         ),
-        notes="With --output pretty it prints a readable report.",
+        notes="With --output text or pretty it prints a readable report.",
         handler="clawperator.cli.handlers.doctor:check",
         level="read-only",
         raised_by={"--fix": "full", "--full": "full"},

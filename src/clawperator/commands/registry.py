@@ -67,7 +67,7 @@ _EXEC = Command(
 _CONFIG = Command(
     "config",
     "Print the settings in force, and where each comes from.",
-    examples=("clawperator config", "CLAWPERATOR_BACKEND=adb clawperator config --output pretty"),
+    examples=("clawperator config", "CLAWPERATOR_BACKEND=adb clawperator config --output text"),
     handler="clawperator.cli.handlers.config:print_settings",
     level="read-only",
 )

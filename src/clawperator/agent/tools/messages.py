@@ -54,16 +54,18 @@ def _quoted(text: str) -> str:
 
 
 def _target(action: Action, data: Data) -> str:
-    """The target's label, id or class as the device reports it, or else as the selector names it."""
+    """The target's label, reference, id or class, or else as the selector names it."""
     try:
         target = msgspec.json.decode(data.get("matched_target", "{}"), type=dict[str, str])
     except (msgspec.DecodeError, RecursionError):
         target = {}
     if target.get("label") and target["label"] != HIDDEN:
         return _quoted(target["label"])
+    matcher = getattr(action.params, "matcher", None)
+    if isinstance(reference := getattr(matcher, "ref", None), str):
+        return one_line(reference)
     if target.get("resourceId"):
         return _quoted(target["resourceId"].rpartition("/")[2])
-    matcher = getattr(action.params, "matcher", None)
     if isinstance(matcher, NodeMatcher):
         fields = (getattr(matcher, name) for name in _NAMING_FIELDS)
         name = next((field for field in fields if isinstance(field, str) and field), None)

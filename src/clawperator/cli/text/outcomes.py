@@ -1,6 +1,6 @@
 """Executions as text: one line for each action, and what it read or captured below it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -10,6 +10,7 @@ from clawperator.cli.text.values import count, scalar, seconds
 from clawperator.connection import read_count
 from clawperator.contract import Action, ExecutionResult, Plan, StepResult, is_snapshot
 
+_ContentRenderer = Callable[[Mapping[str, str]], Iterator[Block]]
 _MATCH_COLUMNS = ("REF", "ROLE", "LABEL", "ID", "STATES", "BOUNDS")
 
 
@@ -56,14 +57,14 @@ def _indented(blocks: Iterator[Block]) -> Iterator[Block]:
 
 def _is_content(step: StepResult) -> bool:
     """Whether the step is asked for its content: a screen, texts, matches, log lines."""
-    return is_snapshot(step.actionType) or step.actionType in _CONTENT
+    return is_snapshot(step.actionType) or _content_renderer(step.data) is not None
 
 
 def _step_blocks(step: StepResult, action: Action | None) -> Iterator[Block]:
     if is_snapshot(step.actionType):
         yield from _screen(step, action)
-    elif step.actionType in _CONTENT:
-        yield from _CONTENT[step.actionType](step.data)
+    elif (render := _content_renderer(step.data)) is not None:
+        yield from render(step.data)
     else:
         yield _sentence(step, action)
 
@@ -133,7 +134,17 @@ def _matches(data: Mapping[str, str]) -> Iterator[Block]:
     yield from match_blocks(read_count(data, "count"), _decoded(data, "matches"))
 
 
-_CONTENT = {"read_text": _texts, "read_key_value_pair": _pairs, "read_logcat": _log, "query": _matches}
+# The member that only the data of such a step have.
+_CONTENT: Mapping[str, _ContentRenderer] = {
+    "matches": _matches,
+    "line_count": _log,
+    "validator": _texts,
+    "value": _pairs,
+}
+
+
+def _content_renderer(data: Mapping[str, str]) -> _ContentRenderer | None:
+    return next((render for member, render in _CONTENT.items() if member in data), None)
 
 
 def match_blocks(total: int, matches: Sequence[Mapping[str, Any]]) -> Iterator[Block]:

@@ -28,6 +28,13 @@ if TYPE_CHECKING:
         is_not_found,
     )
     from clawperator.agent.folder_programs import programs_of_folder
+    from clawperator.agent.instructions import (
+        INSTRUCTION_FORMATS,
+        MCP_INSTRUCTIONS,
+        InstructionFormat,
+        agent_instructions,
+        merge_section,
+    )
     from clawperator.agent.inventory.inventory import (
         InventoryEntry,
         command_inventory,
@@ -73,6 +80,9 @@ else:
                 "CLASSES COMMON KINDS SCHEMA_VERSION build_envelope error_object filesystem_error is_not_found"
             ),
             "folder_programs": "programs_of_folder",
+            "instructions": (
+                "INSTRUCTION_FORMATS InstructionFormat MCP_INSTRUCTIONS agent_instructions merge_section"
+            ),
             "inventory.inventory": "InventoryEntry command_inventory group_by_origin tool_inventory",
             "inventory.plugins": "Plugin PluginContext PluginScan discover_plugins run_plugin",
             "inventory.routing": "Router",
@@ -103,8 +113,10 @@ __all__ = [
     "CLASSES",
     "COMMON",
     "DEFAULT_DIRECTORY",
+    "INSTRUCTION_FORMATS",
     "KINDS",
     "LEVELS",
+    "MCP_INSTRUCTIONS",
     "NOTE",
     "SCHEMA_VERSION",
     "STAGES",
@@ -115,6 +127,7 @@ __all__ = [
     "CompactTool",
     "EventStream",
     "FinishedTool",
+    "InstructionFormat",
     "InventoryEntry",
     "Level",
     "LoadedSession",
@@ -142,6 +155,7 @@ __all__ = [
     "WorkAbandonedError",
     "WorkAbandonedInterrupt",
     "WorkingFolder",
+    "agent_instructions",
     "assemble",
     "build_envelope",
     "builtin_tools",
@@ -163,6 +177,7 @@ __all__ = [
     "is_session_path",
     "make_policy",
     "map_strings",
+    "merge_section",
     "observe_stop",
     "payload_error",
     "programs_of_folder",

@@ -3,6 +3,8 @@
 import os
 import signal
 from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,6 +19,9 @@ if TYPE_CHECKING:
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# Tests start many processes. Without stored bytecode each of them compiles the package anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 # The suite draws the same examples each time, so failures are reproducible; the soak profile draws new ones.
 settings.register_profile(
     "default",
@@ -30,13 +35,23 @@ settings.register_profile("soak", settings.get_profile("default"), max_examples=
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
+_numbers = count()
+
+
+@pytest.fixture(scope="session")
+def _homes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of all home folders. pytest lists the folder above for each temporary folder that it numbers."""
+    return tmp_path_factory.mktemp("homes")
+
+
 @pytest.fixture(autouse=True)
-def _isolated_environment(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+def _isolated_environment(_homes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep tests away from the user's home folder, phones and adb server.
 
     Nothing listens on the adb port, and there is no adb to start a server with. Tests that need adb start their own.
     """
-    home = tmp_path_factory.mktemp("home")
+    home = _homes / str(next(_numbers))
+    home.mkdir(mode=0o700)
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("ANDROID_ADB_SERVER_PORT", UNUSED_PORT)
     monkeypatch.setenv("ADB_PATH", str(home / "no-adb"))

@@ -59,12 +59,11 @@ class OperatorHost(AccessibilitySource, Protocol):
     def tasks(self) -> Tasks: ...
 
 
-class _ClosedError(BaseException):
-    """The phone is closed during an execution. The engine reports every ``Exception`` as a failed step."""
-
-
 class _ClosableClock:
-    """A real clock whose sleep ends at once with ``_ClosedError`` when the Operator is closed."""
+    """A real clock for the Operator's thread. Closing it ends a sleep with ``SystemExit``.
+
+    Not with an ``Exception``: the engine would report a failed step and go on.
+    """
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -86,7 +85,7 @@ class _ClosableClock:
             while not self.is_closed and (left := end - self.monotonic()) > 0:
                 self._clock.wait(self._changed, left)
             if self.is_closed:
-                raise _ClosedError
+                raise SystemExit
 
     def close(self) -> None:
         with self._changed:
@@ -232,7 +231,7 @@ class Operator:
         return {name: "true" if table.get("global", key) == "1" else "false" for name, key in keys.items()}
 
     def _serve(self, clock: _ClosableClock) -> None:
-        with suppress(_ClosedError):
+        with suppress(SystemExit):
             while (job := self._queue.get()) is not None and not clock.is_closed:
                 self._run(*job)
 

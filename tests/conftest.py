@@ -5,6 +5,7 @@ import signal
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
+from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,6 +14,7 @@ from hypothesis import HealthCheck, settings
 from tests.support.unused_port import UNUSED_PORT
 
 if TYPE_CHECKING:
+    from clawperator.contract import Retry
     from tests.support.routes import Route
 
 # A background job of a shell ignores SIGINT, and so would every process that tests start.
@@ -91,3 +93,20 @@ def route(shared: "Route", monkeypatch: pytest.MonkeyPatch) -> "Route":
     for name in ("development_settings_enabled", "adb_enabled"):
         phone.settings.put("global", name, "1")
     return shared
+
+
+@pytest.fixture
+def quick_retries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every retry policy allows as many attempts as usual, with a fiftieth of the delays.
+
+    For tests in which something is missing for good. It applies to this process, with its simulated phones.
+    """
+    from clawperator.engine import retry, waits
+
+    delays = retry.retry_delays
+
+    def quick(policy: "Retry", random: Random) -> Iterator[float]:
+        return (delay / 50 for delay in delays(policy, random))
+
+    monkeypatch.setattr(retry, "retry_delays", quick)
+    monkeypatch.setattr(waits, "retry_delays", quick)

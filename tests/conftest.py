@@ -1,5 +1,6 @@
 """Fixtures and settings for all tests: isolation from the machine, Hypothesis profiles, a shared simulated phone."""
 
+import gc
 import os
 import signal
 from collections.abc import Iterator
@@ -35,6 +36,11 @@ settings.register_profile(
 )
 settings.register_profile("soak", settings.get_profile("default"), max_examples=2_000, derandomize=False)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+def pytest_collection_finish() -> None:
+    """Keep the collected tests and imported modules, which stay to the end, out of every garbage collection."""
+    gc.freeze()
 
 
 _numbers = count()

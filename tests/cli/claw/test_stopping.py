@@ -236,9 +236,9 @@ def _caught(pid: int) -> bytes:
 # --- what was done before
 
 
-@pytest.mark.usefixtures("_phone")
 def test_a_failure_after_an_effect_is_not_retryable() -> None:
     prompt = "open notes, tap Add note, type X into Title, tap Save, tap Frobnicate"
-    error = claw_json("bootstrap", prompt).json["error"]
+    with running_phone_server():
+        error = claw_json("bootstrap", prompt).json["error"]
     assert (error["code"], error["retryable"]) == ("NODE_NOT_FOUND", False)
     assert "again" not in error["hint"]

@@ -108,8 +108,9 @@ def test_only_entry_points_print_read_argv_or_exit() -> None:
                 assert node.attr not in ("argv", "exit", "stdout", "stderr", "stdin"), f"{path}:{node.lineno}"
 
 
-# Packages of the extras. Only functions import them, where they are used.
+# Packages of the extras. Only functions import them, where they are used, and servers, which are such functions.
 OPTIONAL = {"PIL"}
+SERVERS = {"mcp": {"anyio", "mcp", "mcp_types"}}
 
 
 def test_only_msgspec_is_required() -> None:
@@ -119,11 +120,14 @@ def test_only_msgspec_is_required() -> None:
     for package, path in modules():
         tree = ast.parse(path.read_text("utf-8"))
         at_start = {id(node) for node in tree.body}
+        # Only pytest loads its plugin.
+        first = needed | ({"pytest"} if package == "pytest_plugin" else set())
+        if package == "serve":
+            first |= SERVERS.get(path.relative_to(ROOT).parts[1], set())
+        later = first | OPTIONAL
         for node in ast.walk(tree):
-            # Only pytest loads its plugin.
-            allowed = needed | ({"pytest"} if package == "pytest_plugin" else set())
-            allowed |= set() if id(node) in at_start else OPTIONAL
             names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
             if isinstance(node, ast.ImportFrom):
                 names = [node.module or ""]
-            assert {name.split(".")[0] for name in names} <= allowed, path
+            if names:
+                assert {name.split(".")[0] for name in names} <= (first if id(node) in at_start else later), path

@@ -8,6 +8,7 @@ import difflib
 import os
 import re
 import shlex
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -59,7 +60,8 @@ def _printed(ran: Ran) -> str:
 
 
 def _masked(text: str, folders: Mapping[str, Path]) -> str:
-    for name, folder in {**folders, "user": Path(os.environ["HOME"]), "repository": REPOSITORY}.items():
+    known = {"user": Path(os.environ["HOME"]), "bin": Path(sys.executable).parent, "repository": REPOSITORY}
+    for name, folder in {**folders, **known}.items():
         text = text.replace(str(folder), f"{{{name}}}")
     for pattern, replacement in _VARYING:
         text = pattern.sub(replacement, text)

@@ -1,1 +1,29 @@
 """Servers: MCP for agents, HTTP for services. Both offer the agent's tools under its policy."""
+
+# Type checkers know this name; importing it from typing would cost every command some milliseconds.
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from clawperator.serve.access import ServerAccess, open_access
+    from clawperator.serve.mcp.client_config import CLIENTS, client_configuration
+    from clawperator.serve.mcp.server import make_server, serve_stdio
+else:
+    from clawperator._lazy import lazy_exports
+
+    __getattr__, __dir__ = lazy_exports(
+        __name__,
+        {
+            "access": "ServerAccess open_access",
+            "mcp.client_config": "CLIENTS client_configuration",
+            "mcp.server": "make_server serve_stdio",
+        },
+    )
+
+__all__ = [
+    "CLIENTS",
+    "ServerAccess",
+    "client_configuration",
+    "make_server",
+    "open_access",
+    "serve_stdio",
+]

@@ -194,6 +194,11 @@ LOCAL: Mapping[str, tuple[str, ...]] = {
     "config": ("clawperator config", "clawperator config --device claw-7 --timeout 5000"),
     "agents init": ("clawperator agents init --write AGENTS.md", "clawperator agents init --write AGENTS.md"),
     "schema": ("clawperator schema", "clawperator schema recording-header", "clawperator schema erorr"),
+    "mcp": (
+        "clawperator mcp config",
+        "clawperator mcp config cursor",
+        "clawperator mcp config nothing",
+    ),
     "help": ("clawperator help devices",),
 }
 # Commands of simulated phones, on a phone that runs in a process of its own.

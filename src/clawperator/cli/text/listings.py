@@ -230,6 +230,13 @@ def config_blocks(document: Document) -> Iterator[Block]:
     yield from warning_lines(document["warnings"])
 
 
+def client_blocks(document: Document) -> Iterator[Block]:
+    """The MCP clients whose configuration can be printed."""
+    rows = [(client["name"], client["title"], client["file"]) for client in document["clients"]]
+    yield Table(("NAME", "CLIENT", "FILE"), rows)
+    yield "print the configuration of one with 'clawperator mcp config <name>'"
+
+
 def written_blocks(document: Document) -> Iterator[Block]:
     """The file that ``agents init --write`` wrote."""
     yield (state(document["status"]), f": {document['path']} ({document['bytes']} bytes)")

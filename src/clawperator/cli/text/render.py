@@ -55,6 +55,7 @@ RENDERERS: Mapping[str, Renderer] = {
     "recording compare": reports.compare_blocks,
     "recording replay": reports.replay_blocks,
     "config": listings.config_blocks,
+    "mcp": listings.client_blocks,
     "agents init": listings.written_blocks,
 }
 # Their documents are JSON to be used elsewhere, so they are printed as they are, indented.

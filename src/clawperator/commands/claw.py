@@ -15,7 +15,9 @@ from clawperator.commands.model import (
 
 _INVENTORY = "clawperator.cli.claw.inventory:"
 _SESSIONS = "clawperator.cli.claw.sessions:"
-_FORMAT = Flag("--output-format", "text, or json: one document on one line", "<text|json>")
+_FORMAT = Flag(
+    "--output-format", "text, or json: one document on one line", "<text|json>", choices=("text", "json")
+)
 CLAW_GLOBALS = (
     _FORMAT,
     switch("--help", "print help", "-h"),
@@ -41,7 +43,10 @@ _ACTING = (*_PHONE, *POLICY, ALLOW_SCHEME, PASS_ENV, _TIME)
 _THINKING = (
     _LIMIT,
     Flag(
-        "--brain", "brain that turns the prompt into tool calls (default: offline)", "<offline|openai|anthropic>"
+        "--brain",
+        "brain that turns the prompt into tool calls (default: offline)",
+        "<offline|openai|anthropic>",
+        choices=("offline", "openai", "anthropic"),
     ),
     Flag("--model", "model name; not for the offline brain", "<name>"),
     Flag(

@@ -55,7 +55,12 @@ RECORDING = Command(
             flags=(
                 Flag("--input", "recording, or a folder: its newest .ndjson", "<file|folder>", path="in"),
                 _OUT,
-                Flag("--snapshots", "omit or include the XML snapshots (default: omit)", "<omit|include>"),
+                Flag(
+                    "--snapshots",
+                    "omit or include the XML snapshots (default: omit)",
+                    "<omit|include>",
+                    choices=("omit", "include"),
+                ),
             ),
             examples=(
                 "clawperator recording export --input ./recordings/demo.ndjson",
@@ -72,8 +77,18 @@ RECORDING = Command(
             flags=(
                 Flag("--baseline", "export of the baseline recording", "<export.json>", path="in"),
                 Flag("--result", "saved output of 'skills run --json', or another export", "<file>", path="in"),
-                Flag("--mode", "auto, literal or semantic (default: auto)", "<mode>"),
-                Flag("--strategy", "checkpoint strategy: declared, derived or solax_heuristic", "<strategy>"),
+                Flag(
+                    "--mode",
+                    "auto, literal or semantic (default: auto)",
+                    "<mode>",
+                    choices=("auto", "literal", "semantic"),
+                ),
+                Flag(
+                    "--strategy",
+                    "checkpoint strategy: declared, derived or solax_heuristic",
+                    "<strategy>",
+                    choices=("declared", "derived", "solax_heuristic"),
+                ),
                 Flag(
                     "--checkpoints",
                     "declared checkpoints (default: compare-checkpoints.json beside the baseline)",

@@ -112,6 +112,7 @@ PASS_ENV = Flag(
 ALLOW_SCHEME = Flag(
     "--allow-scheme", "URI scheme to open besides http and https; may be repeated", "<scheme>", repeats=True
 )
+JUNIT = Flag("--junit", "also write a JUnit XML report to this file", "<file>", path="out")
 DENY_TOOL = Flag("--deny-tool", "deny this tool; may be repeated", "<name>", repeats=True)
 DENY_PREFIX = Flag(
     "--deny-prefix", "deny every tool whose name starts with this; may be repeated", "<prefix>", repeats=True

@@ -11,6 +11,8 @@ from clawperator.cli.signals import interrupt_on_signals
 from clawperator.skills import SkillRegistry, open_registry
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from clawperator.skills import OutputListener, Stream
 
 
@@ -131,7 +133,21 @@ def run(call: Call) -> CommandResult:
     if call.options.pretty:
         call.console.lines("info", [_banner(skill_id), _operator_line(request.device, request.operator_package)])
     with interrupt_on_signals():
-        return CommandResult(run_skill(registry, request, _relay() if call.options.pretty else None))
+        return _with_report(
+            call,
+            skill_id,
+            lambda: CommandResult(run_skill(registry, request, _relay() if call.options.pretty else None)),
+        )
+
+
+def _with_report(call: Call, skill_id: str, run: "Callable[[], CommandResult]") -> CommandResult:
+    """Run the skill and write its JUnit report, if there is to be one."""
+    if not call.arguments.has("--junit"):
+        return run()
+    from clawperator.cli.junit import with_report
+    from clawperator.cli.junit_suites import SkillRunSuite
+
+    return with_report(call, run, SkillRunSuite(skill_id, call.options.device).suite)
 
 
 def _banner(skill_id: str) -> str:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from clawperator.device.backends.host_actions import save_screenshot
     from clawperator.device.discovery import list_devices, resolve_device
     from clawperator.device.emulators.avd import DEFAULT_NAME, Avd
+    from clawperator.device.evidence import CaptureSource, EvidenceBundle, EvidenceManifest, FinishedRun
     from clawperator.device.host_log import HostLogReader, log_event, log_file
     from clawperator.device.packages import list_packages
     from clawperator.device.recordings import PULL_SECONDS, check_session_id, local_recording_path, pull_recording
@@ -40,6 +41,7 @@ else:
             "backends.host_actions": "save_screenshot",
             "discovery": "list_devices resolve_device",
             "emulators.avd": "Avd DEFAULT_NAME",
+            "evidence": "CaptureSource EvidenceBundle EvidenceManifest FinishedRun",
             "host_log": "HostLogReader log_event log_file",
             "packages": "list_packages",
             "recordings": "PULL_SECONDS check_session_id local_recording_path pull_recording",
@@ -65,9 +67,13 @@ __all__ = [
     "AdbSystem",
     "Avd",
     "Backend",
+    "CaptureSource",
     "Compatibility",
     "Device",
     "Endpoint",
+    "EvidenceBundle",
+    "EvidenceManifest",
+    "FinishedRun",
     "Granted",
     "HostLogReader",
     "OperatorSetup",

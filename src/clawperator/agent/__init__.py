@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from clawperator.agent.inventory.routing import Router
     from clawperator.agent.models.toolset import tool_definitions
     from clawperator.agent.ports import LEVELS, Level, Tool, ToolCall, ToolContext, ToolResult, Usage
-    from clawperator.agent.redaction import map_strings
+    from clawperator.agent.redaction import Redactor, environment_secrets, map_strings
     from clawperator.agent.sessions.files import is_session_path
     from clawperator.agent.sessions.reading import is_session_file
     from clawperator.agent.sessions.records import SessionMeta, TurnRecord
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from clawperator.agent.tools.phones import screen_lines
     from clawperator.agent.tools.plans import confine_plan
     from clawperator.agent.tools.row import failed_result, payload_error, require_object
-    from clawperator.agent.turns.assembly import AgentOptions, assemble, is_mcp_name, tool_pool
+    from clawperator.agent.turns.assembly import AgentOptions, agent_policy, assemble, is_mcp_name, tool_pool
     from clawperator.agent.turns.conversation import BRAINS, RunRequest, RunResult, run_request
     from clawperator.agent.turns.events import NOTE, STAGES, EventStream
     from clawperator.agent.turns.results import StoppedWork, TurnResult, observe_stop
@@ -76,7 +76,7 @@ else:
             "inventory.routing": "Router",
             "models.toolset": "tool_definitions",
             "ports": "LEVELS Level Tool ToolCall ToolContext ToolResult Usage",
-            "redaction": "map_strings",
+            "redaction": "Redactor environment_secrets map_strings",
             "sessions.files": "is_session_path",
             "sessions.reading": "is_session_file",
             "sessions.records": "SessionMeta TurnRecord",
@@ -87,7 +87,7 @@ else:
             "tools.phones": "screen_lines",
             "tools.plans": "confine_plan",
             "tools.row": "failed_result payload_error require_object",
-            "turns.assembly": "AgentOptions assemble is_mcp_name tool_pool",
+            "turns.assembly": "AgentOptions assemble is_mcp_name tool_pool agent_policy",
             "turns.conversation": "BRAINS RunRequest RunResult run_request",
             "turns.events": "EventStream NOTE STAGES",
             "turns.results": "StoppedWork TurnResult observe_stop",
@@ -116,6 +116,7 @@ __all__ = [
     "Plugin",
     "PluginContext",
     "PluginScan",
+    "Redactor",
     "Router",
     "RunRequest",
     "RunResult",
@@ -137,6 +138,7 @@ __all__ = [
     "WorkAbandonedError",
     "WorkAbandonedInterrupt",
     "WorkingFolder",
+    "agent_policy",
     "assemble",
     "build_envelope",
     "builtin_tools",
@@ -146,6 +148,7 @@ __all__ = [
     "confine_plan",
     "describe_steps",
     "discover_plugins",
+    "environment_secrets",
     "error_object",
     "failed_result",
     "filesystem_error",

@@ -15,8 +15,8 @@ from msgspec import Struct
 
 from clawperator._files import AtomicFile, why
 from clawperator.cli.command_line import Call, CommandResult
+from clawperator.cli.outcome import CommandOutcome, run_to_end
 from clawperator.cli.parsing import usage
-from clawperator.errors import ClawError
 from clawperator.ui import NOT_XML
 
 # How much of an output a report keeps: its end, where the reason of a failure is.
@@ -61,24 +61,17 @@ def with_report(
     path = call.arguments.get("--junit")
     if path is None:
         return run()
-    result: CommandResult | None = None
-    raised: BaseException | None = None
+    outcome: CommandOutcome | None = None
     started, began = datetime.now(UTC), time.monotonic()
     try:
         with _open_report(path) as file:
-            try:
-                result = run()
-                document = msgspec.to_builtins(result.document)
-            except (Exception, KeyboardInterrupt) as e:  # noqa: BLE001 - raised again below
-                raised, document = e, _error_document(e)
-            suite = _with_error(describe(document), document)
+            outcome = run_to_end(run)
+            suite = _with_error(describe(outcome.document), outcome.document)
             file.write(render_suite(suite, started, time.monotonic() - began))
     except OSError as e:
         call.console.warn(f"the JUnit report {path} was not written: {why(e)}")
-    if raised is not None:
-        raise raised
-    assert result is not None
-    return result
+    assert outcome is not None
+    return outcome.unwrap()
 
 
 @contextmanager
@@ -89,14 +82,6 @@ def _open_report(path: str) -> Iterator[IO[bytes]]:
         except (OSError, ValueError) as e:
             raise usage(f"cannot write {path}: {why(e)}", "Pass a file in an existing folder to --junit.") from e
         yield target.file
-
-
-def _error_document(error: BaseException) -> Document:
-    if isinstance(error, ClawError):
-        return error.document()
-    if isinstance(error, KeyboardInterrupt):
-        return {"code": "INTERRUPTED", "message": "interrupted from the keyboard"}
-    return {"code": "UNKNOWN", "message": f"{type(error).__name__}: {error}"}
 
 
 def _with_error(suite: ReportSuite, document: Document) -> ReportSuite:

@@ -57,6 +57,9 @@ def action_command(  # noqa: PLR0913 - the columns of one row
     A command that ``acts`` takes expectations; by default those that are not read-only do.
     """
     expects = level != "read-only" if acts is None else acts
+    raised_by: dict[str, Level] = {"--allow-scheme": "full"} if ALLOW_SCHEME in flags else {}
+    if level == "read-only":
+        raised_by["--evidence"] = "act"  # it writes files
     return Command(
         name=name,
         summary=summary,
@@ -68,7 +71,7 @@ def action_command(  # noqa: PLR0913 - the columns of one row
         handler=_RUN,
         execution=f"{_HANDLERS}{module}:{build or name.replace('-', '_')}",
         level=level,
-        raised_by={"--allow-scheme": "full"} if ALLOW_SCHEME in flags else {},
+        raised_by=raised_by,
         tools=tools,
         replaces=replaces,
         takes_app_name=takes_app_name,
@@ -155,6 +158,7 @@ ACTION_COMMANDS: tuple[Command, ...] = (
             'clawperator click --class Switch --right-of "Wi-Fi"',
             "clawperator click --coordinate 540 1200 --long --duration 1500",
             'clawperator click --text Display --expect-text "Dark theme"',
+            "clawperator click --text Display --evidence evidence",
         ),
         tools=("click",),
         replaces=("action click",),

@@ -5,6 +5,7 @@ from clawperator.commands.model import (
     BACKEND,
     DENY_PREFIX,
     DENY_TOOL,
+    EVIDENCE,
     PASS_ENV,
     POLICY,
     RAISED_BY,
@@ -56,6 +57,7 @@ _THINKING = (
         path="out",
         not_paths=("-",),
     ),
+    EVIDENCE,
     Flag("--heartbeat-seconds", "interval of heartbeat events (default: 5)", "<s>"),
     Flag(
         "--max-budget-tokens",
@@ -90,6 +92,7 @@ CLAW_COMMANDS: tuple[Command, ...] = (
         examples=(
             'claw bootstrap "open settings and tell me the Android version"',
             'claw bootstrap "what is on the screen" --quiet',
+            'claw bootstrap "open settings" --evidence evidence',
             "echo help | claw bootstrap - --session-id help --output-format json",
         ),
         notes=f"{_OFFLINE}\n{_ASKED} {_STDIN}",

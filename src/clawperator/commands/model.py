@@ -113,6 +113,12 @@ ALLOW_SCHEME = Flag(
     "--allow-scheme", "URI scheme to open besides http and https; may be repeated", "<scheme>", repeats=True
 )
 JUNIT = Flag("--junit", "also write a JUnit XML report to this file", "<file>", path="out")
+EVIDENCE = Flag(
+    "--evidence",
+    "keep the document, and tree and picture before and after, in a new folder in this one",
+    "<folder>",
+    path="out",
+)
 DENY_TOOL = Flag("--deny-tool", "deny this tool; may be repeated", "<name>", repeats=True)
 DENY_PREFIX = Flag(
     "--deny-prefix", "deny every tool whose name starts with this; may be repeated", "<prefix>", repeats=True
@@ -136,6 +142,7 @@ RAISED_BY: Mapping[str, Level] = dict.fromkeys(
 )
 PLAN = (
     BACKEND,
+    EVIDENCE,
     switch("--validate-only", "validate and print the execution; needs no device"),
     switch("--dry-run", "validate and print the plan; needs no device"),
 )

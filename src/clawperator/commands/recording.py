@@ -1,7 +1,7 @@
 """Commands that record on a device and process recordings."""
 
 from clawperator.commands.actions import RECORDING_ACTIONS
-from clawperator.commands.model import BACKEND, JUNIT, Command, Flag, switch
+from clawperator.commands.model import BACKEND, EVIDENCE, JUNIT, Command, Flag, switch
 
 _HANDLERS = "clawperator.cli.handlers.recording:"
 _INPUT = Flag("--input", "recording", "<file>", path="in")
@@ -117,6 +117,7 @@ RECORDING = Command(
                 BACKEND,
                 Flag("--out", "also write the result to this file", "<file>", path="out"),
                 JUNIT,
+                EVIDENCE,
             ),
             examples=("clawperator recording replay --input ./recordings/demo.ndjson --dry-run",),
             notes="Exit 1 when a step could not be verified.",

@@ -1,6 +1,6 @@
 """``clawperator skills``: find, validate, create, install and run skills."""
 
-from clawperator.commands.model import ALLOW_SCHEME, JUNIT, PASS_ENV, Command, Flag, switch
+from clawperator.commands.model import ALLOW_SCHEME, EVIDENCE, JUNIT, PASS_ENV, Command, Flag, switch
 
 _HANDLERS = "clawperator.cli.handlers.skills:"
 _REGISTRY = Flag(
@@ -122,6 +122,7 @@ SKILLS = Command(
                 Flag("--expect-contains", "text that the output must contain", "<text>"),
                 switch("--skip-validate", "do not validate the skill first"),
                 JUNIT,
+                EVIDENCE,
                 ALLOW_SCHEME,
                 PASS_ENV,
                 _REGISTRY,

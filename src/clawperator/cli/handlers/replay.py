@@ -23,12 +23,19 @@ def replay_recording(call: Call) -> CommandResult:
 
     demonstration = open_demonstration(source)
     if call.arguments.has("--dry-run"):
-        if call.arguments.has("--junit"):
-            raise usage("--junit reports a replay; --dry-run replays nothing", "Leave --junit or --dry-run out.")
+        for flag in ("--junit", "--evidence"):
+            if call.arguments.has(flag):
+                raise usage(f"{flag} needs a replay; --dry-run replays nothing", f"Leave {flag} or --dry-run out.")
         plan = plan_replay(demonstration, last=last)
         call.console.lines("info", [f"[{step.seq}] {printable(step.description)}" for step in plan.steps])
         return _written(call, source, CommandResult(plan, 0))
-    return _written(call, source, _reported(call, demonstration, last))
+    if not call.arguments.has("--evidence"):
+        return _written(call, source, _reported(call, demonstration, last))
+    from clawperator.cli.evidence import describe_run, with_evidence
+    from clawperator.contract import new_command_id
+
+    about = describe_run(call, new_command_id("replay-"), chosen_backend(call.arguments))
+    return with_evidence(call, about, lambda: _written(call, source, _reported(call, demonstration, last)))
 
 
 def _reported(call: Call, demonstration: "Demonstration", last: int | float | None) -> CommandResult:

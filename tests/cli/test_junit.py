@@ -15,7 +15,6 @@ from clawperator._files import AtomicFile
 from clawperator.cli.junit import MAX_OUTPUT, CaseProblem, ReportCase, ReportSuite, render_suite
 from clawperator.replay import run as replay_run
 from tests.device.phone_servers import running_phone_server
-from tests.replay.flows import record, settings_dark
 from tests.skills.sample_skills import ID, frame, write_skill
 from tests.skills.test_run import printing
 from tests.skills.test_run import run as run_skill
@@ -192,14 +191,6 @@ def test_a_disk_that_is_full_at_the_end_changes_no_result(tmp_path: Path, monkey
 
 
 # Replays.
-
-
-@pytest.fixture
-def shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setenv("CLAWPERATOR_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("ADB_PATH", str(tmp_path / "no-adb"))
-    return record(settings_dark, tmp_path)
 
 
 def test_a_case_per_replayed_step(shown: str, tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from clawperator.device.references import References
     from clawperator.device.run import add_views, run_plan, with_captures
     from clawperator.device.running import RunningExecution, still_running
+    from clawperator.device.screen_watch import ScreenReport, ScreenWatch
     from clawperator.device.secrets import SecretReader, is_declared
     from clawperator.device.settings import default_backend, default_timeout_ms, operator_package
     from clawperator.device.setup.device_checks import HANDSHAKE_MS
@@ -48,6 +49,7 @@ else:
             "references": "References",
             "run": "add_views run_plan with_captures",
             "running": "RunningExecution still_running",
+            "screen_watch": "ScreenReport ScreenWatch",
             "secrets": "SecretReader is_declared",
             "settings": "default_backend default_timeout_ms operator_package",
             "setup.device_checks": "HANDSHAKE_MS",
@@ -80,6 +82,8 @@ __all__ = [
     "References",
     "Report",
     "RunningExecution",
+    "ScreenReport",
+    "ScreenWatch",
     "SecretReader",
     "ShellAnswer",
     "add_views",

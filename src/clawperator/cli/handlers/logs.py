@@ -1,13 +1,13 @@
 """``logs``: print today's host log and follow it."""
 
 import signal
-import sys
 import time
 from typing import NoReturn
 
 from clawperator._deadline import Deadline
 from clawperator._files import why
 from clawperator.cli.command_line import Call, StreamedResult
+from clawperator.cli.console import stream_bytes
 from clawperator.cli.parsing import usage
 from clawperator.device import HostLogReader, log_file
 
@@ -37,13 +37,10 @@ def print_log(call: Call) -> StreamedResult:
 
 def _print_new(reader: HostLogReader) -> bool:
     """Print new lines. False when there are none."""
-    if sys.stdout is None:
-        raise usage("stdout is closed")
     printed = False
     while data := reader.read():
         printed = True
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
+        stream_bytes(data)
     return printed
 
 

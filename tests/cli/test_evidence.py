@@ -10,6 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import jsonschema
 import pytest
 
 from clawperator._deadline import Deadline
@@ -20,6 +21,7 @@ from clawperator.errors import ClawError
 from clawperator.phone.process.server import PhoneServer
 from clawperator.policy import Policy, read_rule
 from clawperator.policy.inheritance import encode_policy
+from clawperator.schemas import schema
 from clawperator.ui import parse_hierarchy
 from tests.device.phone_servers import running_phone_server
 from tests.replay.flows import record, settings_dark
@@ -50,6 +52,7 @@ class Bundle:
     def __init__(self, parent: Path) -> None:
         (self.path,) = parent.iterdir()
         self.manifest = json.loads((self.path / "manifest.json").read_bytes())
+        jsonschema.validate(self.manifest, schema("evidence-manifest"))
         self.names = {listed["name"] for listed in self.manifest["files"]}
         self.missing = {listed["name"]: listed["reason"] for listed in self.manifest["missing"]}
         for listed in self.manifest["files"]:
@@ -215,6 +218,22 @@ def test_an_interrupted_run_is_not_captured_afterwards(folder: Path, monkeypatch
     bundle = Bundle(folder / "ev")
     assert bundle.manifest["status"] == "interrupted"
     assert bundle.missing == dict.fromkeys(("after.xml", "after.png"), "the run was interrupted")
+
+
+@pytest.mark.usefixtures("server")
+def test_an_interrupt_after_the_run_does_not_lose_its_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    look, looks = device_evidence._look, []
+
+    def interrupted(source: Any) -> Any:
+        looks.append(source)
+        if len(looks) == 2:
+            raise KeyboardInterrupt
+        return look(source)
+
+    monkeypatch.setattr(device_evidence, "_look", interrupted)
+    ran = clawperator("press", "home", "--evidence", "ev")
+    assert (ran.code, ran.json["envelope"]["status"]) == (0, "success")
+    assert "interrupted from the keyboard; the evidence is incomplete" in ran.err
 
 
 @pytest.mark.usefixtures("server")

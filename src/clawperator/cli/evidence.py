@@ -129,9 +129,12 @@ def with_evidence(call: Call, about: RunDescription, run: Callable[[], CommandRe
     with paused_limit():
         recorder.before()
     outcome = run_to_end(run)
-    with paused_limit():
-        interrupted = outcome.document.get("code") == "INTERRUPTED"
-        recorder.after(outcome.document, outcome.exit_code, interrupted=interrupted)
+    interrupted = outcome.document.get("code") == "INTERRUPTED"
+    try:
+        with paused_limit():
+            recorder.after(outcome.document, outcome.exit_code, interrupted=interrupted)
+    except KeyboardInterrupt:  # the run itself has ended: report it
+        recorder.warning = "interrupted from the keyboard; the evidence is incomplete"
     if recorder.warning:
         call.console.warn(recorder.warning)
     return outcome.unwrap()

@@ -68,9 +68,11 @@ def with_report(
             outcome = run_to_end(run)
             suite = _with_error(describe(outcome.document), outcome.document)
             file.write(render_suite(suite, started, time.monotonic() - began))
-    except OSError as e:
-        call.console.warn(f"the JUnit report {path} was not written: {why(e)}")
-    assert outcome is not None
+    except (OSError, KeyboardInterrupt) as e:
+        if outcome is None:
+            raise
+        reason = why(e) if isinstance(e, OSError) else "interrupted from the keyboard"
+        call.console.warn(f"the JUnit report {path} was not written: {reason}")
     return outcome.unwrap()
 
 

@@ -9,12 +9,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 
 from clawperator._home import PhoneFolder
 from clawperator.cli.handlers import watch
 from clawperator.device.lease import lease
 from clawperator.phone.process.server import PhoneServer
+from clawperator.schemas import schema
 from tests.device.phone_servers import running_phone_server
 from tests.support.hanging import HANG_SECONDS
 from tests.support.running import Ran, claw_json, clawperator
@@ -66,6 +68,8 @@ def test_the_screen_is_printed_and_then_its_changes(
     ran = clawperator("watch", "--backend", backend)
     assert (ran.code, ran.err) == (0, "")
     first, display, dark, home = documents(ran)
+    for document in documents(ran):
+        jsonschema.validate(document, schema("watch"))
     assert (first["kind"], first["package"]) == ("screen", SETTINGS)
     assert list(first) == ["snapshotId", "time", "kind", "package", "text"]
     assert '"Connected devices"' in first["text"]

@@ -29,6 +29,14 @@ def listening(
         _listeners.pop()
 
 
+@contextmanager
+def without_notes() -> Iterator[None]:
+    """Drop notes while the ``with`` block runs; traces go on."""
+    tracer = _listeners[-1][1] if _listeners else None
+    with listening(None, tracer):
+        yield
+
+
 def note(text: str) -> None:
     """Send a note to the innermost listener."""
     for listener, _, _ in _listeners[-1:]:

@@ -122,6 +122,20 @@ def read_stdin(max_bytes: int) -> bytes:
         raise ClawError("USAGE", f"cannot read stdin: {reason}", operation="read", target="stdin") from e
 
 
+def stream_bytes(data: bytes) -> None:
+    """Write a part of a stream at once. ``BrokenPipeError`` when its reader is gone, ``USAGE`` without stdout."""
+    if sys.stdout is None:
+        from clawperator.errors import ClawError
+
+        raise ClawError("USAGE", "stdout is closed", operation="write", target="stdout")
+    try:
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        _discard_stdout()
+        raise
+
+
 def print_bytes(text: bytes, code: int) -> int:
     """Print a line. Returns the given exit code, or 1 when the line could not be written completely."""
     return _print(lambda out: out.write(text), code)

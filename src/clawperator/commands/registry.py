@@ -22,6 +22,7 @@ GLOBALS = (
         "json (one line), pretty (indented JSON) or text (for people)",
         "<json|pretty|text>",
         ("--format",),
+        choices=("json", "pretty", "text"),
     ),
     Flag(
         "--timeout",
@@ -29,7 +30,12 @@ GLOBALS = (
         "<ms>",
         ("--timeout-ms",),
     ),
-    Flag("--log-level", "minimum level printed to stderr: debug, info, warn or error (default: info)", "<level>"),
+    Flag(
+        "--log-level",
+        "minimum level printed to stderr: debug, info, warn or error (default: info)",
+        "<level>",
+        choices=("debug", "info", "warn", "error"),
+    ),
     switch("--verbose", "print what happens to stderr and to the host log (--log-level debug)"),
     switch("--help", "print help", "-h"),
     switch("--version", "print the version"),
@@ -72,6 +78,22 @@ _CONFIG = Command(
     handler="clawperator.cli.handlers.config:print_settings",
     level="read-only",
 )
+_SHELLS = ("bash", "zsh", "fish")
+_COMPLETION = Command(
+    "completion",
+    "Print the completion script of a shell, for clawperator and claw.",
+    "<bash|zsh|fish>",
+    examples=("clawperator completion bash", "clawperator completion zsh > _clawperator"),
+    notes=(
+        "Load it in the running shell:\n"
+        "  bash, zsh: source <(clawperator completion bash)\n"
+        "  fish: clawperator completion fish | source\n"
+        "The script starts no process, except to list serials after --device."
+    ),
+    handler="clawperator.cli.handlers.completion:print_script",
+    level="read-only",
+    word_choices=_SHELLS,
+)
 _HELP = Command(
     "help",
     "Print help for all commands, or for one.",
@@ -94,6 +116,7 @@ COMMANDS: tuple[Command, ...] = (
     _CONFIG,
     AGENTS,
     SCHEMA,
+    _COMPLETION,
     VERSION,
     _HELP,
 )

@@ -55,7 +55,7 @@ def _view(asked: ViewParams, data: dict[str, str], references: References) -> di
     if asked.shown_view == "json":
         return {"text": msgspec.json.encode(outline_objects(made, limit)).decode(), "actual_format": JSON}
     if since is not None:
-        changes = _changes(made, earlier, since)
+        changes = outline_changes(made, earlier, since)
         if changes is not None:
             text = "\n".join(cut_lines(changes, made.notices, limit))
             return {"text": text, "actual_format": CHANGES}
@@ -105,7 +105,7 @@ def numbered_outline(data: dict[str, str], references: References) -> Outline:
     return made
 
 
-def _changes(made: Outline, earlier: list[EarlierLine] | None, since: str) -> list[str] | None:
+def outline_changes(made: Outline, earlier: list[EarlierLine] | None, since: str) -> list[str] | None:
     """The changed lines; None when the whole outline is shorter."""
     if earlier is None:
         return None

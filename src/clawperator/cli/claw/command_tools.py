@@ -37,7 +37,7 @@ from clawperator.errors import CODES, ClawError
 from clawperator.policy import PolicyEntry, check_actions, command_entry
 
 # These print while they run, and have no single result.
-_STREAMING = ("logs",)
+_STREAMING = ("logs", "watch")
 # Codes of documents that exit 0 although nothing was done.
 _NOT_DONE = ("USAGE", "NOT_IMPLEMENTED")
 _LONGEST_LINE = 64 * 1024  # shlex takes quadratic time for a long word

@@ -9,6 +9,7 @@ from typing import NoReturn
 from clawperator._deadline import Deadline
 from clawperator._files import why
 from clawperator.cli.command_line import Call, StreamedResult
+from clawperator.cli.console import stream_bytes
 from clawperator.cli.parsing import usage
 from clawperator.device import HostLogReader, log_file
 
@@ -21,7 +22,7 @@ def print_log(call: Call) -> StreamedResult:
     try:
         if follow:
             signal.signal(signal.SIGTERM, _interrupt)
-        write = _text_writer() if call.options.text else _write
+        write = _text_writer() if call.options.text else stream_bytes
         if not _print_new(reader, write):
             call.console.lines("warn", [f"clawperator: no log for today yet: {log_file()}"])
         until = Deadline(None)  # --timeout
@@ -39,18 +40,11 @@ def print_log(call: Call) -> StreamedResult:
 
 def _print_new(reader: HostLogReader, write: Callable[[bytes], object]) -> bool:
     """Print new lines. False when there are none."""
-    if sys.stdout is None:
-        raise usage("stdout is closed")
     printed = False
     while data := reader.read():
         printed = True
         write(data)
-        sys.stdout.buffer.flush()
     return printed
-
-
-def _write(data: bytes) -> None:
-    sys.stdout.buffer.write(data)
 
 
 def _text_writer() -> Callable[[bytes], None]:
@@ -71,7 +65,7 @@ def _text_writer() -> Callable[[bytes], None]:
             except ValueError:  # not JSON: print it as it is
                 entry = None
             shown = terminal.render([log_line(entry, line.decode("utf-8", "replace"))])
-            sys.stdout.buffer.write(shown.encode() + b"\n")
+            stream_bytes(shown.encode() + b"\n")
 
     return write
 

@@ -43,6 +43,7 @@ DRIVING: Mapping[str, tuple[str, ...]] = {
         "clawperator snapshot --max-tokens 60",
         "clawperator snapshot --since s00000000",
     ),
+    "watch": ("clawperator watch --count 1", "clawperator watch --interval 0"),
     "screenshot": ("clawperator screenshot --path screen.png",),
     "click": (
         "clawperator click --text Display",
@@ -199,6 +200,8 @@ LOCAL: Mapping[str, tuple[str, ...]] = {
         "clawperator mcp config cursor",
         "clawperator mcp config nothing",
     ),
+    # The scripts themselves are tested in shells.
+    "completion": ("clawperator completion", "clawperator completion powershell"),
     "help": ("clawperator help devices",),
 }
 # Commands of simulated phones, on a phone that runs in a process of its own.

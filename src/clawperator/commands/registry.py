@@ -10,6 +10,7 @@ from clawperator.commands.gestures import GESTURE_COMMANDS
 from clawperator.commands.model import ALLOW_SCHEME, PLAN, Command, Flag, switch
 from clawperator.commands.phones import PHONE
 from clawperator.commands.recording import RECORDING
+from clawperator.commands.servers import SERVER_COMMANDS
 from clawperator.commands.skills import SKILLS
 
 GLOBALS = (
@@ -84,6 +85,7 @@ COMMANDS: tuple[Command, ...] = (
     SKILLS,
     PHONE,
     *DEVICE_COMMANDS,
+    *SERVER_COMMANDS,
     _CONFIG,
     AGENTS,
     SCHEMA,

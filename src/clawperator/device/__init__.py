@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from clawperator.device.setup.doctor import Report, report_text, run_doctor
     from clawperator.device.setup.install import Granted, OperatorSetup, grant_permissions, set_up_operator
     from clawperator.device.setup.version_check import Compatibility, probe_compatibility
+    from clawperator.device.simulated_phones import list_faults, set_fault, start_simulated, stop_simulated
     from clawperator.device.uri_schemes import SCHEMES_VARIABLE, check_uri_schemes, read_schemes
     from clawperator.device.wakefulness import known_device, require_awake
 else:
@@ -52,6 +53,7 @@ else:
             "setup.doctor": "Report report_text run_doctor",
             "setup.install": "Granted OperatorSetup grant_permissions set_up_operator",
             "setup.version_check": "Compatibility probe_compatibility",
+            "simulated_phones": "list_faults set_fault start_simulated stop_simulated",
             "uri_schemes": "SCHEMES_VARIABLE check_uri_schemes read_schemes",
             "wakefulness": "known_device require_awake",
         },
@@ -87,6 +89,7 @@ __all__ = [
     "is_declared",
     "known_device",
     "list_devices",
+    "list_faults",
     "list_packages",
     "local_recording_path",
     "log_event",
@@ -103,7 +106,10 @@ __all__ = [
     "run_plan",
     "run_shell",
     "save_screenshot",
+    "set_fault",
     "set_up_operator",
+    "start_simulated",
     "still_running",
+    "stop_simulated",
     "with_captures",
 ]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
         timeout_error,
     )
     from clawperator.agent.compact.results import CompactResult
-    from clawperator.agent.compact.session import CompactSession
+    from clawperator.agent.compact.session import CompactSession, FinishedTool
     from clawperator.agent.compact.tools import CompactTool, compact_tools
     from clawperator.agent.confinement import Use, WorkingFolder, confine, is_control_file
     from clawperator.agent.envelope import (
@@ -28,6 +28,13 @@ if TYPE_CHECKING:
         is_not_found,
     )
     from clawperator.agent.folder_programs import programs_of_folder
+    from clawperator.agent.instructions import (
+        INSTRUCTION_FORMATS,
+        MCP_INSTRUCTIONS,
+        InstructionFormat,
+        agent_instructions,
+        merge_section,
+    )
     from clawperator.agent.inventory.inventory import (
         InventoryEntry,
         command_inventory,
@@ -37,12 +44,14 @@ if TYPE_CHECKING:
     from clawperator.agent.inventory.plugins import Plugin, PluginContext, PluginScan, discover_plugins, run_plugin
     from clawperator.agent.inventory.routing import Router
     from clawperator.agent.models.toolset import tool_definitions
+    from clawperator.agent.policy import make_policy
     from clawperator.agent.ports import LEVELS, Level, Tool, ToolCall, ToolContext, ToolResult, Usage
     from clawperator.agent.redaction import map_strings
     from clawperator.agent.sessions.files import is_session_path
     from clawperator.agent.sessions.reading import is_session_file
     from clawperator.agent.sessions.records import SessionMeta, TurnRecord
     from clawperator.agent.sessions.store import DEFAULT_DIRECTORY, LoadedSession, SessionStore, SessionSummary
+    from clawperator.agent.settings import user_settings
     from clawperator.agent.tool_registry import ToolRegistry, filter_tools
     from clawperator.agent.tools import builtin_tools
     from clawperator.agent.tools.messages import describe_steps
@@ -64,23 +73,28 @@ else:
                 "run_within timeout_error"
             ),
             "compact.results": "CompactResult",
-            "compact.session": "CompactSession",
+            "compact.session": "CompactSession FinishedTool",
             "compact.tools": "CompactTool compact_tools",
             "confinement": "Use WorkingFolder confine is_control_file",
             "envelope": (
                 "CLASSES COMMON KINDS SCHEMA_VERSION build_envelope error_object filesystem_error is_not_found"
             ),
             "folder_programs": "programs_of_folder",
+            "instructions": (
+                "INSTRUCTION_FORMATS InstructionFormat MCP_INSTRUCTIONS agent_instructions merge_section"
+            ),
             "inventory.inventory": "InventoryEntry command_inventory group_by_origin tool_inventory",
             "inventory.plugins": "Plugin PluginContext PluginScan discover_plugins run_plugin",
             "inventory.routing": "Router",
             "models.toolset": "tool_definitions",
+            "policy": "make_policy",
             "ports": "LEVELS Level Tool ToolCall ToolContext ToolResult Usage",
             "redaction": "map_strings",
             "sessions.files": "is_session_path",
             "sessions.reading": "is_session_file",
             "sessions.records": "SessionMeta TurnRecord",
             "sessions.store": "DEFAULT_DIRECTORY LoadedSession SessionStore SessionSummary",
+            "settings": "user_settings",
             "tool_registry": "ToolRegistry filter_tools",
             "tools": "builtin_tools",
             "tools.messages": "describe_steps",
@@ -99,8 +113,10 @@ __all__ = [
     "CLASSES",
     "COMMON",
     "DEFAULT_DIRECTORY",
+    "INSTRUCTION_FORMATS",
     "KINDS",
     "LEVELS",
+    "MCP_INSTRUCTIONS",
     "NOTE",
     "SCHEMA_VERSION",
     "STAGES",
@@ -110,6 +126,8 @@ __all__ = [
     "CompactSession",
     "CompactTool",
     "EventStream",
+    "FinishedTool",
+    "InstructionFormat",
     "InventoryEntry",
     "Level",
     "LoadedSession",
@@ -137,6 +155,7 @@ __all__ = [
     "WorkAbandonedError",
     "WorkAbandonedInterrupt",
     "WorkingFolder",
+    "agent_instructions",
     "assemble",
     "build_envelope",
     "builtin_tools",
@@ -156,7 +175,9 @@ __all__ = [
     "is_not_found",
     "is_session_file",
     "is_session_path",
+    "make_policy",
     "map_strings",
+    "merge_section",
     "observe_stop",
     "payload_error",
     "programs_of_folder",
@@ -169,4 +190,5 @@ __all__ = [
     "tool_definitions",
     "tool_inventory",
     "tool_pool",
+    "user_settings",
 ]

@@ -93,6 +93,7 @@ class ToolContext(Struct, frozen=True):
 
     ``pass_env`` are further variables that a skill receives, ``allow_schemes`` further URI schemes to open,
     ``sessions`` is the folder of the sessions. ``observe`` are the parameters of a snapshot after the call.
+    ``on_progress`` receives what a long call has done so far.
     """
 
     deadline: TurnDeadline
@@ -104,6 +105,7 @@ class ToolContext(Struct, frozen=True):
     allow_schemes: tuple[str, ...] = ()
     sessions: str = DEFAULT_DIRECTORY
     observe: Mapping[str, Any] | None = None
+    on_progress: Callable[[str], None] = lambda _: None
 
     @property
     def working_folder(self) -> WorkingFolder:

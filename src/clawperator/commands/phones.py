@@ -35,6 +35,7 @@ PHONE = Command(
             handler=_HANDLERS + "start",
             level="act",
             raised_by={"--app": "full"},
+            tools=("start_phone",),
         ),
         Command(
             "stop",
@@ -44,6 +45,7 @@ PHONE = Command(
             examples=("clawperator phone stop", "clawperator phone stop --all"),
             handler=_HANDLERS + "stop",
             level="act",
+            tools=("stop_phone",),
         ),
         Command(
             "list",

@@ -40,7 +40,7 @@ def _full(name: str, summary: str, timeout_ms: int = 30_000, *, input_path_param
         level="full",
         runs_on_host=True,
         input_path_param=input_path_param,
-        model_tool="app",
+        model_tool="run_plan",
     )
 
 

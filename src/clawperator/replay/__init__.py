@@ -12,6 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from clawperator.replay.demonstration import open_demonstration, plan_replay, replay
     from clawperator.replay.report import Demonstration, ReplayPlan, ReplayReport
+    from clawperator.replay.run import StepOutcome
 else:
     from clawperator._lazy import lazy_exports
 
@@ -20,6 +21,7 @@ else:
         {
             "demonstration": "open_demonstration plan_replay replay",
             "report": "Demonstration ReplayPlan ReplayReport",
+            "run": "StepOutcome",
         },
     )
 
@@ -27,6 +29,7 @@ __all__ = [
     "Demonstration",
     "ReplayPlan",
     "ReplayReport",
+    "StepOutcome",
     "open_demonstration",
     "plan_replay",
     "replay",

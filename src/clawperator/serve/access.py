@@ -2,9 +2,16 @@
 
 from msgspec import Struct
 
-from clawperator.agent import AgentOptions, Tool, ToolContext, ToolRegistry, TurnDeadline, builtin_tools
-from clawperator.agent.policy import make_policy
-from clawperator.agent.settings import user_settings
+from clawperator.agent import (
+    AgentOptions,
+    Tool,
+    ToolContext,
+    ToolRegistry,
+    TurnDeadline,
+    builtin_tools,
+    make_policy,
+    user_settings,
+)
 from clawperator.policy import Policy, inherited_policy, restricted
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from clawperator.agent.cancellation import TurnDeadline
+from clawperator.agent.compact.results import CompactResult
 from clawperator.agent.compact.session import CompactSession
 from clawperator.agent.ports import ToolContext
 from clawperator.agent.tool_registry import ToolRegistry
@@ -16,12 +17,24 @@ from clawperator.policy import Asker, Policy, read_rule
 from tests.device.phone_servers import running_phone_server
 
 
-def session(folder: Path, *deny: str, ask: tuple[str, ...] = (), asker: Asker | None = None) -> CompactSession:
+class Tools:
+    """A session in a folder."""
+
+    def __init__(self, made: CompactSession, folder: Path) -> None:
+        self.tools = made.tools
+        self._session = made
+        self._context = ToolContext(TurnDeadline(30), str(folder))
+
+    def run(self, name: str, params: dict[str, Any]) -> CompactResult:
+        return self._session.run(name, params, self._context).shown
+
+
+def session(folder: Path, *deny: str, ask: tuple[str, ...] = (), asker: Asker | None = None) -> Tools:
     policy = Policy(
         deny=tuple(read_rule(rule, "test") for rule in deny), ask=tuple(read_rule(rule, "test") for rule in ask)
     )
     registry = ToolRegistry(builtin_tools(), policy, asker=asker)
-    return CompactSession(registry, ToolContext(TurnDeadline(30), str(folder)))
+    return Tools(CompactSession(registry), folder)
 
 
 def test_tools_run_on_the_phone_and_return_short_results(tmp_path: Path) -> None:
@@ -98,3 +111,21 @@ def test_an_unknown_tool_and_an_unknown_action_are_refused(tmp_path: Path) -> No
     with pytest.raises(ClawError, match="fly"):
         tools.run("fly", {})
     assert tools.run("recording", {"do": "fly"}).is_error
+
+
+def test_a_reference_means_the_element_that_this_client_has_seen(tmp_path: Path) -> None:
+    with running_phone_server():
+        first, second = session(tmp_path), session(tmp_path)
+        opened = first.run("app", {"do": "open_app", "applicationId": "com.android.settings"})
+        assert opened.screen is not None
+        found = re.search(r'(e\d+) \w+ "Display"', opened.screen.text)
+        assert found is not None
+        unseen = second.run("tap", {"ref": found[1]})
+        first.run("tap", {"ref": found[1]})
+        second.run("snapshot", {})
+        stale = second.run("tap", {"ref": found[1]})
+    assert unseen.is_error
+    assert "names no snapshot" in unseen.text
+    assert "Call snapshot first" in unseen.text
+    assert stale.is_error
+    assert "REF_STALE" in stale.text

@@ -20,6 +20,7 @@ from tests.agent.models.model_server import tool
 
 ALL = {made.name: made for made in compact_tools(builtin_tools())}
 COVERED = {"describe_screen", "recording_parse"}
+ONLY_IN_PLANS = {"install_app", "uninstall_app", "clear_app_data", "grant_permission", "revoke_permission"}
 
 
 def only(*names: str) -> dict[str, CompactTool]:
@@ -34,7 +35,13 @@ def test_there_are_about_fourteen_tools() -> None:
 def test_every_tool_of_ours_belongs_to_one() -> None:
     assert {entry.name for entry in builtin_tools() if entry.model_tool not in COMPACT_TOOLS} == set()
     members = [member.name for made in ALL.values() for member in made.members]
-    assert sorted(members) == sorted({entry.name for entry in builtin_tools()} - COVERED)
+    assert sorted(members) == sorted({entry.name for entry in builtin_tools()} - COVERED - ONLY_IN_PLANS)
+
+
+def test_what_installs_deletes_or_grants_is_only_in_plans() -> None:
+    full = {name for name, row in ACTIONS.items() if row.level == "full"}
+    assert full - ONLY_IN_PLANS == {"read_logcat"}
+    assert all(ACTIONS[name].model_tool == "run_plan" for name in ONLY_IN_PLANS)
 
 
 def test_every_default_is_one_of_its_actions() -> None:
@@ -122,7 +129,7 @@ def test_annotations_follow_the_level() -> None:
         ),
         ("app", {"do": "open_url", "uri": "https://a.b"}, ("open_uri", {"uri": "https://a.b"})),
         ("skills", {}, ("list_skills", {})),
-        ("devices", {"do": "doctor"}, ("doctor", {})),
+        ("phone", {"do": "doctor"}, ("doctor", {})),
     ],
 )
 def test_a_call_is_translated(name: str, params: dict[str, Any], expected: tuple[str, Any] | None) -> None:
@@ -191,8 +198,14 @@ def test_any_parameters_become_a_call(name: str, params: dict[str, Any]) -> None
 
 
 def test_every_action_type_is_offered() -> None:
-    offered = {member.name for made in ALL.values() for member in made.members}
+    offered = {member.name for made in ALL.values() for member in (*made.members, *made.in_plans)}
     assert set(ACTIONS) <= offered
+
+
+def test_actions_of_plans_only_are_described_where_they_are_allowed() -> None:
+    assert "install_app(path)" in ALL["run_plan"].description
+    assert ALL["run_plan"].annotations.destructiveHint
+    assert "install_app" not in only("run_execution", "click")["run_plan"].description
 
 
 @pytest.mark.parametrize("mode", LEVELS)

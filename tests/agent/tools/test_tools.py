@@ -78,6 +78,8 @@ def test_the_other_tools_exist() -> None:
         "doctor",
         "list_skills",
         "run_skill",
+        "start_phone",
+        "stop_phone",
     }
     assert set(TOOLS) - set(ACTIONS) == recordings | others
 
@@ -574,3 +576,15 @@ def test_a_skill_stops_with_the_turn(
     with pytest.raises(TurnCancelledError):
         use("run_skill", named, deadline=deadline)
     assert time.monotonic() - started < HANG_SECONDS
+
+
+def test_a_simulated_phone_is_started_and_stopped(tmp_path: Path) -> None:
+    started = use("start_phone", {"serial": "agent-1"}, tmp_path)
+    try:
+        assert started.handled
+        assert (started.result["serial"], started.result["state"]) == ("agent-1", "running")
+    finally:
+        stopped = use("stop_phone", {"serial": "agent-1"}, tmp_path)
+    assert stopped.message == "phone agent-1 stopped"
+    assert use("stop_phone", {"serial": "agent-1"}, tmp_path).message == "phone agent-1 was not running"
+    assert use("stop_phone", {"serial": "unknown"}, tmp_path).error is not None

@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clawperator.agent import builtin_tools, compact_tools
-from clawperator.cli.agent_instructions import (
+from clawperator.agent.instructions import (
     BEGIN,
     END,
-    FORMATS,
+    INSTRUCTION_FORMATS,
     MOST_BYTES,
     InstructionFormat,
-    instructions,
+    agent_instructions,
     merge_section,
     section,
 )
@@ -27,13 +27,13 @@ from tests.support.running import clawperator
 pytestmark = pytest.mark.usefixtures("folder")
 
 
-@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("form", INSTRUCTION_FORMATS)
 def test_the_instructions_are_short(form: InstructionFormat) -> None:
-    assert len(instructions(form).encode()) <= MOST_BYTES == 3_600
+    assert len(agent_instructions(form).encode()) <= MOST_BYTES == 3_600
 
 
 def test_the_instructions_are_printed_as_text_or_as_json() -> None:
-    text = instructions("agents")
+    text = agent_instructions("agents")
     assert clawperator("agents", "init").out.decode() == text
     assert clawperator("agents", "init", "--json").json == {"format": "agents", "text": text}
 
@@ -75,7 +75,7 @@ def test_commands_and_summaries_come_from_the_registry() -> None:
 def test_a_file_is_created_then_left_unchanged() -> None:
     first = clawperator("agents", "init", "--write", "AGENTS.md")
     assert (first.code, first.json["status"]) == (0, "created")
-    assert Path("AGENTS.md").read_text() == instructions("agents")
+    assert Path("AGENTS.md").read_text() == agent_instructions("agents")
     assert clawperator("agents", "init", "--write", "AGENTS.md").json["status"] == "unchanged"
 
 
@@ -95,7 +95,7 @@ def test_a_section_is_appended_to_other_text_and_replaced_alone() -> None:
 WITHOUT_MARKERS = st.text(max_size=60).filter(lambda text: BEGIN not in text and END not in text)
 
 
-@given(WITHOUT_MARKERS, WITHOUT_MARKERS, st.sampled_from(FORMATS))
+@given(WITHOUT_MARKERS, WITHOUT_MARKERS, st.sampled_from(INSTRUCTION_FORMATS))
 def test_text_around_the_section_is_never_changed(before: str, after: str, form: InstructionFormat) -> None:
     merged = merge_section(before, form)
     assert merged.startswith(before) or not before.strip()

@@ -33,17 +33,22 @@ class CompactResult(Struct, frozen=True):
 
 
 class ResultRenderer:
-    """Renders results for one conversation: it remembers the screen that was shown last."""
+    """Renders results for one conversation: it remembers the screen that was shown last.
 
-    def __init__(self, *, with_images: bool = False) -> None:
+    Hints that name a command to run are left out, unless the client may have a command line.
+    """
+
+    def __init__(self, *, with_images: bool = False, with_commands: bool = False) -> None:
         self.last_screen = ""  # the id of its snapshot
         self._with_images = with_images
+        self._with_commands = with_commands
 
     def render(self, call: ToolCall, result: ToolResult, *, is_mcp: bool = False) -> CompactResult:
         """The result of a call. Results of MCP tools are marked as data."""
         images = result_images(result) if self._with_images else ()
         notes = [f"[{image.note}]" for image in images if image.note]
-        text = "\n".join([mcp_text(result) if is_mcp else result_text(call, result), *notes])
+        own = mcp_text(result) if is_mcp else result_text(call, result, with_commands=self._with_commands)
+        text = "\n".join([own, *notes])
         shown = None
         if result.screen is not None:
             self.last_screen = result.screen.id
@@ -62,15 +67,15 @@ def mcp_text(result: ToolResult) -> str:
     return f"{'' if result.handled else 'Not done: '}{_DATA}\n{text}\n{_DATA_END}"
 
 
-def result_text(call: ToolCall, result: ToolResult) -> str:
+def result_text(call: ToolCall, result: ToolResult, *, with_commands: bool = False) -> str:
     """The result of a call of the agent's own tools."""
     lines = [result.message]
     if not result.handled:
         lines = [f"Not done: {result.message}"]
         if result.error is not None:
             hint = result.error.hint or ""
-            # A model has no command line.
-            lines += [f"code: {result.error.code}", *([hint] if hint and "Run '" not in hint else [])]
+            is_shown = with_commands or "Run '" not in hint
+            lines += [f"code: {result.error.code}", *([hint] if hint and is_shown else [])]
     document = result.result
     if isinstance(document, Mapping) and ("envelope" in document or "stepResults" in document):
         lines += _steps(document) if call.name == "run_execution" else _found(document)

@@ -42,6 +42,8 @@ _PLAN = "run_execution"
 _ACTION = "do"
 # Tools that add nothing here: ``snapshot`` shows the screen, and ``recording_describe`` the steps.
 _COVERED = frozenset(("describe_screen", "recording_parse"))
+# Actions of this tool are offered only as actions of a plan.
+_PLAN_TOOL = "run_plan"
 # The parameters of a call that select an element, and those of an action that hold the selector.
 _REF, _LABEL, _SELECTOR = "ref", "label", "selector"
 _TARGETS = ("matcher", "labelMatcher", "expectedNode")
@@ -78,10 +80,14 @@ class Annotations(Struct, frozen=True):
 
 
 class CompactTool(Struct, frozen=True):
-    """A tool for models. ``members`` are the agent's tools it stands for: those that the policy can allow."""
+    """A tool for models. ``members`` are the agent's tools it stands for: those that the policy can allow.
+
+    ``in_plans`` are actions that no tool offers by itself: they install, delete or grant.
+    """
 
     name: str
     members: tuple[Tool, ...]
+    in_plans: tuple[Tool, ...] = ()
 
     @property
     def default(self) -> str | None:
@@ -92,7 +98,7 @@ class CompactTool(Struct, frozen=True):
 
     @property
     def level(self) -> Level:
-        return max((member.level for member in self.members), key=LEVELS.index)
+        return max((member.level for member in (*self.members, *self.in_plans)), key=LEVELS.index)
 
     @property
     def annotations(self) -> Annotations:
@@ -105,6 +111,7 @@ class CompactTool(Struct, frozen=True):
         if len(self.members) > 1:
             lines = [f"{member.name}({_signature(member)}): {member.responsibility}" for member in self.members]
             lines[0] += " Default." if self.default is not None else ""
+        lines += [f"{entry.name}({_signature(entry)}): {entry.responsibility}" for entry in self.in_plans]
         if self.name == "query":
             names = ", ".join(field.encode_name for field in fields(NodeSelector) if field.name != _REF)
             lines.append(f"Fields of a selector; all given ones must match: {names}.")
@@ -162,11 +169,20 @@ def compact_tools(offered: Iterable[Tool]) -> tuple[CompactTool, ...]:
     Tools of others, such as those of MCP servers, belong to none of them.
     """
     groups: dict[str, list[Tool]] = {name: [] for name in COMPACT_TOOLS}
+    in_plans: list[Tool] = []
     for tool in offered:
-        if tool.model_tool in groups and tool.name not in _COVERED:
-            is_usual = tool.name == COMPACT_TOOLS[tool.model_tool]
-            groups[tool.model_tool].insert(0 if is_usual else len(groups[tool.model_tool]), tool)
-    return tuple(CompactTool(name, tuple(members)) for name, members in groups.items() if members)
+        if tool.model_tool not in groups or tool.name in _COVERED:
+            continue
+        if tool.model_tool == _PLAN_TOOL and tool.name != _PLAN:
+            in_plans.append(tool)
+            continue
+        is_usual = tool.name == COMPACT_TOOLS[tool.model_tool]
+        groups[tool.model_tool].insert(0 if is_usual else len(groups[tool.model_tool]), tool)
+    return tuple(
+        CompactTool(name, tuple(members), tuple(in_plans) if name == _PLAN_TOOL else ())
+        for name, members in groups.items()
+        if members
+    )
 
 
 class _Parameters(Struct, frozen=True):

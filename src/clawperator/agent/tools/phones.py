@@ -1,4 +1,4 @@
-"""Tools that inspect phones: the labels of the screen, devices, packages, and the doctor."""
+"""Tools that inspect phones: the labels of the screen, devices, packages, and the doctor; and simulated phones."""
 
 from typing import Annotated, Any
 
@@ -15,6 +15,15 @@ _LONGEST_LABEL = 500
 
 class ListPackagesParams(Struct, frozen=True, forbid_unknown_fields=True):
     thirdParty: Annotated[bool, Meta(description="only third-party packages")] = False
+
+
+class StartPhoneParams(Struct, frozen=True, forbid_unknown_fields=True):
+    serial: Annotated[str, Meta(min_length=1, max_length=64, description="name of the phone")] = "claw-1"
+    seed: Annotated[int, Meta(ge=0, le=2**53, description="seed of random faults")] = 0
+
+
+class StopPhoneParams(Struct, frozen=True, forbid_unknown_fields=True):
+    serial: Annotated[str, Meta(min_length=1, max_length=64, description="name of the phone")]
 
 
 def _describe_screen(_: NoParams, context: ToolContext) -> ToolResult:
@@ -103,6 +112,30 @@ def _doctor(_: NoParams, context: ToolContext) -> ToolResult:
     return ToolResult(handled=True, message=message, result=msgspec.to_builtins(report))
 
 
+def _start_phone(params: StartPhoneParams, _: ToolContext) -> ToolResult:
+    from clawperator._home import PhoneFolder
+    from clawperator.phone import describe_phone, start_phone
+
+    start_phone(params.serial, seed=params.seed)
+    return ToolResult(
+        handled=True,
+        message=f"phone {params.serial} is running",
+        result=describe_phone(PhoneFolder(params.serial)),
+    )
+
+
+def _stop_phone(params: StopPhoneParams, _: ToolContext) -> ToolResult:
+    from clawperator.phone import stop_phone
+
+    stopped = stop_phone(params.serial)
+    state = "stopped" if stopped.was_running else "was not running"
+    return ToolResult(
+        handled=True,
+        message=f"phone {params.serial} {state}",
+        result={"serial": params.serial, "state": "stopped", "wasRunning": stopped.was_running},
+    )
+
+
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
@@ -146,6 +179,28 @@ PHONE_TOOLS: tuple[Tool, ...] = (
         level="read-only",
         module=__name__,
         family="doctor",
-        model_tool="devices",
+        model_tool="phone",
+    ),
+    make_tool(
+        "start_phone",
+        "Start a simulated phone.",
+        StartPhoneParams,
+        _start_phone,
+        level="act",
+        module=__name__,
+        family="phone",
+        subject="serial",
+        model_tool="phone",
+    ),
+    make_tool(
+        "stop_phone",
+        "Stop a simulated phone and keep its files.",
+        StopPhoneParams,
+        _stop_phone,
+        level="act",
+        module=__name__,
+        family="phone",
+        subject="serial",
+        model_tool="phone",
     ),
 )

@@ -5,7 +5,7 @@ Every file is inside the session's working folder. Tools that write a file or ac
 """
 
 import os
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -15,6 +15,9 @@ from clawperator.agent.ports import Evidence, Tool, ToolContext, ToolResult
 from clawperator.agent.tools.row import failed_result, make_tool, payload_error
 from clawperator.contract.limits import MAX_ID_LENGTH
 from clawperator.errors import CODES, ClawError
+
+if TYPE_CHECKING:
+    from clawperator.replay import StepOutcome
 
 _PULL_FOLDER = "recordings"
 _MIN_SECONDS = 1.0
@@ -170,7 +173,7 @@ def _replay(params: ReplayParams, context: ToolContext) -> ToolResult:
         ConnectedPhone(device, operator_package=context.operator_package, backend=context.backend),
         last=last,
         allow_coordinates=params.allowCoordinates,
-        on_step=lambda _: context.deadline.check(),
+        on_step=lambda outcome: _after_step(outcome, context),
     )
     document = msgspec.to_builtins(report)
     evidence = (Evidence("document", report.sessionId, device.serial, document=document),)
@@ -179,6 +182,11 @@ def _replay(params: ReplayParams, context: ToolContext) -> ToolResult:
         return failed_result(error, result=document, evidence=evidence)
     message = f"replayed {report.provedCount} of {report.stepCount} steps, each of them proved"
     return ToolResult(handled=True, message=message, result=document, evidence=evidence)
+
+
+def _after_step(outcome: "StepOutcome", context: ToolContext) -> None:
+    context.on_progress(f"{outcome.step.kind} (event {outcome.step.seq:g}): {outcome.status}")
+    context.deadline.check()
 
 
 def _step_error(document: dict[str, object], serial: str) -> ClawError:

@@ -1,6 +1,6 @@
 """The list_skills and run_skill tools. A running skill ends with its turn."""
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -9,6 +9,9 @@ from clawperator._text import printable
 from clawperator.agent.ports import Evidence, Tool, ToolContext, ToolResult
 from clawperator.agent.tools.row import failed_result, make_tool, payload_error
 from clawperator.errors import ClawError
+
+if TYPE_CHECKING:
+    from clawperator.skills import OutputListener
 
 _MAX_TIMEOUT_MS = 3_600_000
 _MAX_LINE_LENGTH = 80
@@ -61,7 +64,7 @@ def _run_skill(params: RunSkillParams, context: ToolContext) -> ToolResult:
         allow_schemes=context.allow_schemes,
     )
     try:
-        ran = run_skill(open_registry(), request, stop=lambda: context.deadline.is_over)
+        ran = run_skill(open_registry(), request, _listener(context), stop=lambda: context.deadline.is_over)
     except ClawError as e:
         context.deadline.check()  # raises when the turn itself ended the skill
         return failed_result(e, **_failure_evidence(e, request))
@@ -72,6 +75,17 @@ def _run_skill(params: RunSkillParams, context: ToolContext) -> ToolResult:
         result=document,
         evidence=(Evidence("skill_run", ran.skillId, context.device, document=document),),
     )
+
+
+def _listener(context: ToolContext) -> "OutputListener":
+    """Reports the last line of each piece of the skill's output."""
+
+    def report(_: str, data: bytes) -> None:
+        lines = data.decode("utf-8", "replace").split("\n")
+        if shown := next((line.strip() for line in reversed(lines) if line.strip()), ""):
+            context.on_progress(printable(shown)[:_MAX_LINE_LENGTH])
+
+    return report
 
 
 def _failure_evidence(error: ClawError, request: Any) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 import os
 
 from clawperator._files import AtomicFile, open_regular, why
-from clawperator.cli.agent_instructions import FORMATS, InstructionFormat, instructions, merge_section
+from clawperator.agent import INSTRUCTION_FORMATS, InstructionFormat, agent_instructions, merge_section
 from clawperator.cli.command_line import Call, CommandResult, TextResult
 from clawperator.cli.parsing import usage
 from clawperator.errors import ClawError
@@ -12,21 +12,24 @@ _MOST_BYTES = 1_000_000
 
 
 def init(call: Call) -> CommandResult | TextResult:
-    form = _format(call.arguments.get("--form") or FORMATS[0])
+    form = _format(call.arguments.get("--form") or INSTRUCTION_FORMATS[0])
     path = call.arguments.get("--write")
     if path is not None:
         return CommandResult(_write(path, form))
-    text = instructions(form)
+    text = agent_instructions(form)
     return (
         CommandResult({"format": form, "text": text}) if call.options.json else TextResult(text.removesuffix("\n"))
     )
 
 
 def _format(text: str) -> InstructionFormat:
-    for form in FORMATS:
+    for form in INSTRUCTION_FORMATS:
         if text.casefold() == form:
             return form
-    raise usage(f"--form must be {' or '.join(FORMATS)}, not {text!r}", f"Write --form {FORMATS[0]}.")
+    raise usage(
+        f"--form must be {' or '.join(INSTRUCTION_FORMATS)}, not {text!r}",
+        f"Write --form {INSTRUCTION_FORMATS[0]}.",
+    )
 
 
 def _write(path: str, form: InstructionFormat) -> dict[str, object]:

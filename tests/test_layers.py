@@ -108,8 +108,9 @@ def test_only_entry_points_print_read_argv_or_exit() -> None:
                 assert node.attr not in ("argv", "exit", "stdout", "stderr", "stdin"), f"{path}:{node.lineno}"
 
 
-# Packages of the extras. Only functions import them, where they are used.
+# Packages of the extras. Only functions import them, where they are used, and servers, which are such functions.
 OPTIONAL = {"PIL"}
+SERVERS = {"http": {"h11", "starlette", "uvicorn"}}
 
 
 def test_only_msgspec_is_required() -> None:
@@ -123,6 +124,8 @@ def test_only_msgspec_is_required() -> None:
             # Only pytest loads its plugin.
             allowed = needed | ({"pytest"} if package == "pytest_plugin" else set())
             allowed |= set() if id(node) in at_start else OPTIONAL
+            if package == "serve":
+                allowed |= SERVERS.get(path.relative_to(ROOT).parts[1], set())
             names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
             if isinstance(node, ast.ImportFrom):
                 names = [node.module or ""]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from clawperator.agent.compact.results import CompactResult
     from clawperator.agent.compact.session import CompactSession, FinishedTool
     from clawperator.agent.compact.tools import CompactTool, compact_tools
-    from clawperator.agent.confinement import Use, WorkingFolder, confine, is_control_file
+    from clawperator.agent.confinement import Use, WorkingFolder, confine, confining, is_control_file
     from clawperator.agent.envelope import (
         CLASSES,
         COMMON,
@@ -57,6 +57,8 @@ if TYPE_CHECKING:
     from clawperator.agent.tools.messages import describe_steps
     from clawperator.agent.tools.phones import screen_lines
     from clawperator.agent.tools.plans import confine_plan
+    from clawperator.agent.tools.privacy import mask_steps, plan_secrets
+    from clawperator.agent.tools.recordings import CompareParams, DescribeParams, ExportParams
     from clawperator.agent.tools.row import failed_result, payload_error, require_object
     from clawperator.agent.turns.assembly import AgentOptions, assemble, is_mcp_name, tool_pool
     from clawperator.agent.turns.conversation import BRAINS, RunRequest, RunResult, run_request
@@ -75,7 +77,7 @@ else:
             "compact.results": "CompactResult",
             "compact.session": "CompactSession FinishedTool",
             "compact.tools": "CompactTool compact_tools",
-            "confinement": "Use WorkingFolder confine is_control_file",
+            "confinement": "Use WorkingFolder confine confining is_control_file",
             "envelope": (
                 "CLASSES COMMON KINDS SCHEMA_VERSION build_envelope error_object filesystem_error is_not_found"
             ),
@@ -100,6 +102,8 @@ else:
             "tools.messages": "describe_steps",
             "tools.phones": "screen_lines",
             "tools.plans": "confine_plan",
+            "tools.privacy": "mask_steps plan_secrets",
+            "tools.recordings": "CompareParams DescribeParams ExportParams",
             "tools.row": "failed_result payload_error require_object",
             "turns.assembly": "AgentOptions assemble is_mcp_name tool_pool",
             "turns.conversation": "BRAINS RunRequest RunResult run_request",
@@ -125,7 +129,10 @@ __all__ = [
     "CompactResult",
     "CompactSession",
     "CompactTool",
+    "CompareParams",
+    "DescribeParams",
     "EventStream",
+    "ExportParams",
     "FinishedTool",
     "InstructionFormat",
     "InventoryEntry",
@@ -163,6 +170,7 @@ __all__ = [
     "compact_tools",
     "confine",
     "confine_plan",
+    "confining",
     "describe_steps",
     "discover_plugins",
     "error_object",
@@ -177,9 +185,11 @@ __all__ = [
     "is_session_path",
     "make_policy",
     "map_strings",
+    "mask_steps",
     "merge_section",
     "observe_stop",
     "payload_error",
+    "plan_secrets",
     "programs_of_folder",
     "require_object",
     "run_plugin",

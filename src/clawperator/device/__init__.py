@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from clawperator.device.backends import Backend
     from clawperator.device.backends.adb_system import AdbSystem
     from clawperator.device.backends.host_actions import save_screenshot
-    from clawperator.device.discovery import list_devices, resolve_device
-    from clawperator.device.emulators.avd import DEFAULT_NAME, Avd
+    from clawperator.device.discovery import ListedDevice, list_devices, resolve_device
+    from clawperator.device.emulators.avd import API_LEVEL, DEFAULT_NAME, PROFILE, Avd, host_abi
     from clawperator.device.host_log import HostLogReader, log_event, log_file
     from clawperator.device.packages import list_packages
     from clawperator.device.recordings import PULL_SECONDS, check_session_id, local_recording_path, pull_recording
@@ -39,8 +39,8 @@ else:
             "backends": "Backend",
             "backends.adb_system": "AdbSystem",
             "backends.host_actions": "save_screenshot",
-            "discovery": "list_devices resolve_device",
-            "emulators.avd": "Avd DEFAULT_NAME",
+            "discovery": "ListedDevice list_devices resolve_device",
+            "emulators.avd": "API_LEVEL Avd DEFAULT_NAME PROFILE host_abi",
             "host_log": "HostLogReader log_event log_file",
             "packages": "list_packages",
             "recordings": "PULL_SECONDS check_session_id local_recording_path pull_recording",
@@ -60,8 +60,10 @@ else:
     )
 
 __all__ = [
+    "API_LEVEL",
     "DEFAULT_NAME",
     "HANDSHAKE_MS",
+    "PROFILE",
     "PULL_SECONDS",
     "SCHEMES_VARIABLE",
     "AdbSystem",
@@ -72,6 +74,7 @@ __all__ = [
     "Endpoint",
     "Granted",
     "HostLogReader",
+    "ListedDevice",
     "OperatorSetup",
     "References",
     "Report",
@@ -85,6 +88,7 @@ __all__ = [
     "default_backend",
     "default_timeout_ms",
     "grant_permissions",
+    "host_abi",
     "is_app_label",
     "is_declared",
     "known_device",

@@ -14,19 +14,19 @@ def serve(call: Call) -> StreamedResult:
     arguments = call.arguments
     options = server_options(call)
     host, port = arguments.get("--host") or "127.0.0.1", _port(call)
+    from clawperator.serve import open_access
+
     try:
-        import starlette  # noqa: F401 - is it installed?
-        import uvicorn  # noqa: F401 - likewise
-    except ImportError as e:
+        from clawperator.serve import HttpServer, ServeOptions
+    except ModuleNotFoundError as e:
+        if e.name is None or e.name.startswith("clawperator"):
+            raise
         raise ClawError(
             "HOST_DEPENDENCY_MISSING",
             f"the HTTP server needs the extra 'serve': {e.name} is not installed",
             hint="Run \"pip install 'clawperator[serve]'\".",
             operation="serve",
         ) from None
-    from clawperator.serve.access import open_access
-    from clawperator.serve.http.server import HttpServer, ServeOptions
-
     access = open_access(options)
     for text in access.warnings:
         call.console.warn(text)

@@ -7,8 +7,16 @@ from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from clawperator._deadline import limited
-from clawperator.agent import ToolCall, ToolContext, TurnCancelledError, TurnDeadline, WorkingFolder, confine
-from clawperator.agent.confinement import Use, confining
+from clawperator.agent import (
+    ToolCall,
+    ToolContext,
+    TurnCancelledError,
+    TurnDeadline,
+    Use,
+    WorkingFolder,
+    confine,
+    confining,
+)
 from clawperator.commands import find_by_path
 from clawperator.errors import ClawError
 from clawperator.policy import GovernedCall, PolicyGate, check_calls, command_entry, enforcing

@@ -11,8 +11,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from clawperator.contract import PACKAGE_NAME, SESSION_ID, ResultEnvelope
 from clawperator.contract.limits import MAX_ID_LENGTH
-from clawperator.device import Avd, Report
-from clawperator.device.discovery import ListedDevice
+from clawperator.device import Avd, ListedDevice, Report
 from clawperator.device.emulators.emulator import RunningEmulator
 from clawperator.recording import ListedRecording
 

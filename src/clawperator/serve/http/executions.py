@@ -6,8 +6,7 @@ import msgspec
 from msgspec import UNSET, Raw
 
 from clawperator._secret_text import literal_pattern
-from clawperator.agent import confine_plan, map_strings
-from clawperator.agent.tools.privacy import mask_steps, plan_secrets
+from clawperator.agent import confine_plan, map_strings, mask_steps, plan_secrets
 from clawperator.contract import ACTIONS, Plan, ResultEnvelope, single_action, validate
 from clawperator.device import list_devices, resolve_device, run_plan
 from clawperator.errors import ClawError

@@ -5,11 +5,14 @@ from typing import Any
 from msgspec import UNSET
 
 from clawperator import schemas
-from clawperator.agent.tools.recordings import CompareParams, DescribeParams, ExportParams
+from clawperator.agent import CompareParams, DescribeParams, ExportParams
 from clawperator.device import (
+    API_LEVEL,
     DEFAULT_NAME,
     HANDSHAKE_MS,
+    PROFILE,
     Avd,
+    host_abi,
     list_faults,
     run_doctor,
     set_fault,
@@ -17,7 +20,6 @@ from clawperator.device import (
     stop_simulated,
 )
 from clawperator.device.emulators import emulator
-from clawperator.device.emulators.avd import API_LEVEL, PROFILE, host_abi
 from clawperator.errors import ClawError
 from clawperator.phone import list_phones
 from clawperator.policy import check_call

@@ -1,5 +1,6 @@
 """The ASGI application: checks in front of everything, then routes, then other applications such as MCP."""
 
+import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
@@ -8,7 +9,7 @@ from functools import partial
 import msgspec
 from msgspec import Struct
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Mount, Route, Router
+from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from clawperator import __version__
@@ -40,7 +41,10 @@ Lifespan = Callable[[], AbstractAsyncContextManager[None]]
 
 
 class MountedApp(Struct, frozen=True):
-    """Another ASGI application at a path, behind the same checks. ``lifespan`` is open while the server runs."""
+    """Another ASGI application, behind the same checks: it gets every request of the path and of those below.
+
+    Its requests are not changed: it sees the whole path. ``lifespan`` is open while the server runs.
+    """
 
     path: str
     app: ASGIApp
@@ -74,14 +78,19 @@ class HttpApp:
         self.is_stopping = True
         self.services.events.close()
 
-    def _routes(self) -> list[BaseRoute]:
+    def _routes(self) -> list[Route]:
         by_path: dict[str, dict[str, HttpRoute]] = {}
         for route in ROUTES:
             by_path.setdefault(route.path, {})[route.method] = route
         # A path without parameters comes first: 'running' is not the name of an emulator.
         paths = sorted(by_path, key=lambda path: "{" in path)
-        routes: list[BaseRoute] = [Route(path, _PathApp(self, by_path[path])) for path in paths]
-        return [*routes, *(Mount(mounted.path, mounted.app) for mounted in self._mounts)]
+        return [Route(path, _PathApp(self, by_path[path])) for path in paths]
+
+    def _app_of(self, path: str) -> ASGIApp:
+        for mounted in self._mounts:
+            if path == mounted.path or path.startswith(f"{mounted.path}/"):
+                return mounted.app
+        return self._router
 
     @asynccontextmanager
     async def _running(self) -> AsyncIterator[None]:
@@ -99,9 +108,12 @@ class HttpApp:
         exchange = _Exchange(scope, send)
         try:
             self._check(scope)
-            await self._router(scope, receive, exchange.send)
+            await self._app_of(scope["path"])(scope, receive, exchange.send)
         except ClawError as e:
             await exchange.fail(error_response(e), receive)
+        except asyncio.CancelledError:  # the server stops, and the call did not end in time
+            await exchange.fail(error_response(_cut_off()), receive)
+            raise
         except Exception as e:  # noqa: BLE001 - a defect must not end the server, nor reach the client
             _log_defect(e)
             await exchange.fail(error_response(internal_error()), receive)
@@ -222,6 +234,16 @@ class _Exchange:
             status=str(self._status or "closed"),
             durationMs=round((time.monotonic() - self._started) * 1000),
         )
+
+
+def _cut_off() -> ClawError:
+    return ClawError(
+        "SERVER_STOPPING",
+        "the server stopped before the call ended; what it began may continue",
+        hint="Look at the device before you retry.",
+        operation="serve",
+        after_effect=True,
+    )
 
 
 def _log_defect(error: Exception) -> None:

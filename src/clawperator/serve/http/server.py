@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from clawperator._deadline import Deadline
 from clawperator._files import why
+from clawperator.contract.limits import HOST_GRACE_MS
 from clawperator.device import log_event
 from clawperator.errors import ClawError
 from clawperator.serve.access import ServerAccess
@@ -25,7 +26,7 @@ from clawperator.serve.http.sse import EventLimits
 
 # How long running executions may finish after a request to stop, and then how long they may take to end.
 GRACE_SECONDS = 10.0
-_END_SECONDS = 3
+_END_SECONDS = 2
 _KEEP_ALIVE_SECONDS = 75
 # How long data may wait for a client that does not read, before the system closes the connection.
 _UNREAD_MS = 30_000
@@ -140,9 +141,9 @@ class _GracefulServer(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
-        remaining = Deadline(None).remaining  # --timeout
+        remaining = Deadline(None).remaining  # --timeout and its grace, in which the server stops
         if remaining is not None:
-            asyncio.get_running_loop().call_later(remaining, self.handle_exit, 0, None)
+            asyncio.get_running_loop().call_later(remaining - HOST_GRACE_MS / 1000, self.handle_exit, 0, None)
         self.on_started()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:

@@ -76,13 +76,17 @@ class Client:
     def post(self, path: str, body: Any = None) -> Reply:
         return self.send("POST", path, {} if body is None else body)
 
+    def events_head(self, last_id: str = "") -> bytes:
+        """The request for events."""
+        last = f"Last-Event-ID: {last_id}\r\n" if last_id else ""
+        where = f"Host: 127.0.0.1:{self.port}\r\nAuthorization: Bearer {self.token}\r\n"
+        return f"GET /events HTTP/1.1\r\n{where}{last}\r\n".encode()
+
     @contextmanager
     def events(self, last_id: str = "") -> Iterator["EventReader"]:
         """The stream of events, after its first heartbeat."""
-        headers = f"Last-Event-ID: {last_id}\r\n" if last_id else ""
-        head = f"GET /events HTTP/1.1\r\nHost: 127.0.0.1:{self.port}\r\nAuthorization: Bearer {self.token}\r\n{headers}\r\n"
         with socket.create_connection(("127.0.0.1", self.port), 30) as connection:
-            connection.sendall(head.encode())
+            connection.sendall(self.events_head(last_id))
             with connection.makefile("rb") as stream:
                 reader = EventReader(cast("BinaryIO", stream), connection)
                 reader.read_head()

@@ -141,11 +141,10 @@ def test_a_slow_client_is_disconnected_and_others_get_every_event(folder: Path) 
     limits = EventLimits(queued_events=4, send_seconds=0.5)
     with running_server(folder, limits=limits) as running:
         hub = running.server.app.services.events
-        request = f"GET /events HTTP/1.1\r\nHost: 127.0.0.1:{running.client.port}\r\nAuthorization: Bearer {running.client.token}\r\n\r\n"
         with socket.socket() as slow, running.client.events() as events:
             slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
             slow.connect(("127.0.0.1", running.client.port))
-            slow.sendall(request.encode())
+            slow.sendall(running.client.events_head())
             wait_until(lambda: hub.client_count == 2)
             count = 0
             while hub.client_count == 2:

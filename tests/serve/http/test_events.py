@@ -148,11 +148,11 @@ def test_a_slow_client_is_disconnected_and_others_get_every_event(folder: Path) 
             wait_until(lambda: hub.client_count == 2)
             count = 0
             while hub.client_count == 2:
-                hub.publish("test", {"number": count, "text": "x" * 100_000})
+                hub.publish({"test": {"number": count, "text": "x" * 100_000}})
                 assert events.next().document["number"] == count
                 count += 1
                 assert count < 2_000
-            hub.publish("test", {"number": count})
+            hub.publish({"test": {"number": count}})
             assert events.next().document["number"] == count
         assert running.client.get("/health").status == 200
 
@@ -199,7 +199,7 @@ def test_events_from_many_threads_arrive_once_and_in_order_of_their_ids(folder: 
 
         def publish(name: str) -> None:
             for number in range(50):
-                hub.publish("test", {"thread": name, "number": number})
+                hub.publish({"test": {"thread": name, "number": number}})
 
         threads = [threading.Thread(target=publish, args=(f"t{n}",)) for n in range(4)]
         for thread in threads:

@@ -139,7 +139,9 @@ def test_a_running_execution_may_finish_when_the_server_stops(route: Route, fold
         assert statuses == [200]
 
 
-def test_a_client_is_told_when_its_execution_does_not_finish_in_time(route: Route, folder: Path) -> None:  # noqa: ARG001 - the phone
+def test_a_client_gets_a_typed_answer_when_its_execution_does_not_finish_in_time(
+    route: Route, folder: Path
+) -> None:  # noqa: ARG001 - the phone
     replies: list[Reply] = []
     body = {"execution": execution({**SLEEP, "params": {"durationMs": 60_000}}, timeout=70_000)}
     with running_server(folder, grace_seconds=0.1) as running:

@@ -99,9 +99,12 @@ def _publish_failure(plan: Plan, error: ClawError, serial: str, call: HttpCall) 
 
 
 def _publish(call: HttpCall, serial: str, document: dict[str, Any], envelope: Raw, result: Any) -> None:
-    events = call.services.events
-    events.publish(RESULT, {"deviceId": serial, "envelope": envelope})
-    events.publish(EXECUTION, {"deviceId": serial, "input": document, "result": result})
+    call.services.events.publish(
+        {
+            RESULT: {"deviceId": serial, "envelope": envelope},
+            EXECUTION: {"deviceId": serial, "input": document, "result": result},
+        }
+    )
 
 
 def _secrets(plan: Plan, envelope: ResultEnvelope | None) -> tuple[str, ...]:

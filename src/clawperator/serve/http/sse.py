@@ -7,7 +7,7 @@ disconnected; others are not affected.
 import asyncio
 import os
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -114,12 +114,16 @@ class EventHub:
         """Publish in the running event loop from now on."""
         self._loop = asyncio.get_running_loop()
 
-    def publish(self, event: str, document: Any) -> None:
-        """Send an event to all clients. Dropped when the server does not run."""
-        data = encode(document)
+    def publish(self, documents: Mapping[str, Any]) -> None:
+        """Send events to all clients: documents by the names of their events. Dropped when the server does not run."""
+        encoded = [(event, encode(document)) for event, document in documents.items()]
         if self._loop is not None:
             with suppress(RuntimeError):  # the loop is closed
-                self._loop.call_soon_threadsafe(self._publish, event, data)
+                self._loop.call_soon_threadsafe(self._publish_all, encoded)
+
+    def _publish_all(self, events: list[tuple[str, bytes]]) -> None:
+        for event, data in events:
+            self._publish(event, data)
 
     def _publish(self, event: str, data: bytes) -> None:
         self._seq += 1

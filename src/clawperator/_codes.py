@@ -146,6 +146,8 @@ GROUPS: Mapping[str, Mapping[str, Code]] = {
         "SERVICE_UNAVAILABLE": Code(_RUNTIME, True, "the Operator runs without its accessibility service"),
     },
     "delivery": {
+        "EVENTS_LOST": Code(_DELIVERY, False, "the server no longer has the events that a client missed"),
+        "SLOW_CLIENT": Code(_DELIVERY, True, "a client did not read its events in time and was disconnected"),
         "LOGCAT_UNAVAILABLE": Code(_RUNTIME, True, "the device log could not be read"),
         "BROADCAST_FAILED": Code(_DELIVERY, True, "the broadcast to the Operator failed"),
         "RESULT_ENVELOPE_MALFORMED": Code(_DELIVERY, False, "the result is malformed"),

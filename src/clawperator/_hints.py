@@ -43,6 +43,8 @@ HINTS: Mapping[str, str] = {
     "REQUEST_TIMEOUT": "Send the whole request at once.",
     "SERVER_START_FAILED": "Run 'clawperator serve --port 0' to use any free port.",
     "TOKEN_FILE_INVALID": "Choose another file with --token-file.",
+    "EVENTS_LOST": "Read the state that you need with a request, then go on with the events.",
+    "SLOW_CLIENT": "Connect to /events again with the header Last-Event-ID.",
     "SERVER_BUSY": "Retry in a moment.",
     "SERVER_STOPPING": "Retry when the server has been started again.",
     "INTERNAL_SERVER_ERROR": "Run 'clawperator logs --no-follow' for the log of the server, and report it.",

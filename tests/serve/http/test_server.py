@@ -23,7 +23,6 @@ from clawperator.serve import HttpServer, MountedApp, ServeOptions, open_access
 from clawperator.serve.http import executions
 from tests.serve.http.test_contract_routes import execution
 from tests.support.http_client import Client, Reply, running_server
-from tests.support.routes import Route
 from tests.support.running import clawperator
 
 SLEEP = {"id": "s", "type": "sleep", "params": {"durationMs": 2_000}}
@@ -127,7 +126,8 @@ def test_any_free_port_is_reported(folder: Path) -> None:
         assert one.client.token == two.client.token
 
 
-def test_a_running_execution_may_finish_when_the_server_stops(route: Route, folder: Path) -> None:  # noqa: ARG001 - the phone
+@pytest.mark.usefixtures("route")
+def test_a_running_execution_may_finish_when_the_server_stops(folder: Path) -> None:
     with running_server(folder, grace_seconds=20) as running:
         statuses: list[int] = []
         body = {"execution": execution({**SLEEP, "params": {"durationMs": 600}})}
@@ -139,9 +139,8 @@ def test_a_running_execution_may_finish_when_the_server_stops(route: Route, fold
         assert statuses == [200]
 
 
-def test_a_client_gets_a_typed_answer_when_its_execution_does_not_finish_in_time(
-    route: Route, folder: Path
-) -> None:  # noqa: ARG001 - the phone
+@pytest.mark.usefixtures("route")
+def test_a_client_gets_a_typed_answer_when_its_execution_does_not_finish_in_time(folder: Path) -> None:
     replies: list[Reply] = []
     body = {"execution": execution({**SLEEP, "params": {"durationMs": 60_000}}, timeout=70_000)}
     with running_server(folder, grace_seconds=0.1) as running:
@@ -161,7 +160,8 @@ def wait_for_work(server: HttpServer) -> None:
         time.sleep(0.01)
 
 
-def test_a_client_that_disconnects_does_not_stop_its_execution(route: Route, folder: Path) -> None:  # noqa: ARG001 - the phone
+@pytest.mark.usefixtures("route")
+def test_a_client_that_disconnects_does_not_stop_its_execution(folder: Path) -> None:
     with running_server(folder, grace_seconds=20) as running, running.client.events() as events:
         body = json.dumps({"execution": execution({**SLEEP, "params": {"durationMs": 300}}, command="left")})
         head = (

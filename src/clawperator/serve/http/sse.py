@@ -115,7 +115,7 @@ class EventHub:
         self._loop = asyncio.get_running_loop()
 
     def publish(self, documents: Mapping[str, Any]) -> None:
-        """Send events to all clients: documents by the names of their events. Dropped when the server does not run."""
+        """Send events to all clients: documents by the names of their events. Dropped before the server runs."""
         encoded = [(event, encode(document)) for event, document in documents.items()]
         if self._loop is not None:
             with suppress(RuntimeError):  # the loop is closed

@@ -32,6 +32,7 @@ GROUPS: Mapping[str, Mapping[str, Code]] = {
         "SCHEMA_NOT_FOUND": Code(
             _USAGE, False, "unknown schema name", "Run 'clawperator schema' to list the names."
         ),
+        "RESOURCE_NOT_FOUND": Code(_USAGE, False, "the MCP server has no such resource"),
         "ARGUMENTS_INVALID": Code(_PARSE, False, "invalid claw command line"),
         "COMMAND_NOT_FOUND": Code(
             _USAGE,

@@ -142,6 +142,7 @@ HINTS: Mapping[str, str] = {
     "PHONE_FAULT_INVALID": "Run 'clawperator phone fault' for the faults and their settings.",
     "PHONE_APP_INVALID": "Correct the app file at the place that the message names.",
     "PHONE_CASSETTE_INVALID": "Record with snapshots, and export with '--snapshots include'.",
+    "RESOURCE_NOT_FOUND": "List the resources of the server for their URIs.",
     "RECORDING_ALREADY_IN_PROGRESS": "Run 'clawperator recording stop' first.",
     "RECORDING_NOT_IN_PROGRESS": "Run 'clawperator recording start' first.",
     "RECORDING_SESSION_NOT_FOUND": _RECORDING,

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
         run_within,
         timeout_error,
     )
-    from clawperator.agent.compact.results import CompactResult
+    from clawperator.agent.compact.results import CompactResult, named_matches
     from clawperator.agent.compact.session import CompactSession, FinishedTool
-    from clawperator.agent.compact.tools import CompactTool, compact_tools
+    from clawperator.agent.compact.tools import COMPACT_TOOLS, CompactTool, compact_tools
     from clawperator.agent.confinement import Use, WorkingFolder, confine, confining, is_control_file
     from clawperator.agent.envelope import (
         CLASSES,
@@ -74,9 +74,9 @@ else:
                 "CallNotBegunError TurnCancelledError TurnDeadline WorkAbandonedError WorkAbandonedInterrupt "
                 "run_within timeout_error"
             ),
-            "compact.results": "CompactResult",
+            "compact.results": "CompactResult named_matches",
             "compact.session": "CompactSession FinishedTool",
-            "compact.tools": "CompactTool compact_tools",
+            "compact.tools": "COMPACT_TOOLS CompactTool compact_tools",
             "confinement": "Use WorkingFolder confine confining is_control_file",
             "envelope": (
                 "CLASSES COMMON KINDS SCHEMA_VERSION build_envelope error_object filesystem_error is_not_found"
@@ -116,6 +116,7 @@ __all__ = [
     "BRAINS",
     "CLASSES",
     "COMMON",
+    "COMPACT_TOOLS",
     "DEFAULT_DIRECTORY",
     "INSTRUCTION_FORMATS",
     "KINDS",
@@ -187,6 +188,7 @@ __all__ = [
     "map_strings",
     "mask_steps",
     "merge_section",
+    "named_matches",
     "observe_stop",
     "payload_error",
     "plan_secrets",

@@ -37,8 +37,10 @@ class RunningExecution(Struct, frozen=True):
         return f"{self.deviceId} may still run {self.action} (command {self.commandId}) for up to {left} s"
 
 
-def still_running(wait_seconds: float = ASK_SECONDS) -> tuple[RunningExecution, ...]:
+def still_running(wait_seconds: float = ASK_SECONDS, *, followed: bool = True) -> tuple[RunningExecution, ...]:
     """The executions of this process that may still run on a device. Waits for their end, but not longer.
+
+    Without ``followed``, only those that no call of this process waits for any more.
 
     Those of processes that it started and ended, such as skills, are among them. An Operator cannot be stopped:
     after a cancellation the device has stopped only when this is empty.
@@ -46,7 +48,8 @@ def still_running(wait_seconds: float = ASK_SECONDS) -> tuple[RunningExecution, 
     deadline = Deadline(wait_seconds)
     SENT.update({(left.serial, left.holder.sent): left for left in _left_by_others()})
     while True:
-        pending = [sent for sent in list(SENT.values()) if not _has_ended(sent, deadline)]
+        known = [sent for sent in list(SENT.values()) if followed or not sent.is_held]
+        pending = [sent for sent in known if not _has_ended(sent, deadline)]
         if not pending or deadline.is_over:
             break
         time.sleep(deadline.within(POLL_SECONDS))

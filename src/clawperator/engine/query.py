@@ -3,10 +3,19 @@
 import msgspec
 
 from clawperator.contract import NodeSelector, QueryParams
+from clawperator.contract.wire import snapshot_id
 from clawperator.engine.context import ActionContext, StepData
 from clawperator.engine.retry import with_retry
 from clawperator.errors import ClawError
-from clawperator.ui import Hierarchy, Outline, describe_matches, outline_of, query_nodes, screen_frame
+from clawperator.ui import (
+    Hierarchy,
+    Outline,
+    describe_matches,
+    outline_of,
+    query_nodes,
+    render_outline,
+    screen_frame,
+)
 
 
 def query(context: ActionContext, params: QueryParams) -> StepData:
@@ -17,18 +26,22 @@ def query(context: ActionContext, params: QueryParams) -> StepData:
         nodes = context.find_all(screen, params.matcher, several=True)
     else:
         nodes = query_nodes(screen, None, frame)
-    numbered = _numbered(context, screen)
+    numbered, named = _numbered(context, screen)
     matches = describe_matches(screen, nodes[: params.limit], frame, suggest=params.suggest, numbered=numbered)
-    return {"count": str(len(nodes)), "matches": msgspec.json.encode(matches).decode()}
+    return {"count": str(len(nodes)), "matches": msgspec.json.encode(matches).decode(), **named}
 
 
-def _numbered(context: ActionContext, screen: Hierarchy) -> Outline | None:
-    """The outline of the screen with references, as a snapshot has it. None where they cannot be kept."""
+def _numbered(context: ActionContext, screen: Hierarchy) -> tuple[Outline | None, StepData]:
+    """The outline of the screen with references, and the id of its snapshot. None where they cannot be kept.
+
+    There is no XML here: the id stands for the outline.
+    """
     if context.references is None:
-        return None
+        return None, {}
     outline = outline_of(screen, screen_frame(screen))
+    named = snapshot_id(render_outline(outline))
     try:
-        context.references.assign(outline)
+        context.references.assign(outline, named)
     except ClawError:
-        return None
-    return outline
+        return None, {}
+    return outline, {"snapshot_id": named}

@@ -37,8 +37,11 @@ class ReferenceLookup(Protocol):
         """The element that a reference names; ``REF_STALE`` when it is unknown or too old."""
         ...
 
-    def assign(self, screen: Outline) -> None:
-        """Set the reference of each element; ``ClawError`` when the references cannot be kept."""
+    def assign(self, screen: Outline, snapshot_id: str | None = None) -> None:
+        """Set the reference of each element; ``ClawError`` when the references cannot be kept.
+
+        With an id, ``e12@<snapshot id>`` names an element of this screen.
+        """
         ...
 
 

@@ -7,6 +7,8 @@ if TYPE_CHECKING:
     from clawperator.serve.access import ServerAccess, open_access
     from clawperator.serve.http.app import HttpApp, MountedApp
     from clawperator.serve.http.server import HttpServer, ServeOptions
+    from clawperator.serve.mcp.client_config import CLIENTS, client_configuration
+    from clawperator.serve.mcp.server import make_server, serve_stdio
 else:
     from clawperator._lazy import lazy_exports
 
@@ -16,7 +18,20 @@ else:
             "access": "ServerAccess open_access",
             "http.app": "HttpApp MountedApp",
             "http.server": "HttpServer ServeOptions",
+            "mcp.client_config": "CLIENTS client_configuration",
+            "mcp.server": "make_server serve_stdio",
         },
     )
 
-__all__ = ["HttpApp", "HttpServer", "MountedApp", "ServeOptions", "ServerAccess", "open_access"]
+__all__ = [
+    "CLIENTS",
+    "HttpApp",
+    "HttpServer",
+    "MountedApp",
+    "ServeOptions",
+    "ServerAccess",
+    "client_configuration",
+    "make_server",
+    "open_access",
+    "serve_stdio",
+]

@@ -249,8 +249,8 @@ class _LazyReferences:
     def lookup(self, ref: str) -> ElementFingerprint:
         return self._references().lookup(ref)
 
-    def assign(self, screen: Outline) -> None:
-        self._references().assign(screen)
+    def assign(self, screen: Outline, snapshot_id: str | None = None) -> None:
+        self._references().assign(screen, snapshot_id)
 
 
 def _apps(given: App | str | os.PathLike[str]) -> list[App]:

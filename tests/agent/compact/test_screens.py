@@ -9,13 +9,13 @@ from clawperator.contract import StepResult, validate
 def test_a_whole_screen_is_a_block_with_its_id_and_app() -> None:
     shown = show_screen(ScreenView("s1", "com.example", 'e1 button "A"'))
     assert shown.is_whole
-    assert shown.text == '<screen s1 com.example>\ne1 button "A"\n</screen>'
+    assert shown.text == '<screen s1 com.example untrusted>\ne1 button "A"\n</screen>'
 
 
 def test_changes_are_a_block_of_another_name() -> None:
     shown = show_screen(ScreenView("s2", None, '~e1 button "B"', is_whole=False))
     assert not shown.is_whole
-    assert shown.text == '<changes s2>\n~e1 button "B"\n</changes>'
+    assert shown.text == '<changes s2 untrusted>\n~e1 button "B"\n</changes>'
 
 
 def test_changes_need_an_earlier_screen() -> None:

@@ -129,3 +129,16 @@ def test_a_reference_means_the_element_that_this_client_has_seen(tmp_path: Path)
     assert "Call snapshot first" in unseen.text
     assert stale.is_error
     assert "REF_STALE" in stale.text
+
+
+def test_a_reference_of_a_query_can_be_tapped(tmp_path: Path) -> None:
+    with running_phone_server():
+        tools = session(tmp_path)
+        tools.run("app", {"do": "open_app", "applicationId": "com.android.settings"})
+        found = session(tmp_path).run("query", {"label": "Display"})
+        named = re.search(r'"ref":"(e\d+@s[0-9a-f]{8})"', found.text)
+        assert named is not None
+        tapped = session(tmp_path).run("tap", {"ref": named[1]})
+    assert not tapped.is_error
+    assert tapped.screen is not None
+    assert '"Dark theme"' in tapped.screen.text

@@ -107,10 +107,21 @@ def _found(document: Mapping[str, Any]) -> list[str]:
     lines = []
     for step in _step_results(document):
         data = step.get("data", {})
+        data = {**data, **named_matches(data)}
         lines += [f"{name}: {_short(data[name])}" for name in _LISTED if data.get(name)]
         if data.get("all") == "true" and isinstance(data.get("text"), str):
             lines.append(_short(data["text"]))
     return lines
+
+
+def named_matches(data: Mapping[str, Any]) -> dict[str, str]:
+    """The matches of a query, each reference with the snapshot that it was seen in. Empty where there are none."""
+    try:
+        matches, snapshot = msgspec.json.decode(data["matches"]), data["snapshot_id"]
+        named = [{**one, "ref": f"{one['ref']}@{snapshot}"} if one.get("ref") else one for one in matches]
+    except (KeyError, TypeError, AttributeError, ValueError):
+        return {}
+    return {"matches": msgspec.json.encode(named).decode()}
 
 
 def _step_results(document: Mapping[str, Any]) -> list[dict[str, Any]]:

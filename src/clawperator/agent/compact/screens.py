@@ -31,5 +31,5 @@ def changes_since(snapshot_id: str) -> Mapping[str, Any]:
 
 def show_screen(screen: ScreenView) -> ShownScreen:
     kind = "screen" if screen.is_whole else "changes"
-    name = " ".join((kind, *(word for word in (screen.id, screen.package) if word)))
+    name = " ".join((kind, *(word for word in (screen.id, screen.package) if word), "untrusted"))
     return ShownScreen(f"<{name}>\n{screen.text}\n</{kind}>", screen.is_whole)

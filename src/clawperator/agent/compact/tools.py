@@ -72,11 +72,15 @@ _MOST_CHOICES = 8
 
 
 class Annotations(Struct, frozen=True):
-    """Hints for clients about what a call may do, by the highest level of its actions."""
+    """Hints for clients about what a call may do, by the highest level of its actions.
+
+    An app may do anything in the world when it is touched.
+    """
 
     readOnlyHint: bool
     destructiveHint: bool
-    openWorldHint: bool = False
+    idempotentHint: bool
+    openWorldHint: bool
 
 
 class CompactTool(Struct, frozen=True):
@@ -102,7 +106,13 @@ class CompactTool(Struct, frozen=True):
 
     @property
     def annotations(self) -> Annotations:
-        return Annotations(readOnlyHint=self.level == "read-only", destructiveHint=self.level == "full")
+        only_reads = self.level == LEVELS[0]
+        return Annotations(
+            readOnlyHint=only_reads,
+            destructiveHint=self.level == LEVELS[-1],
+            idempotentHint=only_reads,
+            openWorldHint=not only_reads,
+        )
 
     @property
     def description(self) -> str:

@@ -9,7 +9,7 @@ import msgspec
 
 from clawperator._text import one_line, printable
 from clawperator.connection import read_count
-from clawperator.contract import ACTIONS, Action, NodeMatcher, StepResult
+from clawperator.contract import ACTIONS, Action, NodeMatcher, NodeSelector, StepResult
 from clawperator.ui import HIDDEN
 
 DOTS = "•••"
@@ -61,9 +61,11 @@ def _target(action: Action, data: Data) -> str:
         target = {}
     if target.get("label") and target["label"] != HIDDEN:
         return _quoted(target["label"])
+    matcher = getattr(action.params, "matcher", None)
+    if isinstance(matcher, NodeSelector) and isinstance(matcher.ref, str):  # the caller has seen its label
+        return matcher.ref.partition("@")[0]
     if target.get("resourceId"):
         return _quoted(target["resourceId"].rpartition("/")[2])
-    matcher = getattr(action.params, "matcher", None)
     if isinstance(matcher, NodeMatcher):
         fields = (getattr(matcher, name) for name in _NAMING_FIELDS)
         name = next((field for field in fields if isinstance(field, str) and field), None)
@@ -221,7 +223,8 @@ def wait_until_idle(_: Action, data: Data) -> str:
 
 
 def query(_: Action, data: Data) -> str:
-    return f"{read_count(data, 'count')} elements match"
+    count = read_count(data, "count")
+    return f"{count} element{' matches' if count == 1 else 's match'}"
 
 
 def wait_for_any(_: Action, data: Data) -> str:

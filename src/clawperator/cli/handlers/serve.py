@@ -2,9 +2,8 @@
 
 from clawperator._text import read_number
 from clawperator.cli.command_line import Call, StreamedResult
-from clawperator.cli.handlers.server_options import server_options
+from clawperator.cli.handlers.server_options import extra, server_options
 from clawperator.cli.parsing import usage
-from clawperator.errors import ClawError
 
 _DEFAULT_PORT = 3000
 _MAX_PORT = 65_535
@@ -14,19 +13,8 @@ def serve(call: Call) -> StreamedResult:
     arguments = call.arguments
     options = server_options(call)
     host, port = arguments.get("--host") or "127.0.0.1", _port(call)
-    from clawperator.serve import open_access
-
-    try:
-        from clawperator.serve import HttpServer, ServeOptions
-    except ModuleNotFoundError as e:
-        if e.name is None or e.name.startswith("clawperator"):
-            raise
-        raise ClawError(
-            "HOST_DEPENDENCY_MISSING",
-            f"the HTTP server needs the extra 'serve': {e.name} is not installed",
-            hint="Run \"pip install 'clawperator[serve]'\".",
-            operation="serve",
-        ) from None
+    with extra("serve"):
+        from clawperator.serve import HttpServer, ServeOptions, open_access
     access = open_access(options)
     for text in access.warnings:
         call.console.warn(text)

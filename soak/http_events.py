@@ -7,12 +7,9 @@ import os
 import re
 import selectors
 import socket
-import subprocess
-import sys
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -22,7 +19,7 @@ from msgspec import Struct
 from clawperator.errors import ClawError
 from clawperator.phone import start_phone
 from soak.runner import OracleError, Run, require
-from tests.support.http_client import Client
+from tests.support.http_client import Client, serve_process
 
 MOST_GROWTH_BYTES = 30_000_000
 _ID = re.compile(rb"^id: \w+-(\d+)$", re.MULTILINE)
@@ -61,31 +58,14 @@ def run_round(folder: Path, load: Load) -> list[str]:
     with ExitStack() as stack:
         stack.enter_context(patch.dict(os.environ, CLAWPERATOR_HOME=str(folder / "home")))
         serials = [stack.enter_context(start_phone(f"soak-{number}")).serial for number in range(load.phones)]
-        process, client = stack.enter_context(server_process(folder))
-        return [
+        process, client = stack.enter_context(serve_process(folder))
+        measured = [
             _read_events(client, serials, load.readers, load.seconds),
             _stay_idle(client, process.pid, load.idle, load.seconds),
         ]
-
-
-@contextmanager
-def server_process(folder: Path, *flags: str) -> Iterator[tuple["subprocess.Popen[str]", Client]]:
-    """``clawperator serve`` in this folder, and a client of it."""
-    command = [sys.executable, "-P", "-m", "clawperator", "serve", "--port", "0", *flags]
-    with subprocess.Popen(
-        command, cwd=folder, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True
-    ) as process:
-        try:
-            assert process.stderr is not None
-            line = process.stderr.readline()
-            found = re.search(r"127\.0\.0\.1:(\d+)/; token file: (.*)", line)
-            require(found, f"the server did not start: {line}")
-            assert found is not None
-            yield process, Client(int(found[1]), Path(found[2]).read_text().strip())
-        finally:
-            process.terminate()
-            process.wait(_WAIT_SECONDS)
-    require(process.returncode == 0, f"the server ended with exit code {process.returncode}")
+        process.terminate()
+        require(process.wait(_WAIT_SECONDS) == 0, f"the server ended with exit code {process.returncode}")
+        return measured
 
 
 class _Readers:

@@ -2,7 +2,10 @@
 
 import http.client
 import json
+import re
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -169,3 +172,21 @@ def running_server(
         server.stop()
         thread.join(30)
         assert not thread.is_alive()
+
+
+@contextmanager
+def serve_process(folder: Path, *flags: str) -> Iterator[tuple["subprocess.Popen[str]", Client]]:
+    """``clawperator serve`` in this folder, killed at the end, and a client of it."""
+    command = [sys.executable, "-P", "-m", "clawperator", "serve", "--port", "0", *flags]
+    process = subprocess.Popen(
+        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True
+    )
+    try:
+        assert process.stderr is not None
+        line = process.stderr.readline()
+        found = re.fullmatch(r"clawperator: listening on http://127\.0\.0\.1:(\d+)/; token file: (.*)\n", line)
+        assert found, line + process.stderr.read()
+        yield process, Client(int(found[1]), Path(found[2]).read_text().strip())
+    finally:
+        process.kill()
+        process.communicate()

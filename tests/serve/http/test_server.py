@@ -2,15 +2,14 @@
 
 import json
 import os
-import re
 import signal
 import socket
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -22,27 +21,10 @@ from clawperator.errors import ClawError
 from clawperator.serve import HttpServer, MountedApp, ServeOptions, open_access
 from clawperator.serve.http import executions
 from tests.serve.http.test_contract_routes import execution
-from tests.support.http_client import Client, Reply, running_server
+from tests.support.http_client import Reply, running_server, serve_process
 from tests.support.running import clawperator
 
 SLEEP = {"id": "s", "type": "sleep", "params": {"durationMs": 2_000}}
-
-
-@contextmanager
-def serve_process(folder: Path, *flags: str) -> Iterator[tuple["subprocess.Popen[str]", Client]]:
-    command = [sys.executable, "-P", "-m", "clawperator", "serve", "--port", "0", *flags]
-    process = subprocess.Popen(
-        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True
-    )
-    try:
-        assert process.stderr is not None
-        line = process.stderr.readline()
-        found = re.fullmatch(r"clawperator: listening on http://127\.0\.0\.1:(\d+)/; token file: (.*)\n", line)
-        assert found, line + process.stderr.read()
-        yield process, Client(int(found[1]), Path(found[2]).read_text().strip())
-    finally:
-        process.kill()
-        process.communicate()
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 PLAIN := .venv-plain
+SERVERS := .venv-servers
 BIN := $(VENV)/bin
 # Without pip inside: some systems ship a venv module without ensurepip, and it is faster.
 MAKE_VENV := $(PYTHON) -m venv --clear --without-pip
@@ -25,6 +26,12 @@ $(PLAIN)/ready: pyproject.toml constraints.txt
 	$(INSTALL) .
 	@touch $@
 
+# The package with what the servers need.
+$(SERVERS)/ready: pyproject.toml constraints.txt
+	$(MAKE_VENV) $(@D)
+	$(INSTALL) '.[serve]'
+	@touch $@
+
 demo: $(PLAIN)/ready ## run the product's main job on a simulated phone and show each document
 	@PATH="$(CURDIR)/$(PLAIN)/bin:$$PATH" bash demo.sh
 
@@ -46,8 +53,8 @@ coverage: $(VENV)/ready ## run the tests and print coverage per module; subproce
 shape: ## print module sizes, import cycles, reused names and places per action
 	@$(PYTHON) tools/shape.py
 
-bench: $(PLAIN)/ready ## measure the speed bars; fail when one is missed
-	@$(PLAIN)/bin/python bench/run.py
+bench: $(PLAIN)/ready $(SERVERS)/ready ## measure the speed bars; fail when one is missed
+	@$(PLAIN)/bin/python bench/run.py --servers $(SERVERS)/bin
 
 # Minutes in all, the seed of all random numbers, and the campaigns to run (none: all of them).
 MINUTES ?= 10
@@ -70,4 +77,4 @@ docs: $(VENV)/ready ## regenerate the generated parts of docs/
 	$(BIN)/python docs/generate.py
 
 clean: ## remove generated files
-	rm -rf $(VENV) $(PLAIN) demo
+	rm -rf $(VENV) $(PLAIN) $(SERVERS) demo

@@ -18,6 +18,7 @@ import msgspec
 import data
 import phone
 import routing
+import servers
 import tree
 from clawperator.recording import REQUIRED, compare_recording, export_recording, parse_recording
 from measure import CommandFailedError, Work, fastest, peak_memory, run_command
@@ -96,7 +97,7 @@ def main() -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # an exit, so that the folder below is removed
     try:
         with tempfile.TemporaryDirectory(prefix="clawperator-bench-") as folder:
-            rows = [*_start(folder), *_driving(folder), *_screens(), *_routes(), *_phones()]
+            rows = [*_start(folder), *_driving(folder, options.servers), *_screens(), *_routes(), *_phones()]
             rows += [*_compare(folder), *_recordings(folder, sizes), *_memory(folder, sizes)]
     except KeyboardInterrupt:
         _log("stopped; everything it made is removed")
@@ -135,8 +136,11 @@ def _start(folder: str) -> Iterator[Row]:
         yield Row(what, measured, f"<= {bar} x", ratio <= bar)
 
 
-def _driving(folder: str) -> Iterator[Row]:
-    """Commands on a phone in its own process: a snapshot, and how its time is spent; clicks by reference."""
+def _driving(folder: str, programs: str) -> Iterator[Row]:
+    """Commands on a phone in its own process: a snapshot, and how its time is spent; clicks by reference; servers.
+
+    ``programs`` is the folder of the commands in an environment with the extras of the servers.
+    """
     _log("driving a simulated phone")
     os.environ["CLAWPERATOR_HOME"] = os.path.join(folder, "home")
     command = _command()
@@ -150,6 +154,7 @@ def _driving(folder: str) -> Iterator[Row]:
         best = fastest({name: partial(run_command, words) for name, words in commands.items()}, _START_ROUNDS)
         trip = phone.measure_trip()
         clicks = phone.measure_clicks()
+        calls = servers.measure_http(programs) if programs else None
     finally:
         run_command([*command, "phone", "stop"])
         del os.environ["CLAWPERATOR_HOME"]
@@ -168,6 +173,11 @@ def _driving(folder: str) -> Iterator[Row]:
     ratio = clicks["ref"] / clicks["text"]
     times = f"{clicks['ref'] * 1e3:.1f} ms, by text {clicks['text'] * 1e3:.1f} ms"
     yield Row("click by reference", f"{ratio:.2f} x a click by text ({times})", "<= 2.5 x", ratio <= 2.5)
+    if calls is not None:
+        ratio, milliseconds = calls["http"] / calls["python"], calls["http"] * 1e3
+        times = f"{milliseconds:.1f} ms, in process {calls['python'] * 1e3:.1f} ms"
+        kept = ratio <= 2 and milliseconds <= 5
+        yield Row("snapshot over HTTP", f"{ratio:.2f} x the Python API ({times})", "<= 2 x and <= 5 ms", kept)
 
 
 def _screens() -> Iterator[Row]:
@@ -352,6 +362,7 @@ def _options() -> argparse.Namespace:
         description="Measure the performance limits. Exits 1 if one is exceeded, 2 if it could not measure.",
         epilog="example: make bench, or .venv-plain/bin/python bench/run.py --quick",
     )
+    parser.add_argument("--servers", default="", help="bin folder of an environment with the extra 'serve'")
     parser.add_argument("--quick", action="store_true", help="use small files; for development only")
     return parser.parse_args()
 

@@ -393,7 +393,23 @@ def _faults() -> str:
     )
 
 
+def _routes() -> str:
+    """Every route of the HTTP server with its fields; those in brackets are optional."""
+    from clawperator.serve.http.routes import ROUTES
+
+    lines = ["| Route | Fields | What it does |", "| --- | --- | --- |"]
+    for route in ROUTES:
+        fields = [
+            f"`{field.name}`" if field.required else f"[`{field.name}`]"
+            for field in msgspec.structs.fields(route.request)
+            if field.name not in route.path_fields
+        ]
+        lines.append(f"| `{route.method} {route.path}` | {', '.join(fields)} | {route.summary} |")
+    return "\n".join(lines)
+
+
 PARTS: Mapping[str, Callable[[], str]] = {
+    "routes": _routes,
     "commands": _commands,
     "help": _help,
     "claw-help": _claw_help,

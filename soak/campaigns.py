@@ -5,6 +5,8 @@ from soak.coverage import run_coverage
 from soak.endpoints import run_endpoints
 from soak.faults import run_matrix
 from soak.fuzz import fuzz
+from soak.http_api import run_http
+from soak.http_events import run_events
 from soak.kills import run_kills
 from soak.policies import run_policies
 from soak.references import run_references
@@ -22,6 +24,8 @@ CAMPAIGNS = (
     Campaign("faults", run_matrix, share=4),
     Campaign("references", run_references, share=2),
     Campaign("policies", run_policies, share=2),
+    Campaign("http", run_http, share=2, parts=1),
+    Campaign("events", run_events, share=1, parts=1),
     Campaign("kills", run_kills, share=2, parts=1),
     Campaign("secrets", run_secrets, share=1, parts=1),
 )

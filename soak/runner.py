@@ -90,7 +90,7 @@ class Run:
         self.notes: list[str] = []
         self._findings: dict[tuple[str, str], Finding] = {}
         self._progress = progress
-        self._most = most
+        self.most = most
         self._started = time.monotonic()
         self._end = self._started + seconds
         self._next_report = self._started
@@ -101,7 +101,7 @@ class Run:
         if now >= self._next_report:
             self._next_report = now + 2.0
             self._progress(self)
-        return self.inputs < self._most if self._most is not None else now < self._end
+        return self.inputs < self.most if self.most is not None else now < self._end
 
     def seconds_left(self) -> float:
         return max(0.0, self._end - time.monotonic())

@@ -14,9 +14,11 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from fcntl import LOCK_EX, flock
 from pathlib import Path
 from types import ModuleType
@@ -195,8 +197,11 @@ def _read(path: Path) -> str:
 
 @pytest.fixture
 def place(tmp_path: Path) -> Iterator[Path]:
-    """A fresh folder for examples. Phones they leave running are stopped."""
+    """A fresh folder for examples. Phones and servers they leave running are stopped."""
     yield tmp_path
+    for left in tmp_path.glob("*.pid"):
+        with suppress(ProcessLookupError, ValueError):
+            os.kill(int(left.read_text()), signal.SIGTERM)
     if (tmp_path / ".home" / ".clawperator").exists():
         assert shell("clawperator phone stop --all", tmp_path).returncode == 0
 
@@ -413,7 +418,7 @@ def test_the_architecture_page_names_existing_files() -> None:
     files = re.findall(r"`([^`]+)`", table)
     assert len(files) >= 15
     assert [name for name in files if not (ROOT / name).is_file()] == []
-    paths = text.split("## Three paths", 1)[1].split("\n## ", 1)[0]
+    paths = text.split("## Four paths", 1)[1].split("\n## ", 1)[0]
     modules = re.findall(r"\b(?:cli|commands|contract|device|policy|recording|agent)/[\w/]+\.py", paths)
     assert len(modules) >= 30
     assert [name for name in modules if not (ROOT / "src" / "clawperator" / name).is_file()] == []

@@ -29,6 +29,8 @@ INPUTS = {
     "endpoints": 300,
     "policies": 2_000,
     "references": 40,
+    "http": 300,  # ten of each operation
+    "events": 1,
     "kills": 5,
     "secrets": 5,
 }

@@ -56,6 +56,8 @@ if TYPE_CHECKING:
     from clawperator.agent.tools.messages import describe_steps
     from clawperator.agent.tools.phones import screen_lines
     from clawperator.agent.tools.plans import confine_plan
+    from clawperator.agent.tools.privacy import mask_steps, plan_secrets
+    from clawperator.agent.tools.recordings import CompareParams, DescribeParams, ExportParams
     from clawperator.agent.tools.row import failed_result, payload_error, require_object
     from clawperator.agent.turns.assembly import AgentOptions, agent_policy, assemble, is_mcp_name, tool_pool
     from clawperator.agent.turns.conversation import BRAINS, RunRequest, RunResult, run_request
@@ -98,6 +100,8 @@ else:
             "tools.messages": "describe_steps",
             "tools.phones": "screen_lines",
             "tools.plans": "confine_plan",
+            "tools.privacy": "mask_steps plan_secrets",
+            "tools.recordings": "CompareParams DescribeParams ExportParams",
             "tools.row": "failed_result payload_error require_object",
             "turns.assembly": "AgentOptions assemble is_mcp_name tool_pool agent_policy",
             "turns.conversation": "BRAINS RunRequest RunResult run_request",
@@ -124,7 +128,10 @@ __all__ = [
     "CompactResult",
     "CompactSession",
     "CompactTool",
+    "CompareParams",
+    "DescribeParams",
     "EventStream",
+    "ExportParams",
     "FinishedTool",
     "InstructionFormat",
     "InventoryEntry",
@@ -179,10 +186,12 @@ __all__ = [
     "is_session_file",
     "is_session_path",
     "map_strings",
+    "mask_steps",
     "merge_section",
     "named_matches",
     "observe_stop",
     "payload_error",
+    "plan_secrets",
     "programs_of_folder",
     "require_object",
     "run_plugin",

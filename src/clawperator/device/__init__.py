@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from clawperator.device.backends import Backend
     from clawperator.device.backends.adb_system import AdbSystem
     from clawperator.device.backends.host_actions import save_screenshot
-    from clawperator.device.discovery import list_devices, resolve_device
-    from clawperator.device.emulators.avd import DEFAULT_NAME, Avd
+    from clawperator.device.discovery import ListedDevice, list_devices, resolve_device
+    from clawperator.device.emulators.avd import API_LEVEL, DEFAULT_NAME, PROFILE, Avd, host_abi
     from clawperator.device.evidence import CaptureSource, EvidenceBundle, EvidenceManifest, FinishedRun
     from clawperator.device.host_log import HostLogReader, log_event, log_file
     from clawperator.device.packages import list_packages
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from clawperator.device.setup.doctor import Report, report_text, run_doctor
     from clawperator.device.setup.install import Granted, OperatorSetup, grant_permissions, set_up_operator
     from clawperator.device.setup.version_check import Compatibility, probe_compatibility
+    from clawperator.device.simulated_phones import list_faults, set_fault, start_simulated, stop_simulated
     from clawperator.device.uri_schemes import SCHEMES_VARIABLE, check_uri_schemes, read_schemes
     from clawperator.device.wakefulness import known_device, require_awake
 else:
@@ -40,8 +41,8 @@ else:
             "backends": "Backend",
             "backends.adb_system": "AdbSystem",
             "backends.host_actions": "save_screenshot",
-            "discovery": "list_devices resolve_device",
-            "emulators.avd": "Avd DEFAULT_NAME",
+            "discovery": "ListedDevice list_devices resolve_device",
+            "emulators.avd": "API_LEVEL Avd DEFAULT_NAME PROFILE host_abi",
             "evidence": "CaptureSource EvidenceBundle EvidenceManifest FinishedRun",
             "host_log": "HostLogReader log_event log_file",
             "packages": "list_packages",
@@ -56,14 +57,17 @@ else:
             "setup.doctor": "Report report_text run_doctor",
             "setup.install": "Granted OperatorSetup grant_permissions set_up_operator",
             "setup.version_check": "Compatibility probe_compatibility",
+            "simulated_phones": "list_faults set_fault start_simulated stop_simulated",
             "uri_schemes": "SCHEMES_VARIABLE check_uri_schemes read_schemes",
             "wakefulness": "known_device require_awake",
         },
     )
 
 __all__ = [
+    "API_LEVEL",
     "DEFAULT_NAME",
     "HANDSHAKE_MS",
+    "PROFILE",
     "PULL_SECONDS",
     "SCHEMES_VARIABLE",
     "AdbSystem",
@@ -78,6 +82,7 @@ __all__ = [
     "FinishedRun",
     "Granted",
     "HostLogReader",
+    "ListedDevice",
     "OperatorSetup",
     "References",
     "Report",
@@ -93,10 +98,12 @@ __all__ = [
     "default_backend",
     "default_timeout_ms",
     "grant_permissions",
+    "host_abi",
     "is_app_label",
     "is_declared",
     "known_device",
     "list_devices",
+    "list_faults",
     "list_packages",
     "local_recording_path",
     "log_event",
@@ -113,7 +120,10 @@ __all__ = [
     "run_plan",
     "run_shell",
     "save_screenshot",
+    "set_fault",
     "set_up_operator",
+    "start_simulated",
     "still_running",
+    "stop_simulated",
     "with_captures",
 ]

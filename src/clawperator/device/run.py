@@ -64,11 +64,13 @@ def run_plan(  # noqa: PLR0913 - the facts of one run
     timeout_ms: float | None = None,
     stop: Callable[[], bool] | None = None,
     allow_schemes: tuple[str, ...] = (),
+    lease_seconds: float | None = None,
 ) -> ExecutionResult:
     """Run a plan while holding the device's lease. The host log gets its ids and status, not its content.
 
     The host ends within the plan's timeout, or within ``timeout_ms`` when that is shorter, and a grace; waiting
-    for the lease counts. A plan that could run longer than the host is sent with a shorter timeout.
+    for the lease counts. ``lease_seconds`` is the longest wait for a busy device, by default all of that time.
+    A plan that could run longer than the host is sent with a shorter timeout.
     When ``stop`` returns True, nothing more is sent to the device, and the result or error follows as soon as the
     backend can. ``still_running`` lists what the device has not finished.
     Every action is checked before the first one runs: ``PERMISSION_DENIED`` when the policy in force denies one.
@@ -90,10 +92,11 @@ def run_plan(  # noqa: PLR0913 - the facts of one run
     started = time.monotonic()
     seconds = min(plan.execution.timeoutMs, timeout_ms or plan.execution.timeoutMs) / 1000
     action, finished = _actions(plan), partial(_has_finished, device)
+    wait = seconds if lease_seconds is None else min(seconds, lease_seconds)
     try:
         with (
             limited(seconds + HOST_GRACE_MS / 1000),
-            lease(device.serial, ids["commandId"], seconds, action=action, finished=finished, stop=stop) as held,
+            lease(device.serial, ids["commandId"], wait, action=action, finished=finished, stop=stop) as held,
         ):
             waited = time.monotonic() - started
             timed = _with_time_left(plan, waited)

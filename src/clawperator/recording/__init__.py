@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     )
     from clawperator.recording.gaps import SeqGaps
     from clawperator.recording.heuristics import SYSTEM_UI, NavigationKey, id_name, is_keyboard, is_launcher
+    from clawperator.recording.listing import ListedRecording, list_recordings
     from clawperator.recording.masking import PasswordMasker, is_hint, mask_screen, mask_text
     from clawperator.recording.parse import ParseResult, StepLog, parse_recording
     from clawperator.recording.reader import Recording
@@ -89,6 +90,7 @@ else:
             ),
             "gaps": "SeqGaps",
             "heuristics": "NavigationKey SYSTEM_UI id_name is_keyboard is_launcher",
+            "listing": "ListedRecording list_recordings",
             "masking": "PasswordMasker is_hint mask_screen mask_text",
             "parse": "ParseResult StepLog parse_recording",
             "reader": "Recording",
@@ -124,6 +126,7 @@ __all__ = [
     "ExportedEvent",
     "ExportedTextChange",
     "Header",
+    "ListedRecording",
     "Narrative",
     "NavigationKey",
     "Number",
@@ -155,6 +158,7 @@ __all__ = [
     "is_hint",
     "is_keyboard",
     "is_launcher",
+    "list_recordings",
     "load_demonstration",
     "mask_screen",
     "mask_text",

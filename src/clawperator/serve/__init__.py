@@ -5,6 +5,8 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from clawperator.serve.access import ServerAccess, open_access
+    from clawperator.serve.http.app import HttpApp, MountedApp
+    from clawperator.serve.http.server import HttpServer, ServeOptions
     from clawperator.serve.mcp.client_config import CLIENTS, client_configuration
     from clawperator.serve.mcp.server import make_server, serve_stdio
 else:
@@ -14,6 +16,8 @@ else:
         __name__,
         {
             "access": "ServerAccess open_access",
+            "http.app": "HttpApp MountedApp",
+            "http.server": "HttpServer ServeOptions",
             "mcp.client_config": "CLIENTS client_configuration",
             "mcp.server": "make_server serve_stdio",
         },
@@ -21,6 +25,10 @@ else:
 
 __all__ = [
     "CLIENTS",
+    "HttpApp",
+    "HttpServer",
+    "MountedApp",
+    "ServeOptions",
     "ServerAccess",
     "client_configuration",
     "make_server",

@@ -5,23 +5,19 @@ from typing import Any
 
 from clawperator._files import AtomicFile, why
 from clawperator._home import PhoneFolder, phone_folders
-from clawperator._text import read_number, whole
+from clawperator._text import read_number
 from clawperator.cli.command_line import Call, CommandResult
 from clawperator.cli.parsing import usage
-from clawperator.device import log_event
+from clawperator.device import list_faults, log_event, set_fault, start_simulated, stop_simulated
 from clawperator.errors import ClawError
 from clawperator.phone import (
     DEFAULT_SERIAL,
-    FAULTS,
     control_phone,
     delete_phone,
-    describe_phone,
     existing_folder,
     list_phones,
     read_setting,
     reset_phone,
-    start_phone,
-    stop_phone,
 )
 
 _MAX_SEED = 2**63 - 1
@@ -40,28 +36,14 @@ def start(call: Call) -> CommandResult:
     }
     if call.options.operator_package:
         options["operator_package"] = call.options.operator_package
-    try:
-        phone = start_phone(serial, **options)
-    except ClawError as e:
-        if e.code == "PHONE_START_FAILED":
-            log_event("phone.failed", level="error", deviceId=serial, code=e.code)
-        raise
-    log_event("phone.started", deviceId=serial, pid=phone.pid)
-    return CommandResult({**describe_phone(PhoneFolder(serial)), "recovered": phone.recovered})
+    return CommandResult(start_simulated(serial, **options))
 
 
 def stop(call: Call) -> CommandResult:
     if call.arguments.has("--all"):
         running = [folder.serial for folder in phone_folders() if folder.state() == "running"]
-        return CommandResult({"stopped": [_stop_one(serial)["serial"] for serial in running]})
-    return CommandResult(_stop_one(_chosen(call, running=False)))
-
-
-def _stop_one(serial: str) -> dict[str, Any]:
-    stopped = stop_phone(serial)
-    if stopped.was_running:
-        log_event("phone.stopped", deviceId=serial)
-    return {"serial": serial, "state": "stopped", "wasRunning": stopped.was_running, "crashed": stopped.crashed}
+        return CommandResult({"stopped": [stop_simulated(serial)["serial"] for serial in running]})
+    return CommandResult(stop_simulated(_chosen(call, running=False)))
 
 
 def list_all(_: Call) -> CommandResult:
@@ -90,15 +72,7 @@ def fault(call: Call) -> CommandResult:
     if words:
         read_setting(*words)
     serial = _chosen(call, running=True, positional=False)
-    arguments = dict(zip(("name", "setting"), words, strict=False))
-    faults = {name: whole(value) for name, value in control_phone(serial, "fault", **arguments)["faults"].items()}
-    if words:
-        return CommandResult({"serial": serial, "fault": words[0], "value": faults[words[0]]})
-    rows = {
-        name: {"value": faults[name], "kind": fault.kind, "on": whole(fault.on), "description": fault.description}
-        for name, fault in FAULTS.items()
-    }
-    return CommandResult({"serial": serial, "faults": rows})
+    return CommandResult(set_fault(serial, *words) if words else list_faults(serial))
 
 
 def screenshot(call: Call) -> CommandResult:

@@ -1,0 +1,41 @@
+"""``serve``: run the HTTP server in this process until a signal."""
+
+from clawperator._text import read_number
+from clawperator.cli.command_line import Call, StreamedResult
+from clawperator.cli.handlers.server_options import extra, server_options
+from clawperator.cli.parsing import usage
+
+_DEFAULT_PORT = 3000
+_MAX_PORT = 65_535
+
+
+def serve(call: Call) -> StreamedResult:
+    arguments = call.arguments
+    options = server_options(call)
+    host, port = arguments.get("--host") or "127.0.0.1", _port(call)
+    with extra("serve"):
+        from clawperator.serve import HttpServer, ServeOptions, open_access
+    access = open_access(options)
+    for text in access.warnings:
+        call.console.warn(text)
+    server = HttpServer(
+        access,
+        ServeOptions(
+            host=host,
+            port=port,
+            allow_remote=arguments.has("--allow-remote"),
+            token_file=arguments.get("--token-file"),
+        ),
+    )
+    server.run(lambda: call.console.note(f"listening on {server.address.url}; token file: {server.token_file}"))
+    return StreamedResult()
+
+
+def _port(call: Call) -> int:
+    given = call.arguments.get("--port")
+    if given is None:
+        return _DEFAULT_PORT
+    number = read_number(given)
+    if not isinstance(number, int) or not 0 <= number <= _MAX_PORT:
+        raise usage(f"--port must be a whole number from 0 to {_MAX_PORT}, not {given!r}", "Write --port 3000.")
+    return number

@@ -1,0 +1,46 @@
+"""The recordings in a folder."""
+
+import os
+
+from msgspec import Struct
+
+from clawperator._files import why
+from clawperator.errors import ClawError
+
+_MOST = 1_000
+_SUFFIX = ".ndjson"
+
+
+class ListedRecording(Struct, frozen=True):
+    """A recording file. ``modifiedAt`` is in epoch milliseconds."""
+
+    sessionId: str
+    path: str
+    bytes: int
+    modifiedAt: int
+
+
+def list_recordings(folder: str) -> list[ListedRecording]:
+    """The recordings of a folder, the newest first, at most a thousand; none when there is no folder."""
+    try:
+        with os.scandir(folder) as entries:
+            found = [
+                ListedRecording(
+                    entry.name.removesuffix(_SUFFIX), entry.path, about.st_size, about.st_mtime_ns // 1_000_000
+                )
+                for entry in entries
+                if entry.name.endswith(_SUFFIX)
+                and entry.is_file(follow_symlinks=False)
+                and (about := entry.stat())
+            ]
+    except FileNotFoundError:
+        return []
+    except (OSError, ValueError) as e:
+        raise ClawError(
+            "FILESYSTEM_FAILED",
+            f"cannot list {folder}: {why(e)}",
+            hint="Name a readable folder.",
+            operation="list",
+            target=folder,
+        ) from e
+    return sorted(found, key=lambda one: (-one.modifiedAt, one.sessionId))[:_MOST]

@@ -1,0 +1,254 @@
+"""The ASGI application: checks in front of everything, then routes, then other applications such as MCP."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from functools import partial
+
+import msgspec
+from msgspec import Struct
+from starlette.responses import Response
+from starlette.routing import Route, Router
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from clawperator import __version__
+from clawperator._notes import trace
+from clawperator.device import log_event
+from clawperator.errors import ClawError
+from clawperator.serve.access import ServerAccess
+from clawperator.serve.http.auth import Guard
+from clawperator.serve.http.calls import Services, perform
+from clawperator.serve.http.documents import Health, Nothing, SessionRequest
+from clawperator.serve.http.errors import DeviceFailure, error_response, internal_error, success_response
+from clawperator.serve.http.openapi import describe_routes
+from clawperator.serve.http.page import page_response
+from clawperator.serve.http.requests import BODY_SECONDS, headers_of, read_request
+from clawperator.serve.http.route import HttpRoute
+from clawperator.serve.http.routes import ROUTES
+from clawperator.serve.http.sse import EventHub, EventLimits
+from clawperator.serve.http.workers import Workers
+
+# Where the path of the route is kept for the log: a path as it was sent may hold anything.
+_ROUTE_PATH = "clawperator.path"
+_HEADERS = (
+    (b"cache-control", b"no-store"),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+)
+
+Lifespan = Callable[[], AbstractAsyncContextManager[None]]
+
+
+class MountedApp(Struct, frozen=True):
+    """Another ASGI application, behind the same checks: it gets every request of the path and of those below.
+
+    Its requests are not changed: it sees the whole path. ``lifespan`` is open while the server runs.
+    """
+
+    path: str
+    app: ASGIApp
+    lifespan: Lifespan | None = None
+
+
+class HttpApp:
+    """The application of a server. ``stop`` refuses new requests and ends the streams of events."""
+
+    def __init__(
+        self,
+        access: ServerAccess,
+        guard: Guard,
+        *,
+        mounts: Sequence[MountedApp] = (),
+        limits: EventLimits | None = None,
+        body_seconds: float = BODY_SECONDS,
+    ) -> None:
+        self.guard = guard
+        self.services = Services(access, EventHub(limits), Workers())
+        self.is_stopping = False
+        self._body_seconds = body_seconds
+        self._public = frozenset((route.method, route.path) for route in ROUTES if route.public)
+        self._mounts = mounts
+        self._description = b""
+        self._router = Router(
+            self._routes(), redirect_slashes=False, default=_no_route, lifespan=lambda _: self._running()
+        )
+
+    def stop(self) -> None:
+        self.is_stopping = True
+        self.services.events.close()
+
+    def _routes(self) -> list[Route]:
+        by_path: dict[str, dict[str, HttpRoute]] = {}
+        for route in ROUTES:
+            by_path.setdefault(route.path, {})[route.method] = route
+        # A path without parameters comes first: 'running' is not the name of an emulator.
+        paths = sorted(by_path, key=lambda path: "{" in path)
+        return [Route(path, _PathApp(self, by_path[path])) for path in paths]
+
+    def _app_of(self, path: str) -> ASGIApp:
+        for mounted in self._mounts:
+            if path == mounted.path or path.startswith(f"{mounted.path}/"):
+                return mounted.app
+        return self._router
+
+    @asynccontextmanager
+    async def _running(self) -> AsyncIterator[None]:
+        self.services.events.bind()
+        async with AsyncExitStack() as stack:
+            for mounted in self._mounts:
+                if mounted.lifespan is not None:
+                    await stack.enter_async_context(mounted.lifespan())
+            yield
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._router(scope, receive, send)
+            return
+        exchange = _Exchange(scope, send)
+        try:
+            self._check(scope)
+            await self._app_of(scope["path"])(scope, receive, exchange.send)
+        except ClawError as e:
+            await exchange.fail(error_response(e), receive)
+        except asyncio.CancelledError:  # the server stops, and the call did not end in time
+            await exchange.fail(error_response(_cut_off()), receive)
+            raise
+        except Exception as e:  # noqa: BLE001 - a defect must not end the server, nor reach the client
+            _log_defect(e)
+            await exchange.fail(error_response(internal_error()), receive)
+        finally:
+            exchange.log()
+
+    def _check(self, scope: Scope) -> None:
+        headers = headers_of(scope)
+        self.guard.check_source(headers)
+        if (scope["method"], scope["path"]) not in self._public:
+            self.guard.check_client(headers)
+        if self.is_stopping:
+            raise ClawError("SERVER_STOPPING", "the server is stopping", operation="serve")
+
+    async def answer(self, route: HttpRoute, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request that has passed the checks."""
+        request = await read_request(route, scope, receive, self._body_seconds)
+        if route.special == "events":
+            last_id = headers_of(scope).get(b"last-event-id")
+            client = self.services.events.subscribe(None if last_id is None else last_id.decode("latin-1"))
+            await self.services.events.stream(client, receive, send)
+            return
+        response = self._special(route, request, scope)
+        if response is None:
+            response = await self._perform(route, request)
+        await response(scope, receive, send)
+
+    async def _perform(self, route: HttpRoute, request: Struct) -> Response:
+        assert route.work is not None
+        work = partial(perform, self.services, route.rule, request, route.work, route.seconds)
+        try:
+            return await self.services.workers.run(lambda: success_response(work()))
+        except DeviceFailure as e:
+            return error_response(e.error, e.serial)
+
+    def _special(self, route: HttpRoute, request: Struct, scope: Scope) -> Response | None:
+        if route.special == "page":
+            return page_response()
+        if route.special == "health":
+            return success_response(Health(__version__))
+        if route.special == "openapi":
+            self._description = self._description or msgspec.json.encode(describe_routes(ROUTES))
+            return Response(self._description, media_type="application/json")
+        if route.special == "open session":
+            assert isinstance(request, SessionRequest)
+            return self._open_session(request)
+        if route.special == "close session":
+            return self._close_session(scope)
+        return None
+
+    def _open_session(self, request: SessionRequest) -> Response:
+        if not self.guard.is_token(request.token.encode("utf-8", "replace")):
+            raise ClawError("UNAUTHORIZED", "this is not the token of the server", operation="serve")
+        sessions = self.guard.sessions
+        response = success_response(Nothing())
+        response.headers["Set-Cookie"] = self.guard.set_cookie(sessions.open(), sessions.seconds)
+        return response
+
+    def _close_session(self, scope: Scope) -> Response:
+        cookie = self.guard.cookie_of(headers_of(scope))
+        if cookie is not None:
+            self.guard.sessions.close(cookie)
+        response = success_response(Nothing())
+        response.headers["Set-Cookie"] = self.guard.set_cookie("", 0)
+        return response
+
+
+class _PathApp:
+    """The routes of one path, by method."""
+
+    def __init__(self, app: HttpApp, routes: dict[str, HttpRoute]) -> None:
+        self._app = app
+        self._routes = routes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        scope[_ROUTE_PATH] = next(iter(self._routes.values())).path
+        route = self._routes.get(scope["method"])
+        if route is not None:
+            await self._app.answer(route, scope, receive, send)
+            return
+        message = f"{scope['path'][:80]} does not have the method {scope['method'][:16]}"
+        error = ClawError("METHOD_NOT_ALLOWED", message, operation="serve")
+        await error_response(error, allow=", ".join(self._routes))(scope, receive, send)
+
+
+async def _no_route(scope: Scope, _: Receive, __: Send) -> None:
+    if scope["type"] == "http":
+        raise ClawError("ROUTE_NOT_FOUND", f"there is no path {scope['path'][:80]!r}", operation="serve")
+
+
+class _Exchange:
+    """One request and its response: adds headers to the response, and writes the line of the log."""
+
+    def __init__(self, scope: Scope, send: Send) -> None:
+        self._scope = scope
+        self._send = send
+        self._started = time.monotonic()
+        self._status = 0
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self._status = message["status"]
+            headers = message.setdefault("headers", [])
+            present = {name.lower() for name, _ in headers}
+            message["headers"] = [*headers, *(pair for pair in _HEADERS if pair[0] not in present)]
+        await self._send(message)
+
+    async def fail(self, response: Response, receive: Receive) -> None:
+        """Send an error, unless the response has begun: then the connection is closed without its end."""
+        if not self._status:
+            await response(self._scope, receive, self.send)
+
+    def log(self) -> None:
+        log_event(
+            "serve.http.request" if self._status < 400 else "serve.http.error",
+            f"{self._scope['method'][:16]} {self._scope.get(_ROUTE_PATH, '(no route)')}",
+            level="info" if self._status < 500 else "warn",
+            status=str(self._status or "closed"),
+            durationMs=round((time.monotonic() - self._started) * 1000),
+        )
+
+
+def _cut_off() -> ClawError:
+    return ClawError(
+        "SERVER_STOPPING",
+        "the server stopped before the call ended; what it began may continue",
+        hint="Look at the device before you retry.",
+        operation="serve",
+        after_effect=True,
+    )
+
+
+def _log_defect(error: Exception) -> None:
+    """Report a defect: its kind in the host log, its trace with --verbose."""
+    import traceback
+
+    log_event("serve.http.error", type(error).__name__, level="error", status="500")
+    trace("".join(traceback.format_exception(error)))

@@ -1,0 +1,262 @@
+"""The fields of requests and answers. Validation and the OpenAPI description derive from these types.
+
+A request has the parameters of its path, then those of its query (GET and DELETE) or body (POST). Fields that are
+not named here are refused: a misspelt ``deviceId`` must not act on another device.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from clawperator.contract import PACKAGE_NAME, SESSION_ID, ResultEnvelope
+from clawperator.contract.limits import MAX_ID_LENGTH
+from clawperator.device import Avd, ListedDevice, Report
+from clawperator.device.emulators.emulator import RunningEmulator
+from clawperator.recording import ListedRecording
+
+_MAX_TIMEOUT_MS = 3_600_000
+_PHONE_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
+
+DeviceId = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=128,
+        pattern=r"^[A-Za-z0-9._:\[\]%()-]+$",
+        description="device serial (default: the only device)",
+    ),
+]
+OperatorPackage = Annotated[
+    str,
+    Meta(min_length=1, max_length=255, pattern=f"^{PACKAGE_NAME.pattern}$", description="package of the Operator"),
+]
+FilePath = Annotated[
+    str, Meta(min_length=1, max_length=4_096, description="a path inside the folder of the server")
+]
+SessionId = Annotated[str, Meta(min_length=1, max_length=MAX_ID_LENGTH, pattern=f"^{SESSION_ID.pattern}$")]
+PhoneName = Annotated[
+    str, Meta(min_length=1, max_length=64, pattern=_PHONE_NAME, description="name of a simulated phone")
+]
+AvdName = Annotated[
+    str, Meta(min_length=1, max_length=64, pattern=_PHONE_NAME, description="name of a virtual device")
+]
+SkillId = Annotated[str, Meta(min_length=1, max_length=255, description="skill id")]
+
+
+# Requests
+
+
+class NoFields(Struct, frozen=True, forbid_unknown_fields=True):
+    """A request without fields."""
+
+
+class OnDevice(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The device and its Operator."""
+
+    deviceId: DeviceId | UnsetType = UNSET
+    operatorPackage: OperatorPackage | UnsetType = UNSET
+
+
+class ExecuteRequest(OnDevice, frozen=True, kw_only=True):
+    execution: Any
+
+
+class ScreenshotRequest(OnDevice, frozen=True, kw_only=True):
+    path: FilePath | UnsetType = UNSET
+
+
+class RecordingRequest(OnDevice, frozen=True, kw_only=True):
+    sessionId: SessionId | UnsetType = UNSET
+
+
+class PullRequest(RecordingRequest, frozen=True, kw_only=True):
+    folder: Annotated[FilePath, Meta(description="output folder in the folder of the server")] = "recordings"
+
+
+class FolderRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    folder: Annotated[FilePath, Meta(description="folder in the folder of the server")] = "recordings"
+
+
+class SkillsRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    app: Annotated[str, Meta(description="only skills for this package name")] = ""
+    intent: Annotated[str, Meta(description="only skills with this intent")] = ""
+    keyword: Annotated[str, Meta(description="only skills that match this keyword, best first")] = ""
+
+
+class SkillRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    id: SkillId
+
+
+class RunSkillRequest(OnDevice, frozen=True, kw_only=True):
+    id: SkillId
+    args: list[str] = []
+    timeoutMs: Annotated[int, Meta(ge=1, le=_MAX_TIMEOUT_MS)] | UnsetType = UNSET
+    expectContains: str | UnsetType = UNSET
+
+
+class AvdRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    name: AvdName
+
+
+class CreateAvdRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    """The properties of a new virtual device. Only the supported values are accepted."""
+
+    name: AvdName | UnsetType = UNSET
+    apiLevel: int | UnsetType = UNSET
+    abi: str | UnsetType = UNSET
+    deviceProfile: str | UnsetType = UNSET
+    playStore: bool | UnsetType = UNSET
+
+
+class ProvisionRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    name: AvdName | UnsetType = UNSET
+
+
+class PhoneRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    serial: PhoneName
+
+
+class StartPhoneRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    serial: PhoneName
+    seed: Annotated[int, Meta(ge=0, le=2**63 - 1)] = 0
+    faults: Annotated[dict[str, str], Meta(max_length=64, description="settings of faults, by name")] = {}
+    apps: Annotated[list[FilePath], Meta(max_length=64, description="app files to install")] = []
+    cassette: Annotated[FilePath, Meta(description="recording whose screens it shows")] | UnsetType = UNSET
+
+
+class FaultRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    serial: PhoneName
+    name: Annotated[str, Meta(min_length=1, max_length=64)]
+    setting: Annotated[str, Meta(min_length=1, max_length=64, description="on, off or a number")]
+
+
+class SchemaRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    name: Annotated[str, Meta(min_length=1, max_length=128)]
+
+
+class SessionRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    token: Annotated[str, Meta(min_length=1, max_length=512)]
+
+
+# Answers, without the ``ok`` that every one begins with
+
+
+class Nothing(Struct, frozen=True):
+    """An answer without fields."""
+
+
+class Health(Struct, frozen=True):
+    version: str
+
+
+class DeviceList(Struct, frozen=True):
+    devices: list[ListedDevice]
+
+
+class RanExecution(Struct, frozen=True):
+    envelope: ResultEnvelope
+    deviceId: str
+    terminalSource: Literal["clawperator_result"] = "clawperator_result"
+
+
+class SkillList(Struct, frozen=True):
+    skills: list[Mapping[str, Any]]
+    count: int
+
+
+class OneSkill(Struct, frozen=True):
+    skill: dict[str, Any]
+
+
+class RanSkill(Struct, frozen=True, kw_only=True):
+    skillId: str
+    output: str
+    exitCode: int
+    durationMs: int
+    timeoutMs: int | float | UnsetType = UNSET
+    expectedSubstring: str | UnsetType = UNSET
+    skillResult: dict[str, Any] | None
+
+
+class AvdList(Struct, frozen=True):
+    avds: list[Avd]
+
+
+class EmulatorList(Struct, frozen=True):
+    devices: list[RunningEmulator]
+
+
+class StoppedEmulator(Struct, frozen=True):
+    avdName: str
+    stopped: bool
+
+
+class DeletedEmulator(Struct, frozen=True):
+    avdName: str
+    deleted: bool
+
+
+class PhoneList(Struct, frozen=True):
+    phones: list[dict[str, Any]]
+
+
+class StoppedSimulated(Struct, frozen=True):
+    serial: str
+    state: Literal["stopped"]
+    wasRunning: bool
+    crashed: bool
+
+
+class StartedSimulated(Struct, frozen=True):
+    """The address and properties of a running phone; more fields may follow."""
+
+    serial: str
+    state: str
+
+
+class FaultRow(Struct, frozen=True):
+    value: int | float
+    kind: str
+    on: int | float
+    description: str
+
+
+class FaultList(Struct, frozen=True):
+    serial: str
+    faults: dict[str, FaultRow]
+
+
+class FaultSet(Struct, frozen=True):
+    serial: str
+    fault: str
+    value: int | float
+
+
+class RecordingList(Struct, frozen=True):
+    recordings: list[ListedRecording]
+    count: int
+
+
+class Pulled(Struct, frozen=True, kw_only=True):
+    localPath: str
+    sessionId: str
+    warnings: list[str] | UnsetType = UNSET
+    deviceId: str
+
+
+class DoctorAnswer(Struct, frozen=True):
+    report: Report
+
+
+class SchemaName(Struct, frozen=True):
+    name: str
+    description: str
+
+
+class SchemaList(Struct, frozen=True):
+    schemas: list[SchemaName]
+
+
+class OneSchema(Struct, frozen=True):
+    schema: dict[str, Any]

@@ -1,0 +1,138 @@
+"""Executions on devices: run a plan, answer with its envelope, publish both as events."""
+
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, Raw
+
+from clawperator._secret_text import literal_pattern
+from clawperator.agent import confine_plan, map_strings, mask_steps, plan_secrets
+from clawperator.contract import ACTIONS, Plan, ResultEnvelope, single_action, validate
+from clawperator.device import list_devices, resolve_device, run_plan
+from clawperator.errors import ClawError
+from clawperator.serve.http.calls import HttpCall
+from clawperator.serve.http.documents import (
+    DeviceList,
+    ExecuteRequest,
+    NoFields,
+    OnDevice,
+    RanExecution,
+    RecordingRequest,
+    ScreenshotRequest,
+)
+from clawperator.serve.http.errors import DeviceFailure, error_document
+from clawperator.serve.http.sse import EXECUTION, RESULT
+from clawperator.ui import HIDDEN
+
+# A device that is in use is reported at once. This is only for readers that hold its lease for a moment.
+_LEASE_SECONDS = 0.05
+
+
+def devices(_: NoFields, __: HttpCall) -> DeviceList:
+    return DeviceList(list_devices())
+
+
+def execute(request: ExecuteRequest, call: HttpCall) -> RanExecution:
+    if request.execution is None:
+        raise ClawError("MISSING_EXECUTION", "the body has no execution", operation="execute")
+    return _run(request.execution, request, call)
+
+
+def snapshot(request: OnDevice, call: HttpCall) -> RanExecution:
+    return _run(single_action("snapshot_ui"), request, call)
+
+
+def screenshot(request: ScreenshotRequest, call: HttpCall) -> RanExecution:
+    params = {} if request.path is UNSET else {"path": request.path}
+    return _run(single_action("take_screenshot", params), request, call)
+
+
+def start_recording(request: RecordingRequest, call: HttpCall) -> RanExecution:
+    return _run(single_action("start_recording", _session(request)), request, call)
+
+
+def stop_recording(request: RecordingRequest, call: HttpCall) -> RanExecution:
+    return _run(single_action("stop_recording", _session(request)), request, call)
+
+
+def _session(request: RecordingRequest) -> dict[str, str]:
+    return {} if request.sessionId is UNSET else {"sessionId": request.sessionId}
+
+
+def _run(document: Any, request: OnDevice, call: HttpCall) -> RanExecution:
+    """Run an execution. Its events are published before the response is sent."""
+    options = call.access.options
+    plan = confine_plan(validate(document), call.services.folder, "execute")
+    device = resolve_device(call.serial(request.deviceId))
+    try:
+        ran = run_plan(
+            plan,
+            device,
+            package=call.package(request.operatorPackage),
+            backend=options.backend,
+            allow_schemes=options.allow_schemes,
+            stop=call.is_stopping,
+            lease_seconds=_LEASE_SECONDS,
+        )
+    except ClawError as e:
+        _publish_failure(plan, e, device.serial, call)
+        raise DeviceFailure(e, device.serial) from e
+    _publish_result(plan, ran.envelope, device.serial, call)
+    return RanExecution(ran.envelope, device.serial)
+
+
+def _publish_result(plan: Plan, envelope: ResultEnvelope, serial: str, call: HttpCall) -> None:
+    secrets = _secrets(plan, envelope)
+    if secrets:
+        steps = mask_steps(envelope.stepResults, secrets)
+        envelope = msgspec.structs.replace(envelope, stepResults=steps)
+    encoded = Raw(msgspec.json.encode(envelope))  # an envelope may hold a whole screen: encode it once
+    answer = {"ok": True, "envelope": encoded, "deviceId": serial, "terminalSource": "clawperator_result"}
+    _publish(call, serial, _masked_input(plan, secrets), encoded, answer)
+
+
+def _publish_failure(plan: Plan, error: ClawError, serial: str, call: HttpCall) -> None:
+    secrets = _secrets(plan, None)
+    envelope = ResultEnvelope(plan.execution.commandId, plan.execution.taskId, "failed", [], error.code)
+    failure = _masked_error(error, serial, secrets)
+    _publish(call, serial, _masked_input(plan, secrets), Raw(msgspec.json.encode(envelope)), failure)
+
+
+def _publish(call: HttpCall, serial: str, document: dict[str, Any], envelope: Raw, result: Any) -> None:
+    call.services.events.publish(
+        {
+            RESULT: {"deviceId": serial, "envelope": envelope},
+            EXECUTION: {"deviceId": serial, "input": document, "result": result},
+        }
+    )
+
+
+def _secrets(plan: Plan, envelope: ResultEnvelope | None) -> tuple[str, ...]:
+    """Texts that may have gone into a password field: other clients must not see them."""
+    if not any(ACTIONS[action.type].typed_param for action in plan.execution.actions):
+        return ()
+    return plan_secrets(plan, envelope, None)
+
+
+def _masked_input(plan: Plan, secrets: tuple[str, ...]) -> dict[str, Any]:
+    """The plan with dots in place of each secret text that it types."""
+    if not secrets:
+        return plan.document
+    return {**plan.document, "actions": [_masked_action(action, secrets) for action in plan.document["actions"]]}
+
+
+def _masked_action(action: dict[str, Any], secrets: tuple[str, ...]) -> dict[str, Any]:
+    param = ACTIONS[action["type"]].typed_param
+    params = action.get("params", {})
+    if not param or params.get(param) not in secrets:
+        return action
+    return {**action, "params": {**params, param: HIDDEN}}
+
+
+def _masked_error(error: ClawError, serial: str, secrets: tuple[str, ...]) -> dict[str, Any]:
+    document = error_document(error, serial)
+    pattern = literal_pattern(secrets)
+    if pattern is None:
+        return document
+    masked: dict[str, Any] = map_strings(document, lambda text, name: pattern.sub(HIDDEN, text) if name else text)
+    return masked

@@ -1,0 +1,136 @@
+"""Read the request of a route: path, query and body into its type, with a typed error for everything else."""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import parse_qsl
+
+import msgspec
+from msgspec import Struct
+from starlette.types import Receive, Scope
+
+from clawperator._typed import convert, decode
+from clawperator.contract import struct_issues
+from clawperator.errors import ClawError
+from clawperator.serve.http.route import HttpRoute
+
+MAX_BODY_BYTES = 102_400
+BODY_SECONDS = 15.0
+_MAX_FIELDS = 32
+# How much of a body that is too large is read, so that its sender gets the response.
+_DRAINED_BYTES = 16_000_000
+# The codes of fields that have one of their own.
+_FIELD_CODES: Mapping[str, str] = {
+    "deviceId": "INVALID_DEVICE_ID",
+    "operatorPackage": "INVALID_OPERATOR_PACKAGE",
+    "path": "INVALID_PATH",
+    "args": "INVALID_ARGS",
+    "timeoutMs": "INVALID_TIMEOUT_MS",
+    "expectContains": "INVALID_EXPECT_CONTAINS",
+}
+
+
+async def read_request(route: HttpRoute, scope: Scope, receive: Receive, seconds: float = BODY_SECONDS) -> Struct:
+    """The request, or an error with the code of the field that is wrong."""
+    fields = _query(scope)
+    if route.has_body:
+        if fields:
+            raise _invalid(route, "INVALID_QUERY", f"{route.path} takes its fields in the body")
+        body = await read_body(headers_of(scope), receive, seconds)
+        fields = _document(route, body)
+    in_path = scope.get("path_params", {})
+    if twice := next((name for name in in_path if name in fields), None):
+        raise _invalid(route, _general(route), f"unknown key: {twice}")
+    return _typed(route, {**fields, **in_path})
+
+
+def headers_of(scope: Scope) -> dict[bytes, bytes]:
+    """The headers by name. A header that is repeated has its values joined, as HTTP defines it."""
+    headers: dict[bytes, bytes] = {}
+    for name, value in scope["headers"]:
+        headers[name] = headers[name] + b", " + value if name in headers else value
+    return headers
+
+
+def _query(scope: Scope) -> dict[str, Any]:
+    text = scope["query_string"]
+    if not text:
+        return {}
+    try:
+        pairs = parse_qsl(
+            text.decode("ascii"), keep_blank_values=True, max_num_fields=_MAX_FIELDS, errors="strict"
+        )
+    except ValueError:
+        raise ClawError("INVALID_QUERY", "the query is not valid", operation="serve") from None
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
+        raise ClawError("INVALID_QUERY", "a field is twice in the query", operation="serve")
+    return fields
+
+
+async def read_body(headers: Mapping[bytes, bytes], receive: Receive, seconds: float) -> bytes:
+    """The body. ``PAYLOAD_TOO_LARGE``, or ``REQUEST_TIMEOUT`` when it does not arrive in time."""
+    kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
+    parts: list[bytes] = []
+    size = 0
+    try:
+        async with asyncio.timeout(seconds):
+            while True:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    raise ClawError("REQUEST_TIMEOUT", "the client disconnected", operation="serve")
+                size += len(message.get("body", b""))
+                if size <= MAX_BODY_BYTES:
+                    parts.append(message.get("body", b""))
+                if not message.get("more_body") or size > _DRAINED_BYTES:
+                    break
+    except TimeoutError:
+        raise ClawError(
+            "REQUEST_TIMEOUT", f"the body did not arrive within {seconds:g} s", operation="serve"
+        ) from None
+    if size > MAX_BODY_BYTES:
+        raise ClawError(
+            "PAYLOAD_TOO_LARGE",
+            f"the body is larger than {MAX_BODY_BYTES} bytes",
+            details={"limit": MAX_BODY_BYTES},
+            operation="serve",
+        )
+    if size and kind and kind != b"application/json" and not kind.endswith(b"+json"):
+        shown = kind.decode("latin-1")[:80]
+        raise ClawError("UNSUPPORTED_MEDIA_TYPE", f"the body is {shown!r}, not JSON", operation="serve")
+    return b"".join(parts)
+
+
+def _document(route: HttpRoute, body: bytes) -> dict[str, Any]:
+    if not body.strip():
+        return {}
+    try:
+        document = decode(body)
+    except ValueError as e:
+        raise ClawError("INVALID_JSON", f"the body is not valid JSON: {e}", operation="serve") from None
+    if not isinstance(document, dict):
+        raise _invalid(route, "INVALID_BODY", "the body is not a JSON object")
+    return document
+
+
+def _typed(route: HttpRoute, fields: dict[str, Any]) -> Struct:
+    try:
+        return convert(fields, route.request)
+    except (msgspec.ValidationError, RecursionError):
+        pass
+    issues = struct_issues(route.request, fields, "")
+    first = issues[0] if issues else None
+    name = first.path.partition(".")[0] if first else ""
+    if name == "execution":
+        raise ClawError("MISSING_EXECUTION", "the body has no execution", operation="execute")
+    message = f"{first.path}: {first.message}".removeprefix(": ") if first else "the request is invalid"
+    details = {"issues": [{"path": issue.path, "message": issue.message} for issue in issues]}
+    raise _invalid(route, _FIELD_CODES.get(name, _general(route)), message, details)
+
+
+def _general(route: HttpRoute) -> str:
+    return "INVALID_BODY" if route.has_body else "INVALID_QUERY"
+
+
+def _invalid(route: HttpRoute, code: str, message: str, details: Mapping[str, Any] | None = None) -> ClawError:
+    return ClawError(code, message, details=details, operation="serve", target=f"{route.method} {route.path}")

@@ -1,0 +1,187 @@
+"""Bind an address, serve the application, and stop gracefully."""
+
+import asyncio
+import contextlib
+import errno
+import logging
+import signal
+import socket
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from types import FrameType
+
+import uvicorn
+from msgspec import Struct
+
+from clawperator._deadline import Deadline
+from clawperator._files import why
+from clawperator.contract.limits import HOST_GRACE_MS
+from clawperator.device import log_event
+from clawperator.errors import ClawError
+from clawperator.serve.access import ServerAccess
+from clawperator.serve.http.app import HttpApp, MountedApp
+from clawperator.serve.http.auth import Address, Guard, default_token_file, is_loopback, load_token
+from clawperator.serve.http.protocol import GuardedProtocol
+from clawperator.serve.http.sse import EventLimits
+
+# How long running executions may finish after a request to stop, and then how long they may take to end.
+GRACE_SECONDS = 10.0
+_END_SECONDS = 2
+_KEEP_ALIVE_SECONDS = 75
+# How long data may wait for a client that does not read, before the system closes the connection.
+_UNREAD_MS = 30_000
+
+
+class ServeOptions(Struct, frozen=True, kw_only=True):
+    host: str = "127.0.0.1"
+    port: int = 3000
+    allow_remote: bool = False
+    token_file: str | None = None
+    grace_seconds: float = GRACE_SECONDS
+
+
+class HttpServer:
+    """A bound server. ``run`` serves until ``stop``, SIGINT or SIGTERM, and returns after a graceful stop."""
+
+    def __init__(
+        self,
+        access: ServerAccess,
+        options: ServeOptions,
+        *,
+        mounts: Sequence[MountedApp] = (),
+        limits: EventLimits | None = None,
+    ) -> None:
+        self.token_file = options.token_file or default_token_file()
+        if not is_loopback(options.host) and not options.allow_remote:
+            raise ClawError(
+                "USAGE",
+                f"the host {options.host} can be reached from other computers",
+                hint="Add --allow-remote to serve them, or leave --host out.",
+                operation="serve",
+                target=options.host,
+            )
+        token = load_token(self.token_file)
+        self._socket = _bind(options.host, options.port)
+        names = () if is_loopback(options.host) else (socket.gethostname().lower(),)
+        self.address = Address(options.host, self._socket.getsockname()[1], names)
+        self.app = HttpApp(access, Guard(token, self.address), mounts=mounts, limits=limits)
+        self._server = _GracefulServer(self.app, options.grace_seconds)
+
+    def run(self, on_started: Callable[[], None] = lambda: None) -> None:
+        """Serve until the server is stopped. ``on_started`` is called when connections are accepted."""
+        log_event("serve.server.started", port=self.address.port, host=self.address.host)
+        self._server.on_started = on_started
+        try:
+            self._server.run(sockets=[self._socket])
+        finally:
+            self._socket.close()
+
+    def stop(self) -> None:
+        """Stop gracefully. May be called from any thread."""
+        self._server.should_exit = True
+
+
+def _bind(host: str, port: int) -> socket.socket:
+    try:
+        family, kind, protocol, _, where = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        bound = socket.socket(family, kind, protocol)
+    except (OSError, ValueError) as e:
+        raise _not_bound(host, port, e) from e
+    try:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if hasattr(socket, "TCP_USER_TIMEOUT"):
+            bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _UNREAD_MS)
+        bound.bind(where)
+        bound.listen(256)
+    except OSError as e:
+        bound.close()
+        raise _not_bound(host, port, e) from e
+    return bound
+
+
+def _not_bound(host: str, port: int, error: OSError | ValueError) -> ClawError:
+    in_use = isinstance(error, OSError) and error.errno == errno.EADDRINUSE
+    hint = "Check the address of --host."
+    if in_use or (isinstance(error, OSError) and error.errno == errno.EACCES):
+        hint = "Choose another port: 'clawperator serve --port 0' uses any free one."
+    return ClawError(
+        "SERVER_START_FAILED",
+        f"port {port} of {host} is in use" if in_use else f"cannot listen on port {port} of {host}: {why(error)}",
+        hint=hint,
+        details={"host": host, "port": port},
+        operation="serve",
+        target=f"{host}:{port}",
+    )
+
+
+class _GracefulServer(uvicorn.Server):
+    """uvicorn, with our signal handling: a signal ends the server, not the process that runs it."""
+
+    def __init__(self, app: HttpApp, grace_seconds: float) -> None:
+        config = uvicorn.Config(
+            app,
+            http=GuardedProtocol,
+            ws="none",
+            loop="asyncio",
+            lifespan="on",
+            log_config=None,
+            access_log=False,
+            proxy_headers=False,
+            server_header=False,
+            timeout_keep_alive=_KEEP_ALIVE_SECONDS,
+            timeout_graceful_shutdown=int(grace_seconds) + _END_SECONDS,
+        )
+        super().__init__(config)
+        _silence_uvicorn()
+        self.on_started: Callable[[], None] = lambda: None
+        self._app = app
+        self._grace_seconds = grace_seconds
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        remaining = Deadline(None).remaining  # --timeout and its grace, in which the server stops
+        if remaining is not None:
+            asyncio.get_running_loop().call_later(remaining - HOST_GRACE_MS / 1000, self.handle_exit, 0, None)
+        self.on_started()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Refuse requests, end streams, let executions finish, then end those that still run."""
+        self._app.stop()
+        workers = self._app.services.workers
+        timer = asyncio.get_running_loop().call_later(self._grace_seconds, workers.stopping.set)
+        try:
+            await super().shutdown(sockets)
+        finally:
+            timer.cancel()
+        workers.stopping.set()
+        await workers.drain(_END_SECONDS)
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        handled = (signal.SIGINT, signal.SIGTERM)
+        before = {number: signal.signal(number, self.handle_exit) for number in handled}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002 - uvicorn's interface
+        """The first signal stops gracefully, the next one at once."""
+        if self.should_exit:
+            self.force_exit = True
+            self._app.services.workers.stopping.set()
+        self.should_exit = True
+
+
+def _silence_uvicorn() -> None:
+    """What matters is in the host log; uvicorn would write to stderr."""
+    for name in ("uvicorn", "uvicorn.error", "uvicorn.access", "uvicorn.asgi"):
+        logger = logging.getLogger(name)
+        logger.addHandler(logging.NullHandler())
+        logger.propagate = False

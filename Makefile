@@ -36,7 +36,7 @@ demo: $(PLAIN)/ready ## run the product's main job on a simulated phone and show
 	@PATH="$(CURDIR)/$(PLAIN)/bin:$$PATH" bash demo.sh
 
 test: $(VENV)/ready ## run the test suite on two cores
-	$(BIN)/pytest --numprocesses 2
+	$(BIN)/pytest --numprocesses 2 --dist worksteal
 
 check: $(VENV)/ready ## lint, check formatting and types
 	$(BIN)/ruff check
@@ -48,7 +48,7 @@ format: $(VENV)/ready ## fix formatting
 	$(BIN)/ruff format
 
 coverage: $(VENV)/ready ## run the tests and print coverage per module; subprocesses are not counted
-	$(BIN)/pytest --numprocesses 2 --cov=clawperator --cov-branch --cov-report=term:skip-covered
+	$(BIN)/pytest --numprocesses 2 --dist worksteal --cov=clawperator --cov-branch --cov-report=term:skip-covered
 
 shape: ## print module sizes, import cycles, reused names and places per action
 	@$(PYTHON) tools/shape.py
@@ -71,7 +71,7 @@ $(VENV)/fuzz: $(VENV)/ready
 	@touch $@
 
 examples: $(VENV)/ready ## run the random tests with many more examples
-	HYPOTHESIS_PROFILE=soak $(BIN)/pytest --numprocesses 2 -m random
+	HYPOTHESIS_PROFILE=soak $(BIN)/pytest --numprocesses 2 --dist worksteal -m random
 
 docs: $(VENV)/ready ## regenerate the generated parts of docs/
 	$(BIN)/python docs/generate.py

@@ -99,6 +99,10 @@ def _snapshot_true(phone: SimulatedPhone, document: Mapping[str, Any]) -> bool:
     return all(label in labels for label in phone.labels())
 
 
+def _outline_true(phone: SimulatedPhone, document: Mapping[str, Any]) -> bool:
+    return bool(document["kind"] == "screen" and document["package"] == phone.foreground())
+
+
 def _granted(phone: SimulatedPhone, _: Mapping[str, Any]) -> bool:
     services = phone.phone.settings.get("secure", "enabled_accessibility_services") or ""
     return phone.phone.operator.component in services
@@ -142,6 +146,7 @@ _APP = "com.example.app"
 
 CASES = (
     Case(("snapshot",), "settings", _snapshot_true, sees=True),
+    Case(("watch", "--count", "1"), "settings", _outline_true, sees=True),
     Case(("screenshot", "--path", "screen.png"), "settings", _saved),
     Case(("click", "--text", "Display"), "settings", _shows("Dark theme"), sees=True),
     Case(("click", "--text", "Nowhere"), "settings", lambda *_: False),
@@ -189,7 +194,7 @@ NOT_ON_A_PHONE = frozenset(
     {
         *(f"recording {name}" for name in ("parse", "describe", "export", "compare", "repair")),
         *(name for name, _ in leaves() if name.split()[0] in ("skills", "phone", "emulator", "provision")),
-        *("setup", "logs", "schema", "config", "help", "agents init", "mcp"),
+        *("setup", "logs", "schema", "completion", "config", "help", "agents init", "mcp"),
     }
 )
 """Commands that need no device, start programs of their own, or need files that the matrix has not."""

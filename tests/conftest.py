@@ -1,8 +1,12 @@
 """Fixtures and settings for all tests: isolation from the machine, Hypothesis profiles, a shared simulated phone."""
 
+import gc
 import os
 import signal
 from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,11 +15,15 @@ from hypothesis import HealthCheck, settings
 from tests.support.unused_port import UNUSED_PORT
 
 if TYPE_CHECKING:
+    from clawperator.contract import Retry
     from tests.support.routes import Route
 
 # A background job of a shell ignores SIGINT, and so would every process that tests start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Tests start many processes. Without stored bytecode each of them compiles the package anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # The suite draws the same examples each time, so failures are reproducible; the soak profile draws new ones.
 settings.register_profile(
@@ -30,13 +38,28 @@ settings.register_profile("soak", settings.get_profile("default"), max_examples=
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
+def pytest_collection_finish() -> None:
+    """Keep the collected tests and imported modules, which stay to the end, out of every garbage collection."""
+    gc.freeze()
+
+
+_numbers = count()
+
+
+@pytest.fixture(scope="session")
+def _homes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of all home folders. pytest lists the folder above for each temporary folder that it numbers."""
+    return tmp_path_factory.mktemp("homes")
+
+
 @pytest.fixture(autouse=True)
-def _isolated_environment(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+def _isolated_environment(_homes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep tests away from the user's home folder, phones and adb server.
 
     Nothing listens on the adb port, and there is no adb to start a server with. Tests that need adb start their own.
     """
-    home = tmp_path_factory.mktemp("home")
+    home = _homes / str(next(_numbers))
+    home.mkdir(mode=0o700)
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("ANDROID_ADB_SERVER_PORT", UNUSED_PORT)
     monkeypatch.setenv("ADB_PATH", str(home / "no-adb"))
@@ -76,3 +99,20 @@ def route(shared: "Route", monkeypatch: pytest.MonkeyPatch) -> "Route":
     for name in ("development_settings_enabled", "adb_enabled"):
         phone.settings.put("global", name, "1")
     return shared
+
+
+@pytest.fixture
+def quick_retries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every retry policy allows as many attempts as usual, with a fiftieth of the delays.
+
+    For tests in which something is missing for good. It applies to this process, with its simulated phones.
+    """
+    from clawperator.engine import retry, waits
+
+    delays = retry.retry_delays
+
+    def quick(policy: "Retry", random: Random) -> Iterator[float]:
+        return (delay / 50 for delay in delays(policy, random))
+
+    monkeypatch.setattr(retry, "retry_delays", quick)
+    monkeypatch.setattr(waits, "retry_delays", quick)

@@ -17,8 +17,9 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from fcntl import LOCK_EX, flock
 from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
@@ -33,7 +34,10 @@ from clawperator.errors import CODES
 from clawperator.recording.compare.compare import SUMMARIES
 from clawperator.schemas import SCHEMAS
 from tests.support.paths import REPOSITORY
+from tests.support.running import clawperator
 from tests.support.unused_port import UNUSED_PORT
+
+RunDemo = Callable[[], subprocess.CompletedProcess[str]]
 
 # The demo alone takes 15 seconds; a busy machine is ten times slower.
 _LONGEST_EXAMPLE_SECONDS = 300
@@ -128,6 +132,10 @@ def surroundings(folder: Path) -> dict[str, str]:
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
         "HOME": str(home),
         "LC_ALL": "C.UTF-8",
+        # Phones sleep a tenth of the time.
+        "PYTHONPATH": str(ROOT / "tests" / "support" / "short_sleeps"),
+        # It takes a second to import.
+        "PYTEST_ADDOPTS": "-p no:schemathesis",
         # No adb and no server: an example must not start an adb server on this machine.
         "ADB_PATH": str(home / "no-adb"),
         "ANDROID_ADB_SERVER_PORT": UNUSED_PORT,
@@ -148,7 +156,7 @@ def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-def run_example(example: Example, folder: Path) -> None:
+def run_example(example: Example, folder: Path, run_demo: RunDemo) -> None:
     command = example.command
     if command == "pip install .":
         return  # the environment that runs these tests has it installed
@@ -156,9 +164,7 @@ def run_example(example: Example, folder: Path) -> None:
         assert re.search(rf"^{command.removeprefix('make ')}:", _read(ROOT / "Makefile"), re.MULTILINE)
         if command != "make demo":
             return  # it would run these tests, or take minutes
-        shutil.copy(ROOT / "demo.sh", folder)
-        command = "bash demo.sh"
-    ran = shell(command, folder)
+    ran = run_demo() if command == "make demo" else shell(command, folder)
     shown = f"line {example.line}: $ {example.command}"
     assert ran.returncode == 0, f"{shown}\nexit code {ran.returncode}\n{ran.stdout}"
     assert matches(example.expected, ran.stdout), (
@@ -200,12 +206,39 @@ def place(tmp_path: Path) -> Iterator[Path]:
         assert shell("clawperator phone stop --all", tmp_path).returncode == 0
 
 
+@pytest.fixture(scope="session")
+def demo_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder in which the demo runs, the same one in all processes of a test run."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "demo-of-docs"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def run_demo(demo_folder: Path) -> RunDemo:
+    """Run the demo, unless a test or another process has done so. Returns what it printed."""
+
+    def run() -> subprocess.CompletedProcess[str]:
+        ended = demo_folder / "ended.json"
+        with (demo_folder / "lock").open("w") as lock:
+            flock(lock, LOCK_EX)
+            if not ended.exists():
+                shutil.copy(ROOT / "demo.sh", demo_folder)
+                ran = shell("bash demo.sh", demo_folder)
+                ended.write_text(json.dumps([ran.returncode, ran.stdout]), encoding="utf-8")
+        code, printed = json.loads(_read(ended))
+        return subprocess.CompletedProcess("bash demo.sh", code, printed)
+
+    return run
+
+
 @every_page
-def test_examples_do_what_the_page_shows(page: Path, place: Path) -> None:
+def test_examples_do_what_the_page_shows(page: Path, place: Path, run_demo: RunDemo) -> None:
     for block in blocks(_read(page)):
         if block.language == "console":
             for example in examples(block):
-                run_example(example, place)
+                run_example(example, place, run_demo)
         elif block.language == "python":
             run_python(block, place)
 
@@ -409,13 +442,14 @@ def test_the_readme_names_the_first_two_things_to_type() -> None:
 
 
 @pytest.fixture(scope="module")
-def workplace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def workplace(tmp_path_factory: pytest.TempPathFactory, demo_folder: Path, run_demo: RunDemo) -> Iterator[Path]:
     """A folder with the files that the examples name, and a simulated phone."""
     folder = tmp_path_factory.mktemp("examples")
-    shutil.copy(ROOT / "demo.sh", folder)
+    made = run_demo()
+    assert made.returncode == 0, made.stdout
+    shutil.copytree(demo_folder / "demo", folder / "demo")
     made = shell(
-        "bash demo.sh && mkdir recordings && cp demo/recordings/solar.ndjson recordings/demo.ndjson && "
-        "cp demo/plan.json . && cp demo/faithful.skills-run.json demo.skills-run.json && "
+        "mkdir recordings && cp demo/plan.json . && cp demo/faithful.skills-run.json demo.skills-run.json && "
         "cp demo/recordings/solar.export.json demo.export.json && clawperator phone start",
         folder,
     )
@@ -445,8 +479,9 @@ SEARCH = (
     "clawperator click --desc Search"
 )
 OUTLINE = f'rm -rf "$HOME/.clawperator/references"; {SETTINGS} && clawperator snapshot --view outline'
-# The commands that bring the phone to the screen of an example, by its words or its first ones; Settings where
-# there are none.
+# The commands that bring the phone to the screen of an example, by its words or its first ones. Where there are none,
+# Settings is opened, except for the commands that use no screen.
+WITHOUT_SCREEN = frozenset({"agents", "config", "emulator", "provision", "recording", "schema", "skills"})
 BEFORE = {
     "click e12": OUTLINE,
     "double-tap e12": OUTLINE,
@@ -466,14 +501,21 @@ BEFORE = {
 
 
 @pytest.mark.parametrize("command", [example for example in EXAMPLES if " phone " not in example])
-def test_examples_in_the_help_work(command: str, workplace: Path) -> None:
+def test_examples_in_the_help_work(command: str, workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     words = command.split()[1:]
     if words[0] == "serve":  # it runs until it is stopped, and the port may be in use
         command += " --timeout 100" + ("" if "--port" in words else " --port 0")
     shutil.copy(workplace / "demo/recordings/solar.ndjson", workplace / "recordings/demo.ndjson")
     starts = (" ".join(words[:count]) for count in range(len(words), 0, -1))
-    ready = shell(next((BEFORE[start] for start in starts if start in BEFORE), SETTINGS), workplace)
-    assert ready.returncode == 0, ready.stdout
+    before = next((BEFORE[start] for start in starts if start in BEFORE), "")
+    if before:
+        ready = shell(before, workplace)
+        assert ready.returncode == 0, ready.stdout
+    elif words[0] not in WITHOUT_SCREEN:
+        for name in ("HOME", "ADB_PATH", "ANDROID_ADB_SERVER_PORT"):
+            monkeypatch.setenv(name, surroundings(workplace)[name])
+        for verb in ("close", "open"):
+            assert clawperator(verb, "com.android.settings").code == 0
     try:
         ran = shell(command, workplace)
         assert ran.returncode == 0, ran.stdout
@@ -529,10 +571,10 @@ def test_output_that_agrees_is_accepted(expected: str, printed: str) -> None:
     assert matches(expected, printed)
 
 
-def test_a_failing_command_must_be_shown_as_failing(tmp_path: Path) -> None:
-    run_example(Example(1, 'clawperator clik >/dev/null; echo "exit $?"', "exit 1"), tmp_path)
+def test_a_failing_command_must_be_shown_as_failing(tmp_path: Path, run_demo: RunDemo) -> None:
+    run_example(Example(1, 'clawperator clik >/dev/null; echo "exit $?"', "exit 1"), tmp_path, run_demo)
     with pytest.raises(AssertionError, match="exit code 1"):
-        run_example(Example(1, "clawperator clik", "..."), tmp_path)
+        run_example(Example(1, "clawperator clik", "..."), tmp_path, run_demo)
 
 
 def test_commands_go_on_over_lines_and_here_documents() -> None:

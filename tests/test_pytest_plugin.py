@@ -21,13 +21,17 @@ def test_the_label(phone):
 """
 
 
+# Without the plugins of other packages, which take most of the time of a short run.
+ALONE = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_PLUGINS": "clawperator.pytest_plugin"}
+
+
 def run_pytest(folder: Path, source: str, *options: str, **variables: str) -> subprocess.CompletedProcess[str]:
     (folder / "test_it.py").write_text(source)
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", f"--basetemp={folder / 'base'}", *options]
     return subprocess.run(
         command,
         cwd=folder,
-        env={**os.environ, **variables},
+        env={**os.environ, **ALONE, **variables},
         capture_output=True,
         text=True,
         timeout=HANG_SECONDS,

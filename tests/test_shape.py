@@ -4,6 +4,7 @@ import importlib.util
 import sys
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -22,41 +23,50 @@ def _load_tool() -> ModuleType:
 
 
 shape = _load_tool()
-MODULES = shape.load(REPOSITORY / "src")
-GRAPH = shape.import_graph(MODULES)
 
 # Modules that other packages import directly: tables of constants, read by their module's name.
 DIRECT = {"clawperator.contract": 2, "clawperator.device": 1}
 
 
-def test_there_are_no_import_cycles_type_only_imports_included() -> None:
-    assert shape.cycles(GRAPH) == []
+# Fixtures and not constants: each process of a test run imports this file, and one runs the tests.
+@pytest.fixture(scope="module")
+def modules() -> Any:
+    return shape.load(REPOSITORY / "src")
 
 
-def test_public_class_names_are_used_once_with_few_exceptions() -> None:
-    assert len(shape.reused_class_names(MODULES)) <= 5
+@pytest.fixture(scope="module")
+def graph(modules: Any) -> Any:
+    return shape.import_graph(modules)
 
 
-def test_packages_are_used_through_their_api() -> None:
-    assert shape.entered_past_api(MODULES, GRAPH) == DIRECT
+def test_there_are_no_import_cycles_type_only_imports_included(graph: Any) -> None:
+    assert shape.cycles(graph) == []
 
 
-def test_an_action_is_described_in_at_most_five_places() -> None:
-    places = shape.action_places(MODULES)
+def test_public_class_names_are_used_once_with_few_exceptions(modules: Any) -> None:
+    assert len(shape.reused_class_names(modules)) <= 5
+
+
+def test_packages_are_used_through_their_api(modules: Any, graph: Any) -> None:
+    assert shape.entered_past_api(modules, graph) == DIRECT
+
+
+def test_an_action_is_described_in_at_most_five_places(modules: Any) -> None:
+    places = shape.action_places(modules)
     assert len(places) == len(ACTIONS)
     assert {action: found for action, found in places.items() if len(found) > shape.MOST_PLACES} == {}
 
 
 @pytest.mark.parametrize(
-    ("graph", "expected"),
+    ("imports", "expected"),
     [
         ({"a": {"b"}, "b": {"c"}, "c": set()}, []),
         ({"a": {"b"}, "b": {"a"}, "c": {"a"}}, [["a", "b"]]),
         ({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"e"}, "e": {"d"}}, [["a", "b", "c"], ["d", "e"]]),
     ],
 )
-def test_cycles_are_found(graph: dict[str, set[str]], expected: list[list[str]]) -> None:
-    assert shape.cycles(graph) == expected
+def test_cycles_are_found(imports: dict[str, set[str]], expected: list[list[str]]) -> None:
+    assert shape.cycles(imports) == expected
 
 
 def test_imports_are_found_at_any_depth(tmp_path: Path) -> None:

@@ -24,6 +24,17 @@ def limited(seconds: float) -> Iterator[None]:
         _limit.reset(token)
 
 
+@contextmanager
+def pause_deadlines() -> Iterator[None]:
+    """The time that the ``with`` block takes does not count for ``limited``, which does not apply in it."""
+    limit, began = _limit.get(), time.monotonic()
+    _limit.set(None)
+    try:
+        yield
+    finally:
+        _limit.set(None if limit is None else limit + time.monotonic() - began)
+
+
 def _earliest(one: float | None, other: float | None) -> float | None:
     return min((end for end in (one, other) if end is not None), default=None)
 

@@ -17,7 +17,7 @@ from clawperator.contract import (
     SkillResult,
     SkillsRun,
 )
-from clawperator.device import Avd, Compatibility, Granted, OperatorSetup, Report
+from clawperator.device import Avd, Compatibility, EvidenceManifest, Granted, OperatorSetup, Report, ScreenReport
 from clawperator.errors import CODES, ClawError
 from clawperator.recording import (
     FACTS,
@@ -198,6 +198,8 @@ SCHEMAS: Mapping[str, DocumentSchema] = {
     "compare-report": DocumentSchema("output of recording compare", _of(CompareReport)),
     "replay-plan": DocumentSchema("output of recording replay --dry-run", _of(ReplayPlan)),
     "replay-report": DocumentSchema("output of recording replay", _of(ReplayReport)),
+    "evidence-manifest": DocumentSchema("manifest.json of a folder that --evidence wrote", _of(EvidenceManifest)),
+    "watch": DocumentSchema("a line of watch", _of(ScreenReport)),
     "claw-envelope": DocumentSchema("fields that every claw command prints, beside its own", _claw_envelope),
     "claw-error": DocumentSchema("error of a claw command", _claw_error),
     "session-meta": DocumentSchema("first line of a session", _of(SessionMeta)),

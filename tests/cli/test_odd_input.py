@@ -50,7 +50,7 @@ def assert_typed(ran: Ran, argv: list[str]) -> None:
     assert "Traceback" not in ran.err, argv
 
 
-@pytest.mark.usefixtures("route", "folder")
+@pytest.mark.usefixtures("route", "folder", "quick_retries")
 @pytest.mark.parametrize("odd", ODD.values(), ids=list(ODD))
 def test_clawperator_answers_odd_arguments_with_a_typed_error(odd: str) -> None:
     for name, command in leaves():
@@ -79,7 +79,7 @@ def test_a_phone_does_not_start_with_an_odd_argument(flag: str, odd: str) -> Non
     assert clawperator("phone", "list").json["phones"] == []
 
 
-@pytest.mark.usefixtures("route", "folder")
+@pytest.mark.usefixtures("route", "folder", "quick_retries")
 @pytest.mark.parametrize("odd", ODD.values(), ids=list(ODD))
 def test_claw_answers_odd_arguments_with_a_typed_error(odd: str) -> None:
     for command in CLAW_COMMANDS:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from clawperator._deadline import Deadline, limited
-from clawperator.cli.time_limit import time_limit
+from clawperator.cli.time_limit import paused_limit, time_limit
 from clawperator.commands.registry import leaves
 from clawperator.contract.limits import HOST_GRACE_MS
 from clawperator.device.adb import client
@@ -197,3 +197,18 @@ def test_a_limit_in_another_thread_changes_no_signal() -> None:
     thread.start()
     thread.join(10)
     assert seen == [signal.SIG_DFL]
+
+
+def test_a_paused_limit_holds_neither_in_the_block_nor_for_its_time() -> None:
+    with time_limit(60_000):
+        with paused_limit():
+            assert Deadline(None).remaining is None
+            assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
+        left = Deadline(None).remaining
+        assert left is not None
+        assert 0 < left <= 60 + HOST_GRACE_MS / 1000
+        assert signal.getitimer(signal.ITIMER_REAL)[0] > 0
+    assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
+    with paused_limit():  # without a limit there is nothing to pause
+        assert Deadline(None).remaining is None
+    assert signal.getitimer(signal.ITIMER_REAL)[0] == 0

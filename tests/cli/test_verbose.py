@@ -54,6 +54,7 @@ def test_the_adb_backend_prints_its_commands_and_attempts(route: Route) -> None:
     assert re.search(r"engine: click failed in \d+ ms", ran.err)
 
 
+@pytest.mark.usefixtures("quick_retries")
 @pytest.mark.parametrize("backend", ["operator", "adb"])
 def test_text_that_is_typed_is_in_no_trace(route: Route, backend: str) -> None:
     route.run("open", "com.android.settings")

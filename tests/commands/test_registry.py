@@ -130,7 +130,16 @@ ACTING = {
 }
 SESSION = {"--directory", "--session-id", "--resume"}
 THINKING = {
-    *("--limit", "--brain", "--model", "--events", "--heartbeat-seconds", "--max-budget-tokens", "--max-steps"),
+    *(
+        "--limit",
+        "--brain",
+        "--model",
+        "--events",
+        "--evidence",
+        "--heartbeat-seconds",
+        "--max-budget-tokens",
+        "--max-steps",
+    ),
     *("--max-session-turns", "--strict"),
     "--no-mcp",
 }

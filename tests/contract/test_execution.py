@@ -16,6 +16,7 @@ from clawperator.contract.normalise import PARAM_ALIASES
 from clawperator.contract.selectors import MATCHER_ALIASES, NodeMatcher
 from clawperator.errors import CODES, ClawError
 from clawperator.schemas import SCHEMAS, schema
+from tests.support.schema_checks import assert_fits_schema
 
 M = {"textEquals": "Wi-Fi"}
 # One good set of params for each action type.
@@ -105,11 +106,11 @@ def test_there_are_eighteen_action_types_of_the_contract_and_each_has_a_good_exa
 
 def test_the_schema_takes_what_validation_takes() -> None:
     for kind, params in GOOD.items():
-        jsonschema.validate(document(action(kind, params)), schema("execution"))
+        assert_fits_schema("execution", document(action(kind, params)))
         if params is not None:
-            jsonschema.validate(params, schema(f"action.{kind}"))
+            assert_fits_schema(f"action.{kind}", params)
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate(document(action("click", {"bogus": 1})), schema("execution"))
+        assert_fits_schema("execution", document(action("click", {"bogus": 1})))
 
 
 def test_every_schema_is_a_schema() -> None:
@@ -387,7 +388,7 @@ def test_any_change_to_a_good_plan_is_a_plan_or_a_typed_error(data: st.DataObjec
     else:
         # What was accepted is canonical: it is accepted again, unchanged, and the schema agrees.
         assert validate(made.document).document == made.document
-        jsonschema.validate(made.document, schema("execution"))
+        assert_fits_schema("execution", made.document)
 
 
 @pytest.mark.parametrize(

@@ -2,19 +2,23 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from unittest.mock import patch
 
 from clawperator._home import PhoneFolder, PhoneRecord
+from clawperator.engine import SystemClock
+from clawperator.phone.process import server
 from clawperator.phone.process.server import HOST, PhoneServer, PhoneServerConfig
+from tests.support.fast_clock import SkippingClock
 
 
 @contextmanager
 def running_phone_server(
-    serial: str = "claw-1", seed: int = 0, apps: tuple[str, ...] = ()
+    serial: str = "claw-1", seed: int = 0, apps: tuple[str, ...] = (), clock: type[SystemClock] = SkippingClock
 ) -> Iterator[PhoneServer]:
     """Its ports are open and its folder is in ``CLAWPERATOR_HOME`` until the ``with`` block ends."""
     folder = PhoneFolder(serial)
     folder.make()
-    with folder.lock() as ours:
+    with patch.object(server, "SystemClock", clock), folder.lock() as ours:
         assert ours
         phone_server = PhoneServer(PhoneServerConfig(serial=serial, seed=seed, folder=folder.files, apps=apps))
         phone_server.open()

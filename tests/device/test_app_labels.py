@@ -7,13 +7,13 @@ import pytest
 
 from clawperator.device.adb.client import Device, Endpoint, ShellAnswer
 from clawperator.device.app_labels import known_labels, resolve_app_label
-from clawperator.engine.clock import SystemClock
 from clawperator.errors import ClawError
 from clawperator.phone.toolkit.app import App
 from clawperator.phone.toolkit.context import AppContext
 from clawperator.phone.toolkit.views import View, column, text
 from clawperator.testing import simulated_phone
 from tests.device.phone_servers import running_phone_server
+from tests.support.fast_clock import SkippingClock
 from tests.support.running import claw_json, clawperator
 
 
@@ -30,7 +30,7 @@ def app(package: str, label: str) -> App:
 @pytest.fixture
 def device() -> Iterator[Device]:
     twins = [app("com.example.one", "Twin"), app("com.example.two", "Twin"), app("com.example.shop", "My Shop")]
-    with simulated_phone(apps=twins, clock=SystemClock()) as phone, phone.serve() as ports:
+    with simulated_phone(apps=twins, clock=SkippingClock()) as phone, phone.serve() as ports:
         yield Device("claw-1", Endpoint("127.0.0.1", ports.server_port, simulated=True))
 
 

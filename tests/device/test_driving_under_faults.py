@@ -5,14 +5,17 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
 
 from clawperator.device.adb.client import exec_out
+from clawperator.device.backends import operator_link
 from clawperator.device.discovery import resolve_device
 from clawperator.errors import CODES
 from clawperator.phone.core.faults import FAULTS
+from tests.device.phone_servers import running_phone_server
 from tests.support.hanging import HANG_SECONDS
 from tests.support.running import Ran, clawperator
 
@@ -43,13 +46,11 @@ OUTCOMES: dict[str, tuple[str, ...]] = {
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The home of one phone that all tests here share."""
     home = str(tmp_path_factory.mktemp("product"))
-    with pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch, ExitStack() as stack:
         patch.setenv("CLAWPERATOR_HOME", home)
-        assert clawperator("phone", "start", "--seed", "11").code == 0
-    yield home
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("CLAWPERATOR_HOME", home)
-        assert clawperator("phone", "stop", "--all").code == 0
+        stack.enter_context(running_phone_server(seed=11))
+        patch.undo()
+        yield home
 
 
 @pytest.fixture(autouse=True)
@@ -117,7 +118,8 @@ def test_a_lost_touch_is_not_reported_as_a_change() -> None:
     assert step["data"]["effect"] == "unchanged"
 
 
-def test_a_hierarchy_with_a_lost_line_is_rejected() -> None:
+def test_a_hierarchy_with_a_lost_line_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(operator_link, "GRACE_SECONDS", 0.1)  # a result that is lost does not come late
     clawperator("phone", "fault", "lost_log", "0.2")
     for _ in range(20):
         ran = run("snapshot")

@@ -35,7 +35,7 @@ def kill_in_the_middle(*words: str) -> None:
 
 
 def test_a_host_that_dies_in_mid_execution_leaves_the_phone_free(tmp_path: Path) -> None:
-    kill_in_the_middle("sleep", "3000")
+    kill_while_the_phone_works("sleep", "1500")
     begin = time.monotonic()
     answer = clawperator("snapshot").json
     assert answer["envelope"]["status"] == "success"
@@ -69,7 +69,7 @@ def kill_while_the_phone_works(*words: str) -> int:
 
 def test_the_next_command_names_what_a_killed_host_left_running() -> None:
     pid = kill_while_the_phone_works("sleep", "60000", "--timeout", "90000")
-    ran = clawperator("snapshot", "--timeout", "2000")
+    ran = clawperator("snapshot", "--timeout", "1500")
     assert (ran.code, ran.json["code"]) == (1, "EXECUTION_CONFLICT_IN_FLIGHT")
     details = ran.json["details"]
     assert (details["pid"], details["action"], details["deviceId"]) == (pid, "sleep", "claw-1")
@@ -77,7 +77,7 @@ def test_the_next_command_names_what_a_killed_host_left_running() -> None:
     assert 80_000 < details["until"] - details["since"] < 100_000
     what = f"sleep of command {details['commandId']}, started by process {pid}"
     assert ran.err.startswith(f"clawperator: waiting: device claw-1 still runs {what}, for up to ")
-    quiet = clawperator("snapshot", "--timeout", "1500", "--json")
+    quiet = clawperator("snapshot", "--timeout", "1000", "--json")
     assert (quiet.json["code"], quiet.err) == ("EXECUTION_CONFLICT_IN_FLIGHT", "")
     assert clawperator("snapshot", "--dry-run").code == 0, "nothing is sent"
 
@@ -115,7 +115,7 @@ def test_an_interrupt_reports_what_the_phone_still_runs() -> None:
 def test_a_host_that_dies_in_mid_recording_loses_nothing() -> None:
     assert clawperator("recording", "start", "--session-id", "demo").code == 0
     clawperator("open", "com.android.settings")
-    kill_in_the_middle("wait", "--text", "never there", "--timeout", "3000")
+    kill_while_the_phone_works("wait", "--text", "never there", "--timeout", "1500")
     clawperator("click", "--text", "Display")
     assert clawperator("recording", "stop", "--session-id", "demo").code == 0
     pulled = clawperator("recording", "pull", "--session-id", "demo").json
@@ -128,7 +128,7 @@ def test_a_host_that_dies_in_mid_recording_loses_nothing() -> None:
 def test_a_pull_that_dies_leaves_no_half_a_file(tmp_path: Path) -> None:
     assert clawperator("recording", "start", "--session-id", "demo").code == 0
     assert clawperator("recording", "stop").code == 0
-    clawperator("phone", "fault", "latency", "5000")
+    clawperator("phone", "fault", "latency", "2000")
     kill_in_the_middle("recording", "pull", "--session-id", "demo")
     clawperator("phone", "fault", "latency", "off")
     assert not (tmp_path / "recordings" / "demo.ndjson").exists()

@@ -6,9 +6,9 @@ import pytest
 
 from clawperator.device.adb.client import Device, Endpoint
 from clawperator.device.recordings import PulledRecording, pull_recording
-from clawperator.engine.clock import SystemClock
 from clawperator.errors import ClawError
 from clawperator.testing import SimulatedPhone, simulated_phone
+from tests.support.fast_clock import SkippingClock
 
 PACKAGE = "com.clawperator.operator"
 FOLDER = f"/sdcard/Android/data/{PACKAGE}/files/recordings"
@@ -16,7 +16,7 @@ FOLDER = f"/sdcard/Android/data/{PACKAGE}/files/recordings"
 
 @pytest.fixture(scope="module")
 def served() -> Iterator[tuple[SimulatedPhone, Device]]:
-    with simulated_phone(clock=SystemClock()) as simulated, simulated.serve() as doors:
+    with simulated_phone(clock=SkippingClock()) as simulated, simulated.serve() as doors:
         yield simulated, Device("claw-1", Endpoint("127.0.0.1", doors.server_port, simulated=True))
 
 

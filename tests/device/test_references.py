@@ -351,3 +351,23 @@ class NumberedRows(MovingRows):
 
 TestNumberedRows = NumberedRows.TestCase
 TestNumberedRows.settings = settings(max_examples=40, stateful_step_count=20, deadline=None)
+
+
+def test_a_screen_that_was_seen_a_moment_ago_is_not_written_again(clock: Clock) -> None:
+    screen = page(*rows("A", "B"))
+    numbered(clock, screen)
+    written = References(PHONE).state()
+    clock.seconds += 30
+    numbered(clock, screen)
+    assert References(PHONE).state() == written
+    numbered(clock, screen, "s2")
+    assert References(PHONE).state() != written
+
+
+def test_a_screen_that_is_watched_for_hours_keeps_its_numbers(clock: Clock) -> None:
+    screen = page(*rows("A", "B"))
+    first = refs(numbered(clock, screen))
+    for _ in range(3 * MAX_AGE_SECONDS // 30):
+        clock.seconds += 30
+        assert refs(numbered(clock, screen)) == first
+    assert References(PHONE, clock).lookup(f"{first['A']}@s1").label == "A"

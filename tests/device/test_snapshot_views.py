@@ -217,3 +217,21 @@ def test_the_change_after_a_tap_on_the_same_page_is_small() -> None:
     documented = re.search(r"a median of (\d+)\s+bytes", (REPOSITORY / "docs" / "snapshots.md").read_text("utf-8"))
     assert documented is not None
     assert median(sizes) == pytest.approx(int(documented[1]), abs=15)
+
+
+def test_the_same_screen_again_is_the_same_view() -> None:
+    screen = xml(page(*rows("A", "B")))
+    first = snapshot(screen, view="outline")
+    assert snapshot(screen, view="outline") == first
+    since = {"view": "outline", "since": first["snapshot_id"]}
+    assert snapshot(screen, **since)["text"].count("no change since") == 1
+    assert snapshot(screen, view="outline") == first
+
+
+def test_references_that_another_process_has_lost_are_numbered_anew() -> None:
+    screen = xml(page(*rows("A", "B")))
+    first = snapshot(screen, view="outline")
+    [path] = Path(references_folder()).glob("*.json")
+    path.unlink()
+    assert snapshot(screen, view="outline") == first
+    assert path.exists()

@@ -188,6 +188,7 @@ def test_a_deep_link_opens_its_app_when_its_scheme_is_allowed(
     assert phone.shows(text="Deep link opened")
 
 
+@pytest.mark.usefixtures("quick_retries")
 @pytest.mark.parametrize("backend", ["operator", "adb"])
 def test_an_allowed_link_that_no_app_opens_fails_on_the_device(
     simulator: tuple[SimulatedPhone, Device], backend: BackendName
@@ -198,6 +199,7 @@ def test_an_allowed_link_that_no_app_opens_fails_on_the_device(
     assert info.value.code == "URI_NOT_HANDLED"
 
 
+@pytest.mark.usefixtures("quick_retries")
 def test_commands_take_the_flag_and_warn_of_the_configuration(route: Route) -> None:
     config = Path(route.environment["CLAWPERATOR_HOME"], "clawperator.toml")
     config.write_text("allow_scheme = []\n")
@@ -223,6 +225,7 @@ def test_validation_and_dry_run_check_no_scheme() -> None:
     assert run_command("open", "intent://x", "--dry-run").json["ok"]
 
 
+@pytest.mark.usefixtures("quick_retries")
 def test_connect_takes_the_schemes(route: Route) -> None:
     phone = clawperator.connect(route.serial, allow_schemes=("myapp",))
     with pytest.raises(ClawError) as info:

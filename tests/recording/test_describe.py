@@ -4,14 +4,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import msgspec
 import pytest
 from hypothesis import given
 
 from clawperator.recording.compare.strategies.derived import derive_checkpoints
 from clawperator.recording.describe import DescribedStep, Description
-from clawperator.schemas import schema
 from clawperator.testing import simulated_phone
 from tests.recording.demonstrations import (
     LAUNCHER,
@@ -28,6 +26,7 @@ from tests.recording.demonstrations import (
 )
 from tests.recording.samples import back, click, event_lists, scroll, window, write
 from tests.support.running import clawperator
+from tests.support.schema_checks import assert_fits_schema
 
 HOME = window(0, LAUNCHER, className="a.Launcher", title="Home screen")
 
@@ -210,7 +209,7 @@ def test_any_recording_can_be_described(events: list[dict[str, Any]]) -> None:
 def test_real_exports_are_described_by_the_command(path: Path) -> None:
     ran = clawperator("recording", "describe", "--input", str(path))
     assert ran.code == 0
-    jsonschema.validate(ran.json, schema("recording-narrative"))
+    assert_fits_schema("recording-narrative", ran.json)
     assert len(ran.err.splitlines()) == ran.json["stepCount"] >= 3
     export = real(path)
     named = [step["checkpoint"] for step in ran.json["steps"] if "checkpoint" in step]

@@ -6,15 +6,14 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 from hypothesis import given
 
 from clawperator.recording.export import export_recording, read_export
-from clawperator.schemas import schema
 from tests.recording.samples import HEADER, back, click, event_lists, scroll, typed, window, write
 from tests.support.paths import CAPTURES, GOLDEN
 from tests.support.running import clawperator
+from tests.support.schema_checks import assert_fits_schema
 
 REAL_EXPORTS = CAPTURES / "exports"
 FIVE = [window(0), click(1), scroll(2), back(3), typed(4, "é", "com.google.android.youtube")]
@@ -82,7 +81,7 @@ def test_any_event_list_survives_write_read_export_validate(
         data = (folder / "a.export.json").read_bytes()
         assert len(read_export(data).events) == len(items) == result["eventCount"]
         document = json.loads(data)
-        jsonschema.validate(document, schema("recording-export"))
+        assert_fits_schema("recording-export", document)
         ordered = sorted(items, key=lambda e: e["seq"])
         for event, exported in zip(ordered, document["events"], strict=True):
             snapshot = event.get("snapshot")

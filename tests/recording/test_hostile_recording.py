@@ -12,7 +12,6 @@ import pytest
 
 from clawperator.device.adb.client import Device, Endpoint
 from clawperator.device.recordings import pull_recording
-from clawperator.engine.clock import SystemClock
 from clawperator.errors import CODES, ClawError
 from clawperator.recording import reader
 from clawperator.recording.events import decode_event
@@ -21,6 +20,7 @@ from clawperator.recording.parse import parse_recording
 from clawperator.recording.repair import repair_recording
 from clawperator.testing import SimulatedPhone, simulated_phone
 from tests.recording.samples import HEADER, click, typed, window, write
+from tests.support.fast_clock import SkippingClock
 from tests.support.running import Ran, clawperator
 from tests.support.secret_search import find_secret
 
@@ -206,7 +206,7 @@ def test_a_secret_of_a_broken_recording_is_in_no_error(tmp_path: Path, command: 
 
 @pytest.fixture(scope="module")
 def phone() -> Iterator[tuple[SimulatedPhone, Device]]:
-    with simulated_phone(clock=SystemClock()) as simulated, simulated.serve() as doors:
+    with simulated_phone(clock=SkippingClock()) as simulated, simulated.serve() as doors:
         yield simulated, Device("claw-1", Endpoint("127.0.0.1", doors.server_port, simulated=True))
 
 

@@ -4,13 +4,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
 from clawperator.recording import parse as parse_module
-from clawperator.schemas import schema
 from tests.recording.samples import HEADER, back, click, scroll, typed, window, write
 from tests.support.running import clawperator
+from tests.support.schema_checks import assert_fits_schema
 
 
 def parse(path: Path, *more: str) -> Any:
@@ -33,7 +32,7 @@ def test_the_log_is_written_as_the_reference_writes_it(tmp_path: Path) -> None:
     source = write(tmp_path / "a.ndjson", [window(0), click(1), back(2), scroll(3)])
     parse(source)
     text = (tmp_path / "a.steps.json").read_text("utf-8")
-    jsonschema.validate(json.loads(text), schema("recording-steps"))
+    assert_fits_schema("recording-steps", json.loads(text))
     assert text == json.dumps(json.loads(text), indent=2, ensure_ascii=False)
     assert json.loads(text) == {
         "sessionId": "demo-session",

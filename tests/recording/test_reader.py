@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,8 +13,8 @@ from clawperator.errors import ClawError
 from clawperator.recording import reader
 from clawperator.recording.events import Click, Event
 from clawperator.recording.reader import Recording
-from clawperator.schemas import schema
 from tests.recording.samples import HEADER, SPELLINGS, Spelling, click, event_lists, events, window, write
+from tests.support.schema_checks import assert_fits_schema
 
 
 def read(path: Path) -> list[Event]:
@@ -202,7 +201,7 @@ def test_an_event_is_read_as_it_was_written(
         if name not in ("type", "extra", "snapshot", "bounds"):
             assert getattr(got, name) == value
     assert json.loads(bytes(got.snapshot)) == event.get("snapshot")
-    jsonschema.validate(event, schema("recording-event"))
+    assert_fits_schema("recording-event", event)
 
 
 def test_a_type_that_stands_in_a_text_or_deeper_is_not_taken_for_the_type(tmp_path: Path) -> None:

@@ -129,6 +129,7 @@ def test_arguments_and_environment_of_a_script(tmp_path: Path) -> None:
         "BIN": f"{sys.executable} -P -m clawperator",
         "DEVICE_ID": "claw-7",
         "OPERATOR_PACKAGE": "com.op",
+        "OUTPUT": "json",
         "PARENT": f"skill {ID}",
         "SKILL_ID": ID,
     }

@@ -10,14 +10,12 @@ import pytest
 
 from clawperator.phone.apps import solar, video
 from clawperator.phone.apps.settings import pages
-from clawperator.phone.process import server as server_module
 from clawperator.phone.process.server import PhoneServer
 from clawperator.phone.toolkit import views
 from clawperator.phone.toolkit.context import AppContext
 from clawperator.skills.registry import shipped_registry
 from tests.device.phone_servers import running_phone_server
 from tests.skills.demonstrations import SETTINGS, SOLAR, VIDEO, demonstrate
-from tests.support.fast_clock import FastClock
 from tests.support.running import clawperator
 
 ORCHESTRATED = f"{SOLAR}-orchestrated"
@@ -28,7 +26,6 @@ SHIPPED = Path(shipped_registry()).parent
 
 @pytest.fixture
 def phone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[PhoneServer]:
-    monkeypatch.setattr(server_module, "SystemClock", FastClock)
     monkeypatch.chdir(tmp_path)
     with running_phone_server() as phone_server:
         yield phone_server

@@ -10,4 +10,5 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[2]
 FIXTURES = REPOSITORY / "tests" / "fixtures"
 GOLDEN = FIXTURES / "json"
+TEXT_GOLDEN = FIXTURES / "text"
 CAPTURES = Path(os.environ.get("CLAWPERATOR_TEST_DATA") or REPOSITORY.parent / "shared" / "data")

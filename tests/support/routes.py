@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from msgspec import Struct
@@ -10,8 +11,11 @@ from msgspec import Struct
 from clawperator._home import PhoneFolder, PhoneRecord
 from clawperator.contract.wire import OPERATOR_PACKAGE
 from clawperator.device.adb.client import Device, Endpoint, run_shell
+from clawperator.engine import SystemClock
+from clawperator.phone.process import server
 from clawperator.phone.process.server import HOST, PhoneServer, PhoneServerConfig
 from tests.phone.adb.real_adb import adb_server, connected
+from tests.support.fast_clock import SkippingClock
 from tests.support.running import Ran, clawperator
 
 ROUTES = ("no adb", "real adb")
@@ -45,10 +49,11 @@ class Route(Struct, frozen=True):
 
 
 @contextmanager
-def open_route(name: str, folder: Path) -> Iterator[Route]:
+def open_route(name: str, folder: Path, clock: type[SystemClock] = SkippingClock) -> Iterator[Route]:
     """A fresh phone in this process, reached by the route of this name."""
-    phone_server = PhoneServer(PhoneServerConfig(serial=SERIAL, folder=str(folder / "files")))
     with ExitStack() as stack:
+        stack.enter_context(patch.object(server, "SystemClock", clock))
+        phone_server = PhoneServer(PhoneServerConfig(serial=SERIAL, folder=str(folder / "files")))
         stack.callback(phone_server.close)
         phone_server.open()
         home = {"CLAWPERATOR_HOME": str(folder / "home")}

@@ -122,6 +122,7 @@ def test_an_element_is_found_and_clicked_by_its_reference(any_phone: AndroidPhon
     assert info.value.code == "EXECUTION_VALIDATION_FAILED"
 
 
+@pytest.mark.usefixtures("quick_retries")
 def test_a_node_that_must_be_unique_is_refused_with_its_candidates(any_phone: AndroidPhone) -> None:
     any_phone.open_app(SETTINGS)
     snapshot = any_phone.snapshot()

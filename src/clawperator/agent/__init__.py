@@ -44,9 +44,8 @@ if TYPE_CHECKING:
     from clawperator.agent.inventory.plugins import Plugin, PluginContext, PluginScan, discover_plugins, run_plugin
     from clawperator.agent.inventory.routing import Router
     from clawperator.agent.models.toolset import tool_definitions
-    from clawperator.agent.policy import make_policy
     from clawperator.agent.ports import LEVELS, Level, Tool, ToolCall, ToolContext, ToolResult, Usage
-    from clawperator.agent.redaction import map_strings
+    from clawperator.agent.redaction import Redactor, environment_secrets, map_strings
     from clawperator.agent.sessions.files import is_session_path
     from clawperator.agent.sessions.reading import is_session_file
     from clawperator.agent.sessions.records import SessionMeta, TurnRecord
@@ -60,7 +59,7 @@ if TYPE_CHECKING:
     from clawperator.agent.tools.privacy import mask_steps, plan_secrets
     from clawperator.agent.tools.recordings import CompareParams, DescribeParams, ExportParams
     from clawperator.agent.tools.row import failed_result, payload_error, require_object
-    from clawperator.agent.turns.assembly import AgentOptions, assemble, is_mcp_name, tool_pool
+    from clawperator.agent.turns.assembly import AgentOptions, agent_policy, assemble, is_mcp_name, tool_pool
     from clawperator.agent.turns.conversation import BRAINS, RunRequest, RunResult, run_request
     from clawperator.agent.turns.events import NOTE, STAGES, EventStream
     from clawperator.agent.turns.results import StoppedWork, TurnResult, observe_stop
@@ -89,9 +88,8 @@ else:
             "inventory.plugins": "Plugin PluginContext PluginScan discover_plugins run_plugin",
             "inventory.routing": "Router",
             "models.toolset": "tool_definitions",
-            "policy": "make_policy",
             "ports": "LEVELS Level Tool ToolCall ToolContext ToolResult Usage",
-            "redaction": "map_strings",
+            "redaction": "Redactor environment_secrets map_strings",
             "sessions.files": "is_session_path",
             "sessions.reading": "is_session_file",
             "sessions.records": "SessionMeta TurnRecord",
@@ -105,7 +103,7 @@ else:
             "tools.privacy": "mask_steps plan_secrets",
             "tools.recordings": "CompareParams DescribeParams ExportParams",
             "tools.row": "failed_result payload_error require_object",
-            "turns.assembly": "AgentOptions assemble is_mcp_name tool_pool",
+            "turns.assembly": "AgentOptions assemble is_mcp_name tool_pool agent_policy",
             "turns.conversation": "BRAINS RunRequest RunResult run_request",
             "turns.events": "EventStream NOTE STAGES",
             "turns.results": "StoppedWork TurnResult observe_stop",
@@ -142,6 +140,7 @@ __all__ = [
     "Plugin",
     "PluginContext",
     "PluginScan",
+    "Redactor",
     "Router",
     "RunRequest",
     "RunResult",
@@ -164,6 +163,7 @@ __all__ = [
     "WorkAbandonedInterrupt",
     "WorkingFolder",
     "agent_instructions",
+    "agent_policy",
     "assemble",
     "build_envelope",
     "builtin_tools",
@@ -174,6 +174,7 @@ __all__ = [
     "confining",
     "describe_steps",
     "discover_plugins",
+    "environment_secrets",
     "error_object",
     "failed_result",
     "filesystem_error",
@@ -184,7 +185,6 @@ __all__ = [
     "is_not_found",
     "is_session_file",
     "is_session_path",
-    "make_policy",
     "map_strings",
     "mask_steps",
     "merge_section",

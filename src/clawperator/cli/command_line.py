@@ -4,7 +4,7 @@ Global options may appear anywhere; then comes a command with its flags and word
 """
 
 from collections.abc import Callable, Sequence
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -12,6 +12,9 @@ from clawperator._text import is_blank, read_number
 from clawperator.cli.console import LOG_LEVELS, Console
 from clawperator.cli.parsing import ParsedArguments, by_name, invalid, parse, usage
 from clawperator.commands import GLOBALS, Command, value_flags
+
+if TYPE_CHECKING:
+    from clawperator.contract import Plan
 
 
 class GlobalOptions(Struct, frozen=True):
@@ -55,16 +58,25 @@ class Call(Struct, frozen=True):
 
 
 class CommandResult(Struct, frozen=True):
-    """A document to print, and the exit code."""
+    """A document to print, and the exit code. ``plan`` is what ran, if the document reports an execution."""
 
     document: Any
     exit_code: int = 0
+    plan: "Plan | None" = None
 
 
 class TextResult(Struct, frozen=True):
     """Text to print as it is, and the exit code."""
 
     text: str
+    exit_code: int = 0
+
+
+class ReadableResult(Struct, frozen=True):
+    """The output of text mode: what the command did, for stdout, and its error, for stderr; None for nothing."""
+
+    text: str | None
+    problem: str | None = None
     exit_code: int = 0
 
 
@@ -79,7 +91,7 @@ class StreamedResult(Struct, frozen=True):
     """The result of a command that has written its output to stdout already."""
 
 
-HandlerResult = CommandResult | LargeResult | TextResult | StreamedResult
+HandlerResult = CommandResult | LargeResult | TextResult | ReadableResult | StreamedResult
 Handler = Callable[[Call], HandlerResult]
 
 
@@ -119,6 +131,19 @@ def split_globals(argv: list[str]) -> tuple[GlobalOptions, list[str]]:
                 f"{flag.name} needs a value: {flag.name} {flag.metavar}", "Run 'clawperator help' for the options."
             )
     return _options(given), rest
+
+
+def requested_output(argv: list[str]) -> str | None:
+    """The output format that a command line asks for, also one that cannot be parsed; None for the default."""
+    if "--json" in argv:
+        return "json"
+    output = next(flag for flag in GLOBALS if flag.name == "--output")
+    found = None
+    for i, token in enumerate(argv):
+        name, equals, inline = token.partition("=")
+        if name in (output.name, *output.aliases):
+            found = inline if equals else next(iter(argv[i + 1 :]), None)
+    return found
 
 
 def _options(given: dict[str, Any]) -> GlobalOptions:

@@ -1,4 +1,4 @@
-"""The answer on stdout; messages on stderr, filtered by level; progress on a terminal."""
+"""The answer on stdout; messages on stderr, filtered by level; a status line on a terminal."""
 
 import os
 import sys
@@ -7,15 +7,24 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import IO
 
+from clawperator._text import printable
+
 LOG_LEVELS = ("debug", "info", "warn", "error")
 _INTERVAL_S = 0.1
+_DEFAULT_WIDTH = 80
 
 
 class Console:
-    """Writes lines whose level is not below the threshold. Errors of stderr itself are ignored."""
+    """Writes lines whose level is not below the threshold. Errors of stderr itself are ignored.
+
+    On a terminal, and at level info, the last line may be a status. It is replaced by the next one, and erased
+    before anything else is written.
+    """
 
     def __init__(self, level: str) -> None:
         self._threshold = LOG_LEVELS.index(level)
+        self._has_status = False
+        self._next_status = 0.0
 
     def is_enabled(self, level: str) -> bool:
         return LOG_LEVELS.index(level) >= self._threshold
@@ -32,10 +41,35 @@ class Console:
 
     def progress(self, title: str) -> "Progress | None":
         """A progress meter, if stderr is a terminal or the level is debug."""
-        is_terminal = sys.stderr is not None and sys.stderr.isatty() and self.is_enabled("info")
+        is_terminal = self._shows_status
         return Progress(self, title, rewrite=is_terminal) if is_terminal or self.is_enabled("debug") else None
 
+    @property
+    def _shows_status(self) -> bool:
+        try:
+            return self.is_enabled("info") and sys.stderr.isatty()
+        except (ValueError, AttributeError):  # closed, or not there at all
+            return False
+
+    def show_status(self, text: str, elapsed: str = "") -> bool:
+        """Show a text and its time as the last line, at most ten times a second. False without a terminal."""
+        if not self._shows_status:
+            return False
+        now = time.monotonic()
+        if now >= self._next_status:
+            self._next_status = now + _INTERVAL_S
+            self.erase_status()
+            self.write(_one_row(text, elapsed))
+            self._has_status = True
+        return True
+
+    def erase_status(self) -> None:
+        if self._has_status:
+            self._has_status = False
+            self.write("\r\x1b[K")
+
     def write(self, text: str) -> None:
+        self.erase_status()
         with suppress(OSError, ValueError, AttributeError):  # closed, or not there at all
             sys.stderr.write(text)
             sys.stderr.flush()
@@ -49,20 +83,31 @@ class Progress:
         self._title = title
         self._rewrite = rewrite
         self._next = time.monotonic() + _INTERVAL_S
-        self._shown = False
 
     def __call__(self, done: int, total: int) -> None:
         now = time.monotonic()
         if now < self._next:
             return
         self._next = now + _INTERVAL_S
-        self._shown = True
         text = f"{self._title}: {done / 1e6:.0f} of {total / 1e6:.0f} MB ({done * 100 // max(total, 1)} %)"
-        self._console.write(f"\r\x1b[K{text}" if self._rewrite else text + "\n")
+        if self._rewrite:
+            self._console.show_status(text)
+        else:
+            self._console.write(text + "\n")
 
     def done(self) -> None:
-        if self._shown and self._rewrite:
-            self._console.write("\r\x1b[K")
+        self._console.erase_status()
+
+
+def _one_row(text: str, ending: str) -> str:
+    """A text and its ending, cut to one row of the terminal: a longer one could not be erased."""
+    from clawperator.cli.text.layout import cut
+
+    try:
+        width = os.get_terminal_size(sys.stderr.fileno()).columns or _DEFAULT_WIDTH
+    except (OSError, ValueError, AttributeError):
+        width = _DEFAULT_WIDTH
+    return cut(printable(text[: 4 * width]), max(width - len(ending) - 1, 1)) + ending
 
 
 def read_stdin(max_bytes: int) -> bytes:
@@ -75,6 +120,20 @@ def read_stdin(max_bytes: int) -> bytes:
 
         reason = "it is closed" if isinstance(e, AttributeError) else why(e)
         raise ClawError("USAGE", f"cannot read stdin: {reason}", operation="read", target="stdin") from e
+
+
+def stream_bytes(data: bytes) -> None:
+    """Write a part of a stream at once. ``BrokenPipeError`` when its reader is gone, ``USAGE`` without stdout."""
+    if sys.stdout is None:
+        from clawperator.errors import ClawError
+
+        raise ClawError("USAGE", "stdout is closed", operation="write", target="stdout")
+    try:
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        _discard_stdout()
+        raise
 
 
 def print_bytes(text: bytes, code: int) -> int:

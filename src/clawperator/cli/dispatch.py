@@ -18,10 +18,12 @@ from clawperator.cli.command_line import (
     Handler,
     HandlerResult,
     LargeResult,
+    ReadableResult,
     StreamedResult,
     TextResult,
     incomplete,
     read_arguments,
+    requested_output,
     split_globals,
 )
 from clawperator.cli.console import Console, print_bytes, print_pieces
@@ -35,7 +37,7 @@ _COMPACT = ("USAGE", "MISSING_ARGUMENT")
 
 def run(argv: list[str]) -> int:
     """Run a command line, print one document or text, and return the exit code."""
-    text, code = _run_line(argv, lambda result: print_pieces(result.write_to, result.exit_code))
+    text, code = _run_line(argv, _print_result)
     return code if text is None else print_bytes(text, code)
 
 
@@ -49,8 +51,19 @@ def render_call(call: Call) -> tuple[bytes | None, int, ClawError | None]:
     return _render_work(lambda: run_call(call), call.options)
 
 
-# Writes a large document; its exit code.
-_Printer = Callable[[LargeResult], int]
+# Writes a large document or the text of text mode; its exit code.
+_Printer = Callable[[LargeResult | ReadableResult], int]
+
+
+def _print_result(result: LargeResult | ReadableResult) -> int:
+    if isinstance(result, LargeResult):
+        return print_pieces(result.write_to, result.exit_code)
+    code = result.exit_code
+    if result.text is not None:
+        code = print_bytes(result.text.encode(), code)
+    if result.problem is not None:
+        Console("error").write(result.problem + "\n")
+    return code
 
 
 def _run_line(argv: list[str], printer: _Printer | None = None) -> tuple[bytes | None, int]:
@@ -60,9 +73,20 @@ def _run_line(argv: list[str], printer: _Printer | None = None) -> tuple[bytes |
         if options.default_output and not prints_help and (chosen := default_output()) != "json":
             options = replace(options, pretty=chosen == "pretty", text=chosen == "text")
     except ClawError as e:
-        return _render(CommandResult(e.document(), 1), GlobalOptions())
+        return _render(CommandResult(e.document(), 1), GlobalOptions(text=_wants_text(argv)), printer)
     text, code, _ = _render_work(lambda: _dispatch(options, rest, argv), options, printer)
     return text, code
+
+
+def _wants_text(argv: list[str]) -> bool:
+    """Whether the error of a command line that cannot be parsed is printed as text."""
+    chosen = requested_output(argv)
+    if chosen is not None:
+        return chosen == "text"
+    try:
+        return default_output() == "text"
+    except ClawError:
+        return False
 
 
 def _render_work(
@@ -78,6 +102,10 @@ def _render_work(
         Console(options.log_level).lines("debug", [_trace()])
         hint = "Run again with --verbose for the trace, and report it."
         error, code = ClawError("UNKNOWN", f"{type(e).__name__}: {e}", hint=hint), 1
+    if options.text:
+        from clawperator.cli.text.render import readable_error
+
+        return (*_render(readable_error(error, code), options, printer), error)
     return (*_render(CommandResult(error.document(), code), options), error)
 
 
@@ -132,8 +160,22 @@ def _call(command: Command, name: str, tokens: list[str], options: GlobalOptions
         from clawperator.policy import check_calls, command_entry
 
         check_calls([(command_entry(command, name, arguments.words, arguments.values), {})])
-    with listening(None if options.json else console.note, _tracer(console)):
-        return run_call(Call(name, arguments, options, console))
+    call = Call(name, arguments, options, console)
+    try:
+        with listening(None if options.json else console.note, _tracer(console), console.show_status):
+            result = run_call(call)
+    finally:
+        console.erase_status()
+    return _readable(result, call) if options.text else result
+
+
+def _readable(result: HandlerResult, call: Call | None) -> HandlerResult:
+    """The result as text for people, unless it is text already."""
+    if not isinstance(result, CommandResult):
+        return result
+    from clawperator.cli.text.render import readable_result
+
+    return readable_result(result, call)
 
 
 def _tracer(console: Console) -> Callable[[str], None] | None:
@@ -208,14 +250,19 @@ def _render(
 ) -> tuple[bytes | None, int]:
     if isinstance(result, StreamedResult):
         return None, 0
+    if options.text:
+        result = _readable(result, None)
+    if isinstance(result, LargeResult | ReadableResult) and printer is not None:
+        return None, printer(result)
+    if isinstance(result, ReadableResult):
+        return (result.text or "").encode(), result.exit_code
     if isinstance(result, LargeResult):
-        if printer is not None:
-            return None, printer(result)
         collected = io.BytesIO()
         result.write_to(collected)
         return collected.getvalue(), result.exit_code
     if isinstance(result, TextResult):
         return result.text.encode("utf-8", "replace"), result.exit_code
+    assert isinstance(result, CommandResult)
     return _encode(result.document, options), result.exit_code
 
 

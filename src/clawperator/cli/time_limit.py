@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from clawperator._deadline import limited
+from clawperator._deadline import limited, pause_deadlines
 from clawperator.contract.limits import HOST_GRACE_MS
 from clawperator.errors import ClawError
 
@@ -25,6 +25,19 @@ def time_limit(timeout_ms: float) -> Iterator[None]:
     seconds = (timeout_ms + HOST_GRACE_MS) / 1000
     with limited(seconds), _alarm(seconds + _LATE_SECONDS, timeout_ms):
         yield
+
+
+@contextmanager
+def paused_limit() -> Iterator[None]:
+    """The time that the ``with`` block takes does not count for ``--timeout``."""
+    in_main = threading.current_thread() is threading.main_thread()
+    left, interval = signal.setitimer(signal.ITIMER_REAL, 0) if in_main else (0.0, 0.0)
+    try:
+        with pause_deadlines():
+            yield
+    finally:
+        if left:
+            signal.setitimer(signal.ITIMER_REAL, left, interval)
 
 
 @contextmanager

@@ -11,14 +11,24 @@ _HANDLERS = "clawperator.cli.handlers."
 _APP_ALIASES = ("--package", "--package-id", "--application-id", "--app-id")
 _APP = Flag("--app", "package name of the app", "<package>", _APP_ALIASES, literal=True)
 _TARGET = Flag("--app", "package or URI to open", "<package|uri>", (*_APP_ALIASES, "--uri", "--url"), literal=True)
-_DIRECTION = Flag("--direction", "scroll direction: down, up, left or right", "<direction>", literal=True)
+DIRECTIONS = ("down", "up", "left", "right")
+_DIRECTION = Flag(
+    "--direction", "scroll direction: down, up, left or right", "<direction>", literal=True, choices=DIRECTIONS
+)
+_KEYS = (
+    "back, home, recents, enter, tab, space, delete, forward_delete, escape, up, down, left,\n"
+    "right, center, page_up, page_down, move_home, move_end, menu, search, volume_up, volume_down,\n"
+    "volume_mute, power, wakeup, sleep, camera, media_play_pause, media_stop, media_next,\n"
+    "media_previous, media_rewind, media_fast_forward"
+)
+_KEY_NAMES = tuple(_KEYS.replace(",", "").split())
 EXPECT = (
     Flag("--expect-text", "fail unless this label is on the screen afterwards", "<text>", literal=True),
     Flag("--expect-gone", "fail unless this label is gone afterwards", "<text>", literal=True),
     Flag("--expect-app", "fail unless this app is in the foreground afterwards", "<package>", literal=True),
     Flag("--expect-timeout", "how long to wait for what is expected, in ms (default: 5000)", "<ms>", literal=True),
 )
-_ALL = switch("--all", "return every match; needs --json")
+_ALL = switch("--all", "return every match; needs --json or --output text")
 
 
 def action_command(  # noqa: PLR0913 - the columns of one row
@@ -37,6 +47,7 @@ def action_command(  # noqa: PLR0913 - the columns of one row
     takes_app_name: bool = False,
     acts: bool | None = None,
     word_path: PathKind = "",
+    word_choices: tuple[str, ...] = (),
     module: str = "actions",
 ) -> Command:
     """A row whose argument reader is the function of the same name, unless ``build`` names another.
@@ -46,6 +57,9 @@ def action_command(  # noqa: PLR0913 - the columns of one row
     A command that ``acts`` takes expectations; by default those that are not read-only do.
     """
     expects = level != "read-only" if acts is None else acts
+    raised_by: dict[str, Level] = {"--allow-scheme": "full"} if ALLOW_SCHEME in flags else {}
+    if level == "read-only":
+        raised_by["--evidence"] = "act"  # it writes files
     return Command(
         name=name,
         summary=summary,
@@ -57,11 +71,12 @@ def action_command(  # noqa: PLR0913 - the columns of one row
         handler=_RUN,
         execution=f"{_HANDLERS}{module}:{build or name.replace('-', '_')}",
         level=level,
-        raised_by={"--allow-scheme": "full"} if ALLOW_SCHEME in flags else {},
+        raised_by=raised_by,
         tools=tools,
         replaces=replaces,
         takes_app_name=takes_app_name,
         word_path=word_path,
+        word_choices=word_choices,
     )
 
 
@@ -98,7 +113,7 @@ ACTION_COMMANDS: tuple[Command, ...] = (
         "Capture the screen as XML, or as a compact outline.",
         synonyms=("snapshot-ui", "snapshot_ui"),
         flags=(
-            Flag("--view", "xml, outline or json (default: xml)", "<view>"),
+            Flag("--view", "xml, outline or json (default: xml)", "<view>", choices=("xml", "outline", "json")),
             Flag("--max-tokens", "cut the outline to this size; a token is four bytes", "<number>"),
             Flag("--since", "show only what changed since the snapshot with this id", "<snapshot-id>"),
             switch("--settle", "wait until two captures agree"),
@@ -143,6 +158,7 @@ ACTION_COMMANDS: tuple[Command, ...] = (
             'clawperator click --class Switch --right-of "Wi-Fi"',
             "clawperator click --coordinate 540 1200 --long --duration 1500",
             'clawperator click --text Display --expect-text "Dark theme"',
+            "clawperator click --text Display --evidence evidence",
         ),
         tools=("click",),
         replaces=("action click",),
@@ -248,15 +264,20 @@ ACTION_COMMANDS: tuple[Command, ...] = (
         "Press a key by name.",
         "<key>",
         synonyms=("press-key", "press_key"),
-        flags=(Flag("--key", "name of the key, instead of the argument", "<key>", ("--button",), literal=True),),
-        examples=("clawperator press home", "clawperator press enter", "clawperator press volume_up"),
-        notes=(
-            "Keys: back, home, recents, enter, tab, space, delete, forward_delete, escape, up, down, left,\n"
-            "right, center, page_up, page_down, move_home, move_end, menu, search, volume_up, volume_down,\n"
-            "volume_mute, power, wakeup, sleep, camera, media_play_pause, media_stop, media_next,\n"
-            "media_previous, media_rewind, media_fast_forward."
+        flags=(
+            Flag(
+                "--key",
+                "name of the key, instead of the argument",
+                "<key>",
+                ("--button",),
+                literal=True,
+                choices=_KEY_NAMES,
+            ),
         ),
+        examples=("clawperator press home", "clawperator press enter", "clawperator press volume_up"),
+        notes=f"Keys: {_KEYS}.",
         tools=("press_key",),
+        word_choices=_KEY_NAMES,
         replaces=("action press-key",),
     ),
     action_command("back", "Press Back.", examples=("clawperator back",), tools=("press_key",)),
@@ -284,6 +305,7 @@ ACTION_COMMANDS: tuple[Command, ...] = (
         flags=(_DIRECTION, *CONTAINER),
         examples=("clawperator scroll down",),
         tools=("scroll",),
+        word_choices=DIRECTIONS,
     ),
     action_command(
         "scroll-until",
@@ -293,6 +315,7 @@ ACTION_COMMANDS: tuple[Command, ...] = (
         flags=(switch("--click", "then click it"), _DIRECTION, *ELEMENT, *CONTAINER),
         examples=('clawperator scroll-until --text "About phone" --click',),
         tools=("scroll_until", "scroll_and_click"),
+        word_choices=DIRECTIONS,
     ),
     action_command(
         "scroll-and-click",
@@ -302,6 +325,7 @@ ACTION_COMMANDS: tuple[Command, ...] = (
         flags=(_DIRECTION, *ELEMENT, *CONTAINER),
         examples=('clawperator scroll-and-click --text "About phone"',),
         tools=("scroll_and_click",),
+        word_choices=DIRECTIONS,
     ),
     action_command(
         "wait-for-nav",

@@ -10,7 +10,12 @@ AGENTS = Command(
             "init",
             "Print instructions for an agent: the text of AGENTS.md or SKILL.md.",
             flags=(
-                Flag("--form", "agents (AGENTS.md) or skill (SKILL.md); default: agents", "<agents|skill>"),
+                Flag(
+                    "--form",
+                    "agents (AGENTS.md) or skill (SKILL.md); default: agents",
+                    "<agents|skill>",
+                    choices=("agents", "skill"),
+                ),
                 Flag("--write", "file to add the instructions to, as a marked section", "<file>", path="out"),
             ),
             examples=("clawperator agents init", "clawperator agents init --write AGENTS.md"),
@@ -29,7 +34,12 @@ SCHEMA = Command(
     "Print the JSON Schema of a document, or the tool schemas for function calling.",
     "[<name>]",
     flags=(
-        Flag("--form", "with tools: only the form of openai or anthropic", "<openai|anthropic>"),
+        Flag(
+            "--form",
+            "with tools: only the form of openai or anthropic",
+            "<openai|anthropic>",
+            choices=("openai", "anthropic"),
+        ),
         switch("--all", "with tools: every tool of claw, not only the compact set for models"),
     ),
     examples=(

@@ -5,6 +5,7 @@ from clawperator.commands.model import (
     BACKEND,
     DENY_PREFIX,
     DENY_TOOL,
+    EVIDENCE,
     PASS_ENV,
     POLICY,
     RAISED_BY,
@@ -15,7 +16,9 @@ from clawperator.commands.model import (
 
 _INVENTORY = "clawperator.cli.claw.inventory:"
 _SESSIONS = "clawperator.cli.claw.sessions:"
-_FORMAT = Flag("--output-format", "text, or json: one document on one line", "<text|json>")
+_FORMAT = Flag(
+    "--output-format", "text, or json: one document on one line", "<text|json>", choices=("text", "json")
+)
 CLAW_GLOBALS = (
     _FORMAT,
     switch("--help", "print help", "-h"),
@@ -41,7 +44,10 @@ _ACTING = (*_PHONE, *POLICY, ALLOW_SCHEME, PASS_ENV, _TIME)
 _THINKING = (
     _LIMIT,
     Flag(
-        "--brain", "brain that turns the prompt into tool calls (default: offline)", "<offline|openai|anthropic>"
+        "--brain",
+        "brain that turns the prompt into tool calls (default: offline)",
+        "<offline|openai|anthropic>",
+        choices=("offline", "openai", "anthropic"),
     ),
     Flag("--model", "model name; not for the offline brain", "<name>"),
     Flag(
@@ -51,6 +57,7 @@ _THINKING = (
         path="out",
         not_paths=("-",),
     ),
+    EVIDENCE,
     Flag("--heartbeat-seconds", "interval of heartbeat events (default: 5)", "<s>"),
     Flag(
         "--max-budget-tokens",
@@ -85,6 +92,7 @@ CLAW_COMMANDS: tuple[Command, ...] = (
         examples=(
             'claw bootstrap "open settings and tell me the Android version"',
             'claw bootstrap "what is on the screen" --quiet',
+            'claw bootstrap "open settings" --evidence evidence',
             "echo help | claw bootstrap - --session-id help --output-format json",
         ),
         notes=f"{_OFFLINE}\n{_ASKED} {_STDIN}",

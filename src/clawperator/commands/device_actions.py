@@ -15,6 +15,7 @@ DEVICE_ACTION_COMMANDS: tuple[Command, ...] = (
         examples=("clawperator rotate landscape", "clawperator rotate auto"),
         notes="Orientations: portrait, landscape, 0, 90, 180, 270, or auto to follow the sensor again.",
         tools=("rotate",),
+        word_choices=("portrait", "landscape", "0", "90", "180", "270", "auto"),
         module="device_actions",
     ),
     action_command(

@@ -1,6 +1,7 @@
 """Commands for devices, the Operator app, emulators and the host log."""
 
-from clawperator.commands.model import Command, Flag, switch
+from clawperator.commands.actions import ACTION_COMMANDS
+from clawperator.commands.model import BACKEND, Command, Flag, switch
 
 _DEVICES = "clawperator.cli.handlers.devices:"
 _EMULATORS = "clawperator.cli.handlers.emulators:"
@@ -79,7 +80,29 @@ _EMULATOR = Command(
     ),
 )
 
+_SNAPSHOT = next(command for command in ACTION_COMMANDS if command.name == "snapshot")
+_WATCH = Command(
+    "watch",
+    "Print the screen as an outline, and then its changes.",
+    flags=(
+        Flag("--for", "how long to watch, in ms (default: until Ctrl-C)", "<ms>"),
+        Flag("--count", "end after this many documents", "<n>"),
+        Flag("--interval", "pause between two looks, in ms (default: 500)", "<ms>"),
+        BACKEND,
+    ),
+    examples=("clawperator watch --count 1", "clawperator watch --for 1000 --output text"),
+    notes=(
+        "Prints one JSON document per line: the screen first, then a document for each change. With\n"
+        "--output text it prints the outline and the changed lines. --timeout limits it like --for.\n"
+        "Between two looks other commands can use the device."
+    ),
+    handler="clawperator.cli.handlers.watch:watch_screen",
+    level="read-only",
+    tools=_SNAPSHOT.tools,
+)
+
 DEVICE_COMMANDS = (
+    _WATCH,
     Command(
         "devices",
         "List the connected devices.",
@@ -141,9 +164,9 @@ DEVICE_COMMANDS = (
         examples=(
             "clawperator doctor",
             "clawperator doctor --check-only",
-            "clawperator doctor --check-only --output pretty",
+            "clawperator doctor --output text",
         ),
-        notes="With --output pretty it prints a readable report.",
+        notes="With --output text or pretty it prints a readable report.",
         handler="clawperator.cli.handlers.doctor:check",
         level="read-only",
         raised_by={"--fix": "full", "--full": "full"},

@@ -1,6 +1,6 @@
 """Commands for gestures and for submitting a field."""
 
-from clawperator.commands.actions import action_command
+from clawperator.commands.actions import DIRECTIONS, action_command
 from clawperator.commands.model import Command, Flag
 from clawperator.commands.selectors import ELEMENT
 
@@ -15,7 +15,13 @@ GESTURE_COMMANDS: tuple[Command, ...] = (
         "Swipe from one point to another, or in a direction.",
         "[<direction>]",
         flags=(
-            Flag("--direction", "direction of the finger, instead of the argument", "<direction>", literal=True),
+            Flag(
+                "--direction",
+                "direction of the finger, instead of the argument",
+                "<direction>",
+                literal=True,
+                choices=DIRECTIONS,
+            ),
             _FROM,
             _TO,
             *ELEMENT,
@@ -33,6 +39,7 @@ GESTURE_COMMANDS: tuple[Command, ...] = (
             "Without an element it is a swipe over the screen."
         ),
         tools=("swipe",),
+        word_choices=DIRECTIONS,
     ),
     action_command(
         "drag",

@@ -25,7 +25,8 @@ class Flag(Struct, frozen=True):
 
     A ``literal`` flag refuses a value that begins with a dash, unless it is written with ``=``. ``path`` is the
     kind of path that its value is, except for the values ``not_paths``. Without the flag the output is beside the
-    file of the flag ``beside``, if that is set.
+    file of the flag ``beside``, if that is set. ``choices`` are its values, for shell completion; the handler
+    checks them.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Flag(Struct, frozen=True):
     path: PathKind = ""
     not_paths: tuple[str, ...] = ()
     beside: str = ""
+    choices: tuple[str, ...] = ()
 
 
 class Command(Struct, frozen=True):
@@ -48,7 +50,7 @@ class Command(Struct, frozen=True):
     for, both as ``module:function``. ``tools`` are the claw tools that do the same: a policy rule about them also
     applies to the command. ``raised_by`` holds the flags that need a higher level than ``level``. ``subject`` is
     the flag, or else the first word, with what the command is about. ``word_path`` is the kind of path that its
-    words are.
+    words are, ``word_choices`` what its first word can be, for shell completion.
     ``replaces`` are removed commands that this one replaces. A prompt with an app's name leads to commands that
     ``takes_app_name``. A command ``for_users`` is in no inventory: agents cannot run it.
     """
@@ -67,6 +69,7 @@ class Command(Struct, frozen=True):
     tools: tuple[str, ...] = ()
     subject: str = ""
     word_path: PathKind = ""
+    word_choices: tuple[str, ...] = ()
     replaces: tuple[str, ...] = ()
     takes_app_name: bool = False
     for_users: bool = False
@@ -100,12 +103,21 @@ def switch(name: str, help_: str, *aliases: str) -> Flag:
     return Flag(name, help_, "", aliases, values=0)
 
 
-BACKEND = Flag("--backend", "execution backend: auto, operator or adb (default: auto)", "<backend>")
+BACKEND = Flag(
+    "--backend", "execution backend: auto, operator or adb (default: auto)", "<backend>", choices=BACKENDS
+)
 PASS_ENV = Flag(
     "--pass-env", "variable that skills and MCP servers also receive; may be repeated", "<name>", repeats=True
 )
 ALLOW_SCHEME = Flag(
     "--allow-scheme", "URI scheme to open besides http and https; may be repeated", "<scheme>", repeats=True
+)
+JUNIT = Flag("--junit", "also write a JUnit XML report to this file", "<file>", path="out")
+EVIDENCE = Flag(
+    "--evidence",
+    "keep the document, and tree and picture before and after, in a new folder in this one",
+    "<folder>",
+    path="out",
 )
 DENY_TOOL = Flag("--deny-tool", "deny this tool; may be repeated", "<name>", repeats=True)
 DENY_PREFIX = Flag(
@@ -117,6 +129,7 @@ POLICY = (
         "--permission-mode",
         "read-only observes, act also acts, full also deletes and installs (default: act)",
         "<read-only|act|full>",
+        choices=LEVELS,
     ),
     Flag("--allow-tool", "allow this tool in every mode; may be repeated", "<name>", repeats=True),
     DENY_TOOL,
@@ -129,6 +142,7 @@ RAISED_BY: Mapping[str, Level] = dict.fromkeys(
 )
 PLAN = (
     BACKEND,
+    EVIDENCE,
     switch("--validate-only", "validate and print the execution; needs no device"),
     switch("--dry-run", "validate and print the plan; needs no device"),
 )

@@ -1,7 +1,7 @@
 """Commands that record on a device and process recordings."""
 
 from clawperator.commands.actions import RECORDING_ACTIONS
-from clawperator.commands.model import BACKEND, Command, Flag, switch
+from clawperator.commands.model import BACKEND, EVIDENCE, JUNIT, Command, Flag, switch
 
 _HANDLERS = "clawperator.cli.handlers.recording:"
 _INPUT = Flag("--input", "recording", "<file>", path="in")
@@ -55,7 +55,12 @@ RECORDING = Command(
             flags=(
                 Flag("--input", "recording, or a folder: its newest .ndjson", "<file|folder>", path="in"),
                 _OUT,
-                Flag("--snapshots", "omit or include the XML snapshots (default: omit)", "<omit|include>"),
+                Flag(
+                    "--snapshots",
+                    "omit or include the XML snapshots (default: omit)",
+                    "<omit|include>",
+                    choices=("omit", "include"),
+                ),
             ),
             examples=(
                 "clawperator recording export --input ./recordings/demo.ndjson",
@@ -72,8 +77,18 @@ RECORDING = Command(
             flags=(
                 Flag("--baseline", "export of the baseline recording", "<export.json>", path="in"),
                 Flag("--result", "saved output of 'skills run --json', or another export", "<file>", path="in"),
-                Flag("--mode", "auto, literal or semantic (default: auto)", "<mode>"),
-                Flag("--strategy", "checkpoint strategy: declared, derived or solax_heuristic", "<strategy>"),
+                Flag(
+                    "--mode",
+                    "auto, literal or semantic (default: auto)",
+                    "<mode>",
+                    choices=("auto", "literal", "semantic"),
+                ),
+                Flag(
+                    "--strategy",
+                    "checkpoint strategy: declared, derived or solax_heuristic",
+                    "<strategy>",
+                    choices=("declared", "derived", "solax_heuristic"),
+                ),
                 Flag(
                     "--checkpoints",
                     "declared checkpoints (default: compare-checkpoints.json beside the baseline)",
@@ -101,6 +116,8 @@ RECORDING = Command(
                 switch("--allow-coordinates", "click the recorded position when no target is found"),
                 BACKEND,
                 Flag("--out", "also write the result to this file", "<file>", path="out"),
+                JUNIT,
+                EVIDENCE,
             ),
             examples=("clawperator recording replay --input ./recordings/demo.ndjson --dry-run",),
             notes="Exit 1 when a step could not be verified.",

@@ -17,14 +17,25 @@ GLOBALS = (
     Flag("--device", "device serial", "<serial>", ("--device-id",)),
     Flag("--operator-package", "package of the Operator app", "<package>", ("--receiver-package",)),
     switch("--json", "print JSON (the default)"),
-    Flag("--output", "json (one line) or pretty (indented)", "<json|pretty>", ("--format",)),
+    Flag(
+        "--output",
+        "json (one line), pretty (indented JSON) or text (for people)",
+        "<json|pretty|text>",
+        ("--format",),
+        choices=("json", "pretty", "text"),
+    ),
     Flag(
         "--timeout",
         "timeout in ms; also how long a command looks for its element (default: about 6500)",
         "<ms>",
         ("--timeout-ms",),
     ),
-    Flag("--log-level", "minimum level printed to stderr: debug, info, warn or error (default: info)", "<level>"),
+    Flag(
+        "--log-level",
+        "minimum level printed to stderr: debug, info, warn or error (default: info)",
+        "<level>",
+        choices=("debug", "info", "warn", "error"),
+    ),
     switch("--verbose", "print what happens to stderr and to the host log (--log-level debug)"),
     switch("--help", "print help", "-h"),
     switch("--version", "print the version"),
@@ -63,9 +74,25 @@ _EXEC = Command(
 _CONFIG = Command(
     "config",
     "Print the settings in force, and where each comes from.",
-    examples=("clawperator config", "CLAWPERATOR_BACKEND=adb clawperator config --output pretty"),
+    examples=("clawperator config", "CLAWPERATOR_BACKEND=adb clawperator config --output text"),
     handler="clawperator.cli.handlers.config:print_settings",
     level="read-only",
+)
+_SHELLS = ("bash", "zsh", "fish")
+_COMPLETION = Command(
+    "completion",
+    "Print the completion script of a shell, for clawperator and claw.",
+    "<bash|zsh|fish>",
+    examples=("clawperator completion bash", "clawperator completion zsh > _clawperator"),
+    notes=(
+        "Load it in the running shell:\n"
+        "  bash, zsh: source <(clawperator completion bash)\n"
+        "  fish: clawperator completion fish | source\n"
+        "The script starts no process, except to list serials after --device."
+    ),
+    handler="clawperator.cli.handlers.completion:print_script",
+    level="read-only",
+    word_choices=_SHELLS,
 )
 _HELP = Command(
     "help",
@@ -89,6 +116,7 @@ COMMANDS: tuple[Command, ...] = (
     _CONFIG,
     AGENTS,
     SCHEMA,
+    _COMPLETION,
     VERSION,
     _HELP,
 )

@@ -81,6 +81,7 @@ ELEMENT: tuple[Flag, ...] = (
         "<state>",
         literal=True,
         repeats=True,
+        choices=tuple(STATES),
     ),
     _relation("ancestor", "inside this one"),
     _relation("descendant", "contains this one"),

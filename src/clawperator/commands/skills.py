@@ -1,6 +1,6 @@
 """``clawperator skills``: find, validate, create, install and run skills."""
 
-from clawperator.commands.model import ALLOW_SCHEME, PASS_ENV, Command, Flag, switch
+from clawperator.commands.model import ALLOW_SCHEME, EVIDENCE, JUNIT, PASS_ENV, Command, Flag, switch
 
 _HANDLERS = "clawperator.cli.handlers.skills:"
 _REGISTRY = Flag(
@@ -121,6 +121,8 @@ SKILLS = Command(
                 _ID,
                 Flag("--expect-contains", "text that the output must contain", "<text>"),
                 switch("--skip-validate", "do not validate the skill first"),
+                JUNIT,
+                EVIDENCE,
                 ALLOW_SCHEME,
                 PASS_ENV,
                 _REGISTRY,
@@ -128,6 +130,7 @@ SKILLS = Command(
             examples=(
                 f"clawperator skills run {_SHIPPED}",
                 f"clawperator skills run {_SHIPPED} --pass-env OPENAI_API_KEY",
+                f"clawperator skills run {_SHIPPED} --junit report.xml",
             ),
             notes=(
                 "Arguments after -- go to the skill. --timeout limits the skill (default: 120000 ms); after it\n"

@@ -12,12 +12,14 @@ if TYPE_CHECKING:
     from clawperator.device.backends.host_actions import save_screenshot
     from clawperator.device.discovery import ListedDevice, list_devices, resolve_device
     from clawperator.device.emulators.avd import API_LEVEL, DEFAULT_NAME, PROFILE, Avd, host_abi
+    from clawperator.device.evidence import CaptureSource, EvidenceBundle, EvidenceManifest, FinishedRun
     from clawperator.device.host_log import HostLogReader, log_event, log_file
     from clawperator.device.packages import list_packages
     from clawperator.device.recordings import PULL_SECONDS, check_session_id, local_recording_path, pull_recording
     from clawperator.device.references import References
     from clawperator.device.run import add_views, run_plan, with_captures
     from clawperator.device.running import RunningExecution, still_running
+    from clawperator.device.screen_watch import ScreenReport, ScreenWatch
     from clawperator.device.secrets import SecretReader, is_declared
     from clawperator.device.settings import default_backend, default_timeout_ms, operator_package
     from clawperator.device.setup.device_checks import HANDSHAKE_MS
@@ -41,12 +43,14 @@ else:
             "backends.host_actions": "save_screenshot",
             "discovery": "ListedDevice list_devices resolve_device",
             "emulators.avd": "API_LEVEL Avd DEFAULT_NAME PROFILE host_abi",
+            "evidence": "CaptureSource EvidenceBundle EvidenceManifest FinishedRun",
             "host_log": "HostLogReader log_event log_file",
             "packages": "list_packages",
             "recordings": "PULL_SECONDS check_session_id local_recording_path pull_recording",
             "references": "References",
             "run": "add_views run_plan with_captures",
             "running": "RunningExecution still_running",
+            "screen_watch": "ScreenReport ScreenWatch",
             "secrets": "SecretReader is_declared",
             "settings": "default_backend default_timeout_ms operator_package",
             "setup.device_checks": "HANDSHAKE_MS",
@@ -69,9 +73,13 @@ __all__ = [
     "AdbSystem",
     "Avd",
     "Backend",
+    "CaptureSource",
     "Compatibility",
     "Device",
     "Endpoint",
+    "EvidenceBundle",
+    "EvidenceManifest",
+    "FinishedRun",
     "Granted",
     "HostLogReader",
     "ListedDevice",
@@ -79,6 +87,8 @@ __all__ = [
     "References",
     "Report",
     "RunningExecution",
+    "ScreenReport",
+    "ScreenWatch",
     "SecretReader",
     "ShellAnswer",
     "add_views",

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from clawperator._deadline import Deadline
 from clawperator._files import why
 from clawperator._home import product_home
-from clawperator._notes import note
+from clawperator._notes import note, show_status
 from clawperator._typed import decode
 from clawperator.contract.limits import MAX_EXECUTION_TIMEOUT_MS
 from clawperator.errors import ClawError
@@ -197,12 +197,13 @@ def lease(  # noqa: PLR0913 - the facts of one lease
 
 
 class _Wait:
-    """A wait for a lease. Reports it once, when it takes longer than a moment."""
+    """A wait for a lease. Reports it when it takes longer than a moment: as a status, else once as a note."""
 
     def __init__(self, serial: str, deadline: Deadline, stop: Callable[[], bool] | None) -> None:
         self.serial = serial
         self.deadline = deadline
         self._stop = stop
+        self._began = time.monotonic()
         self._noted = Deadline(_NOTE_SECONDS)
         self._is_noted = False
 
@@ -214,9 +215,12 @@ class _Wait:
             )
         if self.deadline.is_over:
             raise _busy(self.serial, holder, abandoned=abandoned)
-        if not self._is_noted and self._noted.is_over:
+        if self._is_noted or not self._noted.is_over:
+            return
+        text = f"waiting: {_describe(self.serial, holder, abandoned=abandoned)}"
+        if not show_status(text, self._began):
             self._is_noted = True
-            note(f"waiting: {_describe(self.serial, holder, abandoned=abandoned)}")
+            note(text)
 
 
 def open_record(serial: str) -> int:

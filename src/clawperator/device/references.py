@@ -14,7 +14,7 @@ from zlib import crc32
 
 import msgspec
 from msgspec import Struct
-from msgspec.structs import astuple
+from msgspec.structs import astuple, replace
 
 from clawperator._deadline import Deadline
 from clawperator._files import AtomicFile, make_private_folder, read_limited, why
@@ -44,6 +44,8 @@ _MAX_NUMBER = 999_999_999
 # What was seen later than this from now was written before the clock was set back.
 _CLOCK_SECONDS = 60
 _LOCK_SECONDS = 2.0
+# A screen that was seen a moment ago is not written again: replacing a file costs some milliseconds.
+FRESH_SECONDS = 60
 _POLL_SECONDS = 0.01
 _VERSION = 1
 # After an unreadable file the numbers start here or later: it may have given out smaller ones.
@@ -121,8 +123,8 @@ class References:
             make_private_folder(os.path.dirname(self._path))
             with self._lock():
                 self._read()
-                self._number(screen, snapshot_id)
-                self._write()
+                if self._number(screen, snapshot_id):
+                    self._write()
         except OSError as e:
             raise ClawError(
                 "PRODUCT_HOME_UNAVAILABLE",
@@ -131,6 +133,14 @@ class References:
                 operation="references",
                 target=self._path,
             ) from e
+
+    def state(self) -> tuple[str | int, ...]:
+        """What is different after every write of the file, also by other processes."""
+        try:
+            found = os.stat(self._path, follow_symlinks=False)
+        except OSError:
+            return (self._path,)
+        return self._path, found.st_ino, found.st_mtime_ns, found.st_size
 
     def recognise(self, screen: Outline) -> None:
         """Set the references of the elements that an earlier screen had. Nothing is written."""
@@ -173,22 +183,29 @@ class References:
             lines.append(EarlierLine(f"e{number}", checksum, role, label))
         return lines
 
-    def _number(self, screen: Outline, snapshot_id: str | None) -> None:
+    def _number(self, screen: Outline, snapshot_id: str | None) -> bool:
+        """Number the elements. Returns whether there is something to keep that was not known a moment ago."""
         live = fingerprints(screen)
+        count = len(self._elements)
         numbers = self._known_numbers(live)
         now = round(self._now())
+        is_news = len(self._elements) != count
         for at, element in enumerate(screen.elements):
             if not numbers[at]:
                 numbers[at] = self._next
                 self._next += 1
+            known = self._elements.get(numbers[at])
+            if known is None or known.fingerprint != live[at] or not 0 <= now - known.seen <= FRESH_SECONDS:
+                is_news = True
             self._elements[numbers[at]] = _Known(now, live[at])
             element.ref = f"e{numbers[at]}"
         if snapshot_id is None:
-            return
+            return is_news
         lines = [(numbers[at], line.checksum) for at, line in enumerate(earlier_lines(screen))]
-        self._snapshots.pop(snapshot_id, None)
+        earlier = self._snapshots.pop(snapshot_id, None)
         texts = _checksum(live[0].screen) if live else 0
-        self._snapshots[snapshot_id] = _Snapshot(snapshot_id, now, lines, texts)
+        self._snapshots[snapshot_id] = made = _Snapshot(snapshot_id, now, lines, texts)
+        return is_news or earlier is None or replace(earlier, seen=now) != made
 
     def _known_numbers(self, live: list[ElementFingerprint]) -> list[int]:
         """The number of each element that is known, else 0. Forgets known elements that are in doubt."""

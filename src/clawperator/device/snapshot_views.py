@@ -3,11 +3,14 @@
 Views are made on the host after the plan has run, for every backend alike.
 """
 
+import time
+
 import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 
 from clawperator.contract import Plan, StepResult, ViewParams
-from clawperator.device.references import References
+from clawperator.device.references import FRESH_SECONDS, References
 from clawperator.errors import ClawError
 from clawperator.ui import (
     EarlierLine,
@@ -52,7 +55,7 @@ def _view(asked: ViewParams, data: dict[str, str], references: References) -> di
     if asked.shown_view == "json":
         return {"text": msgspec.json.encode(outline_objects(made, limit)).decode(), "actual_format": JSON}
     if since is not None:
-        changes = _changes(made, earlier, since)
+        changes = outline_changes(made, earlier, since)
         if changes is not None:
             text = "\n".join(cut_lines(changes, made.notices, limit))
             return {"text": text, "actual_format": CHANGES}
@@ -61,18 +64,48 @@ def _view(asked: ViewParams, data: dict[str, str], references: References) -> di
     return {"text": render_outline(made, limit), "actual_format": OUTLINE}
 
 
+class _Shown(Struct, frozen=True):
+    """An outline that this process has made, the screen, and the references at that time."""
+
+    text: str
+    overlay: str | None
+    state: tuple[str | int, ...]
+    time: float
+    outline: Outline
+
+
+# The last outline of each device, by its file of references. Servers and loops look at the same screen again.
+_shown: dict[str | int, _Shown] = {}
+_MOST_SHOWN = 32
+
+
 def numbered_outline(data: dict[str, str], references: References) -> Outline:
     """The outline of a snapshot's step data, with references. Where they cannot be kept there are none."""
-    hierarchy = parse_hierarchy(data["text"])
-    made = outline_of(hierarchy, screen_frame(hierarchy), overlay=data.get("overlay_package"))
+    text, overlay = data["text"], data.get("overlay_package")
+    state, now = references.state(), time.monotonic()
+    last = _shown.get(state[0])
+    if (
+        last is not None
+        and (last.state, last.overlay) == (state, overlay)
+        and last.text == text
+        and now - last.time < FRESH_SECONDS
+    ):
+        return replace(last.outline, notices=list(last.outline.notices))
+    hierarchy = parse_hierarchy(text)
+    made = outline_of(hierarchy, screen_frame(hierarchy), overlay=overlay)
     try:
         references.assign(made, data["snapshot_id"])
     except ClawError as e:
         made.notices.append(f"no references: {e.message}")
+        return made
+    if len(_shown) >= _MOST_SHOWN:
+        _shown.clear()
+    kept = replace(made, notices=list(made.notices))
+    _shown[state[0]] = _Shown(text, overlay, references.state(), now, kept)
     return made
 
 
-def _changes(made: Outline, earlier: list[EarlierLine] | None, since: str) -> list[str] | None:
+def outline_changes(made: Outline, earlier: list[EarlierLine] | None, since: str) -> list[str] | None:
     """The changed lines; None when the whole outline is shorter."""
     if earlier is None:
         return None

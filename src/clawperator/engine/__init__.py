@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from clawperator.engine.clock import SystemClock, VirtualClock
     from clawperator.engine.context import SecretSource
     from clawperator.engine.driver import ChosenNode, Clock, Key, NodeAction, RecordingInfo, Windows
-    from clawperator.engine.privacy import mask_secrets, mask_step_data, shown_label
+    from clawperator.engine.privacy import mask_passwords, mask_secrets, mask_step_data, shown_label
     from clawperator.engine.run import Engine
     from clawperator.engine.scripted import FullScriptedDriver, ScriptedDriver
     from clawperator.engine.selection import ReferenceLookup, select
@@ -21,7 +21,7 @@ else:
             "clock": "SystemClock VirtualClock",
             "context": "SecretSource",
             "driver": "ChosenNode Clock Key NodeAction RecordingInfo Windows",
-            "privacy": "mask_secrets mask_step_data shown_label",
+            "privacy": "mask_passwords mask_secrets mask_step_data shown_label",
             "run": "Engine",
             "scripted": "FullScriptedDriver ScriptedDriver",
             "selection": "ReferenceLookup select",
@@ -44,6 +44,7 @@ __all__ = [
     "VirtualClock",
     "Windows",
     "describe_node",
+    "mask_passwords",
     "mask_secrets",
     "mask_step_data",
     "nearest_self_or_ancestor",

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from clawperator.recording.compare.strategies.solax import REQUIRED, SOLAR_PACKAGE
     from clawperator.recording.describe import (
         DescribedStep,
+        Description,
         Narrative,
         describe_file,
         describe_recording,
@@ -78,7 +79,7 @@ else:
             "compare.strategies.declared": "Declaration",
             "compare.strategies.derived": "derive_checkpoints",
             "compare.strategies.solax": "REQUIRED SOLAR_PACKAGE",
-            "describe": "DescribedStep Narrative describe_file describe_recording described_steps",
+            "describe": "DescribedStep Description Narrative describe_file describe_recording described_steps",
             "events": (
                 "ClickFacts Event EventFacts FACTS Header Number ScrollFacts TextChangeFacts has_snapshot "
                 "own_fields"
@@ -115,6 +116,7 @@ __all__ = [
     "CompareReport",
     "Declaration",
     "DescribedStep",
+    "Description",
     "Direction",
     "Event",
     "EventFacts",

@@ -103,9 +103,18 @@ class Description:
         )
 
     @property
+    def head(self) -> Narrative:
+        """The document without its steps."""
+        return self._document
+
+    def steps(self) -> Iterator[DescribedStep]:
+        """The steps, one by one."""
+        return map(_decode_step, self._steps.pieces())
+
+    @property
     def narrative(self) -> Narrative:
         """The whole document."""
-        return replace(self._document, steps=[_decode_step(step) for step in self._steps.pieces()])
+        return replace(self._document, steps=list(self.steps()))
 
     def write_to(self, out: IO[bytes], *, pretty: bool) -> None:
         """Write the document as JSON, step by step."""

@@ -8,11 +8,11 @@ from clawperator.agent import (
     ToolContext,
     ToolRegistry,
     TurnDeadline,
+    agent_policy,
     builtin_tools,
-    make_policy,
     user_settings,
 )
-from clawperator.policy import Policy, inherited_policy, restricted
+from clawperator.policy import Policy
 
 
 class ServerAccess(Struct, frozen=True):
@@ -42,13 +42,5 @@ def open_access(options: AgentOptions) -> ServerAccess:
     A server has no terminal: what requires confirmation is denied. A policy inherited from a parent restricts it.
     """
     settings = user_settings()
-    policy = make_policy(
-        settings.permissions,
-        mode=options.mode,
-        allow_tools=options.allow_tools,
-        deny_tools=options.deny_tools,
-        deny_prefixes=options.deny_prefixes,
-        ask_tools=options.ask_tools,
-    )
-    registry = ToolRegistry(builtin_tools(), restricted(policy, inherited_policy()))
+    registry = ToolRegistry(builtin_tools(), agent_policy(options, settings))
     return ServerAccess(options, registry, settings.warnings)

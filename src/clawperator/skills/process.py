@@ -86,7 +86,8 @@ def run_script(
 ) -> ScriptExit:
     """Run a program to its end in its own process group. ``OSError`` when it cannot be started.
 
-    On a timeout, an interrupt, or when ``stop`` returns True, the group gets SIGTERM and then SIGKILL.
+    On a timeout, an interrupt, or when ``stop`` returns True, the group gets SIGTERM and then SIGKILL. ``stop`` is
+    called many times a second.
     """
     started = time.monotonic()
     child = subprocess.Popen(  # noqa: S603 - the skill's own script

@@ -3,6 +3,7 @@
 import os
 import shlex
 import sys
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +12,9 @@ from msgspec import UNSET, Struct, UnsetType
 
 from clawperator._environment import child_environment
 from clawperator._files import why
+from clawperator._notes import show_status
 from clawperator._text import is_encodable
+from clawperator.contract import FRAME_MARKER
 from clawperator.device import (
     SCHEMES_VARIABLE,
     known_device,
@@ -32,12 +35,13 @@ from clawperator.skills.contract import (
     parse_inputs,
     resolve_agent,
 )
-from clawperator.skills.process import MAX_OUTPUT_BYTES, OutputListener, ScriptExit, run_script
+from clawperator.skills.process import MAX_OUTPUT_BYTES, OutputListener, ScriptExit, Stream, run_script
 from clawperator.skills.registry import SkillEntry, SkillRegistry, parse_entry
 from clawperator.skills.result_frame import is_newer_contract, read_frame
 from clawperator.skills.validation import read_skill_json, validate_skill
 
 DEFAULT_TIMEOUT_MS = 120_000
+_LONGEST_LINE = 4_096
 _SCRIPT_SUFFIXES = (".js", ".py", ".sh")
 
 
@@ -104,8 +108,11 @@ def run_skill(
     _check_device(request)
     seconds = _seconds(request, prepared.agent)
     log_event("skills.run.start", skillId=request.skill_id, deviceId=request.device)
+    watch = _RunStatus(request.skill_id, listener, stop)
     try:
-        outcome = run_script(prepared.argv, prepared.environment, seconds=seconds, listener=listener, stop=stop)
+        outcome = run_script(
+            prepared.argv, prepared.environment, seconds=seconds, listener=watch.listen, stop=watch.check
+        )
     except OSError as e:
         log_event("skills.run.failed", level="error", skillId=request.skill_id)
         raise ClawError(
@@ -116,6 +123,30 @@ def run_skill(
             target=request.skill_id,
         ) from e
     return _build_result(request, prepared, outcome, seconds)
+
+
+class _RunStatus:
+    """Shows how long a skill has been running, and the last line it printed."""
+
+    def __init__(self, skill_id: str, listener: OutputListener | None, stop: Callable[[], bool] | None) -> None:
+        self._skill_id = skill_id
+        self._listener = listener
+        self._stop = stop
+        self._began = time.monotonic()
+        self._last_line = b""
+
+    def listen(self, stream: Stream, data: bytes) -> None:
+        lines = data[-_LONGEST_LINE:].strip().splitlines()
+        if lines and FRAME_MARKER.encode() not in data:  # the result follows when the run is over
+            self._last_line = lines[-1]
+        if self._listener is not None:
+            self._listener(stream, data)
+
+    def check(self) -> bool:
+        """Show the status; whether the run is to be stopped."""
+        last = self._last_line.decode("utf-8", "replace")
+        show_status(f"{self._skill_id}: {last or 'running'}", self._began)
+        return self._stop is not None and self._stop()
 
 
 def _check_device(request: SkillRunRequest) -> None:
@@ -203,6 +234,8 @@ def _environment(
     variables = {
         "CLAWPERATOR_BIN": os.environ.get("CLAWPERATOR_BIN") or f"{shlex.quote(sys.executable)} -P -m clawperator",
         "CLAWPERATOR_OPERATOR_PACKAGE": operator_package(request.operator_package),
+        # A script reads documents, whatever the user likes to see.
+        "CLAWPERATOR_OUTPUT": "json",
         "CLAWPERATOR_SKILL_ID": entry.id,
         "CLAWPERATOR_SKILL_PROGRAM": registry.file(entry.skillFile),
         "CLAWPERATOR_SKILL_INPUTS": msgspec.json.encode(list(request.args) if inputs is None else inputs).decode(),

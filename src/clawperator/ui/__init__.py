@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from clawperator.ui.notices import appeared_notices
     from clawperator.ui.outline import Outline, OutlineElement, outline_of, screen_frame
     from clawperator.ui.outline_text import BYTES_PER_TOKEN, cut_lines, outline_objects, render_outline
-    from clawperator.ui.parse import parse_hierarchy
+    from clawperator.ui.parse import NOT_XML, parse_hierarchy
     from clawperator.ui.passwords import has_password
     from clawperator.ui.refs import (
         MAX_ALIKE,
@@ -45,7 +45,7 @@ else:
             "notices": "appeared_notices",
             "outline": "Outline OutlineElement outline_of screen_frame",
             "outline_text": "BYTES_PER_TOKEN cut_lines outline_objects render_outline",
-            "parse": "parse_hierarchy",
+            "parse": "NOT_XML parse_hierarchy",
             "passwords": "has_password",
             "refs": "MAX_ALIKE ElementFingerprint Located RegionPrint ScreenPrint find_same fingerprints "
             "is_same_page locate stale_reference",
@@ -62,6 +62,7 @@ __all__ = [
     "BYTES_PER_TOKEN",
     "HIDDEN",
     "MAX_ALIKE",
+    "NOT_XML",
     "NOWHERE",
     "AmbiguousSelectorError",
     "Bounds",

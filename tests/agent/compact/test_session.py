@@ -57,6 +57,7 @@ def test_tools_run_on_the_phone_and_return_short_results(tmp_path: Path) -> None
     assert "NODE_NOT_FOUND" in missing.text
 
 
+@pytest.mark.usefixtures("quick_retries")
 def test_an_element_is_named_by_its_reference(tmp_path: Path) -> None:
     with running_phone_server() as server:
         tools = session(tmp_path)

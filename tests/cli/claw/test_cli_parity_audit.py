@@ -16,18 +16,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
 from clawperator.agent.envelope import CLASSES, COMMON, KINDS, error_object
 from clawperator.commands.claw import CLAW_COMMANDS
 from clawperator.errors import CODES, ClawError
-from clawperator.schemas import schema
 from tests.device.phone_servers import running_phone_server
 from tests.support import golden
 from tests.support.hanging import HANG_SECONDS
 from tests.support.paths import GOLDEN
 from tests.support.running import Ran, claw, claw_json
+from tests.support.schema_checks import assert_fits_schema
 
 pytestmark = pytest.mark.usefixtures("folder")
 
@@ -155,7 +154,7 @@ class TestJsonOutputContractEndToEnd:
         assert out == json.dumps(json.loads(out)).encode() + b"\n"
 
     def test_the_document_matches_the_schema(self, name: str) -> None:
-        jsonschema.validate(CASES[name]().json, schema("claw-envelope"))
+        assert_fits_schema("claw-envelope", CASES[name]().json)
 
     def test_its_output_as_it_is_can_be_the_golden_document(
         self, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -202,15 +201,15 @@ def test_json_envelope_field_consistency() -> None:
 
 def test_a_failure_matches_the_schema() -> None:
     document = claw_json("load-session", "nope").json
-    jsonschema.validate(document, schema("claw-envelope"))
-    jsonschema.validate(document["error"], schema("claw-error"))
+    assert_fits_schema("claw-envelope", document)
+    assert_fits_schema("claw-error", document["error"])
 
 
 def test_the_lines_of_a_session_match_their_schemas() -> None:
     assert claw_json("bootstrap", "hello", "--session-id", "s").code == 0
     meta, turn = map(json.loads, Path(".claw/sessions/s.jsonl").read_text(encoding="utf-8").splitlines())
-    jsonschema.validate(meta, schema("session-meta"))
-    jsonschema.validate(turn, schema("session-turn"))
+    assert_fits_schema("session-meta", meta)
+    assert_fits_schema("session-turn", turn)
 
 
 # The examples of the seed, as far as their shape goes.

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from clawperator.agent.cancellation import TurnDeadline
 from tests.agent.models.model_server import ModelServer, Scripted, events, model_server
 from tests.agent.models.openai_script import call_piece, call_reply, chunk, counted, text_reply
 from tests.device.phone_servers import running_phone_server
@@ -161,7 +162,10 @@ NOISE = (
 
 
 @pytest.mark.parametrize("reply", NOISE)
-def test_noise_is_a_typed_failure_and_nothing_is_done(run: Run, reply: Scripted) -> None:
+def test_noise_is_a_typed_failure_and_nothing_is_done(
+    run: Run, reply: Scripted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(TurnDeadline, "sleep", lambda *_: None)  # between two requests
     started = time.monotonic()
     ran, _ = run(reply)
     assert ran.code == 1

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from clawperator._home import product_home
+from clawperator.engine import SystemClock
 from tests.device.phone_servers import running_phone_server
 from tests.support.hanging import HANG_SECONDS
 from tests.support.running import claw, claw_json
@@ -35,7 +36,7 @@ RUNNING: dict[str, tuple[str, ...]] = {
 
 @pytest.fixture
 def _phone() -> Iterator[None]:
-    with running_phone_server():
+    with running_phone_server(clock=SystemClock):
         yield
 
 
@@ -235,9 +236,9 @@ def _caught(pid: int) -> bytes:
 # --- what was done before
 
 
-@pytest.mark.usefixtures("_phone")
 def test_a_failure_after_an_effect_is_not_retryable() -> None:
     prompt = "open notes, tap Add note, type X into Title, tap Save, tap Frobnicate"
-    error = claw_json("bootstrap", prompt).json["error"]
+    with running_phone_server():
+        error = claw_json("bootstrap", prompt).json["error"]
     assert (error["code"], error["retryable"]) == ("NODE_NOT_FOUND", False)
     assert "again" not in error["hint"]

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from clawperator.agent.cancellation import TurnDeadline
 from clawperator.agent.sessions.store import SessionStore
 from clawperator.agent.tools import builtin_tools
 from clawperator.agent.turns import conversation
@@ -172,6 +173,7 @@ def offered_actions(definitions: list[dict[str, Any]]) -> set[str]:
 
 
 def test_a_model_that_is_not_there_leaves_no_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(TurnDeadline, "sleep", lambda *_: None)  # between two requests
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1")
     ran = claw_json("bootstrap", "hello", "--brain", "openai", "--model", "m", "--timeout-seconds", "20")
     assert ran.json["error"]["code"] == "BRAIN_UNAVAILABLE"

@@ -4,15 +4,14 @@ import re
 from random import Random
 from typing import Any
 
-import jsonschema
 import msgspec
 import pytest
 
 from clawperator.commands.registry import COMMANDS
 from clawperator.contract import Retry
 from clawperator.engine.retry import retry_delays
-from clawperator.schemas import schema
 from tests.support.running import clawperator
+from tests.support.schema_checks import assert_fits_schema
 
 SETTINGS = "com.android.settings"
 
@@ -20,7 +19,7 @@ SETTINGS = "com.android.settings"
 def execution(*argv: str) -> Any:
     ran = clawperator(*argv, "--validate-only")
     assert ran.code == 0, ran.json
-    jsonschema.validate(ran.json, schema("validated-execution"))
+    assert_fits_schema("validated-execution", ran.json)
     assert ran.json["ok"] is True
     assert ran.json["validated"] is True
     return ran.json["execution"]
@@ -338,7 +337,7 @@ def test_every_flat_command_shows_a_dry_run_by_all_its_names() -> None:
         for name in (command.name, *command.synonyms):
             ran = clawperator(name, *argv[command.name], "--dry-run", "--validate-only")
             assert ran.code == 0, ran.json
-            jsonschema.validate(ran.json, schema("dry-run"))
+            assert_fits_schema("dry-run", ran.json)
             assert list(ran.json) == ["ok", "dryRun", "plan"]
             assert list(ran.json["plan"]) == ["commandId", "timeoutMs", "actionCount", "actions"]
 

@@ -155,7 +155,7 @@ def test_doctor_for_people(route: Route) -> None:
 def test_a_timeout_is_kept_or_refused(route: Route, tmp_path: Path) -> None:
     apk = tmp_path / "operator.apk"
     apk.write_bytes(make_apk(OPERATOR_PACKAGE))
-    route.phone_server.phone.set_fault("latency", "300")
+    route.phone_server.phone.set_fault("latency", "3000")  # a tenth of it by this phone's clock
     slow = route.run("packages", "list", "--timeout", "50")
     assert "timeout" in slow.json["message"]
     refused(slow, "DEVICE_SHELL_UNAVAILABLE")

@@ -141,7 +141,7 @@ def test_a_match_has_the_reference_of_the_outline(backend: str) -> None:
     assert all(one["ref"] for one in every)
 
 
-@pytest.mark.usefixtures("phone")
+@pytest.mark.usefixtures("phone", "quick_retries")
 def test_a_match_is_clicked_by_its_reference_without_a_snapshot() -> None:
     assert clawperator("open", SETTINGS).code == 0
     (match,) = json.loads(_step(clawperator("query", "--text", "Display"))["data"]["matches"])
@@ -159,7 +159,7 @@ def test_matches_have_no_references_where_none_can_be_kept(tmp_path: Path) -> No
     assert "ref" not in step["data"]["matches"]
 
 
-@pytest.mark.usefixtures("phone")
+@pytest.mark.usefixtures("phone", "quick_retries")
 @pytest.mark.parametrize("backend", ["operator", "adb"])
 def test_a_near_match_of_an_earlier_snapshot_has_its_reference(backend: str) -> None:
     search = ("click", "--text", "Dispaly", "--timeout", "1000", "--backend", backend)

@@ -7,17 +7,7 @@ import pytest
 
 from clawperator.replay import run
 from tests.device.phone_servers import running_phone_server
-from tests.replay.flows import record, settings_dark
 from tests.support.running import clawperator
-
-
-@pytest.fixture
-def shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A recording, where no real phone is looked for."""
-    monkeypatch.setenv("CLAWPERATOR_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("ADB_PATH", str(tmp_path / "no-adb"))
-    return record(settings_dark, tmp_path)
 
 
 def test_the_plan_is_shown_without_a_phone(shown: str) -> None:

@@ -13,16 +13,16 @@ from clawperator.device.adb.client import (
     open_service,
     run_shell,
 )
-from clawperator.engine.clock import SystemClock
 from clawperator.errors import ClawError, RefusedError
 from clawperator.testing import simulated_phone
 from tests.device.adb.scripted_server import OKAY, Pause, packet, refusal, scripted
+from tests.support.fast_clock import SkippingClock
 from tests.support.hanging import HANG_SECONDS
 
 
 @pytest.fixture(scope="module")
 def phone() -> Iterator[Device]:
-    with simulated_phone(clock=SystemClock()) as simulated, simulated.serve() as doors:
+    with simulated_phone(clock=SkippingClock()) as simulated, simulated.serve() as doors:
         yield Device("claw-1", Endpoint("127.0.0.1", doors.server_port, simulated=True))
 
 

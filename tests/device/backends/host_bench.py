@@ -11,11 +11,11 @@ from clawperator.contract import ResultEnvelope, StepResult, new_execution, vali
 from clawperator.contract.wire import OPERATOR_PACKAGE
 from clawperator.device.adb.client import Device, Endpoint
 from clawperator.device.run import run_plan
-from clawperator.engine.clock import SystemClock
 from clawperator.phone.toolkit.app import App, go, put
 from clawperator.phone.toolkit.context import AppContext
 from clawperator.phone.toolkit.views import View, button, column, field, item, text
 from clawperator.testing import SimulatedPhone, simulated_phone
+from tests.support.fast_clock import SkippingClock
 
 INPUT = "com.example.input"
 
@@ -83,6 +83,6 @@ class HostBench(Struct, frozen=True):
 
 @contextmanager
 def host_bench(backend: BackendName) -> Iterator[HostBench]:
-    with simulated_phone(apps=[input_app()], clock=SystemClock()) as phone, phone.serve() as ports:
+    with simulated_phone(apps=[input_app()], clock=SkippingClock()) as phone, phone.serve() as ports:
         phone.open_app(INPUT)
         yield HostBench(phone, Device("claw-1", Endpoint("127.0.0.1", ports.server_port, simulated=True)), backend)

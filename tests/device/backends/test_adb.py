@@ -26,6 +26,7 @@ from clawperator.phone.toolkit.context import AppContext
 from clawperator.phone.toolkit.views import View, column, field, item
 from clawperator.testing import SimulatedPhone, simulated_phone
 from clawperator.ui.parse import parse_hierarchy
+from tests.support.fast_clock import SkippingClock
 from tests.support.running import clawperator
 
 SETTINGS = "com.android.settings"
@@ -82,7 +83,7 @@ def form() -> App:
 
 @pytest.fixture
 def bench() -> Iterator[Bench]:
-    with simulated_phone(apps=[form()], clock=SystemClock()) as phone, phone.serve() as doors:
+    with simulated_phone(apps=[form()], clock=SkippingClock()) as phone, phone.serve() as doors:
         yield Bench(phone, Device("claw-1", Endpoint("127.0.0.1", doors.server_port, simulated=True)))
 
 

@@ -16,7 +16,6 @@ from clawperator.device.backends import operator as operator_module
 from clawperator.device.backends.operator_driver import OperatorDriver
 from clawperator.device.backends.operator_link import deliver
 from clawperator.device.references import References
-from clawperator.engine import SystemClock
 from clawperator.errors import ClawError
 from clawperator.phone.toolkit.app import App
 from clawperator.phone.toolkit.context import AppContext, Effect
@@ -24,6 +23,10 @@ from clawperator.phone.toolkit.views import View, button, column, field, frame, 
 from clawperator.policy import Policy, PolicyGate, enforcing, read_rule
 from clawperator.testing import SimulatedPhone, simulated_phone
 from clawperator.ui import Hierarchy, outline_of, parse_hierarchy, screen_frame
+from tests.support.fast_clock import SkippingClock
+
+# What is not on the screen in these tests does not appear later.
+pytestmark = pytest.mark.usefixtures("quick_retries")
 
 PACKAGE = "com.example.rows"
 OPERATOR = "com.clawperator.operator"
@@ -117,7 +120,7 @@ class Bench(Struct, frozen=True):
 def _running(backend: str, home: Path) -> Iterator[Bench]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CLAWPERATOR_HOME", str(home))
-        with simulated_phone(apps=[rows_app()], clock=SystemClock()) as phone, phone.serve() as ports:
+        with simulated_phone(apps=[rows_app()], clock=SkippingClock()) as phone, phone.serve() as ports:
             device = Device("claw-1", Endpoint("127.0.0.1", ports.server_port, simulated=True))
             phone.open_app(PACKAGE)
             yield Bench(phone, device, backend)

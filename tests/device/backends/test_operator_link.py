@@ -9,10 +9,10 @@ from clawperator.device.adb.client import Device, Endpoint
 from clawperator.device.backends import operator_link as operator
 from clawperator.device.backends.operator_link import Delivered, deliver
 from clawperator.device.run import reconcile
-from clawperator.engine.clock import SystemClock
 from clawperator.errors import ClawError
 from clawperator.testing import SimulatedPhone, simulated_phone
 from tests.device.adb.scripted_server import OKAY, Pause, packet, refusal, scripted
+from tests.support.fast_clock import SkippingClock
 from tests.support.hanging import HANG_SECONDS
 
 PACKAGE = "com.clawperator.operator"
@@ -65,7 +65,7 @@ def lost(*output: bytes, code: int | None = None) -> ClawError:
 
 @pytest.fixture(scope="module")
 def served() -> Iterator[tuple[SimulatedPhone, Device]]:
-    with simulated_phone(clock=SystemClock()) as simulated, simulated.serve() as doors:
+    with simulated_phone(clock=SkippingClock()) as simulated, simulated.serve() as doors:
         yield simulated, Device("claw-1", Endpoint("127.0.0.1", doors.server_port, simulated=True))
 
 

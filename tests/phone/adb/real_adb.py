@@ -15,11 +15,11 @@ from io import BufferedReader
 from pathlib import Path
 from typing import IO
 
-import pytest
 from msgspec import Struct
 
 from clawperator.ui.node import Hierarchy, Node
 from clawperator.ui.parse import parse_hierarchy
+from tests.support.required_programs import skip_without
 
 # As the system has it, and as adbutils brings it: two programs years apart.
 PROGRAMS = ("system", "adbutils")
@@ -153,10 +153,7 @@ def find_program(name: str) -> str:
         assert spec.submodule_search_locations is not None
         path = os.path.join(spec.submodule_search_locations[0], "binaries", "adb")
     if path is None or not _runs(path):
-        missing = f"no adb that runs here: {name}"
-        if os.environ.get("CI") == "true":
-            pytest.fail(missing)
-        pytest.skip(missing)
+        skip_without(f"no adb that runs here: {name}")
     return path
 
 

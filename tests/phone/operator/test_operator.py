@@ -159,6 +159,26 @@ def test_closing_a_phone_ends_its_threads() -> None:
     assert left == []
 
 
+@pytest.mark.parametrize(
+    "action",
+    [
+        {"id": "s", "type": "sleep", "params": {"durationMs": 110_000}},
+        {"id": "w", "type": "wait_for_node", "params": {"matcher": {"textEquals": "Never"}, "timeoutMs": 110_000}},
+    ],
+    ids=["sleep", "wait"],
+)
+def test_closing_a_phone_ends_the_execution_that_is_running(action: dict[str, Any]) -> None:
+    with simulated_phone(clock=SystemClock()) as phone:
+        for number in range(3):
+            phone.phone.operator.receive(payload(action, command=f"c{number}", timeout=120_000))
+        deadline = time.monotonic() + HANG_SECONDS
+        while not any("start commandId=c0" in line for line in log_lines(phone.phone)):
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+    assert [thread.name for thread in threading.enumerate() if thread.name == "operator"] == []
+    assert results(phone.phone) == [], "neither it nor the queued ones report a result"
+
+
 @pytest.mark.parametrize("package", ["com.clawperator.operator", "com.clawperator.operator.dev"])
 def test_its_own_screens_and_clicks_are_not_recorded(package: str) -> None:
     phone = SimulatedPhone(Phone(operator_package=package))

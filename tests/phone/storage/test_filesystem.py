@@ -3,6 +3,7 @@
 import errno
 import os
 import stat
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 from clawperator.phone.storage.filesystem import SHARED, Storage, resolve
 from clawperator.phone.storage.sandbox import MAX_DEPTH, STAGING
+from clawperator.testing import simulated_phone
 from tests.support.hanging import HANG_SECONDS
 
 
@@ -308,3 +310,16 @@ def test_unfinished_files_of_a_killed_phone_are_removed(tmp_path: Path) -> None:
     assert again.read("/sdcard/whole") == b"x"
     assert list((tmp_path / STAGING).iterdir()) == []
     assert again.space().used == 1
+
+
+def test_a_phone_creates_no_folder_until_its_files_are_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with simulated_phone() as phone:
+        phone.open_app("com.android.settings")
+        phone.click("Display")
+        assert list(tmp_path.iterdir()) == []
+        assert phone.shell("ls", "/sdcard").stdout
+        assert len(list(tmp_path.iterdir())) == 1
+    assert list(tmp_path.iterdir()) == []

@@ -4,15 +4,14 @@ import json
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
 from clawperator.recording.compare.compare import MATCHES, SUMMARIES, Outcome
 from clawperator.recording.export import export_recording
-from clawperator.schemas import schema
 from tests.recording.samples import HEADER, SOLAR, back, click, scroll, typed, window, write
 from tests.support.paths import GOLDEN
 from tests.support.running import Ran, clawperator
+from tests.support.schema_checks import assert_fits_schema
 
 FOUR = ["app_opened", "discharge_to_row_focused", "target_text_entered", "save_completed"]
 FLOW = [
@@ -106,7 +105,7 @@ def test_each_outcome_is_reached_and_has_its_exit_code(
     assert report["normalizationStrategy"] == "solax_heuristic"
     assert report["minimumSemanticCoverage"] == 2
     assert report["pathMatches"] == ("firstDivergence" not in report)
-    jsonschema.validate(report, schema("compare-report"))
+    assert_fits_schema("compare-report", report)
 
 
 def test_every_outcome_has_a_summary_and_three_are_matches() -> None:

@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import msgspec
 import pytest
 from hypothesis import assume, given
@@ -15,7 +14,6 @@ from clawperator.recording.compare.compare import CompareReport, compare
 from clawperator.recording.compare.strategies.declared import Declaration, read_declaration
 from clawperator.recording.compare.strategies.derived import derive_checkpoints
 from clawperator.recording.export import Export
-from clawperator.schemas import schema
 from tests.recording.demonstrations import (
     LAUNCHER,
     NOTES,
@@ -31,6 +29,7 @@ from tests.recording.demonstrations import (
 )
 from tests.recording.samples import window
 from tests.support.running import clawperator
+from tests.support.schema_checks import assert_fits_schema
 
 FLOW = [
     tapped("Notes", LAUNCHER),
@@ -208,7 +207,7 @@ def test_an_agent_must_prove_half_of_the_path() -> None:
 
 @pytest.mark.parametrize("run", [ok_run(IDS), ok_run(IDS[2:]), ok_run([]), EXPORT, ok_run(IDS, status="failed")])
 def test_the_report_fits_its_schema(run: Any) -> None:
-    jsonschema.validate(msgspec.to_builtins(derived(run)), schema("compare-report"))
+    assert_fits_schema("compare-report", msgspec.to_builtins(derived(run)))
 
 
 def test_snapshots_change_no_verdict() -> None:

@@ -206,7 +206,7 @@ def test_an_operator_that_cannot_be_stopped_is_named_after_a_cancellation(tmp_pa
     async def test() -> None:
         async with connect(tmp_path) as client:
             with anyio.move_on_after(0.5):
-                await call(client, "wait", do="sleep", durationMs=8_000)
+                await call(client, "wait", do="sleep", durationMs=100_000)
             later = await call(client, "devices")
             assert re.match(
                 r"A cancelled call was not stopped: claw-1 may still run sleep \(command .*\) for up to \d+ s\.\n",
@@ -239,7 +239,7 @@ def test_a_long_call_reports_its_progress(tmp_path: Path) -> None:
 
     async def test() -> None:
         async with connect(tmp_path) as client:
-            await client.call_tool("wait", {"do": "sleep", "durationMs": 1_500}, progress_callback=report)
+            await client.call_tool("wait", {"do": "sleep", "durationMs": 15_000}, progress_callback=report)
 
     run(test)
     assert reports

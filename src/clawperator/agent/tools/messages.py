@@ -54,7 +54,7 @@ def _quoted(text: str) -> str:
 
 
 def _target(action: Action, data: Data) -> str:
-    """The target's label, id or class as the device reports it, or else as the selector names it."""
+    """The target's label, reference, id or class, or else as the selector names it."""
     try:
         target = msgspec.json.decode(data.get("matched_target", "{}"), type=dict[str, str])
     except (msgspec.DecodeError, RecursionError):

@@ -13,7 +13,7 @@ from clawperator.agent.cancellation import TurnCancelledError, TurnDeadline, tim
 from clawperator.agent.policy import make_policy
 from clawperator.agent.ports import Level, Tool, ToolContext
 from clawperator.agent.sessions.files import DEFAULT_DIRECTORY
-from clawperator.agent.settings import McpServer, read_settings
+from clawperator.agent.settings import AgentSettings, McpServer, read_settings
 from clawperator.agent.tool_registry import ToolRegistry
 from clawperator.agent.tools import builtin_tools
 from clawperator.agent.turns.events import EventStream
@@ -85,15 +85,7 @@ def assemble(
     """
     events.emit("stage", stage="settings")
     settings = read_settings(options.folder)
-    policy = make_policy(
-        settings.permissions,
-        mode=options.mode,
-        allow_tools=options.allow_tools,
-        deny_tools=options.deny_tools,
-        deny_prefixes=options.deny_prefixes,
-        ask_tools=options.ask_tools,
-    )
-    policy = restricted(policy, inherited_policy())
+    policy = agent_policy(options, settings)
     events.emit("stage", stage="inventory")
     servers = _passing(settings.mcp_servers, options.pass_env)
     start = with_mcp and options.include_mcp
@@ -106,6 +98,23 @@ def assemble(
             mcp_servers=pool.servers,
             warnings=(*settings.warnings, *_config_warnings(), *pool.warnings),
         )
+
+
+def agent_policy(options: AgentOptions, settings: AgentSettings | None = None) -> Policy:
+    """The policy of an agent with these options: settings and flags, restricted by an inherited policy.
+
+    Without ``settings`` they are those of the user and of the working folder.
+    """
+    settings = read_settings(options.folder) if settings is None else settings
+    policy = make_policy(
+        settings.permissions,
+        mode=options.mode,
+        allow_tools=options.allow_tools,
+        deny_tools=options.deny_tools,
+        deny_prefixes=options.deny_prefixes,
+        ask_tools=options.ask_tools,
+    )
+    return restricted(policy, inherited_policy())
 
 
 @contextmanager

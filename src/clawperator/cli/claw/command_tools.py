@@ -37,7 +37,7 @@ from clawperator.errors import CODES, ClawError
 from clawperator.policy import PolicyEntry, check_actions, command_entry
 
 # These print while they run, and have no single result.
-_STREAMING = ("logs",)
+_STREAMING = ("logs", "watch")
 # Codes of documents that exit 0 although nothing was done.
 _NOT_DONE = ("USAGE", "NOT_IMPLEMENTED")
 _LONGEST_LINE = 64 * 1024  # shlex takes quadratic time for a long word
@@ -333,6 +333,7 @@ def _options(call: Call, context: ToolContext) -> GlobalOptions:
         timeout = str(max(round(left * 1000), 1))  # on a timeout it ends all that it started
     return replace(
         options,
+        text=False,  # the result is a document, whose text is made here
         device=options.device or context.device,
         operator_package=options.operator_package or context.operator_package,
         timeout=timeout,

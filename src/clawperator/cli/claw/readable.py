@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from clawperator._text import printable
+from clawperator.cli.text.values import is_empty, scalar, words
 
 _MOST_LINES = 400
 # Members of a row that name it, and those that describe it.
@@ -69,7 +70,7 @@ def _substance(result: Any) -> Any:
     """The only list of a result: the message has the other facts. A single fact is the message itself."""
     if not isinstance(result, Mapping):
         return result
-    shown = [value for value in result.values() if not _is_empty(value)]
+    shown = [value for value in result.values() if not is_empty(value)]
     nested = [value for value in shown if isinstance(value, Mapping | list)]
     if len(nested) == 1:
         return nested[0] if isinstance(nested[0], list) or len(shown) == 1 else result
@@ -80,7 +81,7 @@ def _lines(value: Any, indent: str) -> Iterator[str]:
     """The members of an object and the rows of a list, one on each line. Empty ones are left out."""
     if isinstance(value, Mapping):
         for name, member in value.items():
-            if _is_empty(member):
+            if is_empty(member):
                 continue
             if isinstance(member, Mapping | list):
                 yield f"{indent}{_words(name)}:"
@@ -90,7 +91,7 @@ def _lines(value: Any, indent: str) -> Iterator[str]:
     elif isinstance(value, list):
         for row in value:
             yield f"{indent}- {_row(row)}"
-    elif not _is_empty(value):
+    elif not is_empty(value):
         yield f"{indent}{_scalar(value)}"
 
 
@@ -111,7 +112,7 @@ def _row(row: Any) -> str:
     if described is not None:
         more = [_scalar(plain[name]) for name in _STATES if name in plain]
     else:
-        rest = (name for name in plain if name != named and not _is_empty(plain[name]))
+        rest = (name for name in plain if name != named and not is_empty(plain[name]))
         more = [
             _scalar(plain[name]) if name in _STATES else f"{_words(name)} {_scalar(plain[name])}" for name in rest
         ]
@@ -128,20 +129,12 @@ def _label(row: Mapping[str, Any]) -> str:
     return f"{text} ({shown})" if shown else text
 
 
-def _is_empty(value: Any) -> bool:
-    return value is None or value == "" or (isinstance(value, Mapping | list) and not value)
-
-
 def _scalar(value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return printable(str(value))
+    return printable(scalar(value))
 
 
 def _words(name: str) -> str:
-    """A member's name as words: ``operatorPackage`` is "operator package"."""
-    spaced = "".join(f" {letter.lower()}" if letter.isupper() else letter for letter in name)
-    return printable(spaced.replace("_", " ").strip())
+    return printable(words(name))
 
 
 def describe_parameters(schema: Mapping[str, Any]) -> list[str]:

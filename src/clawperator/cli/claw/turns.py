@@ -35,7 +35,16 @@ _LIMITS = {"max_budget_reached": "TURN_BUDGET_REACHED", "max_turns_reached": "SE
 
 def run_turns(arguments: ParsedArguments) -> Response:
     request, beat, limit = _request(arguments), _heartbeat(arguments), arguments.seconds("--timeout-seconds")
-    call, deadline = _Call(arguments, request, limit, os.urandom(8).hex(), []), TurnDeadline(limit)
+    call = _Call(arguments, request, limit, os.urandom(8).hex(), [])
+    if not arguments.has("--evidence"):
+        return _run(call, beat)
+    from clawperator.cli.claw.evidence import turns_with_evidence
+
+    return turns_with_evidence(arguments, request.options, call.correlation_id, lambda: _run(call, beat))
+
+
+def _run(call: "_Call", beat: float) -> Response:
+    arguments, request, deadline = call.arguments, call.request, TurnDeadline(call.timeout_seconds)
     try:
         with (
             open_events(arguments, call.correlation_id) as events,

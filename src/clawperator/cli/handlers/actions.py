@@ -35,6 +35,8 @@ def snapshot(call: Call) -> Document:
     params: Document = {
         name: value for name in ("view", "since") if (value := arguments.get(f"--{name}")) is not None
     }
+    if call.options.text and not params:
+        params["view"] = "outline"
     if (limit := arguments.get("--max-tokens")) is not None:
         params["maxTokens"] = read_number(limit)
         if not isinstance(params["maxTokens"], int) or params["maxTokens"] < 1:
@@ -350,7 +352,7 @@ def _session(call: Call) -> Document:
 def _all(call: Call) -> Document:
     if not call.arguments.has("--all"):
         return {}
-    if not call.options.json:
+    if not (call.options.json or call.options.text):
         raise invalid("--all needs --json: its result is a list", "Add --json.")
     return {"all": True}
 

@@ -78,13 +78,27 @@ def read_execution(call: Call) -> Any:
 def run_execution(document: Any, call: Call) -> CommandResult:
     """Validate an execution, then run it on the device, or print it for --dry-run and --validate-only."""
     plan = validate(document)
+    if call.arguments.has("--evidence"):
+        return _run_with_evidence(plan, call)
     if call.arguments.has("--dry-run"):
         return CommandResult({"ok": True, "dryRun": True, "plan": _outline(plan)})
     if call.arguments.has("--validate-only"):
         return CommandResult({"ok": True, "validated": True, "execution": plan.document})
+    return _result(plan, call)
+
+
+def _result(plan: Plan, call: Call) -> CommandResult:
     result = _run(plan, call)
     failed = result.envelope.status == "failed" or any(not step.success for step in result.envelope.stepResults)
-    return CommandResult(result, int(failed))
+    return CommandResult(result, int(failed), plan)
+
+
+def _run_with_evidence(plan: Plan, call: Call) -> CommandResult:
+    from clawperator.cli.evidence import describe_run, refuse_without_run, with_evidence
+
+    refuse_without_run(call.arguments, "--dry-run", "--validate-only")
+    about = describe_run(call, plan.document["commandId"], chosen_backend(call.arguments), plan)
+    return with_evidence(call, about, lambda: _result(plan, call))
 
 
 def _run(plan: Plan, call: Call) -> "ExecutionResult":

@@ -3,11 +3,13 @@
 import signal
 import sys
 import time
+from collections.abc import Callable
 from typing import NoReturn
 
 from clawperator._deadline import Deadline
 from clawperator._files import why
 from clawperator.cli.command_line import Call, StreamedResult
+from clawperator.cli.console import stream_bytes
 from clawperator.cli.parsing import usage
 from clawperator.device import HostLogReader, log_file
 
@@ -20,12 +22,13 @@ def print_log(call: Call) -> StreamedResult:
     try:
         if follow:
             signal.signal(signal.SIGTERM, _interrupt)
-        if not _print_new(reader):
+        write = _text_writer() if call.options.text else stream_bytes
+        if not _print_new(reader, write):
             call.console.lines("warn", [f"clawperator: no log for today yet: {log_file()}"])
         until = Deadline(None)  # --timeout
         while follow and not until.is_over:
             time.sleep(until.within(_POLL_SECONDS))
-            _print_new(reader)
+            _print_new(reader, write)
     except (KeyboardInterrupt, BrokenPipeError):  # the reader has stopped
         pass
     except OSError as e:
@@ -35,16 +38,36 @@ def print_log(call: Call) -> StreamedResult:
     return StreamedResult()
 
 
-def _print_new(reader: HostLogReader) -> bool:
+def _print_new(reader: HostLogReader, write: Callable[[bytes], object]) -> bool:
     """Print new lines. False when there are none."""
-    if sys.stdout is None:
-        raise usage("stdout is closed")
     printed = False
     while data := reader.read():
         printed = True
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
+        write(data)
     return printed
+
+
+def _text_writer() -> Callable[[bytes], None]:
+    """Writes lines of the log as text. A line that is not complete yet is kept for the next call."""
+    from clawperator._typed import decode
+    from clawperator.cli.text.layout import Terminal
+    from clawperator.cli.text.listings import log_line
+
+    terminal = Terminal.of(sys.stdout)
+    rest = b""
+
+    def write(data: bytes) -> None:
+        nonlocal rest
+        *lines, rest = (rest + data).split(b"\n")
+        for line in lines:
+            try:
+                entry = decode(line)
+            except ValueError:  # not JSON: print it as it is
+                entry = None
+            shown = terminal.render([log_line(entry, line.decode("utf-8", "replace"))])
+            stream_bytes(shown.encode() + b"\n")
+
+    return write
 
 
 def _interrupt(_: int, __: object) -> NoReturn:

@@ -19,7 +19,13 @@ _MAX_BYTES = 64 * 1024 * 1024
 
 def query(call: Call) -> CommandResult:
     path = call.arguments.get("--file")
-    return run_command(call) if path is None else _query_file(call, path)
+    if path is None:
+        return run_command(call)
+    if call.arguments.has("--evidence"):
+        from clawperator.cli.evidence import refuse_without_run
+
+        refuse_without_run(call.arguments, "--file")
+    return _query_file(call, path)
 
 
 def query_execution(call: Call) -> dict[str, Any]:

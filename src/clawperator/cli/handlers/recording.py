@@ -1,11 +1,14 @@
 """``recording parse|describe|export|compare|repair|pull``: each handler imports only what it needs."""
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import IO, TYPE_CHECKING, TypeVar
 
 from clawperator.cli.command_line import Call, CommandResult, LargeResult, incomplete
 from clawperator.cli.console import Progress
 from clawperator.cli.parsing import invalid, usage
+
+if TYPE_CHECKING:
+    from clawperator.recording import Description
 
 _PULL_FOLDER = "./recordings/"
 T = TypeVar("T")
@@ -22,7 +25,8 @@ def parse(call: Call) -> CommandResult:
     from clawperator.recording import parse_recording
 
     result, summary = _with_progress(call, lambda progress: parse_recording(source, out, progress=progress))
-    call.console.lines("info", summary)
+    if not call.options.text:
+        call.console.lines("info", summary)
     return CommandResult(result)
 
 
@@ -33,8 +37,19 @@ def describe(call: Call) -> CommandResult | LargeResult:
     from clawperator.recording import describe_file
 
     description = describe_file(source, out)
+    if call.options.text:
+        return LargeResult(lambda file: _write_description(description, file))
     call.console.lines("info", description.lines)
     return LargeResult(lambda file: description.write_to(file, pretty=call.options.pretty))
+
+
+def _write_description(description: "Description", file: IO[bytes]) -> None:
+    import msgspec
+
+    from clawperator.cli.text.render import write_lines
+    from clawperator.cli.text.reports import narrative_lines
+
+    write_lines(file, narrative_lines(msgspec.to_builtins(description.head), description.steps()))
 
 
 def export(call: Call) -> CommandResult:

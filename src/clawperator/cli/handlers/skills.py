@@ -8,9 +8,12 @@ from clawperator.cli.command_line import Call, CommandResult, incomplete
 from clawperator.cli.handlers.execution import warn_of_config
 from clawperator.cli.parsing import usage
 from clawperator.cli.signals import interrupt_on_signals
+from clawperator.contract import new_command_id
 from clawperator.skills import SkillRegistry, open_registry
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from clawperator.skills import OutputListener, Stream
 
 
@@ -128,10 +131,30 @@ def run(call: Call) -> CommandResult:
     )
     registry = _registry(call)
     warn_of_config(call)
-    if call.options.pretty:
+    if call.options.pretty or call.options.text:
         call.console.lines("info", [_banner(skill_id), _operator_line(request.device, request.operator_package)])
-    with interrupt_on_signals():
+
+    def start() -> CommandResult:
         return CommandResult(run_skill(registry, request, _relay() if call.options.pretty else None))
+
+    with interrupt_on_signals():
+        if not call.arguments.has("--evidence"):
+            return _with_report(call, skill_id, start)
+        from clawperator.cli.evidence import describe_run, with_evidence
+        from clawperator.device import default_backend
+
+        about = describe_run(call, new_command_id("skill-"), default_backend())
+        return with_evidence(call, about, lambda: _with_report(call, skill_id, start))
+
+
+def _with_report(call: Call, skill_id: str, run: "Callable[[], CommandResult]") -> CommandResult:
+    """Run the skill and write its JUnit report, if there is to be one."""
+    if not call.arguments.has("--junit"):
+        return run()
+    from clawperator.cli.junit import with_report
+    from clawperator.cli.junit_suites import SkillRunSuite
+
+    return with_report(call, run, SkillRunSuite(skill_id, call.options.device).suite)
 
 
 def _banner(skill_id: str) -> str:

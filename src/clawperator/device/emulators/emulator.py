@@ -8,6 +8,7 @@ from typing import Literal, NoReturn
 from msgspec import Struct
 
 from clawperator._deadline import Deadline
+from clawperator._notes import show_status
 from clawperator.device.adb.binary import start_server
 from clawperator.device.adb.client import Device, run_shell
 from clawperator.device.discovery import list_devices, resolve_device
@@ -285,9 +286,10 @@ def _launch(program: str, name: str, limits: EmulatorTimeouts) -> str:
         ],
         setsid=True,
     )
-    deadline = Deadline(limits.registration)
+    began, deadline = time.monotonic(), Deadline(limits.registration)
     ended = False
     while True:
+        show_status(f"starting emulator {name}", began)
         serial = _running_names().get(name)
         if serial is not None:
             return serial
@@ -302,8 +304,9 @@ def _launch(program: str, name: str, limits: EmulatorTimeouts) -> str:
 
 
 def _wait_for_boot(name: str, serial: str, limits: EmulatorTimeouts) -> None:
-    deadline = Deadline(limits.boot)
+    began, deadline = time.monotonic(), Deadline(limits.boot)
     while not _has_booted(serial):
+        show_status(f"waiting for emulator {name} to boot", began)
         if deadline.is_over:
             _fail("EMULATOR_BOOT_TIMEOUT", name, f"emulator {name} did not boot within {limits.boot:g} seconds")
         time.sleep(limits.poll)

@@ -91,11 +91,8 @@ class Phone:
         return Player(self, cassette)
 
     def _install(self, apps: Iterable[App]) -> None:
-        system = (
-            system_ui(),
-            android_app(),
-            keyboard_app(self.type_text, lambda: self.key(67), lambda: self.key(66)),
-        )
+        keyboard = keyboard_app(self.type_text, lambda: self.key(67), lambda: self.key(66))
+        system = (system_ui(), android_app(), keyboard)
         built_in = built_in_apps() if self.player is None else built_in_apps(HOME_APPS)
         recorded = () if self.player is None else self.player.apps()
         for app in (*system, operator_app(self.operator.package, __version__), *built_in, *apps, *recorded):
@@ -106,8 +103,9 @@ class Phone:
         self.settings.set_quietly("secure", "default_input_method", KEYBOARD_COMPONENT)
         self.settings.set_quietly("secure", "enabled_input_methods", KEYBOARD_COMPONENT)
         self.operator.grant()
-        self.settings.load()
-        self.packages.load()
+        if not self.storage.is_unused:  # reading would create its folders
+            self.settings.load()
+            self.packages.load()
         self.operator.replace_other_variants()
         self.tasks.start(self.packages.app(LAUNCHER))
         self.tasks.ensure_process(self.packages.app(self.operator.package))

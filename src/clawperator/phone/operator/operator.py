@@ -59,6 +59,40 @@ class OperatorHost(AccessibilitySource, Protocol):
     def tasks(self) -> Tasks: ...
 
 
+class _ClosableClock:
+    """A real clock for the Operator's thread. Closing it ends a sleep with ``SystemExit``.
+
+    Not with an ``Exception``: the engine would report a failed step and go on.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._changed = threading.Condition()
+        self.is_closed = False
+
+    def now_ms(self) -> int:
+        return self._clock.now_ms()
+
+    def monotonic(self) -> float:
+        return self._clock.monotonic()
+
+    def wait(self, condition: threading.Condition, seconds: float) -> None:
+        self._clock.wait(condition, seconds)
+
+    def sleep(self, seconds: float) -> None:
+        end = self.monotonic() + seconds
+        with self._changed:
+            while not self.is_closed and (left := end - self.monotonic()) > 0:
+                self._clock.wait(self._changed, left)
+            if self.is_closed:
+                raise SystemExit
+
+    def close(self) -> None:
+        with self._changed:
+            self.is_closed = True
+            self._changed.notify_all()
+
+
 class Operator:
     """Runs executions one after the other.
 
@@ -70,9 +104,11 @@ class Operator:
         self._phone = phone
         self.package = package
         self.recorder = Recorder(phone.storage.system, phone.clock.now_ms, phone.random, package, self._log)
+        is_virtual = isinstance(phone.clock, VirtualClock)
+        self._closable = None if is_virtual else _ClosableClock(phone.clock)
         self._engine = Engine(
             PhoneDriver(phone),
-            phone.clock,
+            self._closable or phone.clock,
             random=phone.random,
             more_runners={DOCTOR_PING: lambda _context, _params: self._developer_settings()},
             backtracking=True,
@@ -135,11 +171,13 @@ class Operator:
         if execution is None:
             return
         now = self._phone.clock.monotonic()
-        if isinstance(self._phone.clock, VirtualClock):
+        if self._closable is None:
             self._run(self._generation, execution, now)
             return
         if self._thread is None:
-            self._thread = threading.Thread(target=self._serve, name="operator", daemon=True)
+            self._thread = threading.Thread(
+                target=self._serve, args=(self._closable,), name="operator", daemon=True
+            )
             self._thread.start()
         try:
             self._queue.put_nowait((self._generation, execution, now))
@@ -163,11 +201,14 @@ class Operator:
         self.recorder.abandon()
 
     def close(self) -> None:
+        """End the execution that is running, if any, and drop those that are queued."""
         self._generation += 1
         self.recorder.abandon()
+        if self._closable is not None:
+            self._closable.close()
         if self._thread is not None:
-            with suppress(queue.Full):
-                self._queue.put(None, timeout=_CLOSE_SECONDS)
+            with suppress(queue.Full):  # with a full queue the thread is not waiting for it
+                self._queue.put_nowait(None)
             self._thread.join(_CLOSE_SECONDS)
 
     def _parse(self, payload: str | None) -> Execution | None:
@@ -189,9 +230,10 @@ class Operator:
         table = self._phone.settings
         return {name: "true" if table.get("global", key) == "1" else "false" for name, key in keys.items()}
 
-    def _serve(self) -> None:
-        while (job := self._queue.get()) is not None:
-            self._run(*job)
+    def _serve(self, clock: _ClosableClock) -> None:
+        with suppress(SystemExit):
+            while (job := self._queue.get()) is not None and not clock.is_closed:
+                self._run(*job)
 
     def _run(self, generation: int, execution: Execution, received: float) -> None:
         self._log("D", f"[Clawperator-Command] start commandId={execution.commandId}")

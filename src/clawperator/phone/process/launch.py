@@ -280,7 +280,7 @@ def _launch(folder: PhoneFolder, config: dict[str, Any]) -> PhoneRecord:
             open(stdin, "wb") as pipe,
         ):  # it ended early: see its log
             pipe.write(msgspec.json.encode(config))
-        line = first_line(stdout)
+        line = first_line(stdout, f"starting simulated phone {folder.serial}")
     finally:
         os.close(stdout)
     try:

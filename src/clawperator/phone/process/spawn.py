@@ -1,10 +1,13 @@
 """The process of a phone as its starter sees it: how it is started, its first line, and its log."""
 
 import os
+import time
 
 from clawperator._deadline import Deadline
+from clawperator._notes import show_status
 
 _START_SECONDS = 30.0
+_STATUS_SECONDS = 0.25
 _LOG_TAIL = 2_000
 _MAX_LOG = 1024 * 1024
 
@@ -37,14 +40,15 @@ def spawn(argv: list[str], log: str) -> tuple[int, int, int]:
     return pid, in_write, out_read
 
 
-def first_line(descriptor: int) -> bytes:
-    """The first line that the new process prints, within the time to start."""
+def first_line(descriptor: int, title: str) -> bytes:
+    """The first line that the new process prints, within the time to start. ``title`` is shown while it starts."""
     import select
 
-    deadline = Deadline(_START_SECONDS)
+    began, deadline = time.monotonic(), Deadline(_START_SECONDS)
     line = b""
     while not line.endswith(b"\n") and not deadline.is_over:
-        if select.select([descriptor], [], [], deadline.remaining)[0]:
+        show_status(title, began)
+        if select.select([descriptor], [], [], deadline.within(_STATUS_SECONDS))[0]:
             part = os.read(descriptor, 65_536)
             if not part:
                 break

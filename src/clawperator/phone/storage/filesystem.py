@@ -171,6 +171,11 @@ class Storage:
     def full(self, value: bool) -> None:
         self._folder.full = value
 
+    @property
+    def is_unused(self) -> bool:
+        """Whether nothing was read or written in a private temporary folder, which is not created before."""
+        return self._folder.is_unused
+
     def close(self) -> None:
         self._folder.close()
 

@@ -87,6 +87,11 @@ class HostFolder:
             self._bytes, self._files = self._count()
             self._ready = True
 
+    @property
+    def is_unused(self) -> bool:
+        """Whether this is a temporary folder that was not created yet, so that there is no file."""
+        return self._temporary and self._root is None
+
     def _remove_unfinished(self) -> None:
         """Remove files that a killed phone was writing in this folder."""
         staging = self._enter([STAGING])

@@ -1,0 +1,161 @@
+"""JUnit XML reports, as CI servers read them: one suite, with a case per checkpoint or replayed step.
+
+A report is always well-formed: characters that XML cannot contain are written as escapes such as ``\\u0000``.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime
+from typing import IO, Any, Literal
+from xml.sax.saxutils import escape, quoteattr
+
+import msgspec
+from msgspec import Struct
+
+from clawperator._files import AtomicFile, why
+from clawperator.cli.command_line import Call, CommandResult
+from clawperator.cli.outcome import CommandOutcome, run_to_end
+from clawperator.cli.parsing import usage
+from clawperator.ui import NOT_XML
+
+# How much of an output a report keeps: its end, where the reason of a failure is.
+MAX_OUTPUT = 64 * 1024
+RUN = "run"
+
+Document = Mapping[str, Any]
+
+
+class CaseProblem(Struct, frozen=True):
+    """Why a case did not pass. A skipped case needs no error code."""
+
+    kind: Literal["failure", "error", "skipped"]
+    message: str
+    code: str = ""
+
+
+class ReportCase(Struct, frozen=True):
+    name: str
+    seconds: float = 0.0
+    problem: CaseProblem | None = None
+
+
+class ReportSuite(Struct, frozen=True):
+    """The cases of one run. ``output`` and ``errors`` are what it printed."""
+
+    name: str
+    cases: tuple[ReportCase, ...]
+    properties: Mapping[str, str] = {}
+    output: str = ""
+    errors: str = ""
+
+
+def with_report(
+    call: Call, run: Callable[[], CommandResult], describe: Callable[[Document], ReportSuite]
+) -> CommandResult:
+    """Run a command and write its report to the file of ``--junit``, if that is given, however the command ends.
+
+    ``describe`` makes the suite of the printed document. A file that cannot be created is an error before the run.
+    Later nothing about the report changes the result: a full disk is a warning.
+    """
+    path = call.arguments.get("--junit")
+    if path is None:
+        return run()
+    outcome: CommandOutcome | None = None
+    started, began = datetime.now(UTC), time.monotonic()
+    try:
+        with _open_report(path) as file:
+            outcome = run_to_end(run)
+            suite = _with_error(describe(outcome.document), outcome.document)
+            file.write(render_suite(suite, started, time.monotonic() - began))
+    except (OSError, KeyboardInterrupt) as e:
+        if outcome is None:
+            raise
+        reason = why(e) if isinstance(e, OSError) else "interrupted from the keyboard"
+        call.console.warn(f"the JUnit report {path} was not written: {reason}")
+    return outcome.unwrap()
+
+
+@contextmanager
+def _open_report(path: str) -> Iterator[IO[bytes]]:
+    with ExitStack() as stack:
+        try:
+            target = stack.enter_context(AtomicFile(path))
+        except (OSError, ValueError) as e:
+            raise usage(f"cannot write {path}: {why(e)}", "Pass a file in an existing folder to --junit.") from e
+        yield target.file
+
+
+def _with_error(suite: ReportSuite, document: Document) -> ReportSuite:
+    """The suite with at least one case, and one for the error of the whole run, unless a case failed by it."""
+    code = document.get("code")
+    failed = any(case.problem is not None and case.problem.kind != "skipped" for case in suite.cases)
+    if isinstance(code, str) and not failed:
+        problem = CaseProblem("error", str(document.get("message", "")), code)
+        return msgspec.structs.replace(suite, cases=(*suite.cases, ReportCase(RUN, problem=problem)))
+    return suite if suite.cases else msgspec.structs.replace(suite, cases=(ReportCase(RUN),))
+
+
+def render_suite(suite: ReportSuite, started: datetime, seconds: float) -> bytes:
+    """The XML document of a suite that began at ``started`` and took ``seconds``."""
+    kinds = [case.problem.kind for case in suite.cases if case.problem is not None]
+    counts = {
+        "tests": str(len(suite.cases)),
+        "failures": str(kinds.count("failure")),
+        "errors": str(kinds.count("error")),
+        "time": _seconds(seconds),
+    }
+    more = {
+        "skipped": str(kinds.count("skipped")),
+        "timestamp": started.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S"),
+        "hostname": "localhost",
+    }
+    pairs = [_tag("property", {"name": name, "value": value}) for name, value in suite.properties.items()]
+    outputs = [("system-out", suite.output), ("system-err", suite.errors)]
+    lines = [
+        '<?xml version="1.0" encoding="UTF-8"?>',
+        _tag("testsuites", {"name": "clawperator", **counts}, closed=False),
+        _tag("testsuite", {"name": suite.name, **counts, **more}, closed=False),
+        *(["<properties>", *pairs, "</properties>"] if pairs else []),
+        *(line for case in suite.cases for line in _case(case, suite.name)),
+        *(f"<{name}>{_text(_end(text))}</{name}>" for name, text in outputs if text),
+        "</testsuite>",
+        "</testsuites>",
+        "",
+    ]
+    return "\n".join(lines).encode()
+
+
+def _case(case: ReportCase, suite: str) -> Iterable[str]:
+    about = {"classname": suite, "name": case.name, "time": _seconds(case.seconds)}
+    problem = case.problem
+    if problem is None:
+        return [_tag("testcase", about)]
+    if problem.kind == "skipped":
+        inner = _tag("skipped", {"message": problem.message})
+    else:
+        head = _tag(problem.kind, {"message": problem.message, "type": problem.code}, closed=False)
+        inner = f"{head}{_text(f'{problem.code}: {problem.message}')}</{problem.kind}>"
+    return [_tag("testcase", about, closed=False), inner, "</testcase>"]
+
+
+def _tag(name: str, attributes: Mapping[str, str], *, closed: bool = True) -> str:
+    listed = "".join(f" {key}={quoteattr(_clean(value))}" for key, value in attributes.items())
+    return f"<{name}{listed}{'/' if closed else ''}>"
+
+
+def _text(text: str) -> str:
+    return escape(_clean(text), {"\r": "&#13;"})
+
+
+def _clean(text: str) -> str:
+    return NOT_XML.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def _end(text: str) -> str:
+    cut = len(text) - MAX_OUTPUT
+    return text if cut <= 0 else f"[{cut} characters omitted]\n{text[cut:]}"
+
+
+def _seconds(seconds: float) -> str:
+    return f"{max(seconds, 0.0):.3f}"

@@ -1,0 +1,72 @@
+"""The choices in the command rows are those that the product accepts."""
+
+from typing import get_args, get_type_hints
+
+import pytest
+
+from clawperator._settings import OUTPUTS
+from clawperator.cli.completion.rows import FILES, FOLDERS, rows, value_rules
+from clawperator.cli.console import LOG_LEVELS
+from clawperator.commands import BACKENDS, CLAW_COMMANDS, GLOBALS, LEVELS, Flag, find_by_path
+from clawperator.contract import ACTIONS, DIRECTIONS
+from clawperator.contract.action_params import ViewName
+from clawperator.contract.keys import KEY_CODES
+from clawperator.recording.compare.compare import Mode
+from clawperator.recording.compare.inputs import Strategy
+
+
+def flag(path: str, name: str) -> Flag:
+    command = find_by_path(path.split())
+    assert command is not None
+    return next(flag for flag in command.flags if flag.name == name)
+
+
+@pytest.mark.parametrize(
+    ("found", "accepted"),
+    [
+        (flag("click", "--backend"), BACKENDS),
+        (flag("snapshot", "--view"), get_args(ViewName)),
+        (flag("scroll", "--direction"), DIRECTIONS),
+        (flag("swipe", "--direction"), DIRECTIONS),
+        (flag("press", "--key"), KEY_CODES),
+        (flag("recording compare", "--mode"), get_args(Mode)),
+        (flag("recording compare", "--strategy"), get_args(Strategy)),
+        (next(flag for flag in GLOBALS if flag.name == "--output"), OUTPUTS),
+        (next(flag for flag in GLOBALS if flag.name == "--log-level"), LOG_LEVELS),
+        (next(flag for flag in CLAW_COMMANDS[0].flags if flag.name == "--permission-mode"), LEVELS),
+    ],
+    ids=lambda value: value.name if isinstance(value, Flag) else "",
+)
+def test_the_choices_of_a_flag_are_what_it_accepts(found: Flag, accepted: tuple[str, ...]) -> None:
+    assert sorted(found.choices) == sorted(accepted)
+
+
+@pytest.mark.parametrize(
+    ("name", "accepted"),
+    [
+        ("press", KEY_CODES),
+        ("rotate", get_args(get_type_hints(ACTIONS["rotate"].params)["orientation"])),
+        ("scroll", DIRECTIONS),
+        ("swipe", DIRECTIONS),
+    ],
+)
+def test_the_choices_of_a_word_are_what_it_accepts(name: str, accepted: tuple[str, ...]) -> None:
+    command = find_by_path([name])
+    assert command is not None
+    assert sorted(command.word_choices) == sorted(accepted)
+
+
+def test_a_row_has_its_own_flags_apart_from_those_of_every_command() -> None:
+    row = next(row for row in rows() if row.path == "claw bootstrap")
+    assert "--brain" in [flag.name for flag in row.flags]
+    assert "--output-format" not in [flag.name for flag in row.flags]
+    assert "--output-format" in [flag.name for flag in row.shared]
+
+
+def test_a_flag_that_differs_between_commands_has_a_rule_for_each() -> None:
+    rules = value_rules(rows())
+    assert [rule.count for rule in rules if "clawperator wait --quiet" in rule.patterns] == [1]
+    assert not any(pattern.endswith("bootstrap --quiet") for rule in rules for pattern in rule.patterns)
+    files = next(rule for rule in rules if rule.values == (FILES,) and "* --payload" in rule.patterns)
+    assert files.count == 1
+    assert any("* --directory" in rule.patterns for rule in rules if rule.values == (FOLDERS,))

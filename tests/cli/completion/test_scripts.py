@@ -1,0 +1,204 @@
+"""Completion scripts, loaded in real shells."""
+
+import os
+import pty
+import select
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from clawperator.commands import CLAW_COMMANDS, COMMANDS, leaves
+from clawperator.commands.registry import all_flags
+from tests.support.required_programs import require_program
+from tests.support.running import clawperator
+
+SHELLS = ("bash", "zsh", "fish")
+SECONDS = 60
+HERE = Path(__file__).parent
+SERIALS = '{"devices":[{"serial":"claw-1","state":"device"},{"serial":"127.0.0.1:5555","state":"device"}]}'
+
+# The matches for a line that is being typed. The texts beside them are left out.
+Complete = Callable[[str], list[str]]
+every_shell = pytest.mark.parametrize("complete", SHELLS, indirect=True)
+
+
+def script(shell: str) -> str:
+    ran = clawperator("completion", shell)
+    assert (ran.code, ran.err) == (0, "")
+    return ran.out.decode()
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with two files, a folder, and a ``clawperator`` that lists two devices and does nothing else."""
+    (tmp_path / "plan.json").write_text("{}")
+    (tmp_path / "other.txt").write_text("")
+    (tmp_path / "sessions").mkdir()
+    programs = tmp_path / ".programs"
+    programs.mkdir()
+    program = programs / "clawperator"
+    program.write_text(f"#!/bin/sh\n[ \"$1\" = devices ] && echo '{SERIALS}'\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def complete(request: pytest.FixtureRequest, place: Path) -> Complete:
+    shell = request.param
+    program = require_program(shell)
+    file = place / ".programs" / f"completion.{shell}"
+    file.write_text(script(shell))
+
+    def matches(line: str) -> list[str]:
+        if shell == "bash":
+            argv = [program, "--norc", "--noprofile", str(HERE / "matches.bash"), str(file), *line.split(" ")]
+        elif shell == "zsh":
+            argv = [program, "-f", str(HERE / "matches.zsh"), str(file), line]
+        else:
+            argv = [program, "--no-config", "-c", f"source {file}; complete -C '{line}'"]
+        ran = subprocess.run(argv, capture_output=True, text=True, timeout=SECONDS, check=True, cwd=place)
+        assert ran.stderr == ""
+        # zsh and fish print a text after the match; zsh and bash offer only the part after the equals sign.
+        names = [found.partition("\t")[0].split(" ")[0] for found in ran.stdout.splitlines()]
+        return sorted(name.rpartition("=")[2].rstrip("/") for name in names if name)
+
+    return matches
+
+
+@every_shell
+def test_commands_and_their_subcommands_are_offered(complete: Complete) -> None:
+    assert complete("clawperator clo") == ["close"]
+    assert complete("clawperator recording re") == ["repair", "replay"]
+    assert complete("claw boots") == ["bootstrap", "bootstrap-graph"]
+    assert complete("clawperator --device claw-1 phone sta") == ["start"]
+
+
+@every_shell
+def test_synonyms_are_understood_but_not_offered(complete: Complete) -> None:
+    assert "tap" not in complete("clawperator ta")
+    assert complete("clawperator tap --coor") == ["--coordinate"]
+    assert complete("clawperator record exp") == ["export"]
+
+
+@every_shell
+def test_flags_are_those_of_the_command_and_of_every_command(complete: Complete) -> None:
+    assert complete("clawperator click --un") == ["--unique"]
+    assert "--unique" not in complete("clawperator snapshot --un")
+    assert complete("clawperator snapshot --dev") == ["--device"]
+    assert complete("claw turn-loop --max-t") == ["--max-turns"]
+
+
+@every_shell
+def test_choices_are_offered_as_values_and_as_words(complete: Complete) -> None:
+    assert complete("clawperator click --backend a") == ["adb", "auto"]
+    assert complete("clawperator click --backend=a") == ["adb", "auto"]
+    assert complete("clawperator --output ") == ["json", "pretty", "text"]
+    assert complete("clawperator scroll l") == ["left"]
+    assert complete("clawperator press volume_m") == ["volume_mute"]
+    assert complete("claw bootstrap hello --brain o") == ["offline", "openai"]
+
+
+@every_shell
+def test_a_value_is_not_taken_for_a_command(complete: Complete) -> None:
+    assert complete("clawperator click --text open --lon") == ["--long"]
+    assert complete("clawperator click --coordinate 1 2 --lon") == ["--long"]
+    assert complete("clawperator click --coordinate 1 ") == []
+
+
+@every_shell
+def test_files_are_offered_for_paths(complete: Complete) -> None:
+    assert complete("clawperator exec pl") == ["plan.json"]
+    assert complete("clawperator query --file pl") == ["plan.json"]
+    assert complete("clawperator query --file=pl") == ["plan.json"]
+    assert complete("claw list-sessions --directory se") == ["sessions"]
+    assert complete("clawperator skills list --registry shi") == ["shipped"]
+
+
+@every_shell
+def test_serials_are_those_of_the_connected_devices(complete: Complete) -> None:
+    assert complete("clawperator click --device c") == ["claw-1"]
+    assert complete("clawperator phone stop c") == ["claw-1"]
+
+
+@every_shell
+def test_without_devices_no_serial_is_offered(complete: Complete, place: Path) -> None:
+    (place / ".programs" / "clawperator").write_text("#!/bin/sh\necho no adb >&2; exit 1\n")
+    assert complete("clawperator click --device ") == []
+
+
+@pytest.mark.parametrize("complete", ["bash"], indirect=True)
+def test_bash_completes_a_serial_with_a_colon(complete: Complete) -> None:
+    assert complete("clawperator click --device 127.0.0.1:55") == ["5555"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "becomes"),
+    [
+        ("clawperator recor\t", "clawperator recording"),
+        ("clawperator snapshot --view=out\t", "clawperator snapshot --view=outline"),
+        (
+            "clawperator click --text 'a b' --device 127.0.0.1:5\t",
+            "clawperator click --text a b --device 127.0.0.1:5555",
+        ),
+        ("clawperator exec pl\t", "clawperator exec plan.json"),
+    ],
+)
+def test_an_interactive_bash_inserts_the_only_match(place: Path, typed: str, becomes: str) -> None:
+    (place / ".programs" / "completion.bash").write_text(script("bash"))
+    # The line begins with echo only when it is entered: Ctrl-A goes to its start.
+    lines = f"source .programs/completion.bash\n{typed}\x01echo 'line: '\nexit\n"
+    printed = type_into([require_program("bash"), "--norc", "--noprofile", "-i"], lines)
+    assert f"line: {becomes}" in [line.strip() for line in printed.replace("\r", "\n").splitlines()]
+
+
+def type_into(argv: list[str], text: str) -> str:
+    """Run a program on a terminal, type a text, and return what it printed."""
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.environ["TERM"] = "dumb"
+        os.environ["PS1"] = "$ "
+        os.execv(argv[0], argv)
+    os.write(terminal, text.encode())
+    printed = b""
+    until = time.monotonic() + SECONDS
+    try:
+        while time.monotonic() < until:
+            if select.select([terminal], [], [], 1)[0]:
+                data = os.read(terminal, 4096)
+                if not data:
+                    break
+                printed += data
+    except OSError:  # it has exited
+        pass
+    os.close(terminal)
+    os.waitpid(pid, 0)
+    return printed.decode()
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_every_command_and_flag_is_in_the_script(shell: str) -> None:
+    text = script(shell)
+    for name, _ in leaves():
+        assert f"'clawperator {name}'" in text
+    for command in CLAW_COMMANDS:
+        assert f"'claw {command.name}'" in text
+    for flag in (*all_flags(COMMANDS), *all_flags(CLAW_COMMANDS)):
+        assert flag.name in text
+
+
+def test_a_script_starts_no_python_for_a_key() -> None:
+    for shell in SHELLS:
+        text = script(shell)
+        assert text.count("clawperator devices --json") == 2  # with and without a time limit
+        assert "python" not in text
+
+
+def test_an_unknown_shell_is_a_usage_error() -> None:
+    ran = clawperator("completion", "tcsh")
+    assert (ran.code, ran.json["code"]) == (1, "USAGE")
+    assert clawperator("completion").json["message"] == "completion needs a shell: bash, zsh, fish"

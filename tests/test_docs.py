@@ -503,6 +503,8 @@ BEFORE = {
 @pytest.mark.parametrize("command", [example for example in EXAMPLES if " phone " not in example])
 def test_examples_in_the_help_work(command: str, workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     words = command.split()[1:]
+    if words[0] == "serve":  # it runs until it is stopped, and the port may be in use
+        command += " --timeout 100" + ("" if "--port" in words else " --port 0")
     shutil.copy(workplace / "demo/recordings/solar.ndjson", workplace / "recordings/demo.ndjson")
     starts = (" ".join(words[:count]) for count in range(len(words), 0, -1))
     before = next((BEFORE[start] for start in starts if start in BEFORE), "")

@@ -151,4 +151,5 @@ def test_every_family_is_shown_by_a_renderer_of_its_own() -> None:
         "help",
         "watch",
         "completion",
+        "serve",
     }

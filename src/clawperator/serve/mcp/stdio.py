@@ -7,7 +7,6 @@ thread, which would cost each answer a part of a millisecond.
 
 import os
 import select
-import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -22,7 +21,6 @@ _AT_ONCE = select.PIPE_BUF
 @contextmanager
 def claimed_streams() -> Iterator[tuple["LineReader", "LineWriter"]]:
     """The streams of the client. The descriptors are restored at the end."""
-    sys.stdout.flush()
     source, target = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDONLY)
     try:

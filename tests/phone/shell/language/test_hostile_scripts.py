@@ -1,5 +1,6 @@
 """Hostile scripts: each ends soon, by itself, and does not affect others."""
 
+import threading
 import time
 from pathlib import Path
 
@@ -7,10 +8,15 @@ import pytest
 
 from clawperator.phone.core.phone import Phone
 from tests.phone.shell.scripts import run
+from tests.support.hanging import HANG_SECONDS
 
 
 @pytest.fixture
 def phone(tmp_path: Path) -> Phone:
+    """A phone whose scripts have all threads: those of an earlier script may take a moment to end."""
+    end = time.monotonic() + HANG_SECONDS
+    while any(thread.name == "phone-shell" for thread in threading.enumerate()) and time.monotonic() < end:
+        time.sleep(0.01)
     return Phone(folder=str(tmp_path))
 
 

@@ -50,7 +50,15 @@ def assert_typed(ran: Ran, argv: list[str]) -> None:
     assert "Traceback" not in ran.err, argv
 
 
-@pytest.mark.usefixtures("route", "folder", "quick_retries")
+@pytest.fixture
+def _servers_end_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that odd arguments do not prevent would run until it is stopped."""
+    from clawperator.serve import HttpServer
+
+    monkeypatch.setattr(HttpServer, "run", lambda server, _: server._socket.close())
+
+
+@pytest.mark.usefixtures("route", "folder", "quick_retries", "_servers_end_at_once")
 @pytest.mark.parametrize("odd", ODD.values(), ids=list(ODD))
 def test_clawperator_answers_odd_arguments_with_a_typed_error(odd: str) -> None:
     for name, command in leaves():

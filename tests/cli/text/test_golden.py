@@ -200,6 +200,8 @@ LOCAL: Mapping[str, tuple[str, ...]] = {
         "clawperator mcp config cursor",
         "clawperator mcp config nothing",
     ),
+    # A server that starts prints only its address.
+    "serve": ("clawperator serve --port 70000", "clawperator serve --host 0.0.0.0"),
     # The scripts themselves are tested in shells.
     "completion": ("clawperator completion", "clawperator completion powershell"),
     "help": ("clawperator help devices",),

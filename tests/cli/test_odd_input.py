@@ -110,7 +110,7 @@ def run_without(
         return run(argv), out.getvalue()
 
 
-@pytest.mark.usefixtures("folder")
+@pytest.mark.usefixtures("folder", "_servers_end_at_once")
 @pytest.mark.parametrize("closed", CLOSED)
 def test_clawperator_runs_every_command_without_a_stream(closed: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, command in leaves():
@@ -120,7 +120,7 @@ def test_clawperator_runs_every_command_without_a_stream(closed: str, monkeypatc
             code, out = run_without(closed, dispatch.run, verbose, monkeypatch)
             assert code in (0, 1), argv
             assert b'"UNKNOWN"' not in out, (argv, out)
-            assert code == 1 or closed != "stdout", argv
+            assert code == 1 or closed != "stdout" or name == "serve", argv  # a server prints nothing there
 
 
 @pytest.mark.usefixtures("folder")

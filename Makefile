@@ -29,7 +29,7 @@ $(PLAIN)/ready: pyproject.toml constraints.txt
 # The package with what the servers need.
 $(SERVERS)/ready: pyproject.toml constraints.txt
 	$(MAKE_VENV) $(@D)
-	$(INSTALL) '.[serve]'
+	$(INSTALL) '.[mcp,serve]'
 	@touch $@
 
 demo: $(PLAIN)/ready ## run the product's main job on a simulated phone and show each document

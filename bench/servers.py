@@ -1,24 +1,27 @@
 """A call of a running server, beside the same call in process. Servers need an environment with their extras."""
 
 import http.client
+import json
 import os
 import re
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 from measure import CommandFailedError, fastest
 
 _ROUNDS = 150
+_HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}
 _STOP_SECONDS = 20
 
 
-def measure_http(programs: str) -> dict[str, float]:
-    """Seconds of a snapshot of the running phone: over HTTP on one connection, and by the Python API."""
+def measure_calls(programs: str) -> dict[str, float]:
+    """Seconds of a snapshot of the running phone: over HTTP on one connection, by MCP, and by the Python API."""
     from clawperator import connect
 
-    with connect() as phone, _http_snapshot(os.path.join(programs, "clawperator")) as snapshot:
-        return fastest({"http": snapshot, "python": phone.snapshot}, _ROUNDS)
+    program = os.path.join(programs, "clawperator")
+    with connect() as phone, _http_snapshot(program) as http, _mcp_snapshot(program) as mcp:
+        return fastest({"http": http, "mcp": mcp, "python": phone.snapshot}, _ROUNDS)
 
 
 @contextmanager
@@ -45,4 +48,34 @@ def _http_snapshot(program: str) -> Iterator[Callable[[], None]]:
         finally:
             connection.close()
             process.terminate()
+            process.wait(_STOP_SECONDS)
+
+
+@contextmanager
+def _mcp_snapshot(program: str) -> Iterator[Callable[[], None]]:
+    with subprocess.Popen([program, "mcp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        write, read = process.stdin, process.stdout
+        number = 0
+
+        def send(method: str, params: Mapping[str, object], *, answers: bool = True) -> bytes:
+            nonlocal number
+            number += 1
+            message = {"jsonrpc": "2.0", "method": method, "params": params, **({"id": number} if answers else {})}
+            write.write(json.dumps(message).encode() + b"\n")
+            write.flush()
+            return read.readline() if answers else b""
+
+        def snapshot() -> None:
+            answer = send("tools/call", {"name": "snapshot", "arguments": {}})
+            if b'"isError":true' in answer or b"snapshotId" not in answer:
+                raise CommandFailedError(f"{program} mcp answered {answer[:300]!r}")
+
+        send("initialize", _HELLO)
+        send("notifications/initialized", {}, answers=False)
+        try:
+            yield snapshot
+        finally:
+            write.close()
             process.wait(_STOP_SECONDS)

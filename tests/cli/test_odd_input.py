@@ -62,9 +62,19 @@ def _servers_end_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("odd", ODD.values(), ids=list(ODD))
 def test_clawperator_answers_odd_arguments_with_a_typed_error(odd: str) -> None:
     for name, command in leaves():
-        if not name.startswith("phone ") and name != "skills run":
+        if not name.startswith("phone ") and name not in ("skills run", "serve"):
             for argv in command_lines(command, odd, GLOBALS):
                 assert_typed(clawperator(*argv), argv)
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("odd", ODD.values(), ids=list(ODD))
+@pytest.mark.parametrize("flag", ["--host", "--port", "--folder", "--permission-mode", "--backend"])
+def test_a_server_does_not_start_with_an_odd_argument(flag: str, odd: str) -> None:
+    argv = ["serve", "--port", "0", flag, odd, "--timeout", "1"]
+    ran = clawperator(*argv)
+    assert_typed(ran, argv)
+    assert ran.code == 1
 
 
 @pytest.mark.usefixtures("folder")
@@ -114,7 +124,7 @@ def run_without(
 @pytest.mark.parametrize("closed", CLOSED)
 def test_clawperator_runs_every_command_without_a_stream(closed: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, command in leaves():
-        lines = [] if name in ("phone start", "skills run") else examples(command)
+        lines = [] if name in ("phone start", "skills run", "serve") else examples(command)
         for argv in [*lines, ["exec", "-"], ["exec", "--payload", "-"]]:
             verbose = [*argv, "--log-level=debug", "--port=1"]  # an ignored flag, and so a warning
             code, out = run_without(closed, dispatch.run, verbose, monkeypatch)

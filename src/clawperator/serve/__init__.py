@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from clawperator.serve.http.app import HttpApp, MountedApp
     from clawperator.serve.http.server import HttpServer, ServeOptions
     from clawperator.serve.mcp.client_config import CLIENTS, client_configuration
+    from clawperator.serve.mcp.http import mcp_mount
     from clawperator.serve.mcp.server import make_server, serve_stdio
 else:
     from clawperator._lazy import lazy_exports
@@ -19,6 +20,7 @@ else:
             "http.app": "HttpApp MountedApp",
             "http.server": "HttpServer ServeOptions",
             "mcp.client_config": "CLIENTS client_configuration",
+            "mcp.http": "mcp_mount",
             "mcp.server": "make_server serve_stdio",
         },
     )
@@ -32,6 +34,7 @@ __all__ = [
     "ServerAccess",
     "client_configuration",
     "make_server",
+    "mcp_mount",
     "open_access",
     "serve_stdio",
 ]

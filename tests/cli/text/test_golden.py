@@ -195,13 +195,16 @@ LOCAL: Mapping[str, tuple[str, ...]] = {
     "config": ("clawperator config", "clawperator config --device claw-7 --timeout 5000"),
     "agents init": ("clawperator agents init --write AGENTS.md", "clawperator agents init --write AGENTS.md"),
     "schema": ("clawperator schema", "clawperator schema recording-header", "clawperator schema erorr"),
+    "serve": (
+        "clawperator serve --port 0 --timeout 1000",
+        "clawperator serve --host 0.0.0.0",
+        "clawperator serve --port x",
+    ),
     "mcp": (
         "clawperator mcp config",
         "clawperator mcp config cursor",
         "clawperator mcp config nothing",
     ),
-    # A server that starts prints only its address.
-    "serve": ("clawperator serve --port 70000", "clawperator serve --host 0.0.0.0"),
     # The scripts themselves are tested in shells.
     "completion": ("clawperator completion", "clawperator completion powershell"),
     "help": ("clawperator help devices",),

@@ -150,6 +150,6 @@ def test_every_family_is_shown_by_a_renderer_of_its_own() -> None:
         "skills compile-artifact",
         "help",
         "watch",
-        "serve",
         "completion",
+        "serve",
     }

@@ -238,7 +238,7 @@ def test_a_long_call_reports_its_progress(tmp_path: Path) -> None:
         reports.append((progress, message))
 
     async def test() -> None:
-        async with connect(tmp_path) as client:
+        async with connect(tmp_path, legacy=True) as client:
             await client.call_tool("wait", {"do": "sleep", "durationMs": 15_000}, progress_callback=report)
 
     run(test)

@@ -44,7 +44,7 @@ class CompactSession:
     def run(self, name: str, params: Mapping[str, Any], context: ToolContext) -> FinishedTool:
         """Run a tool by name. Every failure is a result; ``TOOL_NOT_FOUND`` and a cancellation are raised."""
         tool = self.find(name)
-        call = tool.call(params, since=self._renderer.last_screen)
+        call = tool.call(params, since=self._renderer.last_screen or _snapshot_of(params.get("ref")))
         try:
             if call.problem is not None:
                 raise call.problem
@@ -81,3 +81,9 @@ class CompactSession:
                 target=ref,
             )
         return f"{ref}@{self._renderer.last_screen}"
+
+
+def _snapshot_of(ref: Any) -> str:
+    """The snapshot that a reference names. A client without a session has seen at least that one."""
+    found = REFERENCE.fullmatch(ref) if isinstance(ref, str) else None
+    return (found[2] or "") if found is not None else ""

@@ -1,9 +1,15 @@
 """``serve``: run the HTTP server in this process until a signal."""
 
+from typing import TYPE_CHECKING
+
 from clawperator._text import read_number
 from clawperator.cli.command_line import Call, StreamedResult
 from clawperator.cli.handlers.server_options import extra, server_options
 from clawperator.cli.parsing import usage
+from clawperator.errors import ClawError
+
+if TYPE_CHECKING:
+    from clawperator.serve import MountedApp, ServerAccess
 
 _DEFAULT_PORT = 3000
 _MAX_PORT = 65_535
@@ -26,9 +32,21 @@ def serve(call: Call) -> StreamedResult:
             allow_remote=arguments.has("--allow-remote"),
             token_file=arguments.get("--token-file"),
         ),
+        mounts=_mcp(access, call),
     )
     server.run(lambda: call.console.note(f"listening on {server.address.url}; token file: {server.token_file}"))
     return StreamedResult()
+
+
+def _mcp(access: "ServerAccess", call: Call) -> "tuple[MountedApp, ...]":
+    """The MCP server, where its extra is installed."""
+    try:
+        with extra("mcp"):
+            from clawperator.serve import mcp_mount
+    except ClawError as e:
+        call.console.note(f"/mcp is not served: {e.message}")
+        return ()
+    return (mcp_mount(access),)
 
 
 def _port(call: Call) -> int:

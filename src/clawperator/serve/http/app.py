@@ -86,9 +86,10 @@ class HttpApp:
         paths = sorted(by_path, key=lambda path: "{" in path)
         return [Route(path, _PathApp(self, by_path[path])) for path in paths]
 
-    def _app_of(self, path: str) -> ASGIApp:
+    def _app_of(self, scope: Scope) -> ASGIApp:
         for mounted in self._mounts:
-            if path == mounted.path or path.startswith(f"{mounted.path}/"):
+            if scope["path"] == mounted.path or scope["path"].startswith(f"{mounted.path}/"):
+                scope[_ROUTE_PATH] = mounted.path
                 return mounted.app
         return self._router
 
@@ -108,7 +109,7 @@ class HttpApp:
         exchange = _Exchange(scope, send)
         try:
             self._check(scope)
-            await self._app_of(scope["path"])(scope, receive, exchange.send)
+            await self._app_of(scope)(scope, receive, exchange.send)
         except ClawError as e:
             await exchange.fail(error_response(e), receive)
         except asyncio.CancelledError:  # the server stops, and the call did not end in time

@@ -36,7 +36,7 @@ class CallRunner:
     async def run(
         self,
         work: Callable[[TurnDeadline, Callable[[str], None]], T],
-        progress: Progress,
+        progress: Progress | None,
         on_abandoned: Callable[[list[str]], None],
     ) -> T:
         """The result of the work, which gets a deadline that a cancellation ends, and a function for messages.
@@ -53,10 +53,15 @@ class CallRunner:
             finally:
                 ended.set()
 
+        async def finished() -> T:
+            return await anyio.to_thread.run_sync(run, abandon_on_cancel=True, limiter=self._limiter)
+
         try:
+            if progress is None:
+                return await finished()
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(_report, progress, messages)
-                result = await anyio.to_thread.run_sync(run, abandon_on_cancel=True, limiter=self._limiter)
+                result = await finished()
                 tasks.cancel_scope.cancel()
         except anyio.get_cancelled_exc_class():
             deadline.cancel()

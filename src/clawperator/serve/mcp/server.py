@@ -1,7 +1,7 @@
 """The MCP server: requests of clients to the agent's tools, its resources and its prompt."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import anyio
 import mcp_types as types
@@ -32,6 +32,7 @@ from clawperator.serve.mcp.clients import McpClient, McpClients
 from clawperator.serve.mcp.content import UNTRUSTED, error_result, tool_result
 from clawperator.serve.mcp.definitions import DEVICE, define, takes_device
 from clawperator.serve.mcp.resources import FILE_URI, SCREEN_URI, find_files, read_file
+from clawperator.serve.mcp.stdio import claimed_streams
 
 _PROMPT = "operate-phone"
 _SESSION_HEADER = "mcp-session-id"
@@ -40,7 +41,7 @@ _SESSION_HEADER = "mcp-session-id"
 def make_server(access: ServerAccess) -> Server[Any]:
     """The server for clients with this access. Serve it over stdio, or mount it in the HTTP server."""
     handlers = _Handlers(access)
-    return Server(
+    server: Server[Any] = Server(
         "clawperator",
         version=__version__,
         title="Clawperator: Android phones",
@@ -53,6 +54,8 @@ def make_server(access: ServerAccess) -> Server[Any]:
         on_list_prompts=handlers.list_prompts,
         on_get_prompt=handlers.get_prompt,
     )
+    server.middleware.clear()  # telemetry, which nothing here collects
+    return server
 
 
 def serve_stdio(access: ServerAccess) -> None:
@@ -60,10 +63,11 @@ def serve_stdio(access: ServerAccess) -> None:
 
     async def serve() -> None:
         server = make_server(access)
-        async with stdio_server() as (read, write):
+        async with stdio_server(cast("Any", lines), cast("Any", answers)) as (read, write):
             await server.run(read, write, server.create_initialization_options())
 
-    anyio.run(serve)
+    with claimed_streams() as (lines, answers):
+        anyio.run(serve)
 
 
 class _Handlers:
@@ -165,8 +169,9 @@ class _Handlers:
         async def progress(elapsed: float, message: str) -> None:
             await context.session.report_progress(elapsed, None, message)
 
+        is_wanted = "progress_token" in (context.meta or {})
         async with client.lock:
-            return await self._calls.run(call, progress, client.note)
+            return await self._calls.run(call, progress if is_wanted else None, client.note)
 
     def _client(self, context: Any) -> McpClient:
         """The client of a request: that of an HTTP session, or the only one of stdio."""

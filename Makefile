@@ -35,8 +35,9 @@ $(SERVERS)/ready: pyproject.toml constraints.txt
 demo: $(PLAIN)/ready ## run the product's main job on a simulated phone and show each document
 	@PATH="$(CURDIR)/$(PLAIN)/bin:$$PATH" bash demo.sh
 
+# More workers than cores: half of the time a test waits for a phone or a process.
 test: $(VENV)/ready ## run the test suite on two cores
-	$(BIN)/pytest --numprocesses 2 --dist worksteal
+	$(BIN)/pytest --numprocesses 4 --dist worksteal
 
 check: $(VENV)/ready ## lint, check formatting and types
 	$(BIN)/ruff check

@@ -176,7 +176,8 @@ JSON = st.recursive(
 )
 
 
-KEYS = {name: [*tool.schema()["properties"], "app"] for name, tool in TOOLS.items()}
+# A phone that is started runs on.
+KEYS = {name: [*tool.schema()["properties"], "app"] for name, tool in TOOLS.items() if name != "start_phone"}
 
 
 @pytest.mark.random
@@ -576,6 +577,11 @@ def test_a_skill_stops_with_the_turn(
     with pytest.raises(TurnCancelledError):
         use("run_skill", named, deadline=deadline)
     assert time.monotonic() - started < HANG_SECONDS
+
+
+@pytest.mark.parametrize("params", [{"serial": "../x"}, {"serial": ""}, {"seed": -1}, {"serial": 5}, {"apps": []}])
+def test_a_phone_is_not_started_with_odd_parameters(tmp_path: Path, params: dict[str, Any]) -> None:
+    assert error(use("start_phone", params, tmp_path)).code in CODES
 
 
 def test_a_simulated_phone_is_started_and_stopped(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 from chuk_mcp.protocol.messages import send_initialize, send_tools_call, send_tools_list
 from chuk_mcp.transports.stdio import StdioParameters, stdio_client
@@ -162,3 +163,25 @@ def test_wrong_arguments_are_usage_errors(arguments: tuple[str, ...], message: s
     assert (ran.code, ran.json["code"]) == (1, "USAGE")
     assert message in ran.json["message"]
     assert ran.json["hint"]
+
+
+def test_progress_a_cancellation_and_a_dead_phone_over_stdio(tmp_path: Path) -> None:
+    reports: list[float] = []
+
+    async def report(progress: float, total: float | None, message: str | None) -> None:  # noqa: ARG001
+        reports.append(progress)
+
+    async def test() -> None:
+        async with stdio(tmp_path) as client:
+            with running_phone_server():
+                await client.call_tool("wait", {"do": "sleep", "durationMs": 15_000}, progress_callback=report)
+                with anyio.move_on_after(0.5):
+                    await call(client, "wait", do="sleep", durationMs=100_000)
+                noted = text_of(await call(client, "devices"))
+                assert noted.startswith("A cancelled call was not stopped: claw-1 may still run sleep")
+            dead = await call(client, "snapshot")
+            assert dead.is_error
+            assert "code: " in text_of(dead)
+
+    run(test)
+    assert reports

@@ -242,16 +242,19 @@ def _field_content(node: Node, texts: list[str]) -> str:
 
 
 def _add_text(texts: list[str], text: str) -> None:
-    if text and (text := text.strip()) and text not in texts and not is_blank(text):
+    # White space that strip() leaves is never ASCII.
+    if text and (text := text.strip()) and text not in texts and (text.isascii() or not is_blank(text)):
         texts.append(text)
 
 
 def _merge_texts(owner: OutlineElement, node: Node) -> None:
     """Add the texts of a node to the element that contains it, except for those that its description repeats."""
-    described = owner.node.attributes.get("content-desc", "")
-    for text in (node.attributes.get("text", ""), node.attributes.get("content-desc", "")):
-        if text and not (described and text in described):
-            _add_text(owner.texts, text)
+    described = owner.node.attributes.get("content-desc")
+    text, description = node.attributes.get("text"), node.attributes.get("content-desc")
+    if text and not (described and text in described):
+        _add_text(owner.texts, text)
+    if description and not (described and description in described):
+        _add_text(owner.texts, description)
 
 
 def _merge_switch(owner: OutlineElement, node: Node) -> bool:
@@ -354,8 +357,7 @@ def _notices(elements: list[OutlineElement], overlay: str | None) -> list[str]:
         notices.append(f"another app's window covers part of the screen: {_safe_name(overlay)}")
     if not any(element.texts or element.is_touchable for element in elements):
         notices.append("nothing to read: still loading, a protected window, or content that only a picture shows")
-    cut = sum(len(text) > MAX_SHOWN for one in elements for text in (*one.texts, one.content or ""))
-    if cut:
+    if cut := _count_cut(elements):
         notices.append(f"{cut} long text{'s' if cut > 1 else ''} cut after {MAX_SHOWN} characters")
     for at, element in enumerate(elements):
         if element.role == "webview":
@@ -364,6 +366,18 @@ def _notices(elements: list[OutlineElement], overlay: str | None) -> list[str]:
             if inside is None or inside.depth <= element.depth:
                 notices.append("the web page has no readable content; take a screenshot to see it")
     return notices
+
+
+def _count_cut(elements: list[OutlineElement]) -> int:
+    """How many texts are too long to be shown as a whole."""
+    cut = 0
+    for element in elements:
+        for text in element.texts:
+            if len(text) > MAX_SHOWN:
+                cut += 1
+        if element.content and len(element.content) > MAX_SHOWN:
+            cut += 1
+    return cut
 
 
 def _safe_name(name: str) -> str:

@@ -57,7 +57,7 @@ def render_element(element: OutlineElement) -> str:
     else:
         if element.role != "text":
             words.append(element.role)
-        words += (quote(shorten(text)) for text in texts)
+        words += [quote(text if len(text) <= MAX_SHOWN else shorten(text)) for text in texts]
     if element.content:
         words.append("= " + quote(shorten(element.content)))
     words += element.states

@@ -50,9 +50,25 @@ def test_a_failed_dispatch_publishes_a_failed_envelope(phone_client: Client, rou
 def test_nothing_is_published_for_an_invalid_execution(phone_client: Client) -> None:
     with phone_client.events() as events:
         phone_client.post("/execute", {"execution": {}})
-        phone_client.post("/snapshot", {"deviceId": "claw-9"})
         phone_client.post("/execute", {"execution": execution(HOME, command="valid")})
         assert events.next().document["envelope"]["commandId"] == "valid"
+
+
+def test_an_execution_for_a_device_that_is_not_there_is_published(phone_client: Client) -> None:
+    with phone_client.events() as events:
+        reply = phone_client.post("/execute", {"execution": execution(HOME), "deviceId": "claw-9"})
+        result, ran = events.next(), events.next()
+    assert (reply.status, reply.code) == (404, "DEVICE_NOT_FOUND")
+    assert (result.document["deviceId"], result.document["envelope"]["error"]) == ("claw-9", "DEVICE_NOT_FOUND")
+    assert (ran.event, ran.document["deviceId"]) == ("clawperator:execution", "claw-9")
+
+
+def test_a_stream_has_the_media_type_that_clients_compare(client: Client) -> None:
+    with socket.create_connection(("127.0.0.1", client.port), 30) as connection:
+        connection.sendall(client.events_head())
+        with connection.makefile("rb") as stream:
+            head = b"".join(iter(stream.readline, b"\r\n")).lower()
+    assert b"content-type: text/event-stream\r\n" in head
 
 
 def test_a_password_is_in_no_event(phone_client: Client, route: Route) -> None:

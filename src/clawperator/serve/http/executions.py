@@ -63,7 +63,13 @@ def _run(document: Any, request: OnDevice, call: HttpCall) -> RanExecution:
     """Run an execution. Its events are published before the response is sent."""
     options = call.access.options
     plan = confine_plan(validate(document), call.services.folder, "execute")
-    device = resolve_device(call.serial(request.deviceId))
+    named = call.serial(request.deviceId)
+    try:
+        device = resolve_device(named)
+    except ClawError as e:
+        if named is not None:
+            _publish_failure(plan, e, named, call)
+        raise
     try:
         ran = run_plan(
             plan,

@@ -25,7 +25,7 @@ EXECUTION = "clawperator:execution"
 LOST = "clawperator:lost"
 CLOSED = "clawperator:closed"
 _HEADERS = [
-    (b"content-type", b"text/event-stream; charset=utf-8"),
+    (b"content-type", b"text/event-stream"),
     (b"cache-control", b"no-store"),
     (b"x-content-type-options", b"nosniff"),
 ]

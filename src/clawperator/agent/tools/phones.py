@@ -113,27 +113,18 @@ def _doctor(_: NoParams, context: ToolContext) -> ToolResult:
 
 
 def _start_phone(params: StartPhoneParams, _: ToolContext) -> ToolResult:
-    from clawperator._home import PhoneFolder
-    from clawperator.phone import describe_phone, start_phone
+    from clawperator.device import start_simulated
 
-    start_phone(params.serial, seed=params.seed)
-    return ToolResult(
-        handled=True,
-        message=f"phone {params.serial} is running",
-        result=describe_phone(PhoneFolder(params.serial)),
-    )
+    started = start_simulated(params.serial, seed=params.seed)
+    return ToolResult(handled=True, message=f"phone {params.serial} is running", result=started)
 
 
 def _stop_phone(params: StopPhoneParams, _: ToolContext) -> ToolResult:
-    from clawperator.phone import stop_phone
+    from clawperator.device import stop_simulated
 
-    stopped = stop_phone(params.serial)
-    state = "stopped" if stopped.was_running else "was not running"
-    return ToolResult(
-        handled=True,
-        message=f"phone {params.serial} {state}",
-        result={"serial": params.serial, "state": "stopped", "wasRunning": stopped.was_running},
-    )
+    stopped = stop_simulated(params.serial)
+    state = "stopped" if stopped["wasRunning"] else "was not running"
+    return ToolResult(handled=True, message=f"phone {params.serial} {state}", result=stopped)
 
 
 def _count(number: int, noun: str) -> str:

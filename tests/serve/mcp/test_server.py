@@ -317,6 +317,17 @@ def test_recordings_and_exports_are_resources(tmp_path: Path) -> None:
     run(test)
 
 
+@pytest.mark.usefixtures("phone")
+def test_a_screen_that_may_not_be_read_is_no_resource(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with connect(tmp_path, deny_tools=("snapshot_ui", "describe_screen")) as client:
+            assert (await client.list_resources()).resources == []
+            with pytest.raises(MCPError, match="PERMISSION_DENIED"):
+                await client.read_resource("clawperator://screen")
+
+    run(test)
+
+
 def test_the_prompt_has_the_instructions(tmp_path: Path) -> None:
     async def test() -> None:
         async with connect(tmp_path) as client:

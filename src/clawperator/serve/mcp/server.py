@@ -35,6 +35,7 @@ from clawperator.serve.mcp.resources import FILE_URI, SCREEN_URI, find_files, re
 from clawperator.serve.mcp.stdio import claimed_streams
 
 _PROMPT = "operate-phone"
+_LOOK = "snapshot"
 _SESSION_HEADER = "mcp-session-id"
 
 
@@ -121,7 +122,8 @@ class _Handlers:
             )
             for file in found
         ]
-        return types.ListResourcesResult(resources=[screen, *files])
+        screens = [screen] if _LOOK in self._names else []
+        return types.ListResourcesResult(resources=[*screens, *files])
 
     async def list_templates(self, _: Any, __: Any) -> types.ListResourceTemplatesResult:
         template = types.ResourceTemplate(
@@ -134,6 +136,8 @@ class _Handlers:
     async def read_resource(
         self, context: Any, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
+        if params.uri == SCREEN_URI and _LOOK not in self._names:
+            raise _protocol_error(self._unknown_tool(_LOOK))
         if params.uri == SCREEN_URI:
             media_type, text = "text/plain", await self._read_screen(context)
         else:
@@ -181,7 +185,10 @@ class _Handlers:
 
     async def _read_screen(self, context: Any) -> str:
         client = self._client(context)
-        finished = await self._run(context, client, None, lambda own: client.run("snapshot", {}, own))
+        try:
+            finished = await self._run(context, client, None, lambda own: client.run(_LOOK, {}, own))
+        except TurnCancelledError:
+            raise _protocol_error(timeout_error("read", SCREEN_URI)) from None
         if finished.shown.is_error or finished.shown.screen is None:
             raise _protocol_error(finished.result.error, finished.shown.text)
         return finished.shown.screen.text

@@ -57,7 +57,7 @@ class ToolRegistry:
     def decide(self, tool: Tool, params: Mapping[str, Any]) -> PolicyDecision:
         """Apply the policy to a call. A plan is allowed when each of its actions is."""
         decisions = [self.policy.decide(tool, params)]
-        decisions += self._decide_plan(tool, params)
+        decisions += [decision for _, decision in self._decide_plan(tool, params)]
         return strictest(*decisions)
 
     def call(self, call: ToolCall, context: ToolContext) -> ToolResult:
@@ -109,16 +109,19 @@ class ToolRegistry:
             performed = tool.performs(params) if tool.performs else ()
             gate.confirm((tool.name, *performed, *(action.name for action in self._planned(tool, params))))
         elif not decision.allowed:
-            raise denial(tool, decision)
+            denied = (action for action, own in self._decide_plan(tool, params) if own == decision)
+            raise denial(next(denied, tool), decision)
 
-    def _decide_plan(self, tool: Tool, params: Mapping[str, Any]) -> list[PolicyDecision]:
+    def _decide_plan(self, tool: Tool, params: Mapping[str, Any]) -> list[tuple[Tool, PolicyDecision]]:
+        """The decision on each action of a plan, with the tool that the action is."""
         decisions = []
         for action in self._planned(tool, params):
             known = self._by_name.get(action.name)
             if known is None:
-                decisions.append(PolicyDecision(False, "deny", f"{action.name} is not available", "tools"))
+                unknown = PolicyDecision(False, "deny", f"{action.name} is not available", "tools")
+                decisions.append((tool, unknown))
             else:
-                decisions.append(self.policy.decide(known, action.params))
+                decisions.append((known, self.policy.decide(known, action.params)))
         return decisions
 
     def _planned(self, tool: Tool, params: Mapping[str, Any]) -> list[ToolCall]:

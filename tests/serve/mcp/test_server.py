@@ -187,6 +187,16 @@ def test_a_denied_tool_is_not_listed_and_not_run(tmp_path: Path, phone: PhoneSer
     run(test)
 
 
+def test_the_hint_of_a_denied_action_of_a_plan_names_what_allows_it(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with connect(tmp_path) as client:
+            plan = [{"type": "uninstall_app", "params": {"applicationId": "a.b"}}]
+            denied = await call(client, "run_plan", actions=plan)
+        assert "Add '--permission-mode full' or '--allow-tool uninstall_app'." in text_of(denied)
+
+    run(test)
+
+
 def test_a_phone_that_dies_is_an_error_and_the_server_goes_on(tmp_path: Path) -> None:
     async def test() -> None:
         async with connect(tmp_path) as client:

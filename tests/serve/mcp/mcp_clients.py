@@ -2,6 +2,7 @@
 
 import gc
 import os
+import re
 import sys
 import warnings
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -10,12 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import jsonschema
 import mcp_types as types
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
-from clawperator.agent import AgentOptions
+from clawperator.agent import COMPACT_TOOLS, AgentOptions
 from clawperator.serve import make_server, open_access
+from clawperator.serve.mcp.definitions import OUTPUT_SCHEMAS
 from tests.support.hanging import HANG_SECONDS
 
 COMMAND = (sys.executable, "-m", "clawperator", "mcp")
@@ -75,3 +78,63 @@ async def done(client: Client, tool: str, **arguments: Any) -> str:
     result = await call(client, tool, **arguments)
     assert not result.is_error, text_of(result)
     return text_of(result)
+
+
+SETTINGS = "com.android.settings"
+# A call of each tool, in an order in which all succeed on a simulated phone.
+CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("devices", {}),
+    ("app", {"do": "open_app", "applicationId": SETTINGS}),
+    ("snapshot", {"settle": True}),
+    ("query", {"label": "Display"}),
+    ("wait", {"label": "Display"}),
+    ("tap", {"label": "Search settings"}),
+    ("type", {"text": "Wi"}),
+    ("press", {"key": "back"}),
+    ("scroll", {"direction": "down"}),
+    ("run_plan", {"actions": [{"type": "press_key", "params": {"key": "home"}}]}),
+    ("screenshot", {}),
+    ("phone", {"do": "doctor"}),
+    ("recording", {"do": "start_recording", "sessionId": "s1"}),
+    ("skills", {"keyword": "settings"}),
+)
+
+
+async def call_every_tool(client: Client) -> None:
+    """List the tools and call each of them; every result must be a success, with the content its schema states."""
+    assert [tool.name for tool in (await client.list_tools()).tools] == list(COMPACT_TOOLS)
+    assert {name for name, _ in CALLS} == set(COMPACT_TOOLS)
+    for name, arguments in CALLS:
+        result = await call(client, name, **arguments)
+        assert not result.is_error, (name, text_of(result))
+        if name in OUTPUT_SCHEMAS:
+            jsonschema.validate(result.structured_content, OUTPUT_SCHEMAS[name])
+        else:
+            assert result.structured_content is None
+
+
+async def record_twice_and_compare(client: Client) -> None:
+    """A whole task: open an app, look, act by reference and verify, as a recording; do it again and compare."""
+    first, second = await _demonstrate(client, "one"), await _demonstrate(client, "two")
+    assert "open" in await done(client, "recording", do="recording_describe", input=first)
+    compared = await done(client, "recording", do="recording_compare", baseline=first, result=second)
+    assert compared.startswith(("semantic_match", "literal_match")), compared
+    listed = [str(resource.uri) for resource in (await client.list_resources()).resources]
+    assert f"clawperator://files/{first}" in listed
+
+
+async def _demonstrate(client: Client, session: str) -> str:
+    """Record a tap on Display by its reference; the path of the export."""
+    await done(client, "press", key="home")
+    await done(client, "recording", do="start_recording", sessionId=session)
+    await done(client, "app", do="open_app", applicationId=SETTINGS)
+    content: Any = (await call(client, "snapshot")).structured_content
+    found = re.search(r'(e\d+) button "Display"', content["outline"])
+    assert found is not None, content["outline"]
+    assert "the screen changed" in await done(client, "tap", ref=f"{found[1]}@{content['snapshotId']}")
+    await done(client, "wait", label="Dark theme")
+    await done(client, "press", key="back")
+    await done(client, "recording", do="stop_recording", sessionId=session)
+    await done(client, "recording", do="recording_pull", sessionId=session)
+    await done(client, "recording", do="recording_export", input=f"recordings/{session}.ndjson")
+    return f"recordings/{session}.export.json"

@@ -15,7 +15,7 @@ from mcp.client.streamable_http import streamable_http_client
 from clawperator.agent import COMPACT_TOOLS, AgentOptions
 from clawperator.serve import mcp_mount, open_access
 from tests.device.phone_servers import running_phone_server
-from tests.serve.mcp.mcp_clients import call, done, run, text_of
+from tests.serve.mcp.mcp_clients import call, call_every_tool, done, record_twice_and_compare, run, text_of
 from tests.support.hanging import HANG_SECONDS
 from tests.support.http_client import RunningServer, running_server, serve_process
 
@@ -42,6 +42,25 @@ async def connected(port: int, token: str, *, legacy: bool = False) -> AsyncIter
 
 def to(serving: RunningServer, *, legacy: bool = False) -> Any:
     return connected(serving.server.address.port, serving.client.token, legacy=legacy)
+
+
+@BOTH
+def test_every_tool_runs_over_http(serving: RunningServer, *, legacy: bool) -> None:
+    async def test() -> None:
+        async with to(serving, legacy=legacy) as client:
+            await call_every_tool(client)
+
+    with running_phone_server():
+        run(test)
+
+
+def test_a_whole_task_from_looking_to_comparing(serving: RunningServer) -> None:
+    async def test() -> None:
+        async with to(serving) as client:
+            await record_twice_and_compare(client)
+
+    with running_phone_server():
+        run(test)
 
 
 @BOTH

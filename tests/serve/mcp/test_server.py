@@ -20,7 +20,7 @@ from clawperator.phone.process.server import PhoneServer
 from clawperator.serve.mcp.content import ERROR, UNTRUSTED
 from clawperator.serve.mcp.definitions import OUTPUT_SCHEMAS
 from tests.device.phone_servers import running_phone_server
-from tests.serve.mcp.mcp_clients import call, connect, done, run, text_of
+from tests.serve.mcp.mcp_clients import call, call_every_tool, connect, done, run, text_of
 
 SETTINGS = "com.android.settings"
 # What a list of tools may cost a client.
@@ -96,33 +96,9 @@ def test_look_act_by_reference_and_verify(tmp_path: Path, phone: PhoneServer, *,
 
 
 def test_every_tool_runs(tmp_path: Path, phone: PhoneServer) -> None:
-    calls: list[tuple[str, dict[str, Any]]] = [
-        ("devices", {}),
-        ("app", {"do": "open_app", "applicationId": SETTINGS}),
-        ("snapshot", {"settle": True}),
-        ("query", {"label": "Display"}),
-        ("wait", {"label": "Display"}),
-        ("tap", {"label": "Search settings"}),
-        ("type", {"text": "Wi"}),
-        ("press", {"key": "back"}),
-        ("scroll", {"direction": "down"}),
-        ("run_plan", {"actions": [{"type": "press_key", "params": {"key": "home"}}]}),
-        ("screenshot", {}),
-        ("phone", {"do": "doctor"}),
-        ("recording", {"do": "start_recording", "sessionId": "s1"}),
-        ("skills", {"keyword": "settings"}),
-    ]
-    assert {name for name, _ in calls} == set(COMPACT_TOOLS)
-
     async def test() -> None:
         async with connect(tmp_path) as client:
-            for name, arguments in calls:
-                result = await call(client, name, **arguments)
-                assert not result.is_error, (name, text_of(result))
-                if name in OUTPUT_SCHEMAS:
-                    jsonschema.validate(result.structured_content, OUTPUT_SCHEMAS[name])
-                else:
-                    assert result.structured_content is None
+            await call_every_tool(client)
 
     run(test)
     assert phone.phone.operator.recorder.session_id == "s1"

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,7 +15,16 @@ from chuk_mcp.transports.stdio import StdioParameters, stdio_client
 
 from clawperator.agent import COMPACT_TOOLS
 from tests.device.phone_servers import running_phone_server
-from tests.serve.mcp.mcp_clients import COMMAND, call, done, run, stdio, text_of
+from tests.serve.mcp.mcp_clients import (
+    COMMAND,
+    call,
+    call_every_tool,
+    done,
+    record_twice_and_compare,
+    run,
+    stdio,
+    text_of,
+)
 from tests.support.hanging import HANG_SECONDS
 from tests.support.running import clawperator
 
@@ -32,32 +40,18 @@ def _phone() -> Iterator[None]:
 
 @pytest.mark.usefixtures("_phone")
 def test_a_whole_task_from_looking_to_comparing(tmp_path: Path) -> None:
-    async def demonstrate(client: Any, session: str) -> str:
-        """Record a tap on Display by its reference; the path of the export."""
-        await done(client, "app", do="close_app", applicationId=SETTINGS)
-        await done(client, "recording", do="start_recording", sessionId=session)
-        await done(client, "app", do="open_app", applicationId=SETTINGS)
-        shown = await call(client, "snapshot")
-        content: Any = shown.structured_content
-        found = re.search(r'(e\d+) button "Display"', content["outline"])
-        assert found is not None
-        assert "the screen changed" in await done(client, "tap", ref=f"{found[1]}@{content['snapshotId']}")
-        await done(client, "wait", label="Dark theme")
-        await done(client, "recording", do="stop_recording", sessionId=session)
-        await done(client, "recording", do="recording_pull", sessionId=session)
-        await done(client, "recording", do="recording_export", input=f"recordings/{session}.ndjson")
-        return f"recordings/{session}.export.json"
-
     async def test() -> None:
         async with stdio(tmp_path) as client:
-            assert len((await client.list_tools()).tools) == len(COMPACT_TOOLS)
-            first = await demonstrate(client, "one")
-            second = await demonstrate(client, "two")
-            assert "open" in await done(client, "recording", do="recording_describe", input=first)
-            compared = await done(client, "recording", do="recording_compare", baseline=first, result=second)
-            assert compared.startswith(("semantic_match", "literal_match")), compared
-            listed = [str(resource.uri) for resource in (await client.list_resources()).resources]
-            assert f"clawperator://files/{first}" in listed
+            await record_twice_and_compare(client)
+
+    run(test)
+
+
+@pytest.mark.usefixtures("_phone")
+def test_every_tool_runs_over_stdio(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with stdio(tmp_path) as client:
+            await call_every_tool(client)
 
     run(test)
 

@@ -17,6 +17,7 @@ from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from clawperator.agent import COMPACT_TOOLS, AgentOptions
+from clawperator.phone.process.server import PhoneServer
 from clawperator.serve import make_server, open_access
 from clawperator.serve.mcp.definitions import OUTPUT_SCHEMAS
 from tests.support.hanging import HANG_SECONDS
@@ -138,3 +139,29 @@ async def _demonstrate(client: Client, session: str) -> str:
     await done(client, "recording", do="recording_pull", sessionId=session)
     await done(client, "recording", do="recording_export", input=f"recordings/{session}.ndjson")
     return f"recordings/{session}.export.json"
+
+
+async def cancel_running_sleep(client: Client, server: PhoneServer) -> list[float]:
+    """Cancel a call when the phone runs it and progress was reported; the reported times.
+
+    The phone sleeps for a tenth of the time, which is still ten seconds more than it takes to cancel.
+    """
+    reports: list[float] = []
+    after = max((record.number for record in server.phone.log.read()), default=0)
+
+    async def report(progress: float, total: float | None, message: str | None) -> None:
+        assert (total, message) == (None, "running")
+        reports.append(progress)
+
+    async def sleep() -> None:
+        await client.call_tool("wait", {"do": "sleep", "durationMs": 120_000}, progress_callback=report)
+
+    def is_running() -> bool:
+        return any("[Clawperator-Command] start" in record.message for record in server.phone.log.read(after))
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(sleep)
+        while not (reports and is_running()):  # noqa: ASYNC110 - the phone has no event for it
+            await anyio.sleep(0.02)
+        tasks.cancel_scope.cancel()
+    return reports

@@ -6,7 +6,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import anyio
 import httpx2
 import pytest
 from mcp.client.client import Client as McpClient
@@ -15,7 +14,15 @@ from mcp.client.streamable_http import streamable_http_client
 from clawperator.agent import COMPACT_TOOLS, AgentOptions
 from clawperator.serve import mcp_mount, open_access
 from tests.device.phone_servers import running_phone_server
-from tests.serve.mcp.mcp_clients import call, call_every_tool, done, record_twice_and_compare, run, text_of
+from tests.serve.mcp.mcp_clients import (
+    call,
+    call_every_tool,
+    cancel_running_sleep,
+    done,
+    record_twice_and_compare,
+    run,
+    text_of,
+)
 from tests.support.hanging import HANG_SECONDS
 from tests.support.http_client import RunningServer, running_server, serve_process
 
@@ -115,21 +122,13 @@ def test_a_denied_action_and_a_dead_phone_are_errors_with_their_codes(
 def test_a_long_call_reports_progress_and_a_cancelled_one_is_stopped(
     serving: RunningServer, *, legacy: bool
 ) -> None:
-    reports: list[float] = []
-
-    async def report(progress: float, total: float | None, message: str | None) -> None:  # noqa: ARG001
-        reports.append(progress)
-
     async def test() -> None:
         async with to(serving, legacy=legacy) as client:
-            await client.call_tool("wait", {"do": "sleep", "durationMs": 15_000}, progress_callback=report)
-            with anyio.move_on_after(0.5):
-                await call(client, "wait", do="sleep", durationMs=100_000)
-            await done(client, "devices")
+            with running_phone_server() as server:
+                assert await cancel_running_sleep(client, server)
+                await done(client, "devices")
 
-    with running_phone_server():
-        run(test)
-    assert reports
+    run(test)
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from clawperator.phone.process.server import PhoneServer
 from clawperator.serve.mcp.content import ERROR, UNTRUSTED
 from clawperator.serve.mcp.definitions import OUTPUT_SCHEMAS
 from tests.device.phone_servers import running_phone_server
-from tests.serve.mcp.mcp_clients import call, call_every_tool, connect, done, run, text_of
+from tests.serve.mcp.mcp_clients import call, call_every_tool, cancel_running_sleep, connect, done, run, text_of
 
 SETTINGS = "com.android.settings"
 # What a list of tools may cost a client.
@@ -187,12 +187,13 @@ def test_a_phone_that_dies_is_an_error_and_the_server_goes_on(tmp_path: Path) ->
     run(test)
 
 
-@pytest.mark.usefixtures("phone")
-def test_an_operator_that_cannot_be_stopped_is_named_after_a_cancellation(tmp_path: Path) -> None:
+def test_an_operator_that_cannot_be_stopped_is_named_after_a_cancellation(
+    tmp_path: Path, phone: PhoneServer
+) -> None:
     async def test() -> None:
-        async with connect(tmp_path) as client:
-            with anyio.move_on_after(0.5):
-                await call(client, "wait", do="sleep", durationMs=100_000)
+        async with connect(tmp_path, legacy=True) as client:
+            reports = await cancel_running_sleep(client, phone)
+            assert reports == sorted(reports)
             later = await call(client, "devices")
             assert re.match(
                 r"A cancelled call was not stopped: claw-1 may still run sleep \(command .*\) for up to \d+ s\.\n",
@@ -213,24 +214,6 @@ def test_the_adb_backend_is_stopped_by_a_cancellation(tmp_path: Path) -> None:
             await done(client, "press", key="home")
 
     run(test)
-
-
-@pytest.mark.usefixtures("phone")
-def test_a_long_call_reports_its_progress(tmp_path: Path) -> None:
-    reports: list[tuple[float, str | None]] = []
-
-    async def report(progress: float, total: float | None, message: str | None) -> None:
-        assert total is None
-        reports.append((progress, message))
-
-    async def test() -> None:
-        async with connect(tmp_path, legacy=True) as client:
-            await client.call_tool("wait", {"do": "sleep", "durationMs": 15_000}, progress_callback=report)
-
-    run(test)
-    assert reports
-    assert [elapsed for elapsed, _ in reports] == sorted(elapsed for elapsed, _ in reports)
-    assert reports[0][1] == "running"
 
 
 def test_calls_that_arrive_together_run_in_their_order(tmp_path: Path, phone: PhoneServer) -> None:

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import anyio
 import pytest
 from chuk_mcp.protocol.messages import send_initialize, send_tools_call, send_tools_list
 from chuk_mcp.transports.stdio import StdioParameters, stdio_client
@@ -19,6 +18,7 @@ from tests.serve.mcp.mcp_clients import (
     COMMAND,
     call,
     call_every_tool,
+    cancel_running_sleep,
     done,
     record_twice_and_compare,
     run,
@@ -160,17 +160,10 @@ def test_wrong_arguments_are_usage_errors(arguments: tuple[str, ...], message: s
 
 
 def test_progress_a_cancellation_and_a_dead_phone_over_stdio(tmp_path: Path) -> None:
-    reports: list[float] = []
-
-    async def report(progress: float, total: float | None, message: str | None) -> None:  # noqa: ARG001
-        reports.append(progress)
-
     async def test() -> None:
         async with stdio(tmp_path) as client:
-            with running_phone_server():
-                await client.call_tool("wait", {"do": "sleep", "durationMs": 15_000}, progress_callback=report)
-                with anyio.move_on_after(0.5):
-                    await call(client, "wait", do="sleep", durationMs=100_000)
+            with running_phone_server() as server:
+                assert await cancel_running_sleep(client, server)
                 noted = text_of(await call(client, "devices"))
                 assert noted.startswith("A cancelled call was not stopped: claw-1 may still run sleep")
             dead = await call(client, "snapshot")
@@ -178,4 +171,3 @@ def test_progress_a_cancellation_and_a_dead_phone_over_stdio(tmp_path: Path) -> 
             assert "code: " in text_of(dead)
 
     run(test)
-    assert reports

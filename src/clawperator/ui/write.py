@@ -24,7 +24,7 @@ ATTRIBUTES = (
     "selected",
     "bounds",
 )
-"""The attributes of a node in the order they are written. Others follow in their own order."""
+"""The attributes of a node in the order in which UI Automator writes them. A tree is written in its own order."""
 
 _DECLARATION = "<?xml version='1.0' encoding='UTF-8' standalone='yes' ?>\n"
 _ESCAPES = {
@@ -47,8 +47,7 @@ def write_hierarchy(hierarchy: Hierarchy) -> str:
     escape = _Escaped().__getitem__
 
     def render(attributes: dict[str, str]) -> str:
-        names, form = layouts[tuple(attributes)]
-        return form % tuple(map(escape, map(attributes.__getitem__, names)))
+        return layouts[tuple(attributes)] % tuple(map(escape, attributes.values()))
 
     rows = [f"{_DECLARATION}<hierarchy{render(hierarchy.attributes)}>\n"]
     add = rows.append
@@ -80,15 +79,12 @@ class _Escaped(dict[str, str]):
         return escaped
 
 
-class _Layouts(dict[tuple[str, ...], tuple[tuple[str, ...], str]]):
-    """By attribute names: the order they are written in, and a template."""
+class _Layouts(dict[tuple[str, ...], str]):
+    """By attribute names: a template. Devices differ in the order of attributes, so it is kept."""
 
-    def __missing__(self, names: tuple[str, ...]) -> tuple[tuple[str, ...], str]:
-        rank = {name: i for i, name in enumerate(ATTRIBUTES)}
-        ordered = tuple(sorted(names, key=lambda name: rank.get(name, len(rank))))
-        form = "".join(f' {name.replace("%", "%%")}="%s"' for name in ordered)
-        layout = self[names] = ordered, form
-        return layout
+    def __missing__(self, names: tuple[str, ...]) -> str:
+        form = self[names] = "".join(f' {name.replace("%", "%%")}="%s"' for name in names)
+        return form
 
 
 def _escape(found: re.Match[str]) -> str:

@@ -187,6 +187,27 @@ def test_numbers_lose_an_empty_fraction_and_words_their_spaces() -> None:
 
 
 @pytest.mark.parametrize(
+    ("written", "sent"),
+    [
+        ("longClick", "long_click"),
+        ("LONG_CLICK", "long_click"),
+        ("longclick", "long_click"),
+        (" Focus ", "focus"),
+        ("Click", "click"),
+        ("DEFAULT", "default"),
+    ],
+)
+def test_a_click_type_is_sent_in_its_canonical_spelling(written: str, sent: str) -> None:
+    for kind in ("click", "scroll_and_click", "scroll_until"):
+        made = plan(kind, {"matcher": M, "clickType": written})
+        assert made.document["actions"][0]["params"]["clickType"] == sent
+        assert made.execution.actions[0].params.clickType == sent  # type: ignore[attr-defined]
+    assert (
+        plan("click", {"matcher": M, "longPress": written}).document["actions"][0]["params"]["clickType"] == sent
+    )
+
+
+@pytest.mark.parametrize(
     ("kind", "params", "path"),
     [
         # what the phone could not parse
@@ -211,6 +232,7 @@ def test_numbers_lose_an_empty_fraction_and_words_their_spaces() -> None:
         ("click", {}, "params"),
         ("click", {"matcher": M, "coordinate": {"x": 1, "y": 1}}, "params"),
         ("click", {"coordinate": {"x": 1, "y": 1}, "clickType": "focus"}, "params.clickType"),
+        ("click", {"coordinate": {"x": 1, "y": 1}, "clickType": "FOCUS"}, "params.clickType"),
         ("scroll_until", {"clickAfter": True}, "params.matcher"),
         ("wait_for_navigation", {"timeoutMs": 5}, "params"),
         ("read_text", {"matcher": M, "validator": "regex"}, "params.validatorPattern"),
@@ -290,14 +312,78 @@ def test_every_issue_is_reported_at_once_structure_first() -> None:
     bad = document(action("open_uri", {"uri": 5}), action("click", {"bogus": 1, "matcher": {"role": 1}}))
     bad |= {"timeoutMs": 1, "extra": 2}
     found = details(bad)
-    assert [issue["path"] for issue in json.loads(found["reason"])] == ["timeoutMs", ""]
-    del bad["extra"]
-    bad["timeoutMs"] = 1000
-    assert [i["path"] for i in json.loads(details(bad)["reason"])] == [
+    assert [issue["path"] for issue in json.loads(found["reason"])] == [
+        "timeoutMs",
         "actions.0.params.uri",
         "actions.1.params.matcher.role",
         "actions.1.params",
+        "",
     ]
+
+
+@pytest.mark.parametrize(
+    ("actions", "paths"),
+    [
+        # unknown keys before missing params
+        ([action("wait_for_node", {"textEquals": "x"})], ["actions.0.params", "actions.0.params.matcher"]),
+        # of all actions
+        (
+            [action("wait_for_node", {}, "a"), action("sleep", {"durationMs": 1, "bogus": 1}, "b")],
+            ["actions.1.params", "actions.0.params.matcher"],
+        ),
+        # and before ranges and keywords, but after values of another type
+        (
+            [action("scroll", {"bogus": 1, "distanceRatio": 2, "direction": "in", "settleDelayMs": "5"})],
+            [
+                "actions.0.params.settleDelayMs",
+                "actions.0.params",
+                "actions.0.params.direction",
+                "actions.0.params.distanceRatio",
+            ],
+        ),
+        (
+            [action("scroll_until", {"bogus": 1, "maxScrolls": 1.5})],
+            ["actions.0.params", "actions.0.params.maxScrolls"],
+        ),
+        # the members of an object are part of the structure
+        (
+            [action("click", {"bogus": 1, "coordinate": {"x": -1}})],
+            ["actions.0.params.coordinate.x", "actions.0.params.coordinate.y", "actions.0.params"],
+        ),
+        # a rule over all params before the single ones
+        (
+            [action("wait_for_navigation")],
+            ["actions.0.params", "actions.0.params.timeoutMs"],
+        ),
+        # in the order of actions
+        (
+            [
+                action("click", {}, "a"),
+                action("wait_for_node", {}, "b"),
+                action("open_app", {"applicationId": " "}, "c"),
+            ],
+            ["actions.0.params", "actions.1.params.matcher", "actions.2.params.applicationId"],
+        ),
+        # the unknown keys of an action after its params, those of the execution last
+        (
+            [{**action("sleep", {"durationMs": "1"}), "note": "x"}, action("nap", None, "b")],
+            ["actions.0.params.durationMs", "actions.0", "actions"],
+        ),
+    ],
+)
+def test_structure_comes_before_rules(actions: list[dict[str, Any]], paths: list[str]) -> None:
+    found = details(document(*actions))
+    assert [issue["path"] for issue in json.loads(found["reason"])] == paths
+    assert found["path"] == paths[0]
+
+
+@pytest.mark.parametrize("kind", sorted(ACTIONS))
+def test_an_action_without_params_is_a_plan_or_refused(kind: str) -> None:
+    try:
+        plan(kind, {})
+    except ClawError as e:
+        found = (e.code, e.target.startswith("actions.0.params"))
+        assert found == ("EXECUTION_VALIDATION_FAILED", True)
 
 
 def test_unknown_keys_are_listed_and_placed() -> None:

@@ -38,6 +38,7 @@ class Params(Struct, frozen=True, forbid_unknown_fields=True):
         yield from self.rules()
 
     def rules(self) -> Iterator[Problem]:
+        """The rules of this action. They are also checked when a required param is missing; it is then UNSET."""
         return iter(())
 
     @property

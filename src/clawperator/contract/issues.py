@@ -4,14 +4,16 @@ The decoder stops at the first violation. Then the same Structs are walked field
 all issues at once, each with an exact path.
 """
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal, NoReturn, get_args, get_origin
 
 import msgspec
-from msgspec import NODEFAULT, Struct
+from msgspec import NODEFAULT, UNSET, Struct
 
 from clawperator._text import is_encodable, nearest
 from clawperator._typed import convert
+from clawperator.contract.action_types import Params
 from clawperator.contract.actions import ACTION_ALIASES, ACTIONS
 from clawperator.contract.hints import field_hint, flat_types
 from clawperator.contract.normalise import PARAM_ALIASES
@@ -24,6 +26,7 @@ class Issue(Struct, frozen=True):
     keys: tuple[str, ...] = ()
     hint: str | None = None
     within: int | None = None  # the index of its action, when the path does not hold it
+    semantic: bool = False  # the JSON type is right: a missing value, a number out of range, an unknown keyword
 
 
 def struct_issues(shape: type[Struct], value: Mapping[str, Any], path: str) -> list[Issue]:
@@ -34,7 +37,7 @@ def struct_issues(shape: type[Struct], value: Mapping[str, Any], path: str) -> l
         below = f"{path}.{field.encode_name}".lstrip(".")
         if field.encode_name not in value:
             if field.default is NODEFAULT and field.default_factory is NODEFAULT:
-                issues.append(Issue(below, "is missing"))
+                issues.append(Issue(below, "is missing", semantic=True))
             continue
         issues += _value_issues(field.type, value[field.encode_name], below)
     names = {field.encode_name for field in fields}
@@ -57,8 +60,15 @@ def _value_issues(type_: Any, value: Any, path: str) -> list[Issue]:
         convert(value, type_)
     except (msgspec.ValidationError, RecursionError) as e:
         words = [str(arg) for kind in kinds if get_origin(kind) is Literal for arg in get_args(kind)]
-        return [Issue(path, f"expected one of {', '.join(words)}" if words else _plain(e))]
+        message = f"expected one of {', '.join(words)}" if words else _plain(e)
+        return [
+            Issue(path, message, semantic=_is_number(value, kinds) or (bool(words) and isinstance(value, str)))
+        ]
     return []
+
+
+def _is_number(value: Any, kinds: list[Any]) -> bool:
+    return type(value) in (int, float) and (int in kinds or float in kinds)
 
 
 def _plain(error: Exception) -> str:
@@ -103,32 +113,61 @@ def _raw_action(document: Any, issue: Issue) -> Mapping[str, Any]:
         index = int(parts[1])
     if index is None or not isinstance(document, dict):
         return {}
-    actions = document.get("actions")
-    action = actions[index] if isinstance(actions, list) and index < len(actions) else None
+    action = document["actions"][index]  # the issue was found in it
     return action if isinstance(action, dict) else {}
 
 
 def explain(shape: type[Struct], wire: Any, document: Any, cause: Exception) -> NoReturn:
-    """Raise with every issue of an execution that did not convert to ``shape``, structure before parameters."""
+    """Raise with every issue of an execution that did not convert to ``shape``.
+
+    Structure comes first, in the order of the document's fields: values of another type and unknown keys. Then
+    what is missing in params or out of range, and the rules over several params, in the order of the actions.
+    """
     if not isinstance(wire, dict):
         refuse([Issue("", "an execution must be a JSON object")], document, shape)
     if isinstance(cause, RecursionError):
         refuse([Issue("", "the execution is nested too deeply")], document, shape)
     if unreadable := list(_text_issues(wire, "")):
         refuse(unreadable, document, shape)
-    structural = struct_issues(shape, wire, "")
-    params: list[Issue] = []
+    structure, semantic = struct_issues(shape, wire, ""), list[Issue]()
     for i, action in enumerate(wire["actions"] if isinstance(wire.get("actions"), list) else ()):
         if not isinstance(action, dict) or not isinstance(action.get("type"), str):
             continue
         row = ACTIONS.get(action["type"])
         if row is None:
-            structural.append(_unsupported(i, action["type"]))
+            structure.append(_unsupported(i, action["type"]))
         elif isinstance(given := action.get("params", {}), dict):
-            found = struct_issues(row.params, given, f"actions.{i}.params")
+            of_types, of_values = _param_issues(row.params, given, f"actions.{i}.params")
             written = _params_as_written(document, i)
-            params += (_with_owner(_as_written(issue, written), row.name) for issue in found)
-    refuse(structural or params or [Issue("", f"invalid execution: {cause}")], document, shape)
+            structure += (_with_owner(_as_written(issue, written), row.name) for issue in of_types)
+            semantic += of_values
+    structure.sort(key=lambda issue: _position(shape, issue))
+    refuse(structure + semantic or [Issue("", f"invalid execution: {cause}")], document, shape)
+
+
+def _param_issues(shape: type[Params], given: Mapping[str, Any], path: str) -> tuple[list[Issue], list[Issue]]:
+    """The issues of an action's params: first those of their structure."""
+    found = struct_issues(shape, given, path)
+    # The members of a param that is an object belong to the structure.
+    semantic = [issue for issue in found if issue.semantic and issue.path.count(".") == path.count(".") + 1]
+    structure = [issue for issue in found if issue not in semantic]
+    if not structure and not any(issue.path.removeprefix(f"{path}.") in given for issue in semantic):
+        fields = msgspec.structs.fields(shape)
+        values = {field.name: convert(given[field.name], field.type) for field in fields if field.name in given}
+        missing = {field.name: UNSET for field in fields if field.required and field.name not in given}
+        rules = [
+            Issue(f"{path}.{below}".rstrip("."), text) for below, text in shape(**values, **missing).problems()
+        ]
+        semantic = sorted(semantic + rules, key=lambda issue: issue.path != path)
+    return structure, semantic
+
+
+def _position(shape: type[Struct], issue: Issue) -> tuple[int, float, bool]:
+    """The place of an issue in the document. Unknown keys are behind the fields of their object."""
+    name, *below = issue.path.split(".")
+    fields = shape.__struct_fields__
+    place = fields.index(name) if name in fields else len(fields)
+    return place, int(below[0]) if below else math.inf, bool(issue.keys) and len(below) == 1
 
 
 def _text_issues(value: Any, path: str) -> Iterator[Issue]:

@@ -54,8 +54,8 @@ PARAM_ALIASES: Mapping[str, str] = {
     "quiet_ms": "quietMs",
 }
 _MATCHER_PARAMS = ("matcher", "container", "expectedNode", "labelMatcher", "toMatcher")
-# Keywords may be written in any case and with spaces around them; the device accepts neither.
-_KEYWORD_PARAMS = ("direction", "key", "orientation", "validator")
+# Keywords may be written in any case and with spaces around them; an Operator is stricter.
+_KEYWORD_PARAMS = ("clickType", "direction", "key", "orientation", "validator")
 
 
 def normalise_execution(document: Any) -> Any:
@@ -91,6 +91,8 @@ def _normalise_params(params: dict[str, Any]) -> dict[str, Any]:
     for name in _KEYWORD_PARAMS:
         if isinstance(out.get(name), str):
             out[name] = trim(out[name]).lower()
+    if out.get("clickType") == "longclick":
+        out["clickType"] = "long_click"
     return out
 
 

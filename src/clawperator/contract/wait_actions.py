@@ -59,6 +59,6 @@ class WaitForAnyParams(Params, frozen=True):
     timeoutMs: WaitMs = DEFAULT_WAIT_MS
 
     def rules(self) -> Iterator[Problem]:
-        for number, selector in enumerate(self.selectors):
+        for number, selector in enumerate(self.selectors or ()):
             for below, message in selector.problems():
                 yield f"selectors.{number}.{below}".rstrip("."), message

@@ -59,6 +59,8 @@ def test_a_frame_at_the_end_is_the_result(output: str) -> None:
         (framed(frame(checkpoints=[{"id": "", "status": "ok"}])), "checkpoints"),
         (framed(frame(contractVersion="2.0.0")), "unsupported"),
         (framed(frame(contractVersion="one")), "contractVersion"),
+        (framed(frame(contractVersion=f"1.{'9' * 5_000}.0")), "contractVersion"),
+        (framed(frame(checkpoints=[{"id": "a", "status": "ok", "note": None}])), "note"),
         (framed(frame(skillId="other")), "'other'"),
         (framed(json.dumps(frame(), indent=1)), "not at the end"),
     ],
@@ -71,9 +73,10 @@ def test_an_invalid_frame_is_rejected(output: str, expected: str) -> None:
 
 
 def test_a_later_minor_version_is_understood() -> None:
-    result = read(framed(frame(contractVersion="1.7.0")))
-    assert result is not None
-    assert is_newer_contract(result)
+    for version in ("1.7.0", " 1.7.0 "):
+        result = read(framed(frame(contractVersion=version)))
+        assert result is not None
+        assert is_newer_contract(result)
     assert not is_newer_contract(frame())
 
 

@@ -111,6 +111,26 @@ def test_an_invalid_frame_is_reported_before_the_exit_code(tmp_path: Path) -> No
 def test_output_without_the_expected_text_fails(tmp_path: Path) -> None:
     ran = run(write_skill(tmp_path, "print('hello')"), "--expect-contains", "bye")
     assert (ran.code, ran.json["code"], ran.json["output"]) == (1, "SKILL_OUTPUT_ASSERTION_FAILED", "hello\n")
+    assert ran.json["expectedSubstring"] == "bye"
+    assert "stdout" not in ran.json  # it is in output, once
+
+
+@pytest.mark.parametrize(
+    ("script", "argv", "code"),
+    [
+        ("print('hello')", ("--expect-contains", "bye"), "SKILL_OUTPUT_ASSERTION_FAILED"),
+        ("raise SystemExit(4)", (), "SKILL_EXECUTION_FAILED"),
+        (printing(frame(skillId="other")), (), "SKILL_RESULT_PARSE_FAILED"),
+        (printing(frame(status="indeterminate")), (), "SKILL_VERIFICATION_INDETERMINATE"),
+    ],
+)
+def test_a_failure_reports_the_timeout_that_was_given(
+    tmp_path: Path, script: str, argv: tuple[str, ...], code: str
+) -> None:
+    registry = write_skill(tmp_path, script)
+    given = run(registry, "--timeout", "30000", *argv)
+    assert (given.json["code"], given.json["timeoutMs"]) == (code, 30_000)
+    assert "timeoutMs" not in run(registry, *argv).json
 
 
 def test_arguments_and_environment_of_a_script(tmp_path: Path) -> None:
@@ -218,8 +238,9 @@ def test_a_shell_script_is_executed_directly(tmp_path: Path) -> None:
 
 
 def test_a_shell_script_that_cannot_start_is_reported(tmp_path: Path) -> None:
-    ran = run(write_skill(tmp_path, "#!/bin/nowhere\n", "run.sh"))
+    ran = run(write_skill(tmp_path, "#!/bin/nowhere\n", "run.sh"), "--timeout", "9000")
     assert (ran.json["code"], ran.json["skillResult"]) == ("SKILL_EXECUTION_FAILED", None)
+    assert ran.json["timeoutMs"] == 9000
     assert "chmod" in ran.json["hint"]
 
 

@@ -43,8 +43,8 @@ class Checkpoint(Struct, frozen=True):
     id: Annotated[str, Meta(min_length=1)]
     status: Literal["ok", "failed", "skipped"]
     observedAt: str | UnsetType = UNSET
-    evidence: Evidence | UnsetType | None = UNSET
-    note: str | UnsetType | None = UNSET
+    evidence: Evidence | UnsetType = UNSET
+    note: str | UnsetType = UNSET
 
 
 class TerminalVerification(Struct, frozen=True):
@@ -63,22 +63,22 @@ class Diagnostics(Struct, frozen=True):
 
 
 class SkillResult(Struct, frozen=True):
-    contractVersion: Annotated[str, Meta(pattern=r"^\d+\.\d+\.\d+$")]
+    contractVersion: Annotated[str, Meta(pattern=r"^\s*[0-9]{1,9}\.[0-9]{1,9}\.[0-9]{1,9}\s*$")]
     skillId: str
     status: Literal["success", "failed", "indeterminate"]
     checkpoints: list[Checkpoint]
     source: ScriptSource | AgentSource
-    goal: dict[str, Any] | UnsetType | None = UNSET
-    inputs: dict[str, Any] | UnsetType | None = UNSET
+    goal: dict[str, Any] | UnsetType = UNSET
+    inputs: dict[str, Any] | UnsetType = UNSET
     result: Evidence | UnsetType | None = UNSET
     terminalVerification: TerminalVerification | UnsetType | None = UNSET
     execEnvelopes: list[ResultEnvelope] | UnsetType = UNSET
-    diagnostics: Diagnostics | UnsetType | None = UNSET
+    diagnostics: Diagnostics | UnsetType = UNSET
 
 
 def check_version(result: SkillResult) -> None:
     """Refuse a document of another major version. A newer minor version only adds members."""
-    major = result.contractVersion.partition(".")[0]
+    major = result.contractVersion.strip().partition(".")[0]
     if major != SUPPORTED_MAJOR:
         raise ClawError(
             "SKILL_RESULT_PARSE_FAILED",

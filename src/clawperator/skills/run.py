@@ -119,7 +119,7 @@ def run_skill(
             "SKILL_EXECUTION_FAILED",
             f"script {prepared.argv[0]} cannot be started: {why(e)}",
             hint="Make a shell script executable (chmod +x) and give it a '#!' line.",
-            extra={"skillId": request.skill_id, "skillResult": None},
+            extra={"skillId": request.skill_id, "skillResult": None, **_given_timeout(request)},
             target=request.skill_id,
         ) from e
     return _build_result(request, prepared, outcome, seconds)
@@ -284,7 +284,9 @@ def _build_result(
         raise _failure("SKILL_EXECUTION_FAILED", _failure_message(request.skill_id, outcome, result), details)
     if request.expect is not None and request.expect not in outcome.stdout:
         message = f"the output of {request.skill_id} does not contain {request.expect!r}"
-        raise _failure("SKILL_OUTPUT_ASSERTION_FAILED", message, {**details, "output": outcome.stdout})
+        details.pop("stdout", None)
+        details |= {"output": outcome.stdout, "expectedSubstring": request.expect}
+        raise _failure("SKILL_OUTPUT_ASSERTION_FAILED", message, details)
     _check_result(request.skill_id, prepared, result, details)
     log_event("skills.run.complete", skillId=request.skill_id, durationMs=details["durationMs"])
     return SkillRun(
@@ -353,7 +355,12 @@ def _run_details(request: SkillRunRequest, outcome: ScriptExit) -> dict[str, Any
         "durationMs": round(outcome.seconds * 1000),
         **{name: text for name, text in output.items() if text},
         "skillResult": None,
+        **_given_timeout(request),
     }
+
+
+def _given_timeout(request: SkillRunRequest) -> dict[str, int | float]:
+    return {} if request.timeout_ms is None else {"timeoutMs": request.timeout_ms}
 
 
 def _failure(code: str, message: str, details: dict[str, Any], *, hint: str | None = None) -> ClawError:

@@ -240,6 +240,12 @@ def test_snapshots_change_nothing_even_when_they_mention_the_words(tmp_path: Pat
         (json.dumps(run_of()["skillResult"]), "missing required field skillResult"),
         (json.dumps(run_of()).replace('"1.0.0"', '"2.0.0"'), "contract version: 2.0.0"),
         (json.dumps(run_of()).replace('"1.0.0"', '"1"'), "contractVersion"),
+        (json.dumps(run_of()).replace('"1.0.0"', '"1. 0.0"'), "contractVersion"),
+        (json.dumps(run_of(checkpoints=[{"id": "a", "status": "ok", "note": None}])), "note"),
+        (json.dumps(run_of(checkpoints=[{"id": "a", "status": "ok", "evidence": None}])), "evidence"),
+        (json.dumps(run_of(goal=None)), "goal"),
+        (json.dumps(run_of(inputs=None)), "inputs"),
+        (json.dumps(run_of(diagnostics=None)), "diagnostics"),
         (json.dumps(run_of()).replace('"app_opened"', '""'), "checkpoints"),
         (json.dumps(run_of()).replace('"status": "ok"', '"status": "fine"'), "fine"),
         (json.dumps(run_of()).replace('"kind": "agent"', '"kind": "ghost"'), "ghost"),
@@ -257,6 +263,16 @@ def test_a_result_that_is_not_a_saved_run_is_rejected(tmp_path: Path, text: str,
 
 def test_a_newer_minor_version_is_taken(tmp_path: Path) -> None:
     run = run_of(contractVersion="1.9.3", added={"later": True})
+    assert compare(tmp_path, run).json["outcome"] == "semantic_match"
+
+
+def test_spaces_around_the_version_are_ignored(tmp_path: Path) -> None:
+    assert compare(tmp_path, run_of(contractVersion=" 1.0.0\t")).json["outcome"] == "semantic_match"
+
+
+def test_a_verification_may_have_null_members(tmp_path: Path) -> None:
+    verification = {"status": "verified", "expected": None, "observed": None, "note": None}
+    run = run_of(terminalVerification=verification, result=None)
     assert compare(tmp_path, run).json["outcome"] == "semantic_match"
 
 

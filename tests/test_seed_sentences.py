@@ -27,7 +27,7 @@ FIXED = {
     ),
     "parse warnings": (
         "seq {}: scroll event dropped (not extracted in v1)",
-        "seq {}: {} event has no snapshot",
+        "seq {}: snapshot missing on {} event (uiStateBefore null)",
     ),
     "compare summaries": (
         "terminal verification matched even though the runtime path differed from the recording baseline",
@@ -101,7 +101,7 @@ def test_parse_prints_the_fixed_warnings(tmp_path: Path) -> None:
     events = [window(0), click(1, snapshot=None), window(2), scroll(3)]
     result, _ = parse_recording(str(write(tmp_path / "demo-session.ndjson", events)))
     assert result.warnings == [
-        "seq 1: click event has no snapshot",
+        "seq 1: snapshot missing on click event (uiStateBefore null)",
         "seq 3: scroll event dropped (not extracted in v1)",
     ]
 

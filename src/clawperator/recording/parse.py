@@ -157,7 +157,7 @@ def parse_recording(
 
 
 def _missing_snapshot(event: Click | WindowChange) -> str:
-    return f"seq {event.seq}: {event.kind} event has no snapshot"
+    return f"seq {event.seq}: snapshot missing on {event.kind} event (uiStateBefore null)"
 
 
 def _head(event: Click | WindowChange) -> dict[str, Any]:

@@ -202,7 +202,7 @@ def _commands() -> str:
 def _without_phone(name: str, command: Command) -> str:
     if name in NEED_PHONE:
         return "needs a device"
-    if name.startswith(("emulator ", "provision ")) and name != "emulator list":
+    if name.startswith(("emulator ", "provision ")) and name not in ("emulator list", "emulator inspect"):
         return "needs the Android SDK"
     if name.startswith("skills "):
         return "depends on the skill" if name == "skills run" else "works"

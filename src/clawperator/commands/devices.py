@@ -25,7 +25,7 @@ _EMULATOR = Command(
             "[<name>]",
             flags=(_NAME,),
             subject="--name",
-            notes=_DEFAULT_NAME,
+            notes=f"{_DEFAULT_NAME} For one that does not exist, 'exists' is false.",
             handler=_EMULATORS + "inspect",
             level="read-only",
         ),

@@ -194,7 +194,13 @@ def test_documents_match_their_schemas(route: Route, words: list[str], name: str
     jsonschema.validate(route.run(*words).json, schema)
 
 
-@pytest.mark.parametrize("verb", ["inspect", "start", "stop", "delete"])
+def test_inspecting_an_emulator_that_does_not_exist_is_no_failure() -> None:
+    for words in (["nowhere"], ["--name", "nowhere"]):
+        shown = clawperator("emulator", "inspect", *words)
+        assert (shown.code, shown.json["name"], shown.json["exists"]) == (0, "nowhere", False)
+
+
+@pytest.mark.parametrize("verb", ["start", "stop", "delete"])
 def test_an_emulator_that_does_not_exist(verb: str) -> None:
     refused(clawperator("emulator", verb, "nowhere"), "EMULATOR_NOT_FOUND")
     refused(clawperator("emulator", verb, "--name", "nowhere"), "EMULATOR_NOT_FOUND")

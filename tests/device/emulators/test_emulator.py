@@ -334,7 +334,15 @@ def test_deleting_is_refused_while_it_runs(sdk: Sdk) -> None:
     refused(caught, "EMULATOR_DELETE_FAILED")
 
 
-@pytest.mark.parametrize("act", [inspect_avd, start_emulator, stop_emulator, delete_avd])
+def test_inspecting_what_does_not_exist_says_so(sdk: Sdk) -> None:
+    sdk.make_avd("one")
+    missing = inspect_avd("nowhere")
+    assert (missing.name, missing.exists, missing.running, missing.supported) == ("nowhere", False, False, False)
+    assert (missing.apiLevel, missing.abi, missing.systemImage, missing.deviceProfile) == (None, None, None, None)
+    assert inspect_avd("one").exists
+
+
+@pytest.mark.parametrize("act", [start_emulator, stop_emulator, delete_avd])
 def test_what_does_not_exist_is_not_found(sdk: Sdk, act: object) -> None:
     assert sdk
     assert callable(act)

@@ -133,7 +133,10 @@ def avds_blocks(document: Document) -> Iterator[Block]:
 
 
 def avd_blocks(avd: Document) -> Iterator[Block]:
-    """One virtual device."""
+    """One virtual device, or that there is none of this name."""
+    if not avd["exists"] and not avd["running"]:
+        yield f"{avd['name']}: does not exist"
+        return
     yield (avd["name"], ": ", state("running") if avd["running"] else "stopped")
     yield _avd_facts(avd)
 

@@ -71,8 +71,8 @@ def avd_names() -> list[str]:
     return sorted(name for name in names if _NAME.fullmatch(name))
 
 
-def read_avd(name: str, *, running: bool) -> Avd:
-    """Read the files of a virtual device. ``EMULATOR_NOT_FOUND`` when it has none."""
+def require_avd(name: str) -> None:
+    """``EMULATOR_NOT_FOUND`` when no virtual device has this name."""
     if name not in avd_names():
         raise ClawError(
             "EMULATOR_NOT_FOUND",
@@ -83,9 +83,17 @@ def read_avd(name: str, *, running: bool) -> Avd:
             operation="emulator",
             target=name,
         )
-    pointer = _read_ini(os.path.join(avd_folder(), f"{name}.ini"))
-    folder = pointer.get("path") or os.path.join(avd_folder(), f"{name}.avd")
-    config = _read_ini(os.path.join(folder, "config.ini"))
+
+
+def read_avd(name: str, *, running: bool) -> Avd:
+    """The record of a virtual device from its files. Without files, ``exists`` is False."""
+    exists = name in avd_names()
+    config: dict[str, str] = {}
+    pointer: dict[str, str] = {}
+    if exists:
+        pointer = _read_ini(os.path.join(avd_folder(), f"{name}.ini"))
+        folder = pointer.get("path") or os.path.join(avd_folder(), f"{name}.avd")
+        config = _read_ini(os.path.join(folder, "config.ini"))
     image = config.get("image.sysdir.1", "").replace("\\", "/").strip("/")
     level = _LEVEL.search(pointer.get("target", "")) or _LEVEL.search(image)
     api_level = int(level[1]) if level else None
@@ -105,7 +113,7 @@ def read_avd(name: str, *, running: bool) -> Avd:
     reasons = [reason for reason, is_met in requirements.items() if not is_met]
     return Avd(
         name=name,
-        exists=True,
+        exists=exists,
         running=running,
         apiLevel=api_level,
         abi=abi,

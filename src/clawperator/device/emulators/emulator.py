@@ -19,6 +19,7 @@ from clawperator.device.emulators.avd import (
     avd_names,
     check_name,
     read_avd,
+    require_avd,
     system_image,
 )
 from clawperator.device.emulators.sdk import TOOLS, find_tool, require_tools, run_tool
@@ -77,8 +78,8 @@ def list_avds() -> list[Avd]:
 
 
 def inspect_avd(name: str) -> Avd:
-    avd = read_avd(check_name(name), running=False)
-    return read_avd(name, running=True) if name in _running_names() else avd
+    """The record of a virtual device. One that does not exist has a record too, with ``exists`` false."""
+    return read_avd(check_name(name), running=name in _running_names())
 
 
 def running_emulators() -> list[RunningEmulator]:
@@ -127,7 +128,7 @@ def start_emulator(name: str, timeouts: EmulatorTimeouts | None = None) -> Start
             operation="emulator",
             target=name,
         )
-    read_avd(name, running=False)
+    require_avd(name)
     tools = require_tools("adb", "emulator")
     _require_server()
     serial = _launch(tools["emulator"], name, limits)
@@ -140,7 +141,7 @@ def stop_emulator(name: str) -> dict[str, object]:
     """Stop a running virtual device and wait until it is gone."""
     running = _running_names()
     if check_name(name) not in running:
-        read_avd(name, running=False)
+        require_avd(name)
         _fail("EMULATOR_NOT_RUNNING", name, f"emulator {name} is not running")
     done = run_tool(require_tools("adb")["adb"], "-s", running[name], "emu", "kill", seconds=_QUERY_SECONDS)
     deadline = Deadline(_STOP_SECONDS)
@@ -155,7 +156,7 @@ def stop_emulator(name: str) -> dict[str, object]:
 
 def delete_avd(name: str) -> dict[str, object]:
     """Delete a stopped virtual device."""
-    read_avd(check_name(name), running=False)
+    require_avd(check_name(name))
     if name in _running_names():
         raise ClawError(
             "EMULATOR_ALREADY_RUNNING",
@@ -243,16 +244,13 @@ def _name_of(serial: str) -> str | None:
 
 
 def _describe(name: str, serial: str) -> RunningEmulator:
-    reasons: list[str] = []
-    with suppress(ClawError):  # one that was started elsewhere has no files here
-        reasons = read_avd(name, running=True).unsupportedReasons
-    supported = name in avd_names() and not reasons
+    avd = read_avd(name, running=True)
     return RunningEmulator(
         avdName=name,
         serial=serial,
         booted=_has_booted(serial),
-        supported=supported,
-        unsupportedReasons=reasons,
+        supported=avd.supported,
+        unsupportedReasons=avd.unsupportedReasons if avd.exists else [],  # of one started elsewhere none is known
     )
 
 

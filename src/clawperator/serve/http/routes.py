@@ -173,7 +173,6 @@ ROUTES: tuple[HttpRoute, ...] = (
         answer=Avd,
         work=handlers.inspect_avd,
         rule=CommandRule("emulator inspect", ("name",)),
-        errors=("EMULATOR_NOT_FOUND",),
     ),
     HttpRoute(
         method="DELETE",

@@ -5,10 +5,11 @@ from pathlib import Path
 import pytest
 
 from clawperator.contract import ResultEnvelope, StepResult, new_execution, validate
-from clawperator.contract.wire import TEXT_BYTES, TEXT_SUM
+from clawperator.contract.wire import TEXT_BYTES, TEXT_SUM, sum_of
 from clawperator.device import resolve_device
 from clawperator.device.backends.operator import attach_hierarchies
 from clawperator.device.backends.operator_link import Delivered
+from clawperator.device.backends.operator_log import LoggedTree
 from clawperator.device.run import run_plan
 from clawperator.errors import CODES
 from tests.device.phone_servers import running_phone_server
@@ -51,6 +52,19 @@ def test_a_small_hierarchy_that_did_not_arrive_may_arrive_the_next_time() -> Non
 
     assert data["error"] == "SNAPSHOT_EXTRACTION_FAILED"
     assert CODES["SNAPSHOT_EXTRACTION_FAILED"].retryable
+
+
+def test_a_hierarchy_without_a_checksum_is_marked() -> None:
+    lines = ("<?xml version='1.0' ?>", '<hierarchy rotation="0">', '<node index="0" class="a" />', "</hierarchy>")
+    tree = LoggedTree(lines, True)
+    step = StepResult("snap", "snapshot_ui", True, {})
+    (made,) = attach_hierarchies(Delivered(ResultEnvelope("c", "t", "success", [step], None), (tree,)))
+    assert (made.success, made.data["complete"]) == (True, "unverified")
+    text = "\n".join(lines)
+    length, checksum = sum_of(text)
+    summed = StepResult("snap", "snapshot_ui", True, {TEXT_BYTES: str(length), TEXT_SUM: str(checksum)})
+    (proved,) = attach_hierarchies(Delivered(ResultEnvelope("c", "t", "success", [summed], None), (tree,)))
+    assert proved.data == {"text": text}
 
 
 def test_a_screen_beyond_the_log_names_the_command_that_reads_it(

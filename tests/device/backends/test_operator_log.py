@@ -118,6 +118,28 @@ def test_a_hierarchy_that_lost_a_line_is_never_proved(lost: int) -> None:
     assert verified_text(LoggedTree(tuple(lines), True), sum_of(TREE)) is None
 
 
+def test_lost_leaves_of_a_hierarchy_without_proof_are_noticed() -> None:
+    leaves = [f'    <node index="{i}" class="b" bounds="[0,0][5,5]" />' for i in range(9)]
+    head, end = TREE.split("\n")[:3], ["  </node>", "</hierarchy>"]
+    assert plausible_text(LoggedTree((*head, *leaves, *end), True)) is not None
+    for lost in range(8):
+        kept = leaves[:lost] + leaves[lost + 1 :]
+        assert plausible_text(LoggedTree((*head, *kept, *end), True)) is None
+
+
+@pytest.mark.parametrize(("tag", "message"), [("chatty", "uid=10123(a) expire 5 lines"), ("liblog", "5")])
+def test_a_notice_of_dropped_lines_makes_a_hierarchy_without_proof_invalid(tag: str, message: str) -> None:
+    head, *lines = TREE.split("\n")
+    records = [record(f"[TaskScope] UI Hierarchy: {head}"), *map(record, lines)]
+    reader, _ = read_log(*records)
+    assert plausible_text(reader.hierarchies[0]) == TREE
+    reader, _ = read_log(*records[:3], record(message, tag=tag), *records[3:])
+    assert plausible_text(reader.hierarchies[0]) is None
+    assert verified_text(reader.hierarchies[0], sum_of(TREE)) == TREE
+    before, _ = read_log(record(message, tag=tag), *records)
+    assert plausible_text(before.hierarchies[0]) == TREE
+
+
 def test_a_hierarchy_without_proof_must_be_well_formed() -> None:
     lines = TREE.split("\n")
     assert plausible_text(LoggedTree(tuple(lines), True)) == TREE

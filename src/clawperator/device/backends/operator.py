@@ -254,8 +254,10 @@ def attach_hierarchies(delivered: Delivered) -> list[StepResult]:
             text = next((found for found in verified if found is not None), None)
         else:
             text = plausible_text(by_position[i]) if i in by_position else None
+            data["complete"] = "unverified"
         if text is None:
             seen = by_position[i].size if i in by_position else delivered.orphaned
+            data.pop("complete", None)
             data |= _lost_hierarchy(max(int(size) if size.isdecimal() else 0, seen))
             steps[i] = replace(steps[i], success=False, data=data)
         else:

@@ -18,6 +18,8 @@ _HEAD = re.compile(rb"\S{1,32} {1,16}\S{1,32} {1,16}(\d{1,10}) {1,16}(\d{1,10}) 
 _END = "</hierarchy>"
 # The beginning of each line of a hierarchy.
 _ELEMENT = ("<node ", "</node>", _END)
+# Tags of records that replace lines which the log dropped.
+_DROP_TAGS = ("chatty", "liblog")
 # Logcat splits messages at about 4,000 characters, so a longer line is not a record.
 MAX_LINE_BYTES = 64 * 1024
 _MAX_RESULT = 4 * 1024 * 1024
@@ -36,10 +38,14 @@ class Record(Struct, frozen=True):
 
 
 class LoggedTree(Struct, frozen=True):
-    """The lines of a logged hierarchy, and whether its end is among them."""
+    """The lines of a logged hierarchy, and whether its end is among them.
+
+    ``has_drops`` when the log reported dropped lines between them, which may be those of another thread.
+    """
 
     lines: tuple[str, ...]
     is_complete: bool
+    has_drops: bool = False
 
     @property
     def size(self) -> int:
@@ -94,6 +100,7 @@ class OperatorLogReader:
         self.orphaned = 0
         self._sizes: list[int] = []
         self._lines: list[str] | None = None
+        self._has_drops = False
         self._size = 0
         self._result: list[str] | None = None
         self._result_size = 0
@@ -112,7 +119,10 @@ class OperatorLogReader:
             self._source = (record.tid, record.tag)
             rest = message.partition(SNAPSHOT_MARKER)[2].strip()
             self._lines = [rest] if rest else []
+            self._has_drops = False
             self._size = len(rest)
+        elif record.tag in _DROP_TAGS:
+            self._has_drops = True
         elif (record.tid, record.tag) != self._source:
             if message.lstrip(" ").startswith(_ELEMENT):
                 self.orphaned += len(message)
@@ -138,7 +148,7 @@ class OperatorLogReader:
     def _close(self, *, complete: bool) -> None:
         if self._lines is None:
             return
-        self.hierarchies.append(LoggedTree(tuple(self._lines), complete))
+        self.hierarchies.append(LoggedTree(tuple(self._lines), complete, self._has_drops))
         self._sizes.append(self._size)
         self._lines = None
         while sum(self._sizes) > _MAX_HIERARCHIES_BYTES:
@@ -171,8 +181,12 @@ def verified_text(tree: LoggedTree, expected: tuple[int, int]) -> str | None:
 
 
 def plausible_text(tree: LoggedTree) -> str | None:
-    """The XML of a hierarchy without a checksum: it must be complete and well-formed."""
-    return _well_formed("\n".join(tree.lines)) if tree.is_complete else None
+    """The XML of a hierarchy without a checksum. It must show no sign of a lost line.
+
+    Then it has its end, it is well-formed, and the children of each node have the indexes from 0 on. A loss at the
+    end of a list of children has no sign.
+    """
+    return _without_gaps("\n".join(tree.lines)) if tree.is_complete and not tree.has_drops else None
 
 
 def _readings(lines: tuple[str, ...]) -> Iterator[str]:
@@ -185,12 +199,18 @@ def _readings(lines: tuple[str, ...]) -> Iterator[str]:
     yield text
 
 
-def _well_formed(text: str) -> str | None:
+def _without_gaps(text: str) -> str | None:
     from clawperator.errors import ClawError
     from clawperator.ui import parse_hierarchy
 
     try:
-        parse_hierarchy(text)
+        tree = parse_hierarchy(text)
     except ClawError:
         return None
-    return text.strip()
+    has_gaps = any(_has_gap([child.attributes.get("index", "") for child in node.children]) for node in tree.nodes)
+    return None if has_gaps else text.strip()
+
+
+def _has_gap(indexes: list[str]) -> bool:
+    """Whether indexes are not those from 0 on. Nodes without an index have none to miss."""
+    return any(indexes) and indexes != [str(i) for i in range(len(indexes))]

@@ -1,6 +1,7 @@
 """Setting up a device: grants, existing grants, and reported failures."""
 
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -23,11 +24,10 @@ def test_what_is_granted_already_stays_so(route: Route) -> None:
         "ok": True,
         "deviceId": "claw-1",
         "operatorPackage": OPERATOR_PACKAGE,
-        "permissions": {
-            "accessibility": {"ok": True, "alreadyEnabled": True},
-            "notification": {"ok": True, "skipped": False},
-            "notificationListener": {"ok": True, "alreadyEnabled": True},
-        },
+        "accessibility": {"ok": True, "alreadyEnabled": True},
+        "notification": {"ok": True, "skipped": False},
+        "notificationListener": {"ok": True, "alreadyEnabled": True},
+        "message": f"Operator {OPERATOR_PACKAGE} has its permissions on claw-1.",
     }
 
 
@@ -35,7 +35,7 @@ def test_what_is_missing_is_granted_beside_what_others_have(route: Route) -> Non
     take_away(route)
     route.phone_server.phone.settings.put("secure", "enabled_accessibility_services", "com.other/.Reader")
     granted = grant_permissions(route.device, OPERATOR_PACKAGE)
-    assert granted.permissions.accessibility.alreadyEnabled is False
+    assert granted.accessibility.alreadyEnabled is False
     assert is_granted(route)
     assert secure(route, "enabled_accessibility_services")[0] == "com.other/.Reader"
     assert route.phone_server.phone.operator.is_bound()
@@ -44,7 +44,7 @@ def test_what_is_missing_is_granted_beside_what_others_have(route: Route) -> Non
 def test_a_listed_service_is_not_enough_when_accessibility_as_a_whole_is_off(route: Route) -> None:
     route.phone_server.phone.settings.put("secure", "accessibility_enabled", "0")
     granted = grant_permissions(route.device, OPERATOR_PACKAGE)
-    assert granted.permissions.accessibility.alreadyEnabled is False
+    assert granted.accessibility.alreadyEnabled is False
     assert is_granted(route)
 
 
@@ -60,7 +60,7 @@ def test_a_device_without_the_permission_is_not_a_failure(
 ) -> None:
     answer_grant(monkeypatch, ShellAnswer(255, b"", message.encode()))
     granted = grant_permissions(route.device, OPERATOR_PACKAGE)
-    assert granted.permissions.notification.skipped is True
+    assert granted.notification.skipped is True
 
 
 def test_a_failed_grant_is_reported_and_the_others_are_still_made(
@@ -219,3 +219,47 @@ def test_a_full_phone_installs_nothing(route: Route, tmp_path: Path) -> None:
         set_up_operator(route.device, str(apk), DEV)
     assert caught.value.code == "OPERATOR_INSTALL_FAILED"
     assert NOTIFICATIONS not in route.phone_server.phone.packages.granted(DEV)
+
+
+# Failures as the contract has them
+
+
+def failed_setup(route: Route, apk: Path, package: str | None) -> dict[str, Any]:
+    with pytest.raises(ClawError) as caught:
+        set_up_operator(route.device, str(apk), package)
+    return caught.value.document()
+
+
+def test_a_failed_installation_says_so_beside_its_code(route: Route, tmp_path: Path) -> None:
+    apk = tmp_path / "x.apk"
+    apk.write_bytes(b"no apk")
+    document = failed_setup(route, apk, DEV)
+    assert document["operatorPackage"] == DEV
+    assert document["install"] == {"ok": False, "error": document["message"]}
+    assert "operatorPackage" not in failed_setup(route, apk, None)
+
+
+def test_a_missing_package_is_a_failed_verification(route: Route, tmp_path: Path) -> None:
+    apk = tmp_path / "game.apk"
+    apk.write_bytes(make_apk("com.example.game"))
+    document = failed_setup(route, apk, DEV)
+    route.phone_server.phone.packages.remove("com.example.game")
+    assert document["operatorPackage"] == DEV
+    assert document["install"] == {"ok": True}
+    verification = document["verification"]
+    assert (verification["ok"], verification["packageInstalled"]) == (False, False)
+    assert DEV in verification["error"]
+
+
+def test_a_refused_permission_has_the_grants(
+    route: Route, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    apk = tmp_path / "operator.apk"
+    apk.write_bytes(make_apk(DEV))
+    answer_grant(monkeypatch, ShellAnswer(255, b"", b"SecurityException: not allowed"))
+    document = failed_setup(route, apk, DEV)
+    route.phone_server.phone.packages.remove(DEV)
+    assert document["code"] == "OPERATOR_GRANT_FAILED"
+    assert (document["operatorPackage"], document["install"]) == (DEV, {"ok": True})
+    assert document["permissions"]["notification"]["ok"] is False
+    assert document["permissions"]["accessibility"]["ok"] is True

@@ -10,6 +10,7 @@ from clawperator.cli.text.values import count, scalar, warning_lines, words
 Document = Mapping[str, Any]
 # Members of a line of the host log that have columns of their own, or repeat the event.
 _LOG_COLUMNS = ("ts", "level", "event", "message")
+_GRANTS = ("accessibility", "notification", "notificationListener")
 
 
 def device_blocks(document: Document) -> Iterator[Block]:
@@ -22,9 +23,8 @@ def package_blocks(document: Document) -> Iterator[Block]:
 
 
 def granted_blocks(document: Document) -> Iterator[Block]:
-    package, device = document["operatorPackage"], document["deviceId"]
-    yield (state("ok"), f": {package} on {device}")
-    yield _grants(document["permissions"])
+    yield (state("ok"), f": {document['message']}")
+    yield _grants({name: document[name] for name in _GRANTS})
 
 
 def operator_setup_blocks(document: Document) -> Iterator[Block]:

@@ -2,7 +2,9 @@
 
 import os
 from collections.abc import Callable
+from typing import Any
 
+import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from clawperator.contract.wire import OPERATOR_PACKAGES, accessibility_service, notification_listener
@@ -46,7 +48,10 @@ class Granted(Struct, frozen=True):
     ok: bool
     deviceId: str
     operatorPackage: str
-    permissions: Grants
+    accessibility: Grant
+    notification: Grant
+    notificationListener: Grant
+    message: str
 
 
 class Installation(Struct, frozen=True):
@@ -72,8 +77,22 @@ def grant_permissions(device: Device, package: str) -> Granted:
     """Grant the Operator's permissions. ``GRANT_DEVICE_PERMISSIONS_FAILED`` when one was not granted."""
     require_operator(device, package)
     grants = _grant_all(device, package)
-    _require_all(grants, "GRANT_DEVICE_PERMISSIONS_FAILED", device, package)
-    return Granted(True, device.serial, package, grants)
+    _require_all(grants, "GRANT_DEVICE_PERMISSIONS_FAILED", device, package, msgspec.to_builtins(grants))
+    message = f"Operator {package} has its permissions on {device.serial}."
+    return Granted(
+        True,
+        device.serial,
+        package,
+        grants.accessibility,
+        grants.notification,
+        grants.notificationListener,
+        message,
+    )
+
+
+def enabled_services(device: Device) -> list[str]:
+    """The enabled accessibility services of the current user."""
+    return _read_list(device, _SERVICES)
 
 
 def restart_service(device: Device, package: str) -> None:
@@ -102,25 +121,33 @@ def set_up_operator(
             operation="setup",
             target=apk,
         )
+    named = {} if package is None else {"operatorPackage": package}
     try:
         install_apk(device, apk, seconds=seconds)
     except ClawError as e:
         if e.code != "ANDROID_INSTALL_FAILED":
             raise
         raise ClawError(
-            "OPERATOR_INSTALL_FAILED", e.message, hint=e.hint, details=e.details, operation="setup", target=apk
+            "OPERATOR_INSTALL_FAILED",
+            e.message,
+            hint=e.hint,
+            details=e.details,
+            operation="setup",
+            target=apk,
+            extra={**named, "install": {"ok": False, "error": e.message}},
         ) from e
-    chosen = package or _only_variant(device)
-    if chosen not in list_packages(device):
+    installed = list_packages(device)
+    chosen = package or _only_variant(device, installed)
+    if chosen not in installed:
         raise _missing(device, chosen)
     grants = _grant_all(device, chosen)
-    _require_all(grants, "OPERATOR_GRANT_FAILED", device, chosen)
+    done = {"install": {"ok": True}, "permissions": msgspec.to_builtins(grants)}
+    _require_all(grants, "OPERATOR_GRANT_FAILED", device, chosen, done)
     message = f"Operator {chosen} is installed on {device.serial} and has its permissions."
     return OperatorSetup(chosen, Installation(True), grants, Verification(True, True), message)
 
 
-def _only_variant(device: Device) -> str:
-    installed = list_packages(device)
+def _only_variant(device: Device, installed: list[str]) -> str:
     found = [name for name in OPERATOR_PACKAGES if name in installed]
     if len(found) == 1:
         return found[0]
@@ -133,6 +160,7 @@ def _only_variant(device: Device) -> str:
         details={"installed": found},
         operation="setup",
         target=device.serial,
+        extra=_not_verified(f"several Operators are installed: {', '.join(found)}", installed=True),
     )
 
 
@@ -144,15 +172,24 @@ def _missing(device: Device, package: str) -> ClawError:
         details={"operatorPackage": package},
         operation="setup",
         target=device.serial,
+        extra={
+            "operatorPackage": package,
+            **_not_verified(f"{package} is not installed after the APK was", installed=False),
+        },
     )
 
 
-def _require_all(grants: Grants, code: str, device: Device, package: str) -> None:
+def _not_verified(error: str, *, installed: bool) -> dict[str, Any]:
+    """The members of an error after the APK was installed."""
+    verification = {"ok": False, "packageInstalled": installed, "error": error}
+    return {"install": {"ok": True}, "verification": verification}
+
+
+def _require_all(grants: Grants, code: str, device: Device, package: str, members: dict[str, Any]) -> None:
+    """``code`` with these ``members`` when a permission was not granted."""
     errors = grants.errors()
     if not errors:
         return
-    import msgspec
-
     raise ClawError(
         code,
         f"device {device.serial} did not grant {package} all permissions: {errors[0]}",
@@ -160,6 +197,7 @@ def _require_all(grants: Grants, code: str, device: Device, package: str) -> Non
         details={"operatorPackage": package, "permissions": msgspec.to_builtins(grants)},
         operation="grant",
         target=device.serial,
+        extra={"operatorPackage": package, **members},
     )
 
 

@@ -638,7 +638,7 @@ def test_a_snapshot_has_an_id_and_an_outline_with_references(
 
     assert screen.snapshot_id == hand.snapshot().snapshot_id
     assert screen.outline.splitlines()[:2] == [
-        "e1 container #settings_homepage_container more below",
+        "e1 container #settings_homepage_container scrollable",
         ' e2 "Settings"',
     ]
 

@@ -30,6 +30,8 @@ def test_the_homepage_has_the_names_a_phone_gives_them(phone: Phone) -> None:
     assert find(phone, id="action_bar", text="Settings", cls="TextView")
     assert find(phone, id="search_action_bar", desc="Search settings", cls="Button").flag("clickable")
     assert find(phone, id="main_content")
+    rows = find(phone, id=f"{SETTINGS}:id/recycler_view", cls="RecyclerView")
+    assert {row.resource_id for row in rows.children} == {f"{SETTINGS}:id/dashboard_tile"}
     assert part_of(phone, "Network & internet", "summary").text == "Wi-Fi"
 
 
@@ -37,6 +39,26 @@ def test_the_homepage_is_longer_than_the_screen(phone: Phone) -> None:
     assert find(phone, text="About phone").bounds.is_empty
     walk(phone, "About phone")
     assert bar(phone) == "About phone"
+
+
+@pytest.mark.parametrize("name", ["recycler_view", "settings_homepage_container"])
+def test_the_homepage_scrolls_to_its_end_and_back_by_its_list_and_by_its_page(phone: Phone, name: str) -> None:
+    events: list[AccessibilityEvent] = []
+    phone.listeners.append(events.append)
+    container = {"container": {"resourceId": f"{SETTINGS}:id/{name}"}}
+    at_first = texts(phone)
+    down = [execute(phone, ("scroll", {"direction": "down", **container}))[0].data for _ in range(5)]
+    outcomes = [step["scroll_outcome"] for step in down]
+    assert outcomes == sorted(outcomes, reverse=True)  # moved, then edge_reached
+    assert set(outcomes) == {"moved", "edge_reached"}
+    assert {step["resolved_container"] for step in down} == {f"{SETTINGS}:id/{name}"}
+    assert not find(phone, text="About phone").bounds.is_empty
+    up = execute(phone, ("scroll_until", {"direction": "up", **container}))[0].data
+    assert up["termination_reason"] == "EDGE_REACHED"
+    assert texts(phone) == at_first
+    # The page is what moves, also under a swipe on the list, which has nothing hidden by itself.
+    assert events
+    assert all(event.kind == "view_scrolled" and event.scroll and event.scroll[3] > 0 for event in events)
 
 
 def test_the_event_of_a_click_on_a_row_has_its_title(phone: Phone) -> None:

@@ -59,8 +59,10 @@ def _chosen(context: AppContext, choice: ChoicePage) -> str:
 def _home(context: AppContext) -> View:
     search = button("", go("search"), id="search_action_bar", desc="Search settings", width=64, tone="")
     rows = (_item(context, line, "dashboard_tile") for line in PAGES["home"].rows)
+    # As on Android, the list is as high as its rows: a swipe on it scrolls the page around it.
+    tiles = listing(*rows, id="recycler_view", weight=0)
     return scroll(
-        bar("Settings", search, up=False), column(*rows, id="main_content"), id="settings_homepage_container"
+        bar("Settings", search, up=False), column(tiles, id="main_content"), id="settings_homepage_container"
     )
 
 
